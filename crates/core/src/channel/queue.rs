@@ -1,0 +1,97 @@
+//! A bounded queue that either end, or anyone who holds it, can close.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Blocks producers while `capacity` elements wait, and consumers while none does. (`std::sync::mpsc` can only be
+/// closed from its two ends; a channel must also be closable by the thread that learns that the peer is gone.)
+pub(super) struct Queue<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+    capacity: usize,
+}
+
+struct State<T> {
+    waiting: VecDeque<T>,
+    closed: bool,
+}
+
+/// What a timed [`Queue::pop_within`] found.
+pub(super) enum Popped<T> {
+    Element(T),
+    Nothing,
+    Closed,
+}
+
+impl<T> Queue<T> {
+    pub(super) fn new(capacity: usize) -> Queue<T> {
+        let state = State { waiting: VecDeque::with_capacity(capacity), closed: false };
+        Queue { state: Mutex::new(state), changed: Condvar::new(), capacity }
+    }
+
+    /// Appends an element, waiting for room. `Err` gives it back if the queue is closed.
+    pub(super) fn push(&self, element: T) -> Result<(), T> {
+        let mut state = self.lock();
+        while !state.closed && state.waiting.len() >= self.capacity {
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        if state.closed {
+            return Err(element);
+        }
+        state.waiting.push_back(element);
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// Closes the queue with a last element, for which there is always room.
+    pub(super) fn close_with(&self, last: T) {
+        let mut state = self.lock();
+        if !state.closed {
+            state.waiting.push_back(last);
+            state.closed = true;
+        }
+        self.changed.notify_all();
+    }
+
+    /// Closes the queue: pushing fails from now on, popping after what still waits.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Takes the first element, waiting for one. `None` if the queue is closed and empty.
+    pub(super) fn pop(&self) -> Option<T> {
+        let mut state = self.lock();
+        loop {
+            if let Some(element) = state.waiting.pop_front() {
+                self.changed.notify_all();
+                return Some(element);
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    }
+
+    /// As [`Queue::pop`], waiting for at most `limit` (or less: a spurious wake-up counts as `Nothing`).
+    pub(super) fn pop_within(&self, limit: Duration) -> Popped<T> {
+        let mut state = self.lock();
+        if state.waiting.is_empty() && !state.closed && !limit.is_zero() {
+            state = self.changed.wait_timeout(state, limit).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+        match state.waiting.pop_front() {
+            Some(element) => {
+                self.changed.notify_all();
+                Popped::Element(element)
+            }
+            None if state.closed => Popped::Closed,
+            None => Popped::Nothing,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

@@ -1,0 +1,161 @@
+//! Everything that can end a job, told apart by whose doing it is.
+
+use std::fmt;
+
+/// Result of everything that can end a job.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a job ended.
+///
+/// The texts are for this party's own user. They never travel: the peer is told the [`ErrorKind`] alone, because a
+/// text may name a file, a line or a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// This party's own input, job file or options are at fault.
+    Input(String),
+    /// The parties did not agree on the terms of the job.
+    Terms(String),
+    /// The network failed, or the peer went away.
+    Network {
+        /// Name of the party at the other end.
+        peer: String,
+        /// What happened to the connection.
+        what: String,
+    },
+    /// The peer broke the protocol.
+    Protocol {
+        /// Name of the party that broke it.
+        peer: String,
+        /// The check that failed.
+        check: String,
+    },
+    /// The peer did not prove that it is who the job says it is.
+    Authentication {
+        /// Name of the party that was expected.
+        peer: String,
+        /// What was wrong with its proof.
+        what: String,
+    },
+    /// The peer ended the job and told this kind of reason.
+    Peer {
+        /// Name of the party that ended the job.
+        peer: String,
+        /// The kind of reason that it gave.
+        kind: ErrorKind,
+    },
+    /// The answer is not there yet; asking again later is the way to get it.
+    NotReady(String),
+    /// The user interrupted the job.
+    Interrupted,
+    /// A bug of ours.
+    Internal(String),
+}
+
+/// The kind of an [`Error`]: all that a peer is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ErrorKind {
+    /// See [`Error::Input`].
+    Input = 1,
+    /// See [`Error::Terms`].
+    Terms = 2,
+    /// See [`Error::Network`].
+    Network = 3,
+    /// See [`Error::Protocol`].
+    Protocol = 4,
+    /// See [`Error::Authentication`].
+    Authentication = 5,
+    /// See [`Error::NotReady`].
+    NotReady = 6,
+    /// See [`Error::Interrupted`].
+    Interrupted = 7,
+    /// See [`Error::Internal`].
+    Internal = 8,
+}
+
+impl ErrorKind {
+    /// The code that stands for this kind on the wire.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind that a code on the wire stands for, if it stands for one.
+    pub fn from_code(code: u8) -> Option<ErrorKind> {
+        use ErrorKind::*;
+        [Input, Terms, Network, Protocol, Authentication, NotReady, Interrupted, Internal]
+            .into_iter()
+            .find(|kind| kind.code() == code)
+    }
+}
+
+impl Error {
+    /// The kind of this error. One that the peer reported counts as what it means to this party: differing terms
+    /// stay differing terms, a peer that stopped for reasons of its own has gone away.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Input(_) => ErrorKind::Input,
+            Error::Terms(_) => ErrorKind::Terms,
+            Error::Network { .. } => ErrorKind::Network,
+            Error::Protocol { .. } => ErrorKind::Protocol,
+            Error::Authentication { .. } => ErrorKind::Authentication,
+            Error::Peer { kind, .. } => match kind {
+                ErrorKind::Terms | ErrorKind::Protocol | ErrorKind::Authentication => *kind,
+                _ => ErrorKind::Network,
+            },
+            Error::NotReady(_) => ErrorKind::NotReady,
+            Error::Interrupted => ErrorKind::Interrupted,
+            Error::Internal(_) => ErrorKind::Internal,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Input(text) | Error::Terms(text) | Error::NotReady(text) => f.write_str(text),
+            Error::Network { peer, what } => write!(f, "{peer}: {what}"),
+            Error::Protocol { peer, check } => write!(f, "{peer} broke the protocol: {check}"),
+            Error::Authentication { peer, what } => write!(f, "{peer} failed authentication: {what}"),
+            Error::Peer { peer, kind } => write!(f, "{peer} {}", reported(*kind)),
+            Error::Interrupted => f.write_str("interrupted"),
+            Error::Internal(text) => write!(f, "internal error: {text} (please report it)"),
+        }
+    }
+}
+
+/// What a peer's report of `kind` means, as the end of a sentence that starts with its name.
+fn reported(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Input => "stopped: something is wrong with its input; its own message says what",
+        ErrorKind::Terms => "refused: its terms differ from ours; compare the job files",
+        ErrorKind::Network => "stopped: it lost a connection",
+        ErrorKind::Protocol => "stopped: a message of ours failed its checks; are both versions the same?",
+        ErrorKind::Authentication => "refused our identity; compare `tacita identity show` with its job file",
+        ErrorKind::NotReady => "is not ready yet; try again later",
+        ErrorKind::Interrupted => "was interrupted by its user",
+        ErrorKind::Internal => "stopped on an internal error",
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_survives_its_code() {
+        for code in 0..=255 {
+            if let Some(kind) = ErrorKind::from_code(code) {
+                assert_eq!(kind.code(), code);
+            }
+        }
+        assert_eq!((0..=255).filter_map(ErrorKind::from_code).count(), 8);
+    }
+
+    #[test]
+    fn a_peer_with_bad_input_has_gone_away() {
+        let error = Error::Peer { peer: "insurer".into(), kind: ErrorKind::Input };
+        assert_eq!(error.kind(), ErrorKind::Network);
+    }
+}

@@ -1,0 +1,23 @@
+//! Protocols with which organisations compute joint answers over data that none of them shows.
+//!
+//! This crate is pure: no sockets, files or clocks. A protocol is a pair of synchronous role functions over a
+//! [`channel::Channel`]; everything that touches the outside world lives in the `tacita` crate.
+//!
+//! Read a protocol from `protocol/<job>/<name>.rs`: it follows its paper from top to bottom. The primitives that it
+//! calls are in `primitive/`.
+
+pub mod channel;
+pub mod error;
+pub mod item;
+pub mod primitive;
+pub mod progress;
+pub mod protocol;
+pub mod security;
+pub mod session;
+
+pub use channel::Channel;
+pub use error::{Error, ErrorKind, Result};
+pub use item::Item;
+pub use progress::Progress;
+pub use security::{Level, Security};
+pub use session::Session;

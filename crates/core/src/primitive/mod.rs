@@ -1,0 +1,1 @@
+//! What the protocols are made of.

@@ -1,0 +1,91 @@
+//! Security models and levels, with the words that job files use for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::Error;
+
+/// Statistical security in bits: a wrong answer, or a leak by chance, has probability at most 2^-40.
+pub const STATISTICAL_BITS: u32 = 40;
+
+/// What the other parties are assumed to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Security {
+    /// They follow the protocol and look at what they receive.
+    SemiHonest,
+    /// They may send anything.
+    Malicious,
+}
+
+/// Computational security level of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// The 2000s papers' own sizes; for reproducing their tables only.
+    Paper80,
+    /// For comparison only.
+    Bits112,
+    /// The default.
+    Bits128,
+    /// Group, Paillier and Goldwasser-Micali protocols only.
+    Bits192,
+    /// Group, Paillier and Goldwasser-Micali protocols only.
+    Bits256,
+}
+
+impl Security {
+    /// The word for it in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Security::SemiHonest => "semi-honest",
+            Security::Malicious => "malicious",
+        }
+    }
+}
+
+impl Level {
+    const ALL: [Level; 5] = [Level::Paper80, Level::Bits112, Level::Bits128, Level::Bits192, Level::Bits256];
+
+    /// The word for it in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Paper80 => "paper80",
+            Level::Bits112 => "bits112",
+            Level::Bits128 => "bits128",
+            Level::Bits192 => "bits192",
+            Level::Bits256 => "bits256",
+        }
+    }
+}
+
+impl fmt::Display for Security {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Security {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Self, Error> {
+        [Security::SemiHonest, Security::Malicious].into_iter().find(|security| security.name() == word).ok_or_else(
+            || Error::Input(format!("security = \"{word}\" is unknown: use \"semi-honest\" or \"malicious\"")),
+        )
+    }
+}
+
+impl FromStr for Level {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Self, Error> {
+        Level::ALL.into_iter().find(|level| level.name() == word).ok_or_else(|| {
+            let known: Vec<_> = Level::ALL.iter().map(|level| level.name()).collect();
+            Error::Input(format!("level = \"{word}\" is unknown: use one of {}", known.join(", ")))
+        })
+    }
+}
