@@ -1,1 +1,3 @@
-//! x
+//! Job files, tables, connections and reports: everything around the protocols of `tacita-core`.
+
+pub mod usage;

@@ -1,2 +1,3 @@
-//! x
-fn main(){}
+//! The `tacita` command.
+
+fn main() {}

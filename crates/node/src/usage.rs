@@ -1,0 +1,31 @@
+//! What this process has used: CPU time and memory, for reports and benchmarks.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// CPU time of this process so far, all threads.
+pub fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// The most memory that this process has held at once, in bytes; `None` where the system does not tell.
+pub fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn work_is_counted() {
+        let before = super::cpu_time();
+        let block = vec![1u8; 32 << 20];
+        assert_eq!(std::hint::black_box(block).iter().map(|&b| b as u64).sum::<u64>(), 32 << 20);
+        assert!(super::cpu_time() > before);
+        assert!(super::peak_memory().is_none_or(|bytes| bytes > 32 << 20));
+    }
+}
