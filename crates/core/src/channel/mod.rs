@@ -7,17 +7,19 @@
 //! The peer is hostile at the parser: a frame's length is checked before memory is taken for it, its sequence number
 //! and label before anybody looks at its payload, and a receiver always says how long a message may be.
 
+mod link;
 mod queue;
 mod stream;
 
 use std::io::{Read, Write};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::progress::Progress;
+use link::{Direction, Event, Link, LockAnyway, Party};
 use queue::Queue;
 
 /// Bytes that precede every payload on the wire: length (4), sequence (4), kind (1), label (1).
@@ -48,7 +50,8 @@ impl Label {
 /// Bytes and rounds of a channel so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Bytes sent, frame headers and heartbeats included, TLS not.
+    /// Bytes sent: payloads and their frames' headers. Heartbeats and TLS are left out, so that a run's number depends
+    /// on nothing but its messages, and is what the peer received.
     pub sent: u64,
     /// Bytes received, likewise.
     pub received: u64,
@@ -63,7 +66,6 @@ pub struct Channel {
     link: Arc<Link>,
     progress: Arc<Progress>,
     threads: Vec<JoinHandle<()>>,
-    writer_done: Arc<AtomicBool>,
 }
 
 /// The sending half of a [`Channel`].
@@ -74,38 +76,6 @@ pub struct Outgoing {
 /// The receiving half of a [`Channel`].
 pub struct Incoming {
     link: Arc<Link>,
-}
-
-/// What both halves, the threads and an [`Interrupter`] share.
-struct Link {
-    peer: String,
-    outgoing: Arc<Queue<Event>>,
-    incoming: Arc<Queue<Event>>,
-    failure: Mutex<Option<Error>>,
-    /// Code of the error kind that the writer must tell the peer; 0 if none.
-    abort: AtomicU8,
-    /// Ends the transport, so that threads blocked in it return.
-    shut: Box<dyn Fn() + Send + Sync>,
-    sent: AtomicU64,
-    received: AtomicU64,
-    flights: Mutex<Flights>,
-}
-
-/// One thing that travels.
-enum Event {
-    Data { label: u8, payload: Vec<u8> },
-    Heartbeat,
-    Abort(ErrorKind),
-    Close,
-}
-
-impl Event {
-    fn wire_bytes(&self) -> u64 {
-        match self {
-            Event::Data { payload, .. } => (HEADER_BYTES + payload.len()) as u64,
-            _ => HEADER_BYTES as u64,
-        }
-    }
 }
 
 impl Channel {
@@ -121,8 +91,9 @@ impl Channel {
     }
 
     /// A channel to `peer` over a connected transport. `shut` must make blocked reads and writes of the transport
-    /// return. A reader that sees no byte for too long (heartbeats arrive every `heartbeat`) should fail with
-    /// [`std::io::ErrorKind::TimedOut`]: the peer is then reported as silent.
+    /// return, and dropping the writer must let the other end's reads end. A reader that sees no byte for too long
+    /// (heartbeats arrive every `heartbeat`) should fail with [`std::io::ErrorKind::TimedOut`]: the peer is then
+    /// reported as silent.
     pub fn over<R, W>(
         peer: &str,
         reader: R,
@@ -137,14 +108,21 @@ impl Channel {
         let outgoing = Arc::new(Queue::new(QUEUE_FRAMES));
         let incoming = Arc::new(Queue::new(QUEUE_FRAMES));
         let mut channel = Channel::new(Link::new(peer, outgoing, incoming, Box::new(shut)));
-        channel.writer_done.store(false, Ordering::Release);
-        let (link, done) = (channel.link.clone(), channel.writer_done.clone());
+        for party in [Party::Writer, Party::Reader] {
+            channel.link.starts(party);
+        }
+        let link = channel.link.clone();
         channel.threads.push(std::thread::spawn(move || {
+            let end = link.at_end(Party::Writer);
             stream::write_frames(&link, writer, heartbeat);
-            done.store(true, Ordering::Release);
+            drop(end);
         }));
         let link = channel.link.clone();
-        channel.threads.push(std::thread::spawn(move || stream::read_frames(&link, reader)));
+        channel.threads.push(std::thread::spawn(move || {
+            let end = link.at_end(Party::Reader);
+            stream::read_frames(&link, reader);
+            drop(end);
+        }));
         channel
     }
 
@@ -156,7 +134,6 @@ impl Channel {
             link,
             progress: Arc::default(),
             threads: Vec::new(),
-            writer_done: Arc::new(AtomicBool::new(true)),
         }
     }
 
@@ -180,8 +157,16 @@ impl Channel {
         self.incoming.receive_up_to(label, limit)
     }
 
+    /// Sends a message and receives the peer's of the same label, of at most `limit` bytes. Both travel at once, so this
+    /// counts as one round.
+    pub fn exchange(&mut self, label: Label, payload: Vec<u8>, limit: usize) -> Result<Vec<u8>> {
+        self.link.flights.lock_anyway().at_once(label);
+        self.outgoing.send(label, payload)?;
+        self.incoming.receive_up_to(label, limit)
+    }
+
     /// Runs a phase in which data flows both ways at once: `send` on a thread of its own, `receive` on this one. If
-    /// either fails, the other's next call on the channel fails too, and the first error is returned.
+    /// either fails, the other's next call on the channel fails too, and the cause is returned.
     pub fn duplex<A: Send, B>(
         &mut self,
         send: impl FnOnce(&mut Outgoing) -> Result<A> + Send,
@@ -189,14 +174,18 @@ impl Channel {
     ) -> Result<(A, B)> {
         let (link, outgoing, incoming) = (&self.link, &mut self.outgoing, &mut self.incoming);
         std::thread::scope(|scope| {
-            let sender = scope.spawn(move || send(outgoing).inspect_err(|error| link.fail(error.clone())));
-            let received = receive(incoming).inspect_err(|error| link.fail(error.clone()));
+            let sender = scope.spawn(move || {
+                let _panic = link.on_panic();
+                send(outgoing).inspect_err(|error| link.fail(error.clone()))
+            });
+            let received = {
+                let _panic = link.on_panic();
+                receive(incoming).inspect_err(|error| link.fail(error.clone()))
+            };
             let sent = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             match (sent, received) {
                 (Ok(sent), Ok(received)) => Ok((sent, received)),
-                (sent, received) => {
-                    Err(link.failure.lock_anyway().clone().or(sent.err()).or(received.err()).expect("one has failed"))
-                }
+                (Err(error), _) | (_, Err(error)) => Err(link.recorded().unwrap_or(error)),
             }
         })
     }
@@ -208,16 +197,12 @@ impl Channel {
 
     /// Bytes and rounds so far.
     pub fn traffic(&self) -> Traffic {
-        Traffic {
-            sent: self.link.sent.load(Ordering::Relaxed),
-            received: self.link.received.load(Ordering::Relaxed),
-            rounds: self.link.flights.lock_anyway().count,
-        }
+        self.link.traffic()
     }
 
-    /// Something that can end this channel from another thread.
-    pub fn interrupter(&self) -> Interrupter {
-        Interrupter { link: self.link.clone() }
+    /// What other threads may do with this channel: watch it, and end it.
+    pub fn handle(&self) -> Handle {
+        Handle { link: self.link.clone(), progress: self.progress.clone() }
     }
 
     /// An error that blames the peer for failing `check`.
@@ -229,16 +214,12 @@ impl Channel {
     pub fn finish(self) -> Result<Traffic> {
         self.link.outgoing.push(Event::Close).map_err(|_| self.link.failure())?;
         self.link.sent.fetch_add(HEADER_BYTES as u64, Ordering::Relaxed);
-        match self.link.incoming.pop() {
-            Some(Event::Close) => {
+        match self.link.next()? {
+            Event::Close => {
                 self.link.received.fetch_add(HEADER_BYTES as u64, Ordering::Relaxed);
                 Ok(self.traffic())
             }
-            Some(Event::Data { label, .. }) => {
-                Err(self.link.violation(format!("message {label} came after the last one")))
-            }
-            Some(Event::Abort(kind)) => Err(Error::Peer { peer: self.link.peer.clone(), kind }),
-            Some(Event::Heartbeat) | None => Err(self.link.failure()),
+            event => Err(self.incoming.broken(format!("{} came after the last message", event.describe()))),
         }
     }
 
@@ -254,16 +235,15 @@ impl Channel {
 impl Drop for Channel {
     fn drop(&mut self) {
         self.link.outgoing.close();
-        // A writer that the peer does not read from must not hold up the end of the job.
-        for _ in 0..400 {
-            if self.writer_done.load(Ordering::Acquire) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        // What the peer still sends is thrown away, so that it is not kept from reading our last words.
         self.link.incoming.close();
+        // The writer says what is left to say, and the reader waits until the peer has hung up too: a connection
+        // that is closed with bytes unread destroys what is on its way to the peer. But a peer that does not play
+        // along must not hold up the end of the job.
+        self.link.wait_for(&[Party::Writer, Party::Reader], link::FAREWELL);
         (self.link.shut)();
         for thread in self.threads.drain(..) {
+            // A thread that panicked has recorded that as the link's failure.
             let _ = thread.join();
         }
     }
@@ -290,19 +270,16 @@ impl Incoming {
         let payload = self.receive_up_to(label, length)?;
         if payload.len() != length {
             let check = format!("`{}` has {} bytes instead of {length}", label.name, payload.len());
-            return Err(self.link.violation(check));
+            return Err(self.broken(check));
         }
         Ok(payload)
     }
 
     /// The next message, which must be a `label` of at most `limit` bytes.
     pub fn receive_up_to(&mut self, label: Label, limit: usize) -> Result<Vec<u8>> {
-        let event = self.link.incoming.pop().ok_or_else(|| self.link.failure())?;
+        let event = self.link.next()?;
         self.link.received.fetch_add(event.wire_bytes(), Ordering::Relaxed);
         let check = match event {
-            Event::Abort(kind) => return Err(Error::Peer { peer: self.link.peer.clone(), kind }),
-            Event::Heartbeat => "a heartbeat came where none can".into(),
-            Event::Close => format!("it ended the job where `{}` was due", label.name),
             Event::Data { label: code, .. } if code != label.code => {
                 format!("message {code} came where `{}` ({}) was due", label.name, label.code)
             }
@@ -313,8 +290,16 @@ impl Incoming {
                 self.link.flights.lock_anyway().first_use(Direction::Received, label);
                 return Ok(payload);
             }
+            event => format!("{} came where `{}` was due", event.describe(), label.name),
         };
-        Err(self.link.violation(check))
+        Err(self.broken(check))
+    }
+
+    /// The peer broke the order of messages: the channel ends, and the peer is told.
+    fn broken(&self, check: String) -> Error {
+        let error = self.link.violation(check);
+        self.link.fail(error.clone());
+        error
     }
 
     /// An error that blames the peer for failing `check`.
@@ -323,111 +308,26 @@ impl Incoming {
     }
 }
 
-/// Ends a channel from another thread, as when the user presses Ctrl-C.
+/// Watches a channel from another thread, and ends it, as when the user presses Ctrl-C.
 #[derive(Clone)]
-pub struct Interrupter {
+pub struct Handle {
     link: Arc<Link>,
+    progress: Arc<Progress>,
 }
 
-impl Interrupter {
+impl Handle {
+    /// How far the channel's protocol has come.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Bytes and rounds so far.
+    pub fn traffic(&self) -> Traffic {
+        self.link.traffic()
+    }
+
     /// Makes every call on the channel fail with `error`, now and later, and tells the peer its kind.
     pub fn interrupt(&self, error: Error) {
         self.link.fail(error);
-    }
-}
-
-impl Link {
-    fn new(
-        peer: &str,
-        outgoing: Arc<Queue<Event>>,
-        incoming: Arc<Queue<Event>>,
-        shut: Box<dyn Fn() + Send + Sync>,
-    ) -> Link {
-        Link {
-            peer: peer.to_owned(),
-            outgoing,
-            incoming,
-            failure: Mutex::default(),
-            abort: AtomicU8::new(0),
-            shut,
-            sent: AtomicU64::new(0),
-            received: AtomicU64::new(0),
-            flights: Mutex::default(),
-        }
-    }
-
-    /// Records the first failure and wakes everybody who waits on the channel.
-    fn fail(&self, error: Error) {
-        let kind = error.kind();
-        let gone = matches!(error, Error::Peer { .. } | Error::Network { .. });
-        self.failure.lock_anyway().get_or_insert(error);
-        match gone {
-            true => self.outgoing.close(),
-            false => self.tell(kind),
-        }
-        self.incoming.close();
-    }
-
-    /// Lets the writer tell the peer, ahead of everything that still waits, and end the transport.
-    fn tell(&self, kind: ErrorKind) {
-        self.abort.store(kind.code(), Ordering::Release);
-        self.outgoing.close_with(Event::Abort(kind));
-    }
-
-    /// Why the channel no longer works.
-    fn failure(&self) -> Error {
-        if let Some(error) = self.failure.lock_anyway().clone() {
-            return error;
-        }
-        while let Some(event) = self.incoming.pop() {
-            if let Event::Abort(kind) = event {
-                return Error::Peer { peer: self.peer.clone(), kind };
-            }
-        }
-        self.gone()
-    }
-
-    fn gone(&self) -> Error {
-        Error::Network { peer: self.peer.clone(), what: "went away: the connection closed in mid-job".into() }
-    }
-
-    fn violation(&self, check: impl Into<String>) -> Error {
-        Error::Protocol { peer: self.peer.clone(), check: check.into() }
-    }
-}
-
-/// The order in which labels first travelled.
-#[derive(Default)]
-struct Flights {
-    seen: Vec<(Direction, u8)>,
-    count: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Sent,
-    Received,
-}
-
-impl Flights {
-    fn first_use(&mut self, direction: Direction, label: Label) {
-        if self.seen.contains(&(direction, label.code)) {
-            return;
-        }
-        if self.seen.last().is_none_or(|(last, _)| *last != direction) {
-            self.count += 1;
-        }
-        self.seen.push((direction, label.code));
-    }
-}
-
-/// Locking that goes on after another thread panicked: what these locks guard is valid at every moment.
-trait LockAnyway<T> {
-    fn lock_anyway(&self) -> MutexGuard<'_, T>;
-}
-
-impl<T> LockAnyway<T> for Mutex<T> {
-    fn lock_anyway(&self) -> MutexGuard<'_, T> {
-        self.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

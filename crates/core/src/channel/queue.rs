@@ -91,6 +91,11 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Looks at the last element that waits, without taking it.
+    pub(super) fn last<A>(&self, look: impl FnOnce(&T) -> A) -> Option<A> {
+        self.lock().waiting.back().map(look)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -4,8 +4,9 @@ use std::io::{BufReader, BufWriter, ErrorKind as IoKind, Read, Write};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::link::{Event, FAREWELL, Link, Party};
 use super::queue::Popped;
-use super::{Event, HEADER_BYTES, Link, LockAnyway, MAX_PAYLOAD_BYTES};
+use super::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, ErrorKind};
 
 /// Kinds of frames on the wire.
@@ -16,50 +17,47 @@ const CLOSE: u8 = 3;
 
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// How often an idle writer looks whether it must tell the peer that the job ends.
-const IDLE_LOOK: Duration = Duration::from_millis(100);
-
 /// Writes what the queue holds, a heartbeat whenever it was idle for `heartbeat`, and the abort that was asked for
 /// ahead of everything else. Ends the transport if it cannot write or has told an abort.
 pub(super) fn write_frames(link: &Link, writer: impl Write, heartbeat: Duration) {
     let mut writer = BufWriter::with_capacity(BUFFER_BYTES, writer);
-    let mut sequence = 0;
-    let written = write_until_closed(link, &mut writer, &mut sequence, heartbeat);
-    let asked = ErrorKind::from_code(link.abort.load(Ordering::Acquire));
-    if let (Ok(()), Some(kind)) = (&written, asked) {
-        let told = write_frame(&mut writer, sequence, &Event::Abort(kind)).and_then(|()| writer.flush());
+    let written = write_until_closed(link, &mut writer, heartbeat);
+    if written.is_err() && !link.close_sent.load(Ordering::Acquire) {
+        // The peer's own word on why it ended may be on its way, behind data that nobody will use: with the queue
+        // closed the reader throws those away until it finds that word or the end.
         link.outgoing.close();
-        if told.is_ok() {
-            // The peer needs a moment to read this before the connection goes.
-            std::thread::sleep(IDLE_LOOK);
-        }
+        link.incoming.close();
+        link.wait_for(&[Party::Reader], FAREWELL);
+        link.fail(link.gone());
         (link.shut)();
     }
-    if written.is_err() {
-        // The reader may still hold the peer's own word on why it ended: leave the failure to it, but let it end.
-        link.outgoing.close();
-        std::thread::sleep(IDLE_LOOK);
+    match written {
+        // Dropping a `BufWriter` writes what it holds: not to a connection that has failed.
+        Err(_) => drop(writer.into_parts()),
+        Ok(()) => drop(writer),
+    }
+    if link.abort.load(Ordering::Acquire) != 0 {
+        // The peer hangs up when it has read the abort. To close the connection under it could destroy the abort.
+        link.wait_for(&[Party::Reader], FAREWELL);
         (link.shut)();
     }
 }
 
-fn write_until_closed(
-    link: &Link,
-    writer: &mut impl Write,
-    sequence: &mut u32,
-    heartbeat: Duration,
-) -> std::io::Result<()> {
+fn write_until_closed(link: &Link, writer: &mut impl Write, heartbeat: Duration) -> std::io::Result<()> {
+    let mut sequence = 0u32;
     let mut last_write = Instant::now();
     loop {
         let event = match link.outgoing.pop_within(Duration::ZERO) {
             Popped::Nothing => {
                 writer.flush()?;
-                link.outgoing.pop_within(IDLE_LOOK.min(heartbeat))
+                link.outgoing.pop_within(heartbeat.saturating_sub(last_write.elapsed()))
             }
             popped => popped,
         };
-        if link.abort.load(Ordering::Acquire) != 0 {
-            return Ok(());
+        if let Some(kind) = ErrorKind::from_code(link.abort.load(Ordering::Acquire)) {
+            link.outgoing.close();
+            write_frame(writer, sequence, &Event::Abort(kind))?;
+            return writer.flush();
         }
         let event = match event {
             Popped::Element(event) => event,
@@ -67,12 +65,12 @@ fn write_until_closed(
             Popped::Nothing => Event::Heartbeat,
             Popped::Closed => return writer.flush(),
         };
-        write_frame(writer, *sequence, &event)?;
-        *sequence = sequence.wrapping_add(1);
-        last_write = Instant::now();
-        if matches!(event, Event::Heartbeat) {
-            link.sent.fetch_add(event.wire_bytes(), Ordering::Relaxed);
+        if matches!(event, Event::Close) {
+            link.close_sent.store(true, Ordering::Release);
         }
+        write_frame(writer, sequence, &event)?;
+        sequence = sequence.wrapping_add(1);
+        last_write = Instant::now();
     }
 }
 
@@ -92,44 +90,51 @@ fn write_frame(writer: &mut impl Write, sequence: u32, event: &Event) -> std::io
     writer.write_all(payload)
 }
 
-/// Reads frames into the queue until the peer closes, aborts, fails or breaks the framing.
+/// Reads frames into the queue until the peer hangs up, aborts, falls silent or breaks the framing. Frames that nobody
+/// wants any more are thrown away, because a peer that can send can also read our last words.
 pub(super) fn read_frames(link: &Link, reader: impl Read) {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, reader);
-    let mut sequence = 0;
+    match read_until_end(link, &mut reader) {
+        // A peer that has sent its last message and was sent ours may leave.
+        Error::Network { .. } if link.incoming_is_complete() && link.close_sent.load(Ordering::Acquire) => {}
+        error @ (Error::Network { .. } | Error::Peer { .. }) => {
+            link.fail(error);
+            // Nothing can be told any more: a writer that is blocked must end.
+            (link.shut)();
+        }
+        error => {
+            link.fail(error);
+            // The writer tells the peer, which may have to be read from until it gets there.
+            let _ = std::io::copy(&mut reader, &mut std::io::sink());
+        }
+    }
+}
+
+/// Reads until there is a reason to stop.
+fn read_until_end(link: &Link, reader: &mut impl Read) -> Error {
+    let mut sequence = 0u32;
     loop {
-        let event = match read_frame(link, &mut reader, sequence) {
+        let event = match read_frame(link, reader, sequence) {
             Ok(event) => event,
-            Err(error) => {
-                if link.failure.lock_anyway().is_none() {
-                    link.fail(error);
-                }
-                break;
-            }
+            Err(error) => return error,
         };
         sequence = sequence.wrapping_add(1);
         match event {
-            Event::Heartbeat => {
-                link.received.fetch_add(event.wire_bytes(), Ordering::Relaxed);
-            }
-            Event::Abort(kind) => {
-                link.fail(Error::Peer { peer: link.peer.clone(), kind });
-                break;
+            Event::Heartbeat => {}
+            Event::Abort(kind) => return link.ended_by_peer(kind),
+            event if link.incoming_is_complete() => {
+                return link.violation(format!("{} came after the end of the job", event.describe()));
             }
             Event::Close => {
+                link.complete.store(true, Ordering::Release);
                 link.incoming.close_with(Event::Close);
-                // Our own writer may still be at work: the transport is left to it.
-                return;
             }
             Event::Data { .. } => {
-                if link.incoming.push(event).is_err() {
-                    return;
-                }
+                // It fails if nobody wants it any more.
+                let _ = link.incoming.push(event);
             }
         }
     }
-    // Give the writer the time to tell the peer what is wrong, then end what either of them may be blocked in.
-    std::thread::sleep(2 * IDLE_LOOK);
-    (link.shut)();
 }
 
 /// One frame; its length, sequence number and kind are checked before memory is taken for it.
@@ -162,7 +167,11 @@ fn read_frame(link: &Link, reader: &mut impl Read, sequence: u32) -> Result<Even
 
 fn read_exact(link: &Link, reader: &mut impl Read, buffer: &mut [u8]) -> Result<(), Error> {
     reader.read_exact(buffer).map_err(|error| match error.kind() {
-        IoKind::UnexpectedEof | IoKind::ConnectionReset | IoKind::ConnectionAborted | IoKind::BrokenPipe => link.gone(),
+        IoKind::UnexpectedEof
+        | IoKind::ConnectionReset
+        | IoKind::ConnectionAborted
+        | IoKind::BrokenPipe
+        | IoKind::NotConnected => link.gone(),
         IoKind::TimedOut | IoKind::WouldBlock => Error::Network {
             peer: link.peer.clone(),
             what: "went away: nothing was heard from it, not even a heartbeat".into(),

@@ -1,0 +1,282 @@
+//! What the two halves of a channel, its threads and its handles share: the queues, and why the channel ended.
+
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use super::queue::Queue;
+use super::{HEADER_BYTES, Label, Traffic};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How long the end of a channel waits for a peer that does not hang up, and a failed writer for the peer's own word
+/// on why it ended.
+pub(super) const FAREWELL: Duration = Duration::from_secs(2);
+
+pub(super) struct Link {
+    pub(super) peer: String,
+    pub(super) outgoing: Arc<Queue<Event>>,
+    pub(super) incoming: Arc<Queue<Event>>,
+    /// Code of the error kind that the writer must tell the peer; 0 if none.
+    pub(super) abort: AtomicU8,
+    /// Whether our last frame has been handed to the transport.
+    pub(super) close_sent: AtomicBool,
+    /// Whether the peer's last frame has come.
+    pub(super) complete: AtomicBool,
+    /// Ends the transport, so that threads blocked in it return.
+    pub(super) shut: Box<dyn Fn() + Send + Sync>,
+    pub(super) sent: AtomicU64,
+    pub(super) received: AtomicU64,
+    pub(super) flights: Mutex<Flights>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    failure: Option<Error>,
+    /// The threads that are at work.
+    running: Vec<Party>,
+}
+
+/// A thread of the channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Party {
+    Reader,
+    Writer,
+}
+
+/// One thing that travels.
+pub(super) enum Event {
+    Data { label: u8, payload: Vec<u8> },
+    Heartbeat,
+    Abort(ErrorKind),
+    Close,
+}
+
+impl Event {
+    pub(super) fn wire_bytes(&self) -> u64 {
+        match self {
+            Event::Data { payload, .. } => (HEADER_BYTES + payload.len()) as u64,
+            _ => HEADER_BYTES as u64,
+        }
+    }
+
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Event::Data { label, .. } => format!("message {label}"),
+            Event::Heartbeat => "a heartbeat".into(),
+            Event::Abort(_) => "an abort".into(),
+            Event::Close => "the end of the job".into(),
+        }
+    }
+}
+
+impl Link {
+    pub(super) fn new(
+        peer: &str,
+        outgoing: Arc<Queue<Event>>,
+        incoming: Arc<Queue<Event>>,
+        shut: Box<dyn Fn() + Send + Sync>,
+    ) -> Link {
+        Link {
+            peer: peer.to_owned(),
+            outgoing,
+            incoming,
+            abort: AtomicU8::new(0),
+            close_sent: AtomicBool::new(false),
+            complete: AtomicBool::new(false),
+            shut,
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            flights: Mutex::default(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    pub(super) fn traffic(&self) -> Traffic {
+        Traffic {
+            sent: self.sent.load(Ordering::Relaxed),
+            received: self.received.load(Ordering::Relaxed),
+            rounds: self.flights.lock_anyway().count,
+        }
+    }
+
+    /// The next thing from the peer. A failure comes before what still waits: nobody needs that any more.
+    pub(super) fn next(&self) -> Result<Event> {
+        if let Some(error) = self.recorded() {
+            return Err(error);
+        }
+        match self.incoming.pop() {
+            Some(Event::Abort(kind)) => {
+                self.fail(self.ended_by_peer(kind));
+                Err(self.failure())
+            }
+            Some(event) => Ok(event),
+            None => Err(self.failure()),
+        }
+    }
+
+    /// Records why the channel ended and wakes everybody who waits on it. The first cause stays, but for one thing:
+    /// the peer's own word replaces the broken connection that followed from it.
+    pub(super) fn fail(&self, error: Error) {
+        let (kind, from_peer) = (error.kind(), matches!(error, Error::Peer { .. }));
+        let gone = from_peer || matches!(error, Error::Network { .. });
+        {
+            let mut state = self.state.lock_anyway();
+            match &state.failure {
+                None => state.failure = Some(error),
+                Some(Error::Network { .. }) if from_peer => state.failure = Some(error),
+                Some(_) => {}
+            }
+            self.changed.notify_all();
+        }
+        match gone {
+            true => self.outgoing.close(),
+            false => self.tell(kind),
+        }
+        self.incoming.close();
+    }
+
+    /// Lets the writer tell the peer, ahead of everything that still waits, and end the transport.
+    pub(super) fn tell(&self, kind: ErrorKind) {
+        // The first kind stays; that one has been told already.
+        let _ = self.abort.compare_exchange(0, kind.code(), Ordering::AcqRel, Ordering::Acquire);
+        self.outgoing.close_with(Event::Abort(kind));
+    }
+
+    /// The failure that is known so far.
+    pub(super) fn recorded(&self) -> Option<Error> {
+        self.state.lock_anyway().failure.clone()
+    }
+
+    /// Why the channel no longer works. If a thread is still finding out, this waits for it.
+    pub(super) fn failure(&self) -> Error {
+        let until = Instant::now() + 2 * FAREWELL;
+        let mut state = self.state.lock_anyway();
+        loop {
+            if let Some(error) = &state.failure {
+                return error.clone();
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if state.running.is_empty() || left.is_zero() {
+                break;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+        drop(state);
+        let told = self.incoming.last(|event| match event {
+            Event::Abort(kind) => Some(*kind),
+            _ => None,
+        });
+        let error = told.flatten().map_or_else(|| self.gone(), |kind| self.ended_by_peer(kind));
+        self.fail(error);
+        self.recorded().unwrap_or_else(|| self.gone())
+    }
+
+    pub(super) fn incoming_is_complete(&self) -> bool {
+        self.complete.load(Ordering::Acquire)
+    }
+
+    pub(super) fn starts(&self, party: Party) {
+        self.state.lock_anyway().running.push(party);
+    }
+
+    /// A guard whose end is the end of a thread.
+    pub(super) fn at_end(&self, party: Party) -> impl Drop + '_ {
+        struct AtEnd<'a>(&'a Link, Party);
+        impl Drop for AtEnd<'_> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    self.0.fail(Error::Internal(format!("the channel's {:?} panicked", self.1)));
+                }
+                self.0.state.lock_anyway().running.retain(|party| *party != self.1);
+                self.0.changed.notify_all();
+            }
+        }
+        AtEnd(self, party)
+    }
+
+    /// A guard that ends the channel if its thread panics, so that the other thread of a phase does not wait forever.
+    pub(super) fn on_panic(&self) -> impl Drop + '_ {
+        struct OnPanic<'a>(&'a Link);
+        impl Drop for OnPanic<'_> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    self.0.fail(Error::Internal("a phase of the protocol panicked".into()));
+                }
+            }
+        }
+        OnPanic(self)
+    }
+
+    /// Waits until these threads have ended, but not for longer than `limit`.
+    pub(super) fn wait_for(&self, parties: &[Party], limit: Duration) {
+        let until = Instant::now() + limit;
+        let mut state = self.state.lock_anyway();
+        while state.running.iter().any(|party| parties.contains(party)) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+    }
+
+    pub(super) fn gone(&self) -> Error {
+        Error::Network { peer: self.peer.clone(), what: "went away: the connection closed in mid-job".into() }
+    }
+
+    pub(super) fn ended_by_peer(&self, kind: ErrorKind) -> Error {
+        Error::Peer { peer: self.peer.clone(), kind }
+    }
+
+    pub(super) fn violation(&self, check: impl Into<String>) -> Error {
+        Error::Protocol { peer: self.peer.clone(), check: check.into() }
+    }
+}
+
+/// The order in which labels first travelled.
+#[derive(Default)]
+pub(super) struct Flights {
+    seen: Vec<(Direction, u8)>,
+    last: Option<Direction>,
+    pub(super) count: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Sent,
+    Received,
+}
+
+impl Flights {
+    pub(super) fn first_use(&mut self, direction: Direction, label: Label) {
+        if self.seen.contains(&(direction, label.code)) {
+            return;
+        }
+        if self.last != Some(direction) {
+            self.count += 1;
+        }
+        self.last = Some(direction);
+        self.seen.push((direction, label.code));
+    }
+
+    /// A label that travels both ways at once.
+    pub(super) fn at_once(&mut self, label: Label) {
+        self.count += 1;
+        self.last = None;
+        self.seen.extend([(Direction::Sent, label.code), (Direction::Received, label.code)]);
+    }
+}
+
+/// Locking that goes on after another thread panicked: what these locks guard is valid at every moment.
+pub(super) trait LockAnyway<T> {
+    fn lock_anyway(&self) -> MutexGuard<'_, T>;
+}
+
+impl<T> LockAnyway<T> for Mutex<T> {
+    fn lock_anyway(&self) -> MutexGuard<'_, T> {
+        self.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
