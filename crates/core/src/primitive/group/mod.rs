@@ -1,0 +1,93 @@
+//! Groups of prime order, batch-first: every operation takes a slice and spreads it over the processors.
+
+mod expand;
+mod ristretto255;
+#[cfg(test)]
+mod vectors;
+
+use std::fmt;
+
+use rand_core::CryptoRng;
+use zeroize::{Zeroize, Zeroizing};
+
+pub use expand::expand_message_xmd;
+pub use ristretto255::Ristretto255;
+
+/// A group of prime order q in which the decisional Diffie-Hellman problem is assumed to be hard, written additively.
+///
+/// Scalars and points may be secret: they are zeroized when dropped, and neither can be printed. All operations on
+/// them take the same time whatever their values.
+pub trait Group {
+    /// An integer modulo q.
+    type Scalar: Zeroize + Send + Sync;
+    /// An element of the group.
+    type Point: Zeroize + Send + Sync;
+
+    /// Length of an encoded point in bytes.
+    const POINT_BYTES: usize;
+    /// Length of an encoded scalar in bytes.
+    const SCALAR_BYTES: usize;
+
+    /// `count` uniformly random scalars other than zero.
+    fn random_scalars(count: usize, rng: &mut impl CryptoRng) -> Vec<Self::Scalar>;
+
+    /// The scalar that a message is hashed to under a domain separation tag (RFC 9497, section 4, `HashToScalar`);
+    /// `None` for zero.
+    fn hash_to_scalar(message: &[u8], tag: &[u8]) -> Option<Self::Scalar>;
+
+    /// The inverse of each scalar. None of them may be zero.
+    fn invert(scalars: &[Self::Scalar]) -> Vec<Self::Scalar>;
+
+    /// The encoding of a scalar.
+    fn encode_scalar(scalar: &Self::Scalar) -> Zeroizing<Vec<u8>>;
+
+    /// The scalar that `bytes` canonically encode; `None` if they don't, or if it is zero.
+    fn decode_scalar(bytes: &[u8]) -> Option<Self::Scalar>;
+
+    /// The point that each message is hashed to under a domain separation tag of at most 255 bytes (RFC 9497, section
+    /// 4, `HashToGroup`): indistinguishable from a random oracle, with unknown discrete logarithms.
+    fn hash_to_points<M: AsRef<[u8]> + Sync>(messages: &[M], tag: &[u8]) -> Vec<Self::Point>;
+
+    /// Whether any of the points is the identity.
+    fn any_identity(points: &[Self::Point]) -> bool;
+
+    /// `scalar * point` for each point.
+    fn multiply(points: &[Self::Point], scalar: &Self::Scalar) -> Vec<Self::Point>;
+
+    /// `scalar * generator` for each scalar.
+    fn multiply_generator(scalars: &[Self::Scalar]) -> Vec<Self::Point>;
+
+    /// The encodings of `scalar * point` for each point, one after the other. Faster than multiplying and encoding.
+    fn multiply_encode(points: &[Self::Point], scalar: &Self::Scalar) -> Vec<u8>;
+
+    /// As [`Group::multiply_encode`], with a scalar for each point. The slices must be equally long.
+    fn multiply_each_encode(points: &[Self::Point], scalars: &[Self::Scalar]) -> Vec<u8>;
+
+    /// The points' encodings, one after the other.
+    fn encode(points: &[Self::Point]) -> Vec<u8>;
+
+    /// The points whose encodings follow each other in `bytes`. Only canonical encodings of points other than the
+    /// identity are accepted. Takes memory for as many points as there are bytes, whatever anybody claims.
+    fn decode(bytes: &[u8]) -> Result<Vec<Self::Point>, DecodeError>;
+}
+
+/// Why bytes are not a row of encoded points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecodeError {
+    /// Their number is no multiple of an encoding's length.
+    Length,
+    /// The encoding at this index is not the canonical one of any point.
+    NotAPoint(usize),
+    /// The encoding at this index is the identity's.
+    Identity(usize),
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DecodeError::Length => f.write_str("does not hold a whole number of points"),
+            DecodeError::NotAPoint(index) => write!(f, "holds no valid point at index {index}"),
+            DecodeError::Identity(index) => write!(f, "holds the identity at index {index}"),
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The ristretto255 group (RFC 9496) on curve25519-dalek.
+
+use std::fmt;
+
+use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
+use curve25519_dalek::scalar::Scalar as DalekScalar;
+use curve25519_dalek::traits::IsIdentity;
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::{DecodeError, Group, expand_message_xmd};
+
+/// Points that share one field inversion when they are encoded, and one step of work for a processor.
+const BATCH: usize = 256;
+
+/// Length of an encoded point, and of an encoded scalar.
+const ENCODED_BYTES: usize = 32;
+
+/// The group ristretto255: 128-bit security, encodings of 32 bytes, no cofactor.
+#[derive(Debug, Clone, Copy)]
+pub struct Ristretto255;
+
+/// An integer modulo the group's order.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Scalar(DalekScalar);
+
+/// An element of the group.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct Point(RistrettoPoint);
+
+impl fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scalar(..)")
+    }
+}
+
+impl fmt::Debug for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Point(..)")
+    }
+}
+
+impl Group for Ristretto255 {
+    type Scalar = Scalar;
+    type Point = Point;
+
+    const POINT_BYTES: usize = ENCODED_BYTES;
+    const SCALAR_BYTES: usize = ENCODED_BYTES;
+
+    fn random_scalars(count: usize, rng: &mut impl CryptoRng) -> Vec<Scalar> {
+        let mut nonzero = || {
+            loop {
+                let scalar = DalekScalar::random(rng);
+                if scalar != DalekScalar::ZERO {
+                    return Scalar(scalar);
+                }
+            }
+        };
+        (0..count).map(|_| nonzero()).collect()
+    }
+
+    fn hash_to_scalar(message: &[u8], tag: &[u8]) -> Option<Scalar> {
+        let mut wide = Zeroizing::new([0; 64]);
+        expand_message_xmd(message, tag, &mut *wide);
+        nonzero(DalekScalar::from_bytes_mod_order_wide(&wide))
+    }
+
+    fn invert(scalars: &[Scalar]) -> Vec<Scalar> {
+        let mut inverses = Zeroizing::new(scalars.iter().map(|scalar| scalar.0).collect::<Vec<_>>());
+        DalekScalar::invert_batch_alloc(&mut inverses);
+        inverses.iter().map(|inverse| Scalar(*inverse)).collect()
+    }
+
+    fn encode_scalar(scalar: &Scalar) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(scalar.0.as_bytes().to_vec())
+    }
+
+    fn decode_scalar(bytes: &[u8]) -> Option<Scalar> {
+        let bytes = Zeroizing::new(<[u8; ENCODED_BYTES]>::try_from(bytes).ok()?);
+        nonzero(Option::from(DalekScalar::from_canonical_bytes(*bytes))?)
+    }
+
+    fn hash_to_points<M: AsRef<[u8]> + Sync>(messages: &[M], tag: &[u8]) -> Vec<Point> {
+        let hash = |message: &M| {
+            let mut wide = Zeroizing::new([0; 64]);
+            expand_message_xmd(message.as_ref(), tag, &mut *wide);
+            Point(RistrettoPoint::from_uniform_bytes(&wide))
+        };
+        messages.par_iter().with_min_len(BATCH).map(hash).collect()
+    }
+
+    fn any_identity(points: &[Point]) -> bool {
+        points.iter().any(|point| point.0.is_identity())
+    }
+
+    fn multiply(points: &[Point], scalar: &Scalar) -> Vec<Point> {
+        points.par_iter().with_min_len(BATCH).map(|point| Point(point.0 * scalar.0)).collect()
+    }
+
+    fn multiply_generator(scalars: &[Scalar]) -> Vec<Point> {
+        scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(RistrettoPoint::mul_base(&scalar.0))).collect()
+    }
+
+    fn multiply_encode(points: &[Point], scalar: &Scalar) -> Vec<u8> {
+        let half = Zeroizing::new(scalar.0.div_by_2());
+        let mut encoded = vec![0; points.len() * ENCODED_BYTES];
+        encoded.par_chunks_mut(BATCH * ENCODED_BYTES).zip(points.par_chunks(BATCH)).for_each(|(encoded, points)| {
+            encode_doubles(points.iter().map(|point| Point(point.0 * *half)), encoded);
+        });
+        encoded
+    }
+
+    fn multiply_each_encode(points: &[Point], scalars: &[Scalar]) -> Vec<u8> {
+        assert_eq!(points.len(), scalars.len(), "every point has its scalar");
+        let mut encoded = vec![0; points.len() * ENCODED_BYTES];
+        encoded
+            .par_chunks_mut(BATCH * ENCODED_BYTES)
+            .zip(points.par_chunks(BATCH).zip(scalars.par_chunks(BATCH)))
+            .for_each(|(encoded, (points, scalars))| {
+                let half = |(point, scalar): (&Point, &Scalar)| Point(point.0 * *Zeroizing::new(scalar.0.div_by_2()));
+                encode_doubles(points.iter().zip(scalars).map(half), encoded);
+            });
+        encoded
+    }
+
+    fn encode(points: &[Point]) -> Vec<u8> {
+        let mut encoded = vec![0; points.len() * ENCODED_BYTES];
+        encoded.par_chunks_mut(ENCODED_BYTES).zip(points.par_iter()).with_min_len(BATCH).for_each(|(bytes, point)| {
+            bytes.copy_from_slice(point.0.compress().as_bytes());
+        });
+        encoded
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Vec<Point>, DecodeError> {
+        if !bytes.len().is_multiple_of(ENCODED_BYTES) {
+            return Err(DecodeError::Length);
+        }
+        let decode = |(index, bytes): (usize, &[u8])| {
+            let encoding = CompressedRistretto::from_slice(bytes).map_err(|_| DecodeError::Length)?;
+            let point = encoding.decompress().ok_or(DecodeError::NotAPoint(index))?;
+            // Zero bytes are the identity's only canonical encoding.
+            match bytes.iter().all(|&byte| byte == 0) {
+                true => Err(DecodeError::Identity(index)),
+                false => Ok(Point(point)),
+            }
+        };
+        bytes.par_chunks(ENCODED_BYTES).enumerate().with_min_len(BATCH).map(decode).collect()
+    }
+}
+
+/// The encodings of twice each point, of which there are as many as `encoded` has room for.
+///
+/// Ristretto's encoding needs an inverse square root a point; that of a double needs an inversion only, which a batch
+/// shares (Montgomery's trick). Whoever wants the encoding of s * P therefore doubles (s / 2) * P, with the half
+/// taken modulo the group's odd order.
+fn encode_doubles(points: impl Iterator<Item = Point>, encoded: &mut [u8]) {
+    let points: Vec<Point> = points.collect();
+    let encodings = RistrettoPoint::double_and_compress_batch(points.iter().map(|point| &point.0));
+    for (bytes, encoding) in encoded.chunks_mut(ENCODED_BYTES).zip(encodings) {
+        bytes.copy_from_slice(encoding.as_bytes());
+    }
+}
+
+fn nonzero(scalar: DalekScalar) -> Option<Scalar> {
+    (scalar != DalekScalar::ZERO).then_some(Scalar(scalar))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use curve25519_dalek::constants::RISTRETTO_BASEPOINT_POINT;
+    use curve25519_dalek::traits::Identity;
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    /// What [`Group::multiply_encode`] computes, written down plainly: the oracle for the fast way.
+    fn multiply_encode_reference(points: &[Point], scalars: &[DalekScalar]) -> Vec<u8> {
+        points.iter().zip(scalars).flat_map(|(point, scalar)| (point.0 * scalar).compress().to_bytes()).collect()
+    }
+
+    fn check(points: &[Point], scalars: Vec<DalekScalar>) {
+        for scalar in &scalars {
+            let fast = Ristretto255::multiply_encode(points, &Scalar(*scalar));
+            assert_eq!(fast, multiply_encode_reference(points, &vec![*scalar; points.len()]));
+        }
+        let each: Vec<_> = scalars.iter().copied().cycle().take(points.len()).collect();
+        let wrapped: Vec<_> = each.iter().map(|scalar| Scalar(*scalar)).collect();
+        assert_eq!(Ristretto255::multiply_each_encode(points, &wrapped), multiply_encode_reference(points, &each));
+    }
+
+    fn scalars(rng: &mut ChaCha20Rng) -> Vec<DalekScalar> {
+        let one = DalekScalar::ONE;
+        vec![DalekScalar::ZERO, one, -one, one + one, one.div_by_2(), DalekScalar::random(rng)]
+    }
+
+    #[test]
+    fn fast_encoding_agrees_on_edge_cases() {
+        let mut rng = ChaCha20Rng::from_seed([1; 32]);
+        let generator = RISTRETTO_BASEPOINT_POINT;
+        let random = RistrettoPoint::random(&mut rng);
+        let edge = [generator, RistrettoPoint::identity(), -generator, random, RistrettoPoint::identity()];
+        for length in 0..=edge.len() {
+            let points: Vec<_> = edge[..length].iter().map(|point| Point(*point)).collect();
+            check(&points, scalars(&mut rng));
+        }
+        check(&[Point(RistrettoPoint::identity())], scalars(&mut rng));
+    }
+
+    /// Four representatives stand for each element (RFC 9496, section 4): the fast way must not tell them apart.
+    #[test]
+    fn fast_encoding_agrees_on_the_identity_of_inverses() {
+        let mut rng = ChaCha20Rng::from_seed([2; 32]);
+        let point = RistrettoPoint::random(&mut rng);
+        let order_minus_one = -DalekScalar::ONE;
+        let identity = point + point * order_minus_one;
+        check(&[Point(identity), Point(point)], scalars(&mut rng));
+    }
+
+    #[test]
+    fn fast_encoding_agrees_across_batches() {
+        let mut rng = ChaCha20Rng::from_seed([3; 32]);
+        for length in [1, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH + 3] {
+            let points: Vec<_> = (0..length).map(|_| Point(RistrettoPoint::random(&mut rng))).collect();
+            check(&points, vec![DalekScalar::random(&mut rng)]);
+        }
+    }
+
+    #[test]
+    fn decoding_inverts_encoding_and_names_the_culprit() {
+        let mut rng = ChaCha20Rng::from_seed([4; 32]);
+        let points = Ristretto255::multiply_generator(&Ristretto255::random_scalars(5, &mut rng));
+        let mut bytes = Ristretto255::encode(&points);
+        let decoded = Ristretto255::decode(&bytes).unwrap();
+        assert!(decoded.iter().zip(&points).all(|(one, other)| one.0 == other.0));
+        assert_eq!(Ristretto255::decode(&bytes[1..]).unwrap_err(), DecodeError::Length);
+        bytes[64..96].fill(0);
+        assert_eq!(Ristretto255::decode(&bytes).unwrap_err(), DecodeError::Identity(2));
+        bytes[64..96].fill(0xff);
+        assert_eq!(Ristretto255::decode(&bytes).unwrap_err(), DecodeError::NotAPoint(2));
+        assert!(Ristretto255::decode(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn scalars_invert_and_survive_their_encoding() {
+        let mut rng = ChaCha20Rng::from_seed([5; 32]);
+        let scalars = Ristretto255::random_scalars(3, &mut rng);
+        for (scalar, inverse) in scalars.iter().zip(Ristretto255::invert(&scalars)) {
+            assert_eq!(scalar.0 * inverse.0, DalekScalar::ONE);
+            let decoded = Ristretto255::decode_scalar(&Ristretto255::encode_scalar(scalar)).unwrap();
+            assert_eq!(decoded.0, scalar.0);
+        }
+        assert!(Ristretto255::invert(&[]).is_empty());
+        assert!(Ristretto255::decode_scalar(&[0; 32]).is_none());
+        assert!(Ristretto255::decode_scalar(&[0xff; 32]).is_none());
+        assert!(Ristretto255::decode_scalar(&[1; 31]).is_none());
+    }
+
+    #[test]
+    fn multiplying_agrees_with_its_definition() {
+        let mut rng = ChaCha20Rng::from_seed([6; 32]);
+        let scalars = Ristretto255::random_scalars(4, &mut rng);
+        let points = Ristretto255::multiply_generator(&scalars);
+        for (point, scalar) in points.iter().zip(&scalars) {
+            assert_eq!(point.0, RISTRETTO_BASEPOINT_POINT * scalar.0);
+        }
+        let products = Ristretto255::multiply(&points, &scalars[0]);
+        assert!(products.iter().zip(&points).all(|(product, point)| product.0 == point.0 * scalars[0].0));
+        assert!(!Ristretto255::any_identity(&points));
+        assert!(Ristretto255::any_identity(&[Point(RistrettoPoint::identity())]));
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let scalar = Scalar(DalekScalar::from(77u8));
+        assert_eq!(format!("{scalar:?} {:?}", Point(RISTRETTO_BASEPOINT_POINT)), "Scalar(..) Point(..)");
+    }
+}
