@@ -1,1 +1,3 @@
 //! The protocols, one file each, named as on the command line.
+
+pub mod intersect;

@@ -1,0 +1,159 @@
+//! What the sender sends of its own items: tags, and sealed rows where there are any.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+
+use super::keys::Domain;
+use super::rows_of_items::Payload;
+use super::table::Bits;
+use super::{CHUNK, ENTRIES, MATCHES, Params};
+use crate::channel::Channel;
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::oprf::{Key, OUTPUT_BYTES};
+use crate::primitive::shuffle::random_order;
+use crate::progress::Progress;
+
+/// The sender's entries and the random order in which they travel.
+pub(super) struct Entries {
+    /// Entry `offsets[i]` is the first of item i; one offset more than items.
+    pub(super) offsets: Vec<u32>,
+    /// Length of an entry.
+    pub(super) entry_bytes: usize,
+    /// The entries in the items' order, then the dummies.
+    pub(super) bytes: Vec<u8>,
+    /// For each place on the wire, the entry that comes there.
+    pub(super) order: Vec<u32>,
+}
+
+/// The sender's input: items, and rows of each where rows are revealed.
+#[derive(Clone, Copy)]
+pub(super) struct Own<'a> {
+    pub(super) items: &'a [Item],
+    pub(super) payload: Option<&'a Payload>,
+}
+
+impl Entries {
+    /// The entries of `own`: one tag for each item, or one tag and sealed row for each row. Random bytes fill
+    /// them up to the agreed number. Stops early with an empty result once `stop` is set.
+    pub(super) fn new(
+        own: Own<'_>,
+        key: &Key,
+        domain: &Domain,
+        params: &Params,
+        rng: &mut impl CryptoRng,
+        progress: &Progress,
+        stop: &AtomicBool,
+    ) -> Result<Entries> {
+        let Own { items, payload } = own;
+        let (entry_bytes, tag_bytes) = (params.entry_bytes(), params.tag_bytes);
+        let offsets = match payload {
+            Some(payload) => payload.offsets().to_vec(),
+            None => (0..=items.len() as u32).collect(),
+        };
+        let filled = offsets[items.len()] as usize;
+        let mut bytes = vec![0; params.sender_entries * entry_bytes];
+        let (mut unfilled, dummies) = bytes.split_at_mut(filled * entry_bytes);
+        for start in (0..items.len()).step_by(CHUNK) {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let range = start..items.len().min(start + CHUNK);
+            let outputs = key.evaluate(&items[range.clone()])?;
+            let places: Vec<(usize, u32)> = range
+                .clone()
+                .flat_map(|item| (0..offsets[item + 1] - offsets[item]).map(move |index| (item, index)))
+                .collect();
+            let (filling, rest) = std::mem::take(&mut unfilled).split_at_mut(places.len() * entry_bytes);
+            unfilled = rest;
+            let fill = |(entry, &(item, index)): (&mut [u8], &(usize, u32))| {
+                let output: &[u8; OUTPUT_BYTES] = &outputs[item - start];
+                entry[..tag_bytes].copy_from_slice(&domain.tag(output, index)[..tag_bytes]);
+                if let Some(payload) = payload {
+                    let row = payload.row((offsets[item] + index) as usize);
+                    let (sealed, authenticator) = entry[tag_bytes..].split_at_mut(row.len());
+                    sealed.copy_from_slice(row);
+                    authenticator.copy_from_slice(&domain.seal(output, index, sealed));
+                }
+            };
+            filling.par_chunks_mut(entry_bytes).zip(places.par_iter()).with_min_len(256).for_each(fill);
+            progress.advance(range.len());
+        }
+        rng.fill_bytes(dummies);
+        Ok(Entries { offsets, entry_bytes, bytes, order: random_order(params.sender_entries, rng) })
+    }
+
+    /// Number of own items.
+    pub(super) fn items(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Sends the entries in their random order.
+    pub(super) fn send(&self, params: &Params, channel: &mut Channel) -> Result<()> {
+        let progress = channel.progress().clone();
+        progress.start("sending entries", self.order.len());
+        for range in params.frames(self.order.len(), self.entry_bytes) {
+            let mut message = Vec::with_capacity(range.len() * self.entry_bytes);
+            for &entry in &self.order[range.clone()] {
+                let start = entry as usize * self.entry_bytes;
+                message.extend_from_slice(&self.bytes[start..start + self.entry_bytes]);
+            }
+            channel.send(ENTRIES, message)?;
+            progress.advance(range.len());
+        }
+        Ok(())
+    }
+
+    /// Receives which entries have matched. Returns their items, in the order of their first rows' places on the wire.
+    /// An honest receiver marks all rows of an item or none, no dummy, and no
+    /// more items than it has.
+    pub(super) fn receive_marks(&self, params: &Params, channel: &mut Channel) -> Result<Vec<usize>> {
+        let length = self.order.len();
+        let bytes = params.frames(length.div_ceil(8), 1).receive(MATCHES, channel)?;
+        let marks = Bits::from_bytes(bytes, length)
+            .ok_or_else(|| channel.violation(format!("`{}` marks more than there is", MATCHES.name)))?;
+        let mut marked_rows = vec![0u32; self.items()];
+        let mut items = Vec::new();
+        for place in marks.ones() {
+            let entry = self.order[place];
+            if entry >= self.offsets[self.items()] {
+                return Err(channel.violation(format!("`{}` marks what nobody can find", MATCHES.name)));
+            }
+            let item = self.offsets.partition_point(|&offset| offset <= entry) - 1;
+            marked_rows[item] += 1;
+            if self.offsets[item] == entry {
+                items.push(item);
+            }
+        }
+        let part = |item: usize| ![0, self.offsets[item + 1] - self.offsets[item]].contains(&marked_rows[item]);
+        if (0..self.items()).any(part) {
+            return Err(channel.violation(format!("`{}` marks a part of an item's rows", MATCHES.name)));
+        }
+        if items.len() > params.receiver_items {
+            return Err(channel.violation(format!("`{}` marks more items than were sent", MATCHES.name)));
+        }
+        Ok(items)
+    }
+}
+
+/// Marks the places of the entries that have matched, for the sender.
+pub(super) fn send_marks(places: &[u32], params: &Params, channel: &mut Channel) -> Result<()> {
+    let mut marks = Bits::new(params.sender_entries);
+    for &place in places {
+        marks.set(place as usize);
+    }
+    params.frames(marks.bytes().len(), 1).send(MATCHES, marks.bytes(), channel)
+}
+
+/// Refuses a payload that does not fit what was agreed on.
+pub(super) fn check_payload(items: &[Item], payload: &Payload, row_bytes: usize, rows: usize) -> Result<()> {
+    match payload.items() == items.len() && payload.row_bytes() == row_bytes && payload.rows() <= rows {
+        true => Ok(()),
+        false => Err(Error::Internal(format!(
+            "ecdh: {payload:?} for {} items where at most {rows} rows of {row_bytes} bytes were agreed on",
+            items.len()
+        ))),
+    }
+}

@@ -1,0 +1,76 @@
+//! What tags and seals are made with.
+
+use chacha20poly1305::aead::{AeadInOut, KeyInit};
+use chacha20poly1305::{ChaCha20Poly1305, Key as SealKey, Nonce, Tag};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::params::SEAL_BYTES;
+use crate::primitive::oprf::OUTPUT_BYTES;
+use crate::session::Session;
+
+/// Keys that bind tags and seals to one session, or to one epoch of a prepared sender. They are as public as its id:
+/// what keeps tags and seals apart from guesses is the pseudorandom function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Domain {
+    tag: [u8; 32],
+    seal: [u8; 32],
+}
+
+/// BLAKE3 contexts of a prepared epoch's keys; a session's come from [`Session::derive`].
+const EPOCH_TAG_CONTEXT: &str = "tacita 1 ecdh epoch tag";
+const EPOCH_SEAL_CONTEXT: &str = "tacita 1 ecdh epoch seal";
+
+impl Domain {
+    /// The keys of one session.
+    pub fn of_session(session: &Session) -> Domain {
+        Domain { tag: session.derive("ecdh tag"), seal: session.derive("ecdh seal") }
+    }
+
+    /// The keys of the epoch with this id, in which one prepared sender serves many sessions.
+    pub fn of_epoch(epoch: &[u8; 32]) -> Domain {
+        Domain {
+            tag: blake3::derive_key(EPOCH_TAG_CONTEXT, epoch),
+            seal: blake3::derive_key(EPOCH_SEAL_CONTEXT, epoch),
+        }
+    }
+
+    /// The tag of row `index` of the item that the pseudorandom function maps to `output`; its first bytes are sent.
+    pub(super) fn tag(&self, output: &[u8; OUTPUT_BYTES], index: u32) -> [u8; 32] {
+        derive(&self.tag, output, index)
+    }
+
+    /// Seals row `index` of an item in place and returns the authenticator. The nonce is zero: each key seals one row
+    /// once, because the session (or epoch), the item and the index determine it.
+    pub(super) fn seal(&self, output: &[u8; OUTPUT_BYTES], index: u32, row: &mut [u8]) -> [u8; SEAL_BYTES] {
+        let tag = self.cipher(output, index).encrypt_inout_detached(&Nonce::default(), &[], row.into());
+        tag.expect("rows are far below the cipher's limit of 256 GiB").into()
+    }
+
+    /// Opens a sealed row, authenticator at the end, in place and returns it; `None` if it is not authentic.
+    pub(super) fn open<'a>(
+        &self,
+        output: &[u8; OUTPUT_BYTES],
+        index: u32,
+        sealed: &'a mut [u8],
+    ) -> Option<&'a mut [u8]> {
+        let (row, tag) = sealed.split_at_mut_checked(sealed.len().checked_sub(SEAL_BYTES)?)?;
+        let tag = Tag::try_from(&*tag).ok()?;
+        self.cipher(output, index).decrypt_inout_detached(&Nonce::default(), &[], (&mut *row).into(), &tag).ok()?;
+        Some(row)
+    }
+
+    fn cipher(&self, output: &[u8; OUTPUT_BYTES], index: u32) -> ChaCha20Poly1305 {
+        let mut key = SealKey::from(derive(&self.seal, output, index));
+        let cipher = ChaCha20Poly1305::new(&key);
+        key.zeroize();
+        cipher
+    }
+}
+
+/// BLAKE3 with `key` over `output`, then `index` as four bytes, least significant first.
+fn derive(key: &[u8; 32], output: &[u8; OUTPUT_BYTES], index: u32) -> [u8; 32] {
+    let mut input = Zeroizing::new([0; OUTPUT_BYTES + 4]);
+    input[..OUTPUT_BYTES].copy_from_slice(output);
+    input[OUTPUT_BYTES..].copy_from_slice(&index.to_le_bytes());
+    *blake3::keyed_hash(key, &*input).as_bytes()
+}

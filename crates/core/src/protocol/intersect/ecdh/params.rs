@@ -1,0 +1,209 @@
+//! What both parties agree on before the first message, and what it costs.
+
+use super::frames::{Frames, framed_bytes};
+use super::rows_of_items::COUNT_BYTES;
+use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use crate::error::{Error, Result};
+use crate::primitive::oprf::ELEMENT_BYTES;
+use crate::security::STATISTICAL_BITS;
+
+/// Elements in one message, unless the parties agree on another number.
+pub const CHUNK: usize = 1 << 12;
+
+/// Bytes that sealing adds to a row: the authenticator of ChaCha20-Poly1305.
+pub const SEAL_BYTES: usize = 16;
+
+/// Length of the message that tells the sender the count.
+pub(super) const COUNT_MESSAGE_BYTES: usize = 8;
+
+/// Agreed public values of one run. Both parties must use equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    /// Items that the receiver sends, dummies included. Fewer own items are filled up, more are refused.
+    pub receiver_items: usize,
+    /// Entries that the sender sends, dummies included: items, or rows of items in `payload`.
+    pub sender_entries: usize,
+    /// Length of a tag in bytes; see [`tag_bytes`], [`payload_tag_bytes`] and [`epoch_tag_bytes`].
+    pub tag_bytes: usize,
+    /// What is revealed.
+    pub reveal: Reveal,
+    /// Whether the sender learns, afterwards, what the receiver has learned.
+    pub to_sender: bool,
+    /// Elements in one message: [`CHUNK`].
+    pub chunk: usize,
+}
+
+/// What the receiver learns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reveal {
+    /// Which of its items are common.
+    Rows,
+    /// How many are.
+    Count,
+    /// Which are, and the sender's rows for them.
+    Payload {
+        /// Length of each row of the sender in bytes.
+        row_bytes: usize,
+        /// What the receiver gives in return, if anything; only where the sender learns.
+        returned: Option<Returns>,
+    },
+}
+
+/// The rows that the receiver can give in return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Returns {
+    /// Length of each in bytes.
+    pub row_bytes: usize,
+    /// How many there are at most.
+    pub rows: usize,
+}
+
+/// What the receiver has given in return in one run; for [`Params::bytes_sent_by_receiver`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReturnedRows {
+    /// Common items.
+    pub items: usize,
+    /// The receiver's rows for them.
+    pub rows: usize,
+}
+
+/// Length of a tag so that, over all pairs of `receiver_items` and `sender_items`, two different items have equal tags
+/// with probability at most 2^-40: (40 + log2(receiver_items * sender_items)) / 8 bytes, rounded up. The least is 5
+/// bytes, for at most one pair.
+pub fn tag_bytes(receiver_items: usize, sender_items: usize) -> usize {
+    bytes_for_pairs(receiver_items as u128 * sender_items as u128)
+}
+
+/// As [`tag_bytes`] for `payload`, where each of the receiver's items looks for one entry more than it finds.
+pub fn payload_tag_bytes(receiver_items: usize, sender_entries: usize) -> usize {
+    bytes_for_pairs((receiver_items as u128 + sender_entries as u128) * sender_entries as u128)
+}
+
+/// As [`payload_tag_bytes`] for a prepared sender: `queries` is the number of items that all receivers together send
+/// in the epoch.
+pub fn epoch_tag_bytes(queries: usize, runs: usize, sender_entries: usize) -> usize {
+    let found = runs as u128 * sender_entries as u128;
+    bytes_for_pairs((queries as u128 + found) * sender_entries as u128)
+}
+
+/// (40 + log2(pairs)) / 8, rounded up, in integers: 256^k is the first power that reaches `pairs`.
+fn bytes_for_pairs(pairs: u128) -> usize {
+    let bits = u128::BITS - pairs.saturating_sub(1).leading_zeros();
+    (STATISTICAL_BITS + bits).div_ceil(8) as usize
+}
+
+impl Params {
+    /// Which items are common, to the receiver alone, with as many items each.
+    pub fn rows(receiver_items: usize, sender_items: usize) -> Params {
+        Params {
+            receiver_items,
+            sender_entries: sender_items,
+            tag_bytes: tag_bytes(receiver_items, sender_items),
+            reveal: Reveal::Rows,
+            to_sender: false,
+            chunk: CHUNK,
+        }
+    }
+
+    /// How many items are common, to the receiver alone, with as many items each.
+    pub fn count(receiver_items: usize, sender_items: usize) -> Params {
+        Params { reveal: Reveal::Count, ..Params::rows(receiver_items, sender_items) }
+    }
+
+    /// Which items are common and the sender's rows for them, to the receiver alone. The sender has
+    /// `sender_entries` rows of `row_bytes` each.
+    pub fn payload(receiver_items: usize, sender_entries: usize, row_bytes: usize) -> Params {
+        Params {
+            tag_bytes: payload_tag_bytes(receiver_items, sender_entries),
+            reveal: Reveal::Payload { row_bytes, returned: None },
+            ..Params::rows(receiver_items, sender_entries)
+        }
+    }
+
+    /// The same, and the sender learns too.
+    pub fn to_both(self) -> Params {
+        Params { to_sender: true, ..self }
+    }
+
+    /// The same, and the receiver returns rows for the common items: at most `rows` of `row_bytes` each.
+    pub fn returning(self, rows: usize, row_bytes: usize) -> Params {
+        match self.reveal {
+            Reveal::Payload { row_bytes: own, .. } => Params {
+                reveal: Reveal::Payload { row_bytes: own, returned: Some(Returns { rows, row_bytes }) },
+                ..self.to_both()
+            },
+            _ => self,
+        }
+    }
+
+    /// Length of one entry of the sender: a tag, and a sealed row where there is one.
+    pub fn entry_bytes(&self) -> usize {
+        match self.reveal {
+            Reveal::Payload { row_bytes, .. } => self.tag_bytes + row_bytes + SEAL_BYTES,
+            Reveal::Rows | Reveal::Count => self.tag_bytes,
+        }
+    }
+
+    /// Bytes that the receiver sends in all, frame headers included and heartbeats not. `returned` matters in a
+    /// `payload` that returns rows.
+    pub fn bytes_sent_by_receiver(&self, returned: ReturnedRows) -> u64 {
+        let chunk = self.chunk;
+        let mut bytes = framed_bytes(self.receiver_items, ELEMENT_BYTES, chunk) + HEADER_BYTES as u64;
+        if self.to_sender && self.reveal == Reveal::Count {
+            bytes += framed_bytes(1, COUNT_MESSAGE_BYTES, chunk);
+        } else if self.to_sender {
+            bytes += framed_bytes(self.sender_entries.div_ceil(8), 1, chunk);
+        }
+        if let Reveal::Payload { returned: Some(Returns { row_bytes, .. }), .. } = self.reveal {
+            bytes += framed_bytes(returned.items, COUNT_BYTES, chunk);
+            bytes += framed_bytes(returned.rows, row_bytes, chunk);
+        }
+        bytes
+    }
+
+    /// Bytes that the sender sends in all, likewise.
+    pub fn bytes_sent_by_sender(&self) -> u64 {
+        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk)
+            + framed_bytes(self.sender_entries, self.entry_bytes(), self.chunk)
+            + HEADER_BYTES as u64
+    }
+
+    /// Message flights in sequence, as [`crate::channel::Traffic`] counts them.
+    pub fn rounds(&self, returned: ReturnedRows) -> u32 {
+        let asks = self.receiver_items > 0;
+        let answers = asks || self.sender_entries > 0;
+        let told = self.to_sender
+            && match self.reveal {
+                Reveal::Count => true,
+                _ => self.sender_entries > 0,
+            };
+        let returns = matches!(self.reveal, Reveal::Payload { returned: Some(_), .. }) && returned.items > 0;
+        u32::from(asks) + u32::from(answers) + u32::from(told || returns)
+    }
+
+    /// Refuses values that cannot work: a bug of whoever has agreed on them.
+    pub(super) fn check(&self) -> Result<()> {
+        let sizes = [self.receiver_items, self.sender_entries];
+        let widest = match self.reveal {
+            Reveal::Payload { returned: Some(returns), .. } => self.entry_bytes().max(returns.row_bytes),
+            _ => self.entry_bytes(),
+        };
+        let wrong = if sizes.iter().any(|&size| size > u32::MAX as usize) {
+            "a set has 2^32 elements or more"
+        } else if self.tag_bytes == 0 || self.tag_bytes > 32 {
+            "a tag has 1 to 32 bytes"
+        } else if self.chunk == 0 || self.chunk > MAX_PAYLOAD_BYTES / ELEMENT_BYTES {
+            "a chunk has 1 to 32,768 elements"
+        } else if widest > MAX_PAYLOAD_BYTES {
+            "the given columns of a row, padded to one length, exceed 1 MiB: give fewer or shorter columns"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Input(format!("ecdh: {wrong}")))
+    }
+
+    /// As many elements as `Frames` puts into one message.
+    pub(super) fn frames(&self, elements: usize, element_bytes: usize) -> Frames {
+        Frames::new(elements, element_bytes, self.chunk)
+    }
+}

@@ -1,0 +1,114 @@
+//! The sender's part of `rows` and `payload`, prepared once and used with many receivers.
+//!
+//! A prepared sender keeps its key and its entries for an epoch. Tags and seals are bound to the epoch's id instead of
+//! a session, and so must the items be. A run then costs the sender one multiplication for each of the receiver's
+//! items. `count` cannot be prepared: with one key for two runs, the difference of two counts tells whether the one
+//! item that differs is common.
+
+mod format;
+
+use std::sync::atomic::AtomicBool;
+
+use rand_core::CryptoRng;
+
+use super::entries::{Entries, Own, check_payload};
+use super::exchange::{answer, check};
+use super::payload::Common;
+use super::{CHUNK, Domain, Params, Payload, Reveal, payload, rows};
+use crate::channel::Channel;
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::oprf::Key;
+use crate::progress::Progress;
+
+/// A sender's key and entries for one epoch. Rotating it is preparing anew, under another epoch id.
+pub struct Prepared {
+    epoch: [u8; 32],
+    tag_bytes: usize,
+    /// Length of a row where there are any.
+    row_bytes: Option<usize>,
+    key: Key,
+    entries: Entries,
+}
+
+/// Prepares `items`, with `payload` where rows are to be revealed, for the epoch with this id, filled up to `entries`
+/// entries. The items must be distinct and made with a key of the epoch. For the length of a tag see
+/// [`super::epoch_tag_bytes`]. Progress counts items.
+pub fn prepare(
+    items: &[Item],
+    payload: Option<&Payload>,
+    epoch: [u8; 32],
+    entries: usize,
+    tag_bytes: usize,
+    progress: &Progress,
+    rng: &mut impl CryptoRng,
+) -> Result<Prepared> {
+    let row_bytes = payload.map(Payload::row_bytes);
+    let params = wire_params(row_bytes, entries, tag_bytes);
+    check(items, entries, &params)?;
+    if let Some(payload) = payload {
+        check_payload(items, payload, payload.row_bytes(), entries)?;
+    }
+    progress.start("preparing", items.len());
+    let key = Key::random(rng);
+    let domain = Domain::of_epoch(&epoch);
+    let never = AtomicBool::new(false);
+    let entries = Entries::new(Own { items, payload }, &key, &domain, &params, rng, progress, &never)?;
+    Ok(Prepared { epoch, tag_bytes, row_bytes, key, entries })
+}
+
+impl Prepared {
+    /// The epoch's id. The receiver needs it for its items and for [`Domain::of_epoch`].
+    pub fn epoch(&self) -> &[u8; 32] {
+        &self.epoch
+    }
+
+    /// Number of prepared items.
+    pub fn items(&self) -> usize {
+        self.entries.items()
+    }
+
+    /// The parameters of a run with a receiver that sends `receiver_items` items.
+    pub fn params(&self, receiver_items: usize) -> Params {
+        Params { receiver_items, ..wire_params(self.row_bytes, self.entries.order.len(), self.tag_bytes) }
+    }
+
+    /// The sender's role. Returns what it learns, if it learns; without rows in either direction, [`Common::payload`]
+    /// is `None`. The receiver plays [`rows::receive`] or [`payload::receive`].
+    pub fn send(&self, params: &Params, channel: &mut Channel) -> Result<Option<Common>> {
+        params.check()?;
+        let own = self.params(params.receiver_items);
+        let fits = match (own.reveal, params.reveal) {
+            (Reveal::Rows, Reveal::Rows) => true,
+            (Reveal::Payload { row_bytes: own, .. }, Reveal::Payload { row_bytes, returned }) => {
+                own == row_bytes && (returned.is_none() || params.to_sender)
+            }
+            _ => false,
+        };
+        if !fits || (own.sender_entries, own.tag_bytes) != (params.sender_entries, params.tag_bytes) {
+            return Err(Error::Internal("ecdh: these parameters are not those of the prepared sender".into()));
+        }
+        channel.progress().start("evaluating", params.receiver_items);
+        answer(&self.key, params, channel)?;
+        self.entries.send(params, channel)?;
+        match self.row_bytes {
+            Some(_) => payload::learn(&self.entries, params, channel),
+            None => {
+                let learned = rows::learn(&self.entries, params, channel)?;
+                Ok(learned.map(|items| Common { items, payload: None }))
+            }
+        }
+    }
+}
+
+/// What the entries' form depends on.
+fn wire_params(row_bytes: Option<usize>, entries: usize, tag_bytes: usize) -> Params {
+    let reveal = row_bytes.map_or(Reveal::Rows, |row_bytes| Reveal::Payload { row_bytes, returned: None });
+    Params { receiver_items: 0, sender_entries: entries, tag_bytes, reveal, to_sender: false, chunk: CHUNK }
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Prepared({} items, {} entries)", self.items(), self.entries.order.len())
+    }
+}

@@ -1,0 +1,106 @@
+//! `ecdh` that reveals which items are common.
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+
+use super::entries::{Entries, Own, send_marks};
+use super::exchange::{answer, answer_while, ask, check, fork};
+use super::table::{Bits, TagTable};
+use super::{Domain, ENTRIES, Params, Reveal};
+use crate::channel::Channel;
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::oprf::{Key, OUTPUT_BYTES};
+
+/// The receiver's role. Returns the indices of its items that are common, ascending. Items must be distinct.
+///
+/// Memory besides the items: about 6 bytes and a tag for each of them.
+pub fn receive(
+    items: &[Item],
+    domain: &Domain,
+    params: &Params,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Vec<usize>> {
+    check_reveal(params)?;
+    check(items, params.receiver_items, params)?;
+
+    // 1. F(y) of the own items, shortened to tags.
+    let mut table = TagTable::new(items.len(), params.tag_bytes);
+    ask(items, params, channel, rng, |outputs: &[[u8; OUTPUT_BYTES]]| {
+        let tags: Vec<[u8; 32]> = outputs.par_iter().with_min_len(256).map(|output| domain.tag(output, 0)).collect();
+        for tag in tags {
+            // Two own items with equal tags are no fault of anybody: the bound on wrong results covers them.
+            table.insert(&tag[..params.tag_bytes]);
+        }
+    })?;
+
+    // 2. The sender's tags, as they come.
+    let mut found = Bits::new(items.len());
+    let mut places = Vec::new();
+    let progress = channel.progress().clone();
+    progress.start("matching", params.sender_entries);
+    for range in params.frames(params.sender_entries, params.tag_bytes) {
+        let tags = channel.receive(ENTRIES, range.len() * params.tag_bytes)?;
+        for (place, tag) in range.clone().zip(tags.chunks(params.tag_bytes)) {
+            let Some(item) = table.find(tag) else { continue };
+            if found.set(item) {
+                return Err(channel.violation(format!("`{}` holds a tag twice", ENTRIES.name)));
+            }
+            places.push(place as u32);
+        }
+        progress.advance(range.len());
+    }
+
+    // 3. What the sender may learn.
+    if params.to_sender {
+        send_marks(&places, params, channel)?;
+    }
+    Ok(found.ones().collect())
+}
+
+/// The sender's role. Returns the indices of its items that are common, ascending, if it learns. Items must be
+/// distinct. The key is fresh and is gone when this returns.
+pub fn send(
+    items: &[Item],
+    domain: &Domain,
+    params: &Params,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Option<Vec<usize>>> {
+    check_reveal(params)?;
+    check(items, params.sender_entries, params)?;
+
+    // 1. Answer the receiver, and compute the own tags meanwhile. None is sent before the receiver has its own.
+    let key = Key::random(rng);
+    let mut own_rng = fork(rng);
+    let progress = channel.progress().clone();
+    progress.start("evaluating", params.receiver_items + items.len());
+    let ((), entries) = answer_while(
+        || answer(&key, params, channel),
+        |stop| Entries::new(Own { items, payload: None }, &key, domain, params, &mut own_rng, &progress, stop),
+    )?;
+
+    // 2. The tags in random order.
+    entries.send(params, channel)?;
+
+    // 3. What the receiver tells.
+    learn(&entries, params, channel)
+}
+
+/// What the sender of `entries` may learn.
+pub(super) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -> Result<Option<Vec<usize>>> {
+    if !params.to_sender {
+        return Ok(None);
+    }
+    let mut items = entries.receive_marks(params, channel)?;
+    items.sort_unstable();
+    Ok(Some(items))
+}
+
+fn check_reveal(params: &Params) -> Result<()> {
+    match params.reveal {
+        Reveal::Rows => Ok(()),
+        _ => Err(Error::Internal("ecdh: these parameters are not for rows".into())),
+    }
+}

@@ -1,0 +1,3 @@
+//! Private set intersection.
+
+pub mod ecdh;

@@ -1,0 +1,313 @@
+//! What the tests of `ecdh` share: parties, a runner for each variant, and a wire tap.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use std::sync::Arc;
+
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use tacita_core::channel::Traffic;
+use tacita_core::protocol::intersect::ecdh::{Domain, Params, Payload, ReturnedRows, Reveal, count, payload, rows};
+use tacita_core::session::{Session, Transcript};
+use tacita_core::{Channel, Error, Item, Result};
+
+pub fn rng(seed: u8) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed([seed; 32])
+}
+
+pub fn session() -> Session {
+    Session::new(Transcript::new("test"))
+}
+
+pub fn item(number: usize) -> Item {
+    Item::new(&[7; 32], &number.to_le_bytes())
+}
+
+pub fn items(numbers: impl IntoIterator<Item = usize>) -> Vec<Item> {
+    numbers.into_iter().map(item).collect()
+}
+
+/// Rows for items: item `i` of the party `name` has 1 + i mod 3 rows, each of which says whose it is.
+pub fn payload_of(name: u8, items: &[Item], row_bytes: usize) -> Payload {
+    let mut payload = Payload::new(row_bytes);
+    for (index, item) in items.iter().enumerate() {
+        let count = 1 + index % 3;
+        let rows: Vec<u8> = (0..count)
+            .flat_map(|row| blake3::hash(&[&[name, row as u8][..], &item.0].concat()).as_bytes()[..row_bytes].to_vec())
+            .collect();
+        payload.push(count, &rows).unwrap();
+    }
+    payload
+}
+
+/// Both parties' inputs.
+pub struct Case {
+    pub receiver: Vec<Item>,
+    pub sender: Vec<Item>,
+    pub receiver_rows: Payload,
+    pub sender_rows: Payload,
+    pub params: Params,
+}
+
+pub const SENDER_ROW_BYTES: usize = 11;
+pub const RECEIVER_ROW_BYTES: usize = 6;
+
+/// Every variant of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    Rows,
+    RowsBoth,
+    Count,
+    CountBoth,
+    Payload,
+    PayloadBoth,
+    PayloadReturned,
+}
+
+pub const VARIANTS: [Variant; 7] = [
+    Variant::Rows,
+    Variant::RowsBoth,
+    Variant::Count,
+    Variant::CountBoth,
+    Variant::Payload,
+    Variant::PayloadBoth,
+    Variant::PayloadReturned,
+];
+
+impl Case {
+    /// A case in which each party's set is padded by `padding` elements and messages have `chunk` elements.
+    pub fn new(variant: Variant, receiver: Vec<Item>, sender: Vec<Item>, padding: usize, chunk: usize) -> Case {
+        let receiver_rows = payload_of(1, &receiver, RECEIVER_ROW_BYTES);
+        let sender_rows = payload_of(2, &sender, SENDER_ROW_BYTES);
+        let (asks, has, rows) = (receiver.len() + padding, sender.len() + padding, sender_rows.rows() + padding);
+        let params = match variant {
+            Variant::Rows => Params::rows(asks, has),
+            Variant::RowsBoth => Params::rows(asks, has).to_both(),
+            Variant::Count => Params::count(asks, has),
+            Variant::CountBoth => Params::count(asks, has).to_both(),
+            Variant::Payload => Params::payload(asks, rows, SENDER_ROW_BYTES),
+            Variant::PayloadBoth => Params::payload(asks, rows, SENDER_ROW_BYTES).to_both(),
+            Variant::PayloadReturned => {
+                Params::payload(asks, rows, SENDER_ROW_BYTES).returning(receiver_rows.rows(), RECEIVER_ROW_BYTES)
+            }
+        };
+        Case { receiver, sender, receiver_rows, sender_rows, params: Params { chunk, ..params } }
+    }
+
+    /// Indices of the receiver's common items, and of the sender's.
+    pub fn truth(&self) -> (Vec<usize>, Vec<usize>) {
+        let common = |own: &[Item], other: &[Item]| {
+            let other: std::collections::HashSet<&Item> = other.iter().collect();
+            (0..own.len()).filter(|&index| other.contains(&own[index])).collect()
+        };
+        (common(&self.receiver, &self.sender), common(&self.sender, &self.receiver))
+    }
+
+    /// What the receiver should learn, and what the sender should.
+    pub fn expected(&self) -> (Learned, Learned) {
+        let (mine, theirs) = self.truth();
+        let rows_for = |own: &[Item], indices: &[usize], other: &[Item], rows: &Payload| {
+            let mut payload = Payload::new(rows.row_bytes());
+            for &index in indices {
+                let at = other.iter().position(|item| *item == own[index]).unwrap();
+                payload.push(rows.rows_of(at), rows.item(at)).unwrap();
+            }
+            payload
+        };
+        let (receiver, sender) = match self.params.reveal {
+            Reveal::Rows => (Learned::Rows(mine), Learned::Rows(theirs)),
+            Reveal::Count => (Learned::Count(mine.len()), Learned::Count(mine.len())),
+            Reveal::Payload { returned, .. } => {
+                let given = rows_for(&self.receiver, &mine, &self.sender, &self.sender_rows);
+                let returned = returned.map(|_| rows_for(&self.sender, &theirs, &self.receiver, &self.receiver_rows));
+                (Learned::Payload(mine, Some(given)), Learned::Payload(theirs, returned))
+            }
+        };
+        (receiver, if self.params.to_sender { sender } else { Learned::Nothing })
+    }
+
+    pub fn returned(&self) -> ReturnedRows {
+        let (mine, _) = self.truth();
+        ReturnedRows { items: mine.len(), rows: mine.iter().map(|&item| self.receiver_rows.rows_of(item)).sum() }
+    }
+
+    pub fn receive(&self, channel: &mut Channel, seed: u8) -> Result<Learned> {
+        let (items, params, rng) = (&self.receiver, &self.params, &mut rng(seed));
+        let domain = Domain::of_session(&session());
+        match params.reveal {
+            Reveal::Rows => rows::receive(items, &domain, params, channel, rng).map(Learned::Rows),
+            Reveal::Count => count::receive(items, &session(), params, channel, rng).map(Learned::Count),
+            Reveal::Payload { .. } => {
+                let own = Some(&self.receiver_rows);
+                let common = payload::receive(items, own, &domain, params, channel, rng)?;
+                Ok(Learned::Payload(common.items, common.payload))
+            }
+        }
+    }
+
+    pub fn send(&self, channel: &mut Channel, seed: u8) -> Result<Learned> {
+        let (items, params, rng) = (&self.sender, &self.params, &mut rng(seed));
+        let domain = Domain::of_session(&session());
+        let nothing = Learned::Nothing;
+        match params.reveal {
+            Reveal::Rows => Ok(rows::send(items, &domain, params, channel, rng)?.map_or(nothing, Learned::Rows)),
+            Reveal::Count => Ok(count::send(items, &session(), params, channel, rng)?.map_or(nothing, Learned::Count)),
+            Reveal::Payload { .. } => {
+                let common = payload::send(items, &self.sender_rows, &domain, params, channel, rng)?;
+                Ok(common.map_or(nothing, |common| Learned::Payload(common.items, common.payload)))
+            }
+        }
+    }
+}
+
+/// What a party has learned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Learned {
+    Nothing,
+    Rows(Vec<usize>),
+    Count(usize),
+    Payload(Vec<usize>, Option<Payload>),
+}
+
+/// A party's end: what it learned, and its traffic after a good end.
+pub type Outcome = Result<(Learned, Traffic)>;
+
+/// Ends a party's channel as a program does: in good order, or telling the peer why not.
+pub fn conclude(mut channel: Channel, role: impl FnOnce(&mut Channel) -> Result<Learned>) -> Outcome {
+    match role(&mut channel) {
+        Ok(learned) => Ok((learned, channel.finish()?)),
+        Err(error) => {
+            channel.abort(&error);
+            Err(error)
+        }
+    }
+}
+
+/// Runs both roles over channels, which need not be connected to each other directly.
+pub fn run_over(case: &Case, receiver: Channel, sender: Channel, seeds: (u8, u8)) -> (Outcome, Outcome) {
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(|| conclude(sender, |channel| case.send(channel, seeds.1)));
+        let received = conclude(receiver, |channel| case.receive(channel, seeds.0));
+        (received, sending.join().unwrap())
+    })
+}
+
+pub fn run(case: &Case) -> (Outcome, Outcome) {
+    let (receiver, sender) = Channel::pair("receiver", "sender");
+    run_over(case, receiver, sender, (1, 2))
+}
+
+/// One frame as it stood on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    pub kind: u8,
+    pub label: u8,
+    pub payload: Vec<u8>,
+}
+
+impl Frame {
+    pub const DATA: u8 = 0;
+    pub const HEARTBEAT: u8 = 1;
+    pub const CLOSE: u8 = 3;
+
+    pub fn close() -> Frame {
+        Frame { kind: Frame::CLOSE, label: 0, payload: Vec::new() }
+    }
+}
+
+/// What a tap does with a frame: the frames to pass on instead, or the end of the connection.
+pub type Tap = dyn Fn(Frame) -> Option<Vec<Frame>> + Send + Sync;
+
+/// Two ends of a channel over sockets, with a tap on what the receiver sends and on what the sender sends.
+pub fn tapped(from_receiver: Arc<Tap>, from_sender: Arc<Tap>) -> (Channel, Channel) {
+    use std::os::unix::net::UnixStream;
+    let ((receiver, receiver_tap), (sender, sender_tap)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
+    let copies = [(receiver_tap.try_clone().unwrap(), sender_tap.try_clone().unwrap(), from_receiver)];
+    for (input, output, tap) in copies.into_iter().chain([(sender_tap, receiver_tap, from_sender)]) {
+        std::thread::spawn(move || relay(input, output, &*tap));
+    }
+    let end = |peer: &str, stream: UnixStream| {
+        let (reader, writer) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
+        // Nobody in these tests is silent for so long: whoever is has hung.
+        reader.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+        Channel::over(peer, reader, writer, std::time::Duration::from_secs(60), move || {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        })
+    };
+    (end("sender", receiver), end("receiver", sender))
+}
+
+fn relay(
+    mut input: std::os::unix::net::UnixStream,
+    mut output: std::os::unix::net::UnixStream,
+    tap: &Tap,
+) -> Option<()> {
+    use std::io::{Read, Write};
+    let mut sequence = 0u32;
+    let end = |stream: &std::os::unix::net::UnixStream, how| {
+        let _ = stream.shutdown(how);
+    };
+    loop {
+        let mut header = [0; 10];
+        if input.read_exact(&mut header).is_err() {
+            end(&output, std::net::Shutdown::Write);
+            return None;
+        }
+        let mut payload = vec![0; u32::from_le_bytes(header[..4].try_into().unwrap()) as usize];
+        input.read_exact(&mut payload).ok()?;
+        let Some(frames) = tap(Frame { kind: header[8], label: header[9], payload }) else {
+            end(&output, std::net::Shutdown::Both);
+            end(&input, std::net::Shutdown::Both);
+            return None;
+        };
+        for frame in frames {
+            let mut bytes = (frame.payload.len() as u32).to_le_bytes().to_vec();
+            bytes.extend_from_slice(&sequence.to_le_bytes());
+            bytes.extend_from_slice(&[frame.kind, frame.label]);
+            bytes.extend_from_slice(&frame.payload);
+            sequence = sequence.wrapping_add(1);
+            if output.write_all(&bytes).is_err() {
+                end(&input, std::net::Shutdown::Both);
+                return None;
+            }
+        }
+    }
+}
+
+pub fn passing() -> Arc<Tap> {
+    Arc::new(|frame| Some(vec![frame]))
+}
+
+/// The frames of one honest run, of the receiver and of the sender.
+pub struct Recorded {
+    pub receiver: Vec<Frame>,
+    pub sender: Vec<Frame>,
+}
+
+pub fn record(case: &Case, seeds: (u8, u8)) -> Recorded {
+    use std::sync::Mutex;
+    let frames: [Arc<Mutex<Vec<Frame>>>; 2] = Default::default();
+    let recorder = |frames: &Arc<Mutex<Vec<Frame>>>| -> Arc<Tap> {
+        let frames = frames.clone();
+        Arc::new(move |frame| {
+            frames.lock().unwrap().push(frame.clone());
+            Some(vec![frame])
+        })
+    };
+    let (receiver, sender) = tapped(recorder(&frames[0]), recorder(&frames[1]));
+    let (received, sent) = run_over(case, receiver, sender, seeds);
+    received.unwrap();
+    sent.unwrap();
+    let [receiver, sender] = frames.map(|frames| std::mem::take(&mut *frames.lock().unwrap()));
+    Recorded { receiver, sender }
+}
+
+/// All payload bytes under one label.
+pub fn payloads(frames: &[Frame], label: u8) -> Vec<u8> {
+    let data = |frame: &&Frame| frame.kind == Frame::DATA && frame.label == label;
+    frames.iter().filter(data).flat_map(|frame| frame.payload.iter().copied()).collect()
+}
+
+/// Whether an error blames the peer for breaking the protocol.
+pub fn blames(error: &Error) -> bool {
+    matches!(error, Error::Protocol { .. })
+}
