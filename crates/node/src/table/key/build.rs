@@ -1,0 +1,208 @@
+//! From a table to its distinct keys.
+
+use rayon::prelude::*;
+use tacita_core::{Error, Result};
+
+use super::unreadable::{Samples, report};
+use super::{Duplicates, KeySpec, Keys, Nulls, RowCounts, Table, Warning, compare, encode_part, parts};
+use crate::table::normalize::Reading;
+use crate::table::text::{TextColumn, has_text};
+
+/// Rows that one task reads.
+const TASK_ROWS: usize = 8 << 10;
+
+pub(super) fn build(table: &Table, spec: &KeySpec) -> Result<(Keys, Vec<Warning>)> {
+    let columns = find_columns(table, spec)?;
+    let tasks: Vec<_> = (0..table.batches.len())
+        .flat_map(|batch| {
+            let rows = table.batches[batch].num_rows();
+            (0..rows).step_by(TASK_ROWS).map(move |start| (batch, start, TASK_ROWS.min(rows - start)))
+        })
+        .collect();
+    let pieces: Vec<Piece> = tasks
+        .into_par_iter()
+        .map(|(batch, start, rows)| read_piece(table, spec, &columns, batch, start, rows))
+        .collect();
+
+    let mut counts = RowCounts { read: table.rows(), ..RowCounts::default() };
+    let mut samples = vec![Samples::default(); columns.len()];
+    let mut first_null: Option<(usize, usize)> = None;
+    for piece in &pieces {
+        counts.nulls += piece.nulls;
+        counts.unreadable += piece.unreadable;
+        first_null = first_null.or(piece.first_null);
+        samples.iter_mut().zip(&piece.samples).for_each(|(all, some)| all.append(some));
+    }
+    let warnings = report(table, spec, counts, &samples)?;
+    if let (Nulls::Error, Some((row, column))) = (spec.nulls, first_null) {
+        return Err(Error::Input(format!(
+            "{}, {}: no value in key column {:?}; fill it in, remove the row, or agree on nulls = \"skip\"",
+            table.source(),
+            table.place(row),
+            spec.columns[column].header
+        )));
+    }
+    let keys = collect(pieces, counts);
+    if spec.duplicates == Duplicates::Error {
+        refuse_duplicates(table, &keys)?;
+    }
+    let keys = if spec.duplicates == Duplicates::First { first_rows(keys) } else { keys };
+    Ok((keys, warnings))
+}
+
+/// The positions of the key's columns.
+fn find_columns(table: &Table, spec: &KeySpec) -> Result<Vec<usize>> {
+    let find = |column: &super::KeyColumn| {
+        let position = table.column(&column.header, &column.name)?;
+        let data_type = table.schema.field(position).data_type();
+        match has_text(data_type) {
+            true => Ok(position),
+            false => Err(Error::Input(format!(
+                "{}: column {:?} is of type {data_type}, which cannot be a key; convert it to text, a number or a date",
+                table.source(),
+                column.header
+            ))),
+        }
+    };
+    spec.columns.iter().map(find).collect()
+}
+
+/// Some consecutive rows' keys.
+struct Piece {
+    bytes: Vec<u8>,
+    /// Where each key ends, and its row.
+    entries: Vec<(u32, u32)>,
+    nulls: usize,
+    unreadable: usize,
+    /// Row and key column.
+    first_null: Option<(usize, usize)>,
+    samples: Vec<Samples>,
+}
+
+impl Piece {
+    fn key(&self, entry: usize) -> &[u8] {
+        let start = if entry == 0 { 0 } else { self.entries[entry - 1].0 };
+        &self.bytes[start as usize..self.entries[entry].0 as usize]
+    }
+}
+
+fn read_piece(table: &Table, spec: &KeySpec, columns: &[usize], batch: usize, start: usize, rows: usize) -> Piece {
+    let slice = table.batches[batch].slice(start, rows);
+    let texts: Vec<_> = columns
+        .iter()
+        .map(|&column| TextColumn::new(slice.column(column)).expect("the type was checked to have text"))
+        .collect();
+    let mut piece = Piece {
+        bytes: Vec::with_capacity(rows * columns.len() * 16),
+        entries: Vec::with_capacity(rows),
+        nulls: 0,
+        unreadable: 0,
+        first_null: None,
+        samples: vec![Samples::default(); columns.len()],
+    };
+    let first = table.starts[batch] + start;
+    let mut part = String::new();
+    for i in 0..rows {
+        let (row, end) = (first + i, piece.bytes.len());
+        let (mut null, mut unreadable) = (None, false);
+        for (column, (text, spec)) in texts.iter().zip(&spec.columns).enumerate() {
+            let value = text.get(i).unwrap_or("");
+            part.clear();
+            match spec.profile.canonical(value, &mut part) {
+                Reading::Value => encode_part(&part, &mut piece.bytes),
+                Reading::Null => null = null.or(Some((row, column))),
+                Reading::Unreadable => {
+                    unreadable = true;
+                    piece.samples[column].add(row, value);
+                }
+            }
+        }
+        match (unreadable, null) {
+            (false, None) => piece.entries.push((piece.bytes.len() as u32, row as u32)),
+            (true, _) => piece.unreadable += 1,
+            (false, Some(_)) => {
+                piece.nulls += 1;
+                piece.first_null = piece.first_null.or(null);
+            }
+        }
+        if unreadable || null.is_some() {
+            piece.bytes.truncate(end);
+        }
+    }
+    piece
+}
+
+/// A key to be sorted: the first bytes of its first part, and where it stands.
+#[derive(Clone, Copy)]
+struct Entry {
+    prefix: u64,
+    piece: u32,
+    entry: u32,
+}
+
+/// Sorts the pieces' keys and puts equal ones together.
+fn collect(pieces: Vec<Piece>, mut counts: RowCounts) -> Keys {
+    let mut entries: Vec<Entry> = pieces
+        .par_iter()
+        .enumerate()
+        .flat_map_iter(|(number, piece)| {
+            (0..piece.entries.len()).map(move |entry| Entry {
+                prefix: prefix(piece.key(entry)),
+                piece: number as u32,
+                entry: entry as u32,
+            })
+        })
+        .collect();
+    let key = |entry: &Entry| pieces[entry.piece as usize].key(entry.entry as usize);
+    entries.par_sort_unstable_by(|a, b| {
+        let place = |entry: &Entry| (entry.piece, entry.entry);
+        a.prefix.cmp(&b.prefix).then_with(|| compare(key(a), key(b))).then_with(|| place(a).cmp(&place(b)))
+    });
+    let total = pieces.iter().map(|piece| piece.bytes.len()).sum();
+    let mut keys = Keys {
+        bytes: Vec::with_capacity(total),
+        ends: Vec::with_capacity(entries.len()),
+        rows: Vec::with_capacity(entries.len()),
+        row_ends: Vec::with_capacity(entries.len()),
+        counts,
+    };
+    for same in entries.chunk_by(|a, b| a.prefix == b.prefix && key(a) == key(b)) {
+        keys.bytes.extend_from_slice(key(&same[0]));
+        keys.ends.push(keys.bytes.len() as u64);
+        keys.rows.extend(same.iter().map(|entry| pieces[entry.piece as usize].entries[entry.entry as usize].1));
+        keys.row_ends.push(keys.rows.len() as u32);
+    }
+    counts.items = keys.len();
+    counts.duplicates = entries.len() - keys.len();
+    Keys { counts, ..keys }
+}
+
+/// The first eight bytes of the first part, so that most comparisons need no look at the key: where two differ, the
+/// keys are in the same order.
+fn prefix(key: &[u8]) -> u64 {
+    let part = parts(key).next().unwrap_or_default();
+    let mut bytes = [0; 8];
+    let n = part.len().min(8);
+    bytes[..n].copy_from_slice(&part[..n]);
+    u64::from_be_bytes(bytes)
+}
+
+/// The first two rows of one key, wherever in the table that comes first, are named; the key is not.
+fn refuse_duplicates(table: &Table, keys: &Keys) -> Result<()> {
+    let several = (0..keys.len()).map(|key| keys.rows(key)).filter(|rows| rows.len() > 1);
+    match several.min_by_key(|rows| rows[1]) {
+        None => Ok(()),
+        Some(rows) => Err(Error::Input(format!(
+            "{}: {} and {} have the same key; remove one, or agree on duplicates = \"first\" or \"all\"",
+            table.source(),
+            table.place(rows[0] as usize),
+            table.place(rows[1] as usize)
+        ))),
+    }
+}
+
+fn first_rows(keys: Keys) -> Keys {
+    let rows = (0..keys.len()).map(|key| keys.rows(key)[0]).collect();
+    let row_ends = (1..=keys.len() as u32).collect();
+    Keys { rows, row_ends, ..keys }
+}

@@ -1,0 +1,106 @@
+//! What the user is told about values that a profile cannot read.
+
+use tacita_core::{Error, Result};
+
+use super::{KeyColumn, KeySpec, RowCounts, Table, Warning};
+use crate::table::Profile;
+use crate::table::text::TextColumn;
+
+/// So many unreadable values are kept, to look for a profile that reads them.
+const KEPT: usize = 100;
+
+/// The longest part of a value that is shown, in characters.
+const SHOWN: usize = 40;
+
+/// Unreadable values of one key column.
+#[derive(Clone, Default)]
+pub(super) struct Samples {
+    count: usize,
+    /// The first ones, with their rows.
+    first: Vec<(usize, String)>,
+}
+
+impl Samples {
+    pub fn add(&mut self, row: usize, value: &str) {
+        self.count += 1;
+        if self.first.len() < KEPT {
+            self.first.push((row, value.to_string()));
+        }
+    }
+
+    /// Adds those of later rows.
+    pub fn append(&mut self, later: &Samples) {
+        self.count += later.count;
+        let free = KEPT - self.first.len();
+        self.first.extend(later.first.iter().take(free).cloned());
+    }
+}
+
+/// Warns if over 1 % of the rows are unreadable; over half is an error, unless the user allowed it.
+pub(super) fn report(table: &Table, spec: &KeySpec, counts: RowCounts, samples: &[Samples]) -> Result<Vec<Warning>> {
+    if counts.unreadable * 100 <= counts.read {
+        return Ok(Vec::new());
+    }
+    // The columns that matter by themselves, or else the worst one.
+    let worst = samples.iter().map(|samples| samples.count).max().unwrap_or(0);
+    let matters = |samples: &&Samples| samples.count == worst || samples.count * 100 > counts.read;
+    let texts = spec
+        .columns
+        .iter()
+        .zip(samples)
+        .filter(|(_, samples)| samples.count > 0 && matters(samples))
+        .map(|(column, samples)| describe(table, column, samples, counts.read));
+    if counts.unreadable * 2 > counts.read && !spec.allow_unreadable {
+        let texts: Vec<_> = texts.collect();
+        return Err(Error::Input(format!(
+            "{}; that is over half of the rows, so nothing was started (--allow-unreadable goes on without them)",
+            texts.join("; ")
+        )));
+    }
+    Ok(texts.map(|text| Warning { text }).collect())
+}
+
+/// `people.csv: 70 of 100 values in column "dob" cannot be read as date, the first in line 3 ("20/13/1991"); date:DMY
+/// reads them`.
+fn describe(table: &Table, column: &KeyColumn, samples: &Samples, read: usize) -> String {
+    let (row, value) = &samples.first[0];
+    let values: Vec<_> = samples.first.iter().map(|(_, value)| value.as_str()).collect();
+    let shown: String = value.chars().take(SHOWN).collect();
+    let more = if shown.len() < value.len() { "..." } else { "" };
+    format!(
+        "{}: {} of {read} values in column {:?} cannot be read as {}, the first in {} ({shown:?}{more}); {}",
+        table.source(),
+        samples.count,
+        column.header,
+        column.profile,
+        table.place(*row),
+        advice(column, &values, table)
+    )
+}
+
+fn advice(column: &KeyColumn, values: &[&str], table: &Table) -> String {
+    let mut found = column.profile.alternatives(values);
+    if found.len() > 1 {
+        // 05/06/2001 does not tell them apart, but another value of the column may.
+        let texts = first_values(table, &column.header);
+        let values: Vec<_> = texts.iter().flat_map(|(text, rows)| (0..*rows).filter_map(|row| text.get(row))).collect();
+        let reads: Vec<_> = found.iter().map(|profile| profile.count_read(&values)).collect();
+        let most = reads.iter().max().copied();
+        found = found.into_iter().zip(reads).filter(|(_, n)| Some(*n) == most).map(|(profile, _)| profile).collect();
+    }
+    let names: Vec<_> = found.iter().map(Profile::to_string).collect();
+    match (&names[..], column.profile) {
+        ([], Profile::Phone(_)) => {
+            "if these are numbers without their country code, name the country, as in phone:DE".to_string()
+        }
+        ([], _) => "no other profile reads them: look at the values, or leave them out".to_string(),
+        ([one], _) => format!("{one} reads them"),
+        (several, _) => format!("{} read them: take the one that the file means", several.join(" and ")),
+    }
+}
+
+/// A column's first batch, and its number of rows.
+fn first_values(table: &Table, header: &str) -> Option<(TextColumn, usize)> {
+    let batch = table.batches().first()?;
+    Some((TextColumn::new(batch.column_by_name(header)?)?, batch.num_rows()))
+}

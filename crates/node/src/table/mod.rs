@@ -1,0 +1,280 @@
+//! Tables: what a party brings and what it gets, as Arrow record batches whatever the file format.
+//!
+//! A table is read ([`read`]), its key columns are brought into one form ([`normalize`]) and collected into distinct
+//! keys ([`key`]); the protocols work on those. Afterwards own rows are selected by key, joined with the columns that
+//! other parties gave ([`payload`], [`select`]), and written ([`output`]). The rules that users rely on are in
+//! `docs/tables.md` and `docs/normalization.md`.
+
+pub mod key;
+pub mod normalize;
+pub mod output;
+pub mod payload;
+pub mod read;
+pub mod select;
+mod text;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Schema, SchemaRef};
+use tacita_core::{Error, Result};
+
+pub use key::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, RowCounts};
+pub use normalize::Profile;
+pub use payload::{PayloadEncoder, PayloadSchema};
+pub use read::{ReadOptions, read};
+pub use select::{Given, Selection};
+
+/// Most rows in one batch.
+pub const BATCH_ROWS: usize = 64 << 10;
+
+/// Most rows in a table: row numbers are `u32`.
+pub const MAX_ROWS: usize = u32::MAX as usize;
+
+/// A party's table in memory.
+#[derive(Clone)]
+pub struct Table {
+    source: String,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    /// Number of the first row of each batch, and at the end the number of rows.
+    starts: Vec<usize>,
+    lines: Option<Lines>,
+}
+
+impl Table {
+    /// A table of batches that have `schema`. `source` is what messages call it: a file name, as a rule.
+    ///
+    /// Errors: columns without a name or with the same one, no columns at all, more than [`MAX_ROWS`] rows, a batch
+    /// of another schema.
+    pub fn new(source: impl Into<String>, schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<Table> {
+        Table::with_lines(source.into(), schema, batches, None)
+    }
+
+    fn with_lines(source: String, schema: SchemaRef, batches: Vec<RecordBatch>, lines: Option<Lines>) -> Result<Table> {
+        check_names(&source, schema.fields().iter().map(|field| field.name().as_str()))?;
+        let batches: Vec<_> = batches.into_iter().filter(|batch| batch.num_rows() > 0).collect();
+        let mut starts = vec![0];
+        for batch in &batches {
+            let same = batch.schema_ref().fields().iter().map(|f| f.data_type());
+            if !same.eq(schema.fields().iter().map(|f| f.data_type())) {
+                return Err(Error::Input(format!(
+                    "{source}: its batches have different columns; write it as one table"
+                )));
+            }
+            starts.push(starts[starts.len() - 1] + batch.num_rows());
+        }
+        if starts[batches.len()] > MAX_ROWS {
+            return Err(Error::Input(format!("{source}: more than {MAX_ROWS} rows; split the job")));
+        }
+        Ok(Table { source, schema, batches, starts, lines })
+    }
+
+    /// What messages call this table.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Names and types of the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The rows, in order. No batch is empty.
+    pub fn batches(&self) -> &[RecordBatch] {
+        &self.batches
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.starts[self.batches.len()]
+    }
+
+    /// Where the user finds a row (counted from 0): `line 17` in a text file, `row 16` (counted from 1) elsewhere.
+    pub fn place(&self, row: usize) -> String {
+        match &self.lines {
+            Some(lines) => format!("line {}", lines.line(row)),
+            None => format!("row {}", row + 1),
+        }
+    }
+
+    /// The position of a column.
+    ///
+    /// Errors: there is none of that name; the message lists the columns and tells how to map. `wanted` is the logical
+    /// name, which the message needs.
+    pub fn column(&self, header: &str, wanted: &str) -> Result<usize> {
+        let names = || self.schema.fields().iter().map(|field| field.name().as_str());
+        names().position(|name| name == header).ok_or_else(|| {
+            let nearest = nearest(header, names());
+            let example = nearest.unwrap_or("HEADER");
+            let guess = nearest.map_or(String::new(), |name| format!(" (did you mean {name:?}?)"));
+            Error::Input(format!(
+                "{}: no column {header:?}{guess}; its columns are {}; if another one holds it, map it: \
+                 `columns = {{ {wanted} = {example:?} }}` in [parties.X] of the job file, or `--key {wanted}={example}`",
+                self.source,
+                listed(names()),
+            ))
+        })
+    }
+
+    /// Batch and place in the batch of a row.
+    fn locate(&self, row: usize) -> (usize, usize) {
+        let batch = self.starts.partition_point(|&start| start <= row) - 1;
+        (batch, row - self.starts[batch])
+    }
+}
+
+/// Shape only: values are never printed.
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns: Vec<_> = self.schema.fields().iter().map(|field| field.name()).collect();
+        f.debug_struct("Table")
+            .field("source", &self.source)
+            .field("columns", &columns)
+            .field("rows", &self.rows())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Something that this party's own user should know. It may show one of the user's own values, so it goes to the
+/// user's terminal and nowhere else: not to peers, reports or logs that are sent elsewhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Warning {
+    text: String,
+}
+
+impl Warning {
+    /// The message, one line.
+    pub fn text_for_own_user(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Debug for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Warning(..)")
+    }
+}
+
+/// Line numbers of a text file's rows: one entry wherever rows and lines stop running in step (values of several
+/// lines, blank lines).
+#[derive(Debug, Clone, Default)]
+struct Lines {
+    /// (row, its line), ascending.
+    jumps: Vec<(usize, u64)>,
+}
+
+impl Lines {
+    fn line(&self, row: usize) -> u64 {
+        match self.jumps.partition_point(|&(at, _)| at <= row) {
+            0 => row as u64 + 2,
+            n => self.jumps[n - 1].1 + (row - self.jumps[n - 1].0) as u64,
+        }
+    }
+
+    /// Notes the line of a row; rows come in order.
+    fn note(&mut self, row: usize, line: u64) {
+        if self.line(row) != line {
+            self.jumps.push((row, line));
+        }
+    }
+}
+
+/// Checks that every column has a name of its own.
+fn check_names<'a>(source: &str, names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    let mut twice = Vec::new();
+    let mut count = 0;
+    for name in names {
+        count += 1;
+        if name.is_empty() {
+            return Err(Error::Input(format!("{source}: column {count} has no name; give it one in the header")));
+        }
+        if !seen.insert(name) && !twice.contains(&name) {
+            twice.push(name);
+        }
+    }
+    if count == 0 {
+        return Err(Error::Input(format!("{source}: it has no columns")));
+    }
+    match twice.is_empty() {
+        true => Ok(()),
+        false => {
+            let names = listed(twice.into_iter());
+            Err(Error::Input(format!("{source}: several columns are named {names}; rename all but one of each")))
+        }
+    }
+}
+
+/// Names for a message: quoted, no more than 40 of them.
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.map(|name| format!("{name:?}")).collect();
+    match names.len() {
+        0..=40 => names.join(", "),
+        n => format!("{}, ... ({n} in all)", names[..40].join(", ")),
+    }
+}
+
+/// The name most like `wanted`, if one is like it: equal but for case and punctuation, containing it, or at most
+/// two edits (of a third of its length) away.
+fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |text: &str| -> Vec<char> {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let target = plain(wanted);
+    let distance = |name: &str| {
+        let name = plain(name);
+        let inside = |a: &[char], b: &[char]| !a.is_empty() && b.windows(a.len()).any(|part| part == a);
+        match edits(&target, &name) {
+            n if n <= 2.min(target.len().max(name.len()) / 3) => Some(n),
+            _ if inside(&target, &name) || inside(&name, &target) => Some(3),
+            _ => None,
+        }
+    };
+    names.filter_map(|name| Some((distance(name)?, name))).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+}
+
+/// Levenshtein distance.
+fn edits(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let best = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], best);
+        }
+    }
+    row[b.len()]
+}
+
+/// A schema with these fields and no metadata.
+fn schema_of(fields: Vec<arrow_schema::Field>) -> SchemaRef {
+    Arc::new(Schema::new(fields))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_found() {
+        let names = ["insured_name", "Date of Birth", "dob", "street"];
+        let near = |wanted| nearest(wanted, names.into_iter());
+        assert_eq!(near("name"), Some("insured_name"));
+        assert_eq!(near("date_of_birth"), Some("Date of Birth"));
+        assert_eq!(near("DOB"), Some("dob"));
+        assert_eq!(near("stret"), Some("street"));
+        assert_eq!(near("salary"), None);
+    }
+
+    #[test]
+    fn lines_follow_jumps() {
+        let mut lines = Lines::default();
+        for (row, line) in [2, 3, 5, 6, 10].into_iter().enumerate() {
+            lines.note(row, line);
+        }
+        assert_eq!(lines.jumps.len(), 2);
+        assert_eq!((0..6).map(|row| lines.line(row)).collect::<Vec<_>>(), [2, 3, 5, 6, 10, 11]);
+    }
+}

@@ -1,0 +1,182 @@
+//! Normalisation profiles: how values that mean the same are brought into one form.
+//!
+//! The exact rules, with examples that the tests run, are in `docs/normalization.md`. They are part of the agreement
+//! between the parties: a change of any result needs another [`PROFILES_VERSION`].
+
+mod address;
+mod date;
+mod integer;
+mod phone;
+mod words;
+
+use std::fmt;
+use std::str::FromStr;
+
+use tacita_core::Error;
+
+use date::Order;
+use phone::Country;
+
+/// Version of the rules. Parties with different versions do not run a job together.
+pub const PROFILES_VERSION: u32 = 1;
+
+/// How the values of one key column are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// As it is, byte for byte.
+    None,
+    /// Text: case, blanks and compatibility forms do not matter.
+    Text,
+    /// Names of persons: also accents, punctuation and the order of words do not matter.
+    Name,
+    /// A calendar date.
+    Date(Order),
+    /// An e-mail address.
+    Email,
+    /// A telephone number.
+    Phone(Option<Country>),
+    /// An IP address.
+    Ip,
+    /// An integer of any length.
+    Integer,
+}
+
+/// What a profile made of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// The canonical form was appended.
+    Value,
+    /// There is no value: the text is empty, or (but for `none`) blank.
+    Null,
+    /// The profile cannot read the text.
+    Unreadable,
+}
+
+impl Profile {
+    /// Appends the canonical form of `value` to `out`, or leaves `out` as it is.
+    pub fn canonical(&self, value: &str, out: &mut String) -> Reading {
+        if let Profile::None = self {
+            out.push_str(value);
+            return if value.is_empty() { Reading::Null } else { Reading::Value };
+        }
+        let trimmed = trim(value);
+        if trimmed.is_empty() {
+            return Reading::Null;
+        }
+        let start = out.len();
+        let read = match self {
+            Profile::None => None,
+            Profile::Text => words::text(trimmed, out),
+            Profile::Name => words::name(trimmed, out),
+            Profile::Date(order) => date::date(trimmed, *order, out),
+            Profile::Email => address::email(trimmed, out),
+            Profile::Phone(country) => phone::phone(trimmed, *country, out),
+            Profile::Ip => address::ip(trimmed, out),
+            Profile::Integer => integer::integer(trimmed, out),
+        };
+        match read {
+            Some(()) if out.len() > start => Reading::Value,
+            _ => {
+                out.truncate(start);
+                Reading::Unreadable
+            }
+        }
+    }
+
+    /// What the values are, whatever form this party writes them in: `date` for `date:DMY`. Parties may differ in
+    /// the form, not in the kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Profile::None => "none",
+            Profile::Text => "text",
+            Profile::Name => "name",
+            Profile::Date(_) => "date",
+            Profile::Email => "email",
+            Profile::Phone(_) => "phone",
+            Profile::Ip => "ip",
+            Profile::Integer => "integer",
+        }
+    }
+
+    /// The profiles that read `values` where `self` does not, for a message: those that read nearly all of them.
+    pub(super) fn alternatives(&self, values: &[&str]) -> Vec<Profile> {
+        let candidates = [
+            Profile::Date(Order::Clear),
+            Profile::Date(Order::DayFirst),
+            Profile::Date(Order::MonthFirst),
+            Profile::Integer,
+            Profile::Ip,
+            Profile::Email,
+            Profile::Phone(None),
+        ];
+        // Of the profiles of the same kind, those that read most; only if there are none, the others.
+        let counts: Vec<_> = candidates.iter().filter(|p| *p != self).map(|p| (*p, p.count_read(values))).collect();
+        let best = |same_kind: bool| {
+            let of_kind = || counts.iter().filter(|(p, _)| (p.kind() == self.kind()) == same_kind);
+            let most = of_kind().map(|(_, n)| *n).max().unwrap_or(0);
+            let enough = most > 0 && most * 10 >= values.len() * 9;
+            of_kind().filter(move |(_, n)| enough && *n == most).map(|(p, _)| *p).collect::<Vec<_>>()
+        };
+        match best(true) {
+            same if !same.is_empty() => same,
+            _ => best(false),
+        }
+    }
+
+    /// How many of `values` it reads.
+    pub(super) fn count_read(&self, values: &[&str]) -> usize {
+        let mut scratch = String::new();
+        let reads = |value: &&&str| {
+            scratch.clear();
+            self.canonical(value, &mut scratch) == Reading::Value
+        };
+        values.iter().filter(reads).count()
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Profile::Date(Order::DayFirst) => f.write_str("date:DMY"),
+            Profile::Date(Order::MonthFirst) => f.write_str("date:MDY"),
+            Profile::Phone(Some(country)) => write!(f, "phone:{country}"),
+            _ => f.write_str(self.kind()),
+        }
+    }
+}
+
+impl FromStr for Profile {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Profile, Error> {
+        let known = "none, text, name, date, date:DMY, date:MDY, email, phone, phone:CC (CC a country such as DE), ip, \
+                     integer";
+        Ok(match text {
+            "none" => Profile::None,
+            "text" => Profile::Text,
+            "name" => Profile::Name,
+            "date" => Profile::Date(Order::Clear),
+            "date:DMY" => Profile::Date(Order::DayFirst),
+            "date:MDY" => Profile::Date(Order::MonthFirst),
+            "email" => Profile::Email,
+            "phone" => Profile::Phone(None),
+            "ip" => Profile::Ip,
+            "integer" => Profile::Integer,
+            _ => match text.strip_prefix("phone:") {
+                Some(country) => Profile::Phone(Some(country.parse()?)),
+                None => {
+                    return Err(Error::Input(format!("normalize: no profile {text:?}; the profiles are {known}")));
+                }
+            },
+        })
+    }
+}
+
+/// `value` without the white space around it.
+fn trim(value: &str) -> &str {
+    match value.as_bytes() {
+        // Nearly always there is nothing to trim, and that is seen at once.
+        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => value,
+        _ => value.trim(),
+    }
+}

@@ -1,0 +1,121 @@
+//! Writing tables: whole files or none.
+
+mod atomic;
+mod write;
+
+use std::io::Write;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field};
+use tacita_core::{Error, Result};
+
+use super::read::ending;
+use super::{Selection, Table, schema_of};
+
+/// A file format for output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values as RFC 4180 has them, lines ended by LF.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+    /// The Arrow IPC file format.
+    Arrow,
+    /// One array of objects.
+    Json,
+}
+
+impl Format {
+    /// The ending of its files, without the dot.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Format::Csv => "csv",
+            Format::Parquet => "parquet",
+            Format::Arrow => "arrow",
+            Format::Json => "json",
+        }
+    }
+
+    /// The format that a file's ending stands for; `-` is CSV.
+    ///
+    /// Errors: the ending is not known.
+    pub fn of(path: &Path) -> Result<Format> {
+        if path.as_os_str() == "-" {
+            return Ok(Format::Csv);
+        }
+        match ending(path).as_str() {
+            ".csv" => Ok(Format::Csv),
+            ".parquet" => Ok(Format::Parquet),
+            ".arrow" | ".ipc" | ".feather" => Ok(Format::Arrow),
+            ".json" => Ok(Format::Json),
+            _ => Err(Error::Input(format!(
+                "{}: not a known kind of output; known endings are .csv, .parquet, .arrow, .ipc, .feather, .json, or - \
+                 for CSV on standard output",
+                path.display()
+            ))),
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Format> {
+        let formats = [Format::Csv, Format::Parquet, Format::Arrow, Format::Json];
+        formats
+            .into_iter()
+            .find(|format| format.ending() == text)
+            .ok_or_else(|| Error::Input(format!("format: {text:?} is none of csv, parquet, arrow, json")))
+    }
+}
+
+/// Checks before any work that a file of this name can be written, and tells its format (`format`, or else by the
+/// ending). Nothing is left behind.
+///
+/// Errors: unknown ending, missing directory, no permission, a directory of that name.
+pub fn check_writable(path: &Path, format: Option<Format>) -> Result<Format> {
+    let format = match format {
+        Some(format) => format,
+        None => Format::of(path)?,
+    };
+    if path.as_os_str() != "-" {
+        atomic::check(path)?;
+    }
+    Ok(format)
+}
+
+/// Writes rows to a file, by the ending unless `format` is given; `-` is standard output. The file appears whole, on
+/// disk, or not at all; one of that name is replaced. Where a party learns no rows, this is not called.
+pub fn write(rows: &Selection, path: &Path, format: Option<Format>) -> Result<()> {
+    let format = match format {
+        Some(format) => format,
+        None => Format::of(path)?,
+    };
+    match path.as_os_str() == "-" {
+        true => {
+            let mut out = std::io::BufWriter::new(std::io::stdout());
+            write::write(rows, format, &mut out, "standard output")?;
+            out.flush().map_err(|error| Error::Input(format!("standard output: cannot be written: {error}")))
+        }
+        false => atomic::write(path, |file| write::write(rows, format, file, &path.display().to_string())),
+    }
+}
+
+/// A table of one row, for results that are numbers: `count`, `sum`, `value`. Integers that fit 64 bits are integers
+/// in typed formats, longer ones are text.
+pub fn numbers(values: &[(&str, i128)]) -> Result<Table> {
+    let column = |(name, value): &(&str, i128)| -> (Field, ArrayRef) {
+        match i64::try_from(*value) {
+            Ok(value) => (Field::new(*name, DataType::Int64, false), Arc::new(Int64Array::from(vec![value]))),
+            Err(_) => (Field::new(*name, DataType::Utf8, false), Arc::new(StringArray::from(vec![value.to_string()]))),
+        }
+    };
+    let (fields, columns): (Vec<_>, Vec<_>) = values.iter().map(column).unzip();
+    let schema = schema_of(fields);
+    let batch = RecordBatch::try_new(schema.clone(), columns)
+        .map_err(|error| Error::Internal(format!("numbers do not make a table: {error}")))?;
+    Table::new("result", schema, vec![batch])
+}

@@ -1,0 +1,208 @@
+//! The giving side.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, TimeUnit};
+use tacita_core::{Error, Result};
+
+use super::{Column, ColumnType, DAYS, MAX_COLUMNS, MAX_ROW_BYTES, PayloadSchema, is_dated};
+use crate::table::text::{TextColumn, has_text};
+use crate::table::{Keys, Table};
+
+/// Makes the rows that a party gives, key by key.
+pub struct PayloadEncoder<'a> {
+    table: &'a Table,
+    keys: &'a Keys,
+    schema: PayloadSchema,
+    /// The given columns of each batch.
+    batches: Vec<Vec<Values>>,
+}
+
+/// A column's values, in the type that is given.
+enum Values {
+    Text(TextColumn),
+    Typed(ColumnType, ArrayRef),
+}
+
+impl<'a> PayloadEncoder<'a> {
+    /// Prepares the columns `columns` (name in the job, header in the table) of the rows that have keys.
+    ///
+    /// Errors ([`Error::Input`]): a column is missing, of a type that cannot be given, or holds a date outside the years
+    /// 1 to 9999; the rows are longer than [`MAX_ROW_BYTES`].
+    pub fn new(table: &'a Table, keys: &'a Keys, columns: &[(String, String)]) -> Result<PayloadEncoder<'a>> {
+        if columns.is_empty() || columns.len() > MAX_COLUMNS {
+            return Err(Error::Input(format!(
+                "gives: a party gives 1 to {MAX_COLUMNS} columns, not {}",
+                columns.len()
+            )));
+        }
+        let mut given = Vec::new();
+        let mut positions = Vec::new();
+        for (name, header) in columns {
+            let position = table.column(header, name)?;
+            let data_type = table.schema().field(position).data_type();
+            let kind = column_type(data_type).ok_or_else(|| {
+                Error::Input(format!(
+                    "{}: column {header:?} is of type {data_type}, which cannot be given; convert it to text, a number or \
+                     a date",
+                    table.source()
+                ))
+            })?;
+            given.push(Column { name: name.clone(), kind });
+            positions.push(position);
+        }
+        let convert = |batch: &arrow_array::RecordBatch| {
+            positions.iter().zip(&given).map(|(&at, column)| Values::new(batch.column(at), column.kind)).collect()
+        };
+        let batches = table.batches().iter().map(convert).collect::<Result<_>>()?;
+        let schema = PayloadSchema { columns: given };
+        let mut encoder = PayloadEncoder { table, keys, schema, batches };
+        encoder.measure()?;
+        Ok(encoder)
+    }
+
+    /// What the rows hold.
+    pub fn schema(&self) -> &PayloadSchema {
+        &self.schema
+    }
+
+    /// Appends the rows of key number `key`, each of [`PayloadSchema::row_bytes`].
+    pub fn encode_key(&self, key: usize, out: &mut Vec<u8>) {
+        for &row in self.keys.rows(key) {
+            let (batch, row) = self.table.locate(row as usize);
+            for (values, column) in self.batches[batch].iter().zip(&self.schema.columns) {
+                let end = out.len() + 1 + column.kind.bytes();
+                out.push(u8::from(values.is_valid(row)));
+                if values.is_valid(row) {
+                    values.append(row, out);
+                }
+                out.resize(end, 0);
+            }
+        }
+    }
+
+    /// Finds the longest texts, and values that cannot be given.
+    fn measure(&mut self) -> Result<()> {
+        for key in 0..self.keys.len() {
+            for &number in self.keys.rows(key) {
+                let (batch, row) = self.table.locate(number as usize);
+                for (values, column) in self.batches[batch].iter().zip(&mut self.schema.columns) {
+                    match (values, &mut column.kind) {
+                        (Values::Text(text), ColumnType::Text { longest }) => {
+                            *longest = (*longest).max(text.get(row).map_or(0, str::len));
+                        }
+                        _ if !values.is_valid(row) || values.is_in_range(row) => {}
+                        _ => {
+                            return Err(Error::Input(format!(
+                                "{}, {}: the date in column {:?} is outside the years 1 to 9999 and cannot be given; mend or \
+                                 remove it",
+                                self.table.source(),
+                                self.table.place(number as usize),
+                                column.name
+                            )));
+                        }
+                    }
+                }
+            }
+        }
+        let wide = self.schema.columns.iter().max_by_key(|column| column.kind.bytes());
+        match (self.schema.check(), wide) {
+            (Err(_), Some(column)) if self.schema.row_bytes() > MAX_ROW_BYTES => Err(Error::Input(format!(
+                "{}: rows to be given take {} bytes, more than {MAX_ROW_BYTES}; the longest column is {:?}",
+                self.table.source(),
+                self.schema.row_bytes(),
+                column.name
+            ))),
+            (Err(what), _) => Err(Error::Input(format!("gives: {what}"))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Counts only: values are never printed.
+impl std::fmt::Debug for PayloadEncoder<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PayloadEncoder").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+/// The type that a column is given in.
+fn column_type(data_type: &DataType) -> Option<ColumnType> {
+    use DataType::*;
+    Some(match data_type {
+        Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 => ColumnType::Integer,
+        UInt64 => ColumnType::Unsigned,
+        Float16 | Float32 | Float64 => ColumnType::Number,
+        Boolean => ColumnType::Boolean,
+        Date32 | Date64 => ColumnType::Date,
+        Timestamp(unit, zone) => ColumnType::Timestamp { unit: *unit, utc: zone.is_some() },
+        Decimal32(precision, scale) | Decimal64(precision, scale) | Decimal128(precision, scale)
+            if scale.unsigned_abs() <= *precision =>
+        {
+            ColumnType::Decimal { precision: *precision, scale: *scale }
+        }
+        Dictionary(_, values) => return column_type(values),
+        RunEndEncoded(_, values) => return column_type(values.data_type()),
+        other => return has_text(other).then_some(ColumnType::Text { longest: 0 }),
+    })
+}
+
+impl Values {
+    fn new(array: &ArrayRef, kind: ColumnType) -> Result<Values> {
+        let failed = || Error::Internal("a column cannot be converted to the type that it is given in".into());
+        match kind {
+            ColumnType::Text { .. } => TextColumn::new(array).map(Values::Text).ok_or_else(failed),
+            _ => arrow_cast::cast(array, &kind.arrow()).map(|array| Values::Typed(kind, array)).map_err(|_| failed()),
+        }
+    }
+
+    fn is_valid(&self, row: usize) -> bool {
+        match self {
+            Values::Text(text) => text.get(row).is_some(),
+            Values::Typed(_, array) => array.is_valid(row),
+        }
+    }
+
+    fn is_in_range(&self, row: usize) -> bool {
+        match self {
+            Values::Typed(ColumnType::Date, array) => {
+                DAYS.contains(&array.as_primitive::<Date32Type>().value(row).into())
+            }
+            Values::Typed(ColumnType::Timestamp { unit, .. }, array) => is_dated(timestamp(array, *unit, row), *unit),
+            _ => true,
+        }
+    }
+
+    /// Appends the value of a row that has one, without what it is padded with.
+    fn append(&self, row: usize, out: &mut Vec<u8>) {
+        let (kind, array) = match self {
+            Values::Text(text) => {
+                let text = text.get(row).unwrap_or_default();
+                out.extend((text.len() as u32).to_le_bytes());
+                out.extend(text.as_bytes());
+                return;
+            }
+            Values::Typed(kind, array) => (kind, array),
+        };
+        match kind {
+            ColumnType::Text { .. } => {}
+            ColumnType::Integer => out.extend(array.as_primitive::<Int64Type>().value(row).to_le_bytes()),
+            ColumnType::Unsigned => out.extend(array.as_primitive::<UInt64Type>().value(row).to_le_bytes()),
+            ColumnType::Number => out.extend(array.as_primitive::<Float64Type>().value(row).to_le_bytes()),
+            ColumnType::Boolean => out.push(u8::from(array.as_boolean().value(row))),
+            ColumnType::Date => out.extend(array.as_primitive::<Date32Type>().value(row).to_le_bytes()),
+            ColumnType::Timestamp { unit, .. } => out.extend(timestamp(array, *unit, row).to_le_bytes()),
+            ColumnType::Decimal { .. } => out.extend(array.as_primitive::<Decimal128Type>().value(row).to_le_bytes()),
+        }
+    }
+}
+
+fn timestamp(array: &ArrayRef, unit: TimeUnit, row: usize) -> i64 {
+    match unit {
+        TimeUnit::Second => array.as_primitive::<TimestampSecondType>().value(row),
+        TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().value(row),
+        TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().value(row),
+        TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().value(row),
+    }
+}

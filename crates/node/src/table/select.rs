@@ -1,0 +1,155 @@
+//! Rows for output: own rows in a given order, with other parties' columns beside them.
+
+use std::fmt;
+
+use arrow_array::{RecordBatch, UInt32Array};
+use arrow_schema::{Field, SchemaRef};
+use arrow_select::interleave::interleave_record_batch;
+use arrow_select::take::take_record_batch;
+use tacita_core::{Error, Result};
+
+use super::{BATCH_ROWS, Keys, MAX_ROWS, Table, check_names, schema_of};
+
+/// Memory that one batch of a selection takes, about.
+const BATCH_BYTES: usize = 64 << 20;
+
+/// Rows of other parties that belong to common keys.
+#[derive(Clone)]
+pub struct Given {
+    /// The rows, key by key; columns are named `PARTY.COLUMN`.
+    pub rows: RecordBatch,
+    /// Where each common key's rows start, and at the end the number of rows: one more than there are common keys.
+    pub offsets: Vec<usize>,
+}
+
+/// Rows of a table in some order, with columns of other parties: a view that is made into batches when it is written.
+pub struct Selection<'a> {
+    table: &'a Table,
+    schema: SchemaRef,
+    rows: Vec<u32>,
+    given: Vec<(RecordBatch, Vec<u32>)>,
+}
+
+impl<'a> Selection<'a> {
+    /// Rows of `table`, with all its columns, in the order of `rows`.
+    ///
+    /// Errors: a row number that the table does not have.
+    pub fn of_rows(table: &'a Table, rows: Vec<u32>) -> Result<Selection<'a>> {
+        if rows.iter().any(|&row| row as usize >= table.rows()) {
+            return Err(Error::Internal("a row to be written is not in the table".into()));
+        }
+        Ok(Selection { table, schema: table.schema().clone(), rows, given: Vec::new() })
+    }
+
+    /// All rows of `table`, as they are.
+    pub fn all(table: &'a Table) -> Selection<'a> {
+        let rows = (0..table.rows() as u32).collect();
+        Selection { table, schema: table.schema().clone(), rows, given: Vec::new() }
+    }
+
+    /// The inner join on keys: for every key of `common` (numbers of own keys, ascending), each own row with each
+    /// combination of the other parties' rows of that key, own rows varying slowest. The columns are the own ones, then
+    /// those of each [`Given`].
+    ///
+    /// Errors: two columns of one name; more than [`MAX_ROWS`] rows; offsets that do not fit.
+    pub fn join(table: &'a Table, keys: &Keys, common: &[usize], given: &[Given]) -> Result<Selection<'a>> {
+        for given in given {
+            let ordered = given.offsets.is_sorted() && given.offsets.first() == Some(&0);
+            let fits = given.offsets.len() == common.len() + 1 && given.offsets.last() == Some(&given.rows.num_rows());
+            if !ordered || !fits || common.iter().any(|&key| key >= keys.len()) {
+                return Err(Error::Internal("the rows to be joined do not fit the common keys".into()));
+            }
+        }
+        let range = |given: &Given, i: usize| given.offsets[i]..given.offsets[i + 1];
+        let lines = |i: usize| {
+            let own = keys.rows(common[i]).len();
+            given.iter().try_fold(own, |n, given| n.checked_mul(range(given, i).len()))
+        };
+        let total = (0..common.len()).try_fold(0usize, |sum, i| sum.checked_add(lines(i)?));
+        let total = total.filter(|&total| total <= MAX_ROWS).ok_or_else(|| {
+            Error::Input(format!(
+                "{}: the join has more than {MAX_ROWS} rows, since keys occur often at several parties; agree on \
+                 duplicates = \"first\"",
+                table.source()
+            ))
+        })?;
+
+        let mut rows = Vec::with_capacity(total);
+        let mut others: Vec<Vec<u32>> = given.iter().map(|_| Vec::with_capacity(total)).collect();
+        for (i, &key) in common.iter().enumerate() {
+            let ranges: Vec<_> = given.iter().map(|given| range(given, i)).collect();
+            let pairs: usize = ranges.iter().map(|range| range.len()).product();
+            for &row in keys.rows(key) {
+                for pair in 0..pairs {
+                    rows.push(row);
+                    let mut rest = pair;
+                    for (other, range) in others.iter_mut().zip(&ranges).rev() {
+                        other.push((range.start + rest % range.len()) as u32);
+                        rest /= range.len();
+                    }
+                }
+            }
+        }
+
+        let added = given.iter().flat_map(|given| given.rows.schema_ref().fields().iter());
+        let fields: Vec<Field> = table.schema().fields().iter().chain(added).map(|field| (**field).clone()).collect();
+        check_names(table.source(), fields.iter().map(|field| field.name().as_str()))?;
+        let given = given.iter().map(|given| given.rows.clone()).zip(others).collect();
+        let schema = schema_of(fields).as_ref().clone().with_metadata(table.schema().metadata().clone());
+        Ok(Selection { table, schema: schema.into(), rows, given })
+    }
+
+    /// Names and types of the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The rows, made batch by batch.
+    pub fn batches(&self) -> impl Iterator<Item = Result<RecordBatch>> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = at;
+            at = self.batch_end(start);
+            (start < at).then(|| self.batch(start, at))
+        })
+    }
+
+    /// The rows as a table.
+    pub fn to_table(&self) -> Result<Table> {
+        let batches = self.batches().collect::<Result<_>>()?;
+        Table::new(self.table.source(), self.schema.clone(), batches)
+    }
+
+    /// Where the batch from row `start` ends: it holds a bounded number of rows and, about, of bytes.
+    fn batch_end(&self, start: usize) -> usize {
+        let bytes_a_row = |batch: &RecordBatch| batch.get_array_memory_size() / batch.num_rows().max(1);
+        let widest = self.table.batches.iter().chain(self.given.iter().map(|(batch, _)| batch)).map(bytes_a_row).max();
+        let rows = (BATCH_BYTES / widest.unwrap_or(0).max(1)).clamp(1, BATCH_ROWS);
+        (start + rows).min(self.rows.len())
+    }
+
+    fn batch(&self, start: usize, end: usize) -> Result<RecordBatch> {
+        let failed = |error| Error::Internal(format!("rows cannot be selected: {error}"));
+        let batches: Vec<_> = self.table.batches.iter().collect();
+        let places: Vec<_> = self.rows[start..end].iter().map(|&row| self.table.locate(row as usize)).collect();
+        let own = interleave_record_batch(&batches, &places).map_err(failed)?;
+        let mut columns = own.columns().to_vec();
+        for (batch, rows) in &self.given {
+            let rows = UInt32Array::from(rows[start..end].to_vec());
+            columns.extend_from_slice(take_record_batch(batch, &rows).map_err(failed)?.columns());
+        }
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(failed)
+    }
+}
+
+/// Shape only: values are never printed.
+impl fmt::Debug for Selection<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Selection").field("rows", &self.rows.len()).finish_non_exhaustive()
+    }
+}
