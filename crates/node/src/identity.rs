@@ -1,0 +1,285 @@
+//! Who a party is: a key, known to others by its fingerprint, and a certificate that carries it through TLS.
+//!
+//! An identity is a directory with `identity.key` (PKCS#8 in PEM, for its owner's eyes only) and `identity.crt`
+//! (X.509 in PEM). The key is Ed25519 and is never overwritten; the certificate can be renewed.
+
+mod certificate;
+mod fingerprint;
+
+use std::fmt;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_ED25519, PublicKeyData};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
+
+pub use certificate::{CLOCK_SLACK_SECONDS, Certificate};
+pub use fingerprint::{FINGERPRINT_BYTES, Fingerprint};
+
+/// The file that holds the secret key.
+pub const KEY_FILE: &str = "identity.key";
+
+/// The file that holds the certificate.
+pub const CERTIFICATE_FILE: &str = "identity.crt";
+
+/// How long a new certificate is valid: ten years.
+pub const VALIDITY: Duration = Duration::from_secs(3652 * 24 * 3600);
+
+/// The longest name, in characters: X.520's bound on a common name.
+const MAX_NAME_CHARACTERS: usize = 64;
+
+/// A key and its certificate.
+#[derive(Clone)]
+pub struct Identity {
+    certificate: Certificate,
+    /// PKCS#8 in DER.
+    key: Zeroizing<Vec<u8>>,
+}
+
+impl Identity {
+    /// Makes a new identity in `directory`, which is created if need be. A key that is already there stays.
+    pub fn create(directory: &Path, name: &str) -> Result<Identity> {
+        let now = SystemTime::now();
+        let identity = Identity::generate(name, now, now + VALIDITY)?;
+        identity.save(directory)?;
+        Ok(identity)
+    }
+
+    /// A new identity with a certificate that is valid from one moment to another, in memory only.
+    pub fn generate(name: &str, not_before: SystemTime, not_after: SystemTime) -> Result<Identity> {
+        let pair = KeyPair::generate_for(&PKCS_ED25519).map_err(|e| Error::Internal(format!("no new key: {e}")))?;
+        Identity::certify(pair, name, not_before, not_after)
+    }
+
+    /// Writes the identity into `directory`. A key that is already there stays, and is an error.
+    pub fn save(&self, directory: &Path) -> Result<()> {
+        std::fs::create_dir_all(directory).map_err(|e| cannot_write(directory, &e))?;
+        let path = directory.join(KEY_FILE);
+        let pem = Zeroizing::new(self.pair()?.serialize_pem());
+        let file = write_beside(directory, pem.as_bytes(), 0o600)?;
+        file.persist_noclobber(&path).map_err(|e| match e.error.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::Input(format!(
+                "{} exists, and a key is never overwritten: choose another directory",
+                path.display()
+            )),
+            _ => cannot_write(&path, &e.error),
+        })?;
+        self.save_certificate(directory)
+    }
+
+    /// Reads the identity in `directory`. A key file that others than its owner can read is refused.
+    pub fn load(directory: &Path) -> Result<Identity> {
+        let key = Identity::load_key(directory)?;
+        let certificate = Certificate::read(directory)?;
+        if Fingerprint::of(&key.subject_public_key_info()) != certificate.fingerprint() {
+            return Err(Error::Input(format!(
+                "{}: {CERTIFICATE_FILE} belongs to another key than {KEY_FILE}",
+                directory.display()
+            )));
+        }
+        Ok(Identity { certificate, key: Zeroizing::new(key.serialize_der()) })
+    }
+
+    /// Replaces the certificate in `directory` by one that is valid from now on; key and fingerprint stay. The name
+    /// stays too, unless another is given.
+    pub fn renew(directory: &Path, name: Option<&str>) -> Result<Identity> {
+        let key = Identity::load_key(directory)?;
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => Certificate::read(directory)?.name().to_owned(),
+        };
+        let now = SystemTime::now();
+        let identity = Identity::certify(key, &name, now, now + VALIDITY)?;
+        identity.save_certificate(directory)?;
+        Ok(identity)
+    }
+
+    /// The name that the identity was made for.
+    pub fn name(&self) -> &str {
+        self.certificate.name()
+    }
+
+    /// By which others know this identity.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.certificate.fingerprint()
+    }
+
+    /// The certificate.
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// The key as TLS wants it.
+    pub(crate) fn private_key(&self) -> PrivateKeyDer<'static> {
+        PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.to_vec()))
+    }
+
+    fn certify(pair: KeyPair, name: &str, not_before: SystemTime, not_after: SystemTime) -> Result<Identity> {
+        if name.is_empty() || name.chars().count() > MAX_NAME_CHARACTERS || name.chars().any(char::is_control) {
+            let shown: String = name.chars().take(MAX_NAME_CHARACTERS).flat_map(char::escape_debug).collect();
+            return Err(Error::Input(format!(
+                "`{shown}` is no name for an identity: use 1 to {MAX_NAME_CHARACTERS} printable characters"
+            )));
+        }
+        let failed = |e: rcgen::Error| Error::Internal(format!("no certificate for `{name}`: {e}"));
+        let mut params = CertificateParams::new(Vec::new()).map_err(failed)?;
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.not_before = not_before.into();
+        params.not_after = not_after.into();
+        let der: CertificateDer<'static> = params.self_signed(&pair).map_err(failed)?.der().clone();
+        let certificate = Certificate::parse(der).map_err(|e| Error::Internal(format!("our certificate {e}")))?;
+        Ok(Identity { certificate, key: Zeroizing::new(pair.serialize_der()) })
+    }
+
+    fn load_key(directory: &Path) -> Result<KeyPair> {
+        let path = directory.join(KEY_FILE);
+        let at = |what: &dyn fmt::Display| Error::Input(format!("{}: {what}", path.display()));
+        let file = std::fs::File::open(&path)
+            .map_err(|e| at(&format_args!("{e}; `tacita identity new DIR` makes an identity")))?;
+        let mode = file.metadata().map_err(|e| at(&e))?.permissions().mode() & 0o777;
+        if mode & 0o077 != 0 {
+            return Err(at(&format_args!(
+                "others can read or change this key (mode {mode:03o}): chmod 600 '{}'",
+                path.display()
+            )));
+        }
+        let pem = Zeroizing::new(std::io::read_to_string(file).map_err(|e| at(&e))?);
+        let der = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes())
+            .map_err(|e| at(&format_args!("no PKCS#8 key in PEM ({e})")))?;
+        KeyPair::try_from(&der).map_err(|e| at(&format_args!("not a key that this program reads ({e})")))
+    }
+
+    fn save_certificate(&self, directory: &Path) -> Result<()> {
+        let path = directory.join(CERTIFICATE_FILE);
+        let pem = to_pem("CERTIFICATE", &self.certificate.der);
+        let file = write_beside(directory, pem.as_bytes(), 0o644)?;
+        file.persist(&path).map_err(|e| cannot_write(&path, &e.error))?;
+        // The names must last as well as the files.
+        std::fs::File::open(directory).and_then(|d| d.sync_all()).map_err(|e| cannot_write(directory, &e))
+    }
+
+    fn pair(&self) -> Result<KeyPair> {
+        KeyPair::try_from(self.key.as_slice()).map_err(|e| Error::Internal(format!("our own key: {e}")))
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({}, {}, key withheld)", self.name(), self.fingerprint())
+    }
+}
+
+/// A nameless file with `contents`, safe on the disk, ready to be given its name.
+fn write_beside(directory: &Path, contents: &[u8], mode: u32) -> Result<tempfile::NamedTempFile> {
+    let write = || {
+        let mut file = tempfile::Builder::new()
+            .permissions(std::fs::Permissions::from_mode(mode))
+            .prefix(".identity-")
+            .tempfile_in(directory)?;
+        file.write_all(contents)?;
+        file.as_file().sync_all()?;
+        Ok(file)
+    };
+    write().map_err(|e: std::io::Error| cannot_write(directory, &e))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
+    Error::Input(format!("{}: {error}; choose a directory that can be written to", path.display()))
+}
+
+/// RFC 7468.
+fn to_pem(label: &str, der: &[u8]) -> String {
+    let encoded = data_encoding::BASE64.encode(der);
+    let mut pem = format!("-----BEGIN {label}-----\n");
+    for start in (0..encoded.len()).step_by(64) {
+        pem.push_str(&encoded[start..encoded.len().min(start + 64)]);
+        pem.push('\n');
+    }
+    pem + &format!("-----END {label}-----\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_survives_its_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = home.path().join("new/id");
+        let made = Identity::create(&directory, "Hôpital").unwrap();
+        let mode = |file| std::fs::metadata(directory.join(file)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(KEY_FILE), 0o600);
+        assert_eq!(mode(CERTIFICATE_FILE) & 0o444, 0o444);
+        let read = Identity::load(&directory).unwrap();
+        assert_eq!((read.name(), read.fingerprint()), ("Hôpital", made.fingerprint()));
+        assert_eq!(*read.key, *made.key);
+        assert_eq!(Certificate::read(&directory).unwrap().fingerprint(), made.fingerprint());
+        assert!(!format!("{read:?}").contains(&data_encoding::BASE64.encode(&read.key[20..30])));
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_key_is_never_overwritten() {
+        let home = tempfile::tempdir().unwrap();
+        let made = Identity::create(home.path(), "a").unwrap();
+        let error = Identity::create(home.path(), "a").unwrap_err();
+        assert!(matches!(&error, Error::Input(text) if text.contains("never overwritten")), "{error}");
+        assert_eq!(Identity::load(home.path()).unwrap().fingerprint(), made.fingerprint());
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_key_that_others_can_read_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        Identity::create(home.path(), "a").unwrap();
+        let path = home.path().join(KEY_FILE);
+        for mode in [0o640, 0o604, 0o602, 0o666] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let error = Identity::load(home.path()).unwrap_err().to_string();
+            assert!(error.contains("chmod 600") && !error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn renewing_keeps_the_key() {
+        let home = tempfile::tempdir().unwrap();
+        let old = Identity::generate("a", SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH + VALIDITY).unwrap();
+        old.save(home.path()).unwrap();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() as i64;
+        assert!(Identity::load(home.path()).unwrap().certificate().check_dates(now).unwrap_err().contains("expired"));
+        let new = Identity::renew(home.path(), None).unwrap();
+        assert_eq!((new.name(), new.fingerprint()), ("a", old.fingerprint()));
+        let certificate = Identity::load(home.path()).unwrap().certificate().clone();
+        certificate.check_dates(now).unwrap();
+        certificate.check_dates(certificate.not_before() - CLOCK_SLACK_SECONDS).unwrap();
+        certificate.check_dates(certificate.not_after() + CLOCK_SLACK_SECONDS).unwrap();
+        assert!(certificate.check_dates(certificate.not_before() - CLOCK_SLACK_SECONDS - 1).is_err());
+        assert!(certificate.check_dates(certificate.not_after() + CLOCK_SLACK_SECONDS + 1).is_err());
+    }
+
+    #[test]
+    fn a_foreign_certificate_damaged_files_and_bad_names_are_refused() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        Identity::create(one.path(), "a").unwrap();
+        Identity::create(other.path(), "b").unwrap();
+        std::fs::copy(other.path().join(CERTIFICATE_FILE), one.path().join(CERTIFICATE_FILE)).unwrap();
+        assert!(Identity::load(one.path()).unwrap_err().to_string().contains("another key"));
+        for damage in ["", "garbage", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+            std::fs::write(other.path().join(CERTIFICATE_FILE), damage).unwrap();
+            assert!(matches!(Identity::load(other.path()), Err(Error::Input(_))));
+        }
+        std::fs::write(other.path().join(KEY_FILE), "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+            .unwrap();
+        assert!(matches!(Identity::load(other.path()), Err(Error::Input(_))));
+        for name in ["", "a\nb", &"x".repeat(65)] {
+            let now = SystemTime::now();
+            assert!(matches!(Identity::generate(name, now, now + VALIDITY), Err(Error::Input(_))));
+        }
+    }
+}

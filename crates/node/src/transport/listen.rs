@@ -1,0 +1,184 @@
+//! The listening side.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::channel as queue;
+use std::time::{Duration, Instant};
+
+use rustls::Connection;
+use tacita_core::{Error, Result};
+
+use super::handshake::{Failure, Handshake};
+use super::tls::{self, Fault, Refusal};
+use super::{Connected, GREETING, HANDSHAKE_LIMIT, Options, Peer, socket};
+use crate::identity::Identity;
+
+/// Handshakes at a time. When strangers hold all of them, the oldest makes room for the newest.
+const MAX_HANDSHAKES: usize = 32;
+
+/// How often the listener looks for new connections.
+const ACCEPT_POLL: Duration = Duration::from_millis(5);
+
+/// Waits on `listener` until `peer` is there or the time is over.
+///
+/// Connections that show no certificate, speak something else or stall are left aside. One that shows another key
+/// or a certificate that is not valid now ends the wait with [`Error::Authentication`], and so does one that refuses
+/// our identity; otherwise [`Error::Network`] when the time is over, or [`Error::Interrupted`].
+///
+/// The listener is switched to non-blocking and can be used again.
+pub fn listen(listener: &TcpListener, peer: &Peer, identity: &Identity, options: &Options) -> Result<Connected> {
+    let failed = |e: io::Error| Error::Network { peer: peer.name.clone(), what: format!("cannot listen for it: {e}") };
+    listener.set_nonblocking(true).map_err(failed)?;
+    let here = listener.local_addr().map_err(failed)?;
+    let until = Instant::now() + options.timeout;
+    let (sender, arrivals) = queue();
+    let mut strangers = Strangers::default();
+    std::thread::scope(|scope| {
+        let mut handshakes = Handshakes::default();
+        loop {
+            options.cancel.check()?;
+            if Instant::now() >= until {
+                return Err(Error::Network { peer: peer.name.clone(), what: strangers.explain(here, options) });
+            }
+            if let Ok(Arrival { id, from, outcome }) = arrivals.recv_timeout(ACCEPT_POLL) {
+                handshakes.remove(id);
+                match outcome.and_then(|arrived| arrived.accept(until, peer, options)) {
+                    Ok(connected) => return Ok(connected),
+                    Err(Failure::Fatal(error)) => return Err(error),
+                    Err(Failure::Fault(Fault::Unknown(what))) => strangers.note(from, what),
+                    Err(Failure::Fault(Fault::TheirIdentity(what))) => {
+                        let what = format!("at {from} {what}");
+                        return Err(Error::Authentication { peer: peer.name.clone(), what });
+                    }
+                    Err(Failure::Fault(Fault::OurIdentity(what))) => {
+                        let what = format!(
+                            "at {from} it refused {what} ({}); compare with what it expects of this party",
+                            identity.fingerprint()
+                        );
+                        return Err(Error::Authentication { peer: peer.name.clone(), what });
+                    }
+                }
+            }
+            while let Ok((socket, from)) = listener.accept() {
+                let Ok(to_end_it) = socket.try_clone() else { continue };
+                let id = handshakes.add(to_end_it);
+                let (sender, until) = (sender.clone(), until.min(Instant::now() + HANDSHAKE_LIMIT));
+                scope.spawn(move || {
+                    let outcome = shake_hands(socket, until, peer, identity, options);
+                    // The wait may be over.
+                    let _ = sender.send(Arrival { id, from, outcome });
+                });
+            }
+        }
+    })
+}
+
+/// Somebody whose handshake is over.
+struct Arrival {
+    id: u64,
+    from: SocketAddr,
+    outcome: std::result::Result<Arrived, Failure>,
+}
+
+/// Somebody who has proved to be the peer.
+struct Arrived {
+    connection: Connection,
+    refusal: Refusal,
+    socket: TcpStream,
+    writer: Box<dyn Write + Send>,
+}
+
+impl Arrived {
+    /// Tells the dialer that it was chosen.
+    fn accept(mut self, until: Instant, peer: &Peer, options: &Options) -> std::result::Result<Connected, Failure> {
+        let mut handshake = Handshake {
+            connection: self.connection,
+            refusal: self.refusal,
+            socket: &self.socket,
+            writer: &mut self.writer,
+            until,
+            cancel: &options.cancel,
+        };
+        handshake.greet(GREETING)?;
+        let connection = handshake.connection;
+        super::channel(connection, self.socket, self.writer, peer, options).map_err(Failure::Fatal)
+    }
+}
+
+fn shake_hands(
+    socket: TcpStream,
+    until: Instant,
+    peer: &Peer,
+    identity: &Identity,
+    options: &Options,
+) -> std::result::Result<Arrived, Failure> {
+    let failed = |e: io::Error| Failure::Fault(Fault::Unknown(format!("the socket failed: {e}")));
+    socket::prepare(&socket).map_err(failed)?;
+    let mut writer = super::writer(&socket, options.shape).map_err(failed)?;
+    let (connection, refusal) = tls::server(identity, peer.pin).map_err(Failure::Fatal)?;
+    let mut handshake =
+        Handshake { connection, refusal, socket: &socket, writer: &mut writer, until, cancel: &options.cancel };
+    handshake.run()?;
+    let Handshake { connection, refusal, .. } = handshake;
+    Ok(Arrived { connection, refusal, socket, writer })
+}
+
+/// The sockets of the handshakes under way. Dropping it ends them.
+#[derive(Default)]
+struct Handshakes {
+    sockets: VecDeque<(u64, TcpStream)>,
+    next: u64,
+}
+
+impl Handshakes {
+    fn add(&mut self, socket: TcpStream) -> u64 {
+        if self.sockets.len() == MAX_HANDSHAKES
+            && let Some((_, oldest)) = self.sockets.pop_front()
+        {
+            end(&oldest);
+        }
+        self.next += 1;
+        self.sockets.push_back((self.next, socket));
+        self.next
+    }
+
+    fn remove(&mut self, id: u64) {
+        self.sockets.retain(|(other, _)| *other != id);
+    }
+}
+
+impl Drop for Handshakes {
+    fn drop(&mut self) {
+        self.sockets.iter().for_each(|(_, socket)| end(socket));
+    }
+}
+
+fn end(socket: &TcpStream) {
+    // It fails if the connection is down, which is what is wanted.
+    let _ = socket.shutdown(Shutdown::Both);
+}
+
+/// Those who came and were not the peer.
+#[derive(Default)]
+struct Strangers {
+    count: usize,
+    last: Option<(SocketAddr, String)>,
+}
+
+impl Strangers {
+    fn note(&mut self, from: SocketAddr, what: String) {
+        tracing::debug!(%from, what, "left a connection aside");
+        self.count += 1;
+        self.last = Some((from, what));
+    }
+
+    fn explain(&self, here: SocketAddr, options: &Options) -> String {
+        let seen = match &self.last {
+            None => "nobody did".into(),
+            Some((from, what)) => format!("{} others did, the last from {from}: {what}", self.count),
+        };
+        let seconds = options.timeout.as_secs_f64();
+        format!("did not connect to {here} within {seconds} s ({seen}): is it running, and does it dial this address?")
+    }
+}

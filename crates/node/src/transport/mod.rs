@@ -1,0 +1,133 @@
+//! Connections between parties: TCP, TLS 1.3 with pinned keys, and a [`Channel`] on top.
+//!
+//! One party listens, the other dials, and either may start first. The wire format is in `docs/wire.md`.
+
+mod dial;
+pub mod faults;
+mod handshake;
+mod listen;
+pub mod shaped;
+mod socket;
+mod stream;
+mod tls;
+
+use std::io::Write;
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustls::Connection;
+use tacita_core::{Channel, Error, Result};
+
+pub use dial::dial;
+pub use listen::listen;
+pub use shaped::Shape;
+pub use tls::{ALPN, EXPORTER_BYTES, EXPORTER_LABEL};
+
+use crate::identity::Fingerprint;
+use shaped::ShapedWriter;
+
+/// How long parties wait for each other unless told otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How often a party that has nothing to say shows that it is alive.
+pub const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// After how long without a byte a peer counts as gone.
+pub const SILENCE: Duration = Duration::from_secs(10);
+
+/// How long one handshake may take.
+pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How often everything that waits looks whether it was cancelled.
+const POLL: Duration = Duration::from_millis(50);
+
+/// The one byte that the listener sends when it has accepted the dialer, so that the dialer knows.
+const GREETING: u8 = 1;
+
+/// The party that is expected at the other end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    /// What the job calls it.
+    pub name: String,
+    /// Whose key it must prove to hold.
+    pub pin: Fingerprint,
+}
+
+/// How to connect.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How long to wait for the peer.
+    pub timeout: Duration,
+    /// Ends the wait from another thread.
+    pub cancel: Cancel,
+    /// What the sending direction is made to be like, TLS included.
+    pub shape: Shape,
+    /// See [`HEARTBEAT`].
+    pub heartbeat: Duration,
+    /// See [`SILENCE`].
+    pub silence: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            timeout: DEFAULT_TIMEOUT,
+            cancel: Cancel::default(),
+            shape: Shape::default(),
+            heartbeat: HEARTBEAT,
+            silence: SILENCE,
+        }
+    }
+}
+
+/// Ends the wait for a peer from another thread, as when the user presses Ctrl-C. Clones cancel the same wait.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Makes everything that waits under this handle, now or later, end with [`Error::Interrupted`] within 100 ms.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.0.load(Ordering::Acquire) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// A channel to an authenticated peer.
+pub struct Connected {
+    /// Named after the peer.
+    pub channel: Channel,
+    /// What only the two ends of this very connection know (RFC 8446 section 7.5).
+    pub exporter: [u8; EXPORTER_BYTES],
+}
+
+/// The sending direction of a socket.
+fn writer(socket: &TcpStream, shape: Shape) -> std::io::Result<Box<dyn Write + Send>> {
+    let socket = socket.try_clone()?;
+    Ok(if shape.is_plain() { Box::new(socket) } else { Box::new(ShapedWriter::new(socket, shape)) })
+}
+
+/// A finished handshake becomes a channel.
+fn channel(
+    connection: Connection,
+    socket: TcpStream,
+    writer: Box<dyn Write + Send>,
+    peer: &Peer,
+    options: &Options,
+) -> Result<Connected> {
+    let failed =
+        |e: std::io::Error| Error::Network { peer: peer.name.clone(), what: format!("the socket failed: {e}") };
+    let exporter = tls::exporter(&connection)?;
+    socket.set_read_timeout(Some(options.silence)).map_err(failed)?;
+    let shut = socket.try_clone().map_err(failed)?;
+    let (reader, writer) = stream::split(connection, socket, writer);
+    let channel = Channel::over(&peer.name, reader, writer, options.heartbeat, move || {
+        // It fails if the connection is down, which is what is wanted.
+        let _ = shut.shutdown(Shutdown::Both);
+    });
+    Ok(Connected { channel, exporter })
+}

@@ -1,0 +1,259 @@
+//! TLS 1.3 (RFC 8446) with both sides authenticated by the fingerprints of their public keys.
+//!
+//! No certificate authority is asked: a certificate's key must have the fingerprint that the job names, its dates must
+//! hold, and the handshake's signature must verify under that key. Sessions are never resumed and no early data is
+//! sent, so that each connection proves possession of both keys afresh.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::Resumption;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::NoServerSessionStorage;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, Connection, DigitallySignedStruct,
+    DistinguishedName, PeerIncompatible, ServerConfig, ServerConnection, SignatureScheme, version,
+};
+use tacita_core::{Error, Result};
+
+use crate::identity::{Certificate, Fingerprint, Identity};
+
+/// The protocol's name in ALPN (RFC 7301).
+pub const ALPN: &[u8] = b"tacita/1";
+
+/// Label of the exporter (RFC 8446 section 7.5), with an empty context.
+pub const EXPORTER_LABEL: &[u8] = b"EXPORTER-tacita-session";
+
+/// Length of the exported secret in bytes.
+pub const EXPORTER_BYTES: usize = 32;
+
+/// Why we refused the other end's certificate, as the end of a sentence about its owner. Set by the verifier.
+pub(super) type Refusal = Arc<OnceLock<String>>;
+
+/// The dialer's end of a new connection to the owner of `pin`.
+pub(super) fn client(identity: &Identity, pin: Fingerprint) -> Result<(Connection, Refusal)> {
+    let (verifier, refusal) = Pinned::new(pin);
+    let mut config = ClientConfig::builder_with_provider(verifier.provider.clone())
+        .with_protocol_versions(&[&version::TLS13])
+        .map_err(internal)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_client_auth_cert(vec![identity.certificate().der.clone()], identity.private_key())
+        .map_err(internal)?;
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.resumption = Resumption::disabled();
+    config.enable_sni = false;
+    // With SNI off the name goes nowhere; rustls wants one.
+    let name = ServerName::try_from("tacita.invalid").expect("a valid name");
+    let connection = ClientConnection::new(Arc::new(config), name).map_err(internal)?;
+    Ok((connection.into(), refusal))
+}
+
+/// The listener's end of a new connection from the owner of `pin`.
+pub(super) fn server(identity: &Identity, pin: Fingerprint) -> Result<(Connection, Refusal)> {
+    let (verifier, refusal) = Pinned::new(pin);
+    let mut config = ServerConfig::builder_with_provider(verifier.provider.clone())
+        .with_protocol_versions(&[&version::TLS13])
+        .map_err(internal)?
+        .with_client_cert_verifier(Arc::new(verifier))
+        .with_single_cert(vec![identity.certificate().der.clone()], identity.private_key())
+        .map_err(internal)?;
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    config.max_early_data_size = 0;
+    let connection = ServerConnection::new(Arc::new(config)).map_err(internal)?;
+    Ok((connection.into(), refusal))
+}
+
+/// What both ends of a finished handshake know and nobody else does.
+pub(super) fn exporter(connection: &Connection) -> Result<[u8; EXPORTER_BYTES]> {
+    let exported = match connection {
+        Connection::Client(c) => c.export_keying_material([0; EXPORTER_BYTES], EXPORTER_LABEL, Some(&[])),
+        Connection::Server(c) => c.export_keying_material([0; EXPORTER_BYTES], EXPORTER_LABEL, Some(&[])),
+    };
+    exported.map_err(internal)
+}
+
+/// What a handshake's failure says about who is at fault.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The other end failed to prove who it is; the end of a sentence about it.
+    TheirIdentity(String),
+    /// The other end refused this about us.
+    OurIdentity(&'static str),
+    /// It may be anybody.
+    Unknown(String),
+}
+
+/// Reads the fault from rustls' error and from what our verifier noted.
+pub(super) fn fault(error: &rustls::Error, refusal: &Refusal) -> Fault {
+    use AlertDescription as Alert;
+    if let Some(what) = refusal.get() {
+        return Fault::TheirIdentity(what.clone());
+    }
+    match error {
+        rustls::Error::InvalidCertificate(CertificateError::BadSignature) => {
+            Fault::TheirIdentity("it presents the right certificate, but did not prove that it holds its key".into())
+        }
+        rustls::Error::InvalidCertificate(error) => {
+            Fault::TheirIdentity(format!("its certificate is refused: {error}"))
+        }
+        rustls::Error::AlertReceived(alert) => match alert {
+            Alert::CertificateExpired => Fault::OurIdentity("our certificate's dates"),
+            Alert::DecryptError => Fault::OurIdentity("our proof of holding the key"),
+            Alert::AccessDenied
+            | Alert::BadCertificate
+            | Alert::CertificateUnknown
+            | Alert::CertificateRevoked
+            | Alert::UnknownCA
+            | Alert::UnsupportedCertificate => Fault::OurIdentity("our identity"),
+            alert => Fault::Unknown(format!("it ended the TLS handshake: {alert:?}")),
+        },
+        rustls::Error::PeerIncompatible(
+            PeerIncompatible::Tls12NotOffered
+            | PeerIncompatible::Tls12NotOfferedOrEnabled
+            | PeerIncompatible::Tls13RequiredForQuic
+            | PeerIncompatible::SupportedVersionsExtensionRequired
+            | PeerIncompatible::ServerDoesNotSupportTls12Or13
+            | PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig,
+        ) => Fault::Unknown("it does not speak TLS 1.3".into()),
+        rustls::Error::NoCertificatesPresented => Fault::Unknown("it shows no certificate".into()),
+        rustls::Error::InvalidMessage(_) => Fault::Unknown("what answers is not a Tacita party".into()),
+        error => Fault::Unknown(format!("no TLS handshake: {error}")),
+    }
+}
+
+/// Accepts one key, whatever certificate it comes in, while the certificate's dates hold.
+#[derive(Debug)]
+struct Pinned {
+    pin: Fingerprint,
+    provider: Arc<CryptoProvider>,
+    refusal: Refusal,
+}
+
+impl Pinned {
+    fn new(pin: Fingerprint) -> (Pinned, Refusal) {
+        let refusal = Refusal::default();
+        (Pinned { pin, provider: Arc::new(ring::default_provider()), refusal: refusal.clone() }, refusal)
+    }
+
+    fn check(&self, end_entity: &CertificateDer<'_>, now: UnixTime) -> std::result::Result<(), rustls::Error> {
+        let refuse = |what: String, error: CertificateError| {
+            // Only the first refusal can be set: a connection verifies one certificate.
+            let _ = self.refusal.set(what);
+            Err(rustls::Error::InvalidCertificate(error))
+        };
+        let certificate = match Certificate::parse(end_entity.clone().into_owned()) {
+            Ok(certificate) => certificate,
+            Err(what) => return refuse(format!("what it presents {what}"), CertificateError::BadEncoding),
+        };
+        let presented = certificate.fingerprint();
+        if presented != self.pin {
+            let what = format!("it presents {presented}, expected {}; compare `tacita identity show` there", self.pin);
+            return refuse(what, CertificateError::ApplicationVerificationFailure);
+        }
+        match certificate.check_dates(i64::try_from(now.as_secs()).unwrap_or(i64::MAX)) {
+            Ok(()) => Ok(()),
+            Err(what) => {
+                refuse(format!("its certificate {what}; it must be renewed, or a clock set"), CertificateError::Expired)
+            }
+        }
+    }
+
+    fn check_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    }
+
+    fn schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Never called: TLS 1.2 is neither offered nor compiled in.
+fn no_tls12() -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+    Err(rustls::Error::PeerIncompatible(PeerIncompatible::Tls12NotOffered))
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> std::result::Result<ServerCertVerified, rustls::Error> {
+        self.check(end_entity, now).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        self.check_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes()
+    }
+}
+
+impl ClientCertVerifier for Pinned {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> std::result::Result<ClientCertVerified, rustls::Error> {
+        self.check(end_entity, now).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
+        self.check_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes()
+    }
+}
+
+fn internal(error: rustls::Error) -> Error {
+    Error::Internal(format!("TLS: {error}"))
+}
