@@ -1,3 +1,23 @@
 //! Job files, tables, connections and reports: everything around the protocols of `tacita-core`.
+//!
+//! Follow a job: [`commands`] reads the command line, [`job`] the job file, [`party`] loads the table and meets the peer
+//! ([`transport`]), [`agree`] settles the terms, [`intersect`] runs the protocol and writes what was learned.
 
+pub mod agree;
+pub mod commands;
+pub mod console;
+pub mod files;
+pub mod identity;
+pub mod interrupt;
+pub mod intersect;
+pub mod job;
+pub mod learned;
+pub mod party;
+pub mod plan;
+pub mod prepared;
+pub mod report;
+pub mod simulate;
+pub mod table;
+pub mod text;
+pub mod transport;
 pub mod usage;

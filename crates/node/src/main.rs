@@ -1,3 +1,43 @@
 //! The `tacita` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use tacita::commands::Cli;
+use tacita::console;
+use tacita_core::{Error, ErrorKind};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let voice = cli.voice();
+    console::init(voice.log, voice.quiet);
+    std::panic::set_hook(Box::new(console::note_panic));
+    match std::panic::catch_unwind(|| cli.execute()) {
+        Ok(Ok(code)) => ExitCode::from(code),
+        Ok(Err(error)) => {
+            tracing::error!("{}", one_line(&error));
+            ExitCode::from(exit_code(error.kind()))
+        }
+        Err(_) => {
+            tracing::error!("{}", one_line(&Error::Internal(console::last_panic())));
+            ExitCode::from(exit_code(ErrorKind::Internal))
+        }
+    }
+}
+
+/// The exit codes of the contract.
+fn exit_code(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::Input => 2,
+        ErrorKind::Network => 3,
+        ErrorKind::Protocol | ErrorKind::Authentication => 4,
+        ErrorKind::Terms => 5,
+        ErrorKind::Internal => 70,
+        ErrorKind::NotReady => 75,
+        ErrorKind::Interrupted => 130,
+    }
+}
+
+fn one_line(error: &Error) -> String {
+    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,266 @@
+//! The handshake of a job between two parties: version, terms, roles, sizes and protocol are compared before any
+//! data moves, and all of it is bound into the session. Byte for byte in `docs/wire.md`.
+
+use std::collections::BTreeMap;
+
+use rand_core::CryptoRng;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tacita_core::channel::{Channel, HEADER_BYTES, Label};
+use tacita_core::session::Transcript;
+use tacita_core::{Error, Result, Session};
+
+use crate::job::{JobSpec, Protocol, Terms};
+use crate::text::shown;
+
+/// Version of everything that travels. Parties with different ones do not talk.
+pub const WIRE_VERSION: u32 = 1;
+
+const HELLO: Label = Label::new(0xf0, "hello");
+const SIZES: Label = Label::new(0xf1, "sizes");
+const CHOICE: Label = Label::new(0xf2, "choice");
+
+/// No message of the handshake is longer.
+const MAX_MESSAGE_BYTES: usize = 1 << 18;
+
+/// First message of each party.
+#[derive(Serialize, Deserialize)]
+struct Hello {
+    /// [`WIRE_VERSION`].
+    tacita: u32,
+    /// Version of the program, for the report and for error messages.
+    version: String,
+    /// The party that the sender is.
+    #[serde(rename = "as")]
+    party: String,
+    /// 32 fresh random bytes in hexadecimal.
+    nonce: String,
+    /// The kinds of profiles with which the sender reads its key columns.
+    profiles: Vec<String>,
+    /// The sender's terms.
+    terms: Value,
+}
+
+/// How much a party brings, after its table is loaded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sizes {
+    /// Distinct keys, or the bound that they are padded to.
+    pub items: u64,
+    /// Rows of given columns (at least `items` where columns are given), or the bound that they are padded to; else 0.
+    pub entries: u64,
+    /// Length of one given row in bytes; 0 where nothing is given.
+    pub row_bytes: u32,
+    /// The given columns: names and types, as `table::payload` writes them, in hexadecimal.
+    pub schema: String,
+    /// Id of the prepared epoch in hexadecimal, where the sender's part was prepared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<String>,
+    /// Bytes of a tag, where the sender's part was prepared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag_bytes: Option<u32>,
+}
+
+/// What the handshake has established so far: the peer is who it should be and has the same terms.
+pub struct Greeted {
+    /// The transcript of everything said.
+    transcript: Transcript,
+    /// Version of the peer's program.
+    pub peer_version: String,
+    /// What the user should be warned of, though it is no error.
+    pub warnings: Vec<String>,
+}
+
+/// What the handshake ends with.
+pub struct Agreed {
+    /// The session that everything after is bound to.
+    pub session: Session,
+    /// The protocol that runs.
+    pub protocol: Protocol,
+    /// What this party has told.
+    pub own_sizes: Sizes,
+    /// What the peer has told.
+    pub peer_sizes: Sizes,
+}
+
+/// First flight: who, which version, which terms.
+pub fn greet(
+    job: &JobSpec,
+    me: &str,
+    exporter: &[u8; 32],
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Greeted> {
+    let terms = Terms::of(job);
+    let mut nonce = [0; 32];
+    rng.fill_bytes(&mut nonce);
+    let own = Hello {
+        tacita: WIRE_VERSION,
+        version: env!("CARGO_PKG_VERSION").into(),
+        party: me.into(),
+        nonce: hex(&nonce),
+        profiles: job.profiles(me).iter().map(|profile| profile.kind().to_owned()).collect(),
+        terms: terms.json().clone(),
+    };
+    let bytes = channel.exchange(HELLO, message(&own)?, MAX_MESSAGE_BYTES)?;
+    let theirs: Hello = parse(channel, HELLO, &bytes)?;
+
+    let peer = channel.peer().to_owned();
+    if theirs.tacita != WIRE_VERSION {
+        return Err(Error::Terms(format!(
+            "{peer} runs version {} with wire version {}, this one speaks wire version {WIRE_VERSION}: update the older",
+            shown(&theirs.version),
+            theirs.tacita
+        )));
+    }
+    let their_nonce = unhex(&theirs.nonce).filter(|nonce| nonce.len() == 32);
+    let their_nonce = their_nonce.ok_or_else(|| channel.violation("`hello` has no nonce of 32 bytes"))?;
+    if their_nonce == nonce {
+        return Err(channel.violation("`hello` sends our own nonce back"));
+    }
+    let differences = terms.differences(&Terms::from_peer(&theirs.terms));
+    if !differences.is_empty() {
+        return Err(Error::Terms(format!("the terms differ from {peer}'s in {}", differences.join(", "))));
+    }
+    if theirs.party != peer {
+        return Err(Error::Terms(format!(
+            "{peer} runs the job as \"{}\": one of you names the wrong party",
+            shown(&theirs.party)
+        )));
+    }
+
+    let mut transcript = Transcript::new("handshake");
+    transcript.append("terms", terms.canonical().as_bytes());
+    let mut nonces = BTreeMap::from([(job.parties.position(me), nonce.as_slice())]);
+    nonces.insert(job.parties.position(&peer), &their_nonce);
+    for nonce in nonces.values() {
+        transcript.append("nonce", nonce);
+    }
+    transcript.append("exporter", exporter);
+    let mut warnings = Vec::new();
+    if theirs.profiles != own.profiles {
+        warnings.push(format!(
+            "{peer} normalises the key by {}, this party by {}: keys that look alike may not match",
+            shown(&theirs.profiles.join(", ")),
+            own.profiles.join(", ")
+        ));
+    }
+    Ok(Greeted { transcript, peer_version: shown(&theirs.version), warnings })
+}
+
+/// Second flight and the choice of the protocol: sizes against the limits, `auto` resolved by the first party.
+/// `choose` is what this party would run, given its own and the peer's sizes.
+pub fn settle(
+    mut greeted: Greeted,
+    job: &JobSpec,
+    me: &str,
+    own: &Sizes,
+    choose: impl FnOnce(&Sizes) -> Protocol,
+    channel: &mut Channel,
+) -> Result<Agreed> {
+    let own_bytes = message(own)?;
+    let their_bytes = channel.exchange(SIZES, own_bytes.clone(), MAX_MESSAGE_BYTES)?;
+    let theirs: Sizes = parse(channel, SIZES, &their_bytes)?;
+    check_sizes(job, &theirs, channel)?;
+
+    let first = job.parties.position(me) == Some(0);
+    let mut choice = Vec::new();
+    if first {
+        choice.extend_from_slice(choose(&theirs).name().as_bytes());
+        channel.send(CHOICE, choice.clone())?;
+    }
+    let answer = channel.receive_up_to(CHOICE, 64)?;
+    if first && answer != choice {
+        return Err(channel.violation("it confirms another protocol than the one chosen"));
+    }
+    let protocol = std::str::from_utf8(&answer).ok().and_then(|word| word.parse().ok());
+    let protocol = protocol.filter(|chosen| match job.protocol {
+        Protocol::Auto => *chosen != Protocol::Auto,
+        named => *chosen == named,
+    });
+    let Some(protocol) = protocol else {
+        return Err(channel.violation("it chose a protocol that the terms do not allow"));
+    };
+    if !first {
+        channel.send(CHOICE, answer.clone())?;
+    }
+
+    let (one, two) = if first { (&own_bytes, &their_bytes) } else { (&their_bytes, &own_bytes) };
+    greeted.transcript.append("sizes", one).append("sizes", two).append("choice", &answer);
+    Ok(Agreed { session: Session::new(greeted.transcript), protocol, own_sizes: own.clone(), peer_sizes: theirs })
+}
+
+/// A peer's sizes against the limits of the job.
+fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
+    let refuse = |check: String| Err(channel.violation(check));
+    for (what, count) in [("keys", sizes.items), ("given rows", sizes.entries)] {
+        if count > u64::from(u32::MAX) {
+            return refuse(format!("it claims {count} {what}"));
+        }
+        if let Some(limit) = job.limits.max_rows
+            && count > limit
+        {
+            return refuse(format!("it claims {count} {what}, and limits.max_rows is {limit}"));
+        }
+    }
+    if let Some(bound) = job.limits.pad_to
+        && sizes.items != bound
+    {
+        return refuse(format!("it claims {} keys, and limits.pad_to is {bound}", sizes.items));
+    }
+    Ok(())
+}
+
+fn message(value: &impl Serialize) -> Result<Vec<u8>> {
+    let bytes = serde_json::to_vec(value).map_err(|error| Error::Internal(error.to_string()))?;
+    if bytes.len() > MAX_MESSAGE_BYTES {
+        return Err(Error::Input(format!(
+            "the job's terms and given columns take {} bytes, more than the {MAX_MESSAGE_BYTES} that a message holds: use fewer or shorter names",
+            bytes.len()
+        )));
+    }
+    Ok(bytes)
+}
+
+fn parse<'a, T: Deserialize<'a>>(channel: &Channel, label: Label, bytes: &'a [u8]) -> Result<T> {
+    serde_json::from_slice(bytes).map_err(|_| channel.violation(format!("`{}` is not what it should be", label.name)))
+}
+
+/// Bytes in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes from hexadecimal, two lower-case digits each.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |c: u8| match c {
+        b'0'..=b'9' => Some(c - b'0'),
+        b'a'..=b'f' => Some(c - b'a' + 10),
+        _ => None,
+    };
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
+}
+
+/// Message flights of the handshake: `hello` both ways at once, `sizes` likewise, `choice` and its answer. What the
+/// second party sends right after its answer belongs to the same flight.
+pub const ROUNDS: u32 = 4;
+
+/// Bytes that `me` sends in the handshake, framing included.
+pub fn bytes_sent(job: &JobSpec, me: &str, own: &Sizes) -> u64 {
+    let hello = Hello {
+        tacita: WIRE_VERSION,
+        version: env!("CARGO_PKG_VERSION").into(),
+        party: me.into(),
+        nonce: hex(&[0; 32]),
+        profiles: job.profiles(me).iter().map(|profile| profile.kind().to_owned()).collect(),
+        terms: Terms::of(job).json().clone(),
+    };
+    let length = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |bytes| bytes.len());
+    let messages = [
+        length(serde_json::to_vec(&hello)),
+        length(serde_json::to_vec(own)),
+        crate::intersect::choose(job).name().len(),
+    ];
+    messages.iter().map(|length| (length + HEADER_BYTES) as u64).sum()
+}

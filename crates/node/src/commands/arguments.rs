@@ -1,0 +1,114 @@
+//! Values of command-line options: durations, sizes, rates, named files.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// `60s`, `500ms`, `2min`, or seconds as a bare number.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("\"{unit}\" is no unit of time: use ms, s, min or h")),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && (0.0..1e9).contains(&(number * scale)) => {
+            Ok(Duration::from_secs_f64(number * scale))
+        }
+        _ => Err("use a number and a unit, as in 60s, 500ms or 2min".into()),
+    }
+}
+
+/// `4GiB`, `500MB`, or bytes as a bare number.
+pub fn memory(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1u64,
+        "kb" => 1000,
+        "mb" => 1000_u64.pow(2),
+        "gb" => 1000_u64.pow(3),
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        _ => return Err(format!("\"{unit}\" is no unit of memory: use MiB, GiB, MB or GB")),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 && number * (scale as f64) < 1e18 => {
+            Ok((number * scale as f64) as u64)
+        }
+        _ => Err("use a number and a unit, as in 4GiB".into()),
+    }
+}
+
+/// `100Mbit`, `1Gbit`, in bits a second.
+pub fn bandwidth(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let scale = match unit.trim_end_matches("/s").to_ascii_lowercase().as_str() {
+        "kbit" => 1e3,
+        "mbit" => 1e6,
+        "gbit" => 1e9,
+        _ => return Err("use a rate such as 100Mbit or 1Gbit".into()),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && (1e3..1e13).contains(&(number * scale)) => Ok((number * scale) as u64),
+        _ => Err("use a rate such as 100Mbit or 1Gbit".into()),
+    }
+}
+
+/// `NAME=FILE`
+pub fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => Ok((name.into(), file.into())),
+        _ => Err("use NAME=FILE, as in hospital=patients.csv".into()),
+    }
+}
+
+/// `NAME=N`
+pub fn named_count(text: &str) -> Result<(String, u64), String> {
+    let (name, number) = text.split_once('=').ok_or("use NAME=N, as in hospital=1000000")?;
+    let number = number.replace(['_', ','], "");
+    match number.parse() {
+        Ok(number) if !name.is_empty() => Ok((name.into(), number)),
+        _ => Err("use NAME=N, as in hospital=1000000".into()),
+    }
+}
+
+/// One character, or `\t` or `tab`.
+pub fn delimiter(text: &str) -> Result<u8, String> {
+    match text {
+        "\\t" | "tab" => Ok(b'\t'),
+        _ => match text.as_bytes() {
+            [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'"' | b'\n' | b'\r') => {
+                Ok(*byte)
+            }
+            _ => Err("use one character that is no letter, digit or quote, or tab".into()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("60"), Ok(Duration::from_secs(60)));
+        assert_eq!(duration("2min"), Ok(Duration::from_secs(120)));
+        assert!(duration("-1s").is_err() && duration("1 fortnight").is_err() && duration("s").is_err());
+        assert_eq!(memory("4GiB"), Ok(4 << 30));
+        assert_eq!(memory("1.5MB"), Ok(1_500_000));
+        assert!(memory("0GiB").is_err() && memory("4TiBs").is_err());
+        assert_eq!(bandwidth("100Mbit"), Ok(100_000_000));
+        assert!(bandwidth("100").is_err());
+        assert_eq!(named_count("a=1_000"), Ok(("a".into(), 1000)));
+        assert!(named_file("a=").is_err() && named_file("=b").is_err());
+        assert_eq!(delimiter("tab"), Ok(b'\t'));
+        assert!(delimiter("ab").is_err());
+    }
+}

@@ -1,0 +1,205 @@
+//! `tacita doctor`
+
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use tacita_core::Result;
+
+use super::arguments;
+use crate::console::print;
+use crate::identity::Identity;
+use crate::intersect::Brought;
+use crate::job::JobSpec;
+use crate::party::Source;
+use crate::table::read::ReadOptions;
+use crate::text::{count, counted};
+
+/// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU.
+#[derive(Args)]
+pub struct Doctor {
+    /// The job file.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// The party to be.
+    #[arg(long = "as", value_name = "NAME")]
+    me: String,
+    /// Directory of this party's key pair.
+    #[arg(long, value_name = "DIR")]
+    identity: PathBuf,
+    /// This party's table.
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// The character between CSV fields [default: found out from the header line].
+    #[arg(long, value_name = "CHAR", value_parser = arguments::delimiter)]
+    delimiter: Option<u8>,
+}
+
+/// How long the doctor waits for a connection.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What the doctor has found.
+#[derive(Default)]
+struct Findings {
+    problems: usize,
+}
+
+impl Findings {
+    fn good(&self, what: &str, text: impl std::fmt::Display) {
+        print(format_args!("ok    {what:<10} {text}"));
+    }
+
+    fn note(&self, what: &str, text: impl std::fmt::Display) {
+        print(format_args!("note  {what:<10} {text}"));
+    }
+
+    fn bad(&mut self, what: &str, text: impl std::fmt::Display) {
+        self.problems += 1;
+        print(format_args!("MEND  {what:<10} {text}"));
+    }
+}
+
+impl Doctor {
+    /// Carries the command out. The exit code is 2 if something needs mending.
+    pub fn execute(self) -> Result<u8> {
+        let mut findings = Findings::default();
+        self.machine(&findings);
+        match JobSpec::load(&self.job).and_then(|job| job.party(&self.me).map(|_| job.clone())) {
+            Ok(job) => {
+                findings.good("job", format_args!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal.name()));
+                self.identities(&job, &mut findings);
+                self.network(&job, &mut findings);
+                self.table(&job, &mut findings);
+            }
+            Err(error) => findings.bad("job", error),
+        }
+        match findings.problems {
+            0 => print("\nNothing to mend."),
+            problems => print(format_args!("\n{} to mend.", counted(problems as u64, "thing"))),
+        }
+        Ok(if findings.problems == 0 { 0 } else { 2 })
+    }
+
+    fn machine(&self, findings: &Findings) {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        findings.good("cpu", format_args!("{}, {}", counted(cores as u64, "core"), instructions()));
+    }
+
+    fn identities(&self, job: &JobSpec, findings: &mut Findings) {
+        match Identity::load(&self.identity) {
+            Err(error) => findings.bad("identity", error),
+            Ok(identity) => {
+                let fingerprint = identity.fingerprint();
+                match job.party(&self.me).ok().and_then(|party| party.identity) {
+                    None => findings.bad(
+                        "identity",
+                        format_args!("parties.{}.identity is missing: put \"{fingerprint}\" there", self.me),
+                    ),
+                    Some(expected) if expected != fingerprint => findings.bad(
+                        "identity",
+                        format_args!("parties.{}.identity is {expected}, the key pair is {fingerprint}", self.me),
+                    ),
+                    Some(_) => findings.good("identity", fingerprint),
+                }
+                let now =
+                    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
+                match identity.certificate().check_dates(now) {
+                    Ok(()) => findings.good("clock", "within the dates of the certificate"),
+                    Err(error) => {
+                        findings.bad("clock", format_args!("{error}: set the clock, or `tacita identity renew`"))
+                    }
+                }
+            }
+        }
+        let peer = job.peer_of(&self.me);
+        match job.party(peer).ok().and_then(|party| party.identity) {
+            Some(pin) => findings.good("peer", format_args!("{peer} is {pin}")),
+            None => findings.bad(
+                "peer",
+                format_args!("parties.{peer}.identity is missing: ask {peer} for its `tacita identity show`"),
+            ),
+        }
+    }
+
+    fn network(&self, job: &JobSpec, findings: &mut Findings) {
+        let first = job.parties.names()[0].to_owned();
+        let Some(address) = job.party(&first).ok().and_then(|party| party.address.clone()) else {
+            findings.bad(
+                "network",
+                format_args!("parties.{first}.address is missing: {first} listens, the other dials it"),
+            );
+            return;
+        };
+        let resolved: Vec<_> = match address.to_socket_addrs() {
+            Ok(addresses) => addresses.collect(),
+            Err(error) => {
+                findings.bad("network", format_args!("{address}: {error}: is it host:port, and is the name right?"));
+                return;
+            }
+        };
+        if first == self.me {
+            match TcpListener::bind(resolved.as_slice()) {
+                Ok(_) => findings.good("network", format_args!("can listen on {address}")),
+                Err(error) => findings.bad(
+                    "network",
+                    format_args!("cannot listen on {address}: {error}: is the port taken? Behind NAT, run with --listen 0.0.0.0:PORT"),
+                ),
+            }
+            return;
+        }
+        let reached = resolved.iter().map(|address| TcpStream::connect_timeout(address, PATIENCE));
+        match reached.reduce(|one, other| one.or(other)) {
+            Some(Ok(_)) => findings.good("network", format_args!("{first} answers at {address}")),
+            Some(Err(error)) => {
+                findings.note(
+                    "network",
+                    format_args!("{first} does not answer at {address} now ({error}): fine if it is not running yet"),
+                );
+            }
+            None => findings.bad("network", format_args!("{address}: the name has no address")),
+        }
+    }
+
+    fn table(&self, job: &JobSpec, findings: &mut Findings) {
+        let Some(path) = self.input.clone() else {
+            findings.note("input", "not looked at: give --input FILE");
+            return;
+        };
+        let shown = path.display().to_string();
+        let options = ReadOptions { delimiter: self.delimiter };
+        match Brought::load(job, &self.me, &Source::File { path, options, allow_unreadable: false }) {
+            Err(error) => findings.bad("input", error),
+            Ok(brought) => {
+                let rows = brought.row_counts();
+                findings.good(
+                    "input",
+                    format_args!(
+                        "{shown}: {}, {} distinct; {} without a key, {} unreadable, {} with a key seen before",
+                        counted(rows.read as u64, "row"),
+                        counted(rows.items as u64, "key"),
+                        count(rows.nulls as u64),
+                        count(rows.unreadable as u64),
+                        count(rows.duplicates as u64)
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// The instructions of this CPU that the program makes use of.
+fn instructions() -> String {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let found = [
+            ("AVX2", std::is_x86_feature_detected!("avx2")),
+            ("AVX-512 IFMA", std::is_x86_feature_detected!("avx512ifma") && std::is_x86_feature_detected!("avx512vl")),
+        ];
+        let found: Vec<_> = found.into_iter().filter(|(_, has)| *has).map(|(name, _)| name).collect();
+        if !found.is_empty() {
+            return format!("with {}", found.join(" and "));
+        }
+    }
+    "without vector instructions that help: it works, more slowly".into()
+}

@@ -1,0 +1,81 @@
+//! The subcommands, one file each.
+
+mod arguments;
+mod demo;
+mod doctor;
+mod identity;
+mod intersect;
+mod plan;
+mod prepare;
+mod run;
+mod simulate;
+
+use clap::{Parser, Subcommand};
+use tacita_core::Result;
+
+use crate::console::Log;
+
+/// Joint answers over data that nobody shows.
+///
+/// Two organisations agree on a job file. Each runs `tacita run` on its own table; those who are meant to learn get
+/// their rows in common, the others learn nothing more than the job says. `tacita plan` says what that is before
+/// anything is sent.
+#[derive(Parser)]
+#[command(name = "tacita", version, after_help = "Start with `tacita demo`, then docs/start.md.")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Say nothing but warnings and errors.
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    /// Form of what is said on standard error.
+    #[arg(long, global = true, value_enum, default_value_t)]
+    log: Log,
+}
+
+/// What the global options say.
+#[derive(Clone, Copy)]
+pub struct Voice {
+    /// Nothing but warnings and errors.
+    pub quiet: bool,
+    /// Text or JSON lines.
+    pub log: Log,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Simulate(simulate::Simulate),
+    Plan(plan::Plan),
+    Identity(identity::Identity),
+    Run(run::Run),
+    Intersect(intersect::Intersect),
+    Prepare(prepare::Prepare),
+    Doctor(doctor::Doctor),
+    Demo(demo::Demo),
+    #[command(name = "simulated-party", hide = true)]
+    SimulatedParty,
+}
+
+impl Cli {
+    /// What the global options say.
+    pub fn voice(&self) -> Voice {
+        Voice { quiet: self.quiet, log: self.log }
+    }
+
+    /// Carries the command out, and returns the exit code where that is more than success or an error.
+    pub fn execute(self) -> Result<u8> {
+        let voice = self.voice();
+        let done = match self.command {
+            Command::Simulate(command) => return command.execute(voice),
+            Command::Plan(command) => command.execute(),
+            Command::Identity(command) => command.execute(),
+            Command::Run(command) => command.execute(voice),
+            Command::Intersect(command) => command.execute(voice),
+            Command::Prepare(command) => command.execute(voice),
+            Command::Doctor(command) => return command.execute(),
+            Command::Demo(command) => return command.execute(),
+            Command::SimulatedParty => simulate::party(voice),
+        };
+        done.map(|()| 0)
+    }
+}

@@ -1,0 +1,135 @@
+//! `tacita plan`
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tacita_core::{Error, Result};
+
+use super::arguments;
+use crate::agree::Sizes;
+use crate::console::print;
+use crate::intersect::Loaded;
+use crate::job::{JobSpec, Reveal};
+use crate::party::{fresh_rng, set_threads};
+use crate::plan::{self, Calibration};
+use crate::table::payload::PayloadSchema;
+use crate::table::read::ReadOptions;
+use crate::text::{self, count, counted};
+use crate::transport::Shape;
+
+/// Say what a job will cost, and who will learn what, before anything is sent.
+#[derive(Args)]
+#[command(
+    after_help = "Example: tacita plan job.toml --rows hospital=1000000 --rows insurer=500000 --bandwidth 100Mbit --latency 20ms"
+)]
+pub struct Plan {
+    /// The job file.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// How many distinct keys a party has; once for each party without --input.
+    #[arg(long, value_name = "NAME=N", value_parser = arguments::named_count)]
+    rows: Vec<(String, u64)>,
+    /// A party's table, to count exactly.
+    #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file)]
+    input: Vec<(String, PathBuf)>,
+    /// Greatest length of the columns that a party gives, together; 24 a column if not said.
+    #[arg(long, value_name = "NAME=BYTES", value_parser = arguments::named_count)]
+    row_bytes: Vec<(String, u64)>,
+    /// One-way latency of the network, as 20ms.
+    #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+    latency: Option<Duration>,
+    /// Bandwidth of the network, as 100Mbit.
+    #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth)]
+    bandwidth: Option<u64>,
+    /// Threads for computation [default: all cores].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Print the plan as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const ASSUMED_COLUMN_BYTES: u64 = 24;
+
+impl Plan {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<()> {
+        let job = JobSpec::load(&self.job)?;
+        for (name, _) in self.rows.iter().chain(&self.row_bytes) {
+            job.party(name)?;
+        }
+        set_threads(self.threads)?;
+        let mut sizes = BTreeMap::new();
+        for name in job.parties.names() {
+            sizes.insert(name.to_owned(), self.sizes(&job, name)?);
+        }
+        let network = Shape { latency: self.latency.unwrap_or_default(), bandwidth: self.bandwidth };
+        let calibration = Calibration::measure(&mut fresh_rng()?)?;
+        let plan = plan::plan(&job, &sizes, calibration, network);
+        if self.json {
+            let text = serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?;
+            print(text);
+        } else {
+            self.print(&job, &plan);
+        }
+        Ok(())
+    }
+
+    fn sizes(&self, job: &JobSpec, name: &str) -> Result<Sizes> {
+        if let Some((_, path)) = self.input.iter().find(|(party, _)| party == name) {
+            return Ok(Loaded::read(job, name, path, &ReadOptions::default(), false)?.sizes().clone());
+        }
+        let find = |list: &[(String, u64)]| list.iter().find(|(party, _)| party == name).map(|(_, number)| *number);
+        let items = find(&self.rows).ok_or_else(|| {
+            Error::Input(format!("how many keys has {name}? Add --rows {name}=N, or --input {name}=FILE"))
+        })?;
+        if items > u64::from(u32::MAX) {
+            return Err(Error::Input(format!("--rows {name}={items}: at most {} keys fit", u32::MAX)));
+        }
+        let items = job.limits.pad_to.unwrap_or(items);
+        let mut sizes = Sizes { items, ..Sizes::default() };
+        let columns = job.given_by(name);
+        if job.reveal == Reveal::Payload && !columns.is_empty() && job.learns(job.peer_of(name)) {
+            let bytes = find(&self.row_bytes).unwrap_or(columns.len() as u64 * ASSUMED_COLUMN_BYTES);
+            let schema = PayloadSchema::of_texts(columns, bytes)?;
+            sizes.entries = items;
+            sizes.row_bytes = schema.row_bytes() as u32;
+            sizes.schema = crate::agree::hex(&schema.encode());
+        }
+        Ok(sizes)
+    }
+
+    fn print(&self, job: &JobSpec, plan: &plan::Plan) {
+        print(format_args!("Protocol  {} ({}, {}): {}", plan.protocol, job.security, job.level, plan.why));
+        print(format_args!("Rounds    {} message flights, the handshake's included", plan.rounds));
+        let total: u64 = plan.parties.values().map(|share| share.bytes_sent).sum();
+        print(format_args!("Traffic   {} in all, TLS aside", text::bytes(total)));
+        let time = |seconds: f64| text::duration(Duration::from_secs_f64(seconds));
+        print(format_args!(
+            "Time      {} if each party has a machine like this one, {} if both share this one; reading and writing \
+             tables not counted",
+            time(plan.seconds_apart),
+            time(plan.seconds_together)
+        ));
+        if self.bandwidth.is_none() {
+            print("          with a network that is no limit: say --bandwidth and --latency for yours");
+        }
+        for (name, share) in &plan.parties {
+            print(format_args!(
+                "\n{name}: {}, sends {}, needs {} of CPU and up to {} besides its table",
+                counted(share.items, "key"),
+                text::bytes(share.bytes_sent),
+                time(share.cpu_seconds),
+                text::bytes(share.memory)
+            ));
+            for sentence in &share.learned {
+                print(format_args!("  - {sentence}"));
+            }
+        }
+        if let Some(bound) = job.limits.pad_to {
+            print(format_args!("\nSets are padded to {}: time and traffic are those of full ones.", count(bound)));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `tacita run`
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tacita_core::{Error, Result};
+
+use super::{Voice, arguments};
+use crate::identity::{Fingerprint, Identity};
+use crate::job::JobSpec;
+use crate::party::{Meeting, PartyRun, Source, set_threads};
+use crate::table::read::ReadOptions;
+use crate::transport::Shape;
+
+/// Run one party of a job, on its own data, with the other parties elsewhere.
+#[derive(Args)]
+#[command(
+    after_help = "Example: tacita run job.toml --as hospital --input patients.csv --identity id --output common.csv"
+)]
+pub struct Run {
+    /// The job file: the same at every party.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// The party to be.
+    #[arg(long = "as", value_name = "NAME")]
+    me: String,
+    /// The party's table: CSV, Parquet or Arrow; - for CSV on standard input.
+    #[arg(long, value_name = "FILE", required_unless_present = "work")]
+    input: Option<PathBuf>,
+    /// Directory with the part that `tacita prepare` made. With --input too, it must have been made of that table.
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Options of every command that runs one party.
+#[derive(Args)]
+pub struct Common {
+    /// Directory of this party's key pair.
+    #[arg(long, value_name = "DIR")]
+    pub identity: PathBuf,
+    /// Where the result goes: CSV, Parquet, Arrow or JSON by ending; - for CSV on standard output.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write a report to this JSON file.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Listen here rather than on the address in the job file.
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<String>,
+    /// How long to wait for the peer.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
+    pub timeout: Duration,
+    /// Memory that the job may use, as 4GiB.
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    pub memory: Option<u64>,
+    /// Threads for computation [default: all cores].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// The character between CSV fields [default: found out from the header line].
+    #[arg(long, value_name = "CHAR", value_parser = arguments::delimiter)]
+    pub delimiter: Option<u8>,
+    /// Go on although more than half of the keys cannot be read.
+    #[arg(long)]
+    pub allow_unreadable: bool,
+    /// Allow protocols whose leak defeats their purpose (none in this version).
+    #[arg(long)]
+    pub allow_insecure: bool,
+}
+
+impl Run {
+    /// Carries the command out.
+    pub fn execute(self, voice: Voice) -> Result<()> {
+        let job = JobSpec::load(&self.job)?;
+        job.party(&self.me)?;
+        let source = match (self.input, self.work) {
+            (Some(path), None) => self.common.file(path),
+            (path, Some(directory)) => {
+                let options = ReadOptions { delimiter: self.common.delimiter };
+                Source::Prepared { directory, check: path.map(|path| (path, options)) }
+            }
+            (None, None) => return Err(Error::Input("give --input FILE, or --work DIR with a prepared part".into())),
+        };
+        let meeting = meeting(&job, &self.me, self.common.listen.clone())?;
+        self.common.run(job, self.me, source, meeting, voice)
+    }
+}
+
+impl Common {
+    /// A table as these options say to read it.
+    pub fn file(&self, path: PathBuf) -> Source {
+        let options = ReadOptions { delimiter: self.delimiter };
+        Source::File { path, options, allow_unreadable: self.allow_unreadable }
+    }
+
+    /// Runs the party.
+    pub fn run(self, job: JobSpec, me: String, source: Source, meeting: Meeting, voice: Voice) -> Result<()> {
+        set_threads(self.threads)?;
+        let run = PartyRun {
+            job,
+            me,
+            source,
+            identity: Identity::load(&self.identity)?,
+            meeting,
+            output: self.output,
+            report: self.report,
+            timeout: self.timeout,
+            memory: self.memory,
+            voice,
+        };
+        run.run()
+    }
+}
+
+/// How a party of a job file meets the other: a later party dials earlier ones.
+fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
+    let peer = job.peer_of(me);
+    let pin: Fingerprint = job.party(peer)?.identity.ok_or_else(|| {
+        Error::Input(format!("parties.{peer}.identity is missing: ask {peer} for its `tacita identity show`"))
+    })?;
+    if job.parties.position(me) > job.parties.position(peer) {
+        let address = job.party(peer)?.address.clone();
+        let dial = address.ok_or_else(|| {
+            Error::Input(format!("parties.{peer}.address is missing: {me} dials it, being the later party in the file"))
+        })?;
+        if listen.is_some() {
+            return Err(Error::Input(format!(
+                "--listen: {me} is the later party in the file: it dials {peer} at {dial}"
+            )));
+        }
+        return Ok(Meeting { pin, dial: Some(dial), listen: String::new(), announce: None, shape: Shape::default() });
+    }
+    let listen = listen.or_else(|| job.party(me).ok()?.address.clone()).ok_or_else(|| {
+        Error::Input(format!("parties.{me}.address is missing: {me} listens, being the first party in the file"))
+    })?;
+    Ok(Meeting { pin, dial: None, listen, announce: None, shape: Shape::default() })
+}

@@ -1,0 +1,131 @@
+//! `tacita simulate`
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tacita_core::{Error, Result};
+
+use super::{Voice, arguments};
+use crate::console;
+use crate::job::JobSpec;
+use crate::report;
+use crate::simulate::{Instructions, JobText, Outcome, Settings, Simulation, simulate};
+use crate::table::output::Format;
+use crate::text;
+
+/// Run every party of a job on this machine, each a process of its own, over TLS on the loopback interface.
+#[derive(Args)]
+#[command(
+    after_help = "Example: tacita simulate examples/intersect/job.toml --input hospital=examples/intersect/hospital.csv \
+--input insurer=examples/intersect/insurer.csv --output out"
+)]
+pub struct Simulate {
+    /// The job file, TOML or JSON. Addresses and identities may be absent.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// A party's table; once for each party.
+    #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file, required = true)]
+    input: Vec<(String, PathBuf)>,
+    /// Directory for NAME.csv of every party that learns rows or a number.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Format of those files.
+    #[arg(long, value_name = "csv|parquet|arrow|json", default_value = "csv")]
+    format: Format,
+    /// Write the reports of all parties to this JSON file.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// One-way latency of the network, as 50ms.
+    #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+    latency: Option<Duration>,
+    /// Bandwidth of the network, as 100Mbit.
+    #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth)]
+    bandwidth: Option<u64>,
+    /// Threads of each party [default: all cores].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Memory that each party may use, as 4GiB.
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    memory: Option<u64>,
+    /// Go on although more than half of the keys cannot be read.
+    #[arg(long)]
+    allow_unreadable: bool,
+}
+
+impl Simulate {
+    /// Carries the command out.
+    pub fn execute(self, voice: Voice) -> Result<u8> {
+        let job = JobText::load(&self.job)?;
+        let mut inputs = BTreeMap::new();
+        for (name, file) in self.input {
+            if inputs.insert(name.clone(), file).is_some() {
+                return Err(Error::Input(format!("--input {name}=...: there twice")));
+            }
+        }
+        if let Some(path) = &self.report {
+            crate::files::check_parent(path)?;
+        }
+        let settings = Settings {
+            latency: self.latency.unwrap_or_default().as_secs_f64(),
+            bandwidth: self.bandwidth,
+            allow_unreadable: self.allow_unreadable,
+            threads: self.threads,
+            memory: self.memory,
+        };
+        let simulation = Simulation { job, inputs, output: self.output, format: self.format, settings };
+        let outcome = match simulate(&simulation)? {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                tracing::error!("{}: {}", failure.party, failure.text);
+                return Ok(failure.code);
+            }
+        };
+        if let Some(path) = &self.report {
+            report::write_json(path, &outcome.report)?;
+        }
+        print(&outcome, &simulation, voice);
+        Ok(0)
+    }
+}
+
+/// The parties' results: once where all say the same, else with their names.
+fn print(outcome: &Outcome, simulation: &Simulation, voice: Voice) {
+    let speakers: Vec<_> = outcome.printed.iter().filter(|(_, lines)| !lines.is_empty()).collect();
+    let same = speakers.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    for (position, (name, lines)) in speakers.iter().enumerate() {
+        for line in lines {
+            match same {
+                true if position == 0 => console::print(line),
+                true => (),
+                false => console::print(format_args!("{name}: {line}")),
+            }
+        }
+    }
+    if voice.quiet {
+        return;
+    }
+    for (name, party) in outcome.report["parties"].as_object().into_iter().flatten() {
+        let output = simulation
+            .output
+            .as_ref()
+            .map(|directory| directory.join(format!("{name}.{}", simulation.format.ending())));
+        let wrote = output.filter(|path| path.exists() && !party["result"].is_null());
+        tracing::info!(
+            "{name}: {} sent, {} received, {} of CPU{}",
+            text::bytes(party["bytes"]["sent"].as_u64().unwrap_or_default()),
+            text::bytes(party["bytes"]["received"].as_u64().unwrap_or_default()),
+            text::duration(Duration::from_secs_f64(party["cpu_seconds"].as_f64().unwrap_or_default())),
+            wrote.map_or(String::new(), |path| format!(", wrote {}", path.display()))
+        );
+    }
+}
+
+/// One party of a simulation, as its parent process instructs it on standard input.
+pub fn party(voice: Voice) -> Result<()> {
+    let instructions: Instructions = serde_json::from_reader(std::io::stdin().lock())
+        .map_err(|_| Error::Input("`simulated-party` is for `tacita simulate` alone".into()))?;
+    let job = JobSpec::parse(&instructions.job.text, instructions.job.is_json)?;
+    crate::party::PartyRun::simulated(job, instructions, voice)?.run()
+}

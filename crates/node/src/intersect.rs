@@ -1,0 +1,433 @@
+//! `intersect` between two parties: from a table to the rows or the number that a party learns.
+
+use std::path::Path;
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use tacita_core::channel::Channel;
+use tacita_core::protocol::intersect::ecdh::{self, Domain, Params, Payload};
+use tacita_core::{Error, Item, Result};
+
+use crate::agree::{Agreed, Sizes, hex, unhex};
+use crate::job::{JobSpec, Protocol, Reveal};
+use crate::party::Source;
+use crate::prepared::Prepared;
+use crate::table::payload::{PayloadEncoder, PayloadSchema};
+use crate::table::select;
+use crate::table::{KeyColumn, KeySpec, Keys, ReadOptions, RowCounts, Selection, Table, output, read};
+use crate::text;
+
+/// What a party brings to an intersection.
+pub enum Brought {
+    /// A table and its keys.
+    Table(Box<Loaded>),
+    /// The sender's part, made earlier.
+    Prepared(Box<Prepared>),
+}
+
+/// A table that has been read, with its distinct keys.
+pub struct Loaded {
+    table: Table,
+    keys: Keys,
+    given: Option<Given>,
+    sizes: Sizes,
+}
+
+/// The columns that a party gives.
+struct Given {
+    schema: PayloadSchema,
+    rows: Payload,
+}
+
+/// What a party has found in common with the other.
+pub enum Found {
+    /// It is not meant to learn anything.
+    Nothing,
+    /// Indices of its keys that are common.
+    Rows(Vec<usize>),
+    /// The same, with the other party's rows, where it gave columns.
+    Payload(Vec<usize>, Option<(PayloadSchema, Payload)>),
+    /// How many keys are common.
+    Count(u64),
+}
+
+/// A result, for the report and for standard output.
+pub struct Told {
+    /// As it stands in the report.
+    pub json: Value,
+    /// As it is printed; nothing where nothing was learned.
+    pub line: Option<String>,
+}
+
+/// The protocol that `auto` stands for.
+pub fn choose(job: &JobSpec) -> Protocol {
+    match job.protocol {
+        Protocol::Auto | Protocol::Ecdh => Protocol::Ecdh,
+    }
+}
+
+impl Brought {
+    /// Reads and normalises a party's data.
+    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+        match source {
+            Source::File { path, options, allow_unreadable } => {
+                Ok(Brought::Table(Box::new(Loaded::read(job, me, path, options, *allow_unreadable)?)))
+            }
+            Source::Prepared { directory, check } => {
+                let prepared = Prepared::open(directory, job, me)?;
+                if let Some((path, options)) = check {
+                    prepared.check_data(&Loaded::read(job, me, path, options, true)?)?;
+                }
+                Ok(Brought::Prepared(Box::new(prepared)))
+            }
+        }
+    }
+
+    /// How much it is, as the peer is told.
+    pub fn sizes(&self) -> Sizes {
+        match self {
+            Brought::Table(loaded) => loaded.sizes.clone(),
+            Brought::Prepared(prepared) => prepared.sizes(),
+        }
+    }
+
+    /// What became of the input's rows.
+    pub fn row_counts(&self) -> RowCounts {
+        match self {
+            Brought::Table(loaded) => loaded.keys.counts(),
+            Brought::Prepared(prepared) => prepared.row_counts(),
+        }
+    }
+}
+
+impl Loaded {
+    /// Reads a table, collects its keys, and the rows to be given.
+    pub fn read(job: &JobSpec, me: &str, path: &Path, options: &ReadOptions, allow_unreadable: bool) -> Result<Loaded> {
+        let table = read(path, options)?;
+        let key = job.key.as_ref().ok_or_else(|| Error::Internal("an intersection without a key".into()))?;
+        let columns = key.columns.iter().zip(job.profiles(me)).map(|(name, profile)| KeyColumn {
+            name: name.clone(),
+            header: job.header(me, name).to_owned(),
+            profile,
+        });
+        let spec =
+            KeySpec { columns: columns.collect(), duplicates: key.duplicates, nulls: key.nulls, allow_unreadable };
+        let (keys, warnings) = Keys::build(&table, &spec)?;
+        for warning in warnings {
+            tracing::warn!("{}", warning.text_for_own_user());
+        }
+        let given = match given_columns(job, me) {
+            Some(columns) => Some(Given::encode(job, me, columns, &table, &keys)?),
+            None => None,
+        };
+        let mut sizes = Sizes { items: keys.len() as u64, ..Sizes::default() };
+        if let Some(given) = &given {
+            sizes.entries = given.rows.rows() as u64;
+            sizes.row_bytes = given.rows.row_bytes() as u32;
+            sizes.schema = hex(&given.schema.encode());
+        }
+        check_limits(job, table.source(), &mut sizes)?;
+        Ok(Loaded { table, keys, given, sizes })
+    }
+
+    /// The distinct keys, canonically encoded and sorted.
+    pub fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// How much it is, as the peer is told.
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// The rows that this party gives.
+    pub fn given_rows(&self) -> Option<&Payload> {
+        self.given.as_ref().map(|given| &given.rows)
+    }
+
+    /// The items of its keys. `key` binds them to a session or to a prepared epoch.
+    pub fn items(&self, key: &[u8; 32]) -> Vec<Item> {
+        (0..self.keys.len()).into_par_iter().map(|index| Item::new(key, self.keys.key(index))).collect()
+    }
+}
+
+impl Given {
+    fn encode(job: &JobSpec, me: &str, columns: &[String], table: &Table, keys: &Keys) -> Result<Given> {
+        let headers: Vec<_> =
+            columns.iter().map(|column| (column.clone(), job.header(me, column).to_owned())).collect();
+        let encoder = PayloadEncoder::new(table, keys, &headers)?;
+        let mut rows = Payload::new(encoder.schema().row_bytes());
+        let mut row_bytes = Vec::new();
+        for key in 0..keys.len() {
+            row_bytes.clear();
+            encoder.encode_key(key, &mut row_bytes);
+            rows.push(keys.rows(key).len(), &row_bytes)?;
+        }
+        Ok(Given { schema: encoder.schema().clone(), rows })
+    }
+}
+
+/// The columns that `giver` gives, if somebody else is to learn them.
+fn given_columns<'a>(job: &'a JobSpec, giver: &str) -> Option<&'a [String]> {
+    let columns = job.given_by(giver);
+    let wanted = job.reveal == Reveal::Payload && !columns.is_empty() && job.learns(job.peer_of(giver));
+    wanted.then_some(columns)
+}
+
+/// Own sizes against the job's limits; where sets are padded, the sizes become the bound.
+fn check_limits(job: &JobSpec, source: &str, sizes: &mut Sizes) -> Result<()> {
+    let most = sizes.items.max(sizes.entries);
+    if let Some(limit) = job.limits.max_rows
+        && most > limit
+    {
+        return Err(Error::Input(format!(
+            "{source}: {} with a key, and limits.max_rows is {}: agree on a higher limit",
+            text::counted(most, "row"),
+            text::count(limit)
+        )));
+    }
+    if let Some(bound) = job.limits.pad_to {
+        if most > bound {
+            return Err(Error::Input(format!(
+                "{source}: {} with a key do not fit limits.pad_to = {}: agree on a higher bound",
+                text::counted(most, "row"),
+                text::count(bound)
+            )));
+        }
+        sizes.items = bound;
+        if !sizes.schema.is_empty() {
+            sizes.entries = bound;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the peer's sizes fit the job: what it gives, and what it has prepared.
+pub fn check_peer(job: &JobSpec, me: &str, agreed: &Agreed, channel: &Channel) -> Result<()> {
+    let (peer, sizes) = (channel.peer(), &agreed.peer_sizes);
+    let refuse = |check: &str| Err(channel.violation(check));
+    match given_columns(job, peer) {
+        None if sizes.entries != 0 || sizes.row_bytes != 0 || !sizes.schema.is_empty() => {
+            return refuse("it announces columns that the terms do not have it give");
+        }
+        None => (),
+        Some(_) => {
+            let schema = peer_schema(job, peer, sizes)?;
+            if sizes.entries < sizes.items || (sizes.items == 0 && sizes.entries > 0) {
+                return refuse("it announces fewer given rows than keys");
+            }
+            if schema.row_bytes() != sizes.row_bytes as usize {
+                return refuse("it announces given rows of another length than their columns have");
+            }
+        }
+    }
+    if sizes.epoch.is_some() != sizes.tag_bytes.is_some() {
+        return refuse("it announces half a prepared part");
+    }
+    if sizes.epoch.is_some() {
+        if peer == job.receiver() || job.reveal == Reveal::Count || job.learns(peer) {
+            return refuse("it announces a prepared part where none can be used");
+        }
+        let needed = params(job, me, &Sizes { items: agreed.own_sizes.items, ..Sizes::default() }, sizes).tag_bytes;
+        if epoch(sizes).is_none() || sizes.tag_bytes.is_none_or(|bytes| (bytes as usize) < needed || bytes > 32) {
+            return refuse("it announces a prepared part that does not fit");
+        }
+    }
+    Ok(())
+}
+
+/// The columns that `peer` announces, which must be those that the terms have it give.
+fn peer_schema(job: &JobSpec, peer: &str, sizes: &Sizes) -> Result<PayloadSchema> {
+    // What is not hexadecimal is no schema either.
+    PayloadSchema::decode(&unhex(&sizes.schema).unwrap_or_default(), peer, job.given_by(peer))
+}
+
+/// The id of the prepared epoch that `sizes` announce.
+fn epoch(sizes: &Sizes) -> Option<[u8; 32]> {
+    sizes.epoch.as_deref().and_then(unhex)?.try_into().ok()
+}
+
+/// What both parties derive from terms and sizes. `own` are the sizes of `me`.
+pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
+    let (receiver, sender) = if me == job.receiver() { (own, theirs) } else { (theirs, own) };
+    let receiver_items = receiver.items as usize;
+    let sender_items = sender.items as usize;
+    let sender_learns = job.reveal_to.len() > 1;
+    let mut params = match job.reveal {
+        Reveal::Rows => Params::rows(receiver_items, sender_items),
+        Reveal::Count => Params::count(receiver_items, sender_items),
+        Reveal::Payload => {
+            let gives = !sender.schema.is_empty();
+            let entries = if gives { sender.entries as usize } else { sender_items };
+            Params::payload(receiver_items, entries, sender.row_bytes as usize)
+        }
+    };
+    if sender_learns {
+        params = params.to_both();
+        if job.reveal == Reveal::Payload && !receiver.schema.is_empty() {
+            params = params.returning(receiver.entries as usize, receiver.row_bytes as usize);
+        }
+    }
+    if let Some(tag_bytes) = sender.tag_bytes {
+        params.tag_bytes = tag_bytes as usize;
+    }
+    params
+}
+
+/// Runs the protocol in the role that the job gives to `me`.
+pub fn run(
+    job: &JobSpec,
+    me: &str,
+    brought: &Brought,
+    agreed: &Agreed,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Found> {
+    let params = params(job, me, &agreed.own_sizes, &agreed.peer_sizes);
+    let loaded = match brought {
+        Brought::Prepared(prepared) => return prepared.send(job, me, &params, channel),
+        Brought::Table(loaded) => loaded,
+    };
+    let (item_key, domain) = match epoch(&agreed.peer_sizes) {
+        Some(epoch) => (item_key_of_epoch(&epoch), Domain::of_epoch(&epoch)),
+        None => (agreed.session.derive("item"), Domain::of_session(&agreed.session)),
+    };
+    let items = loaded.items(&item_key);
+    let receives = me == job.receiver();
+    match (job.reveal, receives) {
+        (Reveal::Rows, true) => Ok(Found::Rows(ecdh::rows::receive(&items, &domain, &params, channel, rng)?)),
+        (Reveal::Rows, false) => {
+            let common = ecdh::rows::send(&items, &domain, &params, channel, rng)?;
+            Ok(common.map_or(Found::Nothing, Found::Rows))
+        }
+        (Reveal::Count, true) => {
+            let count = ecdh::count::receive(&items, &agreed.session, &params, channel, rng)?;
+            Ok(Found::Count(count as u64))
+        }
+        (Reveal::Count, false) => {
+            let count = ecdh::count::send(&items, &agreed.session, &params, channel, rng)?;
+            Ok(count.map_or(Found::Nothing, |count| Found::Count(count as u64)))
+        }
+        (Reveal::Payload, true) => {
+            let common = ecdh::payload::receive(&items, loaded.given_rows(), &domain, &params, channel, rng)?;
+            found_payload(job, me, common, &agreed.peer_sizes)
+        }
+        (Reveal::Payload, false) => {
+            let empty;
+            let rows = match loaded.given_rows() {
+                Some(rows) => rows,
+                None => {
+                    empty = empty_rows(items.len())?;
+                    &empty
+                }
+            };
+            let common = ecdh::payload::send(&items, rows, &domain, &params, channel, rng)?;
+            common.map_or(Ok(Found::Nothing), |common| found_payload(job, me, common, &agreed.peer_sizes))
+        }
+    }
+}
+
+/// One row of no bytes for each item: a sender that gives nothing in a job in which the receiver does.
+pub fn empty_rows(items: usize) -> Result<Payload> {
+    let mut rows = Payload::new(0);
+    (0..items).try_for_each(|_| rows.push(1, &[]))?;
+    Ok(rows)
+}
+
+fn found_payload(job: &JobSpec, me: &str, common: ecdh::payload::Common, peer_sizes: &Sizes) -> Result<Found> {
+    let given = match common.payload {
+        Some(rows) if !peer_sizes.schema.is_empty() => Some((peer_schema(job, job.peer_of(me), peer_sizes)?, rows)),
+        _ => None,
+    };
+    Ok(Found::Payload(common.items, given))
+}
+
+/// The key that binds items to a prepared epoch rather than to a session.
+pub fn item_key_of_epoch(epoch: &[u8; 32]) -> [u8; 32] {
+    blake3::derive_key("tacita 1 epoch item", epoch)
+}
+
+impl Found {
+    /// Writes the result where the user wants it, and says what it is.
+    pub fn write(&self, job: &JobSpec, me: &str, brought: &Brought, path: Option<&Path>) -> Result<Told> {
+        let loaded = match (self, brought) {
+            (Found::Nothing, _) => return Ok(Told { json: Value::Null, line: None }),
+            (_, Brought::Table(loaded)) => loaded,
+            (_, Brought::Prepared(_)) => return Err(Error::Internal("a prepared sender learns nothing".into())),
+        };
+        match self {
+            Found::Nothing => Ok(Told { json: Value::Null, line: None }),
+            Found::Count(count) => write_count(*count, job.limits.min_result, path),
+            Found::Rows(common) => write_rows(&Selection::of_rows(&loaded.table, loaded.keys.rows_of(common))?, path),
+            Found::Payload(common, given) => {
+                let joined = match given {
+                    Some((schema, rows)) => vec![given_table(schema, rows, job.peer_of(me))?],
+                    None => Vec::new(),
+                };
+                write_rows(&Selection::join(&loaded.table, &loaded.keys, common, &joined)?, path)
+            }
+        }
+    }
+}
+
+/// The peer's rows for the common keys, as columns.
+fn given_table(schema: &PayloadSchema, rows: &Payload, peer: &str) -> Result<select::Given> {
+    let mut bytes = Vec::new();
+    let mut offsets = vec![0];
+    for item in 0..rows.items() {
+        bytes.extend_from_slice(rows.item(item));
+        offsets.push(offsets[item] + rows.rows_of(item));
+    }
+    Ok(select::Given { rows: schema.decode_rows(&bytes, peer)?, offsets })
+}
+
+fn write_rows(rows: &Selection, path: Option<&Path>) -> Result<Told> {
+    if let Some(path) = path {
+        output::write(rows, path, None)?;
+    }
+    Ok(Told { json: json!({ "rows": rows.rows() }), line: Some(format!("rows {}", rows.rows())) })
+}
+
+fn write_count(count: u64, min_result: Option<u64>, path: Option<&Path>) -> Result<Told> {
+    let (name, number, told) = match min_result {
+        Some(limit) if count < limit => {
+            let told = Told { json: json!({ "below": limit }), line: Some(format!("count below {limit}")) };
+            ("below", limit, told)
+        }
+        _ => ("count", count, Told { json: json!({ "count": count }), line: Some(format!("count {count}")) }),
+    };
+    if let Some(path) = path {
+        let table = output::numbers(&[(name, i128::from(number))])?;
+        output::write(&Selection::all(&table), path, None)?;
+    }
+    Ok(told)
+}
+
+/// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
+pub fn memory(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> u64 {
+    let params = params(job, me, own, theirs);
+    let (n_receiver, n_sender) = (params.receiver_items as u64, params.sender_entries as u64);
+    let entries = n_sender * params.entry_bytes() as u64;
+    let fixed = 64 << 20;
+    match (me == job.receiver(), job.reveal) {
+        (true, Reveal::Rows) => fixed + n_receiver * 96,
+        (true, Reveal::Count) => fixed + n_receiver * 128,
+        (true, Reveal::Payload) => fixed + n_receiver * 160 + entries * 2 + n_sender * 24,
+        (false, Reveal::Count) => fixed + n_receiver * 64 + n_sender * 96 + entries * 2,
+        (false, _) => fixed + n_sender * 160 + entries * 3,
+    }
+}
+
+/// Refuses a job that needs more memory than the user allows.
+pub fn check_memory(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, allowed: Option<u64>) -> Result<()> {
+    let needed = memory(job, me, own, theirs);
+    match allowed {
+        Some(allowed) if needed > allowed => Err(Error::Input(format!(
+            "the job needs about {} of memory besides the table, and --memory allows {}: allow more, or split the input",
+            text::bytes(needed),
+            text::bytes(allowed)
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,357 @@
+//! The job file: what the parties agree on. [`JobSpec`] is the one configuration type; the command line's flags build
+//! it too.
+
+mod check;
+mod terms;
+mod words;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use tacita_core::{Error, Level, Result, Security};
+
+use crate::identity::Fingerprint;
+use crate::table::Profile;
+
+pub use terms::Terms;
+
+/// Job files are read up to this size.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// A job as written in its file, with defaults filled in. [`JobSpec::check`] has passed for every one that
+/// [`JobSpec::load`] returns.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JobSpec {
+    /// Which question is asked.
+    pub job: Job,
+    /// The parties' name for this job.
+    pub id: String,
+    /// Which protocol answers it.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// What the others are assumed to do.
+    #[serde(default = "semi_honest", deserialize_with = "from_word")]
+    pub security: Security,
+    /// Computational security.
+    #[serde(default = "bits128", deserialize_with = "from_word")]
+    pub level: Level,
+    /// What those in `reveal_to` learn.
+    #[serde(default)]
+    pub reveal: Reveal,
+    /// Who learns.
+    pub reveal_to: Vec<String>,
+    /// Whose columns others may see.
+    #[serde(default)]
+    pub gives: BTreeMap<String, Vec<String>>,
+    /// What a row is matched by.
+    #[serde(default)]
+    pub key: Option<Key>,
+    /// Bounds that the parties agree on.
+    #[serde(default)]
+    pub limits: Limits,
+    /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
+    pub parties: Parties,
+}
+
+/// The question that a job asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Job {
+    /// Which rows, or how many, have keys in common?
+    Intersect,
+}
+
+/// The protocol that a job runs, as the file names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// The first party chooses by sizes and network.
+    #[default]
+    Auto,
+    /// Diffie-Hellman: see `tacita_core::protocol::intersect::ecdh`.
+    Ecdh,
+}
+
+/// What those who learn get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reveal {
+    /// Their own rows with a key that all have.
+    #[default]
+    Rows,
+    /// How many keys all have.
+    Count,
+    /// As `Rows`, with the columns that others give.
+    Payload,
+}
+
+/// `[key]`: what a row is matched by.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    /// Logical column names; several make a composite key.
+    pub columns: Vec<String>,
+    /// One profile a column; all `none` if absent.
+    #[serde(default)]
+    pub normalize: Option<Vec<Profile>>,
+    /// What happens to rows with equal keys.
+    #[serde(default)]
+    pub duplicates: Duplicates,
+    /// What happens to rows without a key.
+    #[serde(default)]
+    pub nulls: Nulls,
+}
+
+pub use crate::table::{Duplicates, Nulls};
+
+/// `[limits]`: bounds that the parties agree on.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// A party that has more rows is refused.
+    pub max_rows: Option<u64>,
+    /// Sizes are padded to this bound and not revealed.
+    pub pad_to: Option<u64>,
+    /// Numbers below this are reported as below it.
+    pub min_result: Option<u64>,
+    /// How many keys one client may ask of a prepared sender, in all runs together.
+    pub max_queries: Option<u64>,
+    /// How many clients may ask a prepared sender.
+    pub max_clients: Option<u64>,
+}
+
+/// `[parties.X]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Party {
+    /// Where earlier parties listen, as `host:port`.
+    pub address: Option<String>,
+    /// Fingerprint of its public key.
+    pub identity: Option<Fingerprint>,
+    /// Its own header names, by logical name, where they differ.
+    #[serde(default)]
+    pub columns: BTreeMap<String, String>,
+    /// Its own profiles, where they differ.
+    #[serde(default)]
+    pub normalize: Option<Vec<Profile>>,
+}
+
+/// The parties in the order of the file.
+#[derive(Debug, Clone, Default)]
+pub struct Parties(pub Vec<(String, Party)>);
+
+impl JobSpec {
+    /// Reads a job file: JSON if its name ends in `.json`, else TOML.
+    pub fn load(path: &Path) -> Result<JobSpec> {
+        let shown = path.display();
+        let bad = |error: std::io::Error| Error::Input(format!("{shown}: cannot read the job file: {error}"));
+        if std::fs::metadata(path).map_err(bad)?.len() > MAX_FILE_BYTES {
+            return Err(Error::Input(format!("{shown}: too large for a job file; is it the data?")));
+        }
+        let text = std::fs::read_to_string(path).map_err(bad)?;
+        let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        JobSpec::parse(&text, is_json).map_err(|error| match error {
+            Error::Input(text) => Error::Input(format!("{shown}: {text}")),
+            other => other,
+        })
+    }
+
+    /// Reads a job from text, JSON or TOML.
+    pub fn parse(text: &str, is_json: bool) -> Result<JobSpec> {
+        let job: JobSpec = if is_json {
+            let root: serde_json::Value =
+                serde_json::from_str(text).map_err(|error| Error::Input(error.to_string()))?;
+            check::known_job(root.get("job").and_then(|job| job.as_str()))?;
+            serde_json::from_str(text).map_err(|error| Error::Input(error.to_string()))?
+        } else {
+            let root: toml::Table = toml::from_str(text).map_err(|error| toml_error(text, &error))?;
+            check::known_job(root.get("job").and_then(|job| job.as_str()))?;
+            toml::from_str(text).map_err(|error| toml_error(text, &error))?
+        };
+        job.check()?;
+        Ok(job)
+    }
+
+    /// The party called `name`, or an error that lists those there are.
+    pub fn party(&self, name: &str) -> Result<&Party> {
+        self.parties.get(name).ok_or_else(|| {
+            Error::Input(format!("no party is called \"{name}\": the job has {}", self.parties.names().join(", ")))
+        })
+    }
+
+    /// The one other party of a job for two.
+    pub fn peer_of(&self, name: &str) -> &str {
+        self.parties.0.iter().map(|(party, _)| party.as_str()).find(|party| *party != name).unwrap_or_default()
+    }
+
+    /// Whether `name` learns the result.
+    pub fn learns(&self, name: &str) -> bool {
+        self.reveal_to.iter().any(|learner| learner == name)
+    }
+
+    /// The party that learns first and, in two-party protocols, plays the receiver.
+    pub fn receiver(&self) -> &str {
+        self.parties.names().into_iter().find(|name| self.learns(name)).unwrap_or_default()
+    }
+
+    /// The header under which party `name` keeps the logical column `column`.
+    pub fn header<'a>(&'a self, name: &str, column: &'a str) -> &'a str {
+        self.parties.get(name).and_then(|party| party.columns.get(column)).map_or(column, String::as_str)
+    }
+
+    /// The profiles with which party `name` reads its key columns.
+    pub fn profiles(&self, name: &str) -> Vec<Profile> {
+        let Some(key) = &self.key else { return Vec::new() };
+        let own = self.parties.get(name).and_then(|party| party.normalize.clone());
+        own.or_else(|| key.normalize.clone()).unwrap_or_else(|| vec![Profile::None; key.columns.len()])
+    }
+
+    /// The columns that `name` gives to others, by logical name.
+    pub fn given_by(&self, name: &str) -> &[String] {
+        self.gives.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Parties {
+    /// The party called `name`.
+    pub fn get(&self, name: &str) -> Option<&Party> {
+        self.0.iter().find(|(party, _)| party == name).map(|(_, party)| party)
+    }
+
+    /// Likewise, to change it.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Party> {
+        self.0.iter_mut().find(|(party, _)| party == name).map(|(_, party)| party)
+    }
+
+    /// All names, in order.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Where in the order `name` stands.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|(party, _)| party == name)
+    }
+}
+
+impl Job {
+    /// The word for it in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Job::Intersect => "intersect",
+        }
+    }
+}
+
+impl Protocol {
+    /// The word for it in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Auto => "auto",
+            Protocol::Ecdh => "ecdh",
+        }
+    }
+}
+
+impl Reveal {
+    /// The word for it in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reveal::Rows => "rows",
+            Reveal::Count => "count",
+            Reveal::Payload => "payload",
+        }
+    }
+}
+
+impl FromStr for Protocol {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Protocol> {
+        match word {
+            "auto" => Ok(Protocol::Auto),
+            "ecdh" => Ok(Protocol::Ecdh),
+            "vole" | "bloom" | "polynomial" | "star" | "outsourced" | "outsourced-bloom" => Err(Error::Input(format!(
+                "protocol = \"{word}\" is not in this version ({}): use \"auto\" or \"ecdh\"",
+                env!("CARGO_PKG_VERSION")
+            ))),
+            _ => Err(Error::Input(format!("protocol = \"{word}\" is unknown: use \"auto\" or \"ecdh\""))),
+        }
+    }
+}
+
+impl FromStr for Reveal {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Reveal> {
+        match word {
+            "rows" => Ok(Reveal::Rows),
+            "count" => Ok(Reveal::Count),
+            "payload" => Ok(Reveal::Payload),
+            _ if word.starts_with("sum:") || word.starts_with("counts:") => Err(Error::Input(format!(
+                "reveal = \"{word}\" is not in this version ({}): use \"rows\", \"count\" or \"payload\"",
+                env!("CARGO_PKG_VERSION")
+            ))),
+            _ => Err(Error::Input(format!("reveal = \"{word}\" is unknown: use \"rows\", \"count\" or \"payload\""))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Parties {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Parties;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a table of parties, as in [parties.hospital]")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Parties, A::Error> {
+                let mut parties = Vec::new();
+                while let Some((name, party)) = map.next_entry::<String, Party>()? {
+                    if parties.iter().any(|(known, _)| *known == name) {
+                        return Err(A::Error::custom(format!("party \"{name}\" is there twice")));
+                    }
+                    parties.push((name, party));
+                }
+                Ok(Parties(parties))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+fn semi_honest() -> Security {
+    Security::SemiHonest
+}
+
+fn bits128() -> Level {
+    Level::Bits128
+}
+
+/// Reads a value from the word that stands for it.
+pub(crate) fn from_word<'de, D, T>(deserializer: D) -> std::result::Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = Error>,
+{
+    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+}
+
+/// A TOML error as one line: where, what.
+fn toml_error(text: &str, error: &toml::de::Error) -> Error {
+    let message = error.message().lines().collect::<Vec<_>>().join("; ");
+    match error.span() {
+        Some(span) if span.start > 0 || span.end > 0 => {
+            let before = &text[..span.start.min(text.len())];
+            let line = before.matches('\n').count() + 1;
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            Error::Input(format!("line {line}, column {column}: {message}"))
+        }
+        _ => Error::Input(message),
+    }
+}

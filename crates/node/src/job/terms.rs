@@ -1,0 +1,126 @@
+//! What the parties must agree on, in one canonical form.
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::JobSpec;
+use crate::table::normalize::PROFILES_VERSION;
+use crate::text::shown;
+
+/// The terms of a job: everything in its file but addresses, listen options and each party's own input mapping, with
+/// defaults filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms(Value);
+
+impl Terms {
+    /// The terms of a job.
+    pub fn of(job: &JobSpec) -> Terms {
+        let mut terms = Map::new();
+        let mut put = |name: &str, value: Value| terms.insert(name.to_owned(), value);
+        put("job", job.job.name().into());
+        put("id", job.id.as_str().into());
+        put("protocol", job.protocol.name().into());
+        put("security", job.security.name().into());
+        put("level", job.level.name().into());
+        put("reveal", job.reveal.name().into());
+        let mut learners = job.reveal_to.clone();
+        learners.sort();
+        put("reveal_to", learners.into());
+        put("gives", json!(job.gives));
+        if let Some(key) = &job.key {
+            let normalize: Vec<_> = match &key.normalize {
+                Some(profiles) => profiles.iter().map(ToString::to_string).collect(),
+                None => vec!["none".to_owned(); key.columns.len()],
+            };
+            put(
+                "key",
+                json!({
+                    "columns": key.columns,
+                    "normalize": normalize,
+                    "duplicates": key.duplicates.name(),
+                    "nulls": key.nulls.name(),
+                    "profiles_version": PROFILES_VERSION,
+                }),
+            );
+        }
+        let limits = &job.limits;
+        let bounds = [
+            ("max_rows", limits.max_rows),
+            ("pad_to", limits.pad_to),
+            ("min_result", limits.min_result),
+            ("max_queries", limits.max_queries),
+            ("max_clients", limits.max_clients),
+        ];
+        let bounds = bounds.into_iter().filter_map(|(name, bound)| Some((name.to_owned(), Value::from(bound?))));
+        put("limits", Value::Object(bounds.collect()));
+        put("order", json!(job.parties.names()));
+        let parties = job.parties.0.iter().map(|(name, party)| {
+            let identity = party.identity.as_ref().map(ToString::to_string);
+            (name.clone(), json!({ "identity": identity }))
+        });
+        put("parties", Value::Object(parties.collect()));
+        Terms(sorted(&Value::Object(terms)))
+    }
+
+    /// Terms as a peer sent them.
+    pub fn from_peer(value: &Value) -> Terms {
+        Terms(sorted(value))
+    }
+
+    /// The terms as JSON.
+    pub fn json(&self) -> &Value {
+        &self.0
+    }
+
+    /// The bytes that stand for the terms: JSON with sorted keys and no blanks.
+    pub fn canonical(&self) -> String {
+        self.0.to_string()
+    }
+
+    /// The fingerprint of the terms: SHA-256 of [`Terms::canonical`], in hexadecimal.
+    pub fn agreement(&self) -> String {
+        Sha256::digest(self.canonical()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The keys in which `self` and `theirs` differ, as dotted paths with both values, shortened and without anything
+    /// that a terminal would act upon.
+    pub fn differences(&self, theirs: &Terms) -> Vec<String> {
+        let mut found = Vec::new();
+        differences("", &self.0, &theirs.0, &mut found);
+        found
+    }
+}
+
+fn differences(path: &str, ours: &Value, theirs: &Value, found: &mut Vec<String>) {
+    if ours == theirs {
+        return;
+    }
+    let (Value::Object(a), Value::Object(b)) = (ours, theirs) else {
+        found.push(format!(
+            "{} (ours {}, theirs {})",
+            shown(path),
+            shown(&ours.to_string()),
+            shown(&theirs.to_string())
+        ));
+        return;
+    };
+    let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
+    for name in names {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let absent = Value::Null;
+        differences(&path, a.get(name).unwrap_or(&absent), b.get(name).unwrap_or(&absent), found);
+    }
+}
+
+/// The same value with the keys of all objects sorted.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut entries: Vec<_> = object.iter().collect();
+            entries.sort_by_key(|(name, _)| name.as_str());
+            Value::Object(entries.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect())
+        }
+        Value::Array(elements) => Value::Array(elements.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
+}

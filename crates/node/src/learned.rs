@@ -1,0 +1,92 @@
+//! Who learns what, in plain sentences: the plan prints them before a job, the report after it.
+
+use crate::job::{JobSpec, Reveal};
+use crate::text::{count, counted};
+
+/// What a party is known to bring.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    /// Its distinct keys, if they are known to whoever prints this.
+    pub items: Option<u64>,
+    /// Its rows with a key, likewise, where it gives columns.
+    pub entries: Option<u64>,
+    /// It answers with a prepared part.
+    pub prepared: bool,
+}
+
+/// What `party` learns in a two-party intersection by `ecdh`, given what is known of the peer.
+pub fn intersect(job: &JobSpec, party: &str, peer_known: Known) -> Vec<String> {
+    let peer = job.peer_of(party);
+    let mut learned = Vec::new();
+    if job.learns(party) {
+        result(job, party, peer, &mut learned);
+    } else {
+        learned.push(format!("{party} does not learn which keys the two have in common, nor how many."));
+    }
+    sizes(job, party, peer, peer_known, &mut learned);
+    if peer_known.prepared && party == job.receiver() {
+        learned.push(format!(
+            "{peer} answers from a prepared part: {party} can tell which answers of this run equal answers of its other \
+             runs against the same part, so it can join all that it ever asked."
+        ));
+    }
+    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    learned
+}
+
+fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
+    match job.reveal {
+        Reveal::Rows => learned.push(format!("{party} learns which of its own rows have a key that {peer} has too.")),
+        Reveal::Payload => {
+            learned.push(format!("{party} learns which of its own rows have a key that {peer} has too."));
+            let given = job.given_by(peer);
+            if !given.is_empty() {
+                learned.push(format!(
+                    "{party} learns {peer}'s {} for those keys, and how many rows {peer} has for each of them.",
+                    list(given)
+                ));
+            }
+        }
+        Reveal::Count => {
+            learned.push(format!("{party} learns how many distinct keys the two have in common, not which."));
+            if let Some(limit) = job.limits.min_result {
+                learned.push(format!(
+                    "A count below {limit} is reported as below it. That is a filter on the output: whoever runs \
+                     {party}'s program could look at the number."
+                ));
+            }
+        }
+    }
+}
+
+fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
+    if let Some(bound) = job.limits.pad_to {
+        learned
+            .push(format!("{party} does not learn how many keys {peer} has: all sets are padded to {}.", count(bound)));
+    } else {
+        let number = known.items.map_or(String::new(), |items| format!(" ({})", count(items)));
+        learned.push(format!("{party} learns how many distinct keys {peer} has{number}."));
+    }
+    let gives = job.reveal == Reveal::Payload && job.learns(party) && !job.given_by(peer).is_empty();
+    if gives {
+        let rows = match (job.limits.pad_to, known.entries) {
+            (None, Some(entries)) => format!(", that it has {} with a key", counted(entries, "row")),
+            (None, None) => ", how many rows with a key it has".to_owned(),
+            (Some(_), _) => String::new(),
+        };
+        learned.push(format!(
+            "{party} learns the types of {peer}'s given columns, the length of the longest text in each{rows}."
+        ));
+    }
+}
+
+fn list(columns: &[String]) -> String {
+    match columns {
+        [] => String::new(),
+        [one] => format!("`{one}`"),
+        [firsts @ .., last] => {
+            let firsts: Vec<_> = firsts.iter().map(|column| format!("`{column}`")).collect();
+            format!("{} and `{last}`", firsts.join(", "))
+        }
+    }
+}

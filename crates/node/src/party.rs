@@ -1,0 +1,378 @@
+//! One party's run of a job: load and connect at the same time, agree, run the protocol, write the result.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use tacita_core::channel::Channel;
+use tacita_core::{Error, Result};
+
+use crate::agree::{self, Greeted};
+use crate::commands::Voice;
+use crate::console::{Watcher, print};
+use crate::identity::{Fingerprint, Identity};
+use crate::intersect::{self, Brought, Found};
+use crate::job::{JobSpec, Reveal, Terms};
+use crate::report::{Report, Seconds, round};
+use crate::simulate::Instructions;
+use crate::table::read::ReadOptions;
+use crate::transport::{self, Cancel, Connected, Peer, Shape};
+use crate::{interrupt, learned, text};
+
+/// Everything that a party needs to run a job.
+pub struct PartyRun {
+    /// The job.
+    pub job: JobSpec,
+    /// The party to be.
+    pub me: String,
+    /// Its data.
+    pub source: Source,
+    /// Its key pair.
+    pub identity: Identity,
+    /// How the two meet.
+    pub meeting: Meeting,
+    /// Where the result goes.
+    pub output: Option<PathBuf>,
+    /// Where the report goes.
+    pub report: Option<PathBuf>,
+    /// How long to wait for the peer.
+    pub timeout: Duration,
+    /// Memory that the job may use, in bytes.
+    pub memory: Option<u64>,
+    /// What is said meanwhile.
+    pub voice: Voice,
+}
+
+/// Where a party's data comes from.
+#[derive(Clone)]
+pub enum Source {
+    /// A table.
+    File {
+        /// Its path, or `-` for CSV on standard input.
+        path: PathBuf,
+        /// How to read it.
+        options: ReadOptions,
+        /// Go on although more than half of the keys cannot be read.
+        allow_unreadable: bool,
+    },
+    /// What `tacita prepare` made of a table.
+    Prepared {
+        /// Where it is kept.
+        directory: PathBuf,
+        /// The table that it must have been made of, if the user gives it again.
+        check: Option<(PathBuf, ReadOptions)>,
+    },
+}
+
+/// How the two parties meet.
+pub struct Meeting {
+    /// The peer's fingerprint.
+    pub pin: Fingerprint,
+    /// Dial this address; absent: listen.
+    pub dial: Option<String>,
+    /// Listen here.
+    pub listen: String,
+    /// Write the address that is listened on to this file.
+    pub announce: Option<PathBuf>,
+    /// Latency and bandwidth to imitate.
+    pub shape: Shape,
+}
+
+/// What the connecting and the loading thread report.
+enum Event {
+    Loaded(Result<Brought>, Duration),
+    Met(Result<Met>),
+}
+
+/// A peer that is connected and has the same terms.
+struct Met {
+    channel: Channel,
+    greeted: Greeted,
+    connect: Duration,
+}
+
+impl PartyRun {
+    /// The run of a party of a simulation.
+    pub fn simulated(job: JobSpec, told: Instructions, voice: Voice) -> Result<PartyRun> {
+        let peer = job.peer_of(&told.party).to_owned();
+        let pin = told.pins.get(&peer).map(|pin| pin.parse()).transpose()?;
+        let settings = told.settings;
+        set_threads(settings.threads)?;
+        let shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
+        Ok(PartyRun {
+            identity: Identity::load(&told.identity)?,
+            meeting: Meeting {
+                pin: pin.ok_or_else(|| Error::Internal("a simulated party has no pin for its peer".into()))?,
+                dial: told.dial,
+                listen: "127.0.0.1:0".into(),
+                announce: Some(told.announce),
+                shape,
+            },
+            source: Source::File {
+                path: told.input,
+                options: ReadOptions::default(),
+                allow_unreadable: settings.allow_unreadable,
+            },
+            me: told.party,
+            job,
+            output: told.output,
+            report: Some(told.report),
+            timeout: transport::DEFAULT_TIMEOUT,
+            memory: settings.memory,
+            voice,
+        })
+    }
+
+    /// Runs the job to its end, and prints the result in one line on standard output.
+    pub fn run(self) -> Result<()> {
+        let started = Instant::now();
+        interrupt::install();
+        self.check_paths()?;
+        let (brought, load, met) = self.load_and_meet()?;
+        let (mut channel, connect) = (met.channel, met.connect);
+        let setup_started = Instant::now();
+        let done = self.settle_and_run(&brought, met.greeted, &mut channel, setup_started);
+        let (found, mut report) = match done {
+            Ok(done) => done,
+            Err(error) => {
+                channel.abort(&error);
+                return Err(error);
+            }
+        };
+        let traffic = channel.finish()?;
+
+        let output_started = Instant::now();
+        let result = interrupt::uncut(|| found.write(&self.job, &self.me, &brought, self.output.as_deref()))?;
+        report.bytes = traffic.into();
+        report.rounds = traffic.rounds;
+        report.result = result.json.clone();
+        report.seconds.load = round(load);
+        report.seconds.connect = round(connect);
+        report.seconds.output = round(output_started.elapsed());
+        report.measure(started);
+        if let Some(path) = &self.report {
+            report.write(path)?;
+        }
+        self.say(&report, &result.line);
+        Ok(())
+    }
+
+    /// What can be checked before anything is read or sent.
+    fn check_paths(&self) -> Result<()> {
+        let party = self.job.party(&self.me)?;
+        if let Some(expected) = &party.identity
+            && *expected != self.identity.fingerprint()
+            && self.meeting.announce.is_none()
+        {
+            return Err(Error::Input(format!(
+                "parties.{}.identity: the job says {expected}, the identity given is {}: use the right --identity, or tell the other party",
+                self.me,
+                self.identity.fingerprint()
+            )));
+        }
+        if let Source::File { path, .. } = &self.source
+            && path.as_os_str() != "-"
+        {
+            std::fs::File::open(path)
+                .map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
+        }
+        if let Some(output) = self.output.as_deref() {
+            if !self.job.learns(&self.me) {
+                tracing::warn!("{} learns nothing in this job: {} will not be written", self.me, output.display());
+            }
+            crate::table::output::check_writable(output, None)?;
+        }
+        self.report.as_deref().map_or(Ok(()), crate::files::check_parent)
+    }
+
+    /// Loads the table and meets the peer, at the same time. Whichever fails first ends both.
+    fn load_and_meet(&self) -> Result<(Brought, Duration, Met)> {
+        let listener = self.listener()?;
+        let cancel = Cancel::default();
+        std::thread::scope(|scope| {
+            let (events, reported) = mpsc::channel();
+            let (loading, meeting, cancelled) = (events.clone(), events, &cancel);
+            let (job, me, source) = (self.job.clone(), self.me.clone(), self.source.clone());
+            // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
+            std::thread::spawn(move || {
+                let started = Instant::now();
+                let loaded = Brought::load(&job, &me, &source);
+                let _ = loading.send(Event::Loaded(loaded, started.elapsed()));
+            });
+            scope.spawn(move || {
+                let met = self.meet(listener, cancelled);
+                let _ = meeting.send(Event::Met(met));
+            });
+            let (mut brought, mut met): (Option<(Brought, Duration)>, Option<Met>) = (None, None);
+            while let Ok(event) = reported.recv() {
+                match event {
+                    Event::Loaded(Ok(loaded), time) => brought = Some((loaded, time)),
+                    Event::Met(Ok(peer)) => met = Some(peer),
+                    Event::Loaded(Err(error), _) => {
+                        cancel.cancel();
+                        let late = met.or_else(|| match reported.recv() {
+                            Ok(Event::Met(Ok(late))) => Some(late),
+                            _ => None,
+                        });
+                        if let Some(met) = late {
+                            met.channel.abort(&error);
+                        }
+                        return Err(error);
+                    }
+                    Event::Met(Err(error)) => return Err(error),
+                }
+            }
+            match (brought, met) {
+                (Some((brought, load)), Some(met)) => Ok((brought, load, met)),
+                _ => Err(Error::Internal("loading or connecting ended without a word".into())),
+            }
+        })
+    }
+
+    fn listener(&self) -> Result<Option<TcpListener>> {
+        if self.meeting.dial.is_some() {
+            return Ok(None);
+        }
+        let address = &self.meeting.listen;
+        let bad = |error: std::io::Error| {
+            Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
+        };
+        let listener = TcpListener::bind(address).map_err(bad)?;
+        if let Some(path) = &self.meeting.announce {
+            let local = listener.local_addr().map_err(bad)?.to_string();
+            crate::files::write_whole(path, |file| file.write_all(local.as_bytes()))?;
+        }
+        Ok(Some(listener))
+    }
+
+    /// Connects, authenticates and compares terms.
+    fn meet(&self, listener: Option<TcpListener>, cancel: &Cancel) -> Result<Met> {
+        let started = Instant::now();
+        let peer = Peer { name: self.job.peer_of(&self.me).to_owned(), pin: self.meeting.pin };
+        let options = transport::Options {
+            timeout: self.timeout,
+            shape: self.meeting.shape,
+            cancel: cancel.clone(),
+            ..transport::Options::default()
+        };
+        let Connected { mut channel, exporter } = match (&self.meeting.dial, listener) {
+            (Some(address), _) => {
+                tracing::info!("dialing {} at {address}", peer.name);
+                transport::dial(address, &peer, &self.identity, &options)?
+            }
+            (None, Some(listener)) => {
+                tracing::info!("waiting for {} on {}", peer.name, self.meeting.listen);
+                transport::listen(&listener, &peer, &self.identity, &options)?
+            }
+            (None, None) => return Err(Error::Internal("neither an address to dial nor a listener".into())),
+        };
+        let connect = started.elapsed();
+        interrupt::tell(channel.handle());
+        tracing::info!("connected to {}", peer.name);
+        let mut rng = fresh_rng()?;
+        match agree::greet(&self.job, &self.me, &exporter, &mut channel, &mut rng) {
+            Ok(greeted) => Ok(Met { channel, greeted, connect }),
+            Err(error) => {
+                channel.abort(&error);
+                Err(error)
+            }
+        }
+    }
+
+    fn settle_and_run(
+        &self,
+        brought: &Brought,
+        greeted: Greeted,
+        channel: &mut Channel,
+        setup_started: Instant,
+    ) -> Result<(Found, Report)> {
+        let (job, me) = (&self.job, self.me.as_str());
+        for warning in &greeted.warnings {
+            tracing::warn!("{warning}");
+        }
+        let peer_version = greeted.peer_version.clone();
+        let own = brought.sizes();
+        let agreed = agree::settle(greeted, job, me, &own, |_| intersect::choose(job), channel)?;
+        intersect::check_peer(job, me, &agreed, channel)?;
+        intersect::check_memory(job, me, &own, &agreed.peer_sizes, self.memory)?;
+        let setup = setup_started.elapsed();
+        tracing::info!(
+            "agreed with {} ({peer_version}): {}, {} keys here, {} there",
+            channel.peer(),
+            agreed.protocol.name(),
+            text::count(own.items),
+            text::count(agreed.peer_sizes.items)
+        );
+
+        let protocol_started = Instant::now();
+        let watcher = Watcher::start(channel.handle(), self.voice.log, self.voice.quiet);
+        let found = intersect::run(job, me, brought, &agreed, channel, &mut fresh_rng()?);
+        drop(watcher);
+        let found = found?;
+        let known = learned::Known {
+            items: Some(agreed.peer_sizes.items),
+            entries: Some(agreed.peer_sizes.entries),
+            prepared: agreed.peer_sizes.epoch.is_some(),
+        };
+        let report = Report {
+            job: job.job.name().into(),
+            id: job.id.clone(),
+            protocol: agreed.protocol.name().into(),
+            security: job.security.name().into(),
+            level: job.level.name().into(),
+            agreement: Terms::of(job).agreement(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            party: me.into(),
+            peers: vec![channel.peer().to_owned()],
+            rows: brought.row_counts(),
+            result: serde_json::Value::Null,
+            learned: learned::intersect(job, me, known),
+            bytes: channel.traffic().into(),
+            rounds: 0,
+            seconds: Seconds { setup: round(setup), protocol: round(protocol_started.elapsed()), ..Seconds::default() },
+            cpu_seconds: 0.0,
+            peak_memory: None,
+        };
+        Ok((found, report))
+    }
+
+    fn say(&self, report: &Report, line: &Option<String>) {
+        if let Some(line) = line {
+            print(line);
+        }
+        let wrote = self.output.as_ref().filter(|_| line.is_some());
+        tracing::info!(
+            "done in {}: {} sent, {} received{}",
+            text::duration(Duration::from_secs_f64(report.seconds.total)),
+            text::bytes(report.bytes.sent),
+            text::bytes(report.bytes.received),
+            wrote.map_or(String::new(), |path| format!(", wrote {}", path.display()))
+        );
+        if line.is_some() && wrote.is_none() && self.job.reveal != Reveal::Count {
+            tracing::info!("the rows were not kept: run again with --output FILE");
+        }
+    }
+}
+
+/// Uses `threads` threads for computation; all cores if `None`.
+pub fn set_threads(threads: Option<usize>) -> Result<()> {
+    match threads {
+        Some(0) => Err(Error::Input("--threads: use at least 1".into())),
+        Some(threads) => rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global()
+            .map_err(|error| Error::Internal(error.to_string())),
+        None => Ok(()),
+    }
+}
+
+/// A generator seeded by the operating system.
+pub fn fresh_rng() -> Result<ChaCha20Rng> {
+    let mut seed = zeroize::Zeroizing::new([0; 32]);
+    getrandom::fill(&mut *seed)
+        .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+    Ok(ChaCha20Rng::from_seed(*seed))
+}

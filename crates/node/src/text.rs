@@ -1,0 +1,87 @@
+//! Texts for users: what may be shown, and numbers as people read them.
+
+use std::time::Duration;
+
+/// A text from elsewhere, fit to be shown: printable ASCII, at most 80 characters.
+pub fn shown(text: &str) -> String {
+    let mut shown: String = text
+        .chars()
+        .take(80)
+        .flat_map(|c| match c {
+            ' '..='~' => vec![c],
+            other => other.escape_default().collect(),
+        })
+        .collect();
+    if text.chars().count() > 80 {
+        shown.push_str("...");
+    }
+    shown
+}
+
+/// A number with thousands apart: 1,234,567.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun, in singular or plural: `1 row`, `2 rows`.
+pub fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// Bytes as people read them: 3.4 MB (decimal, as networks count).
+pub fn bytes(number: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = number as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{number} B"),
+        _ if value < 10.0 => format!("{value:.1} {}", units[unit]),
+        _ => format!("{value:.0} {}", units[unit]),
+    }
+}
+
+/// A duration as people read it: 340 ms, 4.2 s, 3 min 20 s.
+pub fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    match seconds {
+        s if s < 0.9995 => format!("{:.0} ms", s * 1000.0),
+        s if s < 99.95 => format!("{s:.1} s"),
+        s => format!("{} min {} s", s as u64 / 60, s as u64 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(count(1234567), "1,234,567");
+        assert_eq!(count(999), "999");
+        assert_eq!(counted(1, "row"), "1 row");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1_000), "1.0 kB");
+        assert_eq!(bytes(34_000_000), "34 MB");
+        assert_eq!(bytes(999_900), "1.0 MB");
+        assert_eq!(duration(Duration::from_millis(340)), "340 ms");
+        assert_eq!(duration(Duration::from_secs(200)), "3 min 20 s");
+    }
+
+    #[test]
+    fn nothing_reaches_the_terminal_unescaped() {
+        assert_eq!(shown("a\u{1b}[31mb\u{202e}"), "a\\u{1b}[31mb\\u{202e}");
+        assert_eq!(shown(&"x".repeat(100)).len(), 83);
+    }
+}
