@@ -1,0 +1,89 @@
+# `make` alone lists what there is. Every target installs what it needs and is not there yet (scripts/need).
+# One build profile, release, so that tests, programs and the demonstration share what was compiled.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+export TOOLS := $(CURDIR)/target/tools
+export PATH := $(TOOLS)/bin:$(PATH)
+
+# The larger public data sets: tests that use them are left out where they are missing.
+ifeq ($(origin TACITA_DATA),undefined)
+ifneq ($(wildcard ../shared/data/.),)
+export TACITA_DATA := $(abspath ../shared/data)
+endif
+endif
+
+FLAGS    := --release --locked
+BENCHES  := $(sort $(basename $(notdir $(wildcard benches/src/bin/*.rs))))
+FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
+FUZZ_SECONDS ?= 30
+
+##@ Use
+.PHONY: demo samples
+demo: fetch  ## a guided tour: one small job after the other
+	cargo run $(FLAGS) -p tacita --bin tacita -- demo
+
+samples:  ## make the samples in examples/ again
+	python3 examples/generate.py
+
+##@ Check
+.PHONY: test format lint docs licences unit portable examples test-slow advisories fuzz
+test: format lint docs licences portable unit examples  ## all that a change has to pass (about 10 minutes from cold)
+
+format:  ## the code is as rustfmt writes it
+	scripts/need rustfmt
+	cargo fmt --all --check
+
+lint: fetch  ## clippy has nothing to say
+	scripts/need clippy
+	cargo clippy $(FLAGS) --workspace --all-targets -- -D warnings
+
+docs: fetch  ## the reference builds without warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(FLAGS) --workspace --no-deps
+
+licences: fetch  ## deny.toml holds for the dependency graph
+	scripts/need cargo-deny
+	cargo deny --offline --locked check --hide-inclusion-graph licenses bans sources
+
+# The kernels are all in the primitives; the same test programs run a second time, so nothing is built for it.
+portable: fetch  ## the primitives' tests, on the kernels that every processor runs
+	TACITA_PORTABLE=1 cargo test $(FLAGS) --workspace --lib -- primitive::
+
+unit: fetch  ## the tests, those of whole processes included
+	cargo test $(FLAGS) --workspace
+
+examples:  ## samples, job files and links of the documentation
+	python3 scripts/check_examples.py
+
+test-slow: fetch  ## tests that take long: large sets, slow networks
+	cargo test $(FLAGS) --workspace -- --ignored
+
+advisories: fetch  ## known vulnerabilities in the dependency graph (asks the network)
+	scripts/need cargo-deny
+	cargo deny --locked check advisories
+
+fuzz:  ## each fuzz target for FUZZ_SECONDS (30)
+	scripts/need nightly cargo-fuzz
+	for target in $(FUZZERS); do \
+		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS); \
+	done
+
+##@ Measure
+.PHONY: bench
+bench: fetch  ## the measuring programs of benches/, one after the other
+	for program in $(BENCHES); do \
+		cargo run $(FLAGS) -p tacita-bench --bin "$$program"; \
+	done
+
+.PHONY: fetch help
+fetch:
+	scripts/need cargo cc
+	cargo fetch --locked
+
+help:
+	@awk 'BEGIN { FS = ":.*## *" } \
+		/^##@/ { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*##/ { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

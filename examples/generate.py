@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Makes the samples of the examples, and the results that Tacita has to give on them.
+
+Every name is invented. Every choice is a hash of its purpose, so that each Python from 3.9 on makes the same bytes.
+
+    python3 examples/generate.py [--output DIR]
+"""
+
+import argparse
+import datetime
+import hashlib
+import json
+import pathlib
+import unicodedata
+
+import truth
+
+GIVEN = """Aurelin Béryn Caldor Daphné Elvaro Fiorin Gwendra Halvor Ilsabet Jorún Katelyn-Mae Lioba Marek Nadège Oswin
+Perrin Quenby Rosalba Søren Tamsin Ulva Vesna Wystan Xanthe Yorick Zdeněk Anselma Brónagh Corvin Delphine""".split()
+SURNAMES = """Achterdun Bellquist Çavdaroux Dunmallow Estervale Fenwright Grünholt Harrowby Inverlocke Jaskólny
+Kvistholm Lanternay Mørkeby Nettlecombe O'Tarrin Pellworm Quillfeather Ravensorpe Straßbeck Thornquay Umbrecht
+Vantongel Weatherlow Xylander Yarrowdale Zeltinger Aldermoor Brackwater Castellorn Dovetree Ñanduvar Skarpsund""".split()
+
+
+def draw(bound, *purpose):
+    """A number below `bound`, always the same for the same purpose."""
+    text = "/".join(map(str, ("tacita samples 1", *purpose)))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") % bound
+
+
+def pick(choices, *purpose):
+    return choices[draw(len(choices), *purpose)]
+
+
+def shuffled(things, *purpose):
+    return sorted(things, key=lambda thing: draw(2**64, *purpose, thing))
+
+
+def day(first_year, last_year, *purpose):
+    first = datetime.date(first_year, 1, 1).toordinal()
+    last = datetime.date(last_year, 12, 31).toordinal()
+    return datetime.date.fromordinal(first + draw(last - first + 1, *purpose))
+
+
+def people(number, purpose):
+    """Persons (given name, surname, date of birth) with distinct keys. Every tenth shares the name and every
+    fifteenth the surname and the birthday with another one, so that neither part of the key is enough alone."""
+    persons = []
+    for i in range(number):
+        given, surname = pick(GIVEN, purpose, "given", i), pick(SURNAMES, purpose, "surname", i)
+        born = day(1931, 2009, purpose, "born", i)
+        if i % 10 == 9:
+            given, surname, _ = persons[i - 9]
+        elif i % 15 == 14:
+            other, surname, born = persons[i - 14]
+            given = GIVEN[GIVEN.index(other) - 1]
+        persons.append((given, surname, born))
+    keys = {(truth.name(f"{given} {surname}"), born) for given, surname, born in persons}
+    assert len(keys) == number, "two persons have one key"
+    return persons
+
+
+def bare(text):
+    """Without the accents that can be taken off."""
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+def careless(given, surname, *purpose):
+    """A name as someone in a hurry types it."""
+    case = pick([str.lower, str.upper, str], *purpose, "case")
+    form = pick(["NFC", "NFD"], *purpose, "form")
+    gap = pick([" ", "  ", "   "], *purpose, "gap")
+    end = pick(["", "", "", " "], *purpose, "end")
+    return unicodedata.normalize(form, case(f"{given}{gap}{surname}") + end)
+
+
+def write_csv(path, table):
+    """As Rust's `csv` writes it: quotes only where needed, a line feed at the end of each line."""
+    def cell(text):
+        return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\r\n') else text
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes("".join(",".join(map(cell, row)) + "\n" for row in table).encode())
+
+
+class Example:
+    """A directory of samples with the results expected of each of its jobs."""
+
+    def __init__(self, directory):
+        self.directory, self.summary = directory, {}
+
+    def table(self, party, header, rows):
+        write_csv(self.directory / f"{party}.csv", [header, *rows])
+
+    def expect(self, job, sides, common, tables):
+        """`sides` are the parties' tables, `tables` what each party that learns something gets."""
+        for party, table in tables.items():
+            write_csv(self.directory / "expected" / job / f"{party}.csv", table)
+        rows = {party: side.counts() for party, side in sides.items()}
+        lines = {party: len(table) - 1 for party, table in tables.items()}
+        self.summary[job] = {"rows": rows, "common_keys": common, "lines": lines}
+
+    def close(self):
+        text = json.dumps(self.summary, indent=2) + "\n"
+        (self.directory / "expected" / "summary.json").write_bytes(text.encode())
+
+
+def patients(directory):
+    """examples/intersect: the patients of a hospital, an insurer and a fire department."""
+    persons = people(300, "patients")
+
+    def members(party, number, repeated):
+        """Persons of a party, some of them twice; the first four repeated ones are repeated everywhere."""
+        everywhere = shuffled(range(300), "everywhere")[:4]
+        own = [i for i in shuffled(range(300), party) if i not in everywhere]
+        chosen = everywhere + own[: number - repeated - 4]
+        return [(place, *persons[i]) for place, i in enumerate(shuffled(chosen, party, "order"))] + [
+            (number - repeated + place, *persons[i]) for place, i in enumerate(chosen[:repeated])
+        ]
+
+    conditions = ["asthma", "diabetes", "fracture", "hypertension", "migraine", "pneumonia"]
+    hospital = [
+        [f"H{i:04}", f"{surname.upper()}, {given}", born.isoformat(),
+         day(2024, 2025, "admitted", i).isoformat(), pick(conditions, "condition", i)]
+        for i, given, surname, born in members("hospital", 200, 12)
+    ]
+    payers = ["Norvia Mutual", "Kestrel Fund", "Landmark Care", "Tallis & Daughters, Ltd."]
+    insurer = [
+        [f"P{i:04}", careless(given, surname, "insurer", i), born.strftime("%Y%m%d"),
+         pick(payers, "payer", i), str(80 + draw(9721, "cost", i))]
+        for i, given, surname, born in members("insurer", 150, 6)
+    ]
+    reasons = ["burn", "fall", "road accident", "smoke"]
+    fire_department = [
+        [f"F{i:04}", pick([bare, str], "accents", i)(f"{given} {surname}".replace("-", " ")),
+         born.strftime("%d/%m/%Y"), day(2025, 2025, "called", i).strftime("%d/%m/%Y"), pick(reasons, "reason", i)]
+        for i, given, surname, born in members("fire_department", 100, 5)
+    ]
+    for table, empty, unreadable, written in [
+        (hospital, 57, 113, "1957-02-30"), (insurer, 20, 99, "00000000"), (fire_department, 8, 61, "31/02/1971"),
+    ]:
+        table[empty][2], table[unreadable][2] = "", written
+
+    example = Example(directory / "intersect")
+    headers = {
+        "hospital": ["patient", "name", "dob", "admitted", "condition"],
+        "insurer": ["policy", "insured", "birth", "payer", "cost"],
+        "fire_department": ["call", "person", "born", "called", "reason"],
+    }
+    for party, rows in [("hospital", hospital), ("insurer", insurer), ("fire_department", fire_department)]:
+        example.table(party, headers[party], rows)
+    profiles = [truth.name, truth.date]
+    ours = truth.Side(headers["hospital"], hospital, ["name", "dob"], profiles)
+    theirs = truth.Side(headers["insurer"], insurer, ["insured", "birth"], profiles)
+    calls = truth.Side(headers["fire_department"], fire_department, ["person", "born"], [truth.name, truth.date_dmy])
+
+    sides, common = {"hospital": ours, "insurer": theirs}, truth.count(ours, theirs)
+    example.expect("job", sides, common, {
+        "hospital": truth.rows(ours, theirs), "insurer": truth.rows(theirs, ours),
+    })
+    example.expect("count", sides, common, {"insurer": [["count"], [str(common)]]})
+    example.expect("payload", sides, common, {"hospital": truth.payload(ours, theirs, "insurer", ["payer", "cost"])})
+    example.expect("formats", {"hospital": ours, "fire_department": calls}, truth.count(ours, calls), {
+        "fire_department": truth.rows(calls, ours),
+    })
+    example.close()
+
+
+def watchlist(directory):
+    """examples/watchlist: an authority's list with aliases, and an airline's passengers."""
+    persons = people(270, "watchlist")
+    listed, others = persons[:60], persons[60:]
+
+    entries = []
+    for i, (given, surname, born) in enumerate(listed):
+        names = [("primary", given, surname)]
+        for alias in range(draw(3, "aliases", i)):
+            names.append(("alias", pick(GIVEN, "alias given", i, alias), pick(SURNAMES, "alias surname", i, alias)))
+        for kind, first, last in names:
+            listed_on = day(2015, 2025, "listed", i).isoformat()
+            entries.append((f"N{i:03}", kind, first, last, born, listed_on))
+    # One person has a second entry under the same name: a list is merged from several.
+    _, kind, first, last, born, _ = entries[0]
+    entries.append(("N060", kind, first, last, born, "2025-06-01"))
+    authority = [
+        [entry, kind, f"{last.upper()}, {first}", born.isoformat(), listed_on]
+        for entry, kind, first, last, born, listed_on in entries
+    ]
+
+    # Who flies: some that are listed (under any of their names), some that share a name or a birthday with one who is.
+    primaries, aliases = ([place for place, entry in enumerate(entries) if entry[1] == kind]
+                          for kind in ("primary", "alias"))
+    flying = [0] + shuffled(primaries[1:-1], "flying")[:7] + shuffled(aliases, "flying")[:6]
+    passengers = [entries[place][2:5] for place in flying]
+    passengers += [entries[flying[1]][2:5]]
+    passengers += [(*entries[place][2:4], day(1931, 2009, "decoy", place)) for place in shuffled(aliases, "decoy")[:10]]
+    passengers += [(*others[200 + i][:2], listed[i][2]) for i in range(10)]
+    passengers += others[: 180 - len(passengers)]
+    dates = [datetime.date.isoformat, lambda born: born.strftime("%Y%m%d"),
+             lambda born: f"{born.day:02} {truth.MONTHS[born.month - 1]} {born.year}"]
+    names = [
+        lambda i, given, surname: bare(f"{surname}/{given}").upper(),
+        lambda i, given, surname: f"{given} {surname}",
+        lambda i, given, surname: careless(given, surname, "passenger", i),
+    ]
+    airline, boarding = [], shuffled(range(len(passengers)), "boarding")
+    for place, i in enumerate(boarding):
+        given, surname, born = passengers[i]
+        airline.append([
+            f"B{place:04}", pick(names, "name", i)(i, given, surname), pick(dates, "date", i)(born),
+            f"TC{100 + draw(12, 'flight', i)}", f"{1 + draw(30, 'row', i)}{pick('ABCDEF', 'seat', i)}",
+        ])
+    airline[boarding.index(60)][2], airline[boarding.index(90)][2] = "", "unknown"
+
+    example = Example(directory / "watchlist")
+    headers = {
+        "authority": ["entry", "kind", "name", "dob", "listed"],
+        "airline": ["booking", "passenger", "born", "flight", "seat"],
+    }
+    example.table("authority", headers["authority"], authority)
+    example.table("airline", headers["airline"], airline)
+    profiles = [truth.name, truth.date]
+    ours = truth.Side(headers["authority"], authority, ["name", "dob"], profiles)
+    theirs = truth.Side(headers["airline"], airline, ["passenger", "born"], profiles)
+
+    sides, common = {"authority": ours, "airline": theirs}, truth.count(ours, theirs)
+    example.expect("job", sides, common, {"authority": truth.rows(ours, theirs)})
+    example.expect("count", sides, common, {"airline": [["count"], [str(common)]]})
+    example.expect("payload", sides, common, {
+        "authority": truth.payload(ours, theirs, "airline", ["booking", "flight", "seat"]),
+    })
+    example.close()
+
+
+def main():
+    here = pathlib.Path(__file__).resolve().parent
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=pathlib.Path, default=here, help="where to write (default: beside this file)")
+    directory = parser.parse_args().output
+    patients(directory)
+    watchlist(directory)
+
+
+if __name__ == "__main__":
+    main()

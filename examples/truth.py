@@ -1,0 +1,99 @@
+"""What an intersection has to give, computed in plain Python from the tables alone.
+
+Written from the documentation (docs/normalization.md, docs/tables.md) and not from the Rust code, so that the two can
+disagree.
+"""
+
+import datetime
+import re
+import unicodedata
+
+NULL, UNREADABLE = "null", "unreadable"
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+
+
+def name(text):
+    """Without accents, case and punctuation, the words in order: "LAST, First" equals "First Last"."""
+    decomposed = unicodedata.normalize("NFKD", text)
+    bare = "".join(c for c in decomposed if not unicodedata.category(c).startswith("M")).casefold()
+    return " ".join(sorted("".join(c if c.isalnum() else " " for c in bare).split()))
+
+
+def date(text):
+    """ISO, YYYYMMDD or "07 Mar 1961"."""
+    text = text.strip()
+    if match := re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)", text) or re.fullmatch(r"(\d{4})(\d\d)(\d\d)", text):
+        return _calendar(*match.groups())
+    if (match := re.fullmatch(r"(\d\d) (\w{3}) (\d{4})", text)) and match[2] in MONTHS:
+        return _calendar(match[3], MONTHS.index(match[2]) + 1, match[1])
+    return UNREADABLE
+
+
+def date_dmy(text):
+    """As `date`, and also with the day first: "07/03/1961"."""
+    if match := re.fullmatch(r"(\d\d)[/.](\d\d)[/.](\d{4})", text.strip()):
+        return _calendar(match[3], match[2], match[1])
+    return date(text)
+
+
+def _calendar(year, month, day):
+    try:
+        return datetime.date(int(year), int(month), int(day)).isoformat()
+    except ValueError:
+        return UNREADABLE
+
+
+class Side:
+    """One party's table, read by the key columns and profiles of a job."""
+
+    def __init__(self, header, rows, columns, profiles):
+        self.header, self.rows = header, rows
+        places = [header.index(column) for column in columns]
+        self.keys = [self._key([row[place] for place in places], profiles) for row in rows]
+        self.distinct = {key for key in self.keys if isinstance(key, tuple)}
+
+    @staticmethod
+    def _key(cells, profiles):
+        parts = [read(cell) if cell.strip() else NULL for cell, read in zip(cells, profiles)]
+        for bad in (UNREADABLE, NULL):
+            if bad in parts:
+                return bad
+        return tuple(part.encode() for part in parts)
+
+    def counts(self):
+        """The report's `rows`."""
+        read, nulls, unreadable = len(self.rows), self.keys.count(NULL), self.keys.count(UNREADABLE)
+        items = len(self.distinct)
+        return {
+            "read": read,
+            "nulls": nulls,
+            "unreadable": unreadable,
+            "duplicates": read - nulls - unreadable - items,
+            "items": items,
+        }
+
+    def places_in_common(self, peer):
+        """Places of the rows whose key the peer has too: by key, then in the order of the input."""
+        common = [place for place, key in enumerate(self.keys) if key in self.distinct & peer.distinct]
+        return sorted(common, key=lambda place: (self.keys[place], place))
+
+
+def rows(own, peer):
+    """`reveal = "rows"`: own rows in common, all columns."""
+    return [own.header] + [own.rows[place] for place in own.places_in_common(peer)]
+
+
+def payload(own, peer, peer_name, given):
+    """`reveal = "payload"`: one line for every pair of an own row and a row of the peer with the same key."""
+    columns = [peer.header.index(column) for column in given]
+    table = [own.header + [f"{peer_name}.{column}" for column in given]]
+    for place in own.places_in_common(peer):
+        for row, key in zip(peer.rows, peer.keys):
+            if key == own.keys[place]:
+                table.append(own.rows[place] + [row[column] for column in columns])
+    return table
+
+
+def count(own, peer):
+    """`reveal = "count"`: the distinct keys in common."""
+    return len(own.distinct & peer.distinct)
