@@ -74,6 +74,7 @@ fuzz:  ## each fuzz target for FUZZ_SECONDS (30)
 ##@ Measure
 .PHONY: bench
 bench: fetch  ## the measuring programs of benches/, one after the other
+	cargo build $(FLAGS) -p tacita
 	for program in $(BENCHES); do \
 		cargo run $(FLAGS) -p tacita-bench --bin "$$program"; \
 	done
