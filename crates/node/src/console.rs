@@ -2,28 +2,18 @@
 //! lines with `--log json`, nothing but warnings and errors with `--quiet`. Never keys, items or values.
 
 use std::fmt;
-use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::io::Write;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use tacita_core::channel::Handle;
+use indicatif::MultiProgress;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::text;
-
-/// Lines between which nothing happens come this often where there is no terminal.
-const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
-const BAR_INTERVAL: Duration = Duration::from_millis(100);
-
 /// The bars on the screen, so that a line can be written without tearing them.
-static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+pub(crate) static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -33,6 +23,17 @@ pub enum Log {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// How much is said, and in which form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Voice {
+    /// Nothing but warnings and errors.
+    pub quiet: bool,
+    /// Text or JSON lines.
+    pub log: Log,
+    /// Progress goes to the parent process, which shows it.
+    pub relayed: bool,
 }
 
 /// Writes a line to standard output. A reader that has gone, as `head` does, is no reason to end a job.
@@ -63,80 +64,6 @@ pub fn init(log: Log, quiet: bool) {
         Log::Text => builder.event_format(PlainLines).try_init(),
         Log::Json => builder.json().flatten_event(true).with_target(false).with_current_span(false).try_init(),
     };
-}
-
-/// Shows how far a channel's protocol has come until it is dropped.
-pub struct Watcher {
-    done: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Watcher {
-    /// Watches a channel: a bar if standard error is a terminal and neither `quiet` nor JSON lines are wanted.
-    pub fn start(channel: Handle, log: Log, quiet: bool) -> Watcher {
-        let done = Arc::new(AtomicBool::new(false));
-        let stop = done.clone();
-        let thread = std::thread::spawn(move || {
-            if std::io::stderr().is_terminal() && log == Log::Text && !quiet {
-                draw_bar(&channel, &stop);
-            } else if !quiet {
-                log_lines(&channel, &stop);
-            }
-        });
-        Watcher { done, thread: Some(thread) }
-    }
-}
-
-impl Drop for Watcher {
-    fn drop(&mut self) {
-        self.done.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
-        }
-    }
-}
-
-fn draw_bar(channel: &Handle, stop: &AtomicBool) {
-    let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len} rows, {per_sec}, {msg}, {eta} left");
-    let bar = BARS.add(ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())));
-    let mut shown = "";
-    while !stop.load(Ordering::Acquire) {
-        let (phase, position, total) = channel.progress().read();
-        if phase != shown {
-            bar.reset();
-            bar.set_prefix(phase);
-            shown = phase;
-        }
-        let traffic = channel.traffic();
-        bar.set_length(total);
-        bar.set_position(position.min(total));
-        bar.set_message(format!("{} out, {} in", text::bytes(traffic.sent), text::bytes(traffic.received)));
-        std::thread::park_timeout(BAR_INTERVAL);
-    }
-    bar.finish_and_clear();
-}
-
-fn log_lines(channel: &Handle, stop: &AtomicBool) {
-    let mut last = Instant::now();
-    while !stop.load(Ordering::Acquire) {
-        std::thread::park_timeout(PLAIN_INTERVAL.saturating_sub(last.elapsed()));
-        if last.elapsed() < PLAIN_INTERVAL || stop.load(Ordering::Acquire) {
-            continue;
-        }
-        last = Instant::now();
-        let ((phase, position, total), traffic) = (channel.progress().read(), channel.traffic());
-        if total > 0 {
-            tracing::info!(
-                "{phase}: {} of {} rows ({} %), {} out, {} in",
-                text::count(position),
-                text::count(total),
-                position * 100 / total,
-                text::bytes(traffic.sent),
-                text::bytes(traffic.received)
-            );
-        }
-    }
 }
 
 /// Writes whole lines to standard error, with the bars out of the way.

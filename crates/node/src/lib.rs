@@ -21,3 +21,4 @@ pub mod table;
 pub mod text;
 pub mod transport;
 pub mod usage;
+pub mod watch;

@@ -11,8 +11,7 @@ use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use crate::agree::{self, Greeted};
-use crate::commands::Voice;
-use crate::console::{Watcher, print};
+use crate::console::{Voice, print};
 use crate::identity::{Fingerprint, Identity};
 use crate::intersect::{self, Brought, Found};
 use crate::job::{JobSpec, Reveal, Terms};
@@ -20,6 +19,7 @@ use crate::report::{Report, Seconds, round};
 use crate::simulate::Instructions;
 use crate::table::read::ReadOptions;
 use crate::transport::{self, Cancel, Connected, Peer, Shape};
+use crate::watch::Watcher;
 use crate::{interrupt, learned, text};
 
 /// Everything that a party needs to run a job.
@@ -122,7 +122,7 @@ impl PartyRun {
             report: Some(told.report),
             timeout: transport::DEFAULT_TIMEOUT,
             memory: settings.memory,
-            voice,
+            voice: Voice { relayed: settings.progress, ..voice },
         })
     }
 
@@ -308,7 +308,7 @@ impl PartyRun {
         );
 
         let protocol_started = Instant::now();
-        let watcher = Watcher::start(channel.handle(), self.voice.log, self.voice.quiet);
+        let watcher = Watcher::start(channel.handle(), self.voice);
         let found = intersect::run(job, me, brought, &agreed, channel, &mut fresh_rng()?);
         drop(watcher);
         let found = found?;

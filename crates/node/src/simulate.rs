@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
+use crate::console::Voice;
 use crate::identity::Identity;
 use crate::job::{JobSpec, Terms};
 use crate::table::output::Format;
+use crate::watch::{Display, Snapshot};
 
 /// How long a party may go on after another has failed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -55,6 +57,8 @@ pub struct Settings {
     pub threads: Option<usize>,
     /// Memory that each party may use, in bytes.
     pub memory: Option<u64>,
+    /// Whether the parties tell how far they are.
+    pub progress: bool,
 }
 
 /// What a simulated party is told, on its standard input.
@@ -101,7 +105,7 @@ pub struct Failure {
 }
 
 /// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its parties.
-pub fn simulate(simulation: &Simulation) -> Result<std::result::Result<Outcome, Failure>> {
+pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Result<Outcome, Failure>> {
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.output {
@@ -139,7 +143,7 @@ pub fn simulate(simulation: &Simulation) -> Result<std::result::Result<Outcome, 
             announce: directory.join("address"),
             settings: simulation.settings.clone(),
         };
-        parties.push(Party::start(name, &instructions)?);
+        parties.push(Party::start(name, &instructions, voice)?);
     }
     if let Some(failure) = wait_for_all(&mut parties)? {
         return Ok(Err(failure));
@@ -205,7 +209,7 @@ struct Party {
 }
 
 impl Party {
-    fn start(name: &str, instructions: &Instructions) -> Result<Party> {
+    fn start(name: &str, instructions: &Instructions, voice: Voice) -> Result<Party> {
         let failed = |error: std::io::Error| Error::Internal(format!("cannot start the process of {name}: {error}"));
         let program = std::env::current_exe().map_err(failed)?;
         let mut child = Command::new(program)
@@ -227,8 +231,11 @@ impl Party {
         }
         if let Some(stderr) = child.stderr.take() {
             let (error, name) = (error.clone(), name.to_owned());
+            let mut display = Display::new(voice, Some(&name));
             readers.push(read_lines(stderr, move |line| {
-                if let Some(text) = line.strip_prefix("error: ") {
+                if let Some(snapshot) = Snapshot::relayed(&line) {
+                    display.show(&snapshot);
+                } else if let Some(text) = line.strip_prefix("error: ") {
                     *lock(&error) = Some(text.to_owned());
                 } else if let Some(text) = line.strip_prefix("warning: ") {
                     tracing::warn!("{name}: {text}");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tacita_core::{Error, Result};
 
-use crate::console::print;
+use crate::console::{Voice, print};
 use crate::job::JobSpec;
 use crate::learned::{self, Known};
 use crate::simulate::{JobText, Settings, Simulation, simulate};
@@ -116,7 +116,7 @@ impl Demo {
             format: Format::Csv,
             settings: Settings::default(),
         };
-        let outcome = match simulate(&simulation)? {
+        let outcome = match simulate(&simulation, Voice { quiet: true, ..Voice::default() })? {
             Ok(outcome) => outcome,
             Err(failure) => {
                 tracing::error!("{}: {}", failure.party, failure.text);

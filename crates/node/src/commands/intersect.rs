@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tacita_core::{Error, Result};
 
-use super::Voice;
 use super::run::Common;
+use crate::console::Voice;
 use crate::identity::{Fingerprint, Identity};
 use crate::job::{Duplicates, Job, JobSpec, Key, Limits, Nulls, Parties, Party};
 use crate::party::Meeting;

@@ -13,7 +13,7 @@ mod simulate;
 use clap::{Parser, Subcommand};
 use tacita_core::Result;
 
-use crate::console::Log;
+use crate::console::{Log, Voice};
 
 /// Joint answers over data that nobody shows.
 ///
@@ -33,15 +33,6 @@ pub struct Cli {
     log: Log,
 }
 
-/// What the global options say.
-#[derive(Clone, Copy)]
-pub struct Voice {
-    /// Nothing but warnings and errors.
-    pub quiet: bool,
-    /// Text or JSON lines.
-    pub log: Log,
-}
-
 #[derive(Subcommand)]
 enum Command {
     Simulate(simulate::Simulate),
@@ -59,7 +50,7 @@ enum Command {
 impl Cli {
     /// What the global options say.
     pub fn voice(&self) -> Voice {
-        Voice { quiet: self.quiet, log: self.log }
+        Voice { quiet: self.quiet, log: self.log, relayed: false }
     }
 
     /// Carries the command out, and returns the exit code where that is more than success or an error.
@@ -71,7 +62,7 @@ impl Cli {
             Command::Identity(command) => command.execute(),
             Command::Run(command) => command.execute(voice),
             Command::Intersect(command) => command.execute(voice),
-            Command::Prepare(command) => command.execute(voice),
+            Command::Prepare(command) => command.execute(),
             Command::Doctor(command) => return command.execute(),
             Command::Demo(command) => return command.execute(),
             Command::SimulatedParty => simulate::party(voice),

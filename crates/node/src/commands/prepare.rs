@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tacita_core::{Error, Result};
 
-use super::{Voice, arguments};
+use super::arguments;
 use crate::intersect::Loaded;
 use crate::job::JobSpec;
 use crate::party::{fresh_rng, set_threads};
@@ -48,7 +48,7 @@ pub struct Prepare {
 
 impl Prepare {
     /// Carries the command out.
-    pub fn execute(self, _voice: Voice) -> Result<()> {
+    pub fn execute(self) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
         job.party(&self.me)?;
         if self.input.as_os_str() == "-" {

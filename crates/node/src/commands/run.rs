@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use tacita_core::{Error, Result};
 
-use super::{Voice, arguments};
+use super::arguments;
+use crate::console::Voice;
 use crate::identity::{Fingerprint, Identity};
 use crate::job::JobSpec;
 use crate::party::{Meeting, PartyRun, Source, set_threads};

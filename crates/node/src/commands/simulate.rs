@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use tacita_core::{Error, Result};
 
-use super::{Voice, arguments};
-use crate::console;
+use super::arguments;
+use crate::console::{self, Voice};
 use crate::job::JobSpec;
 use crate::report;
 use crate::simulate::{Instructions, JobText, Outcome, Settings, Simulation, simulate};
@@ -73,9 +73,10 @@ impl Simulate {
             allow_unreadable: self.allow_unreadable,
             threads: self.threads,
             memory: self.memory,
+            progress: !voice.quiet,
         };
         let simulation = Simulation { job, inputs, output: self.output, format: self.format, settings };
-        let outcome = match simulate(&simulation)? {
+        let outcome = match simulate(&simulation, voice)? {
             Ok(outcome) => outcome,
             Err(failure) => {
                 tracing::error!("{}: {}", failure.party, failure.text);
