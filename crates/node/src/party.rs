@@ -357,10 +357,15 @@ impl PartyRun {
     }
 }
 
+/// More threads than any machine makes use of are a typing error.
+const MAX_THREADS: usize = 1024;
+
 /// Uses `threads` threads for computation; all cores if `None`.
 pub fn set_threads(threads: Option<usize>) -> Result<()> {
     match threads {
-        Some(0) => Err(Error::Input("--threads: use at least 1".into())),
+        Some(threads) if threads == 0 || threads > MAX_THREADS => {
+            Err(Error::Input(format!("--threads {threads}: use 1 to {MAX_THREADS}")))
+        }
         Some(threads) => rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build_global()
