@@ -4,8 +4,8 @@
 
 use std::hint::black_box;
 
+use chacha20::ChaCha20Rng;
 use curve25519_dalek::{RistrettoPoint, Scalar};
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use rayon::prelude::*;
 use tacita::usage;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use subtle::ConstantTimeEq;
 use tacita_core::channel::{Channel, HEADER_BYTES, Label};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
@@ -19,6 +20,12 @@ pub const WIRE_VERSION: u32 = 1;
 const HELLO: Label = Label::new(0xf0, "hello");
 const SIZES: Label = Label::new(0xf1, "sizes");
 const CHOICE: Label = Label::new(0xf2, "choice");
+const CONFIRM: Label = Label::new(0xf3, "confirm");
+
+/// Purposes of the values with which the parties confirm the session, by their place in the job file.
+const CONFIRMATIONS: [&str; 2] = ["confirm first", "confirm second"];
+
+const CONFIRMATION_BYTES: usize = 32;
 
 /// No message of the handshake is longer.
 const MAX_MESSAGE_BYTES: usize = 1 << 18;
@@ -187,7 +194,14 @@ pub fn settle(
 
     let (one, two) = if first { (&own_bytes, &their_bytes) } else { (&their_bytes, &own_bytes) };
     greeted.transcript.append("sizes", one).append("sizes", two).append("choice", &answer);
-    Ok(Agreed { session: Session::new(greeted.transcript), protocol, own_sizes: own.clone(), peer_sizes: theirs })
+    let session = Session::new(greeted.transcript);
+    let [mine, other] = if first { [0, 1] } else { [1, 0] };
+    let own_confirmation = session.derive(CONFIRMATIONS[mine]).to_vec();
+    let confirmation = channel.exchange(CONFIRM, own_confirmation, CONFIRMATION_BYTES)?;
+    if !bool::from(confirmation.ct_eq(&session.derive(CONFIRMATIONS[other]))) {
+        return Err(channel.violation("it has another session: something in the handshake differs"));
+    }
+    Ok(Agreed { session, protocol, own_sizes: own.clone(), peer_sizes: theirs })
 }
 
 /// A peer's sizes against the limits of the job.
@@ -203,10 +217,11 @@ fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
             return refuse(format!("it claims {count} {what}, and limits.max_rows is {limit}"));
         }
     }
-    if let Some(bound) = job.limits.pad_to
-        && sizes.items != bound
-    {
-        return refuse(format!("it claims {} keys, and limits.pad_to is {bound}", sizes.items));
+    if let Some(bound) = job.limits.pad_to {
+        let entries = if sizes.schema.is_empty() { 0 } else { bound };
+        if (sizes.items, sizes.entries) != (bound, entries) {
+            return refuse(format!("it does not pad to {bound}, as limits.pad_to says"));
+        }
     }
     Ok(())
 }
@@ -242,9 +257,9 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
     pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
-/// Message flights of the handshake: `hello` both ways at once, `sizes` likewise, `choice` and its answer. What the
-/// second party sends right after its answer belongs to the same flight.
-pub const ROUNDS: u32 = 4;
+/// Message flights of the handshake: `hello` both ways at once, `sizes` likewise, `choice` and its answer, `confirm`
+/// both ways at once.
+pub const ROUNDS: u32 = 5;
 
 /// Bytes that `me` sends in the handshake, framing included.
 pub fn bytes_sent(job: &JobSpec, me: &str, own: &Sizes) -> u64 {
@@ -261,6 +276,7 @@ pub fn bytes_sent(job: &JobSpec, me: &str, own: &Sizes) -> u64 {
         length(serde_json::to_vec(&hello)),
         length(serde_json::to_vec(own)),
         crate::intersect::choose(job).name().len(),
+        CONFIRMATION_BYTES,
     ];
     messages.iter().map(|length| (length + HEADER_BYTES) as u64).sum()
 }

@@ -12,6 +12,8 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
+use crate::table::Warning;
+
 /// The bars on the screen, so that a line can be written without tearing them.
 pub(crate) static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
@@ -41,6 +43,18 @@ pub fn print(line: impl fmt::Display) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
+/// Warns this party's own user of something that may show one of its values: in full where people read it, without the
+/// value in a log of JSON lines, which may be collected elsewhere.
+pub fn warn_own_user(warning: &Warning) {
+    match *FORM.lock().unwrap_or_else(PoisonError::into_inner) {
+        Log::Text => tracing::warn!("{}", warning.text_for_own_user()),
+        Log::Json => tracing::warn!("{}", warning.text_without_values()),
+    }
+}
+
+/// The form of this process's log.
+static FORM: Mutex<Log> = Mutex::new(Log::Text);
+
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// A panic hook that keeps where it happened for [`last_panic`], and prints nothing: a panic that is caught, as those
@@ -59,6 +73,7 @@ pub fn last_panic() -> String {
 pub fn init(log: Log, quiet: bool) {
     let level = if quiet { Level::WARN } else { Level::INFO };
     let builder = tracing_subscriber::fmt().with_max_level(level).with_writer(BetweenBars);
+    *FORM.lock().unwrap_or_else(PoisonError::into_inner) = log;
     // A second call, as in tests, keeps the first's settings.
     let _ = match log {
         Log::Text => builder.event_format(PlainLines).try_init(),

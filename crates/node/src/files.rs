@@ -47,7 +47,8 @@ fn write_whole_with_mode(
     }
     file.as_file().sync_all().map_err(bad)?;
     file.persist(path).map_err(|error| bad(error.error))?;
-    Ok(())
+    // The name is on disk only when its directory is.
+    std::fs::File::open(directory).and_then(|directory| directory.sync_all()).map_err(bad)
 }
 
 #[cfg(test)]

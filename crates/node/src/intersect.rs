@@ -5,14 +5,15 @@ use std::path::Path;
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use serde_json::{Value, json};
-use tacita_core::channel::Channel;
+use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
 use tacita_core::protocol::intersect::ecdh::{self, Domain, Params, Payload};
 use tacita_core::{Error, Item, Result};
 
 use crate::agree::{Agreed, Sizes, hex, unhex};
+use crate::console;
 use crate::job::{JobSpec, Protocol, Reveal};
 use crate::party::Source;
-use crate::prepared::Prepared;
+use crate::prepared::{self, Prepared};
 use crate::table::payload::{PayloadEncoder, PayloadSchema};
 use crate::table::select;
 use crate::table::{KeyColumn, KeySpec, Keys, ReadOptions, RowCounts, Selection, Table, output, read};
@@ -59,6 +60,9 @@ pub struct Told {
     /// As it is printed; nothing where nothing was learned.
     pub line: Option<String>,
 }
+
+/// The most that an entry has besides its row: a tag and an authenticator.
+const ENTRY_OVERHEAD: usize = 32 + ecdh::SEAL_BYTES;
 
 /// The protocol that `auto` stands for.
 pub fn choose(job: &JobSpec) -> Protocol {
@@ -115,7 +119,7 @@ impl Loaded {
             KeySpec { columns: columns.collect(), duplicates: key.duplicates, nulls: key.nulls, allow_unreadable };
         let (keys, warnings) = Keys::build(&table, &spec)?;
         for warning in warnings {
-            tracing::warn!("{}", warning.text_for_own_user());
+            console::warn_own_user(&warning);
         }
         let given = match given_columns(job, me) {
             Some(columns) => Some(Given::encode(job, me, columns, &table, &keys)?),
@@ -204,7 +208,7 @@ fn check_limits(job: &JobSpec, source: &str, sizes: &mut Sizes) -> Result<()> {
 }
 
 /// Checks that the peer's sizes fit the job: what it gives, and what it has prepared.
-pub fn check_peer(job: &JobSpec, me: &str, agreed: &Agreed, channel: &Channel) -> Result<()> {
+pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<()> {
     let (peer, sizes) = (channel.peer(), &agreed.peer_sizes);
     let refuse = |check: &str| Err(channel.violation(check));
     match given_columns(job, peer) {
@@ -217,6 +221,9 @@ pub fn check_peer(job: &JobSpec, me: &str, agreed: &Agreed, channel: &Channel) -
             if sizes.entries < sizes.items || (sizes.items == 0 && sizes.entries > 0) {
                 return refuse("it announces fewer given rows than keys");
             }
+            if schema.row_bytes() + ENTRY_OVERHEAD > MAX_PAYLOAD_BYTES {
+                return refuse("it announces given rows that do not fit a message");
+            }
             if schema.row_bytes() != sizes.row_bytes as usize {
                 return refuse("it announces given rows of another length than their columns have");
             }
@@ -226,12 +233,12 @@ pub fn check_peer(job: &JobSpec, me: &str, agreed: &Agreed, channel: &Channel) -
         return refuse("it announces half a prepared part");
     }
     if sizes.epoch.is_some() {
-        if peer == job.receiver() || job.reveal == Reveal::Count || job.learns(peer) {
+        if peer == job.receiver() || prepared::check_job(job, peer).is_err() {
             return refuse("it announces a prepared part where none can be used");
         }
-        let needed = params(job, me, &Sizes { items: agreed.own_sizes.items, ..Sizes::default() }, sizes).tag_bytes;
-        if epoch(sizes).is_none() || sizes.tag_bytes.is_none_or(|bytes| (bytes as usize) < needed || bytes > 32) {
-            return refuse("it announces a prepared part that does not fit");
+        let due = prepared::tag_bytes(job, sizes);
+        if epoch(sizes).is_none() || sizes.tag_bytes.is_none_or(|bytes| bytes as usize != due) {
+            return refuse("it announces a prepared part that does not fit the terms");
         }
     }
     Ok(())
@@ -290,7 +297,10 @@ pub fn run(
         Brought::Table(loaded) => loaded,
     };
     let (item_key, domain) = match epoch(&agreed.peer_sizes) {
-        Some(epoch) => (item_key_of_epoch(&epoch), Domain::of_epoch(&epoch)),
+        Some(epoch) => {
+            let epoch = prepared::bound_epoch(job, job.peer_of(me), &epoch);
+            (item_key_of_epoch(&epoch), Domain::of_epoch(&epoch))
+        }
         None => (agreed.session.derive("item"), Domain::of_session(&agreed.session)),
     };
     let items = loaded.items(&item_key);
@@ -343,7 +353,7 @@ fn found_payload(job: &JobSpec, me: &str, common: ecdh::payload::Common, peer_si
     Ok(Found::Payload(common.items, given))
 }
 
-/// The key that binds items to a prepared epoch rather than to a session.
+/// The key that binds items to a prepared epoch (see [`prepared::bound_epoch`]) rather than to a session.
 pub fn item_key_of_epoch(epoch: &[u8; 32]) -> [u8; 32] {
     blake3::derive_key("tacita 1 epoch item", epoch)
 }

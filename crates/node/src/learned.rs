@@ -20,6 +20,7 @@ pub fn intersect(job: &JobSpec, party: &str, peer_known: Known) -> Vec<String> {
     let mut learned = Vec::new();
     if job.learns(party) {
         result(job, party, peer, &mut learned);
+        limit(job, &mut learned);
     } else {
         learned.push(format!("{party} does not learn which keys the two have in common, nor how many."));
     }
@@ -61,12 +62,18 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
 
 fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
     if let Some(bound) = job.limits.pad_to {
-        learned
-            .push(format!("{party} does not learn how many keys {peer} has: all sets are padded to {}.", count(bound)));
+        learned.push(format!(
+            "{party} does not learn how many keys {peer} has: all sets are padded to {}. (The time that {peer} takes \
+             to load its table may hint at it.)",
+            count(bound)
+        ));
     } else {
         let number = known.items.map_or(String::new(), |items| format!(" ({})", count(items)));
         learned.push(format!("{party} learns how many distinct keys {peer} has{number}."));
     }
+    learned.push(format!(
+        "{party} learns which version {peer} runs, and by which kinds of profiles it normalises its key."
+    ));
     let gives = job.reveal == Reveal::Payload && job.learns(party) && !job.given_by(peer).is_empty();
     if gives {
         let rows = match (job.limits.pad_to, known.entries) {
@@ -76,6 +83,15 @@ fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec
         };
         learned.push(format!(
             "{party} learns the types of {peer}'s given columns, the length of the longest text in each{rows}."
+        ));
+    }
+}
+
+/// What `min_result` does not do.
+fn limit(job: &JobSpec, learned: &mut Vec<String>) {
+    if let (Reveal::Rows | Reveal::Payload, Some(limit)) = (job.reveal, job.limits.min_result) {
+        learned.push(format!(
+            "limits.min_result = {limit} holds back small numbers only; rows are revealed however few they are."
         ));
     }
 }

@@ -2,12 +2,13 @@
 
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rand_chacha::ChaCha20Rng;
+use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
-use tacita_core::channel::Channel;
+use tacita_core::channel::{Channel, Handle};
 use tacita_core::{Error, Result};
 
 use crate::agree::{self, Greeted};
@@ -21,6 +22,12 @@ use crate::table::read::ReadOptions;
 use crate::transport::{self, Cancel, Connected, Peer, Shape};
 use crate::watch::Watcher;
 use crate::{interrupt, learned, text};
+
+/// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
+pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
+
+/// How often a party that loads its table looks whether the peer is still there.
+const PEER_LOOK: Duration = Duration::from_millis(200);
 
 /// Everything that a party needs to run a job.
 pub struct PartyRun {
@@ -40,6 +47,8 @@ pub struct PartyRun {
     pub report: Option<PathBuf>,
     /// How long to wait for the peer.
     pub timeout: Duration,
+    /// How long the peer may be connected and alive, and send or read nothing.
+    pub patience: Duration,
     /// Memory that the job may use, in bytes.
     pub memory: Option<u64>,
     /// What is said meanwhile.
@@ -121,6 +130,7 @@ impl PartyRun {
             output: told.output,
             report: Some(told.report),
             timeout: transport::DEFAULT_TIMEOUT,
+            patience: DEFAULT_PATIENCE,
             memory: settings.memory,
             voice: Voice { relayed: settings.progress, ..voice },
         })
@@ -191,10 +201,10 @@ impl PartyRun {
     /// Loads the table and meets the peer, at the same time. Whichever fails first ends both.
     fn load_and_meet(&self) -> Result<(Brought, Duration, Met)> {
         let listener = self.listener()?;
-        let cancel = Cancel::default();
+        let (cancel, connected) = (Cancel::default(), Mutex::new(None));
         std::thread::scope(|scope| {
             let (events, reported) = mpsc::channel();
-            let (loading, meeting, cancelled) = (events.clone(), events, &cancel);
+            let (loading, meeting) = (events.clone(), events);
             let (job, me, source) = (self.job.clone(), self.me.clone(), self.source.clone());
             // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
             std::thread::spawn(move || {
@@ -202,32 +212,39 @@ impl PartyRun {
                 let loaded = Brought::load(&job, &me, &source);
                 let _ = loading.send(Event::Loaded(loaded, started.elapsed()));
             });
+            let (cancelled, handle) = (&cancel, &connected);
             scope.spawn(move || {
-                let met = self.meet(listener, cancelled);
+                let met = self.meet(listener, cancelled, handle);
                 let _ = meeting.send(Event::Met(met));
             });
-            let (mut brought, mut met): (Option<(Brought, Duration)>, Option<Met>) = (None, None);
-            while let Ok(event) = reported.recv() {
-                match event {
-                    Event::Loaded(Ok(loaded), time) => brought = Some((loaded, time)),
-                    Event::Met(Ok(peer)) => met = Some(peer),
-                    Event::Loaded(Err(error), _) => {
+            let (mut brought, mut met) = (None, None);
+            loop {
+                match reported.recv_timeout(PEER_LOOK) {
+                    Ok(Event::Loaded(Ok(loaded), time)) => brought = Some((loaded, time)),
+                    Ok(Event::Met(Ok(peer))) => met = Some(peer),
+                    Ok(Event::Met(Err(error))) => return Err(error),
+                    Ok(Event::Loaded(Err(error), _)) => {
                         cancel.cancel();
-                        let late = met.or_else(|| match reported.recv() {
-                            Ok(Event::Met(Ok(late))) => Some(late),
-                            _ => None,
-                        });
-                        if let Some(met) = late {
-                            met.channel.abort(&error);
+                        if let Some(channel) = lock(&connected).as_ref() {
+                            channel.interrupt(error.clone());
                         }
                         return Err(error);
                     }
-                    Event::Met(Err(error)) => return Err(error),
+                    Err(RecvTimeoutError::Timeout) => {
+                        // A peer that goes away while the table is being loaded is noticed now.
+                        if let Some(failure) = lock(&connected).as_ref().and_then(Handle::failure) {
+                            return Err(failure);
+                        }
+                    }
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(Error::Internal("loading or connecting ended without a word".into()));
+                    }
                 }
-            }
-            match (brought, met) {
-                (Some((brought, load)), Some(met)) => Ok((brought, load, met)),
-                _ => Err(Error::Internal("loading or connecting ended without a word".into())),
+                if let (Some(_), Some(_)) = (&brought, &met)
+                    && let (Some((brought, load)), Some(met)) = (brought.take(), met.take())
+                {
+                    return Ok((brought, load, met));
+                }
             }
         })
     }
@@ -249,7 +266,7 @@ impl PartyRun {
     }
 
     /// Connects, authenticates and compares terms.
-    fn meet(&self, listener: Option<TcpListener>, cancel: &Cancel) -> Result<Met> {
+    fn meet(&self, listener: Option<TcpListener>, cancel: &Cancel, connected: &Mutex<Option<Handle>>) -> Result<Met> {
         let started = Instant::now();
         let peer = Peer { name: self.job.peer_of(&self.me).to_owned(), pin: self.meeting.pin };
         let options = transport::Options {
@@ -271,10 +288,16 @@ impl PartyRun {
         };
         let connect = started.elapsed();
         interrupt::tell(channel.handle());
+        *lock(connected) = Some(channel.handle());
         tracing::info!("connected to {}", peer.name);
+        // Nothing has to be computed or loaded for the first message.
+        channel.set_patience(self.timeout);
         let mut rng = fresh_rng()?;
         match agree::greet(&self.job, &self.me, &exporter, &mut channel, &mut rng) {
-            Ok(greeted) => Ok(Met { channel, greeted, connect }),
+            Ok(greeted) => {
+                channel.set_patience(self.patience);
+                Ok(Met { channel, greeted, connect })
+            }
             Err(error) => {
                 channel.abort(&error);
                 Err(error)
@@ -296,7 +319,7 @@ impl PartyRun {
         let peer_version = greeted.peer_version.clone();
         let own = brought.sizes();
         let agreed = agree::settle(greeted, job, me, &own, |_| intersect::choose(job), channel)?;
-        intersect::check_peer(job, me, &agreed, channel)?;
+        intersect::check_peer(job, &agreed, channel)?;
         intersect::check_memory(job, me, &own, &agreed.peer_sizes, self.memory)?;
         let setup = setup_started.elapsed();
         tracing::info!(
@@ -355,6 +378,10 @@ impl PartyRun {
             tracing::info!("the rows were not kept: run again with --output FILE");
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// More threads than any machine makes use of are a typing error.

@@ -76,7 +76,7 @@ impl Calibration {
         let mut rounds = 0;
         while rounds == 0 || wall.elapsed() < Duration::from_millis(150) {
             let (mut one, mut two) = Channel::pair("receiver", "sender");
-            let run = |seed: [u8; 32]| <rand_chacha::ChaCha20Rng as rand_core::SeedableRng>::from_seed(seed);
+            let run = |seed: [u8; 32]| <chacha20::ChaCha20Rng as rand_core::SeedableRng>::from_seed(seed);
             std::thread::scope(|scope| {
                 let sender = scope.spawn(|| ecdh::rows::send(&items, &domain, &params, &mut two, &mut run(seeds[1])));
                 let received = ecdh::rows::receive(&items, &domain, &params, &mut one, &mut run(seeds[0]));
@@ -109,7 +109,7 @@ pub fn plan(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: Calibra
     let passes =
         BTreeMap::from([(receiver, 2 * receiver_sizes.items), (sender, receiver_sizes.items + sender_sizes.items)]);
     let cpu = |party: &str| calibration.pass.as_secs_f64() * passes[party] as f64;
-    let rounds = agree::ROUNDS + params.rounds(returned) - u32::from(joins_handshake(job, &params, returned));
+    let rounds = agree::ROUNDS + params.rounds(returned);
 
     let transfer = match network.bandwidth {
         Some(bits) => sent.values().map(|bytes| *bytes as f64 * 8.0 / bits as f64).fold(0.0, f64::max),
@@ -143,12 +143,6 @@ pub fn plan(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: Calibra
         seconds_together: together,
         parties: parties.collect(),
     }
-}
-
-/// Whether the protocol's first flight goes along with the handshake's last, because the second party sends both.
-fn joins_handshake(job: &JobSpec, params: &Params, returned: ecdh::ReturnedRows) -> bool {
-    let receiver_is_second = job.parties.position(job.receiver()) == Some(1);
-    params.rounds(returned) > 0 && receiver_is_second == (params.receiver_items > 0)
 }
 
 fn why(job: &JobSpec) -> String {

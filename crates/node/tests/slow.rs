@@ -6,7 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-const JOB: &str = "job = \"intersect\"\nid = \"large\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"key\"]\n[parties.a]\n[parties.b]\n";
+const JOB: &str =
+    "job = \"intersect\"\nid = \"large\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"key\"]\n[parties.a]\n[parties.b]\n";
 
 fn write_keys(path: &Path, first: usize, count: usize) {
     let mut text = String::from("key\n");
@@ -40,7 +41,10 @@ fn a_million_with_a_million_stay_below_two_gibibytes_a_party() {
     let report: Value = serde_json::from_slice(&std::fs::read(path("report.json")).unwrap()).unwrap();
     for party in ["a", "b"] {
         let report = &report["parties"][party];
-        println!("{party}: {} s, {} s of CPU, {} bytes of memory", report["seconds"]["total"], report["cpu_seconds"], report["peak_memory"]);
+        println!(
+            "{party}: {} s, {} s of CPU, {} bytes of memory",
+            report["seconds"]["total"], report["cpu_seconds"], report["peak_memory"]
+        );
         assert!(report["peak_memory"].as_u64().is_none_or(|bytes| bytes < 2 << 30), "{party} takes too much memory");
     }
     assert_eq!(report["parties"]["a"]["result"], serde_json::json!({ "rows": count - count / 4 }));

@@ -4,13 +4,16 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use super::queue::Queue;
+use super::queue::{Popped, Queue, Refused};
 use super::{HEADER_BYTES, Label, Traffic};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long the end of a channel waits for a peer that does not hang up, and a failed writer for the peer's own word
 /// on why it ended.
 pub(super) const FAREWELL: Duration = Duration::from_secs(2);
+
+/// How long a peer may be busy with itself, unless [`super::Channel::set_patience`] says otherwise.
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
 
 pub(super) struct Link {
     pub(super) peer: String,
@@ -27,6 +30,8 @@ pub(super) struct Link {
     pub(super) sent: AtomicU64,
     pub(super) received: AtomicU64,
     pub(super) flights: Mutex<Flights>,
+    /// How long the peer may send no message that is due, or read none of ours, though it is alive.
+    pub(super) patience: Mutex<Duration>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -89,6 +94,7 @@ impl Link {
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             flights: Mutex::default(),
+            patience: Mutex::new(PATIENCE),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -107,14 +113,37 @@ impl Link {
         if let Some(error) = self.recorded() {
             return Err(error);
         }
-        match self.incoming.pop() {
-            Some(Event::Abort(kind)) => {
+        match self.incoming.pop(self.patience()) {
+            Popped::Element(Event::Abort(kind)) => {
                 self.fail(self.ended_by_peer(kind));
                 Err(self.failure())
             }
-            Some(event) => Ok(event),
-            None => Err(self.failure()),
+            Popped::Element(event) => Ok(event),
+            Popped::Closed => Err(self.failure()),
+            Popped::Nothing => Err(self.stalled("sent")),
         }
+    }
+
+    /// Queues something for the peer.
+    pub(super) fn push(&self, event: Event) -> Result<()> {
+        self.outgoing.push(event, self.patience()).map_err(|refused| match refused {
+            Refused::Closed(_) => self.failure(),
+            Refused::Full => self.stalled("read"),
+        })
+    }
+
+    fn patience(&self) -> Duration {
+        *self.patience.lock_anyway()
+    }
+
+    /// The peer shows that it is alive, and nothing else: the channel ends.
+    fn stalled(&self, what: &str) -> Error {
+        let seconds = self.patience().as_secs();
+        let what = format!("is connected but has {what} nothing for {seconds} s: it was given up");
+        let error = Error::Network { peer: self.peer.clone(), what };
+        self.fail(error.clone());
+        (self.shut)();
+        error
     }
 
     /// Records why the channel ended and wakes everybody who waits on it. The first cause stays, but for one thing:

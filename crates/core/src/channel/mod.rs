@@ -200,6 +200,12 @@ impl Channel {
         self.link.traffic()
     }
 
+    /// How long the peer may send no message that is due, or read none of ours, although its heartbeats come: 30 minutes
+    /// unless set. Then the channel ends with [`Error::Network`].
+    pub fn set_patience(&mut self, patience: Duration) {
+        *self.link.patience.lock_anyway() = patience;
+    }
+
     /// What other threads may do with this channel: watch it, and end it.
     pub fn handle(&self) -> Handle {
         Handle { link: self.link.clone(), progress: self.progress.clone() }
@@ -212,7 +218,7 @@ impl Channel {
 
     /// Ends the job in good order: both parties have sent and received everything.
     pub fn finish(self) -> Result<Traffic> {
-        self.link.outgoing.push(Event::Close).map_err(|_| self.link.failure())?;
+        self.link.push(Event::Close)?;
         self.link.sent.fetch_add(HEADER_BYTES as u64, Ordering::Relaxed);
         match self.link.next()? {
             Event::Close => {
@@ -258,7 +264,7 @@ impl Outgoing {
         self.link.flights.lock_anyway().first_use(Direction::Sent, label);
         let event = Event::Data { label: label.code, payload };
         let bytes = event.wire_bytes();
-        self.link.outgoing.push(event).map_err(|_| self.link.failure())?;
+        self.link.push(event)?;
         self.link.sent.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
@@ -324,6 +330,11 @@ impl Handle {
     /// Bytes and rounds so far.
     pub fn traffic(&self) -> Traffic {
         self.link.traffic()
+    }
+
+    /// Why the channel has ended, if it has.
+    pub fn failure(&self) -> Option<Error> {
+        self.link.recorded()
     }
 
     /// Makes every call on the channel fail with `error`, now and later, and tells the peer its kind.

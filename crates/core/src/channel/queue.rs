@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Blocks producers while `capacity` elements wait, and consumers while none does. (`std::sync::mpsc` can only be
 /// closed from its two ends; a channel must also be closable by the thread that learns that the peer is gone.)
@@ -15,6 +15,14 @@ pub(super) struct Queue<T> {
 struct State<T> {
     waiting: VecDeque<T>,
     closed: bool,
+}
+
+/// Why [`Queue::push`] did not take an element.
+pub(super) enum Refused<T> {
+    /// There was no room for too long.
+    Full,
+    /// The queue is closed; the element is given back.
+    Closed(T),
 }
 
 /// What a timed [`Queue::pop_within`] found.
@@ -30,14 +38,19 @@ impl<T> Queue<T> {
         Queue { state: Mutex::new(state), changed: Condvar::new(), capacity }
     }
 
-    /// Appends an element, waiting for room. `Err` gives it back if the queue is closed.
-    pub(super) fn push(&self, element: T) -> Result<(), T> {
+    /// Appends an element, waiting for room for at most `patience`.
+    pub(super) fn push(&self, element: T, patience: Duration) -> Result<(), Refused<T>> {
+        let until = Instant::now() + patience;
         let mut state = self.lock();
         while !state.closed && state.waiting.len() >= self.capacity {
-            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Refused::Full);
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(|poisoned| poisoned.into_inner()).0;
         }
         if state.closed {
-            return Err(element);
+            return Err(Refused::Closed(element));
         }
         state.waiting.push_back(element);
         self.changed.notify_all();
@@ -60,18 +73,15 @@ impl<T> Queue<T> {
         self.changed.notify_all();
     }
 
-    /// Takes the first element, waiting for one. `None` if the queue is closed and empty.
-    pub(super) fn pop(&self) -> Option<T> {
-        let mut state = self.lock();
+    /// Takes the first element, waiting for one for at most `patience`.
+    pub(super) fn pop(&self, patience: Duration) -> Popped<T> {
+        let until = Instant::now() + patience;
         loop {
-            if let Some(element) = state.waiting.pop_front() {
-                self.changed.notify_all();
-                return Some(element);
+            let left = until.saturating_duration_since(Instant::now());
+            match self.pop_within(left) {
+                Popped::Nothing if !left.is_zero() => (),
+                popped => return popped,
             }
-            if state.closed {
-                return None;
-            }
-            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
     }
 

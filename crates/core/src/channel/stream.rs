@@ -15,6 +15,9 @@ const HEARTBEAT: u8 = 1;
 const ABORT: u8 = 2;
 const CLOSE: u8 = 3;
 
+/// The reader waits for this party's own protocol as long as it takes.
+const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
+
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// Writes what the queue holds, a heartbeat whenever it was idle for `heartbeat`, and the abort that was asked for
@@ -131,7 +134,7 @@ fn read_until_end(link: &Link, reader: &mut impl Read) -> Error {
             }
             Event::Data { .. } => {
                 // It fails if nobody wants it any more.
-                let _ = link.incoming.push(event);
+                let _ = link.incoming.push(event, FOREVER);
             }
         }
     }

@@ -26,7 +26,7 @@ fn below(bound: u32, rng: &mut impl CryptoRng) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand_chacha::ChaCha20Rng;
+    use chacha20::ChaCha20Rng;
     use rand_core::SeedableRng;
 
     #[test]

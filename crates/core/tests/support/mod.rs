@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rand_chacha::ChaCha20Rng;
+use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use tacita_core::channel::Traffic;
 use tacita_core::protocol::intersect::ecdh::{Domain, Params, Payload, ReturnedRows, Reveal, count, payload, rows};

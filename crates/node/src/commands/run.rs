@@ -54,6 +54,9 @@ pub struct Common {
     /// How long to wait for the peer.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
     pub timeout: Duration,
+    /// How long the peer may be connected and alive, and neither send nor read anything.
+    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration)]
+    pub patience: Duration,
     /// Memory that the job may use, as 4GiB.
     #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
     pub memory: Option<u64>,
@@ -108,6 +111,7 @@ impl Common {
             output: self.output,
             report: self.report,
             timeout: self.timeout,
+            patience: self.patience,
             memory: self.memory,
             voice,
         };

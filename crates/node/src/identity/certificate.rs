@@ -18,6 +18,8 @@ pub const CLOCK_SLACK_SECONDS: i64 = 3600;
 #[derive(Debug, Clone)]
 pub struct Certificate {
     pub(crate) der: CertificateDer<'static>,
+    /// The key, as SubjectPublicKeyInfo in DER: the very bytes that the fingerprint is of.
+    pub(crate) public_key: Vec<u8>,
     name: String,
     fingerprint: Fingerprint,
     not_before: ASN1Time,
@@ -45,6 +47,7 @@ impl Certificate {
         let name = parsed.subject().iter_common_name().next().and_then(|name| name.as_str().ok()).unwrap_or_default();
         Ok(Certificate {
             name: name.to_owned(),
+            public_key: parsed.public_key().raw.to_vec(),
             fingerprint: Fingerprint::of(parsed.public_key().raw),
             not_before: parsed.validity().not_before,
             not_after: parsed.validity().not_after,

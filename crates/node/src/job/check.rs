@@ -140,11 +140,6 @@ impl JobSpec {
                     self.reveal_to.join(", ")
                 ));
             }
-        } else if !self.gives.is_empty() {
-            return bad(format!(
-                "gives: columns are given only with reveal = \"payload\", and this job has reveal = \"{}\"",
-                self.reveal.name()
-            ));
         }
         Ok(())
     }

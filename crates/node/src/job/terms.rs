@@ -7,6 +7,9 @@ use super::JobSpec;
 use crate::table::normalize::PROFILES_VERSION;
 use crate::text::shown;
 
+/// Differences beyond these are only counted.
+const SHOWN_DIFFERENCES: usize = 5;
+
 /// The terms of a job: everything in its file but addresses, listen options and each party's own input mapping, with
 /// defaults filled in.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,6 +90,15 @@ impl Terms {
     pub fn differences(&self, theirs: &Terms) -> Vec<String> {
         let mut found = Vec::new();
         differences("", &self.0, &theirs.0, &mut found);
+        if found.is_empty() && self != theirs {
+            // As where one has `null` and the other nothing.
+            found.push("a key that one of them leaves out".into());
+        }
+        if found.len() > SHOWN_DIFFERENCES {
+            let more = found.len() - SHOWN_DIFFERENCES;
+            found.truncate(SHOWN_DIFFERENCES);
+            found.push(format!("and {more} more"));
+        }
         found
     }
 }

@@ -142,12 +142,18 @@ impl fmt::Debug for Table {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Warning {
     text: String,
+    without_values: String,
 }
 
 impl Warning {
     /// The message, one line.
     pub fn text_for_own_user(&self) -> &str {
         &self.text
+    }
+
+    /// The message without any value of the table, for logs.
+    pub fn text_without_values(&self) -> &str {
+        &self.without_values
     }
 }
 

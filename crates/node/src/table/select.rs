@@ -8,7 +8,10 @@ use arrow_select::interleave::interleave_record_batch;
 use arrow_select::take::take_record_batch;
 use tacita_core::{Error, Result};
 
-use super::{BATCH_ROWS, Keys, MAX_ROWS, Table, check_names, schema_of};
+use super::{BATCH_ROWS, Keys, Table, check_names, schema_of};
+
+/// Rows of a join at most. The other parties' part in its size is theirs to choose, so it must not be without bound.
+pub const MAX_JOINED_ROWS: usize = 100_000_000;
 
 /// Memory that one batch of a selection takes, about.
 const BATCH_BYTES: usize = 64 << 20;
@@ -51,7 +54,7 @@ impl<'a> Selection<'a> {
     /// combination of the other parties' rows of that key, own rows varying slowest. The columns are the own ones, then
     /// those of each [`Given`].
     ///
-    /// Errors: two columns of one name; more than [`MAX_ROWS`] rows; offsets that do not fit.
+    /// Errors: two columns of one name; more than [`MAX_JOINED_ROWS`] rows; offsets that do not fit.
     pub fn join(table: &'a Table, keys: &Keys, common: &[usize], given: &[Given]) -> Result<Selection<'a>> {
         for given in given {
             let ordered = given.offsets.is_sorted() && given.offsets.first() == Some(&0);
@@ -66,9 +69,9 @@ impl<'a> Selection<'a> {
             given.iter().try_fold(own, |n, given| n.checked_mul(range(given, i).len()))
         };
         let total = (0..common.len()).try_fold(0usize, |sum, i| sum.checked_add(lines(i)?));
-        let total = total.filter(|&total| total <= MAX_ROWS).ok_or_else(|| {
+        let total = total.filter(|&total| total <= MAX_JOINED_ROWS).ok_or_else(|| {
             Error::Input(format!(
-                "{}: the join has more than {MAX_ROWS} rows, since keys occur often at several parties; agree on \
+                "{}: the join has more than {MAX_JOINED_ROWS} rows, since keys occur often at several parties; agree on \
                  duplicates = \"first\"",
                 table.source()
             ))

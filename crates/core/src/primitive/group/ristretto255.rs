@@ -169,9 +169,9 @@ fn nonzero(scalar: DalekScalar) -> Option<Scalar> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chacha20::ChaCha20Rng;
     use curve25519_dalek::constants::RISTRETTO_BASEPOINT_POINT;
     use curve25519_dalek::traits::Identity;
-    use rand_chacha::ChaCha20Rng;
     use rand_core::SeedableRng;
 
     /// What [`Group::multiply_encode`] computes, written down plainly: the oracle for the fast way.

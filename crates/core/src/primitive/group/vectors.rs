@@ -1,8 +1,8 @@
 //! Test vectors: RFC 9496 (ristretto255), appendix A, and RFC 9380 (message expansion), appendix K.3.
 
 use super::*;
+use chacha20::ChaCha20Rng;
 use curve25519_dalek::ristretto::RistrettoPoint;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sha2::{Digest, Sha512};
 

@@ -1,7 +1,7 @@
 //! Test vectors of RFC 9497, appendix A.1.1 (ristretto255-SHA512, mode OPRF).
 
 use super::*;
-use rand_chacha::ChaCha20Rng;
+use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 const SEED: [u8; 32] = [0xa3; 32];

@@ -44,31 +44,32 @@ pub(super) fn report(table: &Table, spec: &KeySpec, counts: RowCounts, samples: 
     // The columns that matter by themselves, or else the worst one.
     let worst = samples.iter().map(|samples| samples.count).max().unwrap_or(0);
     let matters = |samples: &&Samples| samples.count == worst || samples.count * 100 > counts.read;
-    let texts = spec
-        .columns
-        .iter()
-        .zip(samples)
-        .filter(|(_, samples)| samples.count > 0 && matters(samples))
-        .map(|(column, samples)| describe(table, column, samples, counts.read));
+    let texts = spec.columns.iter().zip(samples).filter(|(_, samples)| samples.count > 0 && matters(samples)).map(
+        |(column, samples)| {
+            let text = |show| describe(table, column, samples, counts.read, show);
+            Warning { text: text(true), without_values: text(false) }
+        },
+    );
     if counts.unreadable * 2 > counts.read && !spec.allow_unreadable {
-        let texts: Vec<_> = texts.collect();
+        let texts: Vec<_> = texts.map(|warning| warning.without_values).collect();
         return Err(Error::Input(format!(
             "{}; that is over half of the rows, so nothing was started (--allow-unreadable goes on without them)",
             texts.join("; ")
         )));
     }
-    Ok(texts.map(|text| Warning { text }).collect())
+    Ok(texts.collect())
 }
 
 /// `people.csv: 70 of 100 values in column "dob" cannot be read as date, the first in line 3 ("20/13/1991"); date:DMY
 /// reads them`.
-fn describe(table: &Table, column: &KeyColumn, samples: &Samples, read: usize) -> String {
+fn describe(table: &Table, column: &KeyColumn, samples: &Samples, read: usize, show_value: bool) -> String {
     let (row, value) = &samples.first[0];
     let values: Vec<_> = samples.first.iter().map(|(_, value)| value.as_str()).collect();
     let shown: String = value.chars().take(SHOWN).collect();
     let more = if shown.len() < value.len() { "..." } else { "" };
+    let example = if show_value { format!(" ({shown:?}{more})") } else { String::new() };
     format!(
-        "{}: {} of {read} values in column {:?} cannot be read as {}, the first in {} ({shown:?}{more}); {}",
+        "{}: {} of {read} values in column {:?} cannot be read as {}, the first in {}{example}; {}",
         table.source(),
         samples.count,
         column.header,

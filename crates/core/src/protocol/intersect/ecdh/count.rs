@@ -5,7 +5,7 @@
 //! the sender sees is then pseudorandom by the decisional Diffie-Hellman assumption. The key must be fresh in every
 //! run: a receiver that asks the same sender twice, with one item more, would otherwise learn whether it is common.
 
-use rand_core::{CryptoRng, Rng};
+use rand_core::CryptoRng;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
@@ -109,26 +109,26 @@ pub fn send(
     let key = Ristretto255::random_scalars(1, rng);
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
-    progress.start("evaluating", params.receiver_items + items.len());
+    progress.start("evaluating", params.receiver_items + params.sender_entries);
 
     // 1. Evaluate what the receiver sends, and compute the own tags meanwhile.
     let (evaluated, own_tags) = answer_while(
         || evaluate(&key[0], params, channel),
         |stop| {
+            // Dummies cost what items cost, so that the time taken does not tell how many there are.
+            let padded = Padded::new(items, &mut own_rng);
             let mut own_tags = Vec::with_capacity(params.sender_entries * params.tag_bytes);
-            for chunk in items.chunks(CHUNK) {
+            for start in (0..params.sender_entries).step_by(CHUNK) {
                 if stop.load(std::sync::atomic::Ordering::Relaxed) {
                     break;
                 }
-                let elements = Zeroizing::new(Ristretto255::multiply_encode(&hash_to_group(chunk)?, &key[0]));
+                let chunk = padded.range(&(start..params.sender_entries.min(start + CHUNK)));
+                let elements = Zeroizing::new(Ristretto255::multiply_encode(&hash_to_group(&chunk)?, &key[0]));
                 for tag in tags(&tag_key, &elements) {
                     own_tags.extend_from_slice(&tag[..params.tag_bytes]);
                 }
                 progress.advance(chunk.len());
             }
-            let own_bytes = own_tags.len();
-            own_tags.resize(params.sender_entries * params.tag_bytes, 0);
-            own_rng.fill_bytes(&mut own_tags[own_bytes..]);
             Ok(own_tags)
         },
     )?;

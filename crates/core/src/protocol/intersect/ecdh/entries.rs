@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rand_core::CryptoRng;
+use chacha20::ChaCha20Rng;
+use rand_core::{CryptoRng, Rng, SeedableRng};
 use rayon::prelude::*;
 
+use super::exchange::{Padded, seed};
 use super::keys::Domain;
 use super::rows_of_items::Payload;
 use super::table::Bits;
@@ -36,8 +38,9 @@ pub(super) struct Own<'a> {
 }
 
 impl Entries {
-    /// The entries of `own`: one tag for each item, or one tag and sealed row for each row. Random bytes fill
-    /// them up to the agreed number. Stops early with an empty result once `stop` is set.
+    /// The entries of `own`: one tag for each item, or one tag and sealed row for each row. Entries of random dummy
+    /// items, with random rows, fill them up to the agreed number: they cost what others cost, so that the time
+    /// taken does not tell them apart. Stops early with an incomplete result once `stop` is set.
     pub(super) fn new(
         own: Own<'_>,
         key: &Key,
@@ -54,34 +57,37 @@ impl Entries {
             None => (0..=items.len() as u32).collect(),
         };
         let filled = offsets[items.len()] as usize;
+        let dummies = params.sender_entries - filled;
+        let padded = Padded::new(items, rng);
+        let dummy_rows = seed(rng);
+        let rows = |item: usize| if item < items.len() { offsets[item + 1] - offsets[item] } else { 1 };
         let mut bytes = vec![0; params.sender_entries * entry_bytes];
-        let (mut unfilled, dummies) = bytes.split_at_mut(filled * entry_bytes);
-        for start in (0..items.len()).step_by(CHUNK) {
+        let mut unfilled = &mut bytes[..];
+        for start in (0..items.len() + dummies).step_by(CHUNK) {
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            let range = start..items.len().min(start + CHUNK);
-            let outputs = key.evaluate(&items[range.clone()])?;
-            let places: Vec<(usize, u32)> = range
-                .clone()
-                .flat_map(|item| (0..offsets[item + 1] - offsets[item]).map(move |index| (item, index)))
-                .collect();
+            let range = start..(items.len() + dummies).min(start + CHUNK);
+            let outputs = key.evaluate(&padded.range(&range))?;
+            let places: Vec<(usize, u32)> =
+                range.clone().flat_map(|item| (0..rows(item)).map(move |index| (item, index))).collect();
             let (filling, rest) = std::mem::take(&mut unfilled).split_at_mut(places.len() * entry_bytes);
             unfilled = rest;
             let fill = |(entry, &(item, index)): (&mut [u8], &(usize, u32))| {
                 let output: &[u8; OUTPUT_BYTES] = &outputs[item - start];
                 entry[..tag_bytes].copy_from_slice(&domain.tag(output, index)[..tag_bytes]);
                 if let Some(payload) = payload {
-                    let row = payload.row((offsets[item] + index) as usize);
-                    let (sealed, authenticator) = entry[tag_bytes..].split_at_mut(row.len());
-                    sealed.copy_from_slice(row);
+                    let (sealed, authenticator) = entry[tag_bytes..].split_at_mut(payload.row_bytes());
+                    match offsets.get(item).filter(|_| item < items.len()) {
+                        Some(first) => sealed.copy_from_slice(payload.row((first + index) as usize)),
+                        None => dummy_row(&dummy_rows, item, sealed),
+                    }
                     authenticator.copy_from_slice(&domain.seal(output, index, sealed));
                 }
             };
             filling.par_chunks_mut(entry_bytes).zip(places.par_iter()).with_min_len(256).for_each(fill);
             progress.advance(range.len());
         }
-        rng.fill_bytes(dummies);
         Ok(Entries { offsets, entry_bytes, bytes, order: random_order(params.sender_entries, rng) })
     }
 
@@ -136,6 +142,13 @@ impl Entries {
         }
         Ok(items)
     }
+}
+
+/// The random row of a dummy, which nobody can open.
+fn dummy_row(seed: &[u8; 32], dummy: usize, row: &mut [u8]) {
+    let mut rng = ChaCha20Rng::from_seed(*seed);
+    rng.set_stream(dummy as u64);
+    rng.fill_bytes(row);
 }
 
 /// Marks the places of the entries that have matched, for the sender.

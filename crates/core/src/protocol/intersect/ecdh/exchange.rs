@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rand_chacha::ChaCha20Rng;
+use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, Rng, SeedableRng};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -35,7 +35,8 @@ pub(super) fn fork(rng: &mut impl CryptoRng) -> ChaCha20Rng {
     ChaCha20Rng::from_seed(*seed(rng))
 }
 
-fn seed(rng: &mut impl CryptoRng) -> Zeroizing<[u8; 32]> {
+/// A seed for generators of its own, from the caller's.
+pub(super) fn seed(rng: &mut impl CryptoRng) -> Zeroizing<[u8; 32]> {
     let mut seed = Zeroizing::new([0; 32]);
     rng.fill_bytes(&mut *seed);
     seed

@@ -115,7 +115,8 @@ pub fn send(
     let own = Own { items, payload: Some(payload) };
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
-    progress.start("evaluating", params.receiver_items + items.len());
+    let dummies = params.sender_entries - payload.rows().min(params.sender_entries);
+    progress.start("evaluating", params.receiver_items + items.len() + dummies);
     let ((), entries) = answer_while(
         || answer(&key, params, channel),
         |stop| Entries::new(own, &key, domain, params, &mut own_rng, &progress, stop),

@@ -75,7 +75,7 @@ pub fn send(
     let key = Key::random(rng);
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
-    progress.start("evaluating", params.receiver_items + items.len());
+    progress.start("evaluating", params.receiver_items + params.sender_entries);
     let ((), entries) = answer_while(
         || answer(&key, params, channel),
         |stop| Entries::new(Own { items, payload: None }, &key, domain, params, &mut own_rng, &progress, stop),

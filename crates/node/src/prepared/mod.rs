@@ -1,10 +1,12 @@
 //! The reusable part of a sender: made once by `tacita prepare`, used in many runs by many clients.
 //!
 //! It is bound to the data and to the terms; its pseudorandom function's key stays the same until it is made anew, so
-//! that what clients learn adds up. What each of them may still ask is written down before it is answered.
+//! that what clients learn adds up. What each of them may still ask is written down before it is answered. All of it is
+//! in one directory; two copies of that would be two quotas.
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+mod quota;
+
+use std::fs::{File, OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -14,25 +16,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::ecdh::{self, Params};
+use tacita_core::session::Transcript;
 use tacita_core::{Error, Progress, Result};
+use zeroize::Zeroizing;
 
 use crate::agree::{Sizes, hex};
-use crate::files::{write_whole, write_whole_private};
+use crate::files::write_whole_private;
 use crate::intersect::{Found, Loaded, empty_rows, item_key_of_epoch};
 use crate::job::{JobSpec, Reveal, Terms};
 use crate::table::RowCounts;
 use crate::text;
+use quota::Ledger;
+pub use quota::{DEFAULT_MAX_CLIENTS, DEFAULT_RUNS, MAX_TOTAL_QUERIES, Quota};
 
 const SECRET_FILE: &str = "prepared.bin";
 const FACTS_FILE: &str = "prepared.json";
-const CLIENTS_FILE: &str = "clients.json";
 const LOCK_FILE: &str = "lock";
-
-/// Clients of one epoch, unless the terms say otherwise.
-pub const DEFAULT_MAX_CLIENTS: u64 = 1000;
-
-/// Runs that one client can make with as many keys as the terms allow, unless they say otherwise.
-pub const DEFAULT_RUNS: u64 = 10;
 
 /// A prepared part that has been read, and fits the job.
 pub struct Prepared {
@@ -51,8 +50,8 @@ struct Facts {
     data: String,
     rows: RowCounts,
     sizes: Sizes,
-    max_queries: u64,
-    max_clients: u64,
+    /// The epoch's id, in hexadecimal.
+    epoch: String,
 }
 
 /// Makes a party's part of a job for many clients. `anew` replaces one that is there, with a new key.
@@ -65,10 +64,7 @@ pub fn prepare(
     rng: &mut impl CryptoRng,
 ) -> Result<()> {
     check_job(job, me)?;
-    let bad =
-        |error: std::io::Error| Error::Input(format!("{}: cannot use the directory: {error}", directory.display()));
-    std::fs::create_dir_all(directory).map_err(bad)?;
-    std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700)).map_err(bad)?;
+    make_directory(directory)?;
     let _lock = lock(directory)?;
     if directory.join(FACTS_FILE).exists() && !anew {
         return Err(Error::Input(format!(
@@ -77,22 +73,12 @@ pub fn prepare(
         )));
     }
 
-    let client_rows = job.limits.pad_to.or(job.limits.max_rows).unwrap_or_default();
-    let max_queries = job.limits.max_queries.unwrap_or(client_rows.saturating_mul(DEFAULT_RUNS));
-    let max_clients = job.limits.max_clients.unwrap_or(DEFAULT_MAX_CLIENTS);
     let mut epoch = [0; 32];
     rng.fill_bytes(&mut epoch);
-    let items = loaded.items(&item_key_of_epoch(&epoch));
+    let bound = bound_epoch(job, me, &epoch);
+    let items = loaded.items(&item_key_of_epoch(&bound));
     let mut sizes = loaded.sizes().clone();
-    let entries = if sizes.schema.is_empty() { sizes.items } else { sizes.entries } as usize;
-    let queries = usize::try_from(u128::from(max_queries) * u128::from(max_clients)).unwrap_or(usize::MAX);
-    let runs = queries;
-    let tag_bytes = match job.reveal {
-        Reveal::Payload => ecdh::epoch_tag_bytes(queries, runs, entries),
-        _ => ecdh::tag_bytes(queries, entries),
-    };
-    sizes.epoch = Some(hex(&epoch));
-    sizes.tag_bytes = Some(tag_bytes as u32);
+    let tag_bytes = tag_bytes(job, &sizes);
     let empty;
     let payload = match (job.reveal, loaded.given_rows()) {
         (Reveal::Payload, Some(rows)) => Some(rows),
@@ -103,20 +89,21 @@ pub fn prepare(
         _ => None,
     };
     let progress = Progress::default();
-    let part = ecdh::prepared::prepare(&items, payload, epoch, entries, tag_bytes, &progress, rng)?;
+    let part = ecdh::prepared::prepare(&items, payload, bound, entries(&sizes), tag_bytes, &progress, rng)?;
+    sizes.epoch = Some(hex(&epoch));
+    sizes.tag_bytes = Some(tag_bytes as u32);
     let facts = Facts {
         tacita_prepared: 1,
         terms: terms(job, me),
         data: data(loaded),
         rows: loaded.keys().counts(),
         sizes,
-        max_queries,
-        max_clients,
+        epoch: hex(&epoch),
     };
     // The facts come last: without them there is no prepared part.
     remove(&directory.join(FACTS_FILE))?;
-    write_clients(directory, &BTreeMap::new())?;
-    let bytes = part.to_bytes();
+    Ledger::new(hex(&epoch)).write(directory)?;
+    let bytes = Zeroizing::new(part.to_bytes());
     write_whole_private(&directory.join(SECRET_FILE), |file| file.write_all(&bytes))?;
     let text = serde_json::to_string_pretty(&facts).map_err(|error| Error::Internal(error.to_string()))?;
     write_whole_private(&directory.join(FACTS_FILE), |file| writeln!(file, "{text}"))
@@ -127,25 +114,25 @@ impl Prepared {
     pub fn open(directory: &Path, job: &JobSpec, me: &str) -> Result<Prepared> {
         check_job(job, me)?;
         let shown = directory.display();
+        let bad = |text: String| Error::Input(format!("{shown}: {text}"));
+        let damaged = || bad("the prepared part is damaged: make it anew with `tacita prepare --rotate`".into());
+        if !directory.join(FACTS_FILE).exists() {
+            return Err(bad("no prepared part: make one with `tacita prepare`".into()));
+        }
         let _lock = lock(directory)?;
-        let text = std::fs::read_to_string(directory.join(FACTS_FILE)).map_err(|error| {
-            Error::Input(format!("{shown}: no prepared part ({error}): make one with `tacita prepare`"))
-        })?;
-        let damaged = || {
-            Error::Input(format!("{shown}: the prepared part is damaged: make it anew with `tacita prepare --rotate`"))
-        };
+        let text = std::fs::read_to_string(directory.join(FACTS_FILE)).map_err(|_| damaged())?;
         let facts: Facts = serde_json::from_str(&text).map_err(|_| damaged())?;
         if facts.tacita_prepared != 1 {
-            return Err(Error::Input(format!("{shown}: prepared by another version: make it anew with --rotate")));
+            return Err(bad("prepared by another version: make it anew with `tacita prepare --rotate`".into()));
         }
         if facts.terms != terms(job, me) {
-            return Err(Error::Input(format!(
-                "{shown}: prepared for other terms than this job's (only the client may differ): use that job file, or `tacita prepare --rotate`"
-            )));
+            return Err(bad(
+                "prepared for other terms than this job's (only the client may differ): use that job file, or \
+                 `tacita prepare --rotate`"
+                    .into(),
+            ));
         }
-        let path = directory.join(SECRET_FILE);
-        let bytes =
-            std::fs::read(&path).map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
+        let bytes = read_secret(&directory.join(SECRET_FILE))?;
         let part = ecdh::prepared::Prepared::from_bytes(&bytes).map_err(|_| damaged())?;
         Ok(Prepared { directory: directory.to_owned(), facts, part })
     }
@@ -175,68 +162,72 @@ impl Prepared {
     pub fn send(&self, job: &JobSpec, me: &str, params: &Params, channel: &mut Channel) -> Result<Found> {
         let client = job.party(job.peer_of(me))?.identity;
         let client = client.ok_or_else(|| Error::Input("a prepared part needs the client's identity".into()))?;
-        self.charge(&client.to_string(), params.receiver_items as u64, channel.peer())?;
+        {
+            let _lock = lock(&self.directory)?;
+            let (epoch, queries) = (&self.facts.epoch, params.receiver_items as u64);
+            let name = channel.peer();
+            Ledger::charge(&self.directory, epoch, Quota::of(job), &client.to_string(), queries, name)?;
+        }
         self.part.send(params, channel)?;
         Ok(Found::Nothing)
     }
-
-    /// Takes `queries` from what `client` may still ask; on disk before this returns.
-    fn charge(&self, client: &str, queries: u64, name: &str) -> Result<()> {
-        let _lock = lock(&self.directory)?;
-        let path = self.directory.join(CLIENTS_FILE);
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
-        let mut clients: BTreeMap<String, u64> = serde_json::from_str(&text).map_err(|_| {
-            Error::Input(format!("{}: damaged: `tacita prepare --rotate` makes it anew", path.display()))
-        })?;
-        if !clients.contains_key(client) && clients.len() as u64 >= self.facts.max_clients {
-            return Err(Error::Input(format!(
-                "{name} is not among the {} that have asked already, and no more may (limits.max_clients): `tacita prepare --rotate` starts anew",
-                text::counted(self.facts.max_clients, "client")
-            )));
-        }
-        let asked = clients.entry(client.to_owned()).or_default();
-        let total = asked.saturating_add(queries);
-        if total > self.facts.max_queries {
-            return Err(Error::Input(format!(
-                "{name} has asked for {} and wants {} more; limits.max_queries is {}: `tacita prepare --rotate` starts anew",
-                text::counted(*asked, "key"),
-                text::count(queries),
-                text::count(self.facts.max_queries)
-            )));
-        }
-        *asked = total;
-        write_clients(&self.directory, &clients)
-    }
 }
 
-/// Whether `me` can prepare for this job.
-fn check_job(job: &JobSpec, me: &str) -> Result<()> {
+/// Whether the terms allow a prepared part of `sender`, and if not, why.
+pub fn check_job(job: &JobSpec, sender: &str) -> Result<()> {
     let bad = |text: String| Err(Error::Input(text));
     if job.reveal == Reveal::Count {
         return bad("reveal = \"count\" needs a fresh key in every run: only rows and payload can be prepared".into());
     }
-    if job.learns(me) {
-        return bad(format!("{me} learns in this job: only a party that does not can prepare its part"));
+    if job.learns(sender) {
+        return bad(format!("{sender} learns in this job: only a party that does not can prepare its part"));
     }
     if job.limits.max_rows.is_none() && job.limits.pad_to.is_none() {
         return bad("limits.max_rows is missing: a prepared part must know how many keys a client may bring".into());
     }
+    if Quota::of(job).total() > MAX_TOTAL_QUERIES {
+        return bad(format!(
+            "limits: max_queries times max_clients is {}, and one key answers at most {}: lower one of them",
+            text::count(Quota::of(job).total()),
+            text::count(MAX_TOTAL_QUERIES)
+        ));
+    }
     Ok(())
 }
 
-/// Fingerprint of the terms with the client left out: clients differ, everything else must not.
-fn terms(job: &JobSpec, me: &str) -> String {
-    let mut terms = Terms::of(job).json().clone();
-    let client = job.peer_of(me);
-    terms["reveal_to"] = json!(["client"]);
-    terms["order"] =
-        json!(job.parties.names().iter().map(|name| if *name == client { "client" } else { name }).collect::<Vec<_>>());
-    if let Value::Object(parties) = &mut terms["parties"] {
-        parties.remove(client);
+/// Length of the tags of a prepared part of these sizes, for as many queries as the terms allow.
+pub fn tag_bytes(job: &JobSpec, sizes: &Sizes) -> usize {
+    let queries = Quota::of(job).total() as usize;
+    match job.reveal {
+        Reveal::Payload => ecdh::epoch_tag_bytes(queries, queries, entries(sizes)),
+        _ => ecdh::tag_bytes(queries, entries(sizes)),
     }
-    if let Value::Object(gives) = &mut terms["gives"] {
-        gives.remove(client);
+}
+
+/// What an epoch's hashes are bound to: its id, and the terms with the sender's identity in them. A client that
+/// relays another sender's answers as its own finds nothing.
+pub fn bound_epoch(job: &JobSpec, sender: &str, epoch: &[u8; 32]) -> [u8; 32] {
+    let mut transcript = Transcript::new("prepared epoch");
+    transcript.append("epoch", epoch).append("terms", terms(job, sender).as_bytes());
+    transcript.challenge("epoch")
+}
+
+/// Entries that a sender of these sizes sends: rows where it gives columns, else keys.
+fn entries(sizes: &Sizes) -> usize {
+    if sizes.schema.is_empty() { sizes.items as usize } else { sizes.entries as usize }
+}
+
+/// Fingerprint of the terms with the client left out: clients differ, everything else must not.
+fn terms(job: &JobSpec, sender: &str) -> String {
+    let client = job.peer_of(sender);
+    let order = job.parties.names().into_iter().map(|name| if name == client { "client" } else { name });
+    let mut terms = Terms::of(job).json().clone();
+    terms["order"] = json!(order.collect::<Vec<_>>());
+    terms["reveal_to"] = json!(["client"]);
+    for by_party in ["parties", "gives"] {
+        if let Value::Object(entries) = &mut terms[by_party] {
+            entries.remove(client);
+        }
     }
     Terms::from_peer(&terms).agreement()
 }
@@ -244,18 +235,39 @@ fn terms(job: &JobSpec, me: &str) -> String {
 /// Fingerprint of the keys and the given rows of a table.
 fn data(loaded: &Loaded) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("tacita 1 prepared data");
+    let mut part = |bytes: &[u8]| {
+        hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+    };
     for (index, key) in loaded.keys().iter().enumerate() {
-        hasher.update(&(key.len() as u64).to_le_bytes()).update(key);
+        part(key);
         if let Some(rows) = loaded.given_rows() {
-            hasher.update(&(rows.item(index).len() as u64).to_le_bytes()).update(rows.item(index));
+            part(rows.item(index));
         }
     }
     hasher.finalize().to_hex().to_string()
 }
 
-fn write_clients(directory: &Path, clients: &BTreeMap<String, u64>) -> Result<()> {
-    let text = serde_json::to_string_pretty(clients).map_err(|error| Error::Internal(error.to_string()))?;
-    write_whole(&directory.join(CLIENTS_FILE), |file| writeln!(file, "{text}"))
+/// Makes the directory, for this user alone, unless it is there.
+fn make_directory(directory: &Path) -> Result<()> {
+    let bad =
+        |error: std::io::Error| Error::Input(format!("{}: cannot use the directory: {error}", directory.display()));
+    if !directory.is_dir() {
+        std::fs::create_dir_all(directory).map_err(bad)?;
+        std::fs::set_permissions(directory, Permissions::from_mode(0o700)).map_err(bad)?;
+    }
+    Ok(())
+}
+
+/// Reads the file with the key, which nobody else may be able to read.
+fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
+    let bad = |error: std::io::Error| Error::Input(format!("{}: cannot read: {error}", path.display()));
+    if std::fs::metadata(path).map_err(bad)?.permissions().mode() & 0o077 != 0 {
+        return Err(Error::Input(format!(
+            "{}: others can read this key: `chmod 600` it, and `tacita prepare --rotate` if they may have",
+            path.display()
+        )));
+    }
+    Ok(Zeroizing::new(std::fs::read(path).map_err(bad)?))
 }
 
 fn remove(path: &Path) -> Result<()> {
