@@ -217,6 +217,18 @@ fn an_abort_gets_through_when_both_are_blocked_in_sending() {
     });
 }
 
+/// Both parties of a handshake say at once what they have: whoever finds a difference first tells, and the other must
+/// still find it in what it has not read yet.
+#[test]
+fn differing_terms_come_after_what_waits_unread() {
+    for (mut alice, mut bob) in (0..50).map(|_| sockets()) {
+        alice.send(ITEMS, vec![1]).unwrap();
+        soon("abort", || alice.abort(&Error::Terms("other terms".into())));
+        let told = Error::Peer { peer: "alice".into(), kind: ErrorKind::Terms };
+        assert_eq!((bob.receive(ITEMS, 1), bob.receive(ITEMS, 1)), (Ok(vec![1]), Err(told)));
+    }
+}
+
 #[test]
 fn an_abort_comes_before_what_waits_unread() {
     let (mut alice, mut bob) = sockets();

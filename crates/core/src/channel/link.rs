@@ -108,10 +108,13 @@ impl Link {
         }
     }
 
-    /// The next thing from the peer. A failure comes before what still waits: nobody needs that any more.
+    /// The next thing from the peer. A failure comes before what still waits, which nobody needs any more, unless it
+    /// is an abort that [keeps its place](keeps_its_place).
     pub(super) fn next(&self) -> Result<Event> {
-        if let Some(error) = self.recorded() {
-            return Err(error);
+        match self.recorded() {
+            Some(Error::Peer { kind, .. }) if keeps_its_place(kind) => {}
+            Some(error) => return Err(error),
+            None => {}
         }
         match self.incoming.pop(self.patience()) {
             Popped::Element(Event::Abort(kind)) => {
@@ -167,7 +170,8 @@ impl Link {
         self.incoming.close();
     }
 
-    /// Lets the writer tell the peer, ahead of everything that still waits, and end the transport.
+    /// Lets the writer tell the peer, and end the transport: ahead of everything that still waits, unless the kind
+    /// [keeps its place](keeps_its_place).
     pub(super) fn tell(&self, kind: ErrorKind) {
         // The first kind stays; that one has been told already.
         let _ = self.abort.compare_exchange(0, kind.code(), Ordering::AcqRel, Ordering::Acquire);
@@ -263,6 +267,13 @@ impl Link {
     pub(super) fn violation(&self, check: impl Into<String>) -> Error {
         Error::Protocol { peer: self.peer.clone(), check: check.into() }
     }
+}
+
+/// Whether an abort of this kind comes after the messages that were sent before it, at both ends. Parties find that
+/// their terms differ when they compare what both have said; who finds it first must not keep the other from seeing
+/// in what they differ.
+pub(super) fn keeps_its_place(kind: ErrorKind) -> bool {
+    kind == ErrorKind::Terms
 }
 
 /// The order in which labels first travelled.

@@ -4,7 +4,7 @@ use std::io::{BufReader, BufWriter, ErrorKind as IoKind, Read, Write};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::link::{Event, FAREWELL, Link, Party};
+use super::link::{Event, FAREWELL, Link, Party, keeps_its_place};
 use super::queue::Popped;
 use super::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, ErrorKind};
@@ -57,7 +57,8 @@ fn write_until_closed(link: &Link, writer: &mut impl Write, heartbeat: Duration)
             }
             popped => popped,
         };
-        if let Some(kind) = ErrorKind::from_code(link.abort.load(Ordering::Acquire)) {
+        let abort = ErrorKind::from_code(link.abort.load(Ordering::Acquire));
+        if let Some(kind) = abort.filter(|kind| !keeps_its_place(*kind)) {
             link.outgoing.close();
             write_frame(writer, sequence, &Event::Abort(kind))?;
             return writer.flush();
