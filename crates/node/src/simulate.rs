@@ -17,8 +17,9 @@ use crate::job::{JobSpec, Terms};
 use crate::table::output::Format;
 use crate::watch::{Display, Snapshot};
 
-/// How long a party may go on after another has failed.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
+/// and waits in vain if not.
+const GRACE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// What to simulate.
