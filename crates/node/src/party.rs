@@ -363,7 +363,8 @@ impl PartyRun {
     }
 
     fn say(&self, report: &Report, line: &Option<String>) {
-        if let Some(line) = line {
+        // A table on standard output stands there alone.
+        if let Some(line) = line.as_ref().filter(|_| self.output.as_ref().is_none_or(|path| path.as_os_str() != "-")) {
             print(line);
         }
         let wrote = self.output.as_ref().filter(|_| line.is_some());
