@@ -6,6 +6,7 @@ use std::io::Write;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use indicatif::MultiProgress;
+use tacita_core::{Error, Result};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
@@ -38,9 +39,14 @@ pub struct Voice {
     pub relayed: bool,
 }
 
-/// Writes a line to standard output. A reader that has gone, as `head` does, is no reason to end a job.
-pub fn print(line: impl fmt::Display) {
-    let _ = writeln!(std::io::stdout(), "{line}");
+/// Writes a line to standard output. A reader that has gone, as `head` does, is no reason to end a job; a full disk is.
+pub fn print(line: impl fmt::Display) -> Result<()> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::Input(format!("standard output: cannot be written: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Warns this party's own user of something that may show one of its values: in full where people read it, without the

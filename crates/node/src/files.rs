@@ -15,6 +15,38 @@ pub fn write_whole_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> st
     write_whole_with_mode(path, 0o600, write)
 }
 
+/// Refuses two names of one file, links included: what is written would destroy what is read, or what was written
+/// before. Each file comes with what messages call it.
+pub fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
+    for (position, (what, path)) in files.iter().enumerate() {
+        for (other_what, other) in &files[..position] {
+            if path.as_os_str() != "-" && same_file(path, other) {
+                return Err(Error::Input(format!("{}: this is both {other_what} and {what}", path.display())));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let inode = |path: &Path| std::fs::metadata(path).map(|facts| (facts.dev(), facts.ino())).ok();
+    // What is not there yet is told by its name in its directory.
+    let place = |path: &Path| Some((std::fs::canonicalize(parent(path)).ok()?, path.file_name()?.to_owned()));
+    match (inode(one), inode(other)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => place(one).is_some() && place(one) == place(other),
+        _ => false,
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
 /// Fails early if `path` cannot be written because its directory is missing.
 pub fn check_parent(path: &Path) -> Result<()> {
     match path.parent() {
@@ -33,10 +65,7 @@ fn write_whole_with_mode(
 ) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let bad = |error: std::io::Error| Error::Input(format!("{}: cannot write: {error}", path.display()));
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let directory = parent(path);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tacita-").permissions(std::fs::Permissions::from_mode(mode));
     let mut file = builder.tempfile_in(directory).map_err(bad)?;

@@ -33,6 +33,15 @@ pub fn install() {
     });
 }
 
+/// Handles Ctrl-C and termination signals in a process whose work is done by others: `stop` ends those.
+pub fn install_with(stop: impl Fn() + Send + 'static) {
+    let _ = ctrlc::set_handler(move || {
+        stop();
+        tracing::error!("{}", Error::Interrupted);
+        std::process::exit(130);
+    });
+}
+
 /// Has the peer of this channel told when the user interrupts.
 pub fn tell(channel: Handle) {
     CHANNELS.lock().unwrap_or_else(PoisonError::into_inner).push(channel);

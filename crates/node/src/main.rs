@@ -3,12 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use tacita::commands::Cli;
-use tacita::console;
+use tacita::commands::{self, Cli};
+use tacita::console::{self, Log};
 use tacita_core::{Error, ErrorKind};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
     let voice = cli.voice();
     console::init(voice.log, voice.quiet);
     std::panic::set_hook(Box::new(console::note_panic));
@@ -23,6 +26,19 @@ fn main() -> ExitCode {
             ExitCode::from(exit_code(ErrorKind::Internal))
         }
     }
+}
+
+/// What to say of a command line that cannot be understood: help and version in full, errors in one line.
+fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let json = std::env::args().any(|argument| argument == "--log=json")
+        || std::env::args().collect::<Vec<_>>().windows(2).any(|pair| pair[0] == "--log" && pair[1] == "json");
+    console::init(if json { Log::Json } else { Log::Text }, false);
+    tracing::error!("{}", commands::usage_error(error));
+    ExitCode::from(exit_code(ErrorKind::Input))
 }
 
 /// The exit codes of the contract.

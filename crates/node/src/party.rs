@@ -26,6 +26,10 @@ use crate::{interrupt, learned, text};
 /// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
 
+/// How long a party that cannot go on waits for its peer, to tell it: a little longer than the pauses between two
+/// attempts of one that dials.
+const WORTH_WAITING: Duration = Duration::from_millis(1300);
+
 /// How often a party that loads its table looks whether the peer is still there.
 const PEER_LOOK: Duration = Duration::from_millis(200);
 
@@ -33,6 +37,8 @@ const PEER_LOOK: Duration = Duration::from_millis(200);
 pub struct PartyRun {
     /// The job.
     pub job: JobSpec,
+    /// Where it was read from, if it was.
+    pub job_file: Option<PathBuf>,
     /// The party to be.
     pub me: String,
     /// Its data.
@@ -127,6 +133,7 @@ impl PartyRun {
             },
             me: told.party,
             job,
+            job_file: None,
             output: told.output,
             report: Some(told.report),
             timeout: transport::DEFAULT_TIMEOUT,
@@ -140,7 +147,6 @@ impl PartyRun {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
         interrupt::install();
-        self.check_paths()?;
         let (brought, load, met) = self.load_and_meet()?;
         let (mut channel, connect) = (met.channel, met.connect);
         let setup_started = Instant::now();
@@ -166,8 +172,7 @@ impl PartyRun {
         if let Some(path) = &self.report {
             report.write(path)?;
         }
-        self.say(&report, &result.line);
-        Ok(())
+        self.say(&report, &result.line)
     }
 
     /// What can be checked before anything is read or sent.
@@ -189,6 +194,18 @@ impl PartyRun {
             std::fs::File::open(path)
                 .map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
         }
+        let input = match &self.source {
+            Source::File { path, .. } => Some(path.as_path()),
+            Source::Prepared { .. } => None,
+        };
+        let files = [
+            ("the job file", self.job_file.as_deref()),
+            ("the input", input),
+            ("the output", self.output.as_deref()),
+            ("the report", self.report.as_deref()),
+        ];
+        let files: Vec<_> = files.into_iter().filter_map(|(what, path)| Some((what, path?))).collect();
+        crate::files::check_distinct(&files)?;
         if let Some(output) = self.output.as_deref() {
             if !self.job.learns(&self.me) {
                 tracing::warn!("{} learns nothing in this job: {} will not be written", self.me, output.display());
@@ -207,9 +224,10 @@ impl PartyRun {
             let (loading, meeting) = (events.clone(), events);
             let (job, me, source) = (self.job.clone(), self.me.clone(), self.source.clone());
             // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
+            let checked = self.check_paths();
             std::thread::spawn(move || {
                 let started = Instant::now();
-                let loaded = Brought::load(&job, &me, &source);
+                let loaded = checked.and_then(|()| Brought::load(&job, &me, &source));
                 let _ = loading.send(Event::Loaded(loaded, started.elapsed()));
             });
             let (cancelled, handle) = (&cancel, &connected);
@@ -224,10 +242,8 @@ impl PartyRun {
                     Ok(Event::Met(Ok(peer))) => met = Some(peer),
                     Ok(Event::Met(Err(error))) => return Err(error),
                     Ok(Event::Loaded(Err(error), _)) => {
+                        self.tell(&error, &connected);
                         cancel.cancel();
-                        if let Some(channel) = lock(&connected).as_ref() {
-                            channel.interrupt(error.clone());
-                        }
                         return Err(error);
                     }
                     Err(RecvTimeoutError::Timeout) => {
@@ -247,6 +263,22 @@ impl PartyRun {
                 }
             }
         })
+    }
+
+    /// Tells the peer that this party cannot go on. A peer that is about to connect, or that waits to be dialed, is
+    /// worth a moment: else it would wait in vain until its time-out.
+    fn tell(&self, error: &Error, connected: &Mutex<Option<Handle>>) {
+        let until = Instant::now() + WORTH_WAITING.min(self.timeout);
+        loop {
+            if let Some(channel) = lock(connected).as_ref() {
+                channel.interrupt(error.clone());
+                return;
+            }
+            if Instant::now() >= until {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn listener(&self) -> Result<Option<TcpListener>> {
@@ -362,10 +394,10 @@ impl PartyRun {
         Ok((found, report))
     }
 
-    fn say(&self, report: &Report, line: &Option<String>) {
+    fn say(&self, report: &Report, line: &Option<String>) -> Result<()> {
         // A table on standard output stands there alone.
         if let Some(line) = line.as_ref().filter(|_| self.output.as_ref().is_none_or(|path| path.as_os_str() != "-")) {
-            print(line);
+            print(line)?;
         }
         let wrote = self.output.as_ref().filter(|_| line.is_some());
         tracing::info!(
@@ -378,6 +410,7 @@ impl PartyRun {
         if line.is_some() && wrote.is_none() && self.job.reveal != Reveal::Count {
             tracing::info!("the rows were not kept: run again with --output FILE");
         }
+        Ok(())
     }
 }
 
@@ -386,7 +419,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// More threads than any machine makes use of are a typing error.
-const MAX_THREADS: usize = 1024;
+const MAX_THREADS: usize = 256;
 
 /// Uses `threads` threads for computation; all cores if `None`.
 pub fn set_threads(threads: Option<usize>) -> Result<()> {

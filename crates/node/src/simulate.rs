@@ -7,12 +7,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
 use crate::console::Voice;
+use crate::files::check_distinct;
 use crate::identity::Identity;
+use crate::interrupt;
 use crate::job::{JobSpec, Terms};
 use crate::table::output::Format;
 use crate::watch::{Display, Snapshot};
@@ -20,6 +23,9 @@ use crate::watch::{Display, Snapshot};
 /// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
 /// and waits in vain if not.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long the parties get to end when the user interrupts.
+const FAREWELL: Duration = Duration::from_millis(700);
+
 const LOOK: Duration = Duration::from_millis(10);
 
 /// What to simulate.
@@ -110,6 +116,13 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.output {
+        let output = |name: &str| directory.join(format!("{name}.{}", simulation.format.ending()));
+        let outputs: Vec<_> = job.reveal_to.iter().map(|name| output(name)).collect();
+        for input in simulation.inputs.values() {
+            for output in &outputs {
+                check_distinct(&[("an input", input), ("an output", output)])?;
+            }
+        }
         std::fs::create_dir_all(directory)
             .map_err(|error| Error::Input(format!("{}: cannot make the directory: {error}", directory.display())))?;
     }
@@ -120,6 +133,15 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
         pins.insert(name.to_owned(), identity.fingerprint().to_string());
     }
 
+    let processes = Arc::<Mutex<Vec<Pid>>>::default();
+    let (stopped, directory) = (processes.clone(), work.path().to_owned());
+    interrupt::install_with(move || {
+        for process in lock(&stopped).iter() {
+            let _ = kill_process(*process, Signal::TERM);
+        }
+        std::thread::sleep(FAREWELL);
+        let _ = std::fs::remove_dir_all(&directory);
+    });
     let mut parties: Vec<Party> = Vec::new();
     for name in job.parties.names() {
         let dial = match parties.first() {
@@ -145,6 +167,7 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
             settings: simulation.settings.clone(),
         };
         parties.push(Party::start(name, &instructions, voice)?);
+        lock(&processes).extend(parties.last().map(|party| Pid::from_child(&party.child)));
     }
     if let Some(failure) = wait_for_all(&mut parties)? {
         return Ok(Err(failure));
@@ -297,7 +320,7 @@ fn wait_for_all(parties: &mut [Party]) -> Result<Option<Failure>> {
     let Some(first) = failed.min_by_key(|party| consequence(party.ended.unwrap_or_default())) else {
         return Ok(None);
     };
-    let text = lock(&first.error).clone().unwrap_or_else(|| "ended without a word".into());
+    let text = lock(&first.error).clone().unwrap_or_else(|| "its process was ended from outside".into());
     Ok(Some(Failure { party: first.name.clone(), text, code: first.ended.unwrap_or_default() }))
 }
 

@@ -52,7 +52,7 @@ const TOUR: [Stop; 4] = [
     },
     Stop {
         title: "How many are there? (without saying who)",
-        story: "Both learn the number, neither learns a single name.",
+        story: "The insurer learns the number. Nobody learns a name.",
         name: "count",
         job: include_str!("../../../../examples/intersect/count.toml"),
         inputs: &[("hospital", HOSPITAL), ("insurer", INSURER)],
@@ -73,10 +73,10 @@ const SHOWN_COLUMNS: usize = 110;
 impl Demo {
     /// Carries the command out.
     pub fn execute(self) -> Result<u8> {
-        print("Every party below is a process of its own. They talk over TLS, each sees only its own file.");
+        print("Every party below is a process of its own. They talk over TLS, each sees only its own file.")?;
         for (number, stop) in TOUR.iter().enumerate() {
-            print(format_args!("\n{}. {}\n", number + 1, stop.title));
-            print(format_args!("{}\n", wrap(stop.story)));
+            print(format_args!("\n{}. {}\n", number + 1, stop.title))?;
+            print(format_args!("{}\n", wrap(stop.story)))?;
             let code = self.visit(stop)?;
             if code != 0 {
                 return Ok(code);
@@ -85,7 +85,7 @@ impl Demo {
         print(format_args!(
             "\nInputs, job files and results are in {}/. Next: docs/start.md, with two machines.",
             self.output.display()
-        ));
+        ))?;
         Ok(0)
     }
 
@@ -106,7 +106,7 @@ impl Demo {
         for (party, path) in &inputs {
             command.push_str(&format!(" \\\n      --input {party}={}", path.display()));
         }
-        print(format_args!("  $ {command} \\\n      --output {}\n", results.display()));
+        print(format_args!("  $ {command} \\\n      --output {}\n", results.display()))?;
 
         let job = JobText { text: stop.job.into(), is_json: false };
         let simulation = Simulation {
@@ -125,19 +125,19 @@ impl Demo {
         };
         for (party, lines) in &outcome.printed {
             for line in lines {
-                print(format_args!("  {party}: {line}"));
+                print(format_args!("  {party}: {line}"))?;
             }
         }
         let spec = JobSpec::parse(stop.job, false)?;
         for party in spec.parties.names() {
             show_head(&results.join(format!("{party}.csv")))?;
         }
-        print("\n  Who learned what:");
+        print("\n  Who learned what:")?;
         for party in spec.parties.names() {
             let peer = &outcome.report["parties"][spec.peer_of(party)];
             let known = Known { items: peer["rows"]["items"].as_u64(), ..Known::default() };
             for sentence in learned::intersect(&spec, party, known) {
-                print(format_args!("  - {sentence}"));
+                print(format_args!("  - {sentence}"))?;
             }
         }
         Ok(0)
@@ -151,14 +151,14 @@ fn write(path: &Path, text: &str) -> Result<()> {
 /// Prints the first lines of a result, cut to the width of a page.
 fn show_head(path: &Path) -> Result<()> {
     let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
-    print(format_args!("\n  {}:", path.display()));
+    print(format_args!("\n  {}:", path.display()))?;
     for line in text.lines().take(SHOWN_LINES) {
         let cut: String = line.chars().take(SHOWN_COLUMNS).collect();
-        print(format_args!("    {cut}{}", if cut.len() < line.len() { " ..." } else { "" }));
+        print(format_args!("    {cut}{}", if cut.len() < line.len() { " ..." } else { "" }))?;
     }
     let more = text.lines().count().saturating_sub(SHOWN_LINES);
     if more > 0 {
-        print(format_args!("    ... and {more} more"));
+        print(format_args!("    ... and {more} more"))?;
     }
     Ok(())
 }

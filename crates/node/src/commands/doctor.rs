@@ -42,21 +42,22 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// What the doctor has found.
 #[derive(Default)]
 struct Findings {
+    lines: Vec<String>,
     problems: usize,
 }
 
 impl Findings {
-    fn good(&self, what: &str, text: impl std::fmt::Display) {
-        print(format_args!("ok    {what:<10} {text}"));
+    fn good(&mut self, what: &str, text: impl std::fmt::Display) {
+        self.lines.push(format!("ok    {what:<10} {text}"));
     }
 
-    fn note(&self, what: &str, text: impl std::fmt::Display) {
-        print(format_args!("note  {what:<10} {text}"));
+    fn note(&mut self, what: &str, text: impl std::fmt::Display) {
+        self.lines.push(format!("note  {what:<10} {text}"));
     }
 
     fn bad(&mut self, what: &str, text: impl std::fmt::Display) {
         self.problems += 1;
-        print(format_args!("MEND  {what:<10} {text}"));
+        self.lines.push(format!("MEND  {what:<10} {text}"));
     }
 }
 
@@ -64,7 +65,7 @@ impl Doctor {
     /// Carries the command out. The exit code is 2 if something needs mending.
     pub fn execute(self) -> Result<u8> {
         let mut findings = Findings::default();
-        self.machine(&findings);
+        self.machine(&mut findings);
         match JobSpec::load(&self.job).and_then(|job| job.party(&self.me).map(|_| job.clone())) {
             Ok(job) => {
                 findings.good("job", format_args!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal.name()));
@@ -74,14 +75,17 @@ impl Doctor {
             }
             Err(error) => findings.bad("job", error),
         }
+        for line in &findings.lines {
+            print(line)?;
+        }
         match findings.problems {
-            0 => print("\nNothing to mend."),
-            problems => print(format_args!("\n{} to mend.", counted(problems as u64, "thing"))),
+            0 => print("\nNothing to mend.")?,
+            problems => print(format_args!("\n{} to mend.", counted(problems as u64, "thing")))?,
         }
         Ok(if findings.problems == 0 { 0 } else { 2 })
     }
 
-    fn machine(&self, findings: &Findings) {
+    fn machine(&self, findings: &mut Findings) {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         findings.good("cpu", format_args!("{}, {}", counted(cores as u64, "core"), instructions()));
     }

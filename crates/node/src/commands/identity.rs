@@ -55,7 +55,7 @@ impl Identity {
             Action::Show { directory } => identity::Identity::load(&directory)?.fingerprint(),
             Action::Renew { directory } => identity::Identity::renew(&directory, None)?.fingerprint(),
         };
-        print(fingerprint);
+        print(fingerprint)?;
         Ok(())
     }
 }

@@ -21,7 +21,7 @@ use crate::transport::Shape;
   tacita intersect --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --key name=insured,dob=birth --receiver peer")]
 pub struct Intersect {
     /// Listen on this address.
-    #[arg(long, value_name = "ADDR", conflicts_with = "connect", required_unless_present = "connect")]
+    #[arg(long, value_name = "ADDR", conflicts_with = "connect")]
     listen: Option<String>,
     /// Connect to this address.
     #[arg(long, value_name = "ADDR")]
@@ -101,6 +101,9 @@ enum Receiver {
 impl Intersect {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<()> {
+        if self.listen.is_none() && self.connect.is_none() {
+            return Err(Error::Input("give --listen ADDR at one party, and --connect ADDR at the other".into()));
+        }
         let identity = Identity::load(&self.common.identity)?;
         let listens = self.connect.is_none();
         let (own_role, peer_role) = if listens { ("listener", "dialer") } else { ("dialer", "listener") };
@@ -110,11 +113,11 @@ impl Intersect {
             return Err(Error::Input(format!("--name and --peer-name: both parties are called \"{me}\"")));
         }
         let job = self.job(&identity, &me, &peer, listens)?;
-        let listen = self.listen.clone().or(self.common.listen.clone()).unwrap_or_default();
+        let listen = self.listen.clone().unwrap_or_default();
         let meeting =
             Meeting { pin: self.peer, dial: self.connect.clone(), listen, announce: None, shape: Shape::default() };
         let source = self.common.file(self.input.clone());
-        self.common.run(job, me, source, meeting, voice)
+        self.common.run((job, None), me, source, meeting, voice)
     }
 
     /// The job that the flags describe.

@@ -47,6 +47,43 @@ enum Command {
     SimulatedParty,
 }
 
+/// Commands of the contract that this version does not have.
+const LATER: [&str; 14] = [
+    "union",
+    "dot",
+    "rules",
+    "shares",
+    "aggregate",
+    "helper",
+    "relay",
+    "proxy",
+    "oracle",
+    "database",
+    "key",
+    "submit",
+    "results",
+    "pool",
+];
+
+/// A command line that cannot be understood, in one line: what, and what to do.
+pub fn usage_error(error: &clap::Error) -> String {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
+        (error.kind(), error.get(ContextKind::InvalidSubcommand))
+        && LATER.contains(&word.as_str())
+    {
+        return format!("`{word}` is not in this version ({}): see `tacita --help`", env!("CARGO_PKG_VERSION"));
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "no command: see `tacita --help`".into();
+    }
+    // Up to the usage, which --help shows in full.
+    let text = error.render().to_string();
+    let text = text.trim_start_matches("error: ").lines().take_while(|line| !line.starts_with("Usage:"));
+    let text: Vec<_> = text.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more")).collect();
+    format!("{}: see --help", text.join(" "))
+}
+
 impl Cli {
     /// What the global options say.
     pub fn voice(&self) -> Voice {

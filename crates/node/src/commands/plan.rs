@@ -57,8 +57,13 @@ impl Plan {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
-        for (name, _) in self.rows.iter().chain(&self.row_bytes) {
-            job.party(name)?;
+        for list in [&self.rows, &self.row_bytes] {
+            for (position, (name, _)) in list.iter().enumerate() {
+                job.party(name)?;
+                if list[..position].iter().any(|(earlier, _)| earlier == name) {
+                    return Err(Error::Input(format!("{name} is there twice: say how many rows it has once")));
+                }
+            }
         }
         set_threads(self.threads)?;
         let mut sizes = BTreeMap::new();
@@ -70,9 +75,9 @@ impl Plan {
         let plan = plan::plan(&job, &sizes, calibration, network);
         if self.json {
             let text = serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?;
-            print(text);
+            print(text)?;
         } else {
-            self.print(&job, &plan);
+            self.print(&job, &plan)?;
         }
         Ok(())
     }
@@ -101,20 +106,20 @@ impl Plan {
         Ok(sizes)
     }
 
-    fn print(&self, job: &JobSpec, plan: &plan::Plan) {
-        print(format_args!("Protocol  {} ({}, {}): {}", plan.protocol, job.security, job.level, plan.why));
-        print(format_args!("Rounds    {} message flights, the handshake's included", plan.rounds));
+    fn print(&self, job: &JobSpec, plan: &plan::Plan) -> Result<()> {
+        print(format_args!("Protocol  {} ({}, {}): {}", plan.protocol, job.security, job.level, plan.why))?;
+        print(format_args!("Rounds    {} message flights, the handshake's included", plan.rounds))?;
         let total: u64 = plan.parties.values().map(|share| share.bytes_sent).sum();
-        print(format_args!("Traffic   {} in all, TLS aside", text::bytes(total)));
+        print(format_args!("Traffic   {} in all, TLS aside", text::bytes(total)))?;
         let time = |seconds: f64| text::duration(Duration::from_secs_f64(seconds));
         print(format_args!(
             "Time      {} if each party has a machine like this one, {} if both share this one; reading and writing \
              tables not counted",
             time(plan.seconds_apart),
             time(plan.seconds_together)
-        ));
+        ))?;
         if self.bandwidth.is_none() {
-            print("          with a network that is no limit: say --bandwidth and --latency for yours");
+            print("          with a network that is no limit: say --bandwidth and --latency for yours")?;
         }
         for (name, share) in &plan.parties {
             print(format_args!(
@@ -123,13 +128,14 @@ impl Plan {
                 text::bytes(share.bytes_sent),
                 time(share.cpu_seconds),
                 text::bytes(share.memory)
-            ));
+            ))?;
             for sentence in &share.learned {
-                print(format_args!("  - {sentence}"));
+                print(format_args!("  - {sentence}"))?;
             }
         }
         if let Some(bound) = job.limits.pad_to {
-            print(format_args!("\nSets are padded to {}: time and traffic are those of full ones.", count(bound)));
+            print(format_args!("\nSets are padded to {}: time and traffic are those of full ones.", count(bound)))?;
         }
+        Ok(())
     }
 }

@@ -32,6 +32,9 @@ pub struct Run {
     /// Directory with the part that `tacita prepare` made. With --input too, it must have been made of that table.
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
+    /// Listen here rather than on the address in the job file.
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
     #[command(flatten)]
     common: Common,
 }
@@ -48,9 +51,6 @@ pub struct Common {
     /// Write a report to this JSON file.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Listen here rather than on the address in the job file.
-    #[arg(long, value_name = "ADDR")]
-    pub listen: Option<String>,
     /// How long to wait for the peer.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
     pub timeout: Duration,
@@ -87,8 +87,8 @@ impl Run {
             }
             (None, None) => return Err(Error::Input("give --input FILE, or --work DIR with a prepared part".into())),
         };
-        let meeting = meeting(&job, &self.me, self.common.listen.clone())?;
-        self.common.run(job, self.me, source, meeting, voice)
+        let meeting = meeting(&job, &self.me, self.listen.clone())?;
+        self.common.run((job, Some(self.job)), self.me, source, meeting, voice)
     }
 }
 
@@ -100,10 +100,18 @@ impl Common {
     }
 
     /// Runs the party.
-    pub fn run(self, job: JobSpec, me: String, source: Source, meeting: Meeting, voice: Voice) -> Result<()> {
+    pub fn run(
+        self,
+        (job, job_file): (JobSpec, Option<PathBuf>),
+        me: String,
+        source: Source,
+        meeting: Meeting,
+        voice: Voice,
+    ) -> Result<()> {
         set_threads(self.threads)?;
         let run = PartyRun {
             job,
+            job_file,
             me,
             source,
             identity: Identity::load(&self.identity)?,

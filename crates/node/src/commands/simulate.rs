@@ -66,6 +66,10 @@ impl Simulate {
         }
         if let Some(path) = &self.report {
             crate::files::check_parent(path)?;
+            let files = inputs.values().chain([&self.job]);
+            files
+                .into_iter()
+                .try_for_each(|file| crate::files::check_distinct(&[("an input", file), ("the report", path)]))?;
         }
         let settings = Settings {
             latency: self.latency.unwrap_or_default().as_secs_f64(),
@@ -86,26 +90,26 @@ impl Simulate {
         if let Some(path) = &self.report {
             report::write_json(path, &outcome.report)?;
         }
-        print(&outcome, &simulation, voice);
+        print(&outcome, &simulation, voice)?;
         Ok(0)
     }
 }
 
 /// The parties' results: once where all say the same, else with their names.
-fn print(outcome: &Outcome, simulation: &Simulation, voice: Voice) {
+fn print(outcome: &Outcome, simulation: &Simulation, voice: Voice) -> Result<()> {
     let speakers: Vec<_> = outcome.printed.iter().filter(|(_, lines)| !lines.is_empty()).collect();
     let same = speakers.windows(2).all(|pair| pair[0].1 == pair[1].1);
     for (position, (name, lines)) in speakers.iter().enumerate() {
         for line in lines {
             match same {
-                true if position == 0 => console::print(line),
+                true if position == 0 => console::print(line)?,
                 true => (),
-                false => console::print(format_args!("{name}: {line}")),
+                false => console::print(format_args!("{name}: {line}"))?,
             }
         }
     }
     if voice.quiet {
-        return;
+        return Ok(());
     }
     for (name, party) in outcome.report["parties"].as_object().into_iter().flatten() {
         let output = simulation
@@ -121,10 +125,14 @@ fn print(outcome: &Outcome, simulation: &Simulation, voice: Voice) {
             wrote.map_or(String::new(), |path| format!(", wrote {}", path.display()))
         );
     }
+    Ok(())
 }
 
 /// One party of a simulation, as its parent process instructs it on standard input.
 pub fn party(voice: Voice) -> Result<()> {
+    // A simulation that is killed takes its parties with it.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
     let instructions: Instructions = serde_json::from_reader(std::io::stdin().lock())
         .map_err(|_| Error::Input("`simulated-party` is for `tacita simulate` alone".into()))?;
     let job = JobSpec::parse(&instructions.job.text, instructions.job.is_json)?;

@@ -104,6 +104,7 @@ impl JobSpec {
             }
         }
         for (name, party) in &self.parties.0 {
+            self.check_own_profiles(name)?;
             for logical in party.columns.keys() {
                 if !key.columns.contains(logical) && !self.given_by(name).contains(logical) {
                     return bad(format!(
@@ -111,6 +112,20 @@ impl JobSpec {
                         logical.escape_debug()
                     ));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// A party may write its key in another form, not as another kind of thing.
+    fn check_own_profiles(&self, name: &str) -> Result<()> {
+        let agreed = self.key.as_ref().and_then(|key| key.normalize.as_ref());
+        let own = self.parties.get(name).and_then(|party| party.normalize.as_ref());
+        for (agreed, own) in agreed.into_iter().flatten().zip(own.into_iter().flatten()) {
+            if agreed.kind() != own.kind() {
+                return bad(format!(
+                    "parties.{name}.normalize: \"{own}\" is another kind than key.normalize's \"{agreed}\": keys would never match"
+                ));
             }
         }
         Ok(())

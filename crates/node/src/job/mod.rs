@@ -161,11 +161,13 @@ impl JobSpec {
 
     /// Reads a job from text, JSON or TOML.
     pub fn parse(text: &str, is_json: bool) -> Result<JobSpec> {
+        // A JSON job in a file of another name is still one.
+        let is_json = is_json || text.trim_start().starts_with('{');
         let job: JobSpec = if is_json {
             let root: serde_json::Value =
-                serde_json::from_str(text).map_err(|error| Error::Input(error.to_string()))?;
+                serde_json::from_str(text).map_err(|error| Error::Input(in_our_words(&error.to_string())))?;
             check::known_job(root.get("job").and_then(|job| job.as_str()))?;
-            serde_json::from_str(text).map_err(|error| Error::Input(error.to_string()))?
+            serde_json::from_str(text).map_err(|error| Error::Input(in_our_words(&error.to_string())))?
         } else {
             let root: toml::Table = toml::from_str(text).map_err(|error| toml_error(text, &error))?;
             check::known_job(root.get("job").and_then(|job| job.as_str()))?;
@@ -274,7 +276,8 @@ impl FromStr for Protocol {
         match word {
             "auto" => Ok(Protocol::Auto),
             "ecdh" => Ok(Protocol::Ecdh),
-            "vole" | "bloom" | "polynomial" | "star" | "outsourced" | "outsourced-bloom" => Err(Error::Input(format!(
+            "vole" | "bloom" | "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "ot" | "lattice"
+            | "paillier" | "gm-bloom" | "dh" | "naor-reingold" => Err(Error::Input(format!(
                 "protocol = \"{word}\" is not in this version ({}): use \"auto\" or \"ecdh\"",
                 env!("CARGO_PKG_VERSION")
             ))),
@@ -342,9 +345,23 @@ where
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
+/// Tables and keys of job files that this version does not have.
+const LATER: [&str; 2] = ["helper", "relay"];
+
+/// A parser's message in the words of job files.
+fn in_our_words(message: &str) -> String {
+    if let Some(table) = LATER.iter().find(|table| message.starts_with(&format!("unknown field `{table}`"))) {
+        return format!(
+            "the table [{table}] is for protocols that are not in this version ({})",
+            env!("CARGO_PKG_VERSION")
+        );
+    }
+    message.replace("unknown field", "unknown key").replace("missing field", "missing key")
+}
+
 /// A TOML error as one line: where, what.
 fn toml_error(text: &str, error: &toml::de::Error) -> Error {
-    let message = error.message().lines().collect::<Vec<_>>().join("; ");
+    let message = in_our_words(&error.message().lines().collect::<Vec<_>>().join("; "));
     match error.span() {
         Some(span) if span.start > 0 || span.end > 0 => {
             let before = &text[..span.start.min(text.len())];

@@ -87,6 +87,13 @@ impl Ledger {
             )));
         }
         let asked = ledger.clients.entry(client.to_owned()).or_default();
+        if queries > quota.max_queries {
+            return Err(Error::Input(format!(
+                "{name} wants {} keys, and limits.max_queries is {}: agree on a higher limit",
+                text::count(queries),
+                text::count(quota.max_queries)
+            )));
+        }
         let total = asked.saturating_add(queries);
         if total > quota.max_queries {
             return Err(Error::Input(format!(

@@ -176,9 +176,13 @@ impl Strangers {
     fn explain(&self, here: SocketAddr, options: &Options) -> String {
         let seen = match &self.last {
             None => "nobody did".into(),
-            Some((from, what)) => format!("{} others did, the last from {from}: {what}", self.count),
+            Some((from, what)) => {
+                format!("{} did, the last from {from}: {what}", crate::text::counted(self.count as u64, "other"))
+            }
         };
         let seconds = options.timeout.as_secs_f64();
-        format!("did not connect to {here} within {seconds} s ({seen}): is it running, and does it dial this address?")
+        format!(
+            "did not connect to {here} within {seconds} s ({seen}): is it running, does it dial this address, and does its job file have the parties in the same order?"
+        )
     }
 }

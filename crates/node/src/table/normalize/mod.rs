@@ -112,7 +112,11 @@ impl Profile {
         // Of the profiles of the same kind, those that read most; only if there are none, the others.
         let counts: Vec<_> = candidates.iter().filter(|p| *p != self).map(|p| (*p, p.count_read(values))).collect();
         let best = |same_kind: bool| {
-            let of_kind = || counts.iter().filter(|(p, _)| (p.kind() == self.kind()) == same_kind);
+            let of_kind = || {
+                // A bare year is an integer, but no better a date for it.
+                let suits = |p: &Profile| !(self.kind() == "date" && *p == Profile::Integer);
+                counts.iter().filter(move |(p, _)| (p.kind() == self.kind()) == same_kind && suits(p))
+            };
             let most = of_kind().map(|(_, n)| *n).max().unwrap_or(0);
             let enough = most > 0 && most * 10 >= values.len() * 9;
             of_kind().filter(move |(_, n)| enough && *n == most).map(|(p, _)| *p).collect::<Vec<_>>()
