@@ -1,0 +1,206 @@
+//! A sender's part that is prepared once and answers many clients.
+
+mod common;
+
+use common::{Ended, Home, Running, files, free_port, json, rows_of, tacita, text};
+use serde_json::json;
+
+/// An authority with a prepared part, and clients with key pairs of their own.
+struct Service {
+    home: Home,
+    address: String,
+    head: String,
+}
+
+const CLIENTS: [&str; 3] = ["a", "b", "c"];
+const LIST: &str = "id,name,note\n1,Ann,x\n2,Bob,y\n3,Cat,z\n4,Bob,w\n";
+
+impl Service {
+    /// `head` says what is revealed, `limits` are lines of `[limits]`.
+    fn new(head: &str, limits: &str) -> Service {
+        let home = Home::new();
+        for name in ["authority", "a", "b", "c"] {
+            tacita(&["identity", "new", &home.at(name)]).well();
+        }
+        home.file("list.csv", LIST);
+        home.file("client.csv", "name\nBob\nDan\n");
+        let head = format!(
+            "job = \"intersect\"\nid = \"service\"\n{head}\n[key]\ncolumns = [\"name\"]\n[limits]\nmax_rows = 10\n{limits}\n"
+        );
+        Service { home, address: format!("127.0.0.1:{}", free_port()), head }
+    }
+
+    fn payload(limits: &str) -> Service {
+        let head = "reveal = \"payload\"\nreveal_to = [\"client\"]\ngives = { authority = [\"id\", \"note\"] }";
+        Service::new(head, limits)
+    }
+
+    /// The job file for one client.
+    fn job(&self, client: &str) -> String {
+        let fingerprint = |name: &str| tacita(&["identity", "show", &self.home.at(name)]).well().stdout;
+        let text = format!(
+            "{}[parties.authority]\naddress = \"{}\"\nidentity = \"{}\"\n[parties.client]\nidentity = \"{}\"\n",
+            self.head,
+            self.address,
+            fingerprint("authority").trim(),
+            fingerprint(client).trim()
+        );
+        self.home.file(&format!("{client}.toml"), &text)
+    }
+
+    fn prepare(&self, more: &[&str]) -> Ended {
+        let (job, input, work) = (self.job("a"), self.home.at("list.csv"), self.home.at("work"));
+        tacita(&[&["prepare", &job, "--as", "authority", "--input", &input, "--work", &work], more].concat())
+    }
+
+    /// The authority answers alone: what it says before a client comes.
+    fn open(&self, more: &[&str]) -> Ended {
+        self.authority("a", more).end()
+    }
+
+    fn authority(&self, client: &str, more: &[&str]) -> Running {
+        let (job, work, identity) = (self.job(client), self.home.at("work"), self.home.at("authority"));
+        let fixed = ["run", &job, "--as", "authority", "--work", &work, "--identity", &identity, "--timeout", "2s"];
+        Running::start(&[&fixed, more].concat())
+    }
+
+    /// One client asks; how authority and client end. The client's rows are in `out.csv`.
+    fn ask(&self, client: &str, more: &[&str]) -> [Ended; 2] {
+        let authority = self.authority(client, more);
+        let (job, input, output) =
+            (self.home.at(&format!("{client}.toml")), self.home.at("client.csv"), self.home.at("out.csv"));
+        let (identity, report) = (self.home.at(client), self.home.at("report.json"));
+        let asked = tacita(&[
+            "run",
+            &job,
+            "--as",
+            "client",
+            "--input",
+            &input,
+            "--identity",
+            &identity,
+            "--output",
+            &output,
+            "--report",
+            &report,
+            "--timeout",
+            "5s",
+        ]);
+        [authority.end(), asked]
+    }
+
+    fn clients(&self) -> serde_json::Value {
+        json(self.home.at("work/clients.json"))
+    }
+}
+
+#[test]
+fn many_clients_get_what_a_plain_run_gives() {
+    let payload = "name,authority.id,authority.note\nBob,2,y\nBob,4,w\n";
+    for (service, expected, table) in [
+        (Service::payload(""), payload, "out.csv"),
+        (Service::new("reveal_to = [\"client\"]", ""), "name\nBob\n", "out.csv"),
+    ] {
+        service.prepare(&[]).well();
+        for client in CLIENTS {
+            for ended in service.ask(client, &[]) {
+                ended.well();
+            }
+            assert_eq!(text(service.home.at(table)), expected);
+        }
+        let report = json(service.home.at("report.json"));
+        let sentence = |text: &serde_json::Value| text.as_str().unwrap().contains("prepared part");
+        assert!(report["learned"].as_array().unwrap().iter().any(sentence), "{report}");
+        // What a run without preparation gives.
+        let (job, out) = (service.job("a"), service.home.at("plain"));
+        let inputs = [("authority", "list.csv"), ("client", "client.csv")]
+            .map(|(name, file)| format!("{name}={}", service.home.at(file)));
+        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        assert_eq!(rows_of(format!("{out}/client.csv")), rows_of(service.home.at("out.csv")));
+        assert_eq!(service.clients().as_object().unwrap().values().collect::<Vec<_>>(), [2, 2, 2]);
+    }
+}
+
+#[test]
+fn only_the_client_may_differ() {
+    let mut service = Service::payload("");
+    service.prepare(&[]).well();
+    let list = service.home.at("list.csv");
+    for ended in service.ask("b", &["--input", &list]) {
+        ended.well();
+    }
+    let other = service.home.file("other.csv", &LIST.replace('z', "zz"));
+    service.open(&["--input", &other]).failed(2, &["other data", "--rotate"]);
+    let head = service.head.clone();
+    for (from, to) in [("service", "services"), ("max_rows = 10", "max_rows = 11"), ("\"id\", \"note\"", "\"note\"")] {
+        service.head = head.replace(from, to);
+        service.open(&[]).failed(2, &["other terms", "--rotate"]);
+    }
+}
+
+#[test]
+fn quotas_are_charged_before_anything_is_answered() {
+    let service = Service::payload("max_queries = 5\nmax_clients = 2\n");
+    service.prepare(&[]).well();
+    for client in ["a", "a", "b"] {
+        for ended in service.ask(client, &[]) {
+            ended.well();
+        }
+    }
+    std::fs::remove_file(service.home.at("out.csv")).unwrap();
+    for (client, word) in [("a", "limits.max_queries"), ("c", "limits.max_clients")] {
+        let [authority, asked] = service.ask(client, &[]);
+        authority.failed(2, &[word, "--rotate"]);
+        asked.failed(3, &["authority"]);
+        assert!(!files(&service.home.at("")).contains(&"out.csv".to_owned()));
+    }
+    assert_eq!(service.clients().as_object().unwrap().len(), 2);
+    // A new key, and everything from the start.
+    let epoch = || json(service.home.at("work/prepared.json"))["sizes"]["epoch"].clone();
+    let before = (epoch(), std::fs::read(service.home.at("work/prepared.bin")).unwrap());
+    service.prepare(&[]).failed(2, &["--rotate"]);
+    assert_eq!(epoch(), before.0);
+    service.prepare(&["--rotate"]).well();
+    let after = (epoch(), std::fs::read(service.home.at("work/prepared.bin")).unwrap());
+    assert!(before.0 != after.0 && before.1 != after.1);
+    assert_eq!(service.clients(), json!({}));
+    for ended in service.ask("c", &[]) {
+        ended.well();
+    }
+}
+
+#[test]
+fn what_cannot_be_prepared_is_refused() {
+    let count = Service::new("reveal = \"count\"\nreveal_to = [\"client\"]", "");
+    count.prepare(&[]).failed(2, &["count"]);
+    let learner = Service::new("reveal_to = [\"client\", \"authority\"]", "");
+    learner.prepare(&[]).failed(2, &["authority learns"]);
+    let mut open = Service::payload("");
+    open.head = open.head.replace("max_rows = 10\n", "");
+    open.prepare(&[]).failed(2, &["limits.max_rows"]);
+}
+
+#[test]
+fn damaged_parts_are_one_clear_line() {
+    let service = Service::payload("");
+    service.open(&[]).failed(2, &["tacita prepare"]);
+    service.prepare(&[]).well();
+    for name in ["prepared.bin", "prepared.json", "clients.json"] {
+        let path = service.home.at(&format!("work/{name}"));
+        let good = std::fs::read(&path).unwrap();
+        let mut flipped = good.clone();
+        flipped[good.len() / 2] ^= 0x80;
+        for bad in [&flipped[..], &good[..good.len() / 2], b""] {
+            std::fs::write(&path, bad).unwrap();
+            let [authority, asked] = match name {
+                "clients.json" => service.ask("a", &[]).map(Some),
+                _ => [Some(service.open(&[])), None],
+            };
+            authority.unwrap().failed(2, &["damaged", "--rotate"]);
+            if let Some(asked) = asked {
+                asked.failed(3, &["authority"]);
+            }
+        }
+        std::fs::write(&path, good).unwrap();
+    }
+}
