@@ -1,0 +1,24 @@
+//! Every normalisation profile on any text: a canonical form is its own canonical form.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tacita::table::Profile;
+use tacita::table::normalize::Reading;
+
+const PROFILES: [&str; 10] =
+    ["none", "text", "name", "date", "date:DMY", "date:MDY", "email", "phone:DE", "ip", "integer"];
+
+fuzz_target!(|text: &str| {
+    for word in PROFILES {
+        let profile: Profile = word.parse().unwrap();
+        let mut once = String::new();
+        if profile.canonical(text, &mut once) == Reading::Value {
+            let mut twice = String::new();
+            assert_eq!(profile.canonical(&once, &mut twice), Reading::Value, "{word}: {text:?} is {once:?}");
+            assert_eq!(once, twice, "{word}: {text:?}");
+        } else {
+            assert_eq!(once, "", "{word}: {text:?}");
+        }
+    }
+});

@@ -1,0 +1,18 @@
+//! CSV as a user may hand it in: a table, or an error of one line.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tacita::table::ReadOptions;
+use tacita::table::read::read_csv;
+use tacita_core::Error;
+
+fuzz_target!(|input: (Option<u8>, &[u8])| {
+    let (delimiter, bytes) = input;
+    let delimiter = delimiter.filter(|byte| byte.is_ascii_punctuation() && *byte != b'"');
+    match read_csv(bytes, "fuzzed.csv", &ReadOptions { delimiter }) {
+        Ok(table) => assert!(table.rows() <= bytes.len()),
+        Err(Error::Input(text)) => assert!(!text.contains('\n'), "{text}"),
+        Err(error) => panic!("{error}"),
+    }
+});
