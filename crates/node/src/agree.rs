@@ -195,13 +195,19 @@ pub fn settle(
     let (one, two) = if first { (&own_bytes, &their_bytes) } else { (&their_bytes, &own_bytes) };
     greeted.transcript.append("sizes", one).append("sizes", two).append("choice", &answer);
     let session = Session::new(greeted.transcript);
-    let [mine, other] = if first { [0, 1] } else { [1, 0] };
-    let own_confirmation = session.derive(CONFIRMATIONS[mine]).to_vec();
-    let confirmation = channel.exchange(CONFIRM, own_confirmation, CONFIRMATION_BYTES)?;
-    if !bool::from(confirmation.ct_eq(&session.derive(CONFIRMATIONS[other]))) {
-        return Err(channel.violation("it has another session: something in the handshake differs"));
-    }
     Ok(Agreed { session, protocol, own_sizes: own.clone(), peer_sizes: theirs })
+}
+
+/// Last flight: both parties prove to have the same session. Without it, parties whose handshakes differ would find
+/// nothing in common, and believe it.
+pub fn confirm(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel) -> Result<()> {
+    let [mine, other] = if job.parties.position(me) == Some(0) { [0, 1] } else { [1, 0] };
+    let own = session.derive(CONFIRMATIONS[mine]).to_vec();
+    let theirs = channel.exchange(CONFIRM, own, CONFIRMATION_BYTES)?;
+    match bool::from(theirs.ct_eq(&session.derive(CONFIRMATIONS[other]))) {
+        true => Ok(()),
+        false => Err(channel.violation("it has another session: something in the handshake differs")),
+    }
 }
 
 /// A peer's sizes against the limits of the job.

@@ -1,18 +1,109 @@
 //! Files that appear whole or not at all.
 
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 use tacita_core::{Error, Result};
+use tempfile::NamedTempFile;
 
-/// Writes a file through a temporary one in the same directory, which is flushed to disk and then renamed.
-pub fn write_whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
-    write_whole_with_mode(path, 0o666, write)
+/// Permissions of files that anybody may read as far as the user's umask allows, and of those that nobody else may.
+const PUBLIC: u32 = 0o666;
+const PRIVATE: u32 = 0o600;
+
+/// Writes `bytes` to a file.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_with(path, PUBLIC, |file| put(path, file, bytes))
 }
 
 /// As [`write_whole`], readable by this user alone.
-pub fn write_whole_private(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
-    write_whole_with_mode(path, 0o600, write)
+pub fn write_whole_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_with(path, PRIVATE, |file| put(path, file, bytes))
+}
+
+/// Lets `write` fill a file.
+pub fn write_streamed(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
+    write_with(path, PUBLIC, write)
+}
+
+/// Checks early that a file of this name could be written. Nothing is left behind.
+pub fn check_writable(path: &Path) -> Result<()> {
+    match target(path)? {
+        Target::File(file) => temporary(path, &file, PUBLIC).map(drop),
+        Target::Device => Ok(()),
+    }
+}
+
+fn put(path: &Path, file: &mut (dyn Write + Send), bytes: &[u8]) -> Result<()> {
+    file.write_all(bytes).map_err(|error| fault(path, &format!("cannot be written: {error}")))
+}
+
+/// Fills a temporary file in the same directory, which is flushed to disk and then renamed.
+fn write_with(path: &Path, mode: u32, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
+    let failed = |error: std::io::Error| fault(path, &format!("cannot be written: {error}"));
+    let file = match target(path)? {
+        Target::File(file) => file,
+        Target::Device => {
+            let mut device = BufWriter::new(OpenOptions::new().write(true).open(path).map_err(failed)?);
+            write(&mut device)?;
+            return device.flush().map_err(failed);
+        }
+    };
+    let mut temporary = temporary(path, &file, mode)?;
+    let mut buffered = BufWriter::with_capacity(1 << 16, temporary.as_file_mut());
+    write(&mut buffered)?;
+    buffered.flush().map_err(failed)?;
+    drop(buffered);
+    temporary.as_file().sync_all().map_err(failed)?;
+    temporary.persist(&file).map_err(|error| failed(error.error))?;
+    // The renaming itself; not every file system lets directories be flushed, and the file is in place by now.
+    let _ = File::open(parent(&file)).and_then(|directory| directory.sync_all());
+    Ok(())
+}
+
+/// Where a file of this name really goes.
+enum Target {
+    /// A regular file, or none yet: written beside it and renamed. Links are followed, so that they stay links.
+    File(PathBuf),
+    /// A device or pipe (`/dev/null`, `/dev/stdout`): written to; renaming would replace the device.
+    Device,
+}
+
+fn target(path: &Path) -> Result<Target> {
+    let resolved = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    match fs::metadata(&resolved) {
+        Ok(metadata) if metadata.is_dir() => Err(fault(path, "is a directory; name a file in it")),
+        Ok(metadata) if metadata.is_file() => Ok(Target::File(resolved)),
+        Ok(_) => Ok(Target::Device),
+        Err(_) => Ok(Target::File(resolved)),
+    }
+}
+
+/// A temporary file beside `file`; it removes itself unless renamed.
+fn temporary(path: &Path, file: &Path, mode: u32) -> Result<NamedTempFile> {
+    let directory = parent(file);
+    if !directory.is_dir() {
+        return Err(fault(path, &format!("there is no directory {}; make it first", directory.display())));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".tacita-").suffix(".part").permissions(fs::Permissions::from_mode(mode));
+    builder.tempfile_in(directory).map_err(|error| {
+        // The error names the temporary file, which tells the user nothing.
+        fault(path, &format!("cannot be written in {}: {}", directory.display(), error.kind()))
+    })
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => Path::new("/"),
+    }
+}
+
+fn fault(path: &Path, what: &str) -> Error {
+    Error::Input(format!("{}: {what}", path.display()))
 }
 
 /// Refuses two names of one file, links included: what is written would destroy what is read, or what was written
@@ -29,55 +120,14 @@ pub fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let inode = |path: &Path| std::fs::metadata(path).map(|facts| (facts.dev(), facts.ino())).ok();
+    let inode = |path: &Path| fs::metadata(path).map(|facts| (facts.dev(), facts.ino())).ok();
     // What is not there yet is told by its name in its directory.
-    let place = |path: &Path| Some((std::fs::canonicalize(parent(path)).ok()?, path.file_name()?.to_owned()));
+    let place = |path: &Path| Some((fs::canonicalize(parent(path)).ok()?, path.file_name()?.to_owned()));
     match (inode(one), inode(other)) {
         (Some(one), Some(other)) => one == other,
         (None, None) => place(one).is_some() && place(one) == place(other),
         _ => false,
     }
-}
-
-fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
-/// Fails early if `path` cannot be written because its directory is missing.
-pub fn check_parent(path: &Path) -> Result<()> {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
-            Err(Error::Input(format!("{}: the directory {} does not exist", path.display(), parent.display())))
-        }
-        _ if path.is_dir() => Err(Error::Input(format!("{}: this is a directory, not a file", path.display()))),
-        _ => Ok(()),
-    }
-}
-
-fn write_whole_with_mode(
-    path: &Path,
-    mode: u32,
-    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let bad = |error: std::io::Error| Error::Input(format!("{}: cannot write: {error}", path.display()));
-    let directory = parent(path);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tacita-").permissions(std::fs::Permissions::from_mode(mode));
-    let mut file = builder.tempfile_in(directory).map_err(bad)?;
-    {
-        let mut buffered = BufWriter::with_capacity(1 << 18, file.as_file_mut());
-        write(&mut buffered).map_err(bad)?;
-        buffered.flush().map_err(bad)?;
-    }
-    file.as_file().sync_all().map_err(bad)?;
-    file.persist(path).map_err(|error| bad(error.error))?;
-    // The name is on disk only when its directory is.
-    std::fs::File::open(directory).and_then(|directory| directory.sync_all()).map_err(bad)
 }
 
 #[cfg(test)]
@@ -88,13 +138,35 @@ mod tests {
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.json");
-        write_whole(&path, |file| file.write_all(b"old")).unwrap();
-        let failed = write_whole(&path, |file| {
-            file.write_all(b"new")?;
-            Err(std::io::Error::other("disk full"))
+        write_whole(&path, b"old").unwrap();
+        let failed = write_streamed(&path, |file| {
+            put(&path, file, b"new")?;
+            Err(Error::Input("the table is no good".into()))
         });
-        assert!(matches!(failed, Err(Error::Input(_))));
-        assert_eq!(std::fs::read(&path).unwrap(), b"old");
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn devices_are_written_to_and_not_replaced() {
+        let before = fs::metadata("/dev/null").unwrap().ino();
+        write_whole(Path::new("/dev/null"), b"report").unwrap();
+        assert_eq!(fs::metadata("/dev/null").unwrap().ino(), before);
+    }
+
+    #[test]
+    fn one_file_under_two_names_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        write_whole(&path("a"), b"a").unwrap();
+        write_whole(&path("b"), b"b").unwrap();
+        fs::hard_link(path("a"), path("hard")).unwrap();
+        std::os::unix::fs::symlink(path("a"), path("soft")).unwrap();
+        let check = |one: &str, other: &str| check_distinct(&[("one", &path(one)), ("other", &path(other))]);
+        for (one, other) in [("a", "a"), ("a", "hard"), ("soft", "a"), ("new", "new")] {
+            assert!(check(one, other).is_err(), "{one} and {other}");
+        }
+        assert!(check("a", "b").is_ok() && check("a", "new").is_ok() && check("new", "other").is_ok());
     }
 }

@@ -212,7 +212,7 @@ impl PartyRun {
             }
             crate::table::output::check_writable(output, None)?;
         }
-        self.report.as_deref().map_or(Ok(()), crate::files::check_parent)
+        self.report.as_deref().map_or(Ok(()), crate::files::check_writable)
     }
 
     /// Loads the table and meets the peer, at the same time. Whichever fails first ends both.
@@ -292,7 +292,7 @@ impl PartyRun {
         let listener = TcpListener::bind(address).map_err(bad)?;
         if let Some(path) = &self.meeting.announce {
             let local = listener.local_addr().map_err(bad)?.to_string();
-            crate::files::write_whole(path, |file| file.write_all(local.as_bytes()))?;
+            crate::files::write_whole(path, local.as_bytes())?;
         }
         Ok(Some(listener))
     }
@@ -351,6 +351,7 @@ impl PartyRun {
         let peer_version = greeted.peer_version.clone();
         let own = brought.sizes();
         let agreed = agree::settle(greeted, job, me, &own, |_| intersect::choose(job), channel)?;
+        agree::confirm(&agreed.session, job, me, channel)?;
         intersect::check_peer(job, &agreed, channel)?;
         intersect::check_memory(job, me, &own, &agreed.peer_sizes, self.memory)?;
         let setup = setup_started.elapsed();

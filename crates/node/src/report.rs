@@ -100,7 +100,7 @@ impl Report {
 /// Writes indented JSON to `path`, whole or not at all.
 pub fn write_json(path: &Path, value: &Value) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Error::Internal(error.to_string()))?;
-    crate::files::write_whole(path, |file| writeln!(file, "{text}"))
+    crate::files::write_whole(path, format!("{text}\n").as_bytes())
 }
 
 /// Seconds to the millisecond: more is noise.

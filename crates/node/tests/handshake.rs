@@ -1,13 +1,14 @@
 //! The handshake against a peer that plays by a script: every message missing, spoilt, or saying what it must not; and
 //! the session that two honest parties arrive at, computed a second time from what `docs/wire.md` says.
 
-use rand_chacha::ChaCha20Rng;
+use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use tacita::agree::{self, Agreed, Sizes};
 use tacita::intersect;
 use tacita::job::{JobSpec, Protocol, Terms};
 use tacita_core::channel::{Channel, Label};
+use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result};
 
 const HELLO: Label = Label::new(0xf0, "hello");
@@ -45,7 +46,7 @@ fn shake(job: &JobSpec, me: &str, own: &Sizes, exporter: &[u8; 32], seed: u8, ch
     let mut rng = ChaCha20Rng::from_seed([seed; 32]);
     let greeted = agree::greet(job, me, exporter, channel, &mut rng)?;
     let agreed = agree::settle(greeted, job, me, own, |_| Protocol::Ecdh, channel)?;
-    intersect::check_peer(job, me, &agreed, channel)?;
+    intersect::check_peer(job, &agreed, channel)?;
     Ok(agreed)
 }
 
@@ -400,17 +401,19 @@ fn only_a_fitting_prepared_part_is_accepted() {
         with(&job, "hospital", SIZES, sizes.to_string())
     };
     let epoch = json!("ab".repeat(32));
-    play(&job, "hospital", &script(epoch.clone(), json!(8)), false).0.unwrap();
+    // 1000 rows at most, so 10 * 1000 * 1000 queries of 5 keys: (40 + log2(5 * 10^7)) / 8 bytes, rounded up.
+    play(&job, "hospital", &script(epoch.clone(), json!(9)), false).0.unwrap();
     for (epoch, tag_bytes) in [
         (epoch.clone(), json!(0)),
-        // Too short for 3 keys and 5: (40 + log2(15)) / 8 bytes, rounded up.
-        (epoch.clone(), json!(5)),
+        (epoch.clone(), json!(1)),
+        (epoch.clone(), json!(8)),
+        (epoch.clone(), json!(10)),
         (epoch.clone(), json!(33)),
         (epoch.clone(), json!(u32::MAX)),
         (epoch, json!(-1)),
-        (json!("ab".repeat(31)), json!(8)),
-        (json!("zz".repeat(32)), json!(8)),
-        (json!(""), json!(8)),
+        (json!("ab".repeat(31)), json!(9)),
+        (json!("zz".repeat(32)), json!(9)),
+        (json!(""), json!(9)),
     ] {
         let what = format!("epoch {epoch}, tags of {tag_bytes}");
         refused(&job, "hospital", &script(epoch, tag_bytes), ErrorKind::Protocol, &what);
@@ -503,4 +506,42 @@ fn the_session_is_what_the_documentation_says() {
         }
     }
     assert_eq!(sessions(&job, [EXPORTER; 2], [1, 2], [3, 4])[0], *hasher.finalize().as_bytes());
+}
+
+#[test]
+fn parties_with_one_session_confirm_it_and_others_do_not() {
+    let confirm = |sessions: [Session; 2], reflected: bool| {
+        let (mut one, mut two) = Channel::pair("hospital", "insurer");
+        let job = &rows();
+        let [first, second] = &sessions;
+        std::thread::scope(|scope| {
+            let theirs = scope.spawn(move || match reflected {
+                // What it gets is what it says.
+                true => {
+                    let said = two.receive(Label::new(0xf3, "confirm"), 32)?;
+                    two.send(Label::new(0xf3, "confirm"), said)?;
+                    two.finish().map(drop)
+                }
+                false => {
+                    let confirmed = agree::confirm(second, job, "insurer", &mut two);
+                    if let Err(error) = &confirmed {
+                        two.abort(error);
+                    }
+                    confirmed
+                }
+            });
+            let ours = agree::confirm(first, job, "hospital", &mut one);
+            if let Err(error) = &ours {
+                one.abort(error);
+            }
+            (ours, theirs.join().unwrap())
+        })
+    };
+    let session = |label: &str| Session::new(Transcript::new(label));
+    let (one, two) = confirm([session("a"), session("a")], false);
+    assert_eq!((one, two), (Ok(()), Ok(())));
+    let (one, two) = confirm([session("a"), session("b")], false);
+    assert_eq!((one.unwrap_err().kind(), two.unwrap_err().kind()), (ErrorKind::Protocol, ErrorKind::Protocol));
+    let (one, _) = confirm([session("a"), session("a")], true);
+    assert_eq!(one.unwrap_err().kind(), ErrorKind::Protocol, "our own confirmation must not confirm");
 }

@@ -90,7 +90,7 @@ impl Service {
     }
 
     fn clients(&self) -> serde_json::Value {
-        json(self.home.at("work/clients.json"))
+        json(self.home.at("work/clients.json"))["clients"].clone()
     }
 }
 

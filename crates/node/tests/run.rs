@@ -417,3 +417,39 @@ fn waiting_can_be_interrupted() {
         waiting.end().failed(130, &["interrupted"]);
     }
 }
+
+#[test]
+fn a_peer_that_waits_is_told_of_bad_input() {
+    for waits in NAMES {
+        let pair = small();
+        let other = NAMES.into_iter().find(|name| *name != waits).unwrap();
+        let mut waiting = pair.start(waits, &[]);
+        waiting.until_it_says(if waits == "hospital" { "waiting for" } else { "dialing" });
+        pair.home.file(&format!("{other}.csv"), "colour\nred\n");
+        pair.start(other, &[]).end().failed(2, &["no column"]);
+        let told = waiting.end();
+        told.failed(3, &[other, "stopped"]);
+        assert!(told.took < Duration::from_secs(10), "it waited for {:?}", told.took);
+    }
+}
+
+#[test]
+fn an_interrupted_simulation_ends_its_parties() {
+    let pair = large();
+    let inputs = NAMES.map(|name| format!("{name}={}", pair.home.at(&format!("{name}.csv"))));
+    let out = pair.home.at("out");
+    let simulation = Running::start(&[
+        "simulate",
+        &pair.home.at("hospital.toml"),
+        "--input",
+        &inputs[0],
+        "--input",
+        &inputs[1],
+        "--output",
+        &out,
+    ]);
+    std::thread::sleep(Duration::from_millis(700));
+    simulation.signal(Signal::TERM);
+    simulation.end().failed(130, &["interrupted"]);
+    assert!(files(&out).is_empty());
+}

@@ -239,7 +239,15 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
         (head("reveal = \"sum:cost\""), &["sum:cost", "rows"]),
         (head("reveal = \"everything\""), &["everything", "rows"]),
         (head("reveal = \"payload\""), &["gives"]),
-        (head("gives = { insurer = [\"born\"] }"), &["gives", "payload"]),
+        (head("gives = { pharmacy = [\"born\"] }"), &["gives", "pharmacy"]),
+        (
+            change("[parties.insurer]", "[parties.insurer]\nnormalize = [\"text\"]"),
+            &["parties.insurer.normalize", "kind"],
+        ),
+        (
+            change("[parties.insurer]", "[parties.insurer]\n[helper]\naddress = \"x:1\""),
+            &["helper", "not in this version"],
+        ),
         (head("colour = 1"), &["line 4", "colour"]),
         (change("max_rows", "max_row"), &["line 8", "max_row"]),
         (change("max_rows = 1000", "max_rows = 0"), &["limits.max_rows"]),
@@ -283,4 +291,50 @@ fn a_simulation_says_whose_fault_it_was() {
     assert_eq!(files(&out), [""; 0]);
     tacita(&["simulate", job, "--input", &inputs[0]]).failed(2, &["--input insurer=FILE"]);
     tacita(&["simulate", job, "--input", &inputs[0], "--input", "pharmacy=x.csv"]).failed(2, &["pharmacy"]);
+}
+
+#[test]
+fn nothing_that_is_read_is_written_over() {
+    let home = Home::new();
+    let job = examples().join("intersect/job.toml").display().to_string();
+    let table = std::fs::read_to_string(examples().join("intersect/hospital.csv")).unwrap();
+    home.directory("out");
+    let hospital = home.file("out/hospital.csv", &table);
+    let insurer = examples().join("intersect/insurer.csv").display().to_string();
+    let inputs = [format!("hospital={hospital}"), format!("insurer={insurer}")];
+    let simulate =
+        |more: &[&str]| tacita(&[&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1]], more].concat());
+    simulate(&["--output", &home.at("out")]).failed(2, &["hospital.csv", "an input", "an output"]);
+    simulate(&["--report", &hospital]).failed(2, &["hospital.csv", "the report"]);
+    assert_eq!(std::fs::read_to_string(&hospital).unwrap(), table);
+}
+
+#[test]
+fn standard_output_that_is_full_is_an_error() {
+    let home = Home::new();
+    let job = examples().join("intersect/job.toml").display().to_string();
+    let report = home.at("report.json");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let Ok(full) = full else { return println!("no /dev/full here") };
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_tacita"))
+        .args(["plan", &job, "--rows", "hospital=1", "--rows", "insurer=1"])
+        .stdout(full)
+        .stderr(std::fs::File::create(&report).unwrap())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(2));
+    assert!(std::fs::read_to_string(report).unwrap().contains("standard output"));
+}
+
+#[test]
+fn usage_errors_are_one_line() {
+    for (arguments, words) in [
+        (&["dot"][..], &["`dot`", "not in this version"][..]),
+        (&["run", "job.toml", "--colour"], &["--colour"]),
+        (&["simulate"], &["--input", "JOB"]),
+        (&["plan", "job.toml", "--rows", "a=b"], &["NAME=N"]),
+        (&[], &["--help"]),
+    ] {
+        tacita(arguments).failed(2, words);
+    }
 }

@@ -98,7 +98,7 @@ fn no_key_or_value_is_in_what_travels_or_is_said() {
 /// The same beneath TLS, between the roles of the protocol: what a peer that keeps everything sees of keys.
 #[test]
 fn no_key_is_in_what_the_peer_sees() {
-    use rand_chacha::ChaCha20Rng;
+    use chacha20::ChaCha20Rng;
     use rand_core::SeedableRng;
     use tacita_core::channel::Channel;
     use tacita_core::protocol::intersect::ecdh::{Domain, Params, rows};

@@ -117,7 +117,7 @@ fn unreadable_values_are_reported() {
          no other profile reads them: look at the values, or leave them out"
     );
     assert!(warn("05/06/2001").ends_with("date:DMY and date:MDY read them: take the one that the file means"));
-    assert!(warn("2001").ends_with("integer reads them"));
+    assert!(warn("2001").contains("no other profile reads them"), "a bare year is no date for being an integer");
     assert!(warn(&"x".repeat(90)).contains(&format!("(\"{}\"...)", "x".repeat(40))));
     let dates = format!("born\n{}25/12/2001\n", "05/06/2001\n".repeat(99));
     let text = message(build(&dates, &spec));

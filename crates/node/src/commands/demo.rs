@@ -145,7 +145,7 @@ impl Demo {
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    crate::files::write_whole(path, |file| file.write_all(text.as_bytes()))
+    crate::files::write_whole(path, text.as_bytes())
 }
 
 /// Prints the first lines of a result, cut to the width of a page.

@@ -65,7 +65,7 @@ impl Simulate {
             }
         }
         if let Some(path) = &self.report {
-            crate::files::check_parent(path)?;
+            crate::files::check_writable(path)?;
             let files = inputs.values().chain([&self.job]);
             files
                 .into_iter()

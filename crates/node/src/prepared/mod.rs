@@ -104,9 +104,9 @@ pub fn prepare(
     remove(&directory.join(FACTS_FILE))?;
     Ledger::new(hex(&epoch)).write(directory)?;
     let bytes = Zeroizing::new(part.to_bytes());
-    write_whole_private(&directory.join(SECRET_FILE), |file| file.write_all(&bytes))?;
+    write_whole_private(&directory.join(SECRET_FILE), &bytes)?;
     let text = serde_json::to_string_pretty(&facts).map_err(|error| Error::Internal(error.to_string()))?;
-    write_whole_private(&directory.join(FACTS_FILE), |file| writeln!(file, "{text}"))
+    write_whole_private(&directory.join(FACTS_FILE), format!("{text}\n").as_bytes())
 }
 
 impl Prepared {

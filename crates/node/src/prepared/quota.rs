@@ -113,12 +113,12 @@ impl Ledger {
         let bad = |what: String| {
             Error::Input(format!("{}: {what}: `tacita prepare --rotate` makes the part anew", path.display()))
         };
-        let text = std::fs::read_to_string(&path).map_err(|error| bad(format!("cannot read: {error}")))?;
-        serde_json::from_str(&text).map_err(|_| bad("damaged".into()))
+        let text = std::fs::read(&path).map_err(|error| bad(format!("cannot read: {error}")))?;
+        serde_json::from_slice(&text).map_err(|_| bad("damaged".into()))
     }
 
     pub(super) fn write(&self, directory: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self).map_err(|error| Error::Internal(error.to_string()))?;
-        write_whole_private(&directory.join(FILE), |file| writeln!(file, "{text}"))
+        write_whole_private(&directory.join(FILE), format!("{text}\n").as_bytes())
     }
 }

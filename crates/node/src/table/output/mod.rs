@@ -1,6 +1,5 @@
 //! Writing tables: whole files or none.
 
-mod atomic;
 mod write;
 
 use std::io::Write;
@@ -14,6 +13,7 @@ use tacita_core::{Error, Result};
 
 use super::read::ending;
 use super::{Selection, Table, schema_of};
+use crate::files;
 
 /// A file format for output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub fn check_writable(path: &Path, format: Option<Format>) -> Result<Format> {
         None => Format::of(path)?,
     };
     if path.as_os_str() != "-" {
-        atomic::check(path)?;
+        files::check_writable(path)?;
     }
     Ok(format)
 }
@@ -100,7 +100,7 @@ pub fn write(rows: &Selection, path: &Path, format: Option<Format>) -> Result<()
             write::write(rows, format, &mut out, "standard output")?;
             out.flush().map_err(|error| Error::Input(format!("standard output: cannot be written: {error}")))
         }
-        false => atomic::write(path, |file| write::write(rows, format, file, &path.display().to_string())),
+        false => files::write_streamed(path, |file| write::write(rows, format, file, &path.display().to_string())),
     }
 }
 
