@@ -197,6 +197,22 @@ fn the_order_of_tags_says_nothing_about_the_senders_order() {
     hides_order(&leaky(|_| 0)).unwrap_err();
 }
 
+/// Dummies stand anywhere: a receiver that knows the places of its matches learns nothing of how many there are.
+#[test]
+fn the_order_of_padded_tags_hides_which_are_dummies() {
+    let own = PLACES / 2;
+    let observe = |run: usize| {
+        let sender = items((0..own).map(|index| 100 * index));
+        let mut case = Case::new(Variant::RowsBoth, items([100 * (run % own)]), sender, 0, 64);
+        case.params.sender_entries = PLACES;
+        let marks = payloads(&record(&case, (1, run as u8)).receiver, MATCHES.code);
+        (run % own, (0..PLACES).find(|place| marks[place / 8] >> (place % 8) & 1 == 1).unwrap())
+    };
+    hides_order(&(0..ORDERS).map(observe).collect::<Vec<_>>()).unwrap();
+    // Leaky: the own ones in a random order, and then the dummies.
+    hides_order(&(0..ORDERS).map(|run| (run % own, (run / own) % own)).collect::<Vec<_>>()).unwrap_err();
+}
+
 /// In `count` the elements come back in an order that the receiver cannot follow. The test can: it knows the key.
 #[test]
 fn a_count_hides_which_elements_matched() {

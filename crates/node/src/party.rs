@@ -99,7 +99,7 @@ pub struct Meeting {
 /// What the connecting and the loading thread report.
 enum Event {
     Loaded(Result<Brought>, Duration),
-    Met(Result<Met>),
+    Met(Box<Result<Met>>),
 }
 
 /// A peer that is connected and has the same terms.
@@ -233,14 +233,13 @@ impl PartyRun {
             let (cancelled, handle) = (&cancel, &connected);
             scope.spawn(move || {
                 let met = self.meet(listener, cancelled, handle);
-                let _ = meeting.send(Event::Met(met));
+                let _ = meeting.send(Event::Met(Box::new(met)));
             });
             let (mut brought, mut met) = (None, None);
             loop {
                 match reported.recv_timeout(PEER_LOOK) {
                     Ok(Event::Loaded(Ok(loaded), time)) => brought = Some((loaded, time)),
-                    Ok(Event::Met(Ok(peer))) => met = Some(peer),
-                    Ok(Event::Met(Err(error))) => return Err(error),
+                    Ok(Event::Met(peer)) => met = Some((*peer)?),
                     Ok(Event::Loaded(Err(error), _)) => {
                         self.tell(&error, &connected);
                         cancel.cancel();

@@ -1,6 +1,6 @@
 //! Tables: what a party brings and what it gets, as Arrow record batches whatever the file format.
 //!
-//! A table is read ([`read`]), its key columns are brought into one form ([`normalize`]) and collected into distinct
+//! A table is read ([`mod@read`]), its key columns are brought into one form ([`normalize`]) and collected into distinct
 //! keys ([`key`]); the protocols work on those. Afterwards own rows are selected by key, joined with the columns that
 //! other parties gave ([`payload`], [`select`]), and written ([`output`]). The rules that users rely on are in
 //! `docs/tables.md` and `docs/normalization.md`.

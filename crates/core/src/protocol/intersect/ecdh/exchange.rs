@@ -91,11 +91,7 @@ pub(super) fn ask(
 ) -> Result<()> {
     let padded = Padded::new(items, rng);
     let blinding_seed = seed(rng);
-    let blinds = |range: &Range<usize>| {
-        let mut rng = ChaCha20Rng::from_seed(*blinding_seed);
-        rng.set_stream(range.start as u64);
-        Blinds::random(range.len(), &mut rng)
-    };
+    let blinds = |range: &Range<usize>| blinds(&blinding_seed, range);
     let frames = params.frames(params.receiver_items, ELEMENT_BYTES);
     let progress = channel.progress().clone();
     progress.start("evaluating", params.receiver_items);
@@ -119,6 +115,13 @@ pub(super) fn ask(
         },
     )?;
     Ok(())
+}
+
+/// The blinds of the items in a range: a stream of the generator for each message, the same whenever they are asked for.
+fn blinds(seed: &[u8; 32], range: &Range<usize>) -> Blinds {
+    let mut rng = ChaCha20Rng::from_seed(*seed);
+    rng.set_stream(range.start as u64);
+    Blinds::random(range.len(), &mut rng)
 }
 
 /// The sender's side: evaluates what the receiver sends, in order.
@@ -148,4 +151,21 @@ pub(super) fn answer_while<A, W: Send>(
         let worked = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok((answered?, worked?))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_blind_is_used_twice() {
+        let item = Item([7; ITEM_BYTES]);
+        let blinded = |range: Range<usize>| blinds(&[1; 32], &range).blind(&vec![item; range.len()]).unwrap();
+        let messages = [blinded(0..100), blinded(100..200), blinded(200..250)];
+        let elements: HashSet<&[u8]> = messages.iter().flat_map(|message| message.chunks(ELEMENT_BYTES)).collect();
+        assert_eq!(elements.len(), 250, "one item, blinded 250 times");
+        assert_eq!(blinded(100..200), messages[1], "unblinding needs the same again");
+    }
 }
