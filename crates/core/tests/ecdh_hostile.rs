@@ -112,7 +112,12 @@ fn every_message_in_a_wrong_form() {
         };
         add("cut", network, Arc::new(|_| None));
         if data.kind == Frame::CLOSE {
-            add("data at the end", blames, change(|frame| (frame.kind, frame.label) = (Frame::DATA, 1)));
+            // The honest end behind the tap then hangs up, which may be noticed first.
+            add(
+                "data at the end",
+                |error| blames(error) || network(error),
+                change(|frame| (frame.kind, frame.label) = (Frame::DATA, 1)),
+            );
             continue;
         }
         let closing = |_| Some(vec![Frame::close()]);

@@ -229,11 +229,30 @@ pub fn tapped(from_receiver: Arc<Tap>, from_sender: Arc<Tap>) -> (Channel, Chann
         let (reader, writer) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
         // Nobody in these tests is silent for so long: whoever is has hung.
         reader.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
-        Channel::over(peer, reader, writer, std::time::Duration::from_secs(60), move || {
+        Channel::over(peer, reader, HangsUp(writer), std::time::Duration::from_secs(60), move || {
             let _ = stream.shutdown(std::net::Shutdown::Both);
         })
     };
     (end("sender", receiver), end("receiver", sender))
+}
+
+/// A writer whose end is the end of what the peer can read, as a channel asks of its transport.
+struct HangsUp(std::os::unix::net::UnixStream);
+
+impl std::io::Write for HangsUp {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Drop for HangsUp {
+    fn drop(&mut self) {
+        let _ = self.0.shutdown(std::net::Shutdown::Write);
+    }
 }
 
 fn relay(
