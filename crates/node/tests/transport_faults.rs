@@ -56,8 +56,9 @@ fn spoilt_frames_are_found() {
         (FrameFault::Replay(3), Protocol, "frame 3 came where frame 4 was due"),
         (FrameFault::Reorder(3), Protocol, "frame 4 came where frame 3 was due"),
         (FrameFault::Truncate(3), Protocol, "came where"),
-        (FrameFault::Flip(3, 0), Protocol, "`data` has 3001 bytes instead of 3000"), // length
-        (FrameFault::Flip(3, 3), Protocol, "claims 16780"),                          // length, too much
+        // The length; the frame after it, cut at the wrong place, may be looked at first.
+        (FrameFault::Flip(3, 0), Protocol, "`data` has 3001 bytes instead of 3000|came where frame 4 was due"),
+        (FrameFault::Flip(3, 3), Protocol, "claims 16780"), // length, too much
         (FrameFault::Flip(3, 4), Protocol, "frame 2 came where frame 3 was due"),
         (FrameFault::Flip(3, 8), Protocol, "a frame of kind 1 claims 3000 bytes"),
         (FrameFault::Flip(3, 9), Protocol, "message 0 came where `data` (1) was due"),
@@ -67,7 +68,8 @@ fn spoilt_frames_are_found() {
     for (fault, expected, text) in cases {
         let (sent, received) = frames_with(fault);
         assert_eq!(kind(&received), Some(expected), "{fault:?}: {received:?}");
-        assert!(received.as_ref().unwrap_err().to_string().contains(text), "{fault:?}: {received:?}");
+        let said = received.as_ref().unwrap_err().to_string();
+        assert!(text.split('|').any(|text| said.contains(text)), "{fault:?}: {said}");
         // The sender is told of a violation; a cut connection it sees for itself.
         assert_eq!(kind(&sent), Some(expected), "{fault:?}: {sent:?}");
     }
