@@ -179,9 +179,9 @@ impl Doctor {
                 findings.good(
                     "input",
                     format_args!(
-                        "{shown}: {}, {} distinct; {} without a key, {} unreadable, {} with a key seen before",
+                        "{shown}: {}, {}; {} without a key, {} unreadable, {} with a key seen before",
                         counted(rows.read as u64, "row"),
-                        counted(rows.items as u64, "key"),
+                        counted(rows.items as u64, "distinct key"),
                         count(rows.nulls as u64),
                         count(rows.unreadable as u64),
                         count(rows.duplicates as u64)
