@@ -6,7 +6,16 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// CPU time of this process so far, all threads.
 pub fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    read(ClockId::ProcessCPUTime)
+}
+
+/// CPU time of this thread so far.
+pub fn thread_cpu_time() -> Duration {
+    read(ClockId::ThreadCPUTime)
+}
+
+fn read(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
@@ -22,10 +31,12 @@ pub fn peak_memory() -> Option<u64> {
 mod tests {
     #[test]
     fn work_is_counted() {
-        let before = super::cpu_time();
+        let (before, of_thread) = (super::cpu_time(), super::thread_cpu_time());
         let block = vec![1u8; 32 << 20];
         assert_eq!(std::hint::black_box(block).iter().map(|&b| b as u64).sum::<u64>(), 32 << 20);
         assert!(super::cpu_time() > before);
+        let of_thread = super::thread_cpu_time() - of_thread;
+        assert!(!of_thread.is_zero() && of_thread <= super::cpu_time() - before);
         assert!(super::peak_memory().is_none_or(|bytes| bytes > 32 << 20));
     }
 }

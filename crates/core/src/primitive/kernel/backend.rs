@@ -1,0 +1,46 @@
+//! Which form of the kernels this process takes.
+
+use std::sync::OnceLock;
+
+/// The environment variable that, set to `1`, makes every kernel take its portable form.
+pub const PORTABLE_VARIABLE: &str = "TACITA_PORTABLE";
+
+/// A family of kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// Plain Rust; AES from the crate `aes`, which itself uses the processor's AES instructions where there are any and
+    /// a bit-sliced form elsewhere.
+    Portable,
+    /// x86-64 with PCLMULQDQ: as `Portable`, with multiplication in GF(2^128) by carry-less products.
+    Pclmul,
+    /// x86-64 with AVX-512 (F, BW, DQ, VL, VBMI), VAES, VPCLMULQDQ and GFNI: Intel since Ice Lake, AMD since Zen 4.
+    Avx512,
+}
+
+impl Backend {
+    /// Its name, for reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Portable => "portable",
+            Backend::Pclmul => "pclmul",
+            Backend::Avx512 => "avx512",
+        }
+    }
+}
+
+/// The fastest family that the processor can run, found once; [`Backend::Portable`] if the environment asks for it.
+pub fn chosen() -> Backend {
+    static CHOSEN: OnceLock<Backend> = OnceLock::new();
+    *CHOSEN.get_or_init(|| {
+        if std::env::var_os(PORTABLE_VARIABLE).is_some_and(|value| value == "1") {
+            Backend::Portable
+        } else {
+            fastest()
+        }
+    })
+}
+
+/// The fastest family that the processor can run.
+fn fastest() -> Backend {
+    Backend::Portable
+}

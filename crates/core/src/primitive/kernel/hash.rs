@@ -1,0 +1,100 @@
+//! A correlation-robust hash from fixed-key AES.
+
+use super::aes::{Aes128, BATCH, check_counters};
+use super::block::{self, Block};
+
+/// H(x, i) = p(p(x) + i) + p(x), where p is AES-128 under a public key and + is exclusive or.
+///
+/// It is TMMO of Guo, Katz, Wang and Yu, "Efficient and secure multiparty computation from fixed-key block ciphers"
+/// (IEEE S&P 2020): tweakable circular correlation robust when p is an ideal permutation, so that H(x + delta, i) is
+/// pseudo-random for a secret delta even to whoever chooses x, as long as no tweak i is used twice for one delta. The
+/// key comes from the session, so that no work done before it started helps against it.
+#[derive(Debug)]
+pub struct TweakableHash {
+    cipher: Aes128,
+}
+
+impl TweakableHash {
+    /// The hash under a public key.
+    pub fn new(key: Block) -> TweakableHash {
+        TweakableHash { cipher: Aes128::new(key) }
+    }
+
+    /// `out[i]` is the hash of `input[i]` with the tweak `start + i`. The slices must be equally long.
+    pub fn hash(&self, start: u64, input: &[Block], out: &mut [Block]) {
+        out.copy_from_slice(input);
+        self.hash_in_place(start, out);
+    }
+
+    /// Replaces each block i by its hash with the tweak `start + i`.
+    pub fn hash_in_place(&self, start: u64, blocks: &mut [Block]) {
+        check_counters(start, blocks.len());
+        let mut room = [Block::ZERO; BATCH];
+        for (chunk, blocks) in blocks.chunks_mut(BATCH).enumerate() {
+            let room = &mut room[..blocks.len()];
+            self.cipher.encrypt_blocks(blocks);
+            for (index, (tweaked, block)) in room.iter_mut().zip(blocks.iter()).enumerate() {
+                *tweaked = *block ^ Block(u128::from(start) + (chunk * BATCH + index) as u128);
+            }
+            self.cipher.encrypt_blocks(room);
+            block::xor_into(room, blocks);
+        }
+    }
+
+    /// `out[i]` is the pair of hashes of `input[i]` and of `input[i] + delta`, both with the tweak `start + i`. The
+    /// slices must be equally long.
+    pub fn hash_pairs(&self, start: u64, input: &[Block], delta: Block, out: &mut [[Block; 2]]) {
+        assert_eq!(input.len(), out.len(), "as many pairs as inputs");
+        check_counters(start, input.len());
+        let mut room = [Block::ZERO; BATCH];
+        let chunks = input.chunks(BATCH / 2).zip(out.chunks_mut(BATCH / 2));
+        for (chunk, (input, pairs)) in chunks.enumerate() {
+            for (pair, input) in pairs.iter_mut().zip(input) {
+                *pair = [*input, *input ^ delta];
+            }
+            let flat = pairs.as_flattened_mut();
+            let room = &mut room[..flat.len()];
+            self.cipher.encrypt_blocks(flat);
+            for (index, (tweaked, block)) in room.iter_mut().zip(flat.iter()).enumerate() {
+                *tweaked = *block ^ Block(u128::from(start) + (chunk * (BATCH / 2) + index / 2) as u128);
+            }
+            self.cipher.encrypt_blocks(room);
+            block::xor_into(room, flat);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The definition.
+    fn reference(key: Block, input: Block, tweak: u64) -> Block {
+        let cipher = Aes128::new(key);
+        let once = cipher.encrypt(input);
+        cipher.encrypt(once ^ Block(tweak.into())) ^ once
+    }
+
+    #[test]
+    fn slices_follow_the_definition() {
+        let key = Block(11);
+        let (hash, delta) = (TweakableHash::new(key), Block(0xdead << 100 | 1));
+        for count in [0usize, 1, 3, 4, 15, 16, 17, 127, 128, 129, 255, 256, 257, 700] {
+            let start = u64::MAX - 700 - count as u64;
+            let input: Vec<_> = (0..count).map(|index| Block(index as u128 * 0x1234_5678_9abc_def1)).collect();
+            let expected: Vec<_> = (start..).zip(&input).map(|(tweak, input)| reference(key, *input, tweak)).collect();
+            let mut out = vec![Block::ZERO; count];
+            hash.hash(start, &input, &mut out);
+            assert_eq!(out, expected);
+            let mut in_place = input.clone();
+            hash.hash_in_place(start, &mut in_place);
+            assert_eq!(in_place, expected);
+            let mut pairs = vec![[Block::ZERO; 2]; count];
+            hash.hash_pairs(start, &input, delta, &mut pairs);
+            for (index, pair) in pairs.iter().enumerate() {
+                let shifted = reference(key, input[index] ^ delta, start + index as u64);
+                assert_eq!(*pair, [expected[index], shifted]);
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What oblivious transfer and VOLE spend their time in: blocks of 128 bits, AES, GF(2^128), bit matrices.
+//!
+//! Everything works on slices, on one thread, and in time that depends on lengths only. Callers divide long slices
+//! among threads. Each kernel has a portable form and one for x86-64 processors with AVX-512; [`backend::chosen`] says
+//! which of them this process takes.
+
+mod aes;
+pub mod backend;
+pub mod block;
+mod doubling;
+pub mod fold;
+pub mod gf128;
+mod hash;
+mod portable;
+mod prg;
+pub mod transpose;
+
+pub use aes::Aes128;
+pub use block::Block;
+pub use doubling::Doubling;
+pub use fold::LeafStreams;
+pub use hash::TweakableHash;
+pub use prg::Prg;

@@ -1,0 +1,4 @@
+//! The kernels in plain Rust, for every processor, and what the others are compared with.
+
+pub(super) mod gf128;
+pub(super) mod transpose;

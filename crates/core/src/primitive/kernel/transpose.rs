@@ -1,0 +1,57 @@
+//! Transposition of bit matrices with 128 rows.
+
+use super::block::{BLOCK_BITS, Block};
+use super::portable;
+
+/// Transposes a bit matrix of 128 rows and `columns.len()` columns, a multiple of 128: bit r of `columns[c]` is bit
+/// c % 128 of `rows[r * stride + c / 128]`.
+///
+/// `stride` is the distance between rows in blocks: `columns.len() / 128` for a whole matrix, more for a part of its
+/// columns.
+pub fn to_columns(rows: &[Block], stride: usize, columns: &mut [Block]) {
+    check(rows.len(), stride, columns.len());
+    portable::transpose::to_columns(rows, stride, columns);
+}
+
+/// The inverse of [`to_columns`]: writes the rows of the matrix whose columns are given.
+pub fn to_rows(columns: &[Block], rows: &mut [Block], stride: usize) {
+    check(rows.len(), stride, columns.len());
+    portable::transpose::to_rows(columns, rows, stride);
+}
+
+fn check(rows: usize, stride: usize, columns: usize) {
+    let width = columns / BLOCK_BITS;
+    assert!(columns.is_multiple_of(BLOCK_BITS), "{columns} columns are no multiple of 128");
+    assert!(width <= stride, "rows of {width} blocks overlap at a distance of {stride}");
+    assert!(width == 0 || rows >= (BLOCK_BITS - 1) * stride + width, "128 rows need more than {rows} blocks");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::block;
+    use super::*;
+    use chacha20::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    #[test]
+    fn every_bit_goes_to_its_place() {
+        let mut rng = ChaCha20Rng::from_seed([1; 32]);
+        for (width, more) in [(0, 0), (0, 2), (1, 0), (1, 1), (2, 0), (3, 0), (4, 0), (5, 2), (8, 0), (13, 0)] {
+            let stride = width + more;
+            let rows = block::random(BLOCK_BITS * stride, &mut rng);
+            let mut columns = vec![Block::ALL_ONES; width * BLOCK_BITS];
+            to_columns(&rows, stride, &mut columns);
+            for (c, column) in columns.iter().enumerate() {
+                let expected = (0..BLOCK_BITS)
+                    .fold(0, |bits, r| bits | u128::from(rows[r * stride + c / BLOCK_BITS].bit(c % BLOCK_BITS)) << r);
+                assert_eq!(column.0, expected);
+            }
+            let mut back = vec![Block(7); rows.len()];
+            to_rows(&columns, &mut back, stride);
+            for (row, back) in rows.chunks(stride.max(1)).zip(back.chunks(stride.max(1))) {
+                assert_eq!(row[..width], back[..width]);
+                assert!(back[width..].iter().all(|block| *block == Block(7)));
+            }
+        }
+    }
+}
