@@ -3,13 +3,23 @@
 use aes::Aes128Enc;
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 
+use super::backend::{self, Backend};
 use super::block::{self, Block};
+#[cfg(target_arch = "x86_64")]
+use super::x86;
 
 /// AES-128 (FIPS 197) in the direction of encryption, under one key.
 ///
 /// Slices are fast, single blocks are not: a call for one block takes about as long as one for sixteen.
-pub struct Aes128 {
-    portable: Aes128Enc,
+pub struct Aes128(pub(super) Keys);
+
+/// The key schedule of a back end.
+pub(super) enum Keys {
+    /// Boxed, since its bit-sliced form takes more than 700 bytes.
+    Portable(Box<Aes128Enc>),
+    /// Made only where the processor has [`Backend::Avx512`].
+    #[cfg(target_arch = "x86_64")]
+    Avx512(x86::aes::Keys),
 }
 
 /// As many blocks as portable code encrypts in one call: enough for any width, and 4 KiB of stack.
@@ -18,7 +28,17 @@ pub(super) const BATCH: usize = 256;
 impl Aes128 {
     /// The permutation under `key`.
     pub fn new(key: Block) -> Aes128 {
-        Aes128 { portable: Aes128Enc::new(&Array(key.to_bytes())) }
+        Aes128::on(backend::chosen(), key)
+    }
+
+    /// As [`Aes128::new`], on a back end that is available.
+    pub(super) fn on(backend: Backend, key: Block) -> Aes128 {
+        Aes128(match backend {
+            // SAFETY: the processor has what the back end needs.
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512 => Keys::Avx512(unsafe { x86::aes::Keys::new(key) }),
+            _ => Keys::Portable(Box::new(Aes128Enc::new(&Array(key.to_bytes())))),
+        })
     }
 
     /// The encryption of one block.
@@ -30,34 +50,59 @@ impl Aes128 {
 
     /// Encrypts each block.
     pub fn encrypt_blocks(&self, blocks: &mut [Block]) {
-        let (blocks, rest) = Array::slice_as_chunks_mut(block::as_bytes_mut(blocks));
-        debug_assert!(rest.is_empty());
-        self.portable.encrypt_blocks(blocks);
+        match &self.0 {
+            Keys::Portable(keys) => keys.encrypt_blocks(Array::slice_as_chunks_mut(block::as_bytes_mut(blocks)).0),
+            // SAFETY: `Keys::Avx512` exists where the processor has what its functions need.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86::aes::encrypt_in_place(keys, blocks) },
+        }
     }
 
     /// `out[i]` is the encryption of `input[i]`. The slices must be equally long.
     pub fn encrypt_to(&self, input: &[Block], out: &mut [Block]) {
-        out.copy_from_slice(input);
-        self.encrypt_blocks(out);
+        assert_eq!(input.len(), out.len(), "as many outputs as inputs");
+        match &self.0 {
+            Keys::Portable(_) => {
+                out.copy_from_slice(input);
+                self.encrypt_blocks(out);
+            }
+            // SAFETY: as in `encrypt_blocks`.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86::aes::encrypt_to(keys, input, out) },
+        }
     }
 
     /// `out[i]` is the encryption of the number `start + i`: counter mode. The sum must stay below 2^64.
     pub fn encrypt_counters(&self, start: u64, out: &mut [Block]) {
         check_counters(start, out.len());
-        for (index, block) in out.iter_mut().enumerate() {
-            *block = Block(u128::from(start) + index as u128);
+        match &self.0 {
+            Keys::Portable(_) => {
+                for (index, block) in out.iter_mut().enumerate() {
+                    *block = Block(u128::from(start) + index as u128);
+                }
+                self.encrypt_blocks(out);
+            }
+            // SAFETY: as in `encrypt_blocks`.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86::aes::counters::<false>(keys, start, out) },
         }
-        self.encrypt_blocks(out);
     }
 
     /// `out[i]` is added the encryption of the number `start + i`. The sum must stay below 2^64.
     pub fn xor_counters(&self, start: u64, out: &mut [Block]) {
         check_counters(start, out.len());
-        let mut room = [Block::ZERO; BATCH];
-        for (index, out) in out.chunks_mut(BATCH).enumerate() {
-            let room = &mut room[..out.len()];
-            self.encrypt_counters(start + (index * BATCH) as u64, room);
-            block::xor_into(room, out);
+        match &self.0 {
+            Keys::Portable(_) => {
+                let mut room = [Block::ZERO; BATCH];
+                for (index, out) in out.chunks_mut(BATCH).enumerate() {
+                    let room = &mut room[..out.len()];
+                    self.encrypt_counters(start + (index * BATCH) as u64, room);
+                    block::xor_into(room, out);
+                }
+            }
+            // SAFETY: as in `encrypt_blocks`.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86::aes::counters::<true>(keys, start, out) },
         }
     }
 }
@@ -93,8 +138,10 @@ mod tests {
                 0x69c4e0d86a7b0430d8cdb78070b4c55a,
             ),
         ];
-        for (key, plain, cipher) in cases {
-            assert_eq!(Aes128::new(block(key)).encrypt(block(plain)), block(cipher));
+        for backend in backend::available() {
+            for (key, plain, cipher) in cases {
+                assert_eq!(Aes128::on(backend, block(key)).encrypt(block(plain)), block(cipher));
+            }
         }
     }
 
@@ -103,22 +150,30 @@ mod tests {
     fn standard_counter_mode() {
         let block = |hex: u128| Block::from_bytes(hex.to_be_bytes());
         let counter = 0xf0f1f2f3f4f5f6f7f8f9fafbfcfdfeff_u128;
-        let mut blocks: Vec<_> = (0..4).map(|index| block(counter + index)).collect();
-        Aes128::new(block(0x2b7e151628aed2a6abf7158809cf4f3c)).encrypt_blocks(&mut blocks);
         let expected = [
             0xec8cdf7398607cb0f2d21675ea9ea1e4,
             0x362b7c3c6773516318a077d7fc5073ae,
             0x6a2cc3787889374fbeb4c81b17ba6c44,
             0xe89c399ff0f198c6d40a31db156cabfe,
         ];
-        assert_eq!(blocks, expected.map(block));
+        for backend in backend::available() {
+            let mut blocks: Vec<_> = (0..4).map(|index| block(counter + index)).collect();
+            Aes128::on(backend, block(0x2b7e151628aed2a6abf7158809cf4f3c)).encrypt_blocks(&mut blocks);
+            assert_eq!(blocks, expected.map(block));
+        }
     }
 
     #[test]
     fn slices_agree_with_single_blocks() {
-        let cipher = Aes128::new(Block(7));
+        for backend in backend::available() {
+            check_slices(Aes128::on(backend, Block(7)));
+        }
+    }
+
+    fn check_slices(cipher: Aes128) {
         for count in [0, 1, 2, 3, 4, 5, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1000] {
-            let one_by_one: Vec<_> = (0..count).map(|index| cipher.encrypt(Block(90 + index as u128))).collect();
+            let portable = Aes128::on(Backend::Portable, Block(7));
+            let one_by_one: Vec<_> = (0..count).map(|index| portable.encrypt(Block(90 + index as u128))).collect();
             let input: Vec<_> = (0..count).map(|index| Block(90 + index as u128)).collect();
             let mut blocks = input.clone();
             cipher.encrypt_blocks(&mut blocks);

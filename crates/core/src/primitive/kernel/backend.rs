@@ -42,5 +42,23 @@ pub fn chosen() -> Backend {
 
 /// The fastest family that the processor can run.
 fn fastest() -> Backend {
-    Backend::Portable
+    *available().last().expect("the portable family runs everywhere")
+}
+
+/// All families that the processor can run, the fastest last.
+pub fn available() -> Vec<Backend> {
+    let mut families = vec![Backend::Portable];
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::is_x86_feature_detected as has;
+        if has!("pclmulqdq") {
+            families.push(Backend::Pclmul);
+            let vectors =
+                has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") && has!("avx512vbmi");
+            if vectors && has!("aes") && has!("vaes") && has!("vpclmulqdq") && has!("gfni") {
+                families.push(Backend::Avx512);
+            }
+        }
+    }
+    families
 }

@@ -2,8 +2,11 @@
 
 use subtle::ConstantTimeEq;
 
-use super::aes::{Aes128, BATCH};
+use super::aes::{Aes128, BATCH, Keys};
+use super::backend::{self, Backend};
 use super::block::Block;
+#[cfg(target_arch = "x86_64")]
+use super::x86;
 
 /// G(s) = (p0(s) + s, p1(s) + s), where p0 and p1 are AES-128 under two public keys and + is exclusive or.
 ///
@@ -21,13 +24,29 @@ impl Doubling {
     /// The generator under two public keys, which must differ.
     pub fn new(keys: [Block; 2]) -> Doubling {
         assert!(keys[0] != keys[1], "one key twice would make both children the same");
-        Doubling { ciphers: keys.map(Aes128::new) }
+        Doubling::on(backend::chosen(), keys)
+    }
+
+    /// As [`Doubling::new`], on a back end that is available.
+    fn on(backend: Backend, keys: [Block; 2]) -> Doubling {
+        Doubling { ciphers: keys.map(|key| Aes128::on(backend, key)) }
     }
 
     /// Writes the children of `parents`, of which there are twice as many, and returns the sums (exclusive or) of all left
     /// children and of all right ones.
     pub fn expand(&self, parents: &[Block], children: &mut [Block]) -> [Block; 2] {
         assert_eq!(children.len(), 2 * parents.len(), "two children for each parent");
+        match [&self.ciphers[0].0, &self.ciphers[1].0] {
+            // SAFETY: `Keys::Avx512` exists where the processor has what its functions need.
+            #[cfg(target_arch = "x86_64")]
+            [Keys::Avx512(left), Keys::Avx512(right)] => unsafe {
+                x86::doubling::expand([left, right], parents, children)
+            },
+            _ => self.expand_portably(parents, children),
+        }
+    }
+
+    fn expand_portably(&self, parents: &[Block], children: &mut [Block]) -> [Block; 2] {
         let mut sums = [Block::ZERO; 2];
         let mut room = [Block::ZERO; BATCH];
         for (parents, children) in parents.chunks(BATCH).zip(children.chunks_mut(2 * BATCH)) {
@@ -46,6 +65,17 @@ impl Doubling {
     /// As [`Doubling::expand`] with the parents in the first half of `nodes`, which their children replace.
     pub fn expand_in_place(&self, nodes: &mut [Block]) -> [Block; 2] {
         assert!(nodes.len().is_multiple_of(2), "two children for each parent");
+        match [&self.ciphers[0].0, &self.ciphers[1].0] {
+            // SAFETY: as in `expand`.
+            #[cfg(target_arch = "x86_64")]
+            [Keys::Avx512(left), Keys::Avx512(right)] => unsafe {
+                x86::doubling::expand_in_place([left, right], nodes)
+            },
+            _ => self.expand_in_place_portably(nodes),
+        }
+    }
+
+    fn expand_in_place_portably(&self, nodes: &mut [Block]) -> [Block; 2] {
         let mut sums = [Block::ZERO; 2];
         let mut parents = [Block::ZERO; BATCH];
         // From the back: children lie at or behind their parents.
@@ -133,8 +163,8 @@ fn check_depth(leaves: usize, levels: usize) {
 mod tests {
     use super::*;
 
-    fn doubling() -> Doubling {
-        Doubling::new([Block(1), Block(2)])
+    fn doublings() -> impl Iterator<Item = Doubling> {
+        backend::available().into_iter().map(|backend| Doubling::on(backend, [Block(1), Block(2)]))
     }
 
     fn seeds(count: usize) -> Vec<Block> {
@@ -153,42 +183,54 @@ mod tests {
 
     #[test]
     fn levels_follow_the_definition() {
+        doublings().for_each(check_levels);
+    }
+
+    fn check_levels(doubling: Doubling) {
         for count in [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 64, 255, 256, 257, 600] {
             let parents = seeds(count);
             let expected = children(&parents);
             let mut out = vec![Block::ZERO; 2 * count];
-            assert_eq!(doubling().expand(&parents, &mut out), side_sums(&expected));
+            assert_eq!(doubling.expand(&parents, &mut out), side_sums(&expected));
             assert_eq!(out, expected);
             out.fill(Block::ALL_ONES);
             out[..count].copy_from_slice(&parents);
-            assert_eq!(doubling().expand_in_place(&mut out), side_sums(&expected));
+            assert_eq!(doubling.expand_in_place(&mut out), side_sums(&expected));
             assert_eq!(out, expected);
         }
     }
 
     #[test]
     fn trees_in_lockstep_are_trees() {
+        doublings().for_each(check_lockstep);
+    }
+
+    fn check_lockstep(doubling: Doubling) {
         for (trees, nodes) in [(1, 1), (1, 5), (3, 4), (16, 8), (17, 2), (300, 2)] {
             let parents = seeds(trees * nodes);
             let mut out = vec![Block::ZERO; 2 * parents.len()];
             let mut sums = vec![[Block::ALL_ONES; 2]; trees];
-            doubling().expand_trees(&parents, &mut out, &mut sums);
-            for tree in 0..trees {
+            doubling.expand_trees(&parents, &mut out, &mut sums);
+            for (tree, sums) in sums.iter().enumerate() {
                 let of_tree =
                     |nodes: &[Block]| -> Vec<Block> { nodes.iter().skip(tree).step_by(trees).copied().collect() };
                 let expected = children(&of_tree(&parents));
                 assert_eq!(of_tree(&out), expected);
-                assert_eq!(sums[tree], side_sums(&expected));
+                assert_eq!(*sums, side_sums(&expected));
             }
         }
     }
 
     #[test]
     fn a_punctured_tree_lacks_one_leaf() {
+        doublings().for_each(check_punctured);
+    }
+
+    fn check_punctured(doubling: Doubling) {
         for depth in [0, 1, 2, 5, 9] {
             let mut leaves = vec![Block::ZERO; 1 << depth];
             let mut sums = vec![[Block::ZERO; 2]; depth];
-            doubling().expand_tree(Block(99), &mut leaves, &mut sums);
+            doubling.expand_tree(Block(99), &mut leaves, &mut sums);
             let mut level = vec![Block(99)];
             for sums in &sums {
                 level = children(&level);
@@ -199,7 +241,7 @@ mod tests {
                 let given: Vec<_> =
                     (0..depth).map(|level| sums[level][1 - (hole >> (depth - 1 - level) & 1)]).collect();
                 let mut punctured = vec![Block::ALL_ONES; 1 << depth];
-                doubling().expand_punctured(hole, &given, &mut punctured);
+                doubling.expand_punctured(hole, &given, &mut punctured);
                 let mut expected = leaves.clone();
                 expected[hole] = Block::ZERO;
                 assert_eq!(punctured, expected);

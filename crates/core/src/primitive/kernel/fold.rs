@@ -6,7 +6,10 @@
 //! sums are folded in the same way for the next bit; the last sum is u.
 
 use super::aes::{Aes128, check_counters};
+use super::backend::{self, Backend};
 use super::block::{self, Block};
+#[cfg(target_arch = "x86_64")]
+use super::x86;
 
 /// The most bits an index of [`LeafStreams`] may have.
 pub const MAX_BITS: usize = 10;
@@ -15,14 +18,32 @@ pub const MAX_BITS: usize = 10;
 /// number i under seed x, as of a [`super::Prg`].
 pub struct LeafStreams {
     bits: usize,
-    ciphers: Vec<Aes128>,
+    keys: Keys,
+}
+
+/// The key schedules of a back end.
+enum Keys {
+    Portable(Vec<Aes128>),
+    /// Made only where the processor has [`Backend::Avx512`].
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Vec<x86::aes::Keys>),
 }
 
 impl LeafStreams {
     /// The streams of 2^k seeds, for k from 1 to [`MAX_BITS`].
     pub fn new(seeds: &[Block]) -> LeafStreams {
-        let bits = index_bits(seeds.len());
-        LeafStreams { bits, ciphers: seeds.iter().map(|seed| Aes128::new(*seed)).collect() }
+        LeafStreams::on(backend::chosen(), seeds)
+    }
+
+    /// As [`LeafStreams::new`], on a back end that is available.
+    fn on(backend: Backend, seeds: &[Block]) -> LeafStreams {
+        let keys = match backend {
+            // SAFETY: the processor has what the back end needs.
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512 => Keys::Avx512(seeds.iter().map(|seed| unsafe { x86::aes::Keys::new(*seed) }).collect()),
+            _ => Keys::Portable(seeds.iter().map(|seed| Aes128::on(backend, *seed)).collect()),
+        };
+        LeafStreams { bits: index_bits(seeds.len()), keys }
     }
 
     /// k, the bits of an index.
@@ -35,12 +56,19 @@ impl LeafStreams {
     pub fn fold(&self, start: u64, u: &mut [Block], v: &mut [Block], stride: usize) {
         check_planes(self.bits, u.len(), v.len(), stride);
         check_counters(start, u.len());
-        let stream = |x: usize, index: usize, tile: &mut [Block]| {
-            self.ciphers[x].encrypt_counters(start + index as u64, tile);
-        };
-        fold_tiles(self.bits, u.len(), stream, v, stride, |index, tile| {
-            u[index..index + tile.len()].copy_from_slice(tile);
-        });
+        match &self.keys {
+            Keys::Portable(ciphers) => {
+                let stream = |x: usize, index: usize, tile: &mut [Block]| {
+                    ciphers[x].encrypt_counters(start + index as u64, tile);
+                };
+                fold_tiles(self.bits, u.len(), stream, v, stride, |index, tile| {
+                    u[index..index + tile.len()].copy_from_slice(tile);
+                });
+            }
+            // SAFETY: `Keys::Avx512` exists where the processor has what its functions need.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86::fold::fold::<0>(keys, start, u.len(), Some(u), v, stride) },
+        }
     }
 
     /// As [`LeafStreams::fold`] without u, for the first `count` blocks of each plane. Stream 0 is in none of them: its
@@ -48,11 +76,18 @@ impl LeafStreams {
     pub fn fold_planes(&self, start: u64, count: usize, v: &mut [Block], stride: usize) {
         check_planes(self.bits, count, v.len(), stride);
         check_counters(start, count);
-        let stream = |x: usize, index: usize, tile: &mut [Block]| match x {
-            0 => tile.fill(Block::ZERO),
-            _ => self.ciphers[x].encrypt_counters(start + index as u64, tile),
-        };
-        fold_tiles(self.bits, count, stream, v, stride, |_, _| ());
+        match &self.keys {
+            Keys::Portable(ciphers) => {
+                let stream = |x: usize, index: usize, tile: &mut [Block]| match x {
+                    0 => tile.fill(Block::ZERO),
+                    _ => ciphers[x].encrypt_counters(start + index as u64, tile),
+                };
+                fold_tiles(self.bits, count, stream, v, stride, |_, _| ());
+            }
+            // SAFETY: as in `fold`.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86::fold::fold::<1>(keys, start, count, None, v, stride) },
+        }
     }
 }
 
@@ -64,6 +99,10 @@ impl std::fmt::Debug for LeafStreams {
 
 /// As [`LeafStreams::fold`], for 2^k streams in memory, each `u.len()` blocks long, one after the other.
 pub fn fold(streams: &[Block], u: &mut [Block], v: &mut [Block], stride: usize) {
+    fold_on(backend::chosen(), streams, u, v, stride);
+}
+
+fn fold_on(backend: Backend, streams: &[Block], u: &mut [Block], v: &mut [Block], stride: usize) {
     let count = u.len();
     if count == 0 {
         return;
@@ -71,6 +110,11 @@ pub fn fold(streams: &[Block], u: &mut [Block], v: &mut [Block], stride: usize) 
     assert!(streams.len().is_multiple_of(count), "streams are equally long");
     let bits = index_bits(streams.len() / count);
     check_planes(bits, count, v.len(), stride);
+    #[cfg(target_arch = "x86_64")]
+    if backend == Backend::Avx512 {
+        // SAFETY: the processor has what the back end needs.
+        return unsafe { x86::fold::fold_memory(streams, u, v, stride) };
+    }
     let stream = |x: usize, index: usize, tile: &mut [Block]| {
         let start = x * count + index;
         tile.copy_from_slice(&streams[start..start + tile.len()]);
@@ -166,6 +210,10 @@ mod tests {
 
     #[test]
     fn folding_follows_the_definition() {
+        backend::available().into_iter().for_each(check_folding);
+    }
+
+    fn check_folding(backend: Backend) {
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
         for (bits, count) in
             [(1, 1), (1, 64), (2, 0), (2, 15), (2, 32), (2, 300), (3, 33), (4, 65), (5, 31), (8, 40), (10, 5)]
@@ -182,7 +230,7 @@ mod tests {
                 })
                 .collect();
             let (u, planes) = reference(&streams, bits, count);
-            let leaves = LeafStreams::new(&seeds);
+            let leaves = LeafStreams::on(backend, &seeds);
             assert_eq!(leaves.bits(), bits);
 
             let check = |v: &[Block], stride: usize| {
@@ -202,7 +250,7 @@ mod tests {
 
                 v.fill(Block::ALL_ONES);
                 sum.fill(Block::ALL_ONES);
-                fold(&streams.concat(), &mut sum, &mut v, stride);
+                fold_on(backend, &streams.concat(), &mut sum, &mut v, stride);
                 assert_eq!(sum, u);
                 if count > 0 {
                     check(&v, stride);
@@ -211,7 +259,7 @@ mod tests {
                 v.fill(Block::ALL_ONES);
                 let mut hidden = seeds.clone();
                 hidden[0] = Block(5);
-                LeafStreams::new(&hidden).fold_planes(start, count, &mut v, stride);
+                LeafStreams::on(backend, &hidden).fold_planes(start, count, &mut v, stride);
                 check(&v, stride);
             }
         }

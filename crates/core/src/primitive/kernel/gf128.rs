@@ -1,47 +1,70 @@
 //! GF(2^128) = GF(2)[x] / (x^128 + x^7 + x^2 + x + 1) over slices. Addition is exclusive or.
 
+use super::backend::{self, Backend};
 use super::block::Block;
 use super::portable;
+#[cfg(target_arch = "x86_64")]
+use super::x86;
+
+/// Calls the function of this name in the chosen back end.
+macro_rules! dispatch {
+    ($backend:expr, $function:ident $(::<$add:literal>)? ($($argument:expr),*)) => {
+        match $backend {
+            // SAFETY: the processor has what the back end needs.
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512 => unsafe { x86::gf128::$function$(::<$add>)?($($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Backend::Pclmul => unsafe { x86::pclmul::$function$(::<$add>)?($($argument),*) },
+            _ => portable::gf128::$function$(::<$add>)?($($argument),*),
+        }
+    };
+}
 
 /// `a * b`, one at a time. The functions on slices are an order of magnitude faster for each product.
 #[inline]
 pub fn product(a: Block, b: Block) -> Block {
-    portable::gf128::product(a, b)
+    match backend::chosen() {
+        // SAFETY: the processor has what the chosen back end needs, and `Avx512` includes `Pclmul`.
+        #[cfg(target_arch = "x86_64")]
+        Backend::Pclmul | Backend::Avx512 => unsafe { x86::pclmul::product(a, b) },
+        _ => portable::gf128::product(a, b),
+    }
 }
 
 /// `out[i] = a[i] * b[i]`. The slices must be equally long.
 pub fn multiply(a: &[Block], b: &[Block], out: &mut [Block]) {
     same_length(&[a.len(), b.len()], out.len());
-    portable::gf128::multiply(a, b, out);
+    dispatch!(backend::chosen(), multiply::<false>(a, b, out));
 }
 
 /// `out[i] += a[i] * b[i]`. The slices must be equally long.
 pub fn multiply_add(a: &[Block], b: &[Block], out: &mut [Block]) {
     same_length(&[a.len(), b.len()], out.len());
-    portable::gf128::multiply_add(a, b, out);
+    dispatch!(backend::chosen(), multiply::<true>(a, b, out));
 }
 
 /// `out[i] = s * a[i]`. The slices must be equally long.
 pub fn scale(a: &[Block], s: Block, out: &mut [Block]) {
     same_length(&[a.len()], out.len());
-    portable::gf128::scale(a, s, out);
+    dispatch!(backend::chosen(), scale::<false>(a, s, out));
 }
 
 /// `out[i] += s * a[i]`. The slices must be equally long.
 pub fn scale_add(a: &[Block], s: Block, out: &mut [Block]) {
     same_length(&[a.len()], out.len());
-    portable::gf128::scale_add(a, s, out);
+    dispatch!(backend::chosen(), scale::<true>(a, s, out));
 }
 
 /// `a[i] = s * a[i]`.
 pub fn scale_in_place(a: &mut [Block], s: Block) {
-    portable::gf128::scale_in_place(a, s);
+    dispatch!(backend::chosen(), scale_in_place(a, s));
 }
 
 /// The sum of all `a[i] * b[i]`, reduced once. The slices must be equally long.
 pub fn inner_product(a: &[Block], b: &[Block]) -> Block {
     same_length(&[a.len()], b.len());
-    portable::gf128::inner_product(a, b)
+    dispatch!(backend::chosen(), inner_product(a, b))
 }
 
 /// `out[i] = first * base^i`.
@@ -206,6 +229,28 @@ mod tests {
             for out in &out {
                 assert_eq!(*out, power);
                 power = reference(power, s);
+            }
+        }
+    }
+
+    /// All back ends, also on slices that begin where no vector would.
+    #[test]
+    fn back_ends_agree() {
+        for count in [0, 1, 2, 3, 4, 5, 15, 16, 17, 63, 64, 65, 1000] {
+            let (a, b, c) = (elements(count + 1, 4), elements(count + 1, 5), elements(count + 1, 6));
+            let (a, b, c, s) = (&a[1..], &b[1..], &c[1..], Block(u128::MAX / 3 << 5));
+            let results = |backend: Backend| {
+                let mut out = vec![c.to_vec(); 5];
+                dispatch!(backend, multiply::<false>(a, b, &mut out[0]));
+                dispatch!(backend, multiply::<true>(a, b, &mut out[1]));
+                dispatch!(backend, scale::<false>(a, s, &mut out[2]));
+                dispatch!(backend, scale::<true>(a, s, &mut out[3]));
+                dispatch!(backend, scale_in_place(&mut out[4], s));
+                out.push(vec![dispatch!(backend, inner_product(a, b))]);
+                out
+            };
+            for backend in backend::available() {
+                assert!(results(backend) == results(Backend::Portable), "{} at {count}", backend.name());
             }
         }
     }

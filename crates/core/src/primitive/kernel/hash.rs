@@ -1,7 +1,10 @@
 //! A correlation-robust hash from fixed-key AES.
 
-use super::aes::{Aes128, BATCH, check_counters};
+use super::aes::{Aes128, BATCH, Keys, check_counters};
+use super::backend::{self, Backend};
 use super::block::{self, Block};
+#[cfg(target_arch = "x86_64")]
+use super::x86;
 
 /// H(x, i) = p(p(x) + i) + p(x), where p is AES-128 under a public key and + is exclusive or.
 ///
@@ -17,18 +20,41 @@ pub struct TweakableHash {
 impl TweakableHash {
     /// The hash under a public key.
     pub fn new(key: Block) -> TweakableHash {
-        TweakableHash { cipher: Aes128::new(key) }
+        TweakableHash::on(backend::chosen(), key)
+    }
+
+    /// As [`TweakableHash::new`], on a back end that is available.
+    fn on(backend: Backend, key: Block) -> TweakableHash {
+        TweakableHash { cipher: Aes128::on(backend, key) }
     }
 
     /// `out[i]` is the hash of `input[i]` with the tweak `start + i`. The slices must be equally long.
     pub fn hash(&self, start: u64, input: &[Block], out: &mut [Block]) {
-        out.copy_from_slice(input);
-        self.hash_in_place(start, out);
+        assert_eq!(input.len(), out.len(), "as many hashes as inputs");
+        check_counters(start, input.len());
+        match &self.cipher.0 {
+            Keys::Portable(_) => {
+                out.copy_from_slice(input);
+                self.hash_in_place(start, out);
+            }
+            // SAFETY: `Keys::Avx512` exists where the processor has what its functions need.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86::hash::hash(keys, start, input, out) },
+        }
     }
 
     /// Replaces each block i by its hash with the tweak `start + i`.
     pub fn hash_in_place(&self, start: u64, blocks: &mut [Block]) {
         check_counters(start, blocks.len());
+        match &self.cipher.0 {
+            Keys::Portable(_) => self.hash_portably(start, blocks),
+            // SAFETY: as in `hash`.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86::hash::hash_in_place(keys, start, blocks) },
+        }
+    }
+
+    fn hash_portably(&self, start: u64, blocks: &mut [Block]) {
         let mut room = [Block::ZERO; BATCH];
         for (chunk, blocks) in blocks.chunks_mut(BATCH).enumerate() {
             let room = &mut room[..blocks.len()];
@@ -46,6 +72,15 @@ impl TweakableHash {
     pub fn hash_pairs(&self, start: u64, input: &[Block], delta: Block, out: &mut [[Block; 2]]) {
         assert_eq!(input.len(), out.len(), "as many pairs as inputs");
         check_counters(start, input.len());
+        match &self.cipher.0 {
+            Keys::Portable(_) => self.hash_pairs_portably(start, input, delta, out),
+            // SAFETY: as in `hash`.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(keys) => unsafe { x86::hash::hash_pairs(keys, start, input, delta, out) },
+        }
+    }
+
+    fn hash_pairs_portably(&self, start: u64, input: &[Block], delta: Block, out: &mut [[Block; 2]]) {
         let mut room = [Block::ZERO; BATCH];
         let chunks = input.chunks(BATCH / 2).zip(out.chunks_mut(BATCH / 2));
         for (chunk, (input, pairs)) in chunks.enumerate() {
@@ -77,8 +112,13 @@ mod tests {
 
     #[test]
     fn slices_follow_the_definition() {
-        let key = Block(11);
-        let (hash, delta) = (TweakableHash::new(key), Block(0xdead << 100 | 1));
+        for backend in backend::available() {
+            let key = Block(11);
+            check_slices(key, TweakableHash::on(backend, key), Block(0xdead << 100 | 1));
+        }
+    }
+
+    fn check_slices(key: Block, hash: TweakableHash, delta: Block) {
         for count in [0usize, 1, 3, 4, 15, 16, 17, 127, 128, 129, 255, 256, 257, 700] {
             let start = u64::MAX - 700 - count as u64;
             let input: Vec<_> = (0..count).map(|index| Block(index as u128 * 0x1234_5678_9abc_def1)).collect();

@@ -14,6 +14,8 @@ mod hash;
 mod portable;
 mod prg;
 pub mod transpose;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use aes::Aes128;
 pub use block::Block;

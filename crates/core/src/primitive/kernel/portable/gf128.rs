@@ -54,27 +54,19 @@ pub(in super::super) fn product(a: Block, b: Block) -> Block {
     reduce(low, high)
 }
 
-pub(in super::super) fn multiply(a: &[Block], b: &[Block], out: &mut [Block]) {
+/// `out[i] = a[i] * b[i]`, or `+=`.
+pub(in super::super) fn multiply<const ADD: bool>(a: &[Block], b: &[Block], out: &mut [Block]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
-        *out = product(*a, *b);
+        let old = if ADD { *out } else { Block::ZERO };
+        *out = product(*a, *b) ^ old;
     }
 }
 
-pub(in super::super) fn multiply_add(a: &[Block], b: &[Block], out: &mut [Block]) {
-    for ((a, b), out) in a.iter().zip(b).zip(out) {
-        *out ^= product(*a, *b);
-    }
-}
-
-pub(in super::super) fn scale(a: &[Block], s: Block, out: &mut [Block]) {
+/// `out[i] = s * a[i]`, or `+=`.
+pub(in super::super) fn scale<const ADD: bool>(a: &[Block], s: Block, out: &mut [Block]) {
     for (a, out) in a.iter().zip(out) {
-        *out = product(*a, s);
-    }
-}
-
-pub(in super::super) fn scale_add(a: &[Block], s: Block, out: &mut [Block]) {
-    for (a, out) in a.iter().zip(out) {
-        *out ^= product(*a, s);
+        let old = if ADD { *out } else { Block::ZERO };
+        *out = product(*a, s) ^ old;
     }
 }
 
