@@ -1,106 +1,169 @@
 //! Bit-matrix transposition: squares of 8 x 8 bits by GFNI, and bytes by shuffles.
+//!
+//! Four squares of 128 x 128 bits that lie side by side are transposed together, one in each lane: 64 bytes of each row
+//! are then read at once.
 
 use std::arch::x86_64::*;
 
 use super::super::block::{BLOCK_BITS, Block};
-use super::{LANES, single};
+use super::{LANES, load, store};
 
 /// Eight rows make a group, whose squares of 8 x 8 bits are transposed at once.
 const GROUPS: usize = BLOCK_BITS / 8;
 
-/// For `_mm512_permutex2var_epi8` on eight rows of 16 bytes: in qword q, byte `8 * half + q` of each row, the last row
-/// first. The affine instruction takes a matrix in that order.
-const fn gather(half: usize) -> [u8; 64] {
-    let mut places = [0; 64];
-    let mut place = 0;
-    while place < 64 {
-        let (q, row) = (place / 8, 7 - place % 8);
-        places[place] = (16 * row + 8 * half + q) as u8;
-        place += 1;
+/// The vectors of one group, or of sixteen bytes' columns.
+type Sixteen = [__m512i; GROUPS];
+
+/// Four squares of 128 columns each.
+type Columns = [[Block; BLOCK_BITS]; LANES];
+
+/// Transposes bits within the squares of 8 x 8. In lane t of `[m][g]`, byte i of qword p has the bits of rows 8g to 8g + 7
+/// in column 16m + 8p + i of square t.
+struct Bytes([Sixteen; 8]);
+
+impl Bytes {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new() -> Bytes {
+        Bytes([[_mm512_setzero_si512(); GROUPS]; 8])
     }
-    places
-}
 
-const GATHER: [[u8; 64]; 2] = [gather(0), gather(1)];
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load_bytes(bytes: &[u8; 64]) -> __m512i {
-    // SAFETY: 64 bytes are there to be read, and the load needs no alignment.
-    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
-}
-
-/// Four blocks, `stride` apart.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn load_rows(blocks: &[Block], stride: usize) -> __m512i {
-    let last = &blocks[..=3 * stride];
-    let value = _mm512_castsi128_si512(single(last[0]));
-    let value = _mm512_inserti32x4::<1>(value, single(last[stride]));
-    let value = _mm512_inserti32x4::<2>(value, single(last[2 * stride]));
-    _mm512_inserti32x4::<3>(value, single(last[3 * stride]))
-}
-
-/// Transposes the square of 128 x 128 bits whose rows are blocks at a distance of `from_stride`, and writes its columns at
-/// a distance of `to_stride`. Both slices reach as far as the last of their blocks.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn square(from: &[Block], from_stride: usize, to: &mut [Block], to_stride: usize) {
-    let gathers = [load_bytes(&GATHER[0]), load_bytes(&GATHER[1])];
-    let identity = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
-    // In qword q of `[half][g]`, byte i has the bits of rows 8g to 8g + 7 in column 64 half + 8q + i.
-    let mut bytes = [[_mm512_setzero_si512(); GROUPS]; 2];
-    for group in 0..GROUPS {
-        let first = load_rows(&from[8 * group * from_stride..], from_stride);
-        let second = load_rows(&from[(8 * group + LANES) * from_stride..], from_stride);
-        for half in 0..2 {
-            let eight = _mm512_permutex2var_epi8(first, gathers[half], second);
-            bytes[half][group] = _mm512_gf2p8affine_epi64_epi8::<0>(identity, eight);
+    /// Takes in eight rows, each with a block of every square.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,gfni")]
+    fn put(&mut self, group: usize, rows: &[__m512i; 8]) {
+        let identity = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
+        for (bytes, eight) in self.0.iter_mut().zip(eight_rows(rows)) {
+            bytes[group] = _mm512_gf2p8affine_epi64_epi8::<0>(identity, eight);
         }
     }
-    for (half, bytes) in bytes.iter().enumerate() {
-        let columns = interleave(bytes);
-        for (register, columns) in columns.into_iter().enumerate() {
-            // Lane l has column i of qword 2l, or of 2l + 1.
-            let (odd, i) = (register / 8, register % 8);
-            let first = 64 * half + 8 * odd + i;
-            let lanes = [
-                _mm512_castsi512_si128(columns),
-                _mm512_extracti32x4_epi32::<1>(columns),
-                _mm512_extracti32x4_epi32::<2>(columns),
-                _mm512_extracti32x4_epi32::<3>(columns),
-            ];
-            for (lane, column) in lanes.into_iter().enumerate() {
-                to[(first + 16 * lane) * to_stride] = super::block(column);
+}
+
+/// Transposes four squares whose rows lie `stride` apart.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn four_to_columns(rows: &[Block], stride: usize, columns: &mut Columns) {
+    let mut bytes = Bytes::new();
+    for group in 0..GROUPS {
+        let mut eight = [_mm512_setzero_si512(); 8];
+        for (index, row) in eight.iter_mut().enumerate() {
+            *row = load(rows[(8 * group + index) * stride..].first_chunk().expect("a row has four blocks"));
+        }
+        bytes.put(group, &eight);
+    }
+    for (m, bytes) in bytes.0.iter().enumerate() {
+        for (quad, vectors) in interleave(bytes).as_chunks::<LANES>().0.iter().enumerate() {
+            for (columns, vector) in columns.iter_mut().zip(exchange_lanes(vectors)) {
+                store(&mut columns.as_chunks_mut().0[4 * m + quad], vector);
             }
         }
     }
 }
 
-/// In lane l of vector 8 p + i: byte i of qword 2l + p of each of the sixteen vectors, in their order.
+/// The inverse.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn four_to_rows(columns: &Columns, rows: &mut [Block], stride: usize) {
+    let mut bytes = Bytes::new();
+    for group in 0..GROUPS {
+        let mut eight = [_mm512_setzero_si512(); 8];
+        for (half, four) in eight.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            for (vector, columns) in four.iter_mut().zip(columns) {
+                *vector = load(&columns.as_chunks().0[2 * group + half]);
+            }
+            *four = exchange_lanes(four);
+        }
+        bytes.put(group, &eight);
+    }
+    for (m, bytes) in bytes.0.iter().enumerate() {
+        for (index, vector) in interleave(bytes).into_iter().enumerate() {
+            let row = &mut rows[(16 * m + index) * stride..];
+            store(row.first_chunk_mut().expect("a row has four blocks"), vector);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+pub(in super::super) fn to_columns(rows: &[Block], stride: usize, columns: &mut [Block]) {
+    let (fours, rest) = columns.as_chunks_mut().0.as_chunks_mut();
+    for (index, four) in fours.iter_mut().enumerate() {
+        four_to_columns(&rows[LANES * index..], stride, four);
+    }
+    if !rest.is_empty() {
+        let start = LANES * fours.len();
+        let mut padded = [[Block::ZERO; LANES]; BLOCK_BITS];
+        for (row, padded) in padded.iter_mut().enumerate() {
+            padded[..rest.len()].copy_from_slice(&rows[row * stride + start..][..rest.len()]);
+        }
+        let mut room = [[Block::ZERO; BLOCK_BITS]; LANES];
+        four_to_columns(padded.as_flattened(), LANES, &mut room);
+        rest.copy_from_slice(&room[..rest.len()]);
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+pub(in super::super) fn to_rows(columns: &[Block], rows: &mut [Block], stride: usize) {
+    let (fours, rest) = columns.as_chunks().0.as_chunks();
+    for (index, four) in fours.iter().enumerate() {
+        four_to_rows(four, &mut rows[LANES * index..], stride);
+    }
+    if !rest.is_empty() {
+        let start = LANES * fours.len();
+        let mut padded = [[Block::ZERO; BLOCK_BITS]; LANES];
+        padded[..rest.len()].copy_from_slice(rest);
+        let mut room = [[Block::ZERO; LANES]; BLOCK_BITS];
+        four_to_rows(&padded, room.as_flattened_mut(), LANES);
+        for (row, room) in room.iter().enumerate() {
+            rows[row * stride + start..][..rest.len()].copy_from_slice(&room[..rest.len()]);
+        }
+    }
+}
+
+/// In qword p of lane t of vector m: byte 2m + p in lane t of each row, the last row first. The affine instruction takes a
+/// matrix in that order.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
-fn interleave(groups: &[__m512i; GROUPS]) -> [__m512i; GROUPS] {
+fn eight_rows(rows: &[__m512i; 8]) -> [__m512i; 8] {
     let zero = _mm512_setzero_si512();
-    // In [p][s]: pairs of the groups 2s and 2s + 1, for qwords 2l + p.
-    let mut pairs = [[zero; 8]; 2];
+    let mut twos = [[zero; 4]; 2];
+    for s in 0..4 {
+        let (first, second) = (rows[7 - 2 * s], rows[6 - 2 * s]);
+        twos[0][s] = _mm512_unpacklo_epi8(first, second);
+        twos[1][s] = _mm512_unpackhi_epi8(first, second);
+    }
+    let mut eights = [zero; 8];
+    for (half, twos) in twos.iter().enumerate() {
+        let low = [_mm512_unpacklo_epi16(twos[0], twos[1]), _mm512_unpacklo_epi16(twos[2], twos[3])];
+        let high = [_mm512_unpackhi_epi16(twos[0], twos[1]), _mm512_unpackhi_epi16(twos[2], twos[3])];
+        eights[4 * half] = _mm512_unpacklo_epi32(low[0], low[1]);
+        eights[4 * half + 1] = _mm512_unpackhi_epi32(low[0], low[1]);
+        eights[4 * half + 2] = _mm512_unpacklo_epi32(high[0], high[1]);
+        eights[4 * half + 3] = _mm512_unpackhi_epi32(high[0], high[1]);
+    }
+    eights
+}
+
+/// In each lane of vector 8p + i: byte i of qword p of that lane in each of the sixteen vectors, in their order.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn interleave(groups: &Sixteen) -> Sixteen {
+    let zero = _mm512_setzero_si512();
+    let mut twos = [[zero; 8]; 2];
     for s in 0..8 {
-        pairs[0][s] = _mm512_unpacklo_epi8(groups[2 * s], groups[2 * s + 1]);
-        pairs[1][s] = _mm512_unpackhi_epi8(groups[2 * s], groups[2 * s + 1]);
+        twos[0][s] = _mm512_unpacklo_epi8(groups[2 * s], groups[2 * s + 1]);
+        twos[1][s] = _mm512_unpackhi_epi8(groups[2 * s], groups[2 * s + 1]);
     }
     let mut columns = [zero; GROUPS];
-    for p in 0..2 {
-        // In [i / 4][s]: four groups.
+    for (p, twos) in twos.iter().enumerate() {
         let mut fours = [[zero; 4]; 2];
         for s in 0..4 {
-            fours[0][s] = _mm512_unpacklo_epi16(pairs[p][2 * s], pairs[p][2 * s + 1]);
-            fours[1][s] = _mm512_unpackhi_epi16(pairs[p][2 * s], pairs[p][2 * s + 1]);
+            fours[0][s] = _mm512_unpacklo_epi16(twos[2 * s], twos[2 * s + 1]);
+            fours[1][s] = _mm512_unpackhi_epi16(twos[2 * s], twos[2 * s + 1]);
         }
-        for (upper, fours) in fours.iter().enumerate() {
-            // In [(i / 2) % 2][s]: eight groups.
+        for (half, fours) in fours.iter().enumerate() {
             let low = [_mm512_unpacklo_epi32(fours[0], fours[1]), _mm512_unpacklo_epi32(fours[2], fours[3])];
             let high = [_mm512_unpackhi_epi32(fours[0], fours[1]), _mm512_unpackhi_epi32(fours[2], fours[3])];
-            let base = 8 * p + 4 * upper;
+            let base = 8 * p + 4 * half;
             columns[base] = _mm512_unpacklo_epi64(low[0], low[1]);
             columns[base + 1] = _mm512_unpackhi_epi64(low[0], low[1]);
             columns[base + 2] = _mm512_unpacklo_epi64(high[0], high[1]);
@@ -110,16 +173,17 @@ fn interleave(groups: &[__m512i; GROUPS]) -> [__m512i; GROUPS] {
     columns
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-pub(in super::super) fn to_columns(rows: &[Block], stride: usize, columns: &mut [Block]) {
-    for (index, columns) in columns.as_chunks_mut::<BLOCK_BITS>().0.iter_mut().enumerate() {
-        square(&rows[index..], stride, columns, 1);
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-pub(in super::super) fn to_rows(columns: &[Block], rows: &mut [Block], stride: usize) {
-    for (index, columns) in columns.as_chunks::<BLOCK_BITS>().0.iter().enumerate() {
-        square(columns, 1, &mut rows[index..], stride);
-    }
+/// Lane s of vector t is lane t of `vectors[s]`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn exchange_lanes(vectors: &[__m512i; LANES]) -> [__m512i; LANES] {
+    let [a, b, c, d] = *vectors;
+    let even = [_mm512_shuffle_i64x2::<0b10_00_10_00>(a, b), _mm512_shuffle_i64x2::<0b10_00_10_00>(c, d)];
+    let odd = [_mm512_shuffle_i64x2::<0b11_01_11_01>(a, b), _mm512_shuffle_i64x2::<0b11_01_11_01>(c, d)];
+    [
+        _mm512_shuffle_i64x2::<0b10_00_10_00>(even[0], even[1]),
+        _mm512_shuffle_i64x2::<0b10_00_10_00>(odd[0], odd[1]),
+        _mm512_shuffle_i64x2::<0b11_01_11_01>(even[0], even[1]),
+        _mm512_shuffle_i64x2::<0b11_01_11_01>(odd[0], odd[1]),
+    ]
 }
