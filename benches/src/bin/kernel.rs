@@ -145,9 +145,10 @@ fn measure_size(bench: &mut Bench, n: usize) -> std::io::Result<()> {
     for bits in [2, 4, 8] {
         let banks: Vec<_> =
             (0..128 / bits).map(|bank| LeafStreams::new(&block::random(1 << bits, &mut seeded(bank)))).collect();
+        let mut rows = vec![Block::ZERO; TILE_COLUMNS];
         bench.run(&format!("fold {bits}"), n, || {
             tiles(n, |start, columns| {
-                black_box(fold_tile::<true>(&banks, start, columns));
+                fold_tile::<true>(&banks, start, columns, black_box(&mut rows));
             });
         })?;
         let hash_to = |start: usize, q: &[Block], out: &mut [Block]| hash.hash(start as u64, q, out);
@@ -175,29 +176,27 @@ fn tiles(n: usize, mut work: impl FnMut(usize, usize)) {
     }
 }
 
-/// The planes of all banks, and u of each unless `ALL` is false, for some columns.
-fn fold_tile<const ALL: bool>(banks: &[LeafStreams], start: usize, columns: usize) -> Vec<Block> {
+/// The planes of all banks, as 128 rows, and u of each unless `ALL` is false, for some columns.
+fn fold_tile<const ALL: bool>(banks: &[LeafStreams], start: usize, columns: usize, rows: &mut [Block]) {
     let width = columns / 128;
-    let mut v = vec![Block::ZERO; 128 * width];
-    let mut u = vec![Block::ZERO; width];
-    for (bank, v) in banks.iter().zip(v.chunks_mut(banks[0].bits() * width)) {
-        let position = (start / 128) as u64;
+    let position = (start / 128) as u64;
+    let mut u = [Block::ZERO; TILE_COLUMNS / 128];
+    for (bank, v) in banks.iter().zip(rows.chunks_mut(banks[0].bits() * width)) {
         if ALL {
-            bank.fold(position, &mut u, v, width)
+            bank.fold(position, &mut u[..width], v, width);
         } else {
-            bank.fold_planes(position, width, v, width)
+            bank.fold_planes(position, width, v, width);
         }
         black_box(&u);
     }
-    v
 }
 
 /// One side's local work of a semi-honest SoftSpoken extension but for the correction: fold, transpose, hash.
 fn extend<const ALL: bool>(banks: &[LeafStreams], n: usize, mut hash: impl FnMut(usize, &[Block])) {
-    let mut columns = vec![Block::ZERO; TILE_COLUMNS.min(n)];
+    let (mut rows, mut columns) = (vec![Block::ZERO; TILE_COLUMNS], vec![Block::ZERO; TILE_COLUMNS]);
     tiles(n, |start, count| {
-        let v = fold_tile::<ALL>(banks, start, count);
-        transpose::to_columns(&v, count / 128, &mut columns[..count]);
+        fold_tile::<ALL>(banks, start, count, &mut rows);
+        transpose::to_columns(&rows, count / 128, &mut columns[..count]);
         hash(start, &columns[..count]);
     });
 }

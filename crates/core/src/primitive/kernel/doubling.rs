@@ -140,7 +140,17 @@ impl Doubling {
             // The sibling is on the other side than the path.
             let sibling = [0, 1].map(|side| *sum ^ seen[side] ^ of_zero[side]);
             let pair = [sibling[0] & right, sibling[1] & (right ^ Block::ALL_ONES)];
-            write_obliviously(nodes.as_chunks_mut().0, path >> 1, pair);
+            self.write_obliviously(nodes.as_chunks_mut().0, path >> 1, pair);
+        }
+    }
+
+    /// `pairs[index] = pair`, touching all of them.
+    fn write_obliviously(&self, pairs: &mut [[Block; 2]], index: usize, pair: [Block; 2]) {
+        match &self.ciphers[0].0 {
+            Keys::Portable(_) => write_obliviously(pairs, index, pair),
+            // SAFETY: as in `expand`.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Avx512(_) => unsafe { x86::doubling::write_obliviously(pairs, index, pair) },
         }
     }
 }

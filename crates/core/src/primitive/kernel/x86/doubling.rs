@@ -108,3 +108,23 @@ fn expand_rest(keys: &WideKeys, parents: &[Block], out: &mut [Block], sums: &mut
         sums[1] ^= pair[1];
     }
 }
+
+/// `pairs[index] = pair`, touching all of them.
+#[target_feature(enable = "avx512f")]
+pub(in super::super) fn write_obliviously(pairs: &mut [[Block; 2]], index: usize, pair: [Block; 2]) {
+    let new = super::load(&[pair[0], pair[1], pair[0], pair[1]]);
+    let wanted = _mm512_set1_epi64(index as i64);
+    let mut here = _mm512_set_epi64(1, 1, 1, 1, 0, 0, 0, 0);
+    let (quads, rest) = pairs.as_flattened_mut().as_chunks_mut();
+    for quad in quads.iter_mut() {
+        let old = super::load(quad);
+        super::store(quad, _mm512_mask_blend_epi64(_mm512_cmpeq_epi64_mask(here, wanted), old, new));
+        here = _mm512_add_epi64(here, _mm512_set1_epi64(2));
+    }
+    // An odd pair at the end.
+    if let [left, right] = rest {
+        let last = Block(u128::from(_mm512_cmpeq_epi64_mask(here, wanted) & 1).wrapping_neg());
+        *left ^= (*left ^ pair[0]) & last;
+        *right ^= (*right ^ pair[1]) & last;
+    }
+}
