@@ -21,7 +21,7 @@ pub const BLOCK_BITS: usize = 128;
 
 /// 128 bits: a seed, a key, a row of a bit matrix, or an element of GF(2^128).
 ///
-/// As an element of GF(2^128) = GF(2)[x] / (x^128 + x^7 + x^2 + x + 1), bit i of the number is the coefficient of x^i
+/// As an element of GF(2^128), polynomials modulo x^128 + x^7 + x^2 + x + 1, bit i of the number is the coefficient of x^i
 /// (GCM's elements have the same modulus with their bits reflected). As bytes, and as an input or output of AES, it is
 /// the number in little-endian order.
 ///

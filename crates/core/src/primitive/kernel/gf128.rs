@@ -1,4 +1,4 @@
-//! GF(2^128) = GF(2)[x] / (x^128 + x^7 + x^2 + x + 1) over slices. Addition is exclusive or.
+//! GF(2^128) over slices: polynomials over GF(2) modulo x^128 + x^7 + x^2 + x + 1. Addition is exclusive or.
 
 use super::backend::{self, Backend};
 use super::block::Block;
@@ -238,7 +238,7 @@ mod tests {
     fn back_ends_agree() {
         for count in [0, 1, 2, 3, 4, 5, 15, 16, 17, 63, 64, 65, 1000] {
             let (a, b, c) = (elements(count + 1, 4), elements(count + 1, 5), elements(count + 1, 6));
-            let (a, b, c, s) = (&a[1..], &b[1..], &c[1..], Block(u128::MAX / 3 << 5));
+            let (a, b, c, s) = (&a[1..], &b[1..], &c[1..], Block((u128::MAX / 3) << 5));
             let results = |backend: Backend| {
                 let mut out = vec![c.to_vec(); 5];
                 dispatch!(backend, multiply::<false>(a, b, &mut out[0]));
