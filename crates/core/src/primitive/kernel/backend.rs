@@ -26,6 +26,25 @@ impl Backend {
             Backend::Avx512 => "avx512",
         }
     }
+
+    #[cfg(target_arch = "x86_64")]
+    fn is_available(self) -> bool {
+        use std::is_x86_feature_detected as has;
+        let vectors =
+            || has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") && has!("avx512vbmi");
+        match self {
+            Backend::Portable => true,
+            Backend::Pclmul => has!("pclmulqdq"),
+            Backend::Avx512 => {
+                has!("pclmulqdq") && has!("aes") && has!("vaes") && has!("vpclmulqdq") && has!("gfni") && vectors()
+            }
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn is_available(self) -> bool {
+        self == Backend::Portable
+    }
 }
 
 /// The fastest family that the processor can run, found once; [`Backend::Portable`] if the environment asks for it.
@@ -47,18 +66,6 @@ fn fastest() -> Backend {
 
 /// All families that the processor can run, the fastest last.
 pub fn available() -> Vec<Backend> {
-    let mut families = vec![Backend::Portable];
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::is_x86_feature_detected as has;
-        if has!("pclmulqdq") {
-            families.push(Backend::Pclmul);
-            let vectors =
-                has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") && has!("avx512vbmi");
-            if vectors && has!("aes") && has!("vaes") && has!("vpclmulqdq") && has!("gfni") {
-                families.push(Backend::Avx512);
-            }
-        }
-    }
-    families
+    let families = [Backend::Portable, Backend::Pclmul, Backend::Avx512];
+    families.into_iter().filter(|family| family.is_available()).collect()
 }

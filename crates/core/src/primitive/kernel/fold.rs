@@ -110,11 +110,16 @@ fn fold_on(backend: Backend, streams: &[Block], u: &mut [Block], v: &mut [Block]
     assert!(streams.len().is_multiple_of(count), "streams are equally long");
     let bits = index_bits(streams.len() / count);
     check_planes(bits, count, v.len(), stride);
-    #[cfg(target_arch = "x86_64")]
-    if backend == Backend::Avx512 {
+    match backend {
         // SAFETY: the processor has what the back end needs.
-        return unsafe { x86::fold::fold_memory(streams, u, v, stride) };
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512 => unsafe { x86::fold::fold_memory(streams, u, v, stride) },
+        _ => fold_portably(bits, streams, u, v, stride),
     }
+}
+
+fn fold_portably(bits: usize, streams: &[Block], u: &mut [Block], v: &mut [Block], stride: usize) {
+    let count = u.len();
     let stream = |x: usize, index: usize, tile: &mut [Block]| {
         let start = x * count + index;
         tile.copy_from_slice(&streams[start..start + tile.len()]);

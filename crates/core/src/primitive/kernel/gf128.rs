@@ -1,6 +1,6 @@
 //! GF(2^128) over slices: polynomials over GF(2) modulo x^128 + x^7 + x^2 + x + 1. Addition is exclusive or.
 
-use super::backend::{self, Backend};
+use super::backend;
 use super::block::Block;
 use super::portable;
 #[cfg(target_arch = "x86_64")]
@@ -12,10 +12,10 @@ macro_rules! dispatch {
         match $backend {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => unsafe { x86::gf128::$function$(::<$add>)?($($argument),*) },
+            backend::Backend::Avx512 => unsafe { x86::gf128::$function$(::<$add>)?($($argument),*) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Backend::Pclmul => unsafe { x86::pclmul::$function$(::<$add>)?($($argument),*) },
+            backend::Backend::Pclmul => unsafe { x86::pclmul::$function$(::<$add>)?($($argument),*) },
             _ => portable::gf128::$function$(::<$add>)?($($argument),*),
         }
     };
@@ -27,7 +27,7 @@ pub fn product(a: Block, b: Block) -> Block {
     match backend::chosen() {
         // SAFETY: the processor has what the chosen back end needs, and `Avx512` includes `Pclmul`.
         #[cfg(target_arch = "x86_64")]
-        Backend::Pclmul | Backend::Avx512 => unsafe { x86::pclmul::product(a, b) },
+        backend::Backend::Pclmul | backend::Backend::Avx512 => unsafe { x86::pclmul::product(a, b) },
         _ => portable::gf128::product(a, b),
     }
 }
@@ -123,6 +123,7 @@ fn same_length(inputs: &[usize], output: usize) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::backend::Backend;
     use super::super::block;
     use super::*;
     use chacha20::ChaCha20Rng;
