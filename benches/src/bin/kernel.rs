@@ -151,14 +151,15 @@ fn measure_size(bench: &mut Bench, n: usize) -> std::io::Result<()> {
                 fold_tile::<true>(&banks, start, columns, black_box(&mut rows));
             });
         })?;
-        let hash_to = |start: usize, q: &[Block], out: &mut [Block]| hash.hash(start as u64, q, out);
         bench.run(&format!("extension {bits}, choosing"), n, || {
-            extend::<true>(&banks, n, |start, q| hash_to(start, q, &mut out[start..start + q.len()]));
+            extend::<true>(&banks, n, |start, q| {
+                hash.hash_past_caches(start as u64, q, &mut out[start..start + q.len()]);
+            });
         })?;
         let mut pairs = vec![[Block::ZERO; 2]; n];
         bench.run(&format!("extension {bits}, sending"), n, || {
             extend::<false>(&banks, n, |start, q| {
-                hash.hash_pairs(start as u64, q, s, &mut pairs[start..start + q.len()]);
+                hash.hash_pairs_past_caches(start as u64, q, s, &mut pairs[start..start + q.len()]);
             });
         })?;
     }

@@ -30,6 +30,16 @@ impl TweakableHash {
 
     /// `out[i]` is the hash of `input[i]` with the tweak `start + i`. The slices must be equally long.
     pub fn hash(&self, start: u64, input: &[Block], out: &mut [Block]) {
+        self.hash_to::<false>(start, input, out);
+    }
+
+    /// As [`TweakableHash::hash`], for a part of more output than caches hold: writes past them where the back end can, so
+    /// that memory is not read before it is written.
+    pub fn hash_past_caches(&self, start: u64, input: &[Block], out: &mut [Block]) {
+        self.hash_to::<true>(start, input, out);
+    }
+
+    fn hash_to<const PAST_CACHES: bool>(&self, start: u64, input: &[Block], out: &mut [Block]) {
         assert_eq!(input.len(), out.len(), "as many hashes as inputs");
         check_counters(start, input.len());
         match &self.cipher.0 {
@@ -39,7 +49,7 @@ impl TweakableHash {
             }
             // SAFETY: `Keys::Avx512` exists where the processor has what its functions need.
             #[cfg(target_arch = "x86_64")]
-            Keys::Avx512(keys) => unsafe { x86::hash::hash(keys, start, input, out) },
+            Keys::Avx512(keys) => unsafe { x86::hash::hash::<PAST_CACHES>(keys, start, input, out) },
         }
     }
 
@@ -70,13 +80,28 @@ impl TweakableHash {
     /// `out[i]` is the pair of hashes of `input[i]` and of `input[i] + delta`, both with the tweak `start + i`. The
     /// slices must be equally long.
     pub fn hash_pairs(&self, start: u64, input: &[Block], delta: Block, out: &mut [[Block; 2]]) {
+        self.hash_pairs_to::<false>(start, input, delta, out);
+    }
+
+    /// [`TweakableHash::hash_pairs`] as [`TweakableHash::hash_past_caches`] writes.
+    pub fn hash_pairs_past_caches(&self, start: u64, input: &[Block], delta: Block, out: &mut [[Block; 2]]) {
+        self.hash_pairs_to::<true>(start, input, delta, out);
+    }
+
+    fn hash_pairs_to<const PAST_CACHES: bool>(
+        &self,
+        start: u64,
+        input: &[Block],
+        delta: Block,
+        out: &mut [[Block; 2]],
+    ) {
         assert_eq!(input.len(), out.len(), "as many pairs as inputs");
         check_counters(start, input.len());
         match &self.cipher.0 {
             Keys::Portable(_) => self.hash_pairs_portably(start, input, delta, out),
             // SAFETY: as in `hash`.
             #[cfg(target_arch = "x86_64")]
-            Keys::Avx512(keys) => unsafe { x86::hash::hash_pairs(keys, start, input, delta, out) },
+            Keys::Avx512(keys) => unsafe { x86::hash::hash_pairs::<PAST_CACHES>(keys, start, input, delta, out) },
         }
     }
 
@@ -127,18 +152,21 @@ mod tests {
             let mut out = vec![Block::ZERO; count + 1];
             hash.hash(start, &input, &mut out[1..]);
             assert_eq!(out[1..], expected);
+            out.fill(Block::ZERO);
+            hash.hash_past_caches(start, &input, &mut out[1..]);
+            assert_eq!(out[1..], expected);
             out[..count].copy_from_slice(&input);
             hash.hash_in_place(start, &mut out[..count]);
             assert_eq!(out[..count], expected);
-            let mut in_place = input.clone();
-            hash.hash_in_place(start, &mut in_place);
-            assert_eq!(in_place, expected);
             let mut pairs = vec![[Block::ZERO; 2]; count];
             hash.hash_pairs(start, &input, delta, &mut pairs);
             for (index, pair) in pairs.iter().enumerate() {
                 let shifted = reference(key, input[index] ^ delta, start + index as u64);
                 assert_eq!(*pair, [expected[index], shifted]);
             }
+            let mut past_caches = vec![[Block::ZERO; 2]; count];
+            hash.hash_pairs_past_caches(start, &input, delta, &mut past_caches);
+            assert_eq!(past_caches, pairs);
         }
     }
 }

@@ -44,7 +44,7 @@ pub(in super::super) fn hash_in_place(keys: &Keys, start: u64, blocks: &mut [Blo
 
 /// Both slices are equally long.
 #[target_feature(enable = "avx512f,vaes")]
-pub(in super::super) fn hash(keys: &Keys, start: u64, input: &[Block], out: &mut [Block]) {
+pub(in super::super) fn hash<const PAST_CACHES: bool>(keys: &Keys, start: u64, input: &[Block], out: &mut [Block]) {
     let wide = keys.wide();
     let (mut tweak, step) = (count_from(start), steps_of(LANES as u64));
     let (chunks, rest) = input.as_chunks::<CHUNK>();
@@ -52,15 +52,22 @@ pub(in super::super) fn hash(keys: &Keys, start: u64, input: &[Block], out: &mut
     for (chunk, out) in chunks.iter().zip(outs) {
         let mut state = load_chunk(quads(chunk));
         hash_vectors(&wide, &mut state, &mut tweak, step);
-        store_chunk(quads_mut(out), &state);
+        put_chunk::<PAST_CACHES>(quads_mut(out), &state);
     }
+    end_writing::<PAST_CACHES>();
     out_rest.copy_from_slice(rest);
     hash_in_place(keys, start + (chunks.len() * CHUNK) as u64, out_rest);
 }
 
 /// Both slices are equally long.
 #[target_feature(enable = "avx512f,vaes")]
-pub(in super::super) fn hash_pairs(keys: &Keys, start: u64, input: &[Block], delta: Block, out: &mut [[Block; 2]]) {
+pub(in super::super) fn hash_pairs<const PAST_CACHES: bool>(
+    keys: &Keys,
+    start: u64,
+    input: &[Block],
+    delta: Block,
+    out: &mut [[Block; 2]],
+) {
     let keys = keys.wide();
     // Lanes hold x, x + delta, y, y + delta, where x and y have consecutive tweaks.
     let delta = _mm512_maskz_broadcast_i32x4(0b1111_0000_1111_0000, super::single(delta));
@@ -75,7 +82,7 @@ pub(in super::super) fn hash_pairs(keys: &Keys, start: u64, input: &[Block], del
         }
         hash_vectors(&keys, &mut state, &mut tweak, step);
         let (out, _) = out.as_flattened_mut().as_chunks_mut::<CHUNK>();
-        store_chunk(quads_mut(&mut out[0]), &state);
+        put_chunk::<PAST_CACHES>(quads_mut(&mut out[0]), &state);
     };
     for (input, out) in chunks.iter().zip(outs) {
         chunk_of(input, out);
@@ -85,7 +92,41 @@ pub(in super::super) fn hash_pairs(keys: &Keys, start: u64, input: &[Block], del
         padded[..rest.len()].copy_from_slice(rest);
         let mut pairs = [[Block::ZERO; 2]; CHUNK / 2];
         chunk_of(&padded, &mut pairs);
+        end_writing::<PAST_CACHES>();
         out_rest.copy_from_slice(&pairs[..rest.len()]);
+    }
+    end_writing::<PAST_CACHES>();
+}
+
+/// Writes a chunk, into the caches or, to be followed by [`end_writing`], past them.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn put_chunk<const PAST_CACHES: bool>(quads: &mut [Quad; WIDTH], vectors: &[__m512i; WIDTH]) {
+    if !PAST_CACHES {
+        return store_chunk(quads, vectors);
+    }
+    for (quad, vector) in quads.iter_mut().zip(vectors) {
+        let lanes = [
+            _mm512_castsi512_si128(*vector),
+            _mm512_extracti32x4_epi32::<1>(*vector),
+            _mm512_extracti32x4_epi32::<2>(*vector),
+            _mm512_extracti32x4_epi32::<3>(*vector),
+        ];
+        for (block, lane) in quad.iter_mut().zip(lanes) {
+            const { assert!(align_of::<Block>() == align_of::<__m128i>()) };
+            // SAFETY: the block is there to be written and is aligned as the store asks (above). Nothing reads it before
+            // `end_writing`, since it is borrowed until then.
+            unsafe { _mm_stream_si128(std::ptr::from_mut(block).cast(), lane) }
+        }
+    }
+}
+
+/// Has to come between [`put_chunk`] and the next access to what was written.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn end_writing<const PAST_CACHES: bool>() {
+    if PAST_CACHES {
+        _mm_sfence();
     }
 }
 
