@@ -3,4 +3,5 @@
 pub mod group;
 pub mod kernel;
 pub mod oprf;
+pub mod ot;
 pub mod shuffle;

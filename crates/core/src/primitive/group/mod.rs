@@ -48,6 +48,15 @@ pub trait Group {
     /// 4, `HashToGroup`): indistinguishable from a random oracle, with unknown discrete logarithms.
     fn hash_to_points<M: AsRef<[u8]> + Sync>(messages: &[M], tag: &[u8]) -> Vec<Self::Point>;
 
+    /// `count` uniformly random points. Nobody knows their discrete logarithms.
+    fn random_points(count: usize, rng: &mut impl CryptoRng) -> Vec<Self::Point>;
+
+    /// The sums of the points that stand in the same place. The slices must be equally long.
+    fn add(points: &[Self::Point], others: &[Self::Point]) -> Vec<Self::Point>;
+
+    /// The differences of the points that stand in the same place. The slices must be equally long.
+    fn subtract(points: &[Self::Point], others: &[Self::Point]) -> Vec<Self::Point>;
+
     /// Whether any of the points is the identity.
     fn any_identity(points: &[Self::Point]) -> bool;
 
@@ -62,6 +71,12 @@ pub trait Group {
 
     /// As [`Group::multiply_encode`], with a scalar for each point. The slices must be equally long.
     fn multiply_each_encode(points: &[Self::Point], scalars: &[Self::Scalar]) -> Vec<u8>;
+
+    /// `scalar * point` for one point and each scalar.
+    fn multiply_one(point: &Self::Point, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
+
+    /// The encodings of twice each point, one after the other. Faster than encoding the points themselves.
+    fn double_encode(points: &[Self::Point]) -> Vec<u8>;
 
     /// The points' encodings, one after the other.
     fn encode(points: &[Self::Point]) -> Vec<u8>;

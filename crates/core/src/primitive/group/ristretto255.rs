@@ -90,6 +90,25 @@ impl Group for Ristretto255 {
         messages.par_iter().with_min_len(BATCH).map(hash).collect()
     }
 
+    fn random_points(count: usize, rng: &mut impl CryptoRng) -> Vec<Point> {
+        let mut wide = Zeroizing::new([0; 64]);
+        let mut point = || {
+            rng.fill_bytes(&mut *wide);
+            Point(RistrettoPoint::from_uniform_bytes(&wide))
+        };
+        (0..count).map(|_| point()).collect()
+    }
+
+    fn add(points: &[Point], others: &[Point]) -> Vec<Point> {
+        assert_eq!(points.len(), others.len(), "every point has one to be added");
+        points.iter().zip(others).map(|(point, other)| Point(point.0 + other.0)).collect()
+    }
+
+    fn subtract(points: &[Point], others: &[Point]) -> Vec<Point> {
+        assert_eq!(points.len(), others.len(), "every point has one to be subtracted");
+        points.iter().zip(others).map(|(point, other)| Point(point.0 - other.0)).collect()
+    }
+
     fn any_identity(points: &[Point]) -> bool {
         points.iter().any(|point| point.0.is_identity())
     }
@@ -121,6 +140,18 @@ impl Group for Ristretto255 {
                 let half = |(point, scalar): (&Point, &Scalar)| Point(point.0 * *Zeroizing::new(scalar.0.div_by_2()));
                 encode_doubles(points.iter().zip(scalars).map(half), encoded);
             });
+        encoded
+    }
+
+    fn multiply_one(point: &Point, scalars: &[Scalar]) -> Vec<Point> {
+        scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(point.0 * scalar.0)).collect()
+    }
+
+    fn double_encode(points: &[Point]) -> Vec<u8> {
+        let mut encoded = vec![0; points.len() * ENCODED_BYTES];
+        encoded.par_chunks_mut(BATCH * ENCODED_BYTES).zip(points.par_chunks(BATCH)).for_each(|(encoded, points)| {
+            encode_doubles(points.iter().map(|point| Point(point.0)), encoded);
+        });
         encoded
     }
 
@@ -268,6 +299,24 @@ mod tests {
         assert!(products.iter().zip(&points).all(|(product, point)| product.0 == point.0 * scalars[0].0));
         assert!(!Ristretto255::any_identity(&points));
         assert!(Ristretto255::any_identity(&[Point(RistrettoPoint::identity())]));
+    }
+
+    #[test]
+    fn sums_differences_and_doubles_agree_with_their_definitions() {
+        let mut rng = ChaCha20Rng::from_seed([7; 32]);
+        let (points, others) = (Ristretto255::random_points(3, &mut rng), Ristretto255::random_points(3, &mut rng));
+        let (sums, differences) = (Ristretto255::add(&points, &others), Ristretto255::subtract(&points, &others));
+        let scalars = Ristretto255::random_scalars(3, &mut rng);
+        let products = Ristretto255::multiply_one(&points[0], &scalars);
+        for index in 0..3 {
+            assert_eq!(sums[index].0, points[index].0 + others[index].0);
+            assert_eq!(differences[index].0, points[index].0 - others[index].0);
+            assert_eq!(products[index].0, points[0].0 * scalars[index].0);
+            assert!(points[index].0 != others[index].0 && points[index].0 != points[(index + 1) % 3].0);
+        }
+        assert_eq!(Ristretto255::double_encode(&points), Ristretto255::encode(&Ristretto255::add(&points, &points)));
+        let identity = [Point(RistrettoPoint::identity())];
+        assert_eq!(Ristretto255::double_encode(&identity), [0; 32]);
     }
 
     #[test]

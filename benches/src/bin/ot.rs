@@ -1,0 +1,296 @@
+//! What oblivious transfer costs: base OTs, setting up an extension, and extended OTs.
+//!
+//! `ot [--json FILE] [LOG2_LARGEST] [RUNS]`, by default 24 and 3. Both parties run in this process, each on threads of its
+//! own, over a channel in memory.
+
+use std::hint::black_box;
+use std::io::Result;
+
+use chacha20::ChaCha20Rng;
+use curve25519_dalek::{RistrettoPoint, Scalar};
+use rand_core::SeedableRng;
+use rayon::ThreadPool;
+use tacita::usage;
+use tacita_bench::{Row, Table, arguments, measure, median};
+use tacita_core::Channel;
+use tacita_core::primitive::kernel::{Aes128, Block};
+use tacita_core::primitive::ot::softspoken::{
+    CorrelatedReceiver, CorrelatedSender, Params, RandomReceiver, RandomSender,
+};
+use tacita_core::primitive::ot::{
+    Choices, CorrelatedOtReceiver, CorrelatedOtSender, RandomOtReceiver, RandomOtSender, base,
+};
+use tacita_core::security::Security;
+use tacita_core::session::{Session, Transcript};
+
+/// Millions of random OTs a second, by the CPU time of the slower party, that semi-honest extension has to reach for 2^24
+/// of them on one thread a party.
+const TARGETS: [(usize, f64); 3] = [(2, 90.0), (4, 77.0), (8, 17.0)];
+
+/// How much longer than the semi-honest form the malicious one may take.
+const MALICIOUS_TARGET: f64 = 1.5;
+
+/// CPU milliseconds of both parties for 128 base OTs, on a machine that is otherwise idle.
+const BASE_TARGET: f64 = 15.0;
+
+/// What such a machine does in a second: multiplications of points, and blocks of AES-128 in long calls. The same is
+/// measured beside the table, and tells how far a busy machine's numbers are off.
+const IDLE: [f64; 2] = [62e3, 1.6e9];
+
+fn main() -> Result<()> {
+    let (json, others) = arguments();
+    let argument = |index: usize, default: u32| {
+        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
+    };
+    let (largest, runs) = (argument(0, 24), argument(1, 3).max(1));
+    let mut table = Table::new(json.as_deref())?;
+    let mut verdicts = Vec::new();
+    let mut judge = |what: String, value: f64, target: f64, holds: bool| {
+        verdicts.push((format!("{what}: {value:.2} (target {target})"), holds));
+    };
+
+    let before = multiplications();
+    let base = Bench { threads: 1, runs: 3 * runs }.base(128);
+    table.add(&base)?;
+    let slower = 2.0 * IDLE[0] / (before + multiplications());
+    let cpu = base.cpu_ms.iter().sum::<f64>() / slower;
+    println!(
+        "multiplications of points now take {slower:.2} times as long as on an idle machine, AES {:.2}",
+        slower_aes()
+    );
+    judge("128 base OTs, CPU ms of both parties / that".into(), cpu, BASE_TARGET, cpu <= BASE_TARGET);
+    for threads in [1, 2] {
+        let bench = Bench { threads, runs };
+        for (k, _) in TARGETS {
+            for security in [Security::SemiHonest, Security::Malicious] {
+                let params = Params::new(security, k).expect("k is possible");
+                table.add(&bench.setup(&params))?;
+                for exponent in (10..=largest).step_by(2) {
+                    table.add(&bench.correlated(&params, 1 << exponent))?;
+                    table.add(&bench.random(&params, 1 << exponent))?;
+                }
+            }
+        }
+    }
+    let n = 1usize << largest;
+    for (k, target) in TARGETS {
+        println!("AES now takes {:.2} times as long as on an idle machine", slower_aes());
+        let [semi_honest, malicious] = compare(k, n, runs + 2);
+        let (rate, ratio) = (n as f64 / semi_honest / 1e3, malicious / semi_honest);
+        judge(format!("k = {k}, million random OTs a CPU second, best run"), rate, target, rate >= target);
+        judge(format!("k = {k}, malicious / semi-honest"), ratio, MALICIOUS_TARGET, ratio <= MALICIOUS_TARGET);
+    }
+    for (verdict, holds) in &verdicts {
+        println!("{verdict}{}", if *holds { "" } else { "  MISSED" });
+    }
+    if verdicts.iter().any(|(_, holds)| !holds) {
+        std::process::exit(1);
+    }
+    Ok(())
+}
+
+/// CPU milliseconds of the slower party for `n` random OTs, semi-honest and malicious, on one thread each. The best of
+/// some runs of both in turns: other work on the machine bears on both alike, and only ever adds to a time.
+fn compare(k: usize, n: usize, runs: u32) -> [f64; 2] {
+    let (mut pairs, mut blocks) = (vec![[Block::ALL_ONES; 2]; n], vec![Block::ALL_ONES; n]);
+    let choices = Choices::random(n, &mut rng(3));
+    let mut forms = [Security::SemiHonest, Security::Malicious].map(|security| {
+        let (params, mut pair) = (Params::new(security, k).expect("k is possible"), Pair::new(1));
+        let (ots, ..) = pair.run(
+            |channel| RandomSender::setup(&params, &session(), "bench", channel, &mut rng(1)),
+            |channel| RandomReceiver::setup(&params, &session(), "bench", channel, &mut rng(2)),
+        );
+        (pair, ots, f64::INFINITY)
+    });
+    for _ in 0..runs {
+        for (pair, (sender, receiver), best) in &mut forms {
+            let (_, _, cpu) = pair.run(
+                |channel| sender.send(&mut pairs, channel),
+                |channel| receiver.receive(&choices, &mut blocks, channel),
+            );
+            *best = best.min(cpu[0].max(cpu[1]));
+        }
+    }
+    forms.map(|(_, _, best)| best)
+}
+
+/// Multiplications of points in a CPU second.
+fn multiplications() -> f64 {
+    let (points, scalar) = ([RistrettoPoint::random(&mut rng(1)); 1000], Scalar::random(&mut rng(2)));
+    let start = usage::thread_cpu_time();
+    for point in &points {
+        black_box(black_box(point) * black_box(scalar));
+    }
+    points.len() as f64 / (usage::thread_cpu_time() - start).as_secs_f64()
+}
+
+/// How many times as long AES takes as on an idle machine.
+fn slower_aes() -> f64 {
+    let (cipher, mut blocks) = (Aes128::new(Block(1)), vec![Block::ZERO; 2048]);
+    let start = usage::thread_cpu_time();
+    (0..4000).for_each(|_| cipher.encrypt_blocks(black_box(&mut blocks)));
+    IDLE[1] * (usage::thread_cpu_time() - start).as_secs_f64() / (4000 * blocks.len()) as f64
+}
+
+/// Wall milliseconds, and CPU milliseconds and bytes of the sender and of the receiver.
+type Run = (f64, [f64; 2], [u64; 2]);
+
+struct Bench {
+    threads: usize,
+    runs: u32,
+}
+
+/// The two parties' ends and threads.
+struct Pair {
+    channels: [Channel; 2],
+    pools: [ThreadPool; 2],
+}
+
+impl Pair {
+    fn new(threads: usize) -> Pair {
+        let (sender, receiver) = Channel::pair("sender", "receiver");
+        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start");
+        Pair { channels: [sender, receiver], pools: [pool(), pool()] }
+    }
+
+    /// Runs both roles; the wall milliseconds, and the CPU milliseconds of each.
+    fn run<S: Send, R: Send>(
+        &mut self,
+        send: impl FnOnce(&mut Channel) -> tacita_core::Result<S> + Send,
+        receive: impl FnOnce(&mut Channel) -> tacita_core::Result<R> + Send,
+    ) -> ((S, R), f64, [f64; 2]) {
+        let cpu = |pool: &ThreadPool| -> f64 {
+            pool.broadcast(|_| usage::thread_cpu_time()).iter().map(|time| time.as_secs_f64() * 1e3).sum()
+        };
+        let before = [cpu(&self.pools[0]), cpu(&self.pools[1])];
+        let [sender, receiver] = &mut self.channels;
+        let pools = &self.pools;
+        let (results, sample) = measure(|| {
+            std::thread::scope(|scope| {
+                let sent = scope.spawn(|| pools[0].install(|| send(sender).expect("the sender succeeds")));
+                let received = pools[1].install(|| receive(receiver).expect("the receiver succeeds"));
+                (sent.join().expect("the sender does not panic"), received)
+            })
+        });
+        let cpu = [cpu(&self.pools[0]) - before[0], cpu(&self.pools[1]) - before[1]];
+        (results, sample.wall.as_secs_f64() * 1e3, cpu)
+    }
+
+    fn bytes(&self) -> [u64; 2] {
+        [self.channels[0].traffic().sent, self.channels[1].traffic().sent]
+    }
+}
+
+impl Bench {
+    /// The medians of several runs of `run`, each with the bytes that it adds.
+    fn row(&self, primitive: &str, variant: String, n: usize, mut run: impl FnMut(u8) -> Run) -> Row {
+        let runs: Vec<_> = (0..self.runs).map(|number| run(number as u8)).collect();
+        let middle = |value: &dyn Fn(&Run) -> f64| median(&runs.iter().map(value).collect::<Vec<_>>());
+        Row {
+            primitive: primitive.into(),
+            variant,
+            n,
+            threads: self.threads,
+            wall_ms: middle(&|run| run.0),
+            cpu_ms: vec![middle(&|run| run.1[0]), middle(&|run| run.1[1])],
+            bytes: runs[0].2.to_vec(),
+            peak_memory: usage::peak_memory(),
+        }
+    }
+
+    fn base(&self, n: usize) -> Row {
+        self.row("base OT", "sender + receiver".into(), n, |run| {
+            let mut pair = Pair::new(self.threads);
+            let choices = Choices::random(n, &mut rng(run));
+            let ((), wall, cpu) = discard(pair.run(
+                |channel| {
+                    base::Sender::new(&session(), "bench", &mut rng(1)).send(&mut vec![[Block::ZERO; 2]; n], channel)
+                },
+                |channel| {
+                    let mut receiver = base::Receiver::new(&session(), "bench", &mut rng(2));
+                    receiver.receive(&choices, &mut vec![Block::ZERO; n], channel)
+                },
+            ));
+            (wall, cpu, pair.bytes())
+        })
+    }
+
+    /// Everything before the first OT: base OTs and trees.
+    fn setup(&self, params: &Params) -> Row {
+        self.row("OT setup", form(params, "both"), 1, |run| {
+            let mut pair = Pair::new(self.threads);
+            let ((), wall, cpu) = discard(pair.run(
+                |channel| RandomSender::setup(params, &session(), "bench", channel, &mut rng(run)),
+                |channel| RandomReceiver::setup(params, &session(), "bench", channel, &mut rng(run + 1)),
+            ));
+            (wall, cpu, pair.bytes())
+        })
+    }
+
+    fn random(&self, params: &Params, n: usize) -> Row {
+        let mut pair = Pair::new(self.threads);
+        let ((mut sender, mut receiver), ..) = pair.run(
+            |channel| RandomSender::setup(params, &session(), "bench", channel, &mut rng(1)),
+            |channel| RandomReceiver::setup(params, &session(), "bench", channel, &mut rng(2)),
+        );
+        // Memory that has been written before: the system's work for new pages is not that of OT.
+        let (mut pairs, mut blocks) = (vec![[Block::ALL_ONES; 2]; n], vec![Block::ALL_ONES; n]);
+        let choices = Choices::random(n, &mut rng(3));
+        let mut sent = pair.bytes();
+        let row = self.row("SoftSpoken", form(params, "random"), n, |_| {
+            let ((), wall, cpu) = discard(pair.run(
+                |channel| sender.send(&mut pairs, channel),
+                |channel| receiver.receive(&choices, &mut blocks, channel),
+            ));
+            let now = pair.bytes();
+            let bytes = [now[0] - sent[0], now[1] - sent[1]];
+            sent = now;
+            (wall, cpu, bytes)
+        });
+        let right = |index: usize| blocks[index] == pairs[index][usize::from(choices.get(index))];
+        assert!((0..n).all(right), "the outputs do not fit");
+        row
+    }
+
+    fn correlated(&self, params: &Params, n: usize) -> Row {
+        let mut pair = Pair::new(self.threads);
+        let ((mut sender, mut receiver), ..) = pair.run(
+            |channel| CorrelatedSender::setup(params, &session(), "bench", channel, &mut rng(1)),
+            |channel| CorrelatedReceiver::setup(params, &session(), "bench", channel, &mut rng(2)),
+        );
+        let (mut firsts, mut blocks) = (vec![Block::ALL_ONES; n], vec![Block::ALL_ONES; n]);
+        let choices = Choices::random(n, &mut rng(3));
+        let mut sent = pair.bytes();
+        let row = self.row("SoftSpoken", form(params, "correlated"), n, |_| {
+            let ((), wall, cpu) = discard(pair.run(
+                |channel| sender.send(&mut firsts, channel),
+                |channel| receiver.receive(&choices, &mut blocks, channel),
+            ));
+            let now = pair.bytes();
+            let bytes = [now[0] - sent[0], now[1] - sent[1]];
+            sent = now;
+            (wall, cpu, bytes)
+        });
+        let delta = sender.delta();
+        let right = |index: usize| blocks[index] == firsts[index] ^ (delta & Block::select(choices.get(index)));
+        assert!((0..n).all(right), "the outputs do not fit");
+        row
+    }
+}
+
+fn form(params: &Params, kind: &str) -> String {
+    let security = if params.security() == Security::Malicious { "mal." } else { "s.-h." };
+    format!("k = {} {security} {kind}", params.k())
+}
+
+fn discard<T>((_, wall, cpu): (T, f64, [f64; 2])) -> ((), f64, [f64; 2]) {
+    ((), wall, cpu)
+}
+
+fn session() -> Session {
+    Session::new(Transcript::new("bench"))
+}
+
+fn rng(seed: u8) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed([seed; 32])
+}

@@ -1,0 +1,91 @@
+//! Transfers of given messages: the sender has two for each OT, the receiver gets the one it chooses.
+//!
+//! Each message is hidden by the random block of its side: by the block itself if the block is long enough, otherwise by
+//! the stream of AES-128 in counter mode under it.
+
+use zeroize::Zeroizing;
+
+use super::{Choices, RandomOtReceiver, RandomOtSender, messages};
+use crate::channel::{Channel, MAX_PAYLOAD_BYTES};
+use crate::error::{Error, Result};
+use crate::primitive::kernel::Prg;
+use crate::primitive::kernel::block::{BLOCK_BYTES, Block};
+
+/// The longest messages.
+pub const MAX_BYTES: usize = MAX_PAYLOAD_BYTES / 2;
+
+/// The sender's part. `pairs` holds the two messages of each OT one after the other, `bytes` long each, for one OT after
+/// the other. What a malicious receiver gets is one message of each pair.
+pub fn send(ot: &mut impl RandomOtSender, bytes: usize, pairs: &[u8], channel: &mut Channel) -> Result<()> {
+    check(bytes)?;
+    assert!(pairs.len().is_multiple_of(2 * bytes), "{} bytes are no pairs of messages", pairs.len());
+    let mut pad = Pad::new(bytes);
+    messages::send(ot, pairs.len() / (2 * bytes), chunk(bytes), channel, |range, blocks| {
+        let mut message = pairs[2 * bytes * range.start..2 * bytes * range.end].to_vec();
+        for (hidden, block) in message.chunks_mut(bytes).zip(blocks.as_flattened()) {
+            xor(hidden, pad.of(*block));
+        }
+        message
+    })
+}
+
+/// The receiver's part: writes the chosen message of each OT, one after the other. `outputs` must have `bytes` for each
+/// choice. A malicious sender can send any messages, but none that depend on the choices. If this fails, `outputs` are
+/// zero.
+pub fn receive(
+    ot: &mut impl RandomOtReceiver,
+    choices: &Choices,
+    bytes: usize,
+    outputs: &mut [u8],
+    channel: &mut Channel,
+) -> Result<()> {
+    check(bytes)?;
+    assert_eq!(outputs.len(), choices.len() * bytes, "{bytes} bytes for each choice");
+    let (mut pad, length) = (Pad::new(bytes), |count| 2 * bytes * count);
+    let received = messages::receive(ot, choices, chunk(bytes), channel, length, |range, blocks, message, _| {
+        let outputs = outputs[bytes * range.start..bytes * range.end].chunks_mut(bytes);
+        for (((index, output), block), pair) in range.zip(outputs).zip(blocks).zip(message.chunks(2 * bytes)) {
+            let chosen = Block::select(choices.get(index)).0 as u8;
+            let (first, second) = pair.split_at(bytes);
+            for ((output, first), second) in output.iter_mut().zip(first).zip(second) {
+                *output = first ^ ((first ^ second) & chosen);
+            }
+            xor(output, pad.of(*block));
+        }
+        Ok(())
+    });
+    received.inspect_err(|_| zeroize::Zeroize::zeroize(outputs))
+}
+
+/// The most OTs of messages of so many bytes that share one frame.
+fn chunk(bytes: usize) -> usize {
+    messages::CHUNK.min(MAX_PAYLOAD_BYTES / (2 * bytes))
+}
+
+fn check(bytes: usize) -> Result<()> {
+    match (1..=MAX_BYTES).contains(&bytes) {
+        true => Ok(()),
+        false => Err(Error::Internal(format!("OT of messages of {bytes} bytes: 1 to {MAX_BYTES} are possible"))),
+    }
+}
+
+/// Room for what hides one message.
+struct Pad(Zeroizing<Vec<u8>>);
+
+impl Pad {
+    fn new(bytes: usize) -> Pad {
+        Pad(Zeroizing::new(vec![0; bytes]))
+    }
+
+    fn of(&mut self, block: Block) -> &[u8] {
+        match self.0.len() {
+            length @ ..=BLOCK_BYTES => self.0.copy_from_slice(&block.to_bytes()[..length]),
+            _ => Prg::new(block).fill_bytes(&mut self.0),
+        }
+        &self.0
+    }
+}
+
+fn xor(bytes: &mut [u8], others: &[u8]) {
+    bytes.iter_mut().zip(others).for_each(|(byte, other)| *byte ^= other);
+}

@@ -1,0 +1,135 @@
+//! Random OTs that were made before the receiver knew its choices.
+//!
+//! The receiver sends in which places its choices differ from the random ones, and the sender exchanges the blocks of
+//! those pairs (Beaver, CRYPTO 1995). The differences are uniformly random.
+
+use std::fmt;
+
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{Choices, FLIPS, RandomOtReceiver, RandomOtSender};
+use crate::channel::{Channel, MAX_PAYLOAD_BYTES};
+use crate::error::{Error, Result};
+use crate::primitive::kernel::Block;
+
+/// Choices of one message.
+const CHUNK: usize = 8 * MAX_PAYLOAD_BYTES;
+
+/// A sender's store of random OTs. Each is used once, in order.
+pub struct StoredSender {
+    pairs: Zeroizing<Vec<[Block; 2]>>,
+    used: usize,
+}
+
+/// A receiver's store of random OTs with random choices. Each is used once, in order.
+pub struct StoredReceiver {
+    choices: Choices,
+    blocks: Zeroizing<Vec<Block>>,
+    used: usize,
+}
+
+impl StoredSender {
+    /// A store of these pairs, as [`RandomOtSender::send`] wrote them.
+    pub fn new(pairs: Vec<[Block; 2]>) -> StoredSender {
+        StoredSender { pairs: Zeroizing::new(pairs), used: 0 }
+    }
+
+    /// How many OTs are left.
+    pub fn left(&self) -> usize {
+        self.pairs.len() - self.used
+    }
+}
+
+impl StoredReceiver {
+    /// A store of these OTs, as [`RandomOtReceiver::receive`] wrote them for `choices`, which must be uniformly random.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many of both.
+    pub fn new(choices: Choices, blocks: Vec<Block>) -> StoredReceiver {
+        assert_eq!(choices.len(), blocks.len(), "one choice bit an OT");
+        StoredReceiver { choices, blocks: Zeroizing::new(blocks), used: 0 }
+    }
+
+    /// How many OTs are left.
+    pub fn left(&self) -> usize {
+        self.blocks.len() - self.used
+    }
+}
+
+impl RandomOtSender for StoredSender {
+    fn send(&mut self, outputs: &mut [[Block; 2]], channel: &mut Channel) -> Result<()> {
+        check(outputs.len(), self.left())?;
+        // Used even if this fails: the receiver may have shown the differences already.
+        let (start, count) = (self.used, outputs.len());
+        self.used += count;
+        let stored = &mut self.pairs[start..start + count];
+        let mut send = || -> Result<()> {
+            for (outputs, stored) in outputs.chunks_mut(CHUNK).zip(stored.chunks(CHUNK)) {
+                let flips = channel.receive(FLIPS, outputs.len().div_ceil(8))?;
+                if !outputs.len().is_multiple_of(8) && flips.last().is_some_and(|last| last >> (outputs.len() % 8) != 0)
+                {
+                    return Err(channel.violation(format!("`{}` have bits beyond the last", FLIPS.name)));
+                }
+                for (index, (output, pair)) in outputs.iter_mut().zip(stored).enumerate() {
+                    // The differences are public.
+                    *output = match flips[index / 8] >> (index % 8) & 1 {
+                        0 => *pair,
+                        _ => [pair[1], pair[0]],
+                    };
+                }
+            }
+            Ok(())
+        };
+        let sent = send();
+        stored.as_flattened_mut().zeroize();
+        sent.inspect_err(|_| outputs.as_flattened_mut().zeroize())
+    }
+}
+
+impl RandomOtReceiver for StoredReceiver {
+    fn receive(&mut self, choices: &Choices, outputs: &mut [Block], channel: &mut Channel) -> Result<()> {
+        assert_eq!(choices.len(), outputs.len(), "one choice bit an OT");
+        check(outputs.len(), self.left())?;
+        let (start, count) = (self.used, outputs.len());
+        self.used += count;
+        let mut receive = || -> Result<()> {
+            for from in (0..count).step_by(CHUNK) {
+                let length = CHUNK.min(count - from);
+                let mut flips = vec![0; length.div_ceil(8)];
+                for (word, bytes) in flips.chunks_mut(16).enumerate() {
+                    let at = from + 128 * word;
+                    let difference = choices.word_at(at) ^ self.choices.word_at(start + at);
+                    let used = u128::MAX >> (128 - (from + length - at).min(128));
+                    bytes.copy_from_slice(&(difference & used).to_le_bytes()[..bytes.len()]);
+                }
+                channel.send(FLIPS, flips)?;
+            }
+            Ok(())
+        };
+        let received = receive();
+        let stored = &mut self.blocks[start..start + count];
+        outputs.copy_from_slice(stored);
+        stored.zeroize();
+        received.inspect_err(|_| outputs.zeroize())
+    }
+}
+
+fn check(wanted: usize, left: usize) -> Result<()> {
+    match wanted <= left {
+        true => Ok(()),
+        false => Err(Error::Internal(format!("{wanted} stored OTs are wanted, {left} are left"))),
+    }
+}
+
+impl fmt::Debug for StoredSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoredSender({} left)", self.left())
+    }
+}
+
+impl fmt::Debug for StoredReceiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoredReceiver({} left)", self.left())
+    }
+}
