@@ -422,6 +422,10 @@ fn chosen_messages_arrive() {
     let mut ots = random_pair(Security::Malicious, 4, 1);
     check((&mut ots.0, &mut ots.1), 16, 6 * 32_640 + 1);
     check((&mut ots.0, &mut ots.1), 40_000, 70);
+    // Base OTs, whose receiver waits for the sender: two messages.
+    let mut sender = base::Sender::new(&session(), "test", &mut rng(5));
+    let mut receiver = base::Receiver::new(&session(), "test", &mut rng(6));
+    check((&mut sender, &mut receiver), 40_000, 14);
     for bytes in [0, chosen::MAX_BYTES + 1] {
         let error = chosen::send(&mut ots.0, bytes, &[], &mut Channel::pair("a", "b").0).unwrap_err();
         assert!(matches!(error, Error::Internal(_)));
@@ -440,6 +444,10 @@ impl RandomOtSender for Dyn<'_, dyn RandomOtSender + Send + '_> {
 impl RandomOtReceiver for Dyn<'_, dyn RandomOtReceiver + '_> {
     fn receive(&mut self, choices: &Choices, outputs: &mut [Block], channel: &mut Channel) -> Result<()> {
         self.0.receive(choices, outputs, channel)
+    }
+
+    fn waits(&self) -> bool {
+        self.0.waits()
     }
 }
 

@@ -1,5 +1,7 @@
 //! A correlation-robust hash from fixed-key AES.
 
+use std::ops::Range;
+
 use super::aes::{Aes128, BATCH, Keys, check_counters};
 use super::backend::{self, Backend};
 use super::block::{self, Block};
@@ -15,6 +17,59 @@ use super::x86;
 #[derive(Debug)]
 pub struct TweakableHash {
     cipher: Aes128,
+}
+
+/// [`TweakableHash`] under a key that changes every [`RekeyedHash::TWEAKS`] tweaks.
+///
+/// Under one key, whoever knows the hashes of N inputs x_i + delta can test a guess against all of them at once: with
+/// z = p(x_i + delta) + i the hash plus i is p(z) + z, which is computed for any z and looked up. That leaves 128 - log2 N
+/// bits. So no key sees more than 2^10 inputs, and 118 bits are left, as in other implementations of OT extension.
+pub struct RekeyedHash {
+    keys: Aes128,
+}
+
+impl RekeyedHash {
+    /// Tweaks that share a key.
+    pub const TWEAKS: u64 = 1 << 10;
+
+    /// The hash under keys that are made from a public one.
+    pub fn new(key: Block) -> RekeyedHash {
+        RekeyedHash { keys: Aes128::new(key) }
+    }
+
+    /// As [`TweakableHash::hash`], or [`TweakableHash::hash_past_caches`].
+    pub fn hash(&self, start: u64, input: &[Block], out: &mut [Block], past_caches: bool) {
+        assert_eq!(input.len(), out.len(), "as many hashes as inputs");
+        for (hash, start, part) in self.parts(start, input.len()) {
+            let (input, out) = (&input[part.clone()], &mut out[part]);
+            if past_caches { hash.hash_past_caches(start, input, out) } else { hash.hash(start, input, out) }
+        }
+    }
+
+    /// As [`TweakableHash::hash_pairs`], or [`TweakableHash::hash_pairs_past_caches`].
+    pub fn hash_pairs(&self, start: u64, input: &[Block], delta: Block, out: &mut [[Block; 2]], past_caches: bool) {
+        assert_eq!(input.len(), out.len(), "as many pairs as inputs");
+        for (hash, start, part) in self.parts(start, input.len()) {
+            let (input, out) = (&input[part.clone()], &mut out[part]);
+            match past_caches {
+                true => hash.hash_pairs_past_caches(start, input, delta, out),
+                false => hash.hash_pairs(start, input, delta, out),
+            }
+        }
+    }
+
+    /// Tweaks from `start` on, cut where the key changes: the hash, the first tweak, and which of `count` they are.
+    fn parts(&self, start: u64, count: usize) -> impl Iterator<Item = (TweakableHash, u64, Range<usize>)> + '_ {
+        check_counters(start, count);
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            let tweak = start + done as u64;
+            let part = done..count.min(done + (RekeyedHash::TWEAKS - tweak % RekeyedHash::TWEAKS) as usize);
+            done = part.end;
+            let key = || self.keys.encrypt(Block(u128::from(tweak / RekeyedHash::TWEAKS)));
+            (!part.is_empty()).then(|| (TweakableHash::new(key()), tweak, part))
+        })
+    }
 }
 
 impl TweakableHash {
@@ -168,5 +223,40 @@ mod tests {
             hash.hash_pairs_past_caches(start, &input, delta, &mut past_caches);
             assert_eq!(past_caches, pairs);
         }
+    }
+
+    /// Every hash is one under the key of its tweak, however the tweaks are cut.
+    #[test]
+    fn keys_change_with_the_tweaks() {
+        use chacha20::ChaCha20Rng;
+        use rand_core::SeedableRng;
+        let mut rng = ChaCha20Rng::from_seed([40; 32]);
+        let input = block::random(3000, &mut rng);
+        let (rekeyed, delta) = (RekeyedHash::new(Block(7)), Block::random(&mut rng));
+        let expected: Vec<Block> = (500u64..)
+            .zip(&input)
+            .map(|(tweak, input)| {
+                let key = Aes128::new(Block(7)).encrypt(Block(u128::from(tweak / 1024)));
+                let mut out = [Block::ZERO];
+                TweakableHash::new(key).hash(tweak, &[*input], &mut out);
+                out[0]
+            })
+            .collect();
+        for past_caches in [false, true] {
+            for size in [1, 524, 1024, 3000] {
+                let mut out = block::zeros(3000);
+                for (part, (input, out)) in input.chunks(size).zip(out.chunks_mut(size)).enumerate() {
+                    rekeyed.hash((500 + part * size) as u64, input, out, past_caches);
+                }
+                assert!(out == expected, "in parts of {size}");
+            }
+            let mut pairs = vec![[Block::ZERO; 2]; 3000];
+            rekeyed.hash_pairs(500, &input, delta, &mut pairs, past_caches);
+            let shifted: Vec<Block> = input.iter().map(|input| *input ^ delta).collect();
+            let mut of_shifted = block::zeros(3000);
+            rekeyed.hash(500, &shifted, &mut of_shifted, past_caches);
+            assert!(pairs.iter().zip(&expected).zip(&of_shifted).all(|((pair, one), other)| *pair == [*one, *other]));
+        }
+        rekeyed.hash(0, &[], &mut [], false);
     }
 }

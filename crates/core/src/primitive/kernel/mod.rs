@@ -21,5 +21,5 @@ pub use aes::Aes128;
 pub use block::Block;
 pub use doubling::Doubling;
 pub use fold::LeafStreams;
-pub use hash::TweakableHash;
+pub use hash::{RekeyedHash, TweakableHash};
 pub use prg::Prg;

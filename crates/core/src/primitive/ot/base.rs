@@ -36,6 +36,11 @@ const HASH_TAG: &[u8] = b"tacita 1 base OT";
 /// OTs that share one message, and one secret of the sender.
 const BATCH: usize = 4096;
 
+/// Bytes of [`BASE_POINTS`] and of [`BASE_KEY`] for at most 4096 OTs.
+pub(super) const fn message_bytes(count: usize) -> (usize, usize) {
+    (2 * count * POINT_BYTES, POINT_BYTES)
+}
+
 /// The sender of base OTs.
 pub struct Sender(Context);
 
@@ -73,6 +78,10 @@ impl RandomOtReceiver for Receiver {
             })
         };
         receive().inspect_err(|_| outputs.zeroize())
+    }
+
+    fn waits(&self) -> bool {
+        true
     }
 }
 

@@ -39,7 +39,10 @@ impl Choices {
 
     /// These bits, in order.
     pub fn from_bits(bits: impl IntoIterator<Item = bool>) -> Choices {
+        let bits = bits.into_iter();
         let mut choices = Choices::default();
+        // Growing would leave copies behind.
+        choices.words.reserve_exact(bits.size_hint().0.div_ceil(WORD));
         for bit in bits {
             if choices.length.is_multiple_of(WORD) {
                 choices.words.push(0);

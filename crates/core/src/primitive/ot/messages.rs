@@ -44,7 +44,8 @@ pub(super) fn receive(
     bytes: impl Fn(usize) -> usize,
     mut take: impl FnMut(Range<usize>, &[Block], &[u8], &Channel) -> Result<()>,
 ) -> Result<()> {
-    let mut waiting: VecDeque<(Range<usize>, Zeroizing<Vec<Block>>)> = VecDeque::with_capacity(AHEAD + 1);
+    let ahead = if ot.waits() { 0 } else { AHEAD };
+    let mut waiting: VecDeque<(Range<usize>, Zeroizing<Vec<Block>>)> = VecDeque::with_capacity(ahead + 1);
     let mut finish = |(range, blocks): (Range<usize>, Zeroizing<Vec<Block>>), channel: &mut Channel| {
         let message = channel.receive(MESSAGES, bytes(range.len()))?;
         take(range, &blocks, &message, channel)
@@ -53,7 +54,7 @@ pub(super) fn receive(
         let mut blocks = Zeroizing::new(block::zeros(range.len()));
         ot.receive(&choices.slice(range.clone()), &mut blocks, channel)?;
         waiting.push_back((range, blocks));
-        if waiting.len() > AHEAD
+        if waiting.len() > ahead
             && let Some(first) = waiting.pop_front()
         {
             finish(first, channel)?;

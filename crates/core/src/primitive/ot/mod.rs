@@ -62,6 +62,12 @@ pub trait RandomOtReceiver {
     ///
     /// If `choices` and `outputs` are not equally long.
     fn receive(&mut self, choices: &Choices, outputs: &mut [Block], channel: &mut Channel) -> Result<()>;
+
+    /// Whether [`RandomOtReceiver::receive`] waits for a message of the peer. Then nothing else of the peer may be on its
+    /// way.
+    fn waits(&self) -> bool {
+        false
+    }
 }
 
 /// The sender of correlated OTs.

@@ -28,7 +28,9 @@ impl Chain {
 
     /// The digest of one tile's corrections, under the state before its chunk.
     pub(super) fn tile_digest(&self, corrections: &[u8]) -> [u8; DIGEST_BYTES] {
-        *blake3::keyed_hash(&self.0, corrections).as_bytes()
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        hasher.update(b"tile").update(corrections);
+        *hasher.finalize().as_bytes()
     }
 
     /// Appends a chunk of `count` OTs, and returns the coefficients of its hash.

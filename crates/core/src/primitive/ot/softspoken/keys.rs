@@ -2,14 +2,14 @@
 
 use super::params::Params;
 use crate::primitive::kernel::block::{BLOCK_BYTES, Block};
-use crate::primitive::kernel::{Doubling, TweakableHash};
+use crate::primitive::kernel::{Doubling, RekeyedHash};
 use crate::session::Session;
 
 pub(super) struct Keys {
     /// Grows trees.
     pub(super) doubling: Doubling,
     /// Makes random blocks of correlated ones.
-    pub(super) hash: TweakableHash,
+    pub(super) hash: RekeyedHash,
     /// Of the hash that makes seeds and tags of leaves.
     pub(super) leaves: [u8; 32],
     /// Of the digest of all tags.
@@ -29,7 +29,7 @@ impl Keys {
         let blocks = |key: [u8; 32]| [0, BLOCK_BYTES].map(|at| Block::from_le_slice(&key[at..]));
         Keys {
             doubling: Doubling::new(blocks(derive("trees"))),
-            hash: TweakableHash::new(blocks(derive("hash"))[0]),
+            hash: RekeyedHash::new(blocks(derive("hash"))[0]),
             leaves: derive("leaves"),
             tags: derive("tags"),
             chain: derive("chain"),

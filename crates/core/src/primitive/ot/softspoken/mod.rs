@@ -34,7 +34,7 @@ pub use params::{MAX_K, Params};
 
 use super::{Choices, CorrelatedOtReceiver, CorrelatedOtSender, RandomOtReceiver, RandomOtSender, base};
 use crate::channel::Channel;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::primitive::kernel::block::{BLOCK_BITS, Block};
 use crate::primitive::kernel::transpose;
 use crate::session::Session;
@@ -61,7 +61,7 @@ impl RandomSender {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<RandomSender> {
-        let mut base = base::Receiver::new(session, purpose, rng);
+        let mut base = base::Receiver::new(session, &random(purpose), rng);
         RandomSender::setup_over(params, session, purpose, &mut base, channel, rng)
     }
 
@@ -88,7 +88,7 @@ impl RandomReceiver {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<RandomReceiver> {
-        let mut base = base::Sender::new(session, purpose, rng);
+        let mut base = base::Sender::new(session, &random(purpose), rng);
         RandomReceiver::setup_over(params, session, purpose, &mut base, channel, rng)
     }
 
@@ -114,7 +114,7 @@ impl CorrelatedSender {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<CorrelatedSender> {
-        let mut base = base::Receiver::new(session, purpose, rng);
+        let mut base = base::Receiver::new(session, &correlated(purpose), rng);
         let delta = Block::random(rng);
         CorrelatedSender::setup_over(params, session, purpose, delta, &mut base, channel)
     }
@@ -129,7 +129,7 @@ impl CorrelatedSender {
         base: &mut impl RandomOtReceiver,
         channel: &mut Channel,
     ) -> Result<CorrelatedSender> {
-        let purpose = format!("correlated OT for {purpose}");
+        let purpose = correlated(purpose);
         Ok(CorrelatedSender(sender::Sender::setup(params, session, &purpose, delta, base, channel)?))
     }
 }
@@ -143,7 +143,7 @@ impl CorrelatedReceiver {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<CorrelatedReceiver> {
-        let mut base = base::Sender::new(session, purpose, rng);
+        let mut base = base::Sender::new(session, &correlated(purpose), rng);
         CorrelatedReceiver::setup_over(params, session, purpose, &mut base, channel, rng)
     }
 
@@ -156,13 +156,22 @@ impl CorrelatedReceiver {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<CorrelatedReceiver> {
-        let purpose = format!("correlated OT for {purpose}");
+        let purpose = correlated(purpose);
         Ok(CorrelatedReceiver(receiver::Receiver::setup(params, session, &purpose, base, channel, rng)?))
     }
 }
 
 fn random(purpose: &str) -> String {
     format!("random OT for {purpose}")
+}
+
+fn correlated(purpose: &str) -> String {
+    format!("correlated OT for {purpose}")
+}
+
+/// What a call on an extension says of which an earlier call has failed.
+fn after_failure() -> Error {
+    Error::Internal("an OT extension was used again after a failure".into())
 }
 
 impl RandomOtSender for RandomSender {

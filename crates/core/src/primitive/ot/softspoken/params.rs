@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::kernel::block::{BLOCK_BITS, BLOCK_BYTES};
+use crate::primitive::ot::base;
 use crate::security::Security;
 
 /// The largest k: a tree then has 256 leaves.
@@ -96,6 +98,21 @@ impl Params {
     /// Bytes of [`CORRECTIONS`](super::super::CORRECTIONS) for a chunk of `count` OTs.
     pub fn corrections_bytes(&self, count: usize) -> usize {
         self.width(count) * self.trees() * BLOCK_BYTES
+    }
+
+    /// Bytes that the sender and the receiver send in setting up, frames' headers included, base OTs too.
+    pub fn setup_bytes(&self) -> (u64, u64) {
+        let (points, key) = base::message_bytes(BLOCK_BITS);
+        let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
+        (frame(points), frame(key) + frame(self.trees_bytes()))
+    }
+
+    /// Bytes that the receiver sends for one call of `count` OTs, frames' headers included. The sender sends none.
+    pub fn bytes(&self, count: usize) -> u64 {
+        let check = if self.malicious() { HEADER_BYTES + Params::consistency_bytes() } else { 0 };
+        let chunk = |count| (HEADER_BYTES + self.corrections_bytes(count) + check) as u64;
+        let whole = (count / self.chunk()) as u64 * chunk(self.chunk());
+        whole + if count.is_multiple_of(self.chunk()) { 0 } else { chunk(count % self.chunk()) }
     }
 
     /// Bytes of [`CONSISTENCY`](super::super::CONSISTENCY), which follows each chunk of the malicious form.

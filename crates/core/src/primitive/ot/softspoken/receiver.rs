@@ -25,6 +25,8 @@ pub(super) struct Receiver {
     pub(super) position: u64,
     /// The index of the next OT.
     index: u64,
+    /// A call has failed, or is under way.
+    broken: bool,
 }
 
 /// What becomes of columns.
@@ -63,7 +65,7 @@ impl Receiver {
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);
         let rng = ChaCha20Rng::from_seed(*seed);
-        Ok(Receiver { params: *params, keys, trees, chain, rng, position: 0, index: 0 })
+        Ok(Receiver { params: *params, keys, trees, chain, rng, position: 0, index: 0, broken: false })
     }
 
     /// The next OTs; hashed ones are random, others correlated.
@@ -75,6 +77,10 @@ impl Receiver {
         channel: &mut Channel,
     ) -> Result<()> {
         assert_eq!(choices.len(), outputs.len(), "one choice bit an OT");
+        // A second try would send other choices under the same streams, and give away in what the two differ.
+        if std::mem::replace(&mut self.broken, true) {
+            return Err(super::after_failure());
+        }
         let division = Division::new(self.params.width(outputs.len().min(self.params.chunk())));
         let work = |_| Work {
             rows: Zeroizing::new(block::zeros(division.tiles * division.tile())),
@@ -93,7 +99,9 @@ impl Receiver {
             }
             Ok(())
         };
-        receive().inspect_err(|_| outputs.zeroize())
+        let received = receive().inspect_err(|_| outputs.zeroize());
+        self.broken = received.is_err();
+        received
     }
 
     /// The row of choices of a chunk: `count` from `start` on, zeros that fill the last block, and random ones that mask
@@ -162,8 +170,8 @@ impl Receiver {
                     let hash = &this.keys.hash;
                     for_columns(rows, division.stride, outputs, |at, columns, outputs| match form {
                         Form::Correlated => outputs.copy_from_slice(columns),
-                        Form::Random => hash.hash(index + at as u64, columns, outputs),
-                        Form::RandomFar => hash.hash_past_caches(index + at as u64, columns, outputs),
+                        Form::Random => hash.hash(index + at as u64, columns, outputs, false),
+                        Form::RandomFar => hash.hash(index + at as u64, columns, outputs, true),
                     });
                 }
             }

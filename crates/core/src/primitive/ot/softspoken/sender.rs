@@ -23,6 +23,8 @@ pub(super) struct Sender {
     position: u64,
     /// The index of the next OT.
     index: u64,
+    /// A call has failed, or is under way.
+    broken: bool,
 }
 
 impl Drop for Sender {
@@ -52,10 +54,7 @@ impl Output for Block {
 
 impl Output for [Block; 2] {
     fn take(sender: &Sender, index: u64, columns: &[Block], far: bool, outputs: &mut [[Block; 2]]) {
-        match far {
-            true => sender.keys.hash.hash_pairs_past_caches(index, columns, sender.delta, outputs),
-            false => sender.keys.hash.hash_pairs(index, columns, sender.delta, outputs),
-        }
+        sender.keys.hash.hash_pairs(index, columns, sender.delta, outputs, far);
     }
 
     fn wipe(outputs: &mut [[Block; 2]]) {
@@ -85,7 +84,7 @@ impl Sender {
         let trees = trees::grow_punctured(params, &keys, delta, &pads, &message)
             .ok_or_else(|| channel.violation(format!("`{}` are not the same trees for every choice", TREES.name)))?;
         let chain = Chain::new(&keys, &message);
-        Ok(Sender { params: *params, keys, delta, trees, chain, position: 0, index: 0 })
+        Ok(Sender { params: *params, keys, delta, trees, chain, position: 0, index: 0, broken: false })
     }
 
     pub(super) fn delta(&self) -> Block {
@@ -94,6 +93,10 @@ impl Sender {
 
     /// The next OTs.
     pub(super) fn send<O: Output>(&mut self, outputs: &mut [O], channel: &mut Channel) -> Result<()> {
+        // Every refused try would tell the receiver something about delta: there is no second one.
+        if std::mem::replace(&mut self.broken, true) {
+            return Err(super::after_failure());
+        }
         let width = self.params.width(outputs.len().min(self.params.chunk()));
         let division = Division::new(width);
         let work = |_| Work {
@@ -106,7 +109,9 @@ impl Sender {
             let mut chunks = outputs.chunks_mut(self.params.chunk());
             chunks.try_for_each(|outputs| self.chunk(outputs, far, &division, &mut works, channel))
         };
-        send().inspect_err(|_| O::wipe(outputs))
+        let sent = send().inspect_err(|_| O::wipe(outputs));
+        self.broken = sent.is_err();
+        sent
     }
 
     /// One chunk of OTs, whose outputs may be a part of `far` ones.
