@@ -5,3 +5,4 @@ pub mod kernel;
 pub mod oprf;
 pub mod ot;
 pub mod shuffle;
+pub mod vole;

@@ -1,0 +1,208 @@
+//! What silent VOLE and silent COT cost, with everything before them: base OTs and SoftSpoken.
+//!
+//! `vole [--json FILE] [LOG2_LARGEST] [RUNS]`, by default 24 and 3. Both parties run in this process, each on threads of
+//! its own, over a channel in memory.
+
+use std::io::Result;
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+use rayon::ThreadPool;
+use tacita::usage;
+use tacita_bench::{Row, Table, arguments, measure, median};
+use tacita_core::Channel;
+use tacita_core::primitive::kernel::Block;
+use tacita_core::primitive::ot::base;
+use tacita_core::primitive::ot::softspoken::{CorrelatedReceiver, CorrelatedSender, Params};
+use tacita_core::primitive::vole::silent::{CotReceiver, CotSender, SilentReceiver, SilentSender};
+use tacita_core::primitive::vole::{RandomCotReceiver, RandomCotSender, VoleReceiver, VoleSender};
+use tacita_core::security::Security;
+use tacita_core::session::{Session, Transcript};
+
+/// k of the SoftSpoken extension.
+const K: usize = 6;
+
+/// CPU milliseconds of both parties for 2^20 elements in the semi-honest form on one thread a party.
+const VOLE_TARGET: f64 = 250.0;
+
+/// As [`VOLE_TARGET`], for COT.
+const COT_TARGET: f64 = 180.0;
+
+/// Bytes of both parties for each of 2^20 elements of a VOLE.
+const BYTES_TARGET: f64 = 0.7;
+
+fn main() -> Result<()> {
+    let (json, others) = arguments();
+    let argument = |index: usize, default: u32| {
+        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
+    };
+    let (largest, runs) = (argument(0, 24), argument(1, 3).max(1));
+    let mut table = Table::new(json.as_deref())?;
+    let mut verdicts = Vec::new();
+    for threads in [1, 2] {
+        for security in [Security::SemiHonest, Security::Malicious] {
+            for exponent in (10..=largest).step_by(2) {
+                let bench = Bench { threads, runs, security, n: 1 << exponent };
+                let (vole, cot) = (bench.vole(), bench.cot());
+                table.add(&vole)?;
+                table.add(&cot)?;
+                if threads == 1 && security == Security::SemiHonest && exponent == 20 {
+                    let cpu = |row: &Row| row.cpu_ms.iter().sum::<f64>();
+                    let bytes = vole.bytes.iter().sum::<u64>() as f64 / vole.n as f64;
+                    verdicts.extend([
+                        ("2^20 VOLE, CPU ms of both parties", cpu(&vole), VOLE_TARGET),
+                        ("2^20 COT, CPU ms of both parties", cpu(&cot), COT_TARGET),
+                        ("2^20 VOLE, bytes of both parties an element", bytes, BYTES_TARGET),
+                    ]);
+                }
+            }
+        }
+    }
+    for (what, value, target) in &verdicts {
+        println!("{what}: {value:.2} (target {target}){}", if value <= target { "" } else { "  MISSED" });
+    }
+    if verdicts.iter().any(|(_, value, target)| value > target) {
+        std::process::exit(1);
+    }
+    Ok(())
+}
+
+struct Bench {
+    threads: usize,
+    runs: u32,
+    security: Security,
+    n: usize,
+}
+
+impl Bench {
+    fn vole(&self) -> Row {
+        let [mut a, mut b, mut c] = [(); 3].map(|()| vec![Block::ALL_ONES; self.n]);
+        let mut delta = Block::ZERO;
+        let row = self.row("silent VOLE", |pair| {
+            let (given, wall, cpu) = pair.run(
+                |channel| {
+                    let transfers = self.sender(channel)?;
+                    let mut sender = SilentSender::new(transfers, self.security, &session(), "bench", &mut rng(3));
+                    sender.extend(&mut b, channel)?;
+                    Ok(sender.delta())
+                },
+                |channel| {
+                    let transfers = self.receiver(channel)?;
+                    let mut receiver = SilentReceiver::new(transfers, self.security, &session(), "bench", &mut rng(4));
+                    receiver.extend(&mut a, &mut c, channel)
+                },
+            );
+            delta = given;
+            (wall, cpu)
+        });
+        assert!((0..self.n).all(|index| c[index] == b[index] ^ a[index] * delta), "the outputs do not fit");
+        row
+    }
+
+    fn cot(&self) -> Row {
+        let [mut b, mut c] = [(); 2].map(|()| vec![Block::ALL_ONES; self.n]);
+        let mut delta = Block::ZERO;
+        let row = self.row("silent COT", |pair| {
+            let (given, wall, cpu) = pair.run(
+                |channel| {
+                    let transfers = self.sender(channel)?;
+                    let mut sender = CotSender::new(transfers, self.security, &session(), "bench", &mut rng(3))?;
+                    sender.extend(&mut b, channel)?;
+                    Ok(sender.delta())
+                },
+                |channel| {
+                    let transfers = self.receiver(channel)?;
+                    CotReceiver::new(transfers, self.security, &session(), "bench", &mut rng(4)).extend(&mut c, channel)
+                },
+            );
+            delta = given;
+            (wall, cpu)
+        });
+        let right = |index: usize| c[index] == b[index] ^ (delta & Block::select(c[index].bit(0)));
+        assert!((0..self.n).all(right), "the outputs do not fit");
+        row
+    }
+
+    fn params(&self) -> Params {
+        Params::new(self.security, K).expect("k is possible")
+    }
+
+    fn sender(&self, channel: &mut Channel) -> tacita_core::Result<CorrelatedSender> {
+        let mut base = base::Receiver::new(&session(), "bench", &mut rng(1));
+        let delta = Block(Block::random(&mut rng(5)).0 | 1);
+        CorrelatedSender::setup_over(&self.params(), &session(), "bench", delta, &mut base, channel)
+    }
+
+    fn receiver(&self, channel: &mut Channel) -> tacita_core::Result<CorrelatedReceiver> {
+        CorrelatedReceiver::setup(&self.params(), &session(), "bench", channel, &mut rng(2))
+    }
+
+    /// The medians of several runs.
+    fn row(&self, primitive: &str, mut run: impl FnMut(&mut Pair) -> (f64, [f64; 2])) -> Row {
+        let mut bytes = [0; 2];
+        let runs: Vec<_> = (0..self.runs)
+            .map(|_| {
+                let mut pair = Pair::new(self.threads);
+                let times = run(&mut pair);
+                bytes = [pair.channels[0].traffic().sent, pair.channels[1].traffic().sent];
+                times
+            })
+            .collect();
+        let middle = |value: &dyn Fn(&(f64, [f64; 2])) -> f64| median(&runs.iter().map(value).collect::<Vec<_>>());
+        Row {
+            primitive: primitive.into(),
+            variant: if self.security == Security::Malicious { "malicious" } else { "semi-honest" }.into(),
+            n: self.n,
+            threads: self.threads,
+            wall_ms: middle(&|run| run.0),
+            cpu_ms: vec![middle(&|run| run.1[0]), middle(&|run| run.1[1])],
+            bytes: bytes.to_vec(),
+            peak_memory: usage::peak_memory(),
+        }
+    }
+}
+
+/// The two parties' ends and threads.
+struct Pair {
+    channels: [Channel; 2],
+    pools: [ThreadPool; 2],
+}
+
+impl Pair {
+    fn new(threads: usize) -> Pair {
+        let (sender, receiver) = Channel::pair("sender", "receiver");
+        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start");
+        Pair { channels: [sender, receiver], pools: [pool(), pool()] }
+    }
+
+    /// Runs both roles; what the sender returns, the wall milliseconds, and the CPU milliseconds of each.
+    fn run<S: Send>(
+        &mut self,
+        send: impl FnOnce(&mut Channel) -> tacita_core::Result<S> + Send,
+        receive: impl FnOnce(&mut Channel) -> tacita_core::Result<()> + Send,
+    ) -> (S, f64, [f64; 2]) {
+        let cpu = |pool: &ThreadPool| -> f64 {
+            pool.broadcast(|_| usage::thread_cpu_time()).iter().map(|time| time.as_secs_f64() * 1e3).sum()
+        };
+        let before = [cpu(&self.pools[0]), cpu(&self.pools[1])];
+        let [sender, receiver] = &mut self.channels;
+        let pools = &self.pools;
+        let (sent, sample) = measure(|| {
+            std::thread::scope(|scope| {
+                let sent = scope.spawn(|| pools[0].install(|| send(sender).expect("the sender succeeds")));
+                pools[1].install(|| receive(receiver).expect("the receiver succeeds"));
+                sent.join().expect("the sender does not panic")
+            })
+        });
+        let cpu = [cpu(&self.pools[0]) - before[0], cpu(&self.pools[1]) - before[1]];
+        (sent, sample.wall.as_secs_f64() * 1e3, cpu)
+    }
+}
+
+fn session() -> Session {
+    Session::new(Transcript::new("bench"))
+}
+
+fn rng(seed: u8) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed([seed; 32])
+}

@@ -1,0 +1,140 @@
+//! What attacks on the silent protocols cost with [`Parameters`]: the reason for the numbers in [`super::params`].
+//!
+//! `lpn_estimate` among the benchmarks prints the table.
+
+pub mod attacks;
+pub mod distance;
+mod minimize;
+mod wide;
+
+use super::code::{binary, field};
+use super::params::{Kind, Parameters};
+use attacks::Instance;
+use distance::{Ensemble, Incidence, Map};
+
+/// The costs of all attacks on one run, as powers of two; the least counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Costs {
+    /// A linear test of the outputs, for the distance that the code has: the reciprocal of its success.
+    pub linear_test: f64,
+    /// See [`attacks::pooled_gauss`].
+    pub pooled_gauss: f64,
+    /// See [`attacks::permutation_decoding`].
+    pub permutation_decoding: f64,
+    /// See [`attacks::enumeration_decoding`]; over GF(2) only.
+    pub enumeration_decoding: Option<f64>,
+    /// See [`attacks::algebraic`].
+    pub algebraic: f64,
+}
+
+impl Costs {
+    /// The costs for these parameters.
+    pub fn new(parameters: &Parameters) -> Costs {
+        let (kind, instance) = (parameters.kind, instance(parameters));
+        let distance = f64::from(kind.distance(parameters.outputs)) / 1000.0;
+        let binary = kind == Kind::Binary;
+        Costs {
+            linear_test: parameters.trees as f64 * kind.linear_bits(distance),
+            pooled_gauss: attacks::pooled_gauss(instance),
+            permutation_decoding: attacks::permutation_decoding(instance, binary),
+            enumeration_decoding: binary.then(|| attacks::enumeration_decoding(instance)),
+            algebraic: attacks::algebraic(instance, binary),
+        }
+    }
+
+    /// The least of all.
+    pub fn least(&self) -> f64 {
+        let enumeration = self.enumeration_decoding.unwrap_or(f64::INFINITY);
+        [self.linear_test, self.pooled_gauss, self.permutation_decoding, enumeration, self.algebraic]
+            .into_iter()
+            .fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// The instance of LPN whose dual form a run is.
+pub fn instance(parameters: &Parameters) -> Instance {
+    let samples = parameters.trees * parameters.leaves;
+    Instance { samples, unknowns: samples - parameters.outputs, noise: parameters.trees }
+}
+
+/// The ensemble that a run's code is drawn from.
+pub fn ensemble(parameters: &Parameters) -> Ensemble {
+    let map = match parameters.kind {
+        Kind::Field => Map::Delayed { memory: field::MEMORY, bits: 128.0 },
+        Kind::Binary => Map::Binary { memory: binary::MEMORY },
+    };
+    Ensemble {
+        outputs: parameters.outputs,
+        regions: parameters.kind.regions(),
+        length: parameters.length,
+        incidence: Incidence::Regional,
+        map,
+        bias: 1.0 + parameters.length as f64 / 2f64.powi(32),
+    }
+}
+
+/// log2 of a bound for the probability that a run's code has a word lighter than its distance says, at the places that
+/// can be noisy: positions without leaves don't count.
+pub fn code_failure(parameters: &Parameters) -> f64 {
+    let ensemble = ensemble(parameters);
+    let leaves = parameters.trees * parameters.leaves;
+    let distance = f64::from(parameters.kind.distance(parameters.outputs)) / 1000.0;
+    ensemble.failure((distance * leaves as f64).ceil() + (ensemble.n() - leaves) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::primitive::vole::params::{CODE_BITS, LEAST_OUTPUTS, MOST_OUTPUTS, SECURITY_BITS};
+
+    fn sizes() -> impl Iterator<Item = usize> {
+        let ends = LEAST_OUTPUTS.ilog2()..=MOST_OUTPUTS.ilog2();
+        ends.flat_map(|bits| [(1usize << bits) / 4 * 3, 1 << bits]).filter(|&size| size >= LEAST_OUTPUTS)
+    }
+
+    #[test]
+    fn every_attack_costs_as_much_as_promised() {
+        for kind in [Kind::Field, Kind::Binary] {
+            for outputs in [LEAST_OUTPUTS, 1 << 20, MOST_OUTPUTS] {
+                let costs = Costs::new(&Parameters::new(kind, outputs).unwrap());
+                assert!(costs.least() >= SECURITY_BITS, "{kind:?} {outputs}: {costs:?}");
+                // The number of trees is not larger than needed either.
+                assert!(costs.linear_test < SECURITY_BITS + 1.0);
+            }
+        }
+    }
+
+    #[test]
+    fn codes_over_the_field_have_their_distance() {
+        for outputs in [LEAST_OUTPUTS, 1 << 20] {
+            let failure = code_failure(&Parameters::new(Kind::Field, outputs).unwrap());
+            assert!(failure <= -CODE_BITS, "{outputs}: 2^{failure}");
+        }
+    }
+
+    /// Small supports are what counts; the rest takes minutes for each size.
+    #[test]
+    fn codes_over_bits_have_their_distance_for_small_supports() {
+        for outputs in [LEAST_OUTPUTS, 1 << 20, MOST_OUTPUTS] {
+            let parameters = Parameters::new(Kind::Binary, outputs).unwrap();
+            let ensemble = ensemble(&parameters);
+            let cutoff = f64::from(Kind::Binary.distance(outputs)) / 1000.0 * ensemble.n() as f64 + 10.0;
+            let sum = |output: f64| {
+                let bounds = ensemble.exact(3, cutoff, distance::Markers { output, equation: 0.0 });
+                bounds.iter().map(|ln| ln.exp()).sum::<f64>().log2()
+            };
+            let least = (4..28).map(|step| sum(1.3f64.powi(step) / ensemble.n() as f64)).fold(0.0, f64::min);
+            assert!(least <= -CODE_BITS, "{outputs}: 2^{least}");
+        }
+    }
+
+    #[test]
+    #[ignore = "an hour"]
+    fn codes_have_their_distance() {
+        for (kind, outputs) in sizes().flat_map(|size| [Kind::Field, Kind::Binary].map(|kind| (kind, size))) {
+            let failure = code_failure(&Parameters::new(kind, outputs).unwrap());
+            println!("{kind:?} {outputs}: 2^{failure:.2}");
+            assert!(failure <= -CODE_BITS, "{kind:?} {outputs}: 2^{failure}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! How many trees, how large, and which distance: the parameters of the silent protocols.
+//!
+//! The number t of noisy places follows from the relative distance d of the code: a linear test of the outputs succeeds
+//! with probability (1 - d)^t over GF(2^128), and has bias (1 - 2 d)^t over GF(2) (Boyle et al., CRYPTO 2020), which has
+//! to be at most 2^-128. d is the largest multiple of 0.005 for which a code of the ensemble has a lighter word with
+//! probability at most 2^-41, computed by [`super::estimator::distance`]; that makes 2^-40 together with the positions
+//! that do not divide evenly. All other attacks cost more: see [`super::estimator`], whose test checks the tables here.
+
+use super::code::{binary, field};
+use crate::error::{Error, Result};
+
+/// Computational security in bits.
+pub const SECURITY_BITS: f64 = 128.0;
+
+/// A code is worse than its distance says with probability at most 2^-40.
+pub const CODE_BITS: f64 = 40.0;
+
+/// The most outputs of one run. Larger requests take several.
+pub const MOST_OUTPUTS: usize = 1 << 25;
+
+/// The least outputs that are computed in a run, however few are wanted.
+pub const LEAST_OUTPUTS: usize = 1 << 12;
+
+/// Which correlation, and hence which code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Over GF(2^128).
+    Field,
+    /// Bits times a block.
+    Binary,
+}
+
+/// For up to 2^i outputs, thousandths of the relative distance: those of [`Kind::Field`].
+pub const FIELD_DISTANCES: [(u32, u32); 10] =
+    [(16, 210), (17, 205), (18, 185), (19, 165), (20, 150), (21, 135), (22, 125), (23, 110), (24, 100), (25, 90)];
+
+/// As [`FIELD_DISTANCES`], for [`Kind::Binary`].
+pub const BINARY_DISTANCES: [(u32, u32); 4] = [(20, 95), (22, 85), (24, 80), (25, 75)];
+
+impl Kind {
+    /// Thousandths of the relative distance for so many outputs, which are at most [`MOST_OUTPUTS`].
+    pub fn distance(self, outputs: usize) -> u32 {
+        let table: &[(u32, u32)] = match self {
+            Kind::Field => &FIELD_DISTANCES,
+            Kind::Binary => &BINARY_DISTANCES,
+        };
+        let fitting = table.iter().find(|&&(bits, _)| outputs <= 1 << bits);
+        fitting.expect("one run has at most 2^25 outputs").1
+    }
+
+    /// log2 of what one noisy place leaves of a linear test's success: log2(1 - d), or log2(1 - 2 d) for bits.
+    pub fn linear_bits(self, distance: f64) -> f64 {
+        match self {
+            Kind::Field => -(1.0 - distance).log2(),
+            Kind::Binary => -(1.0 - 2.0 * distance).log2(),
+        }
+    }
+
+    /// Regions of the code.
+    pub fn regions(self) -> usize {
+        match self {
+            Kind::Field => field::REGIONS,
+            Kind::Binary => binary::REGIONS,
+        }
+    }
+}
+
+/// The parameters of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameters {
+    /// Which correlation.
+    pub kind: Kind,
+    /// k: outputs that the run is made for.
+    pub outputs: usize,
+    /// t: trees, and noisy places.
+    pub trees: usize,
+    /// Leaves of a tree: one noisy place each.
+    pub leaves: usize,
+    /// Levels below the root.
+    pub depth: usize,
+    /// Positions of a region of the code. All regions together have all leaves, and a few zeros.
+    pub length: usize,
+}
+
+impl Parameters {
+    /// The parameters for a run with `outputs` outputs, of which there must be one at least and [`MOST_OUTPUTS`] at most.
+    pub fn new(kind: Kind, outputs: usize) -> Result<Parameters> {
+        if outputs == 0 || outputs > MOST_OUTPUTS {
+            return Err(Error::Internal(format!("a run of a silent protocol cannot have {outputs} outputs")));
+        }
+        let outputs = outputs.max(LEAST_OUTPUTS);
+        let distance = f64::from(kind.distance(outputs)) / 1000.0;
+        let trees = (SECURITY_BITS / kind.linear_bits(distance)).ceil() as usize;
+        let leaves = (2 * outputs).div_ceil(trees);
+        let depth = leaves.next_power_of_two().ilog2() as usize;
+        let length = (trees * leaves).div_ceil(kind.regions());
+        Ok(Parameters { kind, outputs, trees, leaves, depth, length })
+    }
+
+    /// N: symbols of the code's input.
+    pub fn symbols(&self) -> usize {
+        self.kind.regions() * self.length
+    }
+
+    /// Nodes of a tree that are computed on `level`, from 0 for the root to [`Parameters::depth`]: those above the leaves
+    /// that count.
+    pub fn nodes(&self, level: usize) -> usize {
+        self.leaves.div_ceil(1 << (self.depth - level))
+    }
+
+    /// Correlated OTs that the trees take.
+    pub fn tree_transfers(&self) -> usize {
+        self.trees * self.depth
+    }
+
+    /// Bytes of a [`TREE_SUMS`](super::TREE_SUMS).
+    pub fn sums_bytes(&self) -> usize {
+        2 * self.trees * 16
+    }
+
+    /// Bytes of [`TREE_TIPS`](super::TREE_TIPS).
+    pub fn tips_bytes(&self) -> usize {
+        self.trees * 16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_fits() {
+        let sizes = (0..=25).flat_map(|bits| [(1usize << bits) - 1, 1 << bits, (1 << bits) + 1]);
+        for (outputs, kind) in sizes.flat_map(|outputs| [Kind::Field, Kind::Binary].map(|kind| (outputs, kind))) {
+            if outputs == 0 || outputs > MOST_OUTPUTS {
+                assert!(Parameters::new(kind, outputs).is_err());
+                continue;
+            }
+            let parameters = Parameters::new(kind, outputs).unwrap();
+            let places = parameters.trees * parameters.leaves;
+            assert!(places >= 2 * parameters.outputs && parameters.outputs >= outputs);
+            assert!(parameters.symbols() >= places && parameters.symbols() < places + kind.regions());
+            assert_eq!((parameters.nodes(0), parameters.nodes(parameters.depth)), (1, parameters.leaves));
+            for level in 0..parameters.depth {
+                let children = 2 * parameters.nodes(level);
+                assert!((children - 1..=children).contains(&parameters.nodes(level + 1)));
+            }
+            assert!(parameters.sums_bytes() <= crate::channel::MAX_PAYLOAD_BYTES);
+            let distance = f64::from(kind.distance(parameters.outputs)) / 1000.0;
+            assert!(parameters.trees as f64 * kind.linear_bits(distance) >= SECURITY_BITS);
+        }
+    }
+}

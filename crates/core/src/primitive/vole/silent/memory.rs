@@ -1,0 +1,32 @@
+//! Large vectors of secrets.
+
+use zeroize::Zeroizing;
+
+use crate::primitive::kernel::{Block, block};
+
+/// `count` zero blocks, in large pages where the system has them: encoders read at random places.
+pub(super) fn zeros(count: usize) -> Zeroizing<Vec<Block>> {
+    #[allow(unused_mut, reason = "only Linux is advised")]
+    let mut blocks = block::zeros(count);
+    #[cfg(target_os = "linux")]
+    advise(&mut blocks);
+    Zeroizing::new(blocks)
+}
+
+/// Asks the system for large pages. It may refuse, which costs time only.
+#[cfg(target_os = "linux")]
+fn advise(blocks: &mut [Block]) {
+    /// Below, large pages gain nothing.
+    const LARGE: usize = 4 << 20;
+    /// A page of any kind starts at a multiple of this on the systems that have large ones.
+    const PAGE: usize = 4096;
+    let bytes = size_of_val(blocks);
+    let start = blocks.as_mut_ptr().cast::<u8>();
+    let skip = start.align_offset(PAGE);
+    if bytes < LARGE || skip > bytes {
+        return;
+    }
+    // SAFETY: the range lies within the vector, which is borrowed exclusively, and the advice changes neither what is
+    // in memory nor how it may be used.
+    let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), bytes - skip, rustix::mm::Advice::LinuxHugepage) };
+}
