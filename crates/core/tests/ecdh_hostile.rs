@@ -3,91 +3,15 @@
 
 mod support;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use support::attack::*;
 use support::*;
 use tacita_core::Error;
 use tacita_core::protocol::intersect::ecdh::{BLINDED, COUNT, ENTRIES, EVALUATED, MATCHES, RETURNED_COUNTS, Reveal};
 
-/// Who breaks the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Culprit {
-    Receiver,
-    Sender,
-}
-
-/// What is done to one frame; `None` cuts the connection.
-type Mutation = Arc<dyn Fn(Frame) -> Option<Vec<Frame>> + Send + Sync>;
-
-/// One attack: the culprit's frame with this number is replaced.
-struct Attack {
-    name: String,
-    variant: Variant,
-    culprit: Culprit,
-    frame: usize,
-    mutation: Mutation,
-    /// What the victim must make of it.
-    expected: fn(&Error) -> bool,
-}
-
 fn case(variant: Variant) -> Case {
     Case::new(variant, items(0..5), items(2..7), 1, 2)
-}
-
-/// Runs all attacks, many at once, because most of their time is spent waiting for the other end to read an abort.
-fn run_all(attacks: Vec<Attack>) {
-    let next = AtomicUsize::new(0);
-    let failures = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..48 {
-            scope.spawn(|| {
-                while let Some(attack) = attacks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(failure) = run_attack(attack) {
-                        failures.lock().unwrap().push(failure);
-                    }
-                }
-            });
-        }
-    });
-    let failures = failures.into_inner().unwrap();
-    assert!(failures.is_empty(), "{} of {} attacks: {failures:#?}", failures.len(), attacks.len());
-}
-
-fn run_attack(attack: &Attack) -> Result<(), String> {
-    let (count, mutation, frame) = (AtomicUsize::new(0), attack.mutation.clone(), attack.frame);
-    let tap: Arc<Tap> = Arc::new(move |data| match count.fetch_add(1, Ordering::Relaxed) == frame {
-        true => mutation(data),
-        false => Some(vec![data]),
-    });
-    let case = case(attack.variant);
-    let (receiver, sender) = match attack.culprit {
-        Culprit::Receiver => tapped(tap, passing()),
-        Culprit::Sender => tapped(passing(), tap),
-    };
-    let (received, sent) = run_over(&case, receiver, sender, (1, 2));
-    let victim = match attack.culprit {
-        Culprit::Receiver => sent,
-        Culprit::Sender => received,
-    };
-    match victim {
-        Err(error) if (attack.expected)(&error) => Ok(()),
-        other => {
-            let Attack { name, variant, culprit, frame, .. } = attack;
-            Err(format!("{variant:?}, {culprit:?} at frame {frame}, {name}: {other:?}"))
-        }
-    }
-}
-
-fn network(error: &Error) -> bool {
-    matches!(error, Error::Network { .. })
-}
-
-fn change(change: impl Fn(&mut Frame) + Send + Sync + 'static) -> Mutation {
-    Arc::new(move |mut frame| {
-        change(&mut frame);
-        Some(vec![frame])
-    })
 }
 
 /// Every frame of every variant from both roles, the closing one included.
@@ -107,30 +31,16 @@ fn frames() -> Vec<(Variant, Culprit, usize, Frame)> {
 fn every_message_in_a_wrong_form() {
     let mut attacks = Vec::new();
     for (variant, culprit, frame, data) in frames() {
-        let mut add = |name: &str, expected: fn(&Error) -> bool, mutation: Mutation| {
-            attacks.push(Attack { name: name.into(), variant, culprit, frame, mutation, expected });
-        };
-        add("cut", network, Arc::new(|_| None));
+        let case = Arc::new(case(variant));
+        attacks.extend(in_wrong_forms(&case, culprit, frame, &data));
         if data.kind == Frame::CLOSE {
-            // The honest end behind the tap then hangs up, which may be noticed first.
-            add(
-                "data at the end",
-                |error| blames(error) || network(error),
-                change(|frame| (frame.kind, frame.label) = (Frame::DATA, 1)),
-            );
             continue;
         }
-        let closing = |_| Some(vec![Frame::close()]);
-        add("shortened", blames, change(|frame| frame.payload.truncate(frame.payload.len() - 1)));
-        add("lengthened", blames, change(|frame| frame.payload.push(0)));
-        add("emptied", blames, change(|frame| frame.payload.clear()));
-        add("wrong label", blames, change(|frame| frame.label ^= 0x40));
-        add("other kind", blames, change(|frame| (frame.kind, frame.payload) = (9, Vec::new())));
-        add("closed early", blames, Arc::new(closing));
-        add("twice", blames, Arc::new(|frame| Some(vec![frame.clone(), frame])));
         if [Variant::RowsBoth, Variant::CountBoth, Variant::PayloadReturned].contains(&variant) {
             // Both may then wait for each other, until the transport has heard nothing for too long.
-            add("left out", |error| blames(error) || network(error), Arc::new(|_| Some(Vec::new())));
+            let (mutation, expected) =
+                (Arc::new(|_| Some(Vec::new())), |error: &Error| blames(error) || network(error));
+            attacks.push(Attack { name: "left out".into(), case, culprit, frame, mutation, expected });
         }
     }
     run_all(attacks);
@@ -148,7 +58,7 @@ fn messages_in_the_wrong_order() {
         if same_place && told_apart {
             attacks.push(Attack {
                 name: "swapped with the next".into(),
-                variant: *variant,
+                case: Arc::new(case(*variant)),
                 culprit: *culprit,
                 frame: *frame,
                 mutation: {
@@ -185,7 +95,14 @@ fn elements_that_are_none() {
                     let start = if at_end { frame.payload.len() - 32 } else { 0 };
                     frame.payload[start..start + 32].copy_from_slice(&bytes);
                 });
-                attacks.push(Attack { name: name.into(), variant, culprit, frame, mutation, expected: blames });
+                attacks.push(Attack {
+                    name: name.into(),
+                    case: Arc::new(case(variant)),
+                    culprit,
+                    frame,
+                    mutation,
+                    expected: blames,
+                });
             }
         }
     }
@@ -198,7 +115,14 @@ fn contents_that_no_honest_party_sends() {
     for (variant, culprit, frame, data) in frames() {
         let params = case(variant).params;
         let mut add = |name: &str, mutation: Mutation| {
-            attacks.push(Attack { name: name.into(), variant, culprit, frame, mutation, expected: blames });
+            attacks.push(Attack {
+                name: name.into(),
+                case: Arc::new(case(variant)),
+                culprit,
+                frame,
+                mutation,
+                expected: blames,
+            });
         };
         let (data_kind, label) = (data.kind == Frame::DATA, data.label);
         if data_kind && label == MATCHES.code {

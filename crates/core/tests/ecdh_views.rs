@@ -5,34 +5,12 @@ mod support;
 
 use std::collections::HashSet;
 
+use support::views::*;
 use support::*;
 use tacita_core::Item;
 use tacita_core::primitive::group::{Group, Ristretto255};
 use tacita_core::primitive::oprf::{Blinds, Key, hash_to_group};
 use tacita_core::protocol::intersect::ecdh::{BLINDED, ENTRIES, EVALUATED, MATCHES, RETURNED_ROWS};
-
-type Check = Result<(), String>;
-
-/// Chi-square of `counts` against equal frequencies, in standard deviations from its mean.
-fn deviation(counts: &[u64]) -> f64 {
-    let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
-    let chi_square: f64 = counts.iter().map(|&count| (count as f64 - expected).powi(2) / expected).sum();
-    let freedom = (counts.len() - 1) as f64;
-    (chi_square - freedom) / (2.0 * freedom).sqrt()
-}
-
-fn uniform(what: &str, counts: &[u64]) -> Check {
-    match deviation(counts) {
-        far if far > 6.0 => Err(format!("{what} are not uniform: {far:.1} standard deviations")),
-        _ => Ok(()),
-    }
-}
-
-fn byte_counts(bytes: impl Iterator<Item = u8>) -> Vec<u64> {
-    let mut counts = vec![0; 256];
-    bytes.for_each(|byte| counts[usize::from(byte)] += 1);
-    counts
-}
 
 /// Elements are as many as agreed, uniform and never the same twice: neither in one run nor in several, whatever the
 /// items. (An encoding's first byte is even and its last below 128: the bytes between are uniform.)
@@ -112,20 +90,6 @@ fn leaky_receivers_are_caught() {
     fresh_elements(&runs(&constant), SIZE).unwrap_err();
 }
 
-/// Tags (and sealed rows) are as many and as long as agreed, uniform, distinct, and new in every run.
-fn fresh_entries(runs: &[Vec<u8>], entry_bytes: usize, count: usize) -> Check {
-    let mut seen = HashSet::new();
-    for entries in runs {
-        if entries.len() != entry_bytes * count {
-            return Err(format!("{} bytes instead of {count} entries of {entry_bytes}", entries.len()));
-        }
-        if !entries.chunks(entry_bytes).all(|entry| seen.insert(entry[..5].to_vec())) {
-            return Err("a tag came twice".into());
-        }
-    }
-    uniform("bytes", &byte_counts(runs.concat().into_iter()))
-}
-
 #[test]
 fn the_receiver_sees_fresh_uniform_entries_whatever_else_the_sender_has() {
     for variant in [Variant::Rows, Variant::Count, Variant::Payload] {
@@ -151,21 +115,6 @@ fn the_receiver_sees_fresh_uniform_entries_whatever_else_the_sender_has() {
         zeros[..20 * entry_bytes].fill(0);
         fresh_entries(&[zeros], entry_bytes, entries).unwrap_err();
     }
-}
-
-const PLACES: usize = 12;
-const ORDERS: usize = 240;
-
-/// Where the thing at each place of a hidden order came out, over many runs: every place equally likely for each.
-fn hides_order(observed: &[(usize, usize)]) -> Check {
-    let mut places = vec![0; PLACES];
-    let mut distances = vec![0; PLACES];
-    for &(from, to) in observed {
-        places[to] += 1;
-        distances[(to + PLACES - from) % PLACES] += 1;
-    }
-    uniform("places", &places)?;
-    uniform("distances between places", &distances)
 }
 
 /// The receiver's marks tell it where its one item's tag stood; that says nothing about where the sender has it.
@@ -232,13 +181,6 @@ fn a_count_hides_which_elements_matched() {
     hides_order(&observed).unwrap();
     // Leaky: answered in order, as `rows` does.
     hides_order(&(0..ORDERS).map(|run| (run % PLACES, run % PLACES)).collect::<Vec<_>>()).unwrap_err();
-}
-
-/// No eight bytes of a secret stand anywhere in the frames.
-fn shows_nothing(frames: &[Frame], secrets: &[Vec<u8>]) -> Check {
-    let windows: HashSet<&[u8]> = secrets.iter().flat_map(|secret| secret.windows(8)).collect();
-    let shown = frames.iter().any(|frame| frame.payload.windows(8).any(|window| windows.contains(window)));
-    if shown { Err("a secret stands in a frame".into()) } else { Ok(()) }
 }
 
 #[test]

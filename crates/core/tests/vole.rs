@@ -79,7 +79,7 @@ fn pieces(calls: &[usize]) -> impl Iterator<Item = std::ops::Range<usize>> {
 fn check_vole(correlation: &Correlation) {
     let Correlation { delta, b, a, c } = correlation;
     for index in 0..b.len() {
-        assert!(c[index] == b[index] ^ a[index] * *delta, "element {index} of {}", b.len());
+        assert!(c[index] == b[index] ^ (a[index] * *delta), "element {index} of {}", b.len());
     }
     for blocks in [a, b, c] {
         look_random(blocks, 128);

@@ -31,7 +31,7 @@ fn dealer(seed: u8) -> (ideal::Sender, ideal::Receiver) {
 /// Runs a role and ends its channel as a program does. Outputs of a call that fails are zero.
 fn conclude(mut channel: Channel, role: impl FnOnce(&mut Channel) -> (Result<()>, Vec<Block>)) -> Result<Vec<Block>> {
     let (result, outputs) = role(&mut channel);
-    match result.and_then(|()| Ok(())) {
+    match result {
         Ok(()) => channel.finish().map(|_| outputs),
         Err(error) => {
             assert!(outputs.iter().all(|block| *block == Block::ZERO), "outputs of a call that failed");
@@ -85,7 +85,7 @@ fn fits(kind: Kind, seed: u8, ends: &Ends) -> bool {
     let (Ok(received), Ok(b)) = ends else { panic!("both roles end well") };
     let (delta, (c, a)) = (dealer(seed).0.delta(), received.split_at(COUNT));
     (0..COUNT).all(|index| match kind {
-        Kind::Field => c[index] == b[index] ^ a[index] * delta,
+        Kind::Field => c[index] == b[index] ^ (a[index] * delta),
         Kind::Binary => c[index] == b[index] ^ Block::select(c[index].bit(0)) & delta,
     })
 }
@@ -155,7 +155,8 @@ fn add_to(blocks: impl Fn(usize) -> bool + Send + Sync + 'static) -> impl Fn(Fra
 #[test]
 fn a_sender_that_cheats_is_caught() {
     for kind in KINDS {
-        let cases: [(u8, usize, fn(usize) -> bool); 5] = [
+        type Blocks = fn(usize) -> bool;
+        let cases: [(u8, usize, Blocks); 5] = [
             (TREE_SUMS.code, 0, |block| block / 2 == 3),
             (TREE_SUMS.code, 4, |block| block / 2 == 0),
             (TREE_TIPS.code, 0, |block| block == 5),

@@ -66,6 +66,8 @@ pub struct Channel {
     link: Arc<Link>,
     progress: Arc<Progress>,
     threads: Vec<JoinHandle<()>>,
+    /// What travelled, once [`Channel::conclude`] has ended the job.
+    concluded: Option<Traffic>,
 }
 
 /// The sending half of a [`Channel`].
@@ -134,6 +136,7 @@ impl Channel {
             link,
             progress: Arc::default(),
             threads: Vec::new(),
+            concluded: None,
         }
     }
 
@@ -217,7 +220,24 @@ impl Channel {
     }
 
     /// Ends the job in good order: both parties have sent and received everything.
-    pub fn finish(self) -> Result<Traffic> {
+    pub fn finish(mut self) -> Result<Traffic> {
+        match self.concluded {
+            Some(traffic) => Ok(traffic),
+            None => self.close(),
+        }
+    }
+
+    /// As [`Channel::finish`], for a party that still has to compute and must not let the peer see for how long. The peer
+    /// hears no more of this channel afterwards, not even when it is dropped. It waits for the peer's end of the job.
+    pub fn conclude(&mut self) -> Result<()> {
+        if self.concluded.is_none() {
+            self.concluded = Some(self.close()?);
+            self.hang_up();
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<Traffic> {
         self.link.push(Event::Close)?;
         self.link.sent.fetch_add(HEADER_BYTES as u64, Ordering::Relaxed);
         match self.link.next()? {
@@ -226,6 +246,21 @@ impl Channel {
                 Ok(self.traffic())
             }
             event => Err(self.incoming.broken(format!("{} came after the last message", event.describe()))),
+        }
+    }
+
+    fn hang_up(&mut self) {
+        self.link.outgoing.close();
+        // What the peer still sends is thrown away, so that it is not kept from reading our last words.
+        self.link.incoming.close();
+        // The writer says what is left to say, and the reader waits until the peer has hung up too: a connection
+        // that is closed with bytes unread destroys what is on its way to the peer. But a peer that does not play
+        // along must not hold up the end of the job.
+        self.link.wait_for(&[Party::Writer, Party::Reader], link::FAREWELL);
+        (self.link.shut)();
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has recorded that as the link's failure.
+            let _ = thread.join();
         }
     }
 
@@ -240,18 +275,7 @@ impl Channel {
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        self.link.outgoing.close();
-        // What the peer still sends is thrown away, so that it is not kept from reading our last words.
-        self.link.incoming.close();
-        // The writer says what is left to say, and the reader waits until the peer has hung up too: a connection
-        // that is closed with bytes unread destroys what is on its way to the peer. But a peer that does not play
-        // along must not hold up the end of the job.
-        self.link.wait_for(&[Party::Writer, Party::Reader], link::FAREWELL);
-        (self.link.shut)();
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has recorded that as the link's failure.
-            let _ = thread.join();
-        }
+        self.hang_up();
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod group;
 pub mod kernel;
+pub mod okvs;
 pub mod oprf;
 pub mod ot;
 pub mod shuffle;

@@ -1,14 +1,19 @@
-//! What the tests of `ecdh` share: parties, a runner for each variant, and a wire tap.
+//! What the tests of the intersections share: parties, a runner for each variant, and a wire tap.
 #![allow(dead_code, reason = "each test program uses a part")]
+
+pub mod attack;
+pub mod views;
 
 use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use tacita_core::channel::Traffic;
+use tacita_core::primitive::vole::ideal;
 use tacita_core::protocol::intersect::ecdh::{Domain, Params, Payload, ReturnedRows, Reveal, count, payload, rows};
+use tacita_core::protocol::intersect::vole;
 use tacita_core::session::{Session, Transcript};
-use tacita_core::{Channel, Error, Item, Result};
+use tacita_core::{Channel, Error, Item, Result, Security};
 
 pub fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
@@ -46,6 +51,17 @@ pub struct Case {
     pub receiver_rows: Payload,
     pub sender_rows: Payload,
     pub params: Params,
+    pub protocol: Protocol,
+}
+
+/// Which protocol a case runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Ecdh,
+    /// `vole` on a trusted dealer's correlations, made from this seed.
+    Vole(Security, u8),
+    /// `vole` with everything that it is made of.
+    RealVole(Security),
 }
 
 pub const SENDER_ROW_BYTES: usize = 11;
@@ -90,7 +106,26 @@ impl Case {
                 Params::payload(asks, rows, SENDER_ROW_BYTES).returning(receiver_rows.rows(), RECEIVER_ROW_BYTES)
             }
         };
-        Case { receiver, sender, receiver_rows, sender_rows, params: Params { chunk, ..params } }
+        Case {
+            receiver,
+            sender,
+            receiver_rows,
+            sender_rows,
+            params: Params { chunk, ..params },
+            protocol: Protocol::Ecdh,
+        }
+    }
+
+    /// The same case by `vole`.
+    pub fn by_vole(mut self, security: Security, seed: u8) -> Case {
+        self.params = vole::Params::new(self.params, security).unwrap().entries;
+        self.protocol = Protocol::Vole(security, seed);
+        self
+    }
+
+    /// The same case by `vole`, base OTs and all.
+    pub fn by_real_vole(self, security: Security) -> Case {
+        Case { protocol: Protocol::RealVole(security), ..self.by_vole(security, 0) }
     }
 
     /// Indices of the receiver's common items, and of the sender's.
@@ -133,6 +168,30 @@ impl Case {
     pub fn receive(&self, channel: &mut Channel, seed: u8) -> Result<Learned> {
         let (items, params, rng) = (&self.receiver, &self.params, &mut rng(seed));
         let domain = Domain::of_session(&session());
+        if let Protocol::Vole(security, seed) = self.protocol {
+            let params = vole::Params { entries: *params, security };
+            let (_, mut dealer) = ideal::pair([seed; 32]);
+            return match params.entries.reveal {
+                Reveal::Payload { .. } => {
+                    let own = Some(&self.receiver_rows);
+                    let common =
+                        vole::payload::receive_over(items, own, &session(), &params, &mut dealer, channel, rng)?;
+                    Ok(Learned::Payload(common.items, common.payload))
+                }
+                _ => vole::rows::receive_over(items, &session(), &params, &mut dealer, channel, rng).map(Learned::Rows),
+            };
+        }
+        if let Protocol::RealVole(security) = self.protocol {
+            let params = vole::Params { entries: *params, security };
+            return match params.entries.reveal {
+                Reveal::Payload { .. } => {
+                    let own = Some(&self.receiver_rows);
+                    let common = vole::payload::receive(items, own, &session(), &params, channel, rng)?;
+                    Ok(Learned::Payload(common.items, common.payload))
+                }
+                _ => vole::rows::receive(items, &session(), &params, channel, rng).map(Learned::Rows),
+            };
+        }
         match params.reveal {
             Reveal::Rows => rows::receive(items, &domain, params, channel, rng).map(Learned::Rows),
             Reveal::Count => count::receive(items, &session(), params, channel, rng).map(Learned::Count),
@@ -148,6 +207,31 @@ impl Case {
         let (items, params, rng) = (&self.sender, &self.params, &mut rng(seed));
         let domain = Domain::of_session(&session());
         let nothing = Learned::Nothing;
+        if let Protocol::Vole(security, seed) = self.protocol {
+            let params = vole::Params { entries: *params, security };
+            let (mut dealer, _) = ideal::pair([seed; 32]);
+            return match params.entries.reveal {
+                Reveal::Payload { .. } => {
+                    let rows = &self.sender_rows;
+                    let common = vole::payload::send_over(items, rows, &session(), &params, &mut dealer, channel, rng)?;
+                    Ok(common.map_or(nothing, |common| Learned::Payload(common.items, common.payload)))
+                }
+                _ => {
+                    let common = vole::rows::send_over(items, &session(), &params, &mut dealer, channel, rng)?;
+                    Ok(common.map_or(nothing, Learned::Rows))
+                }
+            };
+        }
+        if let Protocol::RealVole(security) = self.protocol {
+            let params = vole::Params { entries: *params, security };
+            return match params.entries.reveal {
+                Reveal::Payload { .. } => {
+                    let common = vole::payload::send(items, &self.sender_rows, &session(), &params, channel, rng)?;
+                    Ok(common.map_or(nothing, |common| Learned::Payload(common.items, common.payload)))
+                }
+                _ => Ok(vole::rows::send(items, &session(), &params, channel, rng)?.map_or(nothing, Learned::Rows)),
+            };
+        }
         match params.reveal {
             Reveal::Rows => Ok(rows::send(items, &domain, params, channel, rng)?.map_or(nothing, Learned::Rows)),
             Reveal::Count => Ok(count::send(items, &session(), params, channel, rng)?.map_or(nothing, Learned::Count)),

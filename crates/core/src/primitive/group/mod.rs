@@ -11,7 +11,7 @@ use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
 pub use expand::expand_message_xmd;
-pub use ristretto255::Ristretto255;
+pub use ristretto255::{Point, Ristretto255};
 
 /// A group of prime order q in which the decisional Diffie-Hellman problem is assumed to be hard, written additively.
 ///

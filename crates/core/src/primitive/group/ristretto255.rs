@@ -27,7 +27,7 @@ pub struct Scalar(DalekScalar);
 
 /// An element of the group.
 #[derive(Zeroize, ZeroizeOnDrop)]
-pub struct Point(RistrettoPoint);
+pub struct Point(pub(in crate::primitive) RistrettoPoint);
 
 impl fmt::Debug for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

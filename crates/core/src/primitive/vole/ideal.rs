@@ -67,7 +67,7 @@ impl VoleReceiver for Receiver {
         assert_eq!(a.len(), c.len(), "as many products as factors");
         for (a, c) in a.iter_mut().zip(c) {
             let element = self.0.element();
-            (*a, *c) = (element.0, element.1 ^ element.0 * self.0.delta);
+            (*a, *c) = (element.0, element.1 ^ (element.0 * self.0.delta));
         }
         Ok(())
     }

@@ -1,3 +1,5 @@
 //! Private set intersection.
 
 pub mod ecdh;
+pub mod entries;
+pub mod vole;

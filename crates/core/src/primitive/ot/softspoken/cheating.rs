@@ -85,7 +85,7 @@ fn inconsistent_choices_pass_if_delta_is_guessed_and_only_then() {
     for (k, trees) in cases {
         let params = malicious(k);
         let bits: usize = trees.iter().map(|tree| params.bits(*tree).len()).sum();
-        let (trials, mut passed) = (400, 0);
+        let (trials, mut passed) = (250, 0);
         for _ in 0..trials {
             let (mut sender, mut receiver, mut sender_end, mut receiver_end) = ends(&params, &mut rng);
             let delta = sender.delta();
@@ -214,7 +214,7 @@ fn spoilt_trees_are_caught_if_they_matter_and_only_then() {
             for (level, side) in spoilt {
                 message[(2 * level + side) * BLOCK_BYTES] ^= 4;
             }
-            let (trials, mut passed) = (200, 0);
+            let (trials, mut passed) = (100, 0);
             for _ in 0..trials {
                 let delta = Block::random(&mut rng);
                 let choices = trees::base_choices(&grown.params, delta);

@@ -42,5 +42,5 @@ fn streams<const COUNT: usize>(seed: Block) -> [Aes128; COUNT] {
 /// 1 + length / 2^32 times the uniform probability.
 #[inline(always)]
 fn position(number: u32, first: usize, length: usize) -> usize {
-    first + (u64::from(number) * length as u64 >> 32) as usize
+    first + ((u64::from(number) * length as u64) >> 32) as usize
 }

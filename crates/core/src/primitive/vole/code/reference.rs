@@ -28,8 +28,8 @@ fn encode_field(code: &Field, word: &[Block], outputs: usize) -> Vec<Block> {
         (0..field::REGIONS).fold(Block::ZERO, |sum, region| {
             let at = index / 4 * field::REGIONS + region;
             let number = block_at(&code.numbers, at).0 >> (32 * (index % 4)) & 0xffff_ffff;
-            let place = region * length + (number * length as u128 >> 32) as usize;
-            sum ^ word[place] * block_at(&code.labels, at * 4 + index % 4)
+            let place = region * length + ((number * length as u128) >> 32) as usize;
+            sum ^ (word[place] * block_at(&code.labels, at * 4 + index % 4))
         })
     };
     (0..outputs).map(output).collect()
@@ -52,7 +52,7 @@ fn encode_binary(code: &Binary, word: &[Block], outputs: usize) -> Vec<Block> {
         (0..binary::REGIONS).fold(Block::ZERO, |sum, region| {
             let at = 12 * index + region;
             let number = block_at(&code.numbers, at / 4).0 >> (32 * (at % 4)) & 0xffff_ffff;
-            sum ^ word[region * length + (number * length as u128 >> 32) as usize]
+            sum ^ word[region * length + ((number * length as u128) >> 32) as usize]
         })
     };
     (0..outputs).map(output).collect()
@@ -112,8 +112,8 @@ fn encoders_are_linear() {
         outputs
     };
     let factor = Block(0x1234_5678_9abc_def0_0fed_cba9);
-    let sum = words[0].iter().zip(&words[1]).map(|(one, other)| *one * factor ^ *other).collect();
+    let sum = words[0].iter().zip(&words[1]).map(|(one, other)| (*one * factor) ^ *other).collect();
     let [one, other] = words.map(encode);
-    let expected: Vec<Block> = one.iter().zip(&other).map(|(one, other)| *one * factor ^ *other).collect();
+    let expected: Vec<Block> = one.iter().zip(&other).map(|(one, other)| (*one * factor) ^ *other).collect();
     assert!(encode(sum) == expected);
 }

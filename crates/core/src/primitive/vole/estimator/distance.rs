@@ -13,7 +13,7 @@
 //! - [`Map::Delayed`]: the convolution looks back from lag 4 on, and traces are told apart by the times at which the
 //!   state becomes zero only, not by the places of single zeros, which the bound limits in number instead.
 //! - Supports of which most positions of the expander are occupied are bounded by the size of the Hamming ball alone,
-//!   as for a random code ([`Ensemble::dense`]).
+//!   as for a random code.
 
 use std::f64::consts::LN_2;
 

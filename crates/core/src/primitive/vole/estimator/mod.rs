@@ -131,7 +131,9 @@ mod tests {
     #[test]
     #[ignore = "an hour"]
     fn codes_have_their_distance() {
-        for (kind, outputs) in sizes().flat_map(|size| [Kind::Field, Kind::Binary].map(|kind| (kind, size))) {
+        for (kind, outputs) in
+            [Kind::Field, Kind::Binary].into_iter().flat_map(|kind| sizes().map(move |size| (kind, size)))
+        {
             let failure = code_failure(&Parameters::new(kind, outputs).unwrap());
             println!("{kind:?} {outputs}: 2^{failure:.2}");
             assert!(failure <= -CODE_BITS, "{kind:?} {outputs}: 2^{failure}");

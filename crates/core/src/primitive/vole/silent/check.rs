@@ -45,7 +45,7 @@ impl Coefficients {
 pub(super) fn answer(keys: &Keys, delta: Block, share: Block, leaves: &[Block], channel: &mut Channel) -> Result<()> {
     let challenge = channel.receive(CHALLENGE, CHALLENGE_BYTES)?;
     let coefficients = Coefficients(Aes128::new(Block::from_le_slice(&challenge)));
-    let value = coefficients.combine(0, leaves) ^ share ^ delta * Block::from_le_slice(&challenge[16..]);
+    let value = coefficients.combine(0, leaves) ^ share ^ (delta * Block::from_le_slice(&challenge[16..]));
     channel.send(ANSWER, hash(keys, &challenge, value).to_vec())
 }
 

@@ -88,7 +88,7 @@ impl Holes {
     pub(super) fn random(parameters: &Parameters, rng: &mut impl CryptoRng) -> Holes {
         let leaves = parameters.leaves as u128;
         // 96 random bits: no place is preferred by more than a factor of 1 + leaves / 2^96.
-        let hole = |number: &Block| ((number.0 >> 32) * leaves >> 96) as u32;
+        let hole = |number: &Block| (((number.0 >> 32) * leaves) >> 96) as u32;
         Holes(Zeroizing::new(Zeroizing::new(block::random(parameters.trees, rng)).iter().map(hole).collect()))
     }
 

@@ -9,9 +9,7 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::exchange::{Padded, answer_while, check, fork};
-use super::params::COUNT_MESSAGE_BYTES;
-use super::table::{Bits, TagTable};
+use super::exchange::answer_while;
 use super::{BLINDED, CHUNK, COUNT, ENTRIES, EVALUATED, Params, Reveal};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
@@ -19,6 +17,8 @@ use crate::item::Item;
 use crate::primitive::group::{DecodeError, Group, Ristretto255};
 use crate::primitive::oprf::{ELEMENT_BYTES, hash_to_group};
 use crate::primitive::shuffle::random_order;
+use crate::protocol::intersect::entries::items::{Padded, check, fork};
+use crate::protocol::intersect::entries::{Bits, COUNT_MESSAGE_BYTES, TagTable};
 use crate::session::Session;
 
 type Scalar = <Ristretto255 as Group>::Scalar;
@@ -72,8 +72,7 @@ pub fn receive(
     progress.start("matching", params.sender_entries);
     for range in params.frames(params.sender_entries, params.tag_bytes) {
         let tags = channel.receive(ENTRIES, range.len() * params.tag_bytes)?;
-        for tag in tags.chunks(params.tag_bytes) {
-            let Some(element) = table.find(tag) else { continue };
+        for (_, element) in table.find_each(&tags) {
             if found.set(element) {
                 return Err(channel.violation(format!("`{}` holds a tag twice", ENTRIES.name)));
             }

@@ -1,81 +1,17 @@
 //! The oblivious evaluation that `rows` and `payload` share, from both sides.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chacha20::ChaCha20Rng;
-use rand_core::{CryptoRng, Rng, SeedableRng};
-use rayon::prelude::*;
-use zeroize::Zeroizing;
+use rand_core::{CryptoRng, SeedableRng};
 
 use super::{BLINDED, EVALUATED, Params};
 use crate::channel::Channel;
-use crate::error::{Error, Result};
-use crate::item::{ITEM_BYTES, Item};
+use crate::error::Result;
+use crate::item::Item;
 use crate::primitive::oprf::{Blinds, ELEMENT_BYTES, Key, OUTPUT_BYTES};
-
-/// Refuses agreed values that cannot work, more items than were agreed on, and items that are not distinct (equal
-/// ones would show as equal tags).
-pub(super) fn check(items: &[Item], agreed: usize, params: &Params) -> Result<()> {
-    params.check()?;
-    if items.len() > agreed {
-        return Err(Error::Internal(format!("ecdh: {} items where {agreed} were agreed on", items.len())));
-    }
-    let mut sorted: Vec<&Item> = items.iter().collect();
-    sorted.par_sort_unstable();
-    match sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-        true => Err(Error::Internal("ecdh: the items are not distinct".into())),
-        false => Ok(()),
-    }
-}
-
-/// A generator of its own for a thread, seeded from the caller's.
-pub(super) fn fork(rng: &mut impl CryptoRng) -> ChaCha20Rng {
-    ChaCha20Rng::from_seed(*seed(rng))
-}
-
-/// A seed for generators of its own, from the caller's.
-pub(super) fn seed(rng: &mut impl CryptoRng) -> Zeroizing<[u8; 32]> {
-    let mut seed = Zeroizing::new([0; 32]);
-    rng.fill_bytes(&mut *seed);
-    seed
-}
-
-/// A party's items, filled up with random dummies to the agreed number. Two random 256-bit strings that are equal are
-/// as unlikely as two keys with the same item.
-pub(super) struct Padded<'a> {
-    items: &'a [Item],
-    dummies: Zeroizing<[u8; 32]>,
-}
-
-impl<'a> Padded<'a> {
-    pub(super) fn new(items: &'a [Item], rng: &mut impl CryptoRng) -> Padded<'a> {
-        Padded { items, dummies: seed(rng) }
-    }
-
-    /// The items in a range, the same whenever they are asked for.
-    pub(super) fn range(&self, range: &Range<usize>) -> Cow<'a, [Item]> {
-        let own = &self.items[range.start.min(self.items.len())..range.end.min(self.items.len())];
-        if own.len() == range.len() {
-            return Cow::Borrowed(own);
-        }
-        let mut rng = ChaCha20Rng::from_seed(*self.dummies);
-        rng.set_stream(range.start as u64);
-        let mut items = own.to_vec();
-        items.resize_with(range.len(), || {
-            let mut dummy = [0; ITEM_BYTES];
-            rng.fill_bytes(&mut dummy);
-            Item(dummy)
-        });
-        Cow::Owned(items)
-    }
-
-    /// How many of the items in a range are the party's own; they come first.
-    pub(super) fn own(&self, range: &Range<usize>) -> usize {
-        self.items.len().clamp(range.start, range.end) - range.start
-    }
-}
+use crate::protocol::intersect::entries::items::{Padded, seed};
 
 /// The receiver's side: blinds and sends its items, and hands the function's outputs to `take` in the items' order.
 /// Dummies are sent and evaluated too, but not handed over.
@@ -158,6 +94,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::item::ITEM_BYTES;
 
     #[test]
     fn no_blind_is_used_twice() {

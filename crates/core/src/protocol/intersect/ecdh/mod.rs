@@ -10,21 +10,14 @@
 //! two for many receivers. What each role learns is in `docs/protocols/ecdh.md`, every byte in `docs/wire.md`.
 
 pub mod count;
-mod entries;
 mod exchange;
-mod frames;
-mod keys;
-mod params;
 pub mod payload;
 pub mod prepared;
 pub mod rows;
-mod rows_of_items;
-mod table;
 
-pub use keys::Domain;
-pub use params::{CHUNK, Params, Returns, SEAL_BYTES, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
-pub use params::{ReturnedRows, Reveal};
-pub use rows_of_items::Payload;
+pub use super::entries::{CHUNK, Domain, Params, Payload, ReturnedRows, Returns, Reveal, SEAL_BYTES};
+pub use super::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};
+pub use super::entries::{epoch_tag_bytes, payload_tag_bytes, tag_bytes};
 
 use crate::channel::Label;
 
@@ -32,13 +25,5 @@ use crate::channel::Label;
 pub const BLINDED: Label = Label::new(1, "blinded");
 /// Sender to receiver: evaluated elements.
 pub const EVALUATED: Label = Label::new(2, "evaluated");
-/// Sender to receiver: tags, each with a sealed row in `payload`.
-pub const ENTRIES: Label = Label::new(3, "entries");
-/// Receiver to sender: which of the entries matched.
-pub const MATCHES: Label = Label::new(4, "matches");
 /// Receiver to sender: how many entries matched.
 pub const COUNT: Label = Label::new(5, "count");
-/// Receiver to sender: how many rows it returns for each matched item.
-pub const RETURNED_COUNTS: Label = Label::new(6, "returned counts");
-/// Receiver to sender: those rows.
-pub const RETURNED_ROWS: Label = Label::new(7, "returned rows");

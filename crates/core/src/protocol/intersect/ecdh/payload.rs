@@ -3,24 +3,16 @@
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::entries::{Entries, Own, check_payload, send_marks};
-use super::exchange::{answer, answer_while, ask, check, fork};
-use super::rows_of_items::{COUNT_BYTES, Payload};
-use super::table::TagTable;
-use super::{Domain, ENTRIES, Params, RETURNED_COUNTS, RETURNED_ROWS, Returns, Reveal};
+use super::exchange::{answer, answer_while, ask};
+use super::{Domain, Params, Payload};
 use crate::channel::Channel;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::item::Item;
 use crate::primitive::oprf::Key;
+use crate::protocol::intersect::entries::items::{check, fork};
+use crate::protocol::intersect::entries::{Entries, Own, WrongEntries, check_payload, payload};
 
-/// What a party learns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Common {
-    /// Indices of its items that are common, ascending.
-    pub items: Vec<usize>,
-    /// The other party's rows for each of them, in the same order; `None` where the other party gives none.
-    pub payload: Option<Payload>,
-}
+pub use crate::protocol::intersect::entries::payload::Common;
 
 /// The receiver's role. `own` are the rows of its own items, which it returns for the common ones if that was agreed
 /// on. Items must be distinct.
@@ -34,161 +26,46 @@ pub fn receive(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Common> {
-    let (row_bytes, returns) = agreed(params)?;
+    payload::check_own(items, own, params)?;
     check(items, params.receiver_items, params)?;
-    if let Some(returns) = returns {
-        let own = own.ok_or_else(|| Error::Internal("ecdh: rows were agreed on, and none are given".into()))?;
-        check_payload(items, own, returns.row_bytes, returns.rows)?;
-    }
 
     // 1. F(y) of the own items.
     let mut outputs = Zeroizing::new(Vec::with_capacity(items.len()));
     ask(items, params, channel, rng, |more| outputs.extend_from_slice(more))?;
 
-    // 2. The sender's entries, all of them, because the rows of an item stand anywhere among them.
-    let (tag_bytes, entry_bytes) = (params.tag_bytes, params.entry_bytes());
-    let progress = channel.progress().clone();
-    progress.start("receiving entries", params.sender_entries);
-    let mut entries = params.frames(params.sender_entries, entry_bytes).receive(ENTRIES, channel)?;
-    let mut table = TagTable::new(params.sender_entries, tag_bytes);
-    for entry in entries.chunks(entry_bytes) {
-        if !table.insert(&entry[..tag_bytes]) {
-            return Err(channel.violation(format!("`{}` holds a tag twice", ENTRIES.name)));
-        }
-    }
-
-    // 3. The rows of each item, until there is no further one.
-    progress.start("matching", items.len());
-    let mut common = Vec::new();
-    let mut payload = Payload::new(row_bytes);
-    let mut places = Vec::new();
-    let mut rows = Vec::new();
-    for (item, output) in outputs.iter().enumerate() {
-        let mut index = 0;
-        rows.clear();
-        let first = places.len();
-        while let Some(place) = table.find(&domain.tag(output, index)[..tag_bytes]) {
-            let sealed = &mut entries[place * entry_bytes + tag_bytes..(place + 1) * entry_bytes];
-            let row = domain
-                .open(output, index, sealed)
-                .ok_or_else(|| channel.violation(format!("`{}` holds a row that is not authentic", ENTRIES.name)))?;
-            rows.extend_from_slice(row);
-            places.push(place as u32);
-            index += 1;
-        }
-        if index > 0 {
-            payload.push(index as usize, &rows)?;
-            common.push((item, places[first]));
-        }
-        progress.advance(1);
-    }
-
-    // 4. What the sender may learn, and what it is given.
-    if params.to_sender {
-        send_marks(&places, params, channel)?;
-    }
-    let items = common.iter().map(|(item, _)| *item).collect();
-    if let (Some(_), Some(own)) = (returns, own) {
-        // In the order of the first rows on the wire, which both parties know and which means nothing.
-        common.sort_unstable_by_key(|(_, place)| *place);
-        return_rows(common.iter().map(|(item, _)| *item), own, params, channel)?;
-    }
-    Ok(Common { items, payload: Some(payload) })
+    // 2. The sender's entries for them, and what the sender is told and given.
+    payload::receive(&outputs, own, domain, WrongEntries::Refused, params, channel)
 }
 
 /// The sender's role, with one or more rows for each of its items. Returns what it learns, if it learns. Items must
 /// be distinct. The key is fresh and is gone when this returns.
 pub fn send(
     items: &[Item],
-    payload: &Payload,
+    rows: &Payload,
     domain: &Domain,
     params: &Params,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Common>> {
-    let (row_bytes, _) = agreed(params)?;
+    let (row_bytes, _) = payload::agreed(params)?;
     check(items, params.sender_entries, params)?;
-    check_payload(items, payload, row_bytes, params.sender_entries)?;
+    check_payload(items, rows, row_bytes, params.sender_entries)?;
 
     // 1. Answer the receiver, and seal the own rows meanwhile. None is sent before the receiver has its own tags.
     let key = Key::random(rng);
-    let own = Own { items, payload: Some(payload) };
+    let own = Own { items, payload: Some(rows) };
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
-    let dummies = params.sender_entries - payload.rows().min(params.sender_entries);
+    let dummies = params.sender_entries - rows.rows().min(params.sender_entries);
     progress.start("evaluating", params.receiver_items + items.len() + dummies);
     let ((), entries) = answer_while(
         || answer(&key, params, channel),
-        |stop| Entries::new(own, &key, domain, params, &mut own_rng, &progress, stop),
+        |stop| Entries::new(own, |items| key.evaluate(items), domain, params, &mut own_rng, &progress, stop),
     )?;
 
     // 2. The tags and sealed rows in random order.
     entries.send(params, channel)?;
 
     // 3. What the receiver tells and gives.
-    learn(&entries, params, channel)
-}
-
-/// What the sender of `entries` may learn.
-pub(super) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -> Result<Option<Common>> {
-    if !params.to_sender {
-        return Ok(None);
-    }
-    let (_, returns) = agreed(params)?;
-    let marked = entries.receive_marks(params, channel)?;
-    let Some(returns) = returns else {
-        let mut items = marked;
-        items.sort_unstable();
-        return Ok(Some(Common { items, payload: None }));
-    };
-    let returned = receive_rows(marked.len(), returns, params, channel)?;
-    let mut by_item: Vec<(usize, usize)> = marked.into_iter().zip(0..).collect();
-    by_item.sort_unstable();
-    let mut payload = Payload::new(returns.row_bytes);
-    for &(_, place) in &by_item {
-        payload.push(returned.rows_of(place), returned.item(place))?;
-    }
-    Ok(Some(Common { items: by_item.into_iter().map(|(item, _)| item).collect(), payload: Some(payload) }))
-}
-
-/// Sends the numbers of rows of `items`, then the rows.
-fn return_rows(
-    items: impl Iterator<Item = usize> + Clone,
-    own: &Payload,
-    params: &Params,
-    channel: &mut Channel,
-) -> Result<()> {
-    let counts: Vec<u8> = items.clone().flat_map(|item| (own.rows_of(item) as u32).to_le_bytes()).collect();
-    params.frames(counts.len() / COUNT_BYTES, COUNT_BYTES).send(RETURNED_COUNTS, &counts, channel)?;
-    let rows = items.clone().map(|item| own.rows_of(item)).sum();
-    let bytes: Vec<u8> = items.flat_map(|item| own.item(item)).copied().collect();
-    params.frames(rows, own.row_bytes()).send(RETURNED_ROWS, &bytes, channel)
-}
-
-/// Receives the rows of so many items: at least one each, and no more in all than were agreed on.
-fn receive_rows(items: usize, returns: Returns, params: &Params, channel: &mut Channel) -> Result<Payload> {
-    let counts = params.frames(items, COUNT_BYTES).receive(RETURNED_COUNTS, channel)?;
-    let counts: Vec<usize> =
-        counts.chunks_exact(COUNT_BYTES).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]) as usize).collect();
-    let rows: u64 = counts.iter().map(|&count| count as u64).sum();
-    if counts.contains(&0) || rows > returns.rows as u64 {
-        return Err(channel.violation(format!("`{}` are not what was agreed on", RETURNED_COUNTS.name)));
-    }
-    let bytes = params.frames(rows as usize, returns.row_bytes).receive(RETURNED_ROWS, channel)?;
-    let mut payload = Payload::new(returns.row_bytes);
-    let mut rest = &bytes[..];
-    for count in counts {
-        let (rows, after) = rest.split_at(count * returns.row_bytes);
-        payload.push(count, rows)?;
-        rest = after;
-    }
-    Ok(payload)
-}
-
-/// The agreed length of the sender's rows, and what the receiver returns.
-fn agreed(params: &Params) -> Result<(usize, Option<Returns>)> {
-    match params.reveal {
-        Reveal::Payload { row_bytes, returned } if returned.is_none() || params.to_sender => Ok((row_bytes, returned)),
-        _ => Err(Error::Internal("ecdh: these parameters are not for a payload".into())),
-    }
+    payload::learn(&entries, params, channel)
 }

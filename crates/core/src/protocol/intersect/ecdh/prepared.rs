@@ -11,15 +11,16 @@ use std::sync::atomic::AtomicBool;
 
 use rand_core::CryptoRng;
 
-use super::entries::{Entries, Own, check_payload};
-use super::exchange::{answer, check};
+use super::exchange::answer;
 use super::payload::Common;
-use super::{CHUNK, Domain, Params, Payload, Reveal, payload, rows};
+use super::{CHUNK, Domain, Params, Payload, Reveal};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::oprf::Key;
 use crate::progress::Progress;
+use crate::protocol::intersect::entries::items::check;
+use crate::protocol::intersect::entries::{Entries, Own, check_payload, payload, rows};
 
 /// A sender's key and entries for one epoch. Rotating it is preparing anew, under another epoch id.
 pub struct Prepared {
@@ -53,7 +54,8 @@ pub fn prepare(
     let key = Key::random(rng);
     let domain = Domain::of_epoch(&epoch);
     let never = AtomicBool::new(false);
-    let entries = Entries::new(Own { items, payload }, &key, &domain, &params, rng, progress, &never)?;
+    let entries =
+        Entries::new(Own { items, payload }, |items| key.evaluate(items), &domain, &params, rng, progress, &never)?;
     Ok(Prepared { epoch, tag_bytes, row_bytes, key, entries })
 }
 
@@ -74,7 +76,7 @@ impl Prepared {
     }
 
     /// The sender's role. Returns what it learns, if it learns; without rows in either direction, [`Common::payload`]
-    /// is `None`. The receiver plays [`rows::receive`] or [`payload::receive`].
+    /// is `None`. The receiver plays [`super::rows::receive`] or [`super::payload::receive`].
     pub fn send(&self, params: &Params, channel: &mut Channel) -> Result<Option<Common>> {
         params.check()?;
         let own = self.params(params.receiver_items);

@@ -3,14 +3,14 @@
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 
-use super::entries::{Entries, Own, send_marks};
-use super::exchange::{answer, answer_while, ask, check, fork};
-use super::table::{Bits, TagTable};
-use super::{Domain, ENTRIES, Params, Reveal};
+use super::exchange::{answer, answer_while, ask};
+use super::{Domain, Params, Reveal};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::oprf::{Key, OUTPUT_BYTES};
+use crate::protocol::intersect::entries::items::{check, fork};
+use crate::protocol::intersect::entries::{self, Entries, Own, TagTable, WrongEntries};
 
 /// The receiver's role. Returns the indices of its items that are common, ascending. Items must be distinct.
 ///
@@ -35,28 +35,8 @@ pub fn receive(
         }
     })?;
 
-    // 2. The sender's tags, as they come.
-    let mut found = Bits::new(items.len());
-    let mut places = Vec::new();
-    let progress = channel.progress().clone();
-    progress.start("matching", params.sender_entries);
-    for range in params.frames(params.sender_entries, params.tag_bytes) {
-        let tags = channel.receive(ENTRIES, range.len() * params.tag_bytes)?;
-        for (place, tag) in range.clone().zip(tags.chunks(params.tag_bytes)) {
-            let Some(item) = table.find(tag) else { continue };
-            if found.set(item) {
-                return Err(channel.violation(format!("`{}` holds a tag twice", ENTRIES.name)));
-            }
-            places.push(place as u32);
-        }
-        progress.advance(range.len());
-    }
-
-    // 3. What the sender may learn.
-    if params.to_sender {
-        send_marks(&places, params, channel)?;
-    }
-    Ok(found.ones().collect())
+    // 2. The sender's tags, and what the sender may learn.
+    entries::rows::receive(&table, WrongEntries::Refused, params, channel)
 }
 
 /// The sender's role. Returns the indices of its items that are common, ascending, if it learns. Items must be
@@ -78,24 +58,24 @@ pub fn send(
     progress.start("evaluating", params.receiver_items + params.sender_entries);
     let ((), entries) = answer_while(
         || answer(&key, params, channel),
-        |stop| Entries::new(Own { items, payload: None }, &key, domain, params, &mut own_rng, &progress, stop),
+        |stop| {
+            Entries::new(
+                Own { items, payload: None },
+                |items| key.evaluate(items),
+                domain,
+                params,
+                &mut own_rng,
+                &progress,
+                stop,
+            )
+        },
     )?;
 
     // 2. The tags in random order.
     entries.send(params, channel)?;
 
     // 3. What the receiver tells.
-    learn(&entries, params, channel)
-}
-
-/// What the sender of `entries` may learn.
-pub(super) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -> Result<Option<Vec<usize>>> {
-    if !params.to_sender {
-        return Ok(None);
-    }
-    let mut items = entries.receive_marks(params, channel)?;
-    items.sort_unstable();
-    Ok(Some(items))
+    entries::rows::learn(&entries, params, channel)
 }
 
 fn check_reveal(params: &Params) -> Result<()> {

@@ -17,11 +17,10 @@
 
 use zeroize::Zeroizing;
 
-use super::super::entries::Entries;
-use super::super::params::SEAL_BYTES;
 use super::Prepared;
 use crate::error::{Error, Result};
 use crate::primitive::oprf::{KEY_BYTES, Key};
+use crate::protocol::intersect::entries::{Entries, SEAL_BYTES};
 
 const MAGIC: &[u8; 8] = b"TACITAP1";
 const CHECKSUM_BYTES: usize = 32;

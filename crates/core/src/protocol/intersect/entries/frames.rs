@@ -8,7 +8,7 @@ use crate::error::Result;
 /// Cuts elements of `element_bytes` each into messages: `chunk` elements, or as many as fit a frame if that is less;
 /// the last message has what is left. No elements make no message.
 #[derive(Debug, Clone)]
-pub(super) struct Frames {
+pub(crate) struct Frames {
     elements: usize,
     element_bytes: usize,
     per_frame: usize,
@@ -16,13 +16,13 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub(super) fn new(elements: usize, element_bytes: usize, chunk: usize) -> Frames {
+    pub(crate) fn new(elements: usize, element_bytes: usize, chunk: usize) -> Frames {
         let fitting = MAX_PAYLOAD_BYTES / element_bytes.max(1);
         Frames { elements, element_bytes, per_frame: chunk.min(fitting).max(1), next: 0 }
     }
 
     /// Sends `bytes`, which hold all the elements.
-    pub(super) fn send(self, label: Label, bytes: &[u8], channel: &mut Channel) -> Result<()> {
+    pub(crate) fn send(self, label: Label, bytes: &[u8], channel: &mut Channel) -> Result<()> {
         let length = self.element_bytes;
         for range in self {
             channel.send(label, bytes[range.start * length..range.end * length].to_vec())?;
@@ -31,7 +31,7 @@ impl Frames {
     }
 
     /// Receives all the elements, and takes memory as they arrive.
-    pub(super) fn receive(self, label: Label, channel: &mut Channel) -> Result<Vec<u8>> {
+    pub(crate) fn receive(self, label: Label, channel: &mut Channel) -> Result<Vec<u8>> {
         let length = self.element_bytes;
         let mut bytes = Vec::new();
         for range in self {
@@ -53,7 +53,7 @@ impl Iterator for Frames {
 }
 
 /// Bytes on the wire of `elements` cut into frames, headers included.
-pub(super) fn framed_bytes(elements: usize, element_bytes: usize, chunk: usize) -> u64 {
+pub(crate) fn framed_bytes(elements: usize, element_bytes: usize, chunk: usize) -> u64 {
     let per_frame = Frames::new(elements, element_bytes, chunk).per_frame;
     (elements as u64) * (element_bytes as u64) + (elements.div_ceil(per_frame) * HEADER_BYTES) as u64
 }

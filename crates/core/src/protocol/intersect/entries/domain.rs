@@ -21,9 +21,14 @@ const EPOCH_TAG_CONTEXT: &str = "tacita 1 ecdh epoch tag";
 const EPOCH_SEAL_CONTEXT: &str = "tacita 1 ecdh epoch seal";
 
 impl Domain {
-    /// The keys of one session.
+    /// The keys of `ecdh` in one session.
     pub fn of_session(session: &Session) -> Domain {
-        Domain { tag: session.derive("ecdh tag"), seal: session.derive("ecdh seal") }
+        Domain::of_protocol("ecdh", session)
+    }
+
+    /// The keys of a protocol in one session.
+    pub(crate) fn of_protocol(protocol: &str, session: &Session) -> Domain {
+        Domain { tag: session.derive(&format!("{protocol} tag")), seal: session.derive(&format!("{protocol} seal")) }
     }
 
     /// The keys of the epoch with this id, in which one prepared sender serves many sessions.
@@ -35,19 +40,19 @@ impl Domain {
     }
 
     /// The tag of row `index` of the item that the pseudorandom function maps to `output`; its first bytes are sent.
-    pub(super) fn tag(&self, output: &[u8; OUTPUT_BYTES], index: u32) -> [u8; 32] {
+    pub(crate) fn tag(&self, output: &[u8; OUTPUT_BYTES], index: u32) -> [u8; 32] {
         derive(&self.tag, output, index)
     }
 
     /// Seals row `index` of an item in place and returns the authenticator. The nonce is zero: each key seals one row
     /// once, because the session (or epoch), the item and the index determine it.
-    pub(super) fn seal(&self, output: &[u8; OUTPUT_BYTES], index: u32, row: &mut [u8]) -> [u8; SEAL_BYTES] {
+    pub(crate) fn seal(&self, output: &[u8; OUTPUT_BYTES], index: u32, row: &mut [u8]) -> [u8; SEAL_BYTES] {
         let tag = self.cipher(output, index).encrypt_inout_detached(&Nonce::default(), &[], row.into());
         tag.expect("rows are far below the cipher's limit of 256 GiB").into()
     }
 
     /// Opens a sealed row, authenticator at the end, in place and returns it; `None` if it is not authentic.
-    pub(super) fn open<'a>(
+    pub(crate) fn open<'a>(
         &self,
         output: &[u8; OUTPUT_BYTES],
         index: u32,

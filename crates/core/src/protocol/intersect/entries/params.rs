@@ -14,7 +14,7 @@ pub const CHUNK: usize = 1 << 12;
 pub const SEAL_BYTES: usize = 16;
 
 /// Length of the message that tells the sender the count.
-pub(super) const COUNT_MESSAGE_BYTES: usize = 8;
+pub(crate) const COUNT_MESSAGE_BYTES: usize = 8;
 
 /// Agreed public values of one run. Both parties must use equal ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,11 +144,26 @@ impl Params {
         }
     }
 
-    /// Bytes that the receiver sends in all, frame headers included and heartbeats not. `returned` matters in a
-    /// `payload` that returns rows.
+    /// Bytes that the receiver of `ecdh` sends in all, frame headers included and heartbeats not. `returned` matters in
+    /// a `payload` that returns rows.
     pub fn bytes_sent_by_receiver(&self, returned: ReturnedRows) -> u64 {
+        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk) + self.bytes_told(returned)
+    }
+
+    /// Bytes that the sender of `ecdh` sends in all, likewise.
+    pub fn bytes_sent_by_sender(&self) -> u64 {
+        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk) + self.bytes_of_entries()
+    }
+
+    /// Bytes with which the sender sends its entries, and closes.
+    pub(crate) fn bytes_of_entries(&self) -> u64 {
+        framed_bytes(self.sender_entries, self.entry_bytes(), self.chunk) + HEADER_BYTES as u64
+    }
+
+    /// Bytes with which the receiver tells and returns what was agreed on, and closes.
+    pub(crate) fn bytes_told(&self, returned: ReturnedRows) -> u64 {
         let chunk = self.chunk;
-        let mut bytes = framed_bytes(self.receiver_items, ELEMENT_BYTES, chunk) + HEADER_BYTES as u64;
+        let mut bytes = HEADER_BYTES as u64;
         if self.to_sender && self.reveal == Reveal::Count {
             bytes += framed_bytes(1, COUNT_MESSAGE_BYTES, chunk);
         } else if self.to_sender {
@@ -161,28 +176,27 @@ impl Params {
         bytes
     }
 
-    /// Bytes that the sender sends in all, likewise.
-    pub fn bytes_sent_by_sender(&self) -> u64 {
-        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk)
-            + framed_bytes(self.sender_entries, self.entry_bytes(), self.chunk)
-            + HEADER_BYTES as u64
-    }
-
-    /// Message flights in sequence, as [`crate::channel::Traffic`] counts them.
+    /// Message flights of `ecdh` in sequence, as [`crate::channel::Traffic`] counts them.
     pub fn rounds(&self, returned: ReturnedRows) -> u32 {
         let asks = self.receiver_items > 0;
-        let answers = asks || self.sender_entries > 0;
+        u32::from(asks) + self.flights_of_entries(asks, returned)
+    }
+
+    /// Message flights from the sender's entries on; `after_sent` says whether the sender has a flight of its own
+    /// that they continue, or must have anyway.
+    pub(crate) fn flights_of_entries(&self, after_sent: bool, returned: ReturnedRows) -> u32 {
+        let answers = after_sent || self.sender_entries > 0;
         let told = self.to_sender
             && match self.reveal {
                 Reveal::Count => true,
                 _ => self.sender_entries > 0,
             };
         let returns = matches!(self.reveal, Reveal::Payload { returned: Some(_), .. }) && returned.items > 0;
-        u32::from(asks) + u32::from(answers) + u32::from(told || returns)
+        u32::from(answers) + u32::from(told || returns)
     }
 
     /// Refuses values that cannot work: a bug of whoever has agreed on them.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let sizes = [self.receiver_items, self.sender_entries];
         let widest = match self.reveal {
             Reveal::Payload { returned: Some(returns), .. } => self.entry_bytes().max(returns.row_bytes),
@@ -199,11 +213,11 @@ impl Params {
         } else {
             return Ok(());
         };
-        Err(Error::Input(format!("ecdh: {wrong}")))
+        Err(Error::Input(wrong.into()))
     }
 
     /// As many elements as `Frames` puts into one message.
-    pub(super) fn frames(&self, elements: usize, element_bytes: usize) -> Frames {
+    pub(crate) fn frames(&self, elements: usize, element_bytes: usize) -> Frames {
         Frames::new(elements, element_bytes, self.chunk)
     }
 }

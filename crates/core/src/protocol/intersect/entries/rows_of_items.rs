@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 
 /// Bytes of a number of rows on the wire: 32 bits, least significant byte first.
-pub(super) const COUNT_BYTES: usize = 4;
+pub(crate) const COUNT_BYTES: usize = 4;
 
 /// Rows of one length for each of a list of items: at least one row an item.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Payload {
             self.offsets.push(total as u32);
             return Ok(());
         };
-        Err(Error::Internal(format!("ecdh: {wrong}")))
+        Err(Error::Internal(wrong.into()))
     }
 
     /// Length of a row.
@@ -64,12 +64,12 @@ impl Payload {
     }
 
     /// The number of the first row of each item, and the number of all rows.
-    pub(super) fn offsets(&self) -> &[u32] {
+    pub(crate) fn offsets(&self) -> &[u32] {
         &self.offsets
     }
 
     /// Row `row` of all.
-    pub(super) fn row(&self, row: usize) -> &[u8] {
+    pub(crate) fn row(&self, row: usize) -> &[u8] {
         &self.bytes[row * self.row_bytes..(row + 1) * self.row_bytes]
     }
 }

@@ -1,49 +1,92 @@
-//! What the sender sends of its own items: tags, and sealed rows where there are any.
+//! What follows the oblivious evaluation of a pseudorandom function, in every protocol that is made of one: the sender's
+//! tags and sealed rows of its own items, the receiver's look-up, and what the sender is told and given back.
+
+mod domain;
+mod frames;
+pub(crate) mod items;
+mod params;
+pub(crate) mod payload;
+pub(crate) mod rows;
+mod rows_of_items;
+mod table;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, Rng, SeedableRng};
 use rayon::prelude::*;
+use zeroize::Zeroizing;
 
-use super::exchange::{Padded, seed};
-use super::keys::Domain;
-use super::rows_of_items::Payload;
-use super::table::Bits;
-use super::{CHUNK, ENTRIES, MATCHES, Params};
-use crate::channel::Channel;
+use crate::channel::{Channel, Label};
 use crate::error::{Error, Result};
 use crate::item::Item;
-use crate::primitive::oprf::{Key, OUTPUT_BYTES};
+use crate::primitive::oprf::OUTPUT_BYTES;
 use crate::primitive::shuffle::random_order;
 use crate::progress::Progress;
+use crate::security::Security;
+use items::{Padded, seed};
+
+pub use domain::Domain;
+pub(crate) use params::COUNT_MESSAGE_BYTES;
+pub use params::{CHUNK, Params, Returns, SEAL_BYTES, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
+pub use params::{ReturnedRows, Reveal};
+pub use payload::Common;
+pub use rows_of_items::Payload;
+pub(crate) use table::{Bits, TagTable};
+
+/// Sender to receiver: tags, each with a sealed row in `payload`.
+pub const ENTRIES: Label = Label::new(3, "entries");
+/// Receiver to sender: which of the entries matched.
+pub const MATCHES: Label = Label::new(4, "matches");
+/// Receiver to sender: how many rows it returns for each matched item.
+pub const RETURNED_COUNTS: Label = Label::new(6, "returned counts");
+/// Receiver to sender: those rows.
+pub const RETURNED_ROWS: Label = Label::new(7, "returned rows");
+
+/// What the receiver does about an entry of a common item that is wrong: sent twice, or with a row that is not authentic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WrongEntries {
+    /// It ends the job: a semi-honest sender makes none.
+    Refused,
+    /// It looks over it: to end the job would tell a cheating sender that the item is common.
+    Ignored,
+}
+
+impl From<Security> for WrongEntries {
+    fn from(security: Security) -> WrongEntries {
+        match security {
+            Security::SemiHonest => WrongEntries::Refused,
+            Security::Malicious => WrongEntries::Ignored,
+        }
+    }
+}
 
 /// The sender's entries and the random order in which they travel.
-pub(super) struct Entries {
+pub(crate) struct Entries {
     /// Entry `offsets[i]` is the first of item i; one offset more than items.
-    pub(super) offsets: Vec<u32>,
+    pub(crate) offsets: Vec<u32>,
     /// Length of an entry.
-    pub(super) entry_bytes: usize,
+    pub(crate) entry_bytes: usize,
     /// The entries in the items' order, then the dummies.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// For each place on the wire, the entry that comes there.
-    pub(super) order: Vec<u32>,
+    pub(crate) order: Vec<u32>,
 }
 
 /// The sender's input: items, and rows of each where rows are revealed.
 #[derive(Clone, Copy)]
-pub(super) struct Own<'a> {
-    pub(super) items: &'a [Item],
-    pub(super) payload: Option<&'a Payload>,
+pub(crate) struct Own<'a> {
+    pub(crate) items: &'a [Item],
+    pub(crate) payload: Option<&'a Payload>,
 }
 
 impl Entries {
-    /// The entries of `own`: one tag for each item, or one tag and sealed row for each row. Entries of random dummy
+    /// The entries of `own` by the function that `evaluate` computes: one tag for each item, or one tag and sealed row for each row. Entries of random dummy
     /// items, with random rows, fill them up to the agreed number: they cost what others cost, so that the time
     /// taken does not tell them apart. Stops early with an incomplete result once `stop` is set.
-    pub(super) fn new(
+    pub(crate) fn new(
         own: Own<'_>,
-        key: &Key,
+        evaluate: impl Fn(&[Item]) -> Result<Zeroizing<Vec<[u8; OUTPUT_BYTES]>>>,
         domain: &Domain,
         params: &Params,
         rng: &mut impl CryptoRng,
@@ -68,7 +111,7 @@ impl Entries {
                 break;
             }
             let range = start..(items.len() + dummies).min(start + CHUNK);
-            let outputs = key.evaluate(&padded.range(&range))?;
+            let outputs = evaluate(&padded.range(&range))?;
             let places: Vec<(usize, u32)> =
                 range.clone().flat_map(|item| (0..rows(item)).map(move |index| (item, index))).collect();
             let (filling, rest) = std::mem::take(&mut unfilled).split_at_mut(places.len() * entry_bytes);
@@ -92,12 +135,12 @@ impl Entries {
     }
 
     /// Number of own items.
-    pub(super) fn items(&self) -> usize {
+    pub(crate) fn items(&self) -> usize {
         self.offsets.len() - 1
     }
 
     /// Sends the entries in their random order.
-    pub(super) fn send(&self, params: &Params, channel: &mut Channel) -> Result<()> {
+    pub(crate) fn send(&self, params: &Params, channel: &mut Channel) -> Result<()> {
         let progress = channel.progress().clone();
         progress.start("sending entries", self.order.len());
         for range in params.frames(self.order.len(), self.entry_bytes) {
@@ -115,7 +158,7 @@ impl Entries {
     /// Receives which entries have matched. Returns their items, in the order of their first rows' places on the wire.
     /// An honest receiver marks all rows of an item or none, no dummy, and no
     /// more items than it has.
-    pub(super) fn receive_marks(&self, params: &Params, channel: &mut Channel) -> Result<Vec<usize>> {
+    pub(crate) fn receive_marks(&self, params: &Params, channel: &mut Channel) -> Result<Vec<usize>> {
         let length = self.order.len();
         let bytes = params.frames(length.div_ceil(8), 1).receive(MATCHES, channel)?;
         let marks = Bits::from_bytes(bytes, length)
@@ -152,7 +195,7 @@ fn dummy_row(seed: &[u8; 32], dummy: usize, row: &mut [u8]) {
 }
 
 /// Marks the places of the entries that have matched, for the sender.
-pub(super) fn send_marks(places: &[u32], params: &Params, channel: &mut Channel) -> Result<()> {
+pub(crate) fn send_marks(places: &[u32], params: &Params, channel: &mut Channel) -> Result<()> {
     let mut marks = Bits::new(params.sender_entries);
     for &place in places {
         marks.set(place as usize);
@@ -161,11 +204,11 @@ pub(super) fn send_marks(places: &[u32], params: &Params, channel: &mut Channel)
 }
 
 /// Refuses a payload that does not fit what was agreed on.
-pub(super) fn check_payload(items: &[Item], payload: &Payload, row_bytes: usize, rows: usize) -> Result<()> {
+pub(crate) fn check_payload(items: &[Item], payload: &Payload, row_bytes: usize, rows: usize) -> Result<()> {
     match payload.items() == items.len() && payload.row_bytes() == row_bytes && payload.rows() <= rows {
         true => Ok(()),
         false => Err(Error::Internal(format!(
-            "ecdh: {payload:?} for {} items where at most {rows} rows of {row_bytes} bytes were agreed on",
+            "{payload:?} for {} items where at most {rows} rows of {row_bytes} bytes were agreed on",
             items.len()
         ))),
     }

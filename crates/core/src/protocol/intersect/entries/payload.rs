@@ -1,0 +1,167 @@
+//! Rows that belong to common items: found and opened by the receiver, and returned in kind.
+
+use super::domain::Domain;
+use super::rows_of_items::{COUNT_BYTES, Payload};
+use super::table::TagTable;
+use super::{
+    ENTRIES, Entries, Params, RETURNED_COUNTS, RETURNED_ROWS, Returns, Reveal, WrongEntries, check_payload, send_marks,
+};
+use crate::channel::Channel;
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::oprf::OUTPUT_BYTES;
+
+/// What a party learns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Common {
+    /// Indices of its items that are common, ascending.
+    pub items: Vec<usize>,
+    /// The other party's rows for each of them, in the same order; `None` where the other party gives none.
+    pub payload: Option<Payload>,
+}
+
+/// Refuses rows of the receiver that do not fit what was agreed on.
+pub(crate) fn check_own(items: &[Item], own: Option<&Payload>, params: &Params) -> Result<()> {
+    if let (_, Some(returns)) = agreed(params)? {
+        let own = own.ok_or_else(|| Error::Internal("rows were agreed on, and none are given".into()))?;
+        check_payload(items, own, returns.row_bytes, returns.rows)?;
+    }
+    Ok(())
+}
+
+/// The receiver's role once it has the function's outputs for its own items: finds and opens the sender's entries for
+/// them, tells the sender what it may learn, and returns rows of its `own` if that was agreed on.
+pub(crate) fn receive(
+    outputs: &[[u8; OUTPUT_BYTES]],
+    own: Option<&Payload>,
+    domain: &Domain,
+    wrong: WrongEntries,
+    params: &Params,
+    channel: &mut Channel,
+) -> Result<Common> {
+    let (row_bytes, returns) = agreed(params)?;
+
+    // 1. The sender's entries, all of them, because the rows of an item stand anywhere among them.
+    let (tag_bytes, entry_bytes) = (params.tag_bytes, params.entry_bytes());
+    let progress = channel.progress().clone();
+    progress.start("receiving entries", params.sender_entries);
+    let mut entries = params.frames(params.sender_entries, entry_bytes).receive(ENTRIES, channel)?;
+    let mut table = TagTable::new(params.sender_entries, tag_bytes);
+    for entry in entries.chunks(entry_bytes) {
+        if !table.insert(&entry[..tag_bytes]) {
+            return Err(channel.violation(format!("`{}` holds a tag twice", ENTRIES.name)));
+        }
+    }
+
+    if wrong == WrongEntries::Ignored {
+        // The sender must not see how long the rest takes: an item with many rows takes longer if it is common.
+        channel.conclude()?;
+    }
+
+    // 2. The rows of each item, until there is no further one.
+    progress.start("matching", outputs.len());
+    let mut common = Vec::new();
+    let mut payload = Payload::new(row_bytes);
+    let mut places = Vec::new();
+    let mut rows = Vec::new();
+    for (item, output) in outputs.iter().enumerate() {
+        let mut index = 0;
+        rows.clear();
+        let first = places.len();
+        while let Some(place) = table.find(&domain.tag(output, index)[..tag_bytes]) {
+            let sealed = &mut entries[place * entry_bytes + tag_bytes..(place + 1) * entry_bytes];
+            let Some(row) = domain.open(output, index, sealed) else {
+                match wrong {
+                    WrongEntries::Ignored => break,
+                    WrongEntries::Refused => {
+                        return Err(channel.violation(format!("`{}` holds a row that is not authentic", ENTRIES.name)));
+                    }
+                }
+            };
+            rows.extend_from_slice(row);
+            places.push(place as u32);
+            index += 1;
+        }
+        if index > 0 {
+            payload.push(index as usize, &rows)?;
+            common.push((item, places[first]));
+        }
+        progress.advance(1);
+    }
+
+    // 3. What the sender may learn, and what it is given.
+    if params.to_sender {
+        send_marks(&places, params, channel)?;
+    }
+    let items = common.iter().map(|(item, _)| *item).collect();
+    if let (Some(_), Some(own)) = (returns, own) {
+        // In the order of the first rows on the wire, which both parties know and which means nothing.
+        common.sort_unstable_by_key(|(_, place)| *place);
+        return_rows(common.iter().map(|(item, _)| *item), own, params, channel)?;
+    }
+    Ok(Common { items, payload: Some(payload) })
+}
+
+/// What the sender of `entries` may learn.
+pub(crate) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -> Result<Option<Common>> {
+    if !params.to_sender {
+        return Ok(None);
+    }
+    let (_, returns) = agreed(params)?;
+    let marked = entries.receive_marks(params, channel)?;
+    let Some(returns) = returns else {
+        let mut items = marked;
+        items.sort_unstable();
+        return Ok(Some(Common { items, payload: None }));
+    };
+    let returned = receive_rows(marked.len(), returns, params, channel)?;
+    let mut by_item: Vec<(usize, usize)> = marked.into_iter().zip(0..).collect();
+    by_item.sort_unstable();
+    let mut payload = Payload::new(returns.row_bytes);
+    for &(_, place) in &by_item {
+        payload.push(returned.rows_of(place), returned.item(place))?;
+    }
+    Ok(Some(Common { items: by_item.into_iter().map(|(item, _)| item).collect(), payload: Some(payload) }))
+}
+
+/// Sends the numbers of rows of `items`, then the rows.
+fn return_rows(
+    items: impl Iterator<Item = usize> + Clone,
+    own: &Payload,
+    params: &Params,
+    channel: &mut Channel,
+) -> Result<()> {
+    let counts: Vec<u8> = items.clone().flat_map(|item| (own.rows_of(item) as u32).to_le_bytes()).collect();
+    params.frames(counts.len() / COUNT_BYTES, COUNT_BYTES).send(RETURNED_COUNTS, &counts, channel)?;
+    let rows = items.clone().map(|item| own.rows_of(item)).sum();
+    let bytes: Vec<u8> = items.flat_map(|item| own.item(item)).copied().collect();
+    params.frames(rows, own.row_bytes()).send(RETURNED_ROWS, &bytes, channel)
+}
+
+/// Receives the rows of so many items: at least one each, and no more in all than were agreed on.
+fn receive_rows(items: usize, returns: Returns, params: &Params, channel: &mut Channel) -> Result<Payload> {
+    let counts = params.frames(items, COUNT_BYTES).receive(RETURNED_COUNTS, channel)?;
+    let counts: Vec<usize> =
+        counts.chunks_exact(COUNT_BYTES).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]) as usize).collect();
+    let rows: u64 = counts.iter().map(|&count| count as u64).sum();
+    if counts.contains(&0) || rows > returns.rows as u64 {
+        return Err(channel.violation(format!("`{}` are not what was agreed on", RETURNED_COUNTS.name)));
+    }
+    let bytes = params.frames(rows as usize, returns.row_bytes).receive(RETURNED_ROWS, channel)?;
+    let mut payload = Payload::new(returns.row_bytes);
+    let mut rest = &bytes[..];
+    for count in counts {
+        let (rows, after) = rest.split_at(count * returns.row_bytes);
+        payload.push(count, rows)?;
+        rest = after;
+    }
+    Ok(payload)
+}
+
+/// The agreed length of the sender's rows, and what the receiver returns.
+pub(crate) fn agreed(params: &Params) -> Result<(usize, Option<Returns>)> {
+    match params.reveal {
+        Reveal::Payload { row_bytes, returned } if returned.is_none() || params.to_sender => Ok((row_bytes, returned)),
+        _ => Err(Error::Internal("these parameters are not for a payload".into())),
+    }
+}

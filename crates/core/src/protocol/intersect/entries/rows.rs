@@ -1,0 +1,57 @@
+//! Which items are common: the receiver's look-up of the sender's tags, and what the sender is told.
+
+use super::table::{Bits, TagTable};
+use super::{ENTRIES, Entries, Params, WrongEntries, send_marks};
+use crate::channel::Channel;
+use crate::error::Result;
+
+/// The receiver's role once it has the tags of its own items in `table`: looks for the sender's among them, as they come,
+/// and tells the sender what it may learn. Returns the numbers of the tags that are common, ascending.
+pub(crate) fn receive(
+    table: &TagTable,
+    wrong: WrongEntries,
+    params: &Params,
+    channel: &mut Channel,
+) -> Result<Vec<usize>> {
+    let mut found = Bits::new(table.len());
+    let mut places = Vec::new();
+    let progress = channel.progress().clone();
+    progress.start("matching", params.sender_entries);
+    let frames = params.frames(params.sender_entries, params.tag_bytes);
+    match wrong {
+        WrongEntries::Refused => {
+            for range in frames {
+                let tags = channel.receive(ENTRIES, range.len() * params.tag_bytes)?;
+                for (index, item) in table.find_each(&tags) {
+                    if found.set(item) {
+                        return Err(channel.violation(format!("`{}` holds a tag twice", ENTRIES.name)));
+                    }
+                    places.push((range.start + index) as u32);
+                }
+                progress.advance(range.len());
+            }
+        }
+        WrongEntries::Ignored => {
+            // The sender must not see how long the look-up takes: many copies of one tag take longer if it is found.
+            let tags = frames.receive(ENTRIES, channel)?;
+            channel.conclude()?;
+            for (_, item) in table.find_each(&tags) {
+                found.set(item);
+            }
+        }
+    }
+    if params.to_sender {
+        send_marks(&places, params, channel)?;
+    }
+    Ok(found.ones().collect())
+}
+
+/// What the sender of `entries` may learn.
+pub(crate) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -> Result<Option<Vec<usize>>> {
+    if !params.to_sender {
+        return Ok(None);
+    }
+    let mut items = entries.receive_marks(params, channel)?;
+    items.sort_unstable();
+    Ok(Some(items))
+}

@@ -1,0 +1,254 @@
+//! The pseudorandom function that the receiver can evaluate at the items of its store, and the sender anywhere.
+//!
+//! Raghuraman & Rindal 2022, figure 4; steps are numbered as there. The malicious form adds the coin w of Rindal &
+//! Schoppmann 2021, figure 4: the sender commits to its share before the receiver chooses its store, so that neither
+//! can choose what the output hash is asked.
+//!
+//! F(x) = H'(Decode(K, x) - D * H(x) [+ w], x) with K = B + D (A + P) on the sender's side; on the receiver's, for its own
+//! items y, F(y) = H'(Decode(C, y) [+ w], y).
+//!
+//! An item is a random oracle's output of 32 bytes under a key of the session: its first half is the store's key, its
+//! second half is H(x).
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::{COIN, COMMITMENT, MASKED, OPENING, Params, SEED};
+use crate::channel::{Channel, MAX_PAYLOAD_BYTES};
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::kernel::block::{self, BLOCK_BYTES};
+use crate::primitive::kernel::{Block, gf128};
+use crate::primitive::okvs::{EncodeError, Grouped, Okvs};
+use crate::primitive::oprf::{OUTPUT_BYTES, Outputs};
+use crate::primitive::vole::{VoleReceiver, VoleSender};
+use crate::security::Security;
+use crate::session::Session;
+
+/// Blocks of the masked store in one message.
+pub(super) const MASKED_BLOCKS: usize = MAX_PAYLOAD_BYTES / BLOCK_BYTES;
+
+/// Items that one step of hashing works on.
+const BATCH: usize = 256;
+
+pub(super) const SEED_BYTES: usize = 32;
+pub(super) const COIN_BYTES: usize = BLOCK_BYTES;
+/// The coin's share and as much randomness, which hides it in its commitment.
+pub(super) const OPENING_BYTES: usize = COIN_BYTES + 16;
+pub(super) const COMMITMENT_BYTES: usize = 32;
+
+/// The function's inputs to its output hash for some items, grouped as the store groups them: Decode(...) [+ w].
+pub(super) struct Evaluated {
+    grouped: Grouped,
+    /// H(x) of each.
+    values: Zeroizing<Vec<Block>>,
+    inner: Zeroizing<Vec<Block>>,
+}
+
+/// The key of the hash that makes outputs of [`Evaluated`]; bound to the session.
+pub(super) struct OutputHash([u8; 32]);
+
+/// The sender's key of the function.
+pub(super) struct Key {
+    okvs: Okvs,
+    /// K.
+    store: Zeroizing<Vec<Block>>,
+    delta: Zeroizing<Block>,
+    coin: Block,
+}
+
+/// The receiver's part: the function at its own items, of which there are as many as agreed. They must be distinct.
+pub(super) fn receive(
+    items: &[Item],
+    params: &Params,
+    session: &Session,
+    vole: &mut impl VoleReceiver,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Evaluated> {
+    let okvs_params = params.okvs()?;
+    let progress = channel.progress().clone();
+    progress.start("encoding", items.len());
+
+    // 1. The store of the own items. Its seed is drawn now that they are fixed.
+    let commitment = match params.security {
+        Security::SemiHonest => None,
+        Security::Malicious => Some(channel.receive(COMMITMENT, COMMITMENT_BYTES)?),
+    };
+    let mut seed = [0; SEED_BYTES];
+    rng.fill_bytes(&mut seed);
+    channel.send(SEED, seed.to_vec())?;
+    let okvs = Okvs::new(okvs_params, &store_seed(session, &seed));
+    let (grouped, values) = group(&okvs, items);
+    let store = okvs.encode(&grouped, &values).map_err(|error| {
+        match error {
+        EncodeError::Duplicate(one, other) => Error::Internal(format!("vole: items {one} and {other} are equal")),
+        EncodeError::Unlucky => Error::NotReady(
+            "the items do not fit their store under this run's seed, which happens once in 2^40 runs: run the job again"
+                .into(),
+        ),
+    }
+    })?;
+    let mut store = Zeroizing::new(store);
+
+    // 2. The correlation C = B + D A.
+    progress.start("correlating", store.len());
+    let mut a = Zeroizing::new(block::zeros(store.len()));
+    let mut c = Zeroizing::new(block::zeros(store.len()));
+    vole.extend(&mut a, &mut c, channel)?;
+
+    // 3. A + P.
+    for (store, a) in store.chunks_mut(MASKED_BLOCKS).zip(a.chunks(MASKED_BLOCKS)) {
+        block::xor_into(a, store);
+        channel.send(MASKED, block::as_bytes(store).to_vec())?;
+        progress.advance(store.len());
+    }
+    drop(a);
+    drop(store);
+    let coin = match commitment {
+        None => Block::ZERO,
+        Some(commitment) => {
+            let own = Block::random(rng);
+            channel.send(COIN, own.to_bytes().to_vec())?;
+            let opening = channel.receive(OPENING, OPENING_BYTES)?;
+            if !bool::from(commit(session, &opening).ct_eq(&commitment[..])) {
+                return Err(channel.violation(format!("`{}` does not open its commitment", OPENING.name)));
+            }
+            own ^ Block::from_le_slice(&opening[..COIN_BYTES])
+        }
+    };
+
+    // 5. Decode(C, y).
+    let mut inner = Zeroizing::new(okvs.decode(&grouped, &c));
+    inner.iter_mut().for_each(|inner| *inner ^= coin);
+    Ok(Evaluated { grouped, values, inner })
+}
+
+/// The sender's part: the function's key. The correlation's secret is used once: `vole` must be fresh.
+pub(super) fn send(
+    params: &Params,
+    session: &Session,
+    vole: &mut impl VoleSender,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Key> {
+    let okvs_params = params.okvs()?;
+    let progress = channel.progress().clone();
+    progress.start("correlating", okvs_params.columns());
+    let mut opening = Zeroizing::new([0; OPENING_BYTES]);
+    rng.fill_bytes(&mut *opening);
+    if params.security == Security::Malicious {
+        channel.send(COMMITMENT, commit(session, &*opening).to_vec())?;
+    }
+    let seed = channel.receive(SEED, SEED_BYTES)?;
+
+    // 2. The correlation C = B + D A.
+    let delta = Zeroizing::new(vole.delta());
+    let mut store = Zeroizing::new(block::zeros(okvs_params.columns()));
+    vole.extend(&mut store, channel)?;
+
+    // 3. K = B + D (A + P).
+    for store in store.chunks_mut(MASKED_BLOCKS) {
+        let masked = channel.receive(MASKED, store.len() * BLOCK_BYTES)?;
+        let masked = block::from_bytes(&masked).ok_or_else(|| Error::Internal("a length was checked".into()))?;
+        gf128::scale_add(&masked, *delta, store);
+        progress.advance(store.len());
+    }
+    let coin = match params.security {
+        Security::SemiHonest => Block::ZERO,
+        Security::Malicious => {
+            let theirs = channel.receive(COIN, COIN_BYTES)?;
+            channel.send(OPENING, opening.to_vec())?;
+            Block::from_le_slice(&theirs) ^ Block::from_le_slice(&opening[..COIN_BYTES])
+        }
+    };
+    Ok(Key { okvs: Okvs::new(okvs_params, &store_seed(session, &seed)), store, delta, coin })
+}
+
+impl Key {
+    /// 4. Decode(K, x) - D * H(x) for any items.
+    pub(super) fn evaluate(&self, items: &[Item]) -> Evaluated {
+        let (grouped, values) = group(&self.okvs, items);
+        let mut inner = Zeroizing::new(self.okvs.decode(&grouped, &self.store));
+        inner.par_chunks_mut(BATCH).zip(values.par_chunks(BATCH)).with_min_len(16).for_each(|(inner, values)| {
+            gf128::scale_add(values, *self.delta, inner);
+            inner.iter_mut().for_each(|inner| *inner ^= self.coin);
+        });
+        Evaluated { grouped, values, inner }
+    }
+}
+
+impl OutputHash {
+    /// The output hash of a session.
+    pub(super) fn new(session: &Session) -> OutputHash {
+        OutputHash(session.derive("vole output"))
+    }
+}
+
+impl Evaluated {
+    /// Index of the item at each place.
+    pub(super) fn order(&self) -> &[u32] {
+        self.grouped.order()
+    }
+
+    /// Tags of `length` bytes, at the items' places: the first bytes of [`Evaluated::strings`].
+    pub(super) fn tags(&self, hash: &OutputHash, length: usize) -> Vec<u8> {
+        let mut tags = vec![0; self.inner.len() * length];
+        let inputs = self.inner.par_chunks(BATCH).zip(self.grouped.keys().par_chunks(BATCH));
+        let inputs = inputs.zip(self.values.par_chunks(BATCH));
+        tags.par_chunks_mut(BATCH * length).zip(inputs).with_min_len(16).for_each(|(tags, ((inner, keys), values))| {
+            let mut input = Zeroizing::new([0; INPUT_BYTES]);
+            for (tag, parts) in tags.chunks_exact_mut(length).zip(inner.iter().zip(keys.iter().zip(values))) {
+                write_input(parts, &mut input);
+                tag.copy_from_slice(&blake3::keyed_hash(&hash.0, &*input).as_bytes()[..length]);
+            }
+        });
+        tags
+    }
+
+    /// Strings of output, at the items' places: BLAKE3 as a random oracle, under a key of the session, over the input
+    /// and the item. With the item in it, a guess of D is a guess for one item; a hash of the input alone, or a
+    /// fixed-key cipher, would let one guess be tested against all of them, and cost log2 of their number in bits.
+    pub(super) fn strings(&self, hash: &OutputHash) -> Outputs {
+        let string = |parts: (&Block, (&Block, &Block))| {
+            let mut input = Zeroizing::new([0; INPUT_BYTES]);
+            write_input(parts, &mut input);
+            let mut output = [0; OUTPUT_BYTES];
+            blake3::Hasher::new_keyed(&hash.0).update(&*input).finalize_xof().fill(&mut output);
+            output
+        };
+        let items = self.grouped.keys().par_iter().zip(&*self.values);
+        Zeroizing::new(self.inner.par_iter().zip(items).with_min_len(BATCH).map(string).collect())
+    }
+}
+
+/// Bytes that the output hash takes: the input and the item.
+const INPUT_BYTES: usize = 3 * BLOCK_BYTES;
+
+fn write_input((inner, (key, value)): (&Block, (&Block, &Block)), input: &mut [u8; INPUT_BYTES]) {
+    for (bytes, block) in input.chunks_exact_mut(BLOCK_BYTES).zip([inner, key, value]) {
+        bytes.copy_from_slice(&block.to_bytes());
+    }
+}
+
+/// Items sorted by the bins of a store: their first halves are its keys, their second halves are H(x).
+fn group(okvs: &Okvs, items: &[Item]) -> (Grouped, Zeroizing<Vec<Block>>) {
+    let half = |half: usize| -> Zeroizing<Vec<Block>> {
+        let block = |item: &Item| Block::from_le_slice(&item.0[half..][..BLOCK_BYTES]);
+        Zeroizing::new(items.par_iter().with_min_len(1 << 12).map(block).collect())
+    };
+    let (grouped, values) = okvs.group(&half(0), &half(BLOCK_BYTES));
+    (grouped, Zeroizing::new(values))
+}
+
+/// What the store's rows are drawn from: the session, and what the receiver has drawn when its items were fixed.
+fn store_seed(session: &Session, seed: &[u8]) -> [u8; 32] {
+    *blake3::keyed_hash(&session.derive("vole store"), seed).as_bytes()
+}
+
+/// The commitment to a share of the coin.
+fn commit(session: &Session, opening: &[u8]) -> [u8; COMMITMENT_BYTES] {
+    *blake3::keyed_hash(&session.derive("vole coin"), opening).as_bytes()
+}

@@ -1,0 +1,34 @@
+//! `vole`: intersection of two sets by vector oblivious linear evaluation.
+//!
+//! The receiver encodes its items in a key-value store, and masks it with a VOLE correlation; with what it sends, the
+//! sender can evaluate a pseudorandom function at any item, the receiver only at those that it has encoded. The sender
+//! sends its outputs in random order, the receiver looks for its own among them. Rindal & Schoppmann, "VOLE-PSI: Fast
+//! OPRF and Circuit-PSI from Vector-OLE" (EUROCRYPT 2021), with the store of Raghuraman & Rindal, "Blazing Fast PSI from
+//! Improved OKVS and Subfield VOLE" (CCS 2022), figure 4, over GF(2^128) throughout. Semi-honest or malicious parties.
+//!
+//! [`rows`] tells the receiver which of its items are common, [`payload`] also the sender's rows for them. Both can
+//! tell the sender the same afterwards, among semi-honest parties. What each role learns, and why, is in
+//! `docs/protocols/vole.md`.
+
+mod correlation;
+mod function;
+mod params;
+pub mod payload;
+pub mod rows;
+
+pub use params::{Params, overfitted_items};
+
+pub use super::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};
+
+use crate::channel::Label;
+
+/// Receiver to sender: the seed of the key-value store.
+pub const SEED: Label = Label::new(10, "store seed");
+/// Sender to receiver, malicious: commitment to its share of the coin.
+pub const COMMITMENT: Label = Label::new(11, "coin commitment");
+/// Receiver to sender: the key-value store, masked.
+pub const MASKED: Label = Label::new(12, "masked store");
+/// Receiver to sender, malicious: its share of the coin.
+pub const COIN: Label = Label::new(13, "coin");
+/// Sender to receiver, malicious: its share of the coin, and what opens the commitment to it.
+pub const OPENING: Label = Label::new(14, "coin opening");

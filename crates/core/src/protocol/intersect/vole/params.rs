@@ -1,0 +1,149 @@
+//! What both parties agree on before the first message, and what it costs.
+
+use super::correlation;
+use super::function::{COIN_BYTES, COMMITMENT_BYTES, MASKED_BLOCKS, OPENING_BYTES, SEED_BYTES};
+use crate::channel::HEADER_BYTES;
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::kernel::block::BLOCK_BYTES;
+use crate::primitive::okvs;
+use crate::protocol::intersect::entries::{self, ReturnedRows};
+use crate::security::{STATISTICAL_BITS, Security};
+
+/// Length of a tag among malicious parties: an output of the random oracle, long enough that no two inputs that anybody
+/// tries collide by more than chance.
+const MALICIOUS_TAG_BYTES: usize = 16;
+
+/// Agreed public values of one run. Both parties must use equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    /// Sizes, tags and what is revealed.
+    pub entries: entries::Params,
+    /// What the parties are assumed to do.
+    pub security: Security,
+}
+
+impl Params {
+    /// As `entries` has them, with tags as long as this security asks. Malicious parties are refused where the
+    /// sender learns too: nothing makes the receiver tell the truth.
+    pub fn new(entries: entries::Params, security: Security) -> Result<Params> {
+        let mut params = Params { entries, security };
+        if security == Security::Malicious {
+            if entries.to_sender {
+                return Err(Error::Input(
+                    "vole: among malicious parties only one can learn the result, because nothing makes it tell the other the truth"
+                        .into(),
+                ));
+            }
+            params.entries.tag_bytes = MALICIOUS_TAG_BYTES;
+        }
+        params.okvs()?;
+        Ok(params)
+    }
+
+    /// Bytes that the receiver sends in all, frame headers included and heartbeats not. `returned` matters in a
+    /// `payload` that returns rows.
+    pub fn bytes_sent_by_receiver(&self, returned: ReturnedRows) -> Result<u64> {
+        let columns = self.okvs()?.columns();
+        let coin = match self.security {
+            Security::SemiHonest => 0,
+            Security::Malicious => frame(COIN_BYTES),
+        };
+        let masked = (columns * BLOCK_BYTES + columns.div_ceil(MASKED_BLOCKS) * HEADER_BYTES) as u64;
+        let correlation = correlation::traffic(columns, self.security)?;
+        Ok(correlation.receiver + frame(SEED_BYTES) + masked + coin + self.entries.bytes_told(returned))
+    }
+
+    /// Bytes that the sender sends in all, likewise.
+    pub fn bytes_sent_by_sender(&self) -> Result<u64> {
+        let coin = match self.security {
+            Security::SemiHonest => 0,
+            Security::Malicious => frame(COMMITMENT_BYTES) + frame(OPENING_BYTES),
+        };
+        let correlation = correlation::traffic(self.okvs()?.columns(), self.security)?;
+        Ok(correlation.sender + coin + self.entries.bytes_of_entries())
+    }
+
+    /// Message flights in sequence, as [`crate::channel::Traffic`] counts them.
+    pub fn rounds(&self, returned: ReturnedRows) -> u32 {
+        let before_entries = match self.security {
+            // Base OTs; seed, corrections; trees; masked store.
+            Security::SemiHonest => 4,
+            // The same, with the commitment before the seed, a challenge and its answer after the trees.
+            Security::Malicious => 8,
+        };
+        before_entries + self.entries.flights_of_entries(self.security == Security::Malicious, returned)
+    }
+
+    /// Refuses more items than were agreed on, and agreed values that cannot work.
+    pub(super) fn check_receiver(&self, items: &[Item]) -> Result<()> {
+        self.entries.check()?;
+        match items.len() <= self.entries.receiver_items {
+            true => Ok(()),
+            false => Err(Error::Internal("vole: more items than were agreed on".into())),
+        }
+    }
+
+    /// Sizes of the receiver's store.
+    pub(super) fn okvs(&self) -> Result<okvs::Params> {
+        okvs::Params::new(self.entries.receiver_items, STATISTICAL_BITS)
+    }
+}
+
+fn frame(payload: usize) -> u64 {
+    (HEADER_BYTES + payload) as u64
+}
+
+/// How many items a malicious receiver can have the function evaluated at, at most, although its store is sized for
+/// `receiver_items`: a store has more columns than items, and whoever tries many items finds some that fit by chance.
+///
+/// The least n' with C(q, n') * q * 2^(-128 (n' - m)) <= 2^-40, for a store of m columns and q = 2^128 questions to the
+/// random oracle, as many as computational security allows. The right-hand sides of n' equations in m unknowns are
+/// random, so that a solution exists with probability 2^(-128 (n' - m)) at most; the adversary chooses among all
+/// subsets of the items that it has asked for, and among as many seeds. (The game of Rindal & Schoppmann 2021, section 3,
+/// and of Pinkas, Rosulek, Trieu & Yanai 2020; with C(q, n') <= (e q / n')^n'.)
+pub fn overfitted_items(receiver_items: usize) -> Result<u64> {
+    let columns = okvs::Params::new(receiver_items, STATISTICAL_BITS)?.columns() as f64;
+    let possible = |items: f64| {
+        let subsets = items * (QUESTION_BITS + std::f64::consts::LOG2_E - items.log2());
+        subsets + QUESTION_BITS - FIELD_BITS * (items - columns) > -f64::from(STATISTICAL_BITS)
+    };
+    // Impossible beyond some number, possible below: n' (log2 n' - log2 e) grows with n'.
+    let (mut low, mut high) = (columns as u64, u64::MAX >> 8);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if possible(middle as f64) { low = middle + 1 } else { high = middle }
+    }
+    Ok(low)
+}
+
+const QUESTION_BITS: f64 = 128.0;
+const FIELD_BITS: f64 = 128.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receiver_cannot_fit_many_more_items() {
+        for (items, least, most) in [(1 << 20, 4.0, 9.0), (1 << 24, 4.0, 8.0), (1 << 10, 10.0, 25.0)] {
+            let ratio = overfitted_items(items).unwrap() as f64 / items as f64;
+            assert!((least..most).contains(&ratio), "{ratio} times {items}");
+        }
+        let mut last = 0;
+        for items in 0..200 {
+            let bound = overfitted_items(items).unwrap();
+            assert!(bound > items as u64 && bound >= last);
+            last = bound;
+        }
+    }
+
+    #[test]
+    fn malicious_parties_have_long_tags_and_one_learner() {
+        let rows = entries::Params::rows(1000, 1000);
+        assert_eq!(Params::new(rows, Security::SemiHonest).unwrap().entries.tag_bytes, rows.tag_bytes);
+        assert_eq!(Params::new(rows, Security::Malicious).unwrap().entries.tag_bytes, 16);
+        assert!(Params::new(rows.to_both(), Security::SemiHonest).is_ok());
+        assert!(matches!(Params::new(rows.to_both(), Security::Malicious), Err(Error::Input(_))));
+    }
+}
