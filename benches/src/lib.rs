@@ -1,5 +1,8 @@
 //! What the measuring programs share.
 
+pub mod band;
+pub mod pair;
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

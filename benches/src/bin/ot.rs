@@ -9,10 +9,9 @@ use std::io::Result;
 use chacha20::ChaCha20Rng;
 use curve25519_dalek::{RistrettoPoint, Scalar};
 use rand_core::SeedableRng;
-use rayon::ThreadPool;
 use tacita::usage;
-use tacita_bench::{Row, Table, arguments, measure, median};
-use tacita_core::Channel;
+use tacita_bench::pair::Pair;
+use tacita_bench::{Row, Table, arguments, median};
 use tacita_core::primitive::kernel::{Aes128, Block};
 use tacita_core::primitive::ot::softspoken::{
     CorrelatedReceiver, CorrelatedSender, Params, RandomReceiver, RandomSender,
@@ -138,47 +137,6 @@ type Run = (f64, [f64; 2], [u64; 2]);
 struct Bench {
     threads: usize,
     runs: u32,
-}
-
-/// The two parties' ends and threads.
-struct Pair {
-    channels: [Channel; 2],
-    pools: [ThreadPool; 2],
-}
-
-impl Pair {
-    fn new(threads: usize) -> Pair {
-        let (sender, receiver) = Channel::pair("sender", "receiver");
-        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start");
-        Pair { channels: [sender, receiver], pools: [pool(), pool()] }
-    }
-
-    /// Runs both roles; the wall milliseconds, and the CPU milliseconds of each.
-    fn run<S: Send, R: Send>(
-        &mut self,
-        send: impl FnOnce(&mut Channel) -> tacita_core::Result<S> + Send,
-        receive: impl FnOnce(&mut Channel) -> tacita_core::Result<R> + Send,
-    ) -> ((S, R), f64, [f64; 2]) {
-        let cpu = |pool: &ThreadPool| -> f64 {
-            pool.broadcast(|_| usage::thread_cpu_time()).iter().map(|time| time.as_secs_f64() * 1e3).sum()
-        };
-        let before = [cpu(&self.pools[0]), cpu(&self.pools[1])];
-        let [sender, receiver] = &mut self.channels;
-        let pools = &self.pools;
-        let (results, sample) = measure(|| {
-            std::thread::scope(|scope| {
-                let sent = scope.spawn(|| pools[0].install(|| send(sender).expect("the sender succeeds")));
-                let received = pools[1].install(|| receive(receiver).expect("the receiver succeeds"));
-                (sent.join().expect("the sender does not panic"), received)
-            })
-        });
-        let cpu = [cpu(&self.pools[0]) - before[0], cpu(&self.pools[1]) - before[1]];
-        (results, sample.wall.as_secs_f64() * 1e3, cpu)
-    }
-
-    fn bytes(&self) -> [u64; 2] {
-        [self.channels[0].traffic().sent, self.channels[1].traffic().sent]
-    }
 }
 
 impl Bench {

@@ -7,9 +7,9 @@ use std::io::Result;
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
-use rayon::ThreadPool;
 use tacita::usage;
-use tacita_bench::{Row, Table, arguments, measure, median};
+use tacita_bench::pair::Pair;
+use tacita_bench::{Row, Table, arguments, median};
 use tacita_core::Channel;
 use tacita_core::primitive::kernel::Block;
 use tacita_core::primitive::ot::base;
@@ -79,7 +79,7 @@ impl Bench {
         let [mut a, mut b, mut c] = [(); 3].map(|()| vec![Block::ALL_ONES; self.n]);
         let mut delta = Block::ZERO;
         let row = self.row("silent VOLE", |pair| {
-            let (given, wall, cpu) = pair.run(
+            let ((given, ()), wall, cpu) = pair.run(
                 |channel| {
                     let transfers = self.sender(channel)?;
                     let mut sender = SilentSender::new(transfers, self.security, &session(), "bench", &mut rng(3));
@@ -103,7 +103,7 @@ impl Bench {
         let [mut b, mut c] = [(); 2].map(|()| vec![Block::ALL_ONES; self.n]);
         let mut delta = Block::ZERO;
         let row = self.row("silent COT", |pair| {
-            let (given, wall, cpu) = pair.run(
+            let ((given, ()), wall, cpu) = pair.run(
                 |channel| {
                     let transfers = self.sender(channel)?;
                     let mut sender = CotSender::new(transfers, self.security, &session(), "bench", &mut rng(3))?;
@@ -144,7 +144,7 @@ impl Bench {
             .map(|_| {
                 let mut pair = Pair::new(self.threads);
                 let times = run(&mut pair);
-                bytes = [pair.channels[0].traffic().sent, pair.channels[1].traffic().sent];
+                bytes = pair.bytes();
                 times
             })
             .collect();
@@ -159,43 +159,6 @@ impl Bench {
             bytes: bytes.to_vec(),
             peak_memory: usage::peak_memory(),
         }
-    }
-}
-
-/// The two parties' ends and threads.
-struct Pair {
-    channels: [Channel; 2],
-    pools: [ThreadPool; 2],
-}
-
-impl Pair {
-    fn new(threads: usize) -> Pair {
-        let (sender, receiver) = Channel::pair("sender", "receiver");
-        let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads start");
-        Pair { channels: [sender, receiver], pools: [pool(), pool()] }
-    }
-
-    /// Runs both roles; what the sender returns, the wall milliseconds, and the CPU milliseconds of each.
-    fn run<S: Send>(
-        &mut self,
-        send: impl FnOnce(&mut Channel) -> tacita_core::Result<S> + Send,
-        receive: impl FnOnce(&mut Channel) -> tacita_core::Result<()> + Send,
-    ) -> (S, f64, [f64; 2]) {
-        let cpu = |pool: &ThreadPool| -> f64 {
-            pool.broadcast(|_| usage::thread_cpu_time()).iter().map(|time| time.as_secs_f64() * 1e3).sum()
-        };
-        let before = [cpu(&self.pools[0]), cpu(&self.pools[1])];
-        let [sender, receiver] = &mut self.channels;
-        let pools = &self.pools;
-        let (sent, sample) = measure(|| {
-            std::thread::scope(|scope| {
-                let sent = scope.spawn(|| pools[0].install(|| send(sender).expect("the sender succeeds")));
-                pools[1].install(|| receive(receiver).expect("the receiver succeeds"));
-                sent.join().expect("the sender does not panic")
-            })
-        });
-        let cpu = [cpu(&self.pools[0]) - before[0], cpu(&self.pools[1]) - before[1]];
-        (sent, sample.wall.as_secs_f64() * 1e3, cpu)
     }
 }
 

@@ -268,7 +268,7 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
 pub const ROUNDS: u32 = 5;
 
 /// Bytes that `me` sends in the handshake, framing included.
-pub fn bytes_sent(job: &JobSpec, me: &str, own: &Sizes) -> u64 {
+pub fn bytes_sent(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes) -> u64 {
     let hello = Hello {
         tacita: WIRE_VERSION,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -281,7 +281,7 @@ pub fn bytes_sent(job: &JobSpec, me: &str, own: &Sizes) -> u64 {
     let messages = [
         length(serde_json::to_vec(&hello)),
         length(serde_json::to_vec(own)),
-        crate::intersect::choose(job).name().len(),
+        protocol.name().len(),
         CONFIRMATION_BYTES,
     ];
     messages.iter().map(|length| (length + HEADER_BYTES) as u64).sum()

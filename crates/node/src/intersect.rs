@@ -1,12 +1,15 @@
 //! `intersect` between two parties: from a table to the rows or the number that a party learns.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
-use tacita_core::protocol::intersect::ecdh::{self, Domain, Params, Payload};
+use tacita_core::protocol::intersect::ecdh::{self, Domain};
+use tacita_core::protocol::intersect::entries::{Common, Params, Payload, SEAL_BYTES};
+use tacita_core::protocol::intersect::vole;
 use tacita_core::{Error, Item, Result};
 
 use crate::agree::{Agreed, Sizes, hex, unhex};
@@ -62,14 +65,13 @@ pub struct Told {
 }
 
 /// The most that an entry has besides its row: a tag and an authenticator.
-const ENTRY_OVERHEAD: usize = 32 + ecdh::SEAL_BYTES;
+const ENTRY_OVERHEAD: usize = 32 + SEAL_BYTES;
 
-/// The protocol that `auto` stands for.
-pub fn choose(job: &JobSpec) -> Protocol {
-    match job.protocol {
-        Protocol::Auto | Protocol::Ecdh => Protocol::Ecdh,
-    }
-}
+/// Memory of the receiver in `vole` for each of its items, measured and rounded up.
+const VOLE_RECEIVER_BYTES: u64 = 260;
+
+/// Memory of the sender in `vole` for each of the receiver's items, likewise.
+const VOLE_SENDER_BYTES: u64 = 130;
 
 impl Brought {
     /// Reads and normalises a party's data.
@@ -148,6 +150,15 @@ impl Loaded {
     /// The rows that this party gives.
     pub fn given_rows(&self) -> Option<&Payload> {
         self.given.as_ref().map(|given| &given.rows)
+    }
+
+    /// The rows that this party gives as a sender of `items` items: rows of no bytes if it gives nothing, in a job in
+    /// which the receiver does.
+    fn rows_to_send(&self, items: usize) -> Result<Cow<'_, Payload>> {
+        match self.given_rows() {
+            Some(rows) => Ok(Cow::Borrowed(rows)),
+            None => empty_rows(items).map(Cow::Owned),
+        }
     }
 
     /// The items of its keys. `key` binds them to a session or to a prepared epoch.
@@ -233,6 +244,9 @@ pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<(
         return refuse("it announces half a prepared part");
     }
     if sizes.epoch.is_some() {
+        if agreed.protocol != Protocol::Ecdh {
+            return refuse("it announces a prepared part, which the protocol cannot use");
+        }
         if peer == job.receiver() || prepared::check_job(job, peer).is_err() {
             return refuse("it announces a prepared part where none can be used");
         }
@@ -305,6 +319,10 @@ pub fn run(
     };
     let items = loaded.items(&item_key);
     let receives = me == job.receiver();
+    if agreed.protocol == Protocol::Vole {
+        let params = vole::Params::new(params, job.security)?;
+        return run_vole(job, me, loaded, &items, &params, agreed, channel, rng);
+    }
     match (job.reveal, receives) {
         (Reveal::Rows, true) => Ok(Found::Rows(ecdh::rows::receive(&items, &domain, &params, channel, rng)?)),
         (Reveal::Rows, false) => {
@@ -324,17 +342,41 @@ pub fn run(
             found_payload(job, me, common, &agreed.peer_sizes)
         }
         (Reveal::Payload, false) => {
-            let empty;
-            let rows = match loaded.given_rows() {
-                Some(rows) => rows,
-                None => {
-                    empty = empty_rows(items.len())?;
-                    &empty
-                }
-            };
-            let common = ecdh::payload::send(&items, rows, &domain, &params, channel, rng)?;
+            let rows = loaded.rows_to_send(items.len())?;
+            let common = ecdh::payload::send(&items, &rows, &domain, &params, channel, rng)?;
             common.map_or(Ok(Found::Nothing), |common| found_payload(job, me, common, &agreed.peer_sizes))
         }
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "everything that a run has; both callers are in this file")]
+fn run_vole(
+    job: &JobSpec,
+    me: &str,
+    loaded: &Loaded,
+    items: &[Item],
+    params: &vole::Params,
+    agreed: &Agreed,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Found> {
+    let session = &agreed.session;
+    match (job.reveal, me == job.receiver()) {
+        (Reveal::Rows, true) => Ok(Found::Rows(vole::rows::receive(items, session, params, channel, rng)?)),
+        (Reveal::Rows, false) => {
+            let common = vole::rows::send(items, session, params, channel, rng)?;
+            Ok(common.map_or(Found::Nothing, Found::Rows))
+        }
+        (Reveal::Payload, true) => {
+            let common = vole::payload::receive(items, loaded.given_rows(), session, params, channel, rng)?;
+            found_payload(job, me, common, &agreed.peer_sizes)
+        }
+        (Reveal::Payload, false) => {
+            let rows = loaded.rows_to_send(items.len())?;
+            let common = vole::payload::send(items, &rows, session, params, channel, rng)?;
+            common.map_or(Ok(Found::Nothing), |common| found_payload(job, me, common, &agreed.peer_sizes))
+        }
+        (Reveal::Count, _) => Err(Error::Internal("vole reveals no count".into())),
     }
 }
 
@@ -345,7 +387,7 @@ pub fn empty_rows(items: usize) -> Result<Payload> {
     Ok(rows)
 }
 
-fn found_payload(job: &JobSpec, me: &str, common: ecdh::payload::Common, peer_sizes: &Sizes) -> Result<Found> {
+fn found_payload(job: &JobSpec, me: &str, common: Common, peer_sizes: &Sizes) -> Result<Found> {
     let given = match common.payload {
         Some(rows) if !peer_sizes.schema.is_empty() => Some((peer_schema(job, job.peer_of(me), peer_sizes)?, rows)),
         _ => None,
@@ -415,23 +457,32 @@ fn write_count(count: u64, min_result: Option<u64>, path: Option<&Path>) -> Resu
 }
 
 /// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
-pub fn memory(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> u64 {
+pub fn memory(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: &Sizes) -> u64 {
     let params = params(job, me, own, theirs);
     let (n_receiver, n_sender) = (params.receiver_items as u64, params.sender_entries as u64);
     let entries = n_sender * params.entry_bytes() as u64;
     let fixed = 64 << 20;
-    match (me == job.receiver(), job.reveal) {
-        (true, Reveal::Rows) => fixed + n_receiver * 96,
-        (true, Reveal::Count) => fixed + n_receiver * 128,
-        (true, Reveal::Payload) => fixed + n_receiver * 160 + entries * 2 + n_sender * 24,
-        (false, Reveal::Count) => fixed + n_receiver * 64 + n_sender * 96 + entries * 2,
-        (false, _) => fixed + n_sender * 160 + entries * 3,
-    }
+    let receives = me == job.receiver();
+    let function = match (protocol, receives) {
+        // Items, store, correlation, and what the correlation is made of.
+        (Protocol::Vole, true) => n_receiver * VOLE_RECEIVER_BYTES,
+        (Protocol::Vole, false) => n_receiver * VOLE_SENDER_BYTES + n_sender * 100,
+        _ => 0,
+    };
+    fixed
+        + function
+        + match (receives, job.reveal) {
+            (true, Reveal::Rows) => n_receiver * 96,
+            (true, Reveal::Count) => n_receiver * 128,
+            (true, Reveal::Payload) => n_receiver * 160 + entries * 2 + n_sender * 24,
+            (false, Reveal::Count) => n_receiver * 64 + n_sender * 96 + entries * 2,
+            (false, _) => n_sender * 160 + entries * 3,
+        }
 }
 
 /// Refuses a job that needs more memory than the user allows.
-pub fn check_memory(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, allowed: Option<u64>) -> Result<()> {
-    let needed = memory(job, me, own, theirs);
+pub fn check_memory(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>) -> Result<()> {
+    let needed = memory(job, me, agreed.protocol, &agreed.own_sizes, &agreed.peer_sizes);
     match allowed {
         Some(allowed) if needed > allowed => Err(Error::Input(format!(
             "the job needs about {} of memory besides the table, and --memory allows {}: allow more, or split the input",

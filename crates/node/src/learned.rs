@@ -1,21 +1,26 @@
 //! Who learns what, in plain sentences: the plan prints them before a job, the report after it.
 
+use tacita_core::Security;
+use tacita_core::protocol::intersect::vole::overfitted_items;
+
 use crate::job::{JobSpec, Reveal};
 use crate::text::{count, counted};
 
-/// What a party is known to bring.
+/// What is known of both parties.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known {
-    /// Its distinct keys, if they are known to whoever prints this.
+    /// The party's own distinct keys, if they are known to whoever prints this.
+    pub own_items: Option<u64>,
+    /// The peer's, likewise.
     pub items: Option<u64>,
-    /// Its rows with a key, likewise, where it gives columns.
+    /// The peer's rows with a key, likewise, where it gives columns.
     pub entries: Option<u64>,
-    /// It answers with a prepared part.
+    /// The peer answers with a prepared part.
     pub prepared: bool,
 }
 
-/// What `party` learns in a two-party intersection by `ecdh`, given what is known of the peer.
-pub fn intersect(job: &JobSpec, party: &str, peer_known: Known) -> Vec<String> {
+/// What `party` learns in a two-party intersection, given what is known.
+pub fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     let peer = job.peer_of(party);
     let mut learned = Vec::new();
     if job.learns(party) {
@@ -24,15 +29,34 @@ pub fn intersect(job: &JobSpec, party: &str, peer_known: Known) -> Vec<String> {
     } else {
         learned.push(format!("{party} does not learn which keys the two have in common, nor how many."));
     }
-    sizes(job, party, peer, peer_known, &mut learned);
-    if peer_known.prepared && party == job.receiver() {
+    sizes(job, party, peer, known, &mut learned);
+    if known.prepared && party == job.receiver() {
         learned.push(format!(
             "{peer} answers from a prepared part: {party} can tell which answers of this run equal answers of its other \
              runs against the same part, so it can join all that it ever asked."
         ));
     }
-    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    match job.security {
+        Security::SemiHonest => learned
+            .push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol.")),
+        Security::Malicious => {
+            cheating(job, party, peer, known, &mut learned);
+            learned.push(format!("{party} learns nothing else about {peer}'s data, whatever it does."));
+        }
+    }
     learned
+}
+
+/// What a party can gain by cheating, where the protocol limits that.
+fn cheating(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
+    if party != job.receiver() {
+        return;
+    }
+    let bound = known.own_items.and_then(|items| overfitted_items(items as usize).ok());
+    let number = bound.map_or("several times as many keys as it announces".into(), |n| counted(n, "key"));
+    learned.push(format!(
+        "If {party} cheats, it can test up to {number} for being {peer}'s, chosen before it sees anything."
+    ));
 }
 
 fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {

@@ -4,6 +4,7 @@
 //! ([`transport`]), [`agree`] settles the terms, [`intersect`] runs the protocol and writes what was learned.
 
 pub mod agree;
+pub mod choose;
 pub mod commands;
 pub mod console;
 pub mod files;

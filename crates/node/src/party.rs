@@ -12,6 +12,7 @@ use tacita_core::channel::{Channel, Handle};
 use tacita_core::{Error, Result};
 
 use crate::agree::{self, Greeted};
+use crate::choose::choose;
 use crate::console::{Voice, print};
 use crate::identity::{Fingerprint, Identity};
 use crate::intersect::{self, Brought, Found};
@@ -107,6 +108,7 @@ struct Met {
     channel: Channel,
     greeted: Greeted,
     connect: Duration,
+    round_trip: Duration,
 }
 
 impl PartyRun {
@@ -150,7 +152,7 @@ impl PartyRun {
         let (brought, load, met) = self.load_and_meet()?;
         let (mut channel, connect) = (met.channel, met.connect);
         let setup_started = Instant::now();
-        let done = self.settle_and_run(&brought, met.greeted, &mut channel, setup_started);
+        let done = self.settle_and_run(&brought, met.greeted, met.round_trip, &mut channel, setup_started);
         let (found, mut report) = match done {
             Ok(done) => done,
             Err(error) => {
@@ -306,7 +308,7 @@ impl PartyRun {
             cancel: cancel.clone(),
             ..transport::Options::default()
         };
-        let Connected { mut channel, exporter } = match (&self.meeting.dial, listener) {
+        let Connected { mut channel, exporter, round_trip } = match (&self.meeting.dial, listener) {
             (Some(address), _) => {
                 tracing::info!("dialing {} at {address}", peer.name);
                 transport::dial(address, &peer, &self.identity, &options)?
@@ -327,7 +329,7 @@ impl PartyRun {
         match agree::greet(&self.job, &self.me, &exporter, &mut channel, &mut rng) {
             Ok(greeted) => {
                 channel.set_patience(self.patience);
-                Ok(Met { channel, greeted, connect })
+                Ok(Met { channel, greeted, connect, round_trip })
             }
             Err(error) => {
                 channel.abort(&error);
@@ -340,6 +342,7 @@ impl PartyRun {
         &self,
         brought: &Brought,
         greeted: Greeted,
+        round_trip: Duration,
         channel: &mut Channel,
         setup_started: Instant,
     ) -> Result<(Found, Report)> {
@@ -349,10 +352,17 @@ impl PartyRun {
         }
         let peer_version = greeted.peer_version.clone();
         let own = brought.sizes();
-        let agreed = agree::settle(greeted, job, me, &own, |_| intersect::choose(job), channel)?;
+        let agreed = agree::settle(
+            greeted,
+            job,
+            me,
+            &own,
+            |theirs| choose(job, me, &own, theirs, round_trip).protocol,
+            channel,
+        )?;
         agree::confirm(&agreed.session, job, me, channel)?;
         intersect::check_peer(job, &agreed, channel)?;
-        intersect::check_memory(job, me, &own, &agreed.peer_sizes, self.memory)?;
+        intersect::check_memory(job, me, &agreed, self.memory)?;
         let setup = setup_started.elapsed();
         tracing::info!(
             "agreed with {} ({peer_version}): {}, {} keys here, {} there",
@@ -368,6 +378,7 @@ impl PartyRun {
         drop(watcher);
         let found = found?;
         let known = learned::Known {
+            own_items: Some(own.items),
             items: Some(agreed.peer_sizes.items),
             entries: Some(agreed.peer_sizes.entries),
             prepared: agreed.peer_sizes.epoch.is_some(),

@@ -1,18 +1,20 @@
 //! What a job will cost and reveal, before anything is sent.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
-use rand_core::CryptoRng;
+use chacha20::ChaCha20Rng;
+use rand_core::{CryptoRng, SeedableRng};
 use serde::Serialize;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::ecdh::{self, Domain, Params};
+use tacita_core::protocol::intersect::entries::{Domain, Params, ReturnedRows};
+use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::session::Transcript;
-use tacita_core::{Item, Result, Session};
+use tacita_core::{Item, Result, Security, Session};
 
 use crate::agree::{self, Sizes};
+use crate::choose::{Choice, choose};
 use crate::intersect;
-use crate::job::{JobSpec, Reveal};
+use crate::job::{JobSpec, Protocol};
 use crate::learned::{self, Known};
 use crate::transport::Shape;
 use crate::usage;
@@ -52,64 +54,88 @@ pub struct Share {
 /// Measured on this machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Calibration {
-    /// CPU time that one item costs in one pass: hashing or decoding, a multiplication, encoding.
-    pub pass: Duration,
+    /// CPU time in seconds that one item costs in one pass of `ecdh`: hashing or decoding, a multiplication, encoding.
+    pub ecdh_pass: f64,
+    /// CPU time in seconds that `vole` costs each party before the first item.
+    pub vole_start: f64,
+    /// CPU time in seconds that an item of both parties costs both in `vole`.
+    pub vole_item: f64,
     /// Threads that share the work.
     pub threads: usize,
 }
 
-/// Items that the calibration works on; more are more exact, and slower.
-const CALIBRATION_ITEMS: usize = 1 << 11;
+/// Of [`Calibration::vole_item`], what the receiver does, what the sender does for an item of the receiver, and for
+/// one of its own: measured with a profiler.
+const VOLE_SHARES: [f64; 3] = [0.6, 0.25, 0.15];
 
 impl Calibration {
-    /// Runs a small intersection in memory, for about a fifth of a second.
+    /// Runs small intersections in memory, for about a third of a second.
     pub fn measure(rng: &mut impl CryptoRng) -> Result<Calibration> {
-        let session = Session::new(Transcript::new("calibration"));
-        let domain = Domain::of_session(&session);
-        let item_key = session.derive("item");
-        let items: Vec<_> = (0..CALIBRATION_ITEMS).map(|i| Item::new(&item_key, &i.to_le_bytes())).collect();
-        let params = Params::rows(items.len(), items.len());
-        let mut seeds = [[0; 32]; 2];
-        seeds.iter_mut().for_each(|seed| rng.fill_bytes(seed));
-        let started = usage::cpu_time();
-        let wall = Instant::now();
-        let mut rounds = 0;
-        while rounds == 0 || wall.elapsed() < Duration::from_millis(150) {
-            let (mut one, mut two) = Channel::pair("receiver", "sender");
-            let run = |seed: [u8; 32]| <chacha20::ChaCha20Rng as rand_core::SeedableRng>::from_seed(seed);
-            std::thread::scope(|scope| {
-                let sender = scope.spawn(|| ecdh::rows::send(&items, &domain, &params, &mut two, &mut run(seeds[1])));
-                let received = ecdh::rows::receive(&items, &domain, &params, &mut one, &mut run(seeds[0]));
-                let sent = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                received.and(sent.map(|_| ()))
-            })?;
-            rounds += 1;
-        }
         // Four passes over the items: blind, evaluate, unblind, and the sender's own.
-        let pass = (usage::cpu_time() - started) / (4 * rounds * CALIBRATION_ITEMS as u32);
-        Ok(Calibration { pass, threads: rayon::current_num_threads() })
+        let ecdh_pass = cpu_of(Protocol::Ecdh, 1 << 11, 3, rng)? / f64::from(4 << 11);
+        // The first run pays for what is set up once in a process.
+        cpu_of(Protocol::Vole, 1 << 8, 1, rng)?;
+        let small = cpu_of(Protocol::Vole, 1 << 8, 3, rng)?;
+        let large = cpu_of(Protocol::Vole, 1 << 16, 1, rng)?;
+        Ok(Calibration {
+            ecdh_pass,
+            vole_start: small / 2.0,
+            vole_item: (large - small).max(0.0) / f64::from(1 << 16),
+            threads: rayon::current_num_threads(),
+        })
     }
 }
 
+/// CPU seconds that both parties need to intersect two sets of `count` items, the mean of some runs.
+fn cpu_of(protocol: Protocol, count: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64> {
+    let session = Session::new(Transcript::new("calibration"));
+    let domain = Domain::of_session(&session);
+    let item_key = session.derive("item");
+    let items: Vec<_> = (0..count).map(|i| Item::new(&item_key, &i.to_le_bytes())).collect();
+    let params = Params::rows(count, count);
+    let by_vole = vole::Params::new(params, Security::SemiHonest)?;
+    let mut seeds = [[0; 32]; 2];
+    seeds.iter_mut().for_each(|seed| rng.fill_bytes(seed));
+    let started = usage::cpu_time();
+    for _ in 0..runs {
+        let (mut one, mut two) = Channel::pair("receiver", "sender");
+        let [mut receiver_rng, mut sender_rng] = seeds.map(ChaCha20Rng::from_seed);
+        std::thread::scope(|scope| {
+            let sender = scope.spawn(|| match protocol {
+                Protocol::Vole => vole::rows::send(&items, &session, &by_vole, &mut two, &mut sender_rng),
+                _ => ecdh::rows::send(&items, &domain, &params, &mut two, &mut sender_rng),
+            });
+            let received = match protocol {
+                Protocol::Vole => vole::rows::receive(&items, &session, &by_vole, &mut one, &mut receiver_rng),
+                _ => ecdh::rows::receive(&items, &domain, &params, &mut one, &mut receiver_rng),
+            };
+            let sent = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            received.and(sent.map(|_| ()))
+        })?;
+    }
+    Ok((usage::cpu_time() - started).as_secs_f64() / f64::from(runs))
+}
+
 /// Plans a job for parties of these sizes, over a network of this shape.
-pub fn plan(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: Calibration, network: Shape) -> Plan {
+pub fn plan(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: Calibration, network: Shape) -> Result<Plan> {
     let receiver = job.receiver();
     let sender = job.peer_of(receiver);
     let (receiver_sizes, sender_sizes) = (&sizes[receiver], &sizes[sender]);
     let params = intersect::params(job, receiver, receiver_sizes, sender_sizes);
-    let handshake = |me: &str| agree::bytes_sent(job, me, &sizes[me]);
-    let returned = ecdh::ReturnedRows {
+    let Choice { protocol, why } = choose(job, receiver, receiver_sizes, sender_sizes, 2 * network.latency);
+    let handshake = |me: &str| agree::bytes_sent(job, me, protocol, &sizes[me]);
+    let returned = ReturnedRows {
         items: receiver_sizes.items.min(sender_sizes.items) as usize,
         rows: receiver_sizes.entries.min(u64::from(u32::MAX)) as usize,
     };
+    let cost = cost(protocol, job, params, returned, calibration)?;
     let sent = BTreeMap::from([
-        (receiver, handshake(receiver) + params.bytes_sent_by_receiver(returned)),
-        (sender, handshake(sender) + params.bytes_sent_by_sender()),
+        (receiver, handshake(receiver) + cost.receiver.bytes),
+        (sender, handshake(sender) + cost.sender.bytes),
     ]);
-    let passes =
-        BTreeMap::from([(receiver, 2 * receiver_sizes.items), (sender, receiver_sizes.items + sender_sizes.items)]);
-    let cpu = |party: &str| calibration.pass.as_secs_f64() * passes[party] as f64;
-    let rounds = agree::ROUNDS + params.rounds(returned);
+    let seconds = BTreeMap::from([(receiver, cost.receiver.cpu), (sender, cost.sender.cpu)]);
+    let cpu = |party: &str| seconds[party];
+    let rounds = agree::ROUNDS + cost.rounds;
 
     let transfer = match network.bandwidth {
         Some(bits) => sent.values().map(|bytes| *bytes as f64 * 8.0 / bits as f64).fold(0.0, f64::max),
@@ -124,32 +150,76 @@ pub fn plan(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: Calibra
     let parties = [receiver, sender].into_iter().map(|me| {
         let peer = job.peer_of(me);
         let gives = !sizes[peer].schema.is_empty();
-        let known =
-            Known { items: Some(sizes[peer].items), entries: gives.then_some(sizes[peer].entries), prepared: false };
+        let known = Known {
+            own_items: Some(sizes[me].items),
+            items: Some(sizes[peer].items),
+            entries: gives.then_some(sizes[peer].entries),
+            prepared: false,
+        };
         let share = Share {
             items: sizes[me].items,
             bytes_sent: sent[me],
             cpu_seconds: cpu(me),
-            memory: intersect::memory(job, me, &sizes[me], &sizes[peer]),
+            memory: intersect::memory(job, me, protocol, &sizes[me], &sizes[peer]),
             learned: learned::intersect(job, me, known),
         };
         (me.to_owned(), share)
     });
-    Plan {
-        protocol: intersect::choose(job).name(),
-        why: why(job),
+    Ok(Plan {
+        protocol: protocol.name(),
+        why,
         rounds,
         seconds_apart: apart,
         seconds_together: together,
         parties: parties.collect(),
-    }
+    })
 }
 
-fn why(job: &JobSpec) -> String {
-    match job.reveal {
-        Reveal::Count => "a count needs a protocol whose sender shuffles its answers".into(),
-        Reveal::Rows | Reveal::Payload => {
-            "the two-party protocol of this version: least traffic, and set sizes may differ widely".into()
+/// What a protocol costs the two roles.
+struct Cost {
+    receiver: RoleCost,
+    sender: RoleCost,
+    rounds: u32,
+}
+
+struct RoleCost {
+    /// CPU seconds.
+    cpu: f64,
+    /// Bytes sent.
+    bytes: u64,
+}
+
+fn cost(
+    protocol: Protocol,
+    job: &JobSpec,
+    params: Params,
+    returned: ReturnedRows,
+    calibration: Calibration,
+) -> Result<Cost> {
+    let (asked, sent) = (params.receiver_items as f64, params.sender_entries as f64);
+    Ok(match protocol {
+        Protocol::Vole => {
+            let params = vole::Params::new(params, job.security)?;
+            let [receiver, answer, own] = VOLE_SHARES.map(|share| share * calibration.vole_item);
+            Cost {
+                receiver: RoleCost {
+                    cpu: calibration.vole_start + receiver * asked,
+                    bytes: params.bytes_sent_by_receiver(returned)?,
+                },
+                sender: RoleCost {
+                    cpu: calibration.vole_start + answer * asked + own * sent,
+                    bytes: params.bytes_sent_by_sender()?,
+                },
+                rounds: params.rounds(returned),
+            }
         }
-    }
+        _ => {
+            let pass = calibration.ecdh_pass;
+            Cost {
+                receiver: RoleCost { cpu: pass * 2.0 * asked, bytes: params.bytes_sent_by_receiver(returned) },
+                sender: RoleCost { cpu: pass * (asked + sent), bytes: params.bytes_sent_by_sender() },
+                rounds: params.rounds(returned),
+            }
+        }
+    })
 }

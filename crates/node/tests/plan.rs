@@ -64,12 +64,80 @@ fn bytes_rounds_and_sentences_are_those_of_the_run() {
 }
 
 #[test]
+fn vole_costs_what_its_plan_says_and_finds_what_ecdh_finds() {
+    let home = Home::new();
+    let inputs = tables(&home, [0..900, 800..1000]);
+    let inputs = [format!("a={}", inputs[0]), format!("b={}", inputs[1])];
+    let inputs = ["--input", &inputs[0], "--input", &inputs[1]];
+    for (reveal, learners) in [("rows", "[\"a\"]"), ("rows", "[\"a\", \"b\"]"), ("payload", "[\"b\"]")] {
+        let mut found = Vec::new();
+        for (protocol, security) in [("ecdh", "semi-honest"), ("vole", "semi-honest"), ("vole", "malicious")] {
+            if security == "malicious" && learners.contains(',') {
+                continue;
+            }
+            let given = if reveal == "payload" { "gives = { a = [\"ward\"], b = [\"payer\"] }" } else { "" };
+            let text = format!(
+                "job = \"intersect\"\nid = \"plan\"\nprotocol = \"{protocol}\"\nsecurity = \"{security}\"\n\
+                 reveal = \"{reveal}\"\nreveal_to = {learners}\n{given}\n\
+                 [key]\ncolumns = [\"name\"]\n[parties.a]\n[parties.b]\n"
+            );
+            let job = home.file("job.toml", &text);
+            let planned = tacita(&[&["plan", &job, "--json"], &inputs[..]].concat()).well();
+            let planned: Value = serde_json::from_str(&planned.stdout).unwrap();
+            let (file, output) = (home.at("report.json"), home.at(&format!("{protocol}-{security}")));
+            tacita(&[&["simulate", &job, "--report", &file, "--output", &output], &inputs[..]].concat()).well();
+            let report = json(&file);
+            for name in ["a", "b"] {
+                let (share, ran) = (&planned["parties"][name], &report["parties"][name]);
+                assert_eq!(share["bytes_sent"], ran["bytes"]["sent"], "{protocol} {security} {reveal} {name}");
+                assert_eq!(planned["rounds"], ran["rounds"], "{protocol} {security} {reveal}");
+                assert_eq!(share["learned"], ran["learned"]);
+                assert_eq!((&planned["protocol"], &ran["security"]), (&protocol.into(), &security.into()));
+            }
+            let learner = if learners.contains("\"a\"") { "a" } else { "b" };
+            found.push(std::fs::read(std::path::Path::new(&output).join(format!("{learner}.csv"))).unwrap());
+        }
+        assert!(found.iter().all(|table| *table == found[0]), "{reveal} to {learners}");
+        assert!(found[0].len() > 1000);
+    }
+}
+
+#[test]
+fn the_choice_depends_on_sizes_security_and_network() {
+    let home = Home::new();
+    let text = |more: &str| {
+        format!(
+            "job = \"intersect\"\nid = \"plan\"\nreveal_to = [\"a\"]\n{more}\n[key]\ncolumns = [\"name\"]\n\
+             [parties.a]\n[parties.b]\n"
+        )
+    };
+    let chosen = |more: &str, rows: &str, latency: &str| {
+        let job = home.file("job.toml", &text(more));
+        let (a, b) = (format!("a={rows}"), format!("b={rows}"));
+        let plan = tacita(&["plan", &job, "--rows", &a, "--rows", &b, "--latency", latency, "--json"]).well();
+        let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
+        plan["protocol"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(chosen("", "100", "0ms"), "ecdh");
+    assert_eq!(chosen("", "100000", "0ms"), "vole");
+    assert_eq!(chosen("", "100000", "50ms"), "vole");
+    // Rounds count where the network is slow: somewhere in between the choice changes with it.
+    assert_eq!(chosen("", "3000", "0ms"), "vole");
+    assert_eq!(chosen("", "3000", "200ms"), "ecdh");
+    assert_eq!(chosen("security = \"malicious\"", "100", "50ms"), "vole");
+    assert_eq!(chosen("reveal = \"count\"", "100000", "0ms"), "ecdh");
+    assert_eq!(chosen("protocol = \"ecdh\"", "100000", "0ms"), "ecdh");
+}
+
+#[test]
 fn sizes_alone_are_enough_and_missing_ones_are_asked_for() {
     let home = Home::new();
     let text = "job = \"intersect\"\nid = \"plan\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]\n[parties.a]\n[parties.b]\n";
     let job = home.file("job.toml", text);
     let plan = tacita(&["plan", &job, "--rows", "a=1_000_000", "--rows", "b=20,000", "--bandwidth", "100Mbit"]).well();
-    for word in ["ecdh", "1,000,000 keys", "20,000 keys", "a learns which of its own rows", "b does not learn"] {
+    for word in
+        ["vole", "fastest", "1,000,000 keys", "20,000 keys", "a learns which of its own rows", "b does not learn"]
+    {
         assert!(plan.stdout.contains(word), "{}", plan.stdout);
     }
     let inputs = tables(&home, [0..10, 0..1000]);

@@ -231,9 +231,16 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
     let cases: Vec<(String, &[&str])> = vec![
         (change("\"intersect\"", "\"union\""), &["union", "intersect"]),
         (change("\"intersect\"", "\"guess\""), &["guess", "intersect"]),
-        (head("protocol = \"vole\""), &["vole", "ecdh"]),
-        (head("protocol = \"magic\""), &["magic", "ecdh"]),
-        (head("security = \"malicious\""), &["malicious", "semi-honest"]),
+        (head("protocol = \"bloom\""), &["bloom", "vole", "ecdh"]),
+        (head("protocol = \"magic\""), &["magic", "vole", "ecdh"]),
+        (head("protocol = \"vole\"\nreveal = \"count\""), &["count", "ecdh"]),
+        (head("security = \"malicious\"\nprotocol = \"ecdh\""), &["malicious", "vole"]),
+        (head("security = \"malicious\"\nreveal = \"count\""), &["malicious", "semi-honest"]),
+        (
+            head("security = \"malicious\"")
+                .replace("reveal_to = [\"hospital\"]", "reveal_to = [\"hospital\", \"insurer\"]"),
+            &["malicious", "reveal_to"],
+        ),
         (head("level = \"bits192\""), &["bits192", "bits128"]),
         (head("level = \"bits64\""), &["bits64", "bits128"]),
         (head("reveal = \"sum:cost\""), &["sum:cost", "rows"]),

@@ -50,10 +50,10 @@ pub struct Intersect {
     /// Columns that the peer gives.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     peer_gives: Vec<String>,
-    /// auto or ecdh.
+    /// auto, vole or ecdh.
     #[arg(long, default_value = "auto")]
     protocol: String,
-    /// semi-honest.
+    /// semi-honest or malicious.
     #[arg(long, default_value = "semi-honest")]
     security: String,
     /// bits128.

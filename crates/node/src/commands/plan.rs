@@ -72,7 +72,7 @@ impl Plan {
         }
         let network = Shape { latency: self.latency.unwrap_or_default(), bandwidth: self.bandwidth };
         let calibration = Calibration::measure(&mut fresh_rng()?)?;
-        let plan = plan::plan(&job, &sizes, calibration, network);
+        let plan = plan::plan(&job, &sizes, calibration, network)?;
         if self.json {
             let text = serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?;
             print(text)?;

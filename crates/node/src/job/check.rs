@@ -73,9 +73,24 @@ impl JobSpec {
     }
 
     fn check_choices(&self) -> Result<()> {
+        if self.protocol == Protocol::Vole && self.reveal == Reveal::Count {
+            return bad(
+                "protocol = \"vole\" reveals which keys are common: for reveal = \"count\" use \"ecdh\" or \"auto\"",
+            );
+        }
         if self.security == Security::Malicious {
-            let protocol = if self.protocol == Protocol::Auto { "" } else { " with this protocol" };
-            return bad(format!("security = \"malicious\" is not in this version{protocol}: use \"semi-honest\""));
+            if self.protocol == Protocol::Ecdh {
+                return bad("security = \"malicious\" is not there with protocol = \"ecdh\": use \"vole\" or \"auto\"");
+            }
+            if self.reveal == Reveal::Count {
+                return bad("security = \"malicious\" is not there with reveal = \"count\": use \"semi-honest\"");
+            }
+            if self.reveal_to.len() > 1 {
+                return bad(
+                    "security = \"malicious\" is there with one learner only, because nothing would make it tell the \
+                     other the truth: name one party in reveal_to, or run two jobs",
+                );
+            }
         }
         match self.level {
             Level::Bits128 => Ok(()),

@@ -74,6 +74,8 @@ pub enum Protocol {
     Auto,
     /// Diffie-Hellman: see `tacita_core::protocol::intersect::ecdh`.
     Ecdh,
+    /// Vector oblivious linear evaluation: see `tacita_core::protocol::intersect::vole`.
+    Vole,
 }
 
 /// What those who learn get.
@@ -254,6 +256,7 @@ impl Protocol {
         match self {
             Protocol::Auto => "auto",
             Protocol::Ecdh => "ecdh",
+            Protocol::Vole => "vole",
         }
     }
 }
@@ -276,12 +279,13 @@ impl FromStr for Protocol {
         match word {
             "auto" => Ok(Protocol::Auto),
             "ecdh" => Ok(Protocol::Ecdh),
-            "vole" | "bloom" | "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "ot" | "lattice"
-            | "paillier" | "gm-bloom" | "dh" | "naor-reingold" => Err(Error::Input(format!(
-                "protocol = \"{word}\" is not in this version ({}): use \"auto\" or \"ecdh\"",
+            "vole" => Ok(Protocol::Vole),
+            "bloom" | "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "ot" | "lattice" | "paillier"
+            | "gm-bloom" | "dh" | "naor-reingold" => Err(Error::Input(format!(
+                "protocol = \"{word}\" is not in this version ({}): use \"auto\", \"vole\" or \"ecdh\"",
                 env!("CARGO_PKG_VERSION")
             ))),
-            _ => Err(Error::Input(format!("protocol = \"{word}\" is unknown: use \"auto\" or \"ecdh\""))),
+            _ => Err(Error::Input(format!("protocol = \"{word}\" is unknown: use \"auto\", \"vole\" or \"ecdh\""))),
         }
     }
 }

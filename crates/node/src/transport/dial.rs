@@ -94,10 +94,12 @@ fn attempt(
         until: until.min(Instant::now() + HANDSHAKE_LIMIT),
         cancel: &options.cancel,
     };
+    let started = Instant::now();
     handshake.run()?;
+    let round_trip = started.elapsed();
     handshake.await_greeting(GREETING)?;
     let connection = handshake.connection;
-    super::channel(connection, socket, writer, peer, options).map_err(Failure::Fatal)
+    super::channel(connection, socket, writer, peer, options, round_trip).map_err(Failure::Fatal)
 }
 
 fn check_form(address: &str) -> Result<()> {

@@ -87,6 +87,7 @@ struct Arrived {
     refusal: Refusal,
     socket: TcpStream,
     writer: Box<dyn Write + Send>,
+    round_trip: Duration,
 }
 
 impl Arrived {
@@ -102,7 +103,7 @@ impl Arrived {
         };
         handshake.greet(GREETING)?;
         let connection = handshake.connection;
-        super::channel(connection, self.socket, self.writer, peer, options).map_err(Failure::Fatal)
+        super::channel(connection, self.socket, self.writer, peer, options, self.round_trip).map_err(Failure::Fatal)
     }
 }
 
@@ -119,9 +120,11 @@ fn shake_hands(
     let (connection, refusal) = tls::server(identity, peer.pin).map_err(Failure::Fatal)?;
     let mut handshake =
         Handshake { connection, refusal, socket: &socket, writer: &mut writer, until, cancel: &options.cancel };
+    let started = Instant::now();
     handshake.run()?;
+    let round_trip = started.elapsed();
     let Handshake { connection, refusal, .. } = handshake;
-    Ok(Arrived { connection, refusal, socket, writer })
+    Ok(Arrived { connection, refusal, socket, writer, round_trip })
 }
 
 /// The sockets of the handshakes under way. Dropping it ends them.

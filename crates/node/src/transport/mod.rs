@@ -103,6 +103,8 @@ pub struct Connected {
     pub channel: Channel,
     /// What only the two ends of this very connection know (RFC 8446 section 7.5).
     pub exporter: [u8; EXPORTER_BYTES],
+    /// How long the TLS handshake took: one round trip, and a millisecond or two of computation.
+    pub round_trip: Duration,
 }
 
 /// The sending direction of a socket.
@@ -118,6 +120,7 @@ fn channel(
     writer: Box<dyn Write + Send>,
     peer: &Peer,
     options: &Options,
+    round_trip: Duration,
 ) -> Result<Connected> {
     let failed =
         |e: std::io::Error| Error::Network { peer: peer.name.clone(), what: format!("the socket failed: {e}") };
@@ -129,5 +132,5 @@ fn channel(
         // It fails if the connection is down, which is what is wanted.
         let _ = shut.shutdown(Shutdown::Both);
     });
-    Ok(Connected { channel, exporter })
+    Ok(Connected { channel, exporter, round_trip })
 }

@@ -1,0 +1,87 @@
+//! What `vole` costs from items to common items: both parties in memory, by size, security and threads.
+//!
+//! `intersect [--json FILE] [LOG2_LARGEST] [RUNS]`, by default 20 and 5. CPU times are of the sender and of the
+//! receiver; bytes are counted for each of the receiver's items, of which the sender has as many.
+
+use std::io::Result;
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+use tacita::usage;
+use tacita_bench::pair::Pair;
+use tacita_bench::{Row, Table, arguments, median};
+use tacita_core::protocol::intersect::{entries, vole};
+use tacita_core::session::{Session, Transcript};
+use tacita_core::{Item, Security};
+
+/// CPU seconds of both parties together, and bytes an item, that 2^20 x 2^20 items may take.
+const TARGETS: [(Security, f64, f64); 2] = [(Security::SemiHonest, 0.8, 32.0), (Security::Malicious, 0.9, 38.0)];
+
+fn main() -> Result<()> {
+    let (json, others) = arguments();
+    let argument = |index: usize, default: u32| {
+        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
+    };
+    let (largest, runs) = (argument(0, 20), argument(1, 5).max(1));
+    let mut table = Table::new(json.as_deref())?;
+    let mut missed = false;
+    for threads in [1, 2] {
+        for (security, seconds, bytes) in TARGETS {
+            for exponent in (10..=largest).step_by(2) {
+                let row = intersect(1 << exponent, security, threads, runs);
+                table.add(&row)?;
+                if (exponent, threads) == (20, 1) {
+                    let cpu = row.cpu_ms.iter().sum::<f64>() / 1e3;
+                    let sent = row.bytes.iter().sum::<u64>() as f64 / row.n as f64;
+                    println!("{security}: {cpu:.3} CPU s (target {seconds}), {sent:.2} bytes an item (target {bytes})");
+                    missed |= cpu > seconds || sent > bytes;
+                }
+            }
+        }
+    }
+    if missed {
+        println!("ABOVE A TARGET");
+        std::process::exit(1);
+    }
+    Ok(())
+}
+
+fn intersect(n: usize, security: Security, threads: usize, runs: u32) -> Row {
+    let items = |first: usize| -> Vec<Item> {
+        (first..first + n).map(|number| Item::new(&[1; 32], &number.to_le_bytes())).collect()
+    };
+    let (receiver_items, sender_items) = (items(0), items(n / 2));
+    let params = vole::Params::new(entries::Params::rows(n, n), security).expect("the sizes are possible");
+    let (mut walls, mut cpus, mut bytes) = (Vec::new(), [Vec::new(), Vec::new()], [0; 2]);
+    for run in 0..runs as u8 {
+        let mut pair = Pair::new(threads);
+        let session = Session::new(Transcript::new(&format!("bench {run}")));
+        let rng = |role: u8| ChaCha20Rng::from_seed([run ^ role; 32]);
+        let ((_, common), wall, cpu) = pair.run(
+            |channel| {
+                vole::rows::send(&sender_items, &session, &params, channel, &mut rng(100))?;
+                // The malicious-secure receiver waits for it before it looks anything up.
+                channel.conclude()
+            },
+            |channel| {
+                let common = vole::rows::receive(&receiver_items, &session, &params, channel, &mut rng(0))?;
+                channel.conclude()?;
+                Ok(common)
+            },
+        );
+        assert!(common.into_iter().eq(n / 2..n), "the intersection is wrong");
+        walls.push(wall);
+        cpus.iter_mut().zip(cpu).for_each(|(all, one)| all.push(one));
+        bytes = pair.bytes();
+    }
+    Row {
+        primitive: "intersect".into(),
+        variant: format!("vole, {security}"),
+        n,
+        threads,
+        wall_ms: median(&walls),
+        cpu_ms: cpus.iter().map(|cpus| median(cpus)).collect(),
+        bytes: bytes.to_vec(),
+        peak_memory: usage::peak_memory(),
+    }
+}
