@@ -74,6 +74,9 @@ struct Bench {
     n: usize,
 }
 
+/// Wall milliseconds, and CPU milliseconds of the sender and of the receiver.
+type Run = (f64, [f64; 2]);
+
 impl Bench {
     fn vole(&self) -> Row {
         let [mut a, mut b, mut c] = [(); 3].map(|()| vec![Block::ALL_ONES; self.n]);
@@ -95,7 +98,7 @@ impl Bench {
             delta = given;
             (wall, cpu)
         });
-        assert!((0..self.n).all(|index| c[index] == b[index] ^ a[index] * delta), "the outputs do not fit");
+        assert!((0..self.n).all(|index| c[index] == b[index] ^ (a[index] * delta)), "the outputs do not fit");
         row
     }
 
@@ -148,7 +151,7 @@ impl Bench {
                 times
             })
             .collect();
-        let middle = |value: &dyn Fn(&(f64, [f64; 2])) -> f64| median(&runs.iter().map(value).collect::<Vec<_>>());
+        let middle = |value: &dyn Fn(&Run) -> f64| median(&runs.iter().map(value).collect::<Vec<_>>());
         Row {
             primitive: primitive.into(),
             variant: if self.security == Security::Malicious { "malicious" } else { "semi-honest" }.into(),

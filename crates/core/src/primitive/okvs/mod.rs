@@ -4,7 +4,7 @@
 //! The store is linear: Decode(P, k) = <row(k), P>. A row lies in one bin that the key selects. There it has three ones
 //! among the sparse columns and the powers k', k'^2, ... of a coefficient k' in the few dense ones: the three-hash garbled
 //! cuckoo table of Raghuraman & Rindal, "Blazing Fast PSI from Improved OKVS and Subfield VOLE" (CCS 2022), figure 1,
-//! with field rows (section 2) and separate clusters (section 2.1). [`solve`] encodes a bin, [`params`] sizes it.
+//! with field rows (section 2) and separate clusters (section 2.1). [`Params`] has its sizes.
 //!
 //! Keys are blocks that behave like random strings (hashes of items), and must be fixed before the seed is drawn.
 

@@ -33,9 +33,9 @@ fn decode_by_definition(okvs: &Okvs, key: Block, store: &[Block]) -> Block {
     let mut power = coefficient;
     for column in 0..params.dense {
         row[start + params.sparse + column] = power;
-        power = power * coefficient;
+        power *= coefficient;
     }
-    row.iter().zip(store).fold(Block::ZERO, |sum, (coefficient, column)| sum ^ *coefficient * *column)
+    row.iter().zip(store).fold(Block::ZERO, |sum, (coefficient, column)| sum ^ (*coefficient * *column))
 }
 
 fn check(count: usize, seed: u8, random: bool) {
@@ -124,7 +124,7 @@ fn cores_are_solved() {
                 let mut power = *coefficient;
                 for column in &columns[sparse..] {
                     sum ^= power * *column;
-                    power = power * *coefficient;
+                    power *= *coefficient;
                 }
                 assert!(sum == *value);
             }

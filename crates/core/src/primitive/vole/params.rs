@@ -15,8 +15,11 @@ pub const SECURITY_BITS: f64 = 128.0;
 /// A code is worse than its distance says with probability at most 2^-40.
 pub const CODE_BITS: f64 = 40.0;
 
-/// The most outputs of one run. Larger requests take several.
+/// The most outputs that a run can be made for.
 pub const MOST_OUTPUTS: usize = 1 << 25;
+
+/// The outputs of one run when more are wanted: memory stays bounded, and what is read at random stays near.
+pub const RUN_OUTPUTS: usize = 1 << 22;
 
 /// The least outputs that are computed in a run, however few are wanted.
 pub const LEAST_OUTPUTS: usize = 1 << 12;

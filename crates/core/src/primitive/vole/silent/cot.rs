@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::primitive::kernel::{Block, block};
 use crate::primitive::ot::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::primitive::vole::code::{Binary, FRONT};
-use crate::primitive::vole::params::{Kind, MOST_OUTPUTS, Parameters};
+use crate::primitive::vole::params::{Kind, Parameters, RUN_OUTPUTS};
 use crate::primitive::vole::{RandomCotReceiver, RandomCotSender};
 use crate::security::Security;
 use crate::session::Session;
@@ -142,14 +142,14 @@ impl<O: CorrelatedOtSender> RandomCotSender for CotSender<O> {
     }
 
     fn extend(&mut self, b: &mut [Block], channel: &mut Channel) -> Result<()> {
-        let extended = b.chunks_mut(MOST_OUTPUTS).try_for_each(|b| self.run(b, channel));
+        let extended = b.chunks_mut(RUN_OUTPUTS).try_for_each(|b| self.run(b, channel));
         extended.inspect_err(|_| b.zeroize())
     }
 }
 
 impl<O: CorrelatedOtReceiver> RandomCotReceiver for CotReceiver<O> {
     fn extend(&mut self, c: &mut [Block], channel: &mut Channel) -> Result<()> {
-        let extended = c.chunks_mut(MOST_OUTPUTS).try_for_each(|c| self.run(c, channel));
+        let extended = c.chunks_mut(RUN_OUTPUTS).try_for_each(|c| self.run(c, channel));
         extended.inspect_err(|_| c.zeroize())
     }
 }

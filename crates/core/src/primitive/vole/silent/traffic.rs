@@ -5,7 +5,7 @@ use super::vole::base_elements;
 use crate::channel::HEADER_BYTES;
 use crate::error::Result;
 use crate::primitive::ot::softspoken;
-use crate::primitive::vole::params::{Kind, MOST_OUTPUTS, Parameters};
+use crate::primitive::vole::params::{Kind, Parameters, RUN_OUTPUTS};
 use crate::security::Security;
 
 /// Bytes of payloads and frames' headers.
@@ -24,8 +24,8 @@ pub fn traffic(outputs: usize, transfers: &softspoken::Params) -> Result<Traffic
     let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
     let (sender, receiver) = transfers.setup_bytes();
     let mut traffic = Traffic { sender, receiver };
-    for start in (0..outputs).step_by(MOST_OUTPUTS) {
-        let parameters = Parameters::new(Kind::Field, MOST_OUTPUTS.min(outputs - start))?;
+    for start in (0..outputs).step_by(RUN_OUTPUTS) {
+        let parameters = Parameters::new(Kind::Field, RUN_OUTPUTS.min(outputs - start))?;
         let count = 128 * base_elements(&parameters, security) + parameters.tree_transfers();
         traffic.receiver += transfers.bytes(count);
         traffic.sender += parameters.depth as u64 * frame(parameters.sums_bytes()) + frame(parameters.tips_bytes());

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::primitive::kernel::{Block, block};
 use crate::primitive::ot::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::primitive::vole::code::{FRONT, Field};
-use crate::primitive::vole::params::{Kind, MOST_OUTPUTS, Parameters};
+use crate::primitive::vole::params::{Kind, Parameters, RUN_OUTPUTS};
 use crate::primitive::vole::{VoleReceiver, VoleSender};
 use crate::security::Security;
 use crate::session::Session;
@@ -132,7 +132,7 @@ impl<O: CorrelatedOtSender> VoleSender for SilentSender<O> {
     }
 
     fn extend(&mut self, b: &mut [Block], channel: &mut Channel) -> Result<()> {
-        let extended = b.chunks_mut(MOST_OUTPUTS).try_for_each(|b| self.run(b, channel));
+        let extended = b.chunks_mut(RUN_OUTPUTS).try_for_each(|b| self.run(b, channel));
         extended.inspect_err(|_| b.zeroize())
     }
 }
@@ -140,7 +140,7 @@ impl<O: CorrelatedOtSender> VoleSender for SilentSender<O> {
 impl<O: CorrelatedOtReceiver> VoleReceiver for SilentReceiver<O> {
     fn extend(&mut self, a: &mut [Block], c: &mut [Block], channel: &mut Channel) -> Result<()> {
         assert_eq!(a.len(), c.len(), "as many products as factors");
-        let mut runs = a.chunks_mut(MOST_OUTPUTS).zip(c.chunks_mut(MOST_OUTPUTS));
+        let mut runs = a.chunks_mut(RUN_OUTPUTS).zip(c.chunks_mut(RUN_OUTPUTS));
         let extended = runs.try_for_each(|(a, c)| self.run(a, c, channel));
         extended.inspect_err(|_| {
             a.zeroize();

@@ -34,7 +34,7 @@ impl Payload {
             self.offsets.push(total as u32);
             return Ok(());
         };
-        Err(Error::Internal(wrong.into()))
+        Err(Error::Internal(wrong))
     }
 
     /// Length of a row.
