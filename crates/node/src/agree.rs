@@ -11,6 +11,7 @@ use tacita_core::channel::{Channel, HEADER_BYTES, Label};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
+use crate::choose::allowed;
 use crate::job::{JobSpec, Protocol, Terms};
 use crate::text::shown;
 
@@ -181,10 +182,7 @@ pub fn settle(
         return Err(channel.violation("it confirms another protocol than the one chosen"));
     }
     let protocol = std::str::from_utf8(&answer).ok().and_then(|word| word.parse().ok());
-    let protocol = protocol.filter(|chosen| match job.protocol {
-        Protocol::Auto => *chosen != Protocol::Auto,
-        named => *chosen == named,
-    });
+    let protocol = protocol.filter(|chosen| allowed(job, *chosen));
     let Some(protocol) = protocol else {
         return Err(channel.violation("it chose a protocol that the terms do not allow"));
     };

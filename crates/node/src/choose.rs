@@ -24,6 +24,17 @@ const VOLE_ITEM: f64 = 0.8e-6;
 const VOLE_START: f64 = 50e-3;
 const BANDWIDTH: f64 = 100e6;
 
+/// Whether the terms allow the peer to choose `protocol`: one that reveals what they say, with the security that they ask.
+pub fn allowed(job: &JobSpec, protocol: Protocol) -> bool {
+    let named = job.protocol == Protocol::Auto || job.protocol == protocol;
+    named
+        && match protocol {
+            Protocol::Auto => false,
+            Protocol::Ecdh => job.security == Security::SemiHonest,
+            Protocol::Vole => job.reveal != Reveal::Count,
+        }
+}
+
 /// The protocol for a job between `me` and its peer, over a network with this round trip. Both parties get the same one
 /// for the same sizes and round trip; in a run the first party's choice holds.
 pub fn choose(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, round_trip: Duration) -> Choice {

@@ -424,14 +424,25 @@ fn only_a_fitting_prepared_part_is_accepted() {
 fn the_protocol_is_the_chosen_one_or_none() {
     let auto = rows();
     let named = job("protocol = \"ecdh\"\nreveal_to = [\"hospital\", \"insurer\"]", "");
-    for job in [auto, named] {
+    let count = job("reveal = \"count\"\nreveal_to = [\"hospital\", \"insurer\"]", "");
+    let malicious = job("security = \"malicious\"\nreveal_to = [\"hospital\"]", "");
+    for job in [&auto, &named, &count, &malicious] {
         for me in NAMES {
             let long = [b'e'; 65];
-            for word in [&b""[..], b"auto", b"vole", b"ECDH", b"ecdh ", b"\xff\xfe", &long] {
-                refused(&job, me, &with(&job, me, CHOICE, word), ErrorKind::Protocol, "another protocol");
+            for word in [&b""[..], b"auto", b"VOLE", b"ECDH", b"ecdh ", b"\xff\xfe", &long] {
+                refused(job, me, &with(job, me, CHOICE, word), ErrorKind::Protocol, "another protocol");
             }
         }
     }
+    // What the terms do not allow, although it exists: another than the named one, one that has no counts, one that
+    // does not hold against cheating parties.
+    for (job, word) in [(&named, b"vole"), (&count, b"vole"), (&malicious, b"ecdh")] {
+        for me in NAMES {
+            refused(job, me, &with(job, me, CHOICE, word), ErrorKind::Protocol, "a protocol that the terms rule out");
+        }
+    }
+    let (outcome, _) = play(&auto, "insurer", &with(&auto, "insurer", CHOICE, b"vole"), false);
+    assert_eq!(outcome.unwrap().protocol, tacita::job::Protocol::Vole);
 }
 
 /// Two honest parties, each with its own exporter and seed of nonces; the ids of their sessions.
