@@ -442,7 +442,7 @@ fn the_protocol_is_the_chosen_one_or_none() {
         }
     }
     let (outcome, _) = play(&auto, "insurer", &with(&auto, "insurer", CHOICE, b"vole"), false);
-    assert_eq!(outcome.unwrap().protocol, tacita::job::Protocol::Vole);
+    assert_eq!(outcome.unwrap().protocol, Protocol::Vole);
 }
 
 /// Two honest parties, each with its own exporter and seed of nonces; the ids of their sessions.
