@@ -2,7 +2,7 @@
 //! the same files, another program.
 //!
 //! `files [--beside COMMAND] [LOG2_ITEMS ...]`, by default 12, 16 and 20. COMMAND is given the two files; it prints
-//! `cpu SECONDS wall SECONDS common N` (`benches/spu.py` does that for SecretFlow's `spu`). Needs the `tacita`
+//! `cpu SECONDS wall SECONDS common N` (`benches/beside_spu.py` does that for SecretFlow's `spu`). Needs the `tacita`
 //! program beside this one.
 
 use std::path::{Path, PathBuf};

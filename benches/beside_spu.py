@@ -1,7 +1,7 @@
 """SecretFlow's `spu` (pip install spu) on two CSV files with a column `id`: RR22 between two processes over loopback.
 
-spu.py A.csv B.csv prints `cpu SECONDS wall SECONDS common N`: CPU of both parties, imports included, and the time from
-the start of both processes to their end. For `files --beside "python benches/spu.py"`.
+beside_spu.py A.csv B.csv prints `cpu SECONDS wall SECONDS common N`: CPU of both parties, imports included, and the time from
+the start of both processes to their end. For `files --beside "python benches/beside_spu.py"`.
 """
 
 import multiprocessing
