@@ -4,7 +4,8 @@
 //! with probability (1 - d)^t over GF(2^128), and has bias (1 - 2 d)^t over GF(2) (Boyle et al., CRYPTO 2020), which has
 //! to be at most 2^-128. d is the largest multiple of 0.005 for which a code of the ensemble has a lighter word with
 //! probability at most 2^-41, computed by [`super::estimator::distance`]; that makes 2^-40 together with the positions
-//! that do not divide evenly. All other attacks cost more: see [`super::estimator`], whose test checks the tables here.
+//! that do not divide evenly. All other attacks cost more: see [`super::estimator`], whose tests check some of the
+//! tables' entries, and in the long run all of them.
 
 use super::code::{binary, field};
 use crate::error::{Error, Result};

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "an hour"]
+    #[ignore = "bounds every code of the tables: an hour"]
     fn codes_have_their_distance() {
         for (kind, outputs) in
             [Kind::Field, Kind::Binary].into_iter().flat_map(|kind| sizes().map(move |size| (kind, size)))
