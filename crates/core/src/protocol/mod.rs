@@ -1,3 +1,4 @@
 //! The protocols, one file each, named as on the command line.
 
+pub mod dot;
 pub mod intersect;

@@ -1,0 +1,87 @@
+//! Private scalar products: two parties hold columns of integers over the same rows, and get, for each pair of a column
+//! of the first and a column of the second, the sum of the products, or shares of it.
+//!
+//! Every protocol here ends with [`Shares`]: each party alone holds uniformly random residues, and both together add up
+//! to the products modulo [`Modulus`]. [`reveal`] opens them to one party or to both.
+
+mod columns;
+mod modulus;
+mod shares;
+
+pub use columns::{Columns, Integers, MAX_BITS, MAX_ROWS};
+pub use modulus::Modulus;
+pub use shares::{Shares, reveal, reveal_bytes};
+
+use crate::channel::Label;
+use crate::error::Result;
+
+/// Each party to one that learns: its shares, packed.
+pub const SHARES: Label = Label::new(20, "shares");
+
+/// What is multiplied with what; known to both parties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows that both have.
+    pub rows: usize,
+    /// Columns of the first party.
+    pub first: usize,
+    /// Columns of the second party.
+    pub second: usize,
+    /// What all columns hold.
+    pub integers: Integers,
+}
+
+impl Shape {
+    /// How many products there are.
+    pub fn products(&self) -> usize {
+        self.first * self.second
+    }
+
+    /// The smallest and the largest value that a product can have.
+    pub fn range(&self) -> (i128, i128) {
+        let (low, high) = self.integers.range();
+        let (low, high, rows) = (i128::from(low), i128::from(high), self.rows as i128);
+        ((low * high).min(0) * rows, (low * low).max(high * high) * rows)
+    }
+
+    /// The smallest power of two modulo which no possible value of a product is mistaken for another: what shares need
+    /// that are opened to a value.
+    pub fn value_modulus(&self) -> Result<Modulus> {
+        let (low, high) = self.range();
+        let bits = |value: i128| 128 - value.unsigned_abs().leading_zeros();
+        // A signed residue counts as negative from half of the modulus on.
+        let bits =
+            if self.integers.signed() { bits(high).max(bits(low + i128::from(low < 0))) + 1 } else { bits(high) };
+        Modulus::power_of_two(bits.max(1))
+    }
+
+    /// Whether all possible values of a product are told apart modulo `modulus`, signed values by the sign that
+    /// [`Modulus::integer`] gives them.
+    pub fn fits(&self, modulus: &Modulus) -> bool {
+        let (low, high) = self.range();
+        let signed = self.integers.signed();
+        [low, high].into_iter().all(|value| modulus.integer(modulus.residue(value), signed) == value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_modulus_holds_every_value_and_half_of_it_does_not() {
+        for bits in [1, 2, 7, 31, 32] {
+            for signed in [false, true] {
+                for rows in [0, 1, 2, 3, 1000, MAX_ROWS] {
+                    let integers = Integers::new(bits, signed).unwrap();
+                    let shape = Shape { rows, first: 1, second: 1, integers };
+                    // Two's complement is not symmetric: the square of the lowest value may need one bit more.
+                    let modulus = shape.value_modulus().unwrap();
+                    assert!(shape.fits(&modulus), "{shape:?}");
+                    let smaller = Modulus::power_of_two((modulus.bits() - 1).max(1)).unwrap();
+                    assert!(modulus.bits() == 1 || !shape.fits(&smaller), "{shape:?}");
+                }
+            }
+        }
+    }
+}

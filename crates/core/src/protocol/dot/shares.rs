@@ -1,0 +1,242 @@
+//! What a party holds in the end, and how it is opened.
+
+use std::fmt;
+
+use rand_core::CryptoRng;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
+
+use super::{Modulus, SHARES};
+use crate::channel::{Channel, HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use crate::error::{Error, Result};
+
+/// One party's shares of a list of numbers: for each a residue. The sum of both parties' residues is the number, modulo
+/// [`Shares::modulus`]. Secret: zeroized when dropped, never printed.
+///
+/// The products of a [`Shape`](super::Shape) come row by row: all columns of the second party with the first column of
+/// the first, and so on.
+#[derive(PartialEq, Eq, ZeroizeOnDrop)]
+pub struct Shares {
+    #[zeroize(skip)]
+    modulus: Modulus,
+    values: Vec<u128>,
+}
+
+impl Shares {
+    /// Shares from their residues.
+    ///
+    /// Errors ([`Error::Input`]): one of them is not below the modulus.
+    pub fn new(modulus: Modulus, values: Vec<u128>) -> Result<Shares> {
+        let shares = Shares { modulus, values };
+        match shares.values.iter().all(|&value| value < modulus.value()) {
+            true => Ok(shares),
+            false => Err(Error::Input("a share is not below its modulus".into())),
+        }
+    }
+
+    /// Residues that are all zero, to be filled.
+    fn zeros(modulus: Modulus, count: usize) -> Shares {
+        Shares { modulus, values: vec![0; count] }
+    }
+
+    /// Uniformly random shares.
+    pub fn random(modulus: Modulus, count: usize, rng: &mut impl CryptoRng) -> Shares {
+        let mut shares = Shares::zeros(modulus, count);
+        let mut bits = Zeroizing::new([[0; 16]; 2]);
+        for value in &mut shares.values {
+            bits.iter_mut().for_each(|half| rng.fill_bytes(half));
+            *value = modulus.uniform(u128::from_le_bytes(bits[0]), u128::from_le_bytes(bits[1]));
+        }
+        shares
+    }
+
+    /// What they add up modulo.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The residues.
+    pub fn residues(&self) -> &[u128] {
+        &self.values
+    }
+
+    /// This party's share of the sum of all numbers.
+    pub fn sum(&self) -> Shares {
+        let sum = self.values.iter().fold(0, |sum, &value| self.modulus.add(sum, value));
+        Shares { modulus: self.modulus, values: vec![sum] }
+    }
+
+    /// The numbers, given the other party's shares: residues.
+    ///
+    /// # Panics
+    ///
+    /// If the other party's shares are of another number or modulus.
+    pub fn open(&self, theirs: &Shares) -> Vec<u128> {
+        assert_eq!((self.modulus, self.len()), (theirs.modulus, theirs.len()), "shares of the same numbers");
+        self.values.iter().zip(&theirs.values).map(|(&a, &b)| self.modulus.add(a, b)).collect()
+    }
+
+    /// Residues one after the other without gaps, the lowest bit first.
+    fn pack(&self) -> Vec<u8> {
+        let mut bytes = vec![0; packed_bytes(self.modulus, self.len())];
+        for (index, value) in self.values.iter().enumerate() {
+            let start = index * self.modulus.bits() as usize;
+            let shifted = [value << (start % 8), if start.is_multiple_of(8) { 0 } else { value >> (128 - start % 8) }];
+            let place = &mut bytes[start / 8..];
+            let shifted = shifted.map(u128::to_le_bytes);
+            place.iter_mut().zip(shifted.as_flattened()).for_each(|(byte, part)| *byte |= part);
+        }
+        bytes
+    }
+
+    /// The other way; `None` if a residue is not below the modulus or a bit beyond the last is set.
+    fn unpack(modulus: Modulus, count: usize, bytes: &[u8]) -> Option<Shares> {
+        let bits = modulus.bits() as usize;
+        let mut shares = Shares::zeros(modulus, count);
+        for (index, value) in shares.values.iter_mut().enumerate() {
+            let start = index * bits;
+            let place = &bytes[start / 8..(start + bits).div_ceil(8)];
+            let mut wide = [[0; 16]; 2];
+            wide.as_flattened_mut()[..place.len()].copy_from_slice(place);
+            let [low, high] = wide.map(u128::from_le_bytes);
+            let shifted = low >> (start % 8) | if start.is_multiple_of(8) { 0 } else { high << (128 - start % 8) };
+            *value = shifted & (u128::MAX >> (128 - bits));
+        }
+        let used = count * bits;
+        let clean = used.is_multiple_of(8) || bytes.last().is_none_or(|last| last >> (used % 8) == 0);
+        let below = shares.values.iter().all(|&value| value < modulus.value());
+        (clean && below).then_some(shares)
+    }
+}
+
+/// Number and modulus only.
+impl fmt::Debug for Shares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Shares({} modulo {})", self.values.len(), self.modulus)
+    }
+}
+
+fn packed_bytes(modulus: Modulus, count: usize) -> usize {
+    (count * modulus.bits() as usize).div_ceil(8)
+}
+
+/// Residues that travel in one message.
+fn per_message(modulus: Modulus) -> usize {
+    // A multiple of eight, so that every message but the last ends with a whole byte.
+    MAX_PAYLOAD_BYTES / modulus.bits() as usize * 8
+}
+
+/// Bytes that a party sends which opens `count` numbers to the other, frames' headers included.
+pub fn reveal_bytes(modulus: Modulus, count: usize) -> u64 {
+    let messages = count.div_ceil(per_message(modulus));
+    (packed_bytes(modulus, count) + messages * HEADER_BYTES) as u64
+}
+
+/// Opens shares to this party, to the peer, or to both. Returns the numbers' residues if this party learns them. Shares
+/// that the protocol made uniform tell the one who learns nothing but the numbers.
+///
+/// Errors: the channel fails; the peer sends something that is no residue.
+pub fn reveal(shares: &Shares, to_me: bool, to_peer: bool, channel: &mut Channel) -> Result<Option<Vec<u128>>> {
+    let (modulus, step) = (shares.modulus, per_message(shares.modulus));
+    let mut numbers = to_me.then(|| Vec::with_capacity(shares.len()));
+    for mine in shares.values.chunks(step) {
+        let mine = Shares { modulus, values: mine.to_vec() };
+        let length = packed_bytes(modulus, mine.len());
+        let message = match (to_me, to_peer) {
+            (true, true) => channel.exchange(SHARES, mine.pack(), length)?,
+            (true, false) => channel.receive(SHARES, length)?,
+            (false, _) => {
+                if to_peer {
+                    channel.send(SHARES, mine.pack())?;
+                }
+                continue;
+            }
+        };
+        let theirs = match message.len() == length {
+            true => Shares::unpack(modulus, mine.len(), &message),
+            false => None,
+        };
+        let theirs = theirs.ok_or_else(|| channel.violation(format!("`{}` hold no residues", SHARES.name)))?;
+        if let Some(numbers) = &mut numbers {
+            numbers.extend(mine.open(&theirs));
+        }
+    }
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use chacha20::ChaCha20Rng;
+    use rand_core::SeedableRng;
+
+    use super::*;
+
+    fn moduli() -> impl Iterator<Item = Modulus> {
+        let values = [2, 3, 7, 255, 256, 257, 65537, 1 << 64, (1 << 64) + 13, (1 << 127) - 1, 1 << 127];
+        values.into_iter().map(|value| Modulus::new(value).unwrap())
+    }
+
+    #[test]
+    fn shares_survive_packing_and_garbage_is_refused() {
+        let mut rng = ChaCha20Rng::from_seed([7; 32]);
+        for modulus in moduli() {
+            for count in [0, 1, 2, 3, 8, 9, 100] {
+                let shares = Shares::random(modulus, count, &mut rng);
+                let mut bytes = shares.pack();
+                assert_eq!(bytes.len(), packed_bytes(modulus, count));
+                assert_eq!(Shares::unpack(modulus, count, &bytes).unwrap(), shares);
+                let spare = bytes.len() * 8 > count * modulus.bits() as usize;
+                if count > 0 && (spare || !modulus.is_power_of_two()) {
+                    bytes.fill(0xff);
+                    assert!(Shares::unpack(modulus, count, &bytes).is_none(), "{modulus} {count}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn opening_gives_the_numbers_to_those_who_learn() {
+        let mut rng = ChaCha20Rng::from_seed([8; 32]);
+        for modulus in moduli() {
+            for count in [0, 1, 5] {
+                let mine = Shares::random(modulus, count, &mut rng);
+                let theirs = Shares::random(modulus, count, &mut rng);
+                let numbers = mine.open(&theirs);
+                for (to_first, to_second) in [(true, false), (false, true), (true, true), (false, false)] {
+                    let (mut one, mut two) = Channel::pair("first", "second");
+                    let (first, second) = std::thread::scope(|scope| {
+                        let second = scope.spawn(|| {
+                            let opened = reveal(&theirs, to_second, to_first, &mut two);
+                            two.finish().and_then(|traffic| Ok((opened?, traffic.sent)))
+                        });
+                        let first = reveal(&mine, to_first, to_second, &mut one);
+                        let first = one.finish().and_then(|traffic| Ok((first?, traffic.sent)));
+                        (first.unwrap(), second.join().unwrap().unwrap())
+                    });
+                    assert_eq!(first.0, to_first.then(|| numbers.clone()));
+                    assert_eq!(second.0, to_second.then(|| numbers.clone()));
+                    let due = |to_peer| if to_peer { reveal_bytes(modulus, count) } else { 0 } + HEADER_BYTES as u64;
+                    assert_eq!((first.1, second.1), (due(to_second), due(to_first)));
+                }
+                let sum = numbers.iter().fold(0, |sum, &number| modulus.add(sum, number));
+                assert_eq!(mine.sum().open(&theirs.sum()), [sum]);
+            }
+        }
+    }
+
+    #[test]
+    fn they_are_not_printed() {
+        let shares = Shares::new(Modulus::new(100).unwrap(), vec![77]).unwrap();
+        assert_eq!(format!("{shares:?}"), "Shares(1 modulo 100)");
+        assert!(Shares::new(Modulus::new(100).unwrap(), vec![100]).is_err());
+    }
+}
