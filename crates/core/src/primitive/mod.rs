@@ -5,5 +5,6 @@ pub mod kernel;
 pub mod okvs;
 pub mod oprf;
 pub mod ot;
+pub mod rlwe;
 pub mod shuffle;
 pub mod vole;

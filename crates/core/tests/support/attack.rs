@@ -17,10 +17,30 @@ pub enum Culprit {
 /// What is done to one frame; `None` cuts the connection.
 pub type Mutation = Arc<dyn Fn(Frame) -> Option<Vec<Frame>> + Send + Sync>;
 
+/// Two parties that can be run over any channels.
+pub trait Parties: Send + Sync {
+    /// Runs both: how the receiver ended, and how the sender.
+    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>);
+
+    /// What they run.
+    fn name(&self) -> String;
+}
+
+impl Parties for Case {
+    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
+        let (received, sent) = run_over(self, receiver, sender, (1, 2));
+        (received.map(drop), sent.map(drop))
+    }
+
+    fn name(&self) -> String {
+        format!("{:?}, {:?}", self.protocol, self.params.reveal)
+    }
+}
+
 /// One attack: the culprit's frame with this number is replaced.
 pub struct Attack {
     pub name: String,
-    pub case: Arc<Case>,
+    pub case: Arc<dyn Parties>,
     pub culprit: Culprit,
     pub frame: usize,
     pub mutation: Mutation,
@@ -57,7 +77,7 @@ fn run_attack(attack: &Attack) -> std::result::Result<(), String> {
         Culprit::Receiver => tapped(tap, passing()),
         Culprit::Sender => tapped(passing(), tap),
     };
-    let (received, sent) = run_over(&attack.case, receiver, sender, (1, 2));
+    let (received, sent) = attack.case.run(receiver, sender);
     let victim = match attack.culprit {
         Culprit::Receiver => sent,
         Culprit::Sender => received,
@@ -66,10 +86,7 @@ fn run_attack(attack: &Attack) -> std::result::Result<(), String> {
         Err(error) if (attack.expected)(&error) => Ok(()),
         other => {
             let Attack { name, case, culprit, frame, .. } = attack;
-            Err(format!(
-                "{:?}, {:?}, {culprit:?} at frame {frame}, {name}: {other:?}",
-                case.protocol, case.params.reveal
-            ))
+            Err(format!("{}, {culprit:?} at frame {frame}, {name}: {other:?}", case.name()))
         }
     }
 }
@@ -86,7 +103,12 @@ pub fn change(change: impl Fn(&mut Frame) + Send + Sync + 'static) -> Mutation {
 }
 
 /// The attacks on the form of a frame that every message of every protocol must withstand.
-pub fn in_wrong_forms(case: &Arc<Case>, culprit: Culprit, frame: usize, data: &Frame) -> Vec<Attack> {
+pub fn in_wrong_forms<P: Parties + 'static>(
+    case: &Arc<P>,
+    culprit: Culprit,
+    frame: usize,
+    data: &Frame,
+) -> Vec<Attack> {
     let mut attacks = Vec::new();
     let mut add = |name: &str, expected: fn(&Error) -> bool, mutation: Mutation| {
         attacks.push(Attack { name: name.into(), case: case.clone(), culprit, frame, mutation, expected });

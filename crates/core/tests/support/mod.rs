@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 pub mod attack;
+pub mod dot;
 pub mod views;
 
 use std::sync::Arc;
@@ -387,6 +388,15 @@ pub struct Recorded {
 }
 
 pub fn record(case: &Case, seeds: (u8, u8)) -> Recorded {
+    recorded(|receiver, sender| {
+        let (received, sent) = run_over(case, receiver, sender, seeds);
+        received.unwrap();
+        sent.unwrap();
+    })
+}
+
+/// What travels between the ends that `run` is given.
+pub fn recorded(run: impl FnOnce(Channel, Channel)) -> Recorded {
     use std::sync::Mutex;
     let frames: [Arc<Mutex<Vec<Frame>>>; 2] = Default::default();
     let recorder = |frames: &Arc<Mutex<Vec<Frame>>>| -> Arc<Tap> {
@@ -397,9 +407,7 @@ pub fn record(case: &Case, seeds: (u8, u8)) -> Recorded {
         })
     };
     let (receiver, sender) = tapped(recorder(&frames[0]), recorder(&frames[1]));
-    let (received, sent) = run_over(case, receiver, sender, seeds);
-    received.unwrap();
-    sent.unwrap();
+    run(receiver, sender);
     let [receiver, sender] = frames.map(|frames| std::mem::take(&mut *frames.lock().unwrap()));
     Recorded { receiver, sender }
 }

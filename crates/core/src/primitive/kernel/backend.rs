@@ -13,7 +13,7 @@ pub enum Backend {
     Portable,
     /// x86-64 with PCLMULQDQ: as `Portable`, with multiplication in GF(2^128) by carry-less products.
     Pclmul,
-    /// x86-64 with AVX-512 (F, BW, DQ, VL, VBMI), VAES, VPCLMULQDQ and GFNI: Intel since Ice Lake, AMD since Zen 4.
+    /// x86-64 with AVX-512 (F, BW, DQ, VL, VBMI, IFMA), VAES, VPCLMULQDQ and GFNI: Intel since Ice Lake, AMD since Zen 4.
     Avx512,
 }
 
@@ -30,8 +30,10 @@ impl Backend {
     #[cfg(target_arch = "x86_64")]
     fn is_available(self) -> bool {
         use std::is_x86_feature_detected as has;
-        let vectors =
-            || has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl") && has!("avx512vbmi");
+        let vectors = || {
+            let bytes = has!("avx512bw") && has!("avx512vbmi");
+            has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512ifma") && bytes
+        };
         match self {
             Backend::Portable => true,
             Backend::Pclmul => has!("pclmulqdq"),

@@ -8,6 +8,7 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::DefaultIsZeroes;
 
 use super::gf128;
+use super::mask::mask;
 
 // A slice of blocks is seen as bytes, on the wire too, without a copy.
 #[cfg(target_endian = "big")]
@@ -41,7 +42,7 @@ impl Block {
     /// [`Block::ALL_ONES`] if `bit`, [`Block::ZERO`] if not: the mask that selects.
     #[inline]
     pub fn select(bit: bool) -> Block {
-        Block(u128::from(std::hint::black_box(u64::from(bit))).wrapping_neg())
+        Block(mask(bit))
     }
 
     /// Bit `index` (0 to 127).

@@ -1,4 +1,5 @@
-//! What oblivious transfer and VOLE spend their time in: blocks of 128 bits, AES, GF(2^128), bit matrices.
+//! What oblivious transfer and VOLE spend their time in: blocks of 128 bits, AES, GF(2^128), bit matrices; and what
+//! encryption on lattices does: transforms and products modulo primes.
 //!
 //! Everything works on slices, on one thread, and in time that depends on lengths only. Callers divide long slices
 //! among threads. Each kernel has a portable form and one for x86-64 processors with AVX-512; [`backend::chosen`] says
@@ -11,8 +12,11 @@ mod doubling;
 pub mod fold;
 pub mod gf128;
 mod hash;
+pub(crate) mod mask;
+pub mod ntt;
 mod portable;
 mod prg;
+mod prime;
 pub mod transpose;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -23,3 +27,4 @@ pub use doubling::Doubling;
 pub use fold::LeafStreams;
 pub use hash::{RekeyedHash, TweakableHash};
 pub use prg::Prg;
+pub use prime::{Factor, MAX_PRIME_BITS, Prime};

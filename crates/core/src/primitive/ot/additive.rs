@@ -8,9 +8,11 @@
 //! malicious sender can send any d_i, which is as if it had chosen another x_i.
 
 use std::fmt;
+use std::ops::Range;
 
 use zeroize::Zeroize;
 
+use super::packing::{self, STRIP};
 use super::{Choices, MESSAGES, RandomOtReceiver, RandomOtSender, messages};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
@@ -78,7 +80,7 @@ impl Sharing {
 
     /// Bytes of the message for `count` OTs.
     pub fn message_bytes(&self, count: usize) -> usize {
-        (count * self.bits as usize).div_ceil(8)
+        packing::bytes(count, self.bits)
     }
 
     fn mask(&self, value: u128) -> u128 {
@@ -112,14 +114,21 @@ pub fn send<W: Word>(
 ) -> Result<()> {
     assert_eq!(correlations.len(), shares.len(), "one share for each correlation");
     sharing.check::<W>()?;
-    let sent = messages::send(ot, correlations.len(), messages::CHUNK, channel, |range, pairs| {
-        let mut message = Packer::new(sharing.bits, range.len());
-        for ((pair, x), share) in pairs.iter().zip(&correlations[range.clone()]).zip(&mut shares[range]) {
-            let [first, second] = pair.map(|block| sharing.mask(block.0));
-            *share = W::narrow(sharing.subtract(0, first));
-            message.push(sharing.subtract(sharing.add(first, sharing.mask(x.wide())), second));
+    let pieces = messages::chunks(correlations.len(), messages::CHUNK);
+    let sent = messages::send(ot, pieces, channel, |range, pairs| {
+        let mut message = vec![0; sharing.message_bytes(range.len())];
+        let inputs = pairs.chunks(STRIP).zip(correlations[range.clone()].chunks(STRIP));
+        let outputs = shares[range].chunks_mut(STRIP).zip(message.chunks_mut(sharing.message_bytes(STRIP)));
+        for ((pairs, correlations), (shares, message)) in inputs.zip(outputs) {
+            let mut numbers = [0; STRIP];
+            for (((pair, x), share), number) in pairs.iter().zip(correlations).zip(&mut *shares).zip(&mut numbers) {
+                let [first, second] = pair.map(|block| sharing.mask(block.0));
+                *share = W::narrow(sharing.subtract(0, first));
+                *number = sharing.subtract(sharing.add(first, sharing.mask(x.wide())), second);
+            }
+            packing::pack(&numbers[..shares.len()], sharing.bits, message);
         }
-        message.finish()
+        message
     });
     sent.inspect_err(|_| shares.iter_mut().for_each(Zeroize::zeroize))
 }
@@ -135,135 +144,25 @@ pub fn receive<W: Word>(
 ) -> Result<()> {
     assert_eq!(choices.len(), shares.len(), "one share for each choice bit");
     sharing.check::<W>()?;
-    let bytes = |count| sharing.message_bytes(count);
+    let pieces = messages::chunks(choices.len(), messages::CHUNK);
+    let choices = |range: &Range<usize>| choices.slice(range.clone());
+    let bytes = |range: &Range<usize>| sharing.message_bytes(range.len());
     let received =
-        messages::receive(ot, choices, messages::CHUNK, channel, bytes, |range, blocks, message, channel| {
-            let mut message = Unpacker::new(sharing.bits, message);
-            for ((block, index), share) in blocks.iter().zip(range.clone()).zip(&mut shares[range]) {
-                let chosen = Block::select(choices.get(index)).0;
-                *share = W::narrow(sharing.add(sharing.mask(block.0), message.next() & chosen));
+        messages::receive(ot, pieces, choices, bytes, channel, |range, choices, blocks, message, channel| {
+            let strips = blocks.chunks(STRIP).zip(shares[range].chunks_mut(STRIP));
+            let mut clean = true;
+            for (strip, ((blocks, shares), message)) in
+                strips.zip(message.chunks(sharing.message_bytes(STRIP))).enumerate()
+            {
+                clean &= packing::unpack(message, blocks.len(), sharing.bits, |index, number| {
+                    let chosen = Block::select(choices.get(strip * STRIP + index)).0;
+                    shares[index] = W::narrow(sharing.add(sharing.mask(blocks[index].0), number & chosen));
+                });
             }
-            match message.is_clean() {
+            match clean {
                 true => Ok(()),
                 false => Err(channel.violation(format!("`{}` have bits beyond the last", MESSAGES.name))),
             }
         });
     received.inspect_err(|_| shares.iter_mut().for_each(Zeroize::zeroize))
-}
-
-/// Numbers of the same number of bits, one after the other without gaps, the lowest bit first.
-struct Packer {
-    bits: u32,
-    bytes: Vec<u8>,
-    /// Bits that do not fill a byte yet.
-    pending: u128,
-    held: u32,
-}
-
-impl Packer {
-    fn new(bits: u32, count: usize) -> Packer {
-        Packer { bits, bytes: Vec::with_capacity((count * bits as usize).div_ceil(8)), pending: 0, held: 0 }
-    }
-
-    fn push(&mut self, value: u128) {
-        // Two halves, so that there is room for what is pending.
-        self.push_half(value as u64, self.bits.min(64));
-        if self.bits > 64 {
-            self.push_half((value >> 64) as u64, self.bits - 64);
-        }
-    }
-
-    fn push_half(&mut self, value: u64, bits: u32) {
-        self.pending |= u128::from(value) << self.held;
-        self.held += bits;
-        let whole = self.held / 8;
-        self.bytes.extend_from_slice(&self.pending.to_le_bytes()[..whole as usize]);
-        self.pending >>= 8 * whole;
-        self.held %= 8;
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        if self.held > 0 {
-            self.bytes.push(self.pending as u8);
-        }
-        self.bytes
-    }
-}
-
-/// Reads what a [`Packer`] wrote.
-struct Unpacker<'a> {
-    bits: u32,
-    bytes: &'a [u8],
-    pending: u128,
-    held: u32,
-}
-
-impl<'a> Unpacker<'a> {
-    fn new(bits: u32, bytes: &'a [u8]) -> Unpacker<'a> {
-        Unpacker { bits, bytes, pending: 0, held: 0 }
-    }
-
-    /// The next number; zeros beyond the end.
-    fn next(&mut self) -> u128 {
-        let low = self.next_half(self.bits.min(64));
-        match self.bits > 64 {
-            true => low | self.next_half(self.bits - 64) << 64,
-            false => low,
-        }
-    }
-
-    fn next_half(&mut self, bits: u32) -> u128 {
-        if self.held < bits {
-            let needed = (bits - self.held).div_ceil(8) as usize;
-            let (next, rest) = self.bytes.split_at(needed.min(self.bytes.len()));
-            let mut wide = [0; 16];
-            wide[..next.len()].copy_from_slice(next);
-            self.pending |= u128::from_le_bytes(wide) << self.held;
-            self.held += 8 * needed as u32;
-            self.bytes = rest;
-        }
-        let value = self.pending & (u128::MAX >> (128 - bits));
-        self.pending >>= bits;
-        self.held -= bits;
-        value
-    }
-
-    /// Whether nothing but zeros is left.
-    fn is_clean(&self) -> bool {
-        self.pending == 0 && self.bytes.iter().all(|&byte| byte == 0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_every_length_survive_packing() {
-        for bits in 1..=128 {
-            for count in [0usize, 1, 2, 3, 7, 8, 9, 100] {
-                let value = |index: usize| {
-                    (index as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
-                        & (u128::MAX >> (128 - bits))
-                };
-                let mut packer = Packer::new(bits, count);
-                (0..count).for_each(|index| packer.push(value(index)));
-                let bytes = packer.finish();
-                assert_eq!(bytes.len(), Sharing::modulo(bits).unwrap().message_bytes(count));
-                let mut unpacker = Unpacker::new(bits, &bytes);
-                assert!((0..count).all(|index| unpacker.next() == value(index)));
-                assert!(unpacker.is_clean());
-                // Bit by bit.
-                for index in 0..count {
-                    for bit in 0..bits as usize {
-                        let at = index * bits as usize + bit;
-                        assert_eq!(u128::from(bytes[at / 8] >> (at % 8) & 1), value(index) >> bit & 1);
-                    }
-                }
-            }
-        }
-        let mut unpacker = Unpacker::new(3, &[0b1000_0000]);
-        assert_eq!((unpacker.next(), unpacker.next()), (0, 0));
-        assert!(!unpacker.is_clean());
-    }
 }

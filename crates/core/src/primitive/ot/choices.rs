@@ -40,17 +40,29 @@ impl Choices {
     /// These bits, in order.
     pub fn from_bits(bits: impl IntoIterator<Item = bool>) -> Choices {
         let bits = bits.into_iter();
-        let mut choices = Choices::default();
-        // Growing would leave copies behind.
-        choices.words.reserve_exact(bits.size_hint().0.div_ceil(WORD));
-        for bit in bits {
-            if choices.length.is_multiple_of(WORD) {
-                choices.words.push(0);
-            }
-            choices.words[choices.length / WORD] |= u128::from(bit) << (choices.length % WORD);
-            choices.length += 1;
-        }
+        let mut choices = Choices::with_capacity(bits.size_hint().0);
+        bits.for_each(|bit| choices.push(bit));
         choices
+    }
+
+    /// None yet, and room for `length`: growing beyond it would leave copies behind.
+    pub(crate) fn with_capacity(length: usize) -> Choices {
+        Choices { words: Vec::with_capacity(length.div_ceil(WORD)), length: 0 }
+    }
+
+    /// For how many there is room.
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.words.capacity() * WORD
+    }
+
+    /// Adds one.
+    pub(crate) fn push(&mut self, bit: bool) {
+        if self.length.is_multiple_of(WORD) {
+            self.words.push(0);
+        }
+        self.words[self.length / WORD] |= u128::from(bit) << (self.length % WORD);
+        self.length += 1;
     }
 
     /// The first `length` bits of `bytes`, of which each holds eight, the lowest first.
@@ -112,7 +124,7 @@ impl Choices {
     }
 
     /// The 128 bits from bit `start` on, with zeros beyond the last one.
-    pub(super) fn word_at(&self, start: usize) -> u128 {
+    pub(crate) fn word_at(&self, start: usize) -> u128 {
         let word = |index: usize| self.words.get(index).copied().unwrap_or(0);
         match start % WORD {
             0 => word(start / WORD),

@@ -3,6 +3,8 @@
 //! Each message is hidden by the random block of its side: by the block itself if the block is long enough, otherwise by
 //! the stream of AES-128 in counter mode under it.
 
+use std::ops::Range;
+
 use zeroize::Zeroizing;
 
 use super::{Choices, RandomOtReceiver, RandomOtSender, messages};
@@ -20,7 +22,8 @@ pub fn send(ot: &mut impl RandomOtSender, bytes: usize, pairs: &[u8], channel: &
     check(bytes)?;
     assert!(pairs.len().is_multiple_of(2 * bytes), "{} bytes are no pairs of messages", pairs.len());
     let mut pad = Pad::new(bytes);
-    messages::send(ot, pairs.len() / (2 * bytes), chunk(bytes), channel, |range, blocks| {
+    let pieces = messages::chunks(pairs.len() / (2 * bytes), chunk(bytes));
+    messages::send(ot, pieces, channel, |range, blocks| {
         let mut message = pairs[2 * bytes * range.start..2 * bytes * range.end].to_vec();
         for (hidden, block) in message.chunks_mut(bytes).zip(blocks.as_flattened()) {
             xor(hidden, pad.of(*block));
@@ -41,11 +44,15 @@ pub fn receive(
 ) -> Result<()> {
     check(bytes)?;
     assert_eq!(outputs.len(), choices.len() * bytes, "{bytes} bytes for each choice");
-    let (mut pad, length) = (Pad::new(bytes), |count| 2 * bytes * count);
-    let received = messages::receive(ot, choices, chunk(bytes), channel, length, |range, blocks, message, _| {
+    let mut pad = Pad::new(bytes);
+    let pieces = messages::chunks(choices.len(), chunk(bytes));
+    let choices = |range: &Range<usize>| choices.slice(range.clone());
+    let length = |range: &Range<usize>| 2 * bytes * range.len();
+    let received = messages::receive(ot, pieces, choices, length, channel, |range, choices, blocks, message, _| {
         let outputs = outputs[bytes * range.start..bytes * range.end].chunks_mut(bytes);
-        for (((index, output), block), pair) in range.zip(outputs).zip(blocks).zip(message.chunks(2 * bytes)) {
-            let chosen = Block::select(choices.get(index)).0 as u8;
+        for (((choice, output), block), pair) in choices.iter().zip(outputs).zip(blocks).zip(message.chunks(2 * bytes))
+        {
+            let chosen = Block::select(choice).0 as u8;
             let (first, second) = pair.split_at(bytes);
             for ((output, first), second) in output.iter_mut().zip(first).zip(second) {
                 *output = first ^ ((first ^ second) & chosen);

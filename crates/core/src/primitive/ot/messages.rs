@@ -1,4 +1,4 @@
-//! What is sent on top of random OTs: one message for each chunk of them.
+//! What is sent on top of random OTs: one message for each piece of them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,58 +11,83 @@ use crate::error::Result;
 use crate::primitive::kernel::block::{self, Block};
 
 /// The most OTs that share one message: as many as one chunk of the extension holds in either form.
-pub(super) const CHUNK: usize = 255 * 128;
+pub(crate) const CHUNK: usize = 255 * 128;
 
-/// How many chunks the receiver is ahead with its random OTs of the messages that it has taken. On a slow line, the
+/// How many pieces the receiver is ahead with its random OTs of the messages that it has taken. On a slow line, the
 /// sender then always has something to do; and the channel's queues, which hold more messages, never stop both at once.
 const AHEAD: usize = 3;
 
-/// Sends a message for each chunk of `count` OTs: `make` is given the chunk's place and its pairs.
-pub(super) fn send(
+/// OTs that share one message.
+pub(crate) trait Piece {
+    /// How many: [`CHUNK`] at most.
+    fn count(&self) -> usize;
+}
+
+impl Piece for Range<usize> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+}
+
+/// A piece that the receiver is ahead with.
+type Waiting<P> = (P, Choices, Zeroizing<Vec<Block>>);
+
+/// Sends a message for each piece: `make` is given the piece and its pairs.
+pub(crate) fn send<P: Piece>(
     ot: &mut impl RandomOtSender,
-    count: usize,
-    chunk: usize,
+    pieces: impl Iterator<Item = P>,
     channel: &mut Channel,
-    mut make: impl FnMut(Range<usize>, &[[Block; 2]]) -> Vec<u8>,
+    mut make: impl FnMut(P, &[[Block; 2]]) -> Vec<u8>,
 ) -> Result<()> {
-    let mut pairs = Zeroizing::new(vec![[Block::ZERO; 2]; chunk.min(count)]);
-    for range in chunks(count, chunk) {
-        let pairs = &mut pairs[..range.len()];
+    let mut room = Zeroizing::new(Vec::new());
+    for piece in pieces {
+        if room.len() < piece.count() {
+            room = Zeroizing::new(vec![[Block::ZERO; 2]; piece.count()]);
+        }
+        let pairs = &mut room[..piece.count()];
         ot.send(pairs, channel)?;
-        channel.send(MESSAGES, make(range, pairs))?;
+        channel.send(MESSAGES, make(piece, pairs))?;
     }
     Ok(())
 }
 
-/// The other side of [`send`]: messages have `bytes(OTs)` bytes, `take` is given the chunk's place, its blocks and its
-/// message.
-pub(super) fn receive(
+/// The other side of [`send`]: a piece has its `choices`, its message has `bytes`, and `take` is given both and the
+/// piece's blocks.
+pub(crate) fn receive<P: Piece>(
     ot: &mut impl RandomOtReceiver,
-    choices: &Choices,
-    chunk: usize,
+    pieces: impl Iterator<Item = P>,
+    choices: impl Fn(&P) -> Choices,
+    bytes: impl Fn(&P) -> usize,
     channel: &mut Channel,
-    bytes: impl Fn(usize) -> usize,
-    mut take: impl FnMut(Range<usize>, &[Block], &[u8], &Channel) -> Result<()>,
+    mut take: impl FnMut(P, &Choices, &[Block], &[u8], &Channel) -> Result<()>,
 ) -> Result<()> {
     let ahead = if ot.waits() { 0 } else { AHEAD };
-    let mut waiting: VecDeque<(Range<usize>, Zeroizing<Vec<Block>>)> = VecDeque::with_capacity(ahead + 1);
-    let mut finish = |(range, blocks): (Range<usize>, Zeroizing<Vec<Block>>), channel: &mut Channel| {
-        let message = channel.receive(MESSAGES, bytes(range.len()))?;
-        take(range, &blocks, &message, channel)
+    let mut waiting: VecDeque<Waiting<P>> = VecDeque::with_capacity(ahead + 1);
+    let mut finish = |(piece, choices, blocks): Waiting<P>, channel: &mut Channel| -> Result<Zeroizing<Vec<Block>>> {
+        let message = channel.receive(MESSAGES, bytes(&piece))?;
+        take(piece, &choices, &blocks[..choices.len()], &message, channel)?;
+        Ok(blocks)
     };
-    for range in chunks(choices.len(), chunk) {
-        let mut blocks = Zeroizing::new(block::zeros(range.len()));
-        ot.receive(&choices.slice(range.clone()), &mut blocks, channel)?;
-        waiting.push_back((range, blocks));
+    // The memory of a piece that is done with.
+    let mut spare = Zeroizing::new(Vec::new());
+    for piece in pieces {
+        let choices = choices(&piece);
+        let mut blocks = std::mem::take(&mut spare);
+        if blocks.len() < choices.len() {
+            blocks = Zeroizing::new(block::zeros(choices.len()));
+        }
+        ot.receive(&choices, &mut blocks[..choices.len()], channel)?;
+        waiting.push_back((piece, choices, blocks));
         if waiting.len() > ahead
             && let Some(first) = waiting.pop_front()
         {
-            finish(first, channel)?;
+            spare = finish(first, channel)?;
         }
     }
-    waiting.into_iter().try_for_each(|next| finish(next, channel))
+    waiting.into_iter().try_for_each(|next| finish(next, channel).map(drop))
 }
 
-fn chunks(count: usize, chunk: usize) -> impl Iterator<Item = Range<usize>> {
+/// Pieces of `count` OTs, `chunk` in each but the last.
+pub(crate) fn chunks(count: usize, chunk: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).step_by(chunk).map(move |start| start..count.min(start + chunk))
 }

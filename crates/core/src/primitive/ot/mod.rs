@@ -20,9 +20,10 @@ pub mod base;
 mod choices;
 pub mod chosen;
 pub mod ideal;
-mod messages;
+pub(crate) mod messages;
+pub(crate) mod packing;
 pub mod softspoken;
-mod stored;
+pub(crate) mod stored;
 
 pub use choices::Choices;
 pub use stored::{StoredReceiver, StoredSender};

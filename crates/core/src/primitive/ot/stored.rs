@@ -66,17 +66,10 @@ impl RandomOtSender for StoredSender {
         let stored = &mut self.pairs[start..start + count];
         let mut send = || -> Result<()> {
             for (outputs, stored) in outputs.chunks_mut(CHUNK).zip(stored.chunks(CHUNK)) {
-                let flips = channel.receive(FLIPS, outputs.len().div_ceil(8))?;
-                if !outputs.len().is_multiple_of(8) && flips.last().is_some_and(|last| last >> (outputs.len() % 8) != 0)
-                {
-                    return Err(channel.violation(format!("`{}` have bits beyond the last", FLIPS.name)));
-                }
-                for (index, (output, pair)) in outputs.iter_mut().zip(stored).enumerate() {
+                let flips = receive_flips(outputs.len(), channel)?;
+                for ((output, pair), flip) in outputs.iter_mut().zip(stored).zip(flips.iter()) {
                     // The differences are public.
-                    *output = match flips[index / 8] >> (index % 8) & 1 {
-                        0 => *pair,
-                        _ => [pair[1], pair[0]],
-                    };
+                    *output = if flip { [pair[1], pair[0]] } else { *pair };
                 }
             }
             Ok(())
@@ -95,15 +88,9 @@ impl RandomOtReceiver for StoredReceiver {
         self.used += count;
         let mut receive = || -> Result<()> {
             for from in (0..count).step_by(CHUNK) {
-                let length = CHUNK.min(count - from);
-                let mut flips = vec![0; length.div_ceil(8)];
-                for (word, bytes) in flips.chunks_mut(16).enumerate() {
-                    let at = from + 128 * word;
-                    let difference = choices.word_at(at) ^ self.choices.word_at(start + at);
-                    let used = u128::MAX >> (128 - (from + length - at).min(128));
-                    bytes.copy_from_slice(&(difference & used).to_le_bytes()[..bytes.len()]);
-                }
-                channel.send(FLIPS, flips)?;
+                send_flips(CHUNK.min(count - from), channel, |at| {
+                    choices.word_at(from + at) ^ self.choices.word_at(start + from + at)
+                })?;
             }
             Ok(())
         };
@@ -113,6 +100,27 @@ impl RandomOtReceiver for StoredReceiver {
         stored.zeroize();
         received.inspect_err(|_| outputs.zeroize())
     }
+}
+
+/// Sends in which of `count` places, [`CHUNK`] at most, the choices differ: `difference` has the 128 bits from a place on,
+/// of which those beyond the last are left out.
+pub(crate) fn send_flips(count: usize, channel: &mut Channel, difference: impl Fn(usize) -> u128) -> Result<()> {
+    let mut flips = vec![0; count.div_ceil(8)];
+    for (word, bytes) in flips.chunks_mut(16).enumerate() {
+        let at = 128 * word;
+        let used = u128::MAX >> (128 - (count - at).min(128));
+        bytes.copy_from_slice(&(difference(at) & used).to_le_bytes()[..bytes.len()]);
+    }
+    channel.send(FLIPS, flips)
+}
+
+/// The other side of [`send_flips`].
+pub(crate) fn receive_flips(count: usize, channel: &mut Channel) -> Result<Choices> {
+    let flips = channel.receive(FLIPS, count.div_ceil(8))?;
+    if !count.is_multiple_of(8) && flips.last().is_some_and(|last| last >> (count % 8) != 0) {
+        return Err(channel.violation(format!("`{}` have bits beyond the last", FLIPS.name)));
+    }
+    Ok(Choices::from_bytes(&flips, count))
 }
 
 fn check(wanted: usize, left: usize) -> Result<()> {

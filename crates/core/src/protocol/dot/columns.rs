@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::error::{Error, Result};
+use crate::primitive::kernel::mask::{mask, masks};
 use crate::primitive::ot::Choices;
 
 /// The longest integers.
@@ -69,16 +70,36 @@ pub struct Columns {
 }
 
 /// One column: bits packed, longer integers in two's complement. Both cut off above `bits`.
+#[derive(Zeroize, ZeroizeOnDrop)]
 enum Column {
     Bits(Choices),
     Words(Vec<u32>),
 }
 
-impl Zeroize for Column {
-    fn zeroize(&mut self) {
-        match self {
-            Column::Bits(bits) => bits.zeroize(),
-            Column::Words(words) => words.zeroize(),
+impl Column {
+    /// The first `rows` values; the others are taken, and dropped. Memory is of the right size from the beginning, whatever
+    /// the iterator says of its length: growing would leave copies behind.
+    fn new(integers: Integers, rows: usize, values: impl Iterator<Item = i64>) -> Column {
+        let values = values.enumerate();
+        match integers.bits {
+            1 => {
+                let mut bits = Choices::with_capacity(rows);
+                values.for_each(|(row, value)| {
+                    if row < rows {
+                        bits.push(value & 1 == 1);
+                    }
+                });
+                Column::Bits(bits)
+            }
+            bits => {
+                let mut words = Zeroizing::new(Vec::with_capacity(rows));
+                values.for_each(|(row, value)| {
+                    if row < rows {
+                        words.push(value as u32 & (u32::MAX >> (32 - bits)));
+                    }
+                });
+                Column::Words(std::mem::take(&mut *words))
+            }
         }
     }
 }
@@ -94,18 +115,12 @@ impl Columns {
     /// Errors ([`Error::Input`]): it has another number of rows, or a value out of range.
     pub fn push(&mut self, values: impl IntoIterator<Item = i64>) -> Result<()> {
         let (low, high) = self.integers.range();
-        let mut out_of_range = false;
-        let values = values.into_iter().inspect(|value| out_of_range |= !(low..=high).contains(value));
-        let mut count = 0;
-        let values = values.inspect(|_| count += 1);
-        let column = match self.integers.bits {
-            1 => Column::Bits(Choices::from_bits(values.map(|value| value & 1 == 1))),
-            bits => {
-                let mut words = Vec::with_capacity(self.rows);
-                words.extend(values.map(|value| value as u32 & (u32::MAX >> (32 - bits))));
-                Column::Words(words)
-            }
-        };
+        let (mut out_of_range, mut count) = (false, 0);
+        let values = values.into_iter().inspect(|value| {
+            out_of_range |= !(low..=high).contains(value);
+            count += 1;
+        });
+        let column = Column::new(self.integers, self.rows, values);
         if out_of_range {
             return Err(Error::Input(format!("a column holds a value that is not in {low} to {high}")));
         }
@@ -114,6 +129,20 @@ impl Columns {
         }
         self.columns.push(column);
         Ok(())
+    }
+
+    /// The same columns with these rows, in this order.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    pub fn select(&self, rows: &[u32]) -> Columns {
+        let column = |column: &Column| match column {
+            Column::Bits(bits) => Column::Bits(Choices::from_bits(rows.iter().map(|&row| bits.get(row as usize)))),
+            Column::Words(words) => Column::Words(rows.iter().map(|&row| words[row as usize]).collect()),
+        };
+        let columns = self.columns.iter().map(column).collect();
+        Columns { integers: self.integers, rows: rows.len(), columns }
     }
 
     /// Which integers they hold.
@@ -139,12 +168,39 @@ impl Columns {
     #[inline]
     pub fn value(&self, column: usize, row: usize) -> i64 {
         match &self.columns[column] {
-            Column::Bits(bits) => self.integers.weight(0) * i64::from(bits.get(row)),
+            Column::Bits(bits) => self.integers.weight(0) & mask(bits.get(row)) as i64,
             Column::Words(words) => {
                 let unused = 64 - self.integers.bits;
                 let shifted = (u64::from(words[row]) << unused) as i64;
                 // Arithmetic shift for a sign, logical for none.
                 if self.integers.signed { shifted >> unused } else { (shifted as u64 >> unused) as i64 }
+            }
+        }
+    }
+
+    /// A column's values in the rows from `start` on, as many as there is room for.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such column or row.
+    pub fn copy(&self, column: usize, start: usize, room: &mut [i64]) {
+        match &self.columns[column] {
+            Column::Bits(bits) => {
+                assert!(start + room.len() <= self.rows, "rows from {start} on of {}", self.rows);
+                let weight = self.integers.weight(0);
+                for (word, room) in room.chunks_mut(128).enumerate() {
+                    masks(bits.word_at(start + 128 * word), room);
+                    room.iter_mut().for_each(|value| *value &= weight);
+                }
+            }
+            Column::Words(words) => {
+                let unused = 64 - self.integers.bits;
+                let words = &words[start..start + room.len()];
+                let values = room.iter_mut().zip(words);
+                match self.integers.signed {
+                    true => values.for_each(|(value, word)| *value = (u64::from(*word) << unused) as i64 >> unused),
+                    false => values.for_each(|(value, word)| *value = i64::from(*word)),
+                }
             }
         }
     }
@@ -188,13 +244,39 @@ mod tests {
                     let bit = |bit| i64::from(columns.plane(0, bit, row..row + 1).get(0)) * integers.weight(bit);
                     assert_eq!((0..bits).map(bit).sum::<i64>(), value);
                 }
+                let mut copied = [7; 3];
+                columns.copy(0, 1, &mut copied);
+                assert_eq!(copied, values[1..4]);
                 assert!(columns.push([high + 1, 0, 0, 0, 0]).is_err());
                 assert!(columns.push([0, 0, 0, 0, low - 1]).is_err());
                 assert!(columns.push([0; 4]).is_err() && columns.push([0; 6]).is_err());
                 assert_eq!(columns.count(), 2);
+                let selected = columns.select(&[4, 0, 0]);
+                assert_eq!((selected.rows(), selected.count()), (3, 2));
+                assert_eq!([0, 1, 2].map(|row| selected.value(0, row)), [high, low, low]);
             }
         }
         assert!(Integers::new(0, false).is_err() && Integers::new(33, true).is_err());
+    }
+
+    /// Memory that grows leaves copies of secrets behind.
+    #[test]
+    fn columns_have_their_memory_from_the_beginning_whatever_the_iterator_says() {
+        for bits in [1, 8] {
+            let integers = Integers::new(bits, false).unwrap();
+            for (rows, values) in [(1000, 1000), (1000, 5), (1000, 3000), (0, 3)] {
+                // A filter may leave nothing, so that the smallest size is zero.
+                let column = Column::new(integers, rows, vec![1; values].into_iter().filter(|_| true));
+                let (length, capacity, most) = match &column {
+                    Column::Bits(bits) => (bits.len(), bits.capacity(), rows.next_multiple_of(128)),
+                    Column::Words(words) => (words.len(), words.capacity(), rows),
+                };
+                assert_eq!((length, capacity), (values.min(rows), most));
+            }
+            let mut columns = Columns::new(integers, 1000);
+            assert!(columns.push(vec![1; 3000].into_iter().filter(|_| true)).is_err());
+            columns.push((0..2000).filter(|row| row % 2 == 0).map(|row| row & 1)).unwrap();
+        }
     }
 
     #[test]

@@ -5,7 +5,9 @@
 //! to the products modulo [`Modulus`]. [`reveal`] opens them to one party or to both.
 
 mod columns;
+pub mod lattice;
 mod modulus;
+pub mod ot;
 mod shares;
 
 pub use columns::{Columns, Integers, MAX_BITS, MAX_ROWS};
@@ -17,6 +19,25 @@ use crate::error::Result;
 
 /// Each party to one that learns: its shares, packed.
 pub const SHARES: Label = Label::new(20, "shares");
+
+/// One of the two parties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The one whose columns are the rows of the matrix of products.
+    First,
+    /// The other one.
+    Second,
+}
+
+impl Side {
+    /// The other party.
+    pub fn other(self) -> Side {
+        match self {
+            Side::First => Side::Second,
+            Side::Second => Side::First,
+        }
+    }
+}
 
 /// What is multiplied with what; known to both parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +53,14 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// How many columns a party has.
+    pub fn columns(&self, side: Side) -> usize {
+        match side {
+            Side::First => self.first,
+            Side::Second => self.second,
+        }
+    }
+
     /// How many products there are.
     pub fn products(&self) -> usize {
         self.first * self.second
@@ -60,7 +89,7 @@ impl Shape {
     pub fn fits(&self, modulus: &Modulus) -> bool {
         let (low, high) = self.range();
         let signed = self.integers.signed();
-        [low, high].into_iter().all(|value| modulus.integer(modulus.residue(value), signed) == value)
+        [low, high].into_iter().all(|value| modulus.tells(value, signed))
     }
 }
 

@@ -4,11 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
+use crate::primitive::kernel::mask::mask;
 
 /// The longest modulus: 2^`MAX_MODULUS_BITS` and below, so that every residue is an `i128`.
 const MAX_MODULUS_BITS: u32 = 127;
 
-/// A modulus from 2 to 2^127. Arithmetic on residues takes the same time for all of them.
+/// A modulus from 2 to 2^127. Arithmetic on residues takes the same time for all of them. It does not overflow, and wraps
+/// so that no overflow is looked for: that would be a conditional jump on secrets, even if one that is never taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modulus {
     value: u128,
@@ -51,20 +53,20 @@ impl Modulus {
     /// a + b, for residues a and b.
     #[inline]
     pub fn add(&self, a: u128, b: u128) -> u128 {
-        self.at_most_once(a + b)
+        self.at_most_once(a.wrapping_add(b))
     }
 
     /// a - b, for residues a and b.
     #[inline]
     pub fn subtract(&self, a: u128, b: u128) -> u128 {
-        self.at_most_once(a + (self.value - b))
+        self.at_most_once(a.wrapping_add(self.value.wrapping_sub(b)))
     }
 
     /// `sum`, which is less than twice the modulus, as a residue.
     #[inline]
     fn at_most_once(&self, sum: u128) -> u128 {
         let (less, borrowed) = sum.overflowing_sub(self.value);
-        less.wrapping_add(self.value & 0u128.wrapping_sub(u128::from(borrowed)))
+        less.wrapping_add(self.value & mask(borrowed))
     }
 
     /// The residue of a public integer, or of a secret one that is less than the modulus in absolute value, for which the
@@ -74,8 +76,7 @@ impl Modulus {
             true => integer,
             false => integer.checked_rem(self.value as i128).unwrap_or(0),
         };
-        let negative = (reduced >> 127) as u128;
-        self.at_most_once((reduced as u128).wrapping_add(self.value & negative))
+        self.at_most_once((reduced as u128).wrapping_add(self.value & mask(reduced < 0)))
     }
 
     /// A uniformly random residue from 256 uniformly random bits, of which `high` are the upper ones: floor(bits * modulus
@@ -87,7 +88,7 @@ impl Modulus {
         }
         let carried = multiply_high(low, self.value).0;
         let (upper, lower) = multiply_high(high, self.value);
-        upper + u128::from(lower.overflowing_add(carried).1)
+        upper.wrapping_add(u128::from(lower.overflowing_add(carried).1))
     }
 
     /// The integer that a residue stands for: itself, or, `signed`, the one nearest to zero (half of an even modulus is
@@ -98,6 +99,12 @@ impl Modulus {
             false => residue as i128,
         }
     }
+
+    /// Whether the residue of this integer is told from those of all others nearer to zero: [`Modulus::integer`] gives it
+    /// back.
+    pub fn tells(&self, integer: i128, signed: bool) -> bool {
+        self.integer(self.residue(integer), signed) == integer
+    }
 }
 
 /// The upper and the lower half of a product.
@@ -105,10 +112,13 @@ impl Modulus {
 fn multiply_high(a: u128, b: u128) -> (u128, u128) {
     let halves = |x: u128| (x >> 64, x & u128::from(u64::MAX));
     let ((a1, a0), (b1, b0)) = (halves(a), halves(b));
-    let (low, cross) = (a0 * b0, a1 * b0);
-    let (cross1, cross0) = halves(cross + (low >> 64));
-    let middle = cross0 + a0 * b1;
-    (a1 * b1 + cross1 + (middle >> 64), middle << 64 | low & u128::from(u64::MAX))
+    // Factors below 2^64: no product, and no sum of one with a half or two, overflows.
+    let product = |a: u128, b: u128| a.wrapping_mul(b);
+    let (low, cross) = (product(a0, b0), product(a1, b0));
+    let (cross1, cross0) = halves(cross.wrapping_add(low >> 64));
+    let middle = cross0.wrapping_add(product(a0, b1));
+    let high = product(a1, b1).wrapping_add(cross1).wrapping_add(middle >> 64);
+    (high, middle << 64 | low & u128::from(u64::MAX))
 }
 
 /// As a decimal number.

@@ -8,6 +8,7 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 use super::{Modulus, SHARES};
 use crate::channel::{Channel, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
+use crate::primitive::ot::packing::{self, STRIP};
 
 /// One party's shares of a list of numbers: for each a residue. The sum of both parties' residues is the number, modulo
 /// [`Shares::modulus`]. Secret: zeroized when dropped, never printed.
@@ -87,32 +88,21 @@ impl Shares {
 
     /// Residues one after the other without gaps, the lowest bit first.
     fn pack(&self) -> Vec<u8> {
+        let bits = self.modulus.bits();
         let mut bytes = vec![0; packed_bytes(self.modulus, self.len())];
-        for (index, value) in self.values.iter().enumerate() {
-            let start = index * self.modulus.bits() as usize;
-            let shifted = [value << (start % 8), if start.is_multiple_of(8) { 0 } else { value >> (128 - start % 8) }];
-            let place = &mut bytes[start / 8..];
-            let shifted = shifted.map(u128::to_le_bytes);
-            place.iter_mut().zip(shifted.as_flattened()).for_each(|(byte, part)| *byte |= part);
-        }
+        let strips = self.values.chunks(STRIP).zip(bytes.chunks_mut(packing::bytes(STRIP, bits)));
+        strips.for_each(|(values, bytes)| packing::pack(values, bits, bytes));
         bytes
     }
 
     /// The other way; `None` if a residue is not below the modulus or a bit beyond the last is set.
     fn unpack(modulus: Modulus, count: usize, bytes: &[u8]) -> Option<Shares> {
-        let bits = modulus.bits() as usize;
+        let bits = modulus.bits();
         let mut shares = Shares::zeros(modulus, count);
-        for (index, value) in shares.values.iter_mut().enumerate() {
-            let start = index * bits;
-            let place = &bytes[start / 8..(start + bits).div_ceil(8)];
-            let mut wide = [[0; 16]; 2];
-            wide.as_flattened_mut()[..place.len()].copy_from_slice(place);
-            let [low, high] = wide.map(u128::from_le_bytes);
-            let shifted = low >> (start % 8) | if start.is_multiple_of(8) { 0 } else { high << (128 - start % 8) };
-            *value = shifted & (u128::MAX >> (128 - bits));
+        let mut clean = true;
+        for (values, bytes) in shares.values.chunks_mut(STRIP).zip(bytes.chunks(packing::bytes(STRIP, bits))) {
+            clean &= packing::unpack(bytes, values.len(), bits, |index, value| values[index] = value);
         }
-        let used = count * bits;
-        let clean = used.is_multiple_of(8) || bytes.last().is_none_or(|last| last >> (used % 8) == 0);
         let below = shares.values.iter().all(|&value| value < modulus.value());
         (clean && below).then_some(shares)
     }
@@ -126,7 +116,7 @@ impl fmt::Debug for Shares {
 }
 
 fn packed_bytes(modulus: Modulus, count: usize) -> usize {
-    (count * modulus.bits() as usize).div_ceil(8)
+    packing::bytes(count, modulus.bits())
 }
 
 /// Residues that travel in one message.

@@ -45,7 +45,7 @@ pub struct CotReceiver<O> {
 const UPPER: u128 = !1;
 
 /// Base elements of a run: the one that hides the receiver's part in the check.
-fn base_elements(security: Security) -> usize {
+pub(super) fn base_elements(security: Security) -> usize {
     usize::from(security == Security::Malicious)
 }
 

@@ -22,5 +22,5 @@ mod trees;
 mod vole;
 
 pub use cot::{CotReceiver, CotSender};
-pub use traffic::{Traffic, traffic};
+pub use traffic::{Traffic, traffic, traffic_of_run};
 pub use vole::{SilentReceiver, SilentSender};

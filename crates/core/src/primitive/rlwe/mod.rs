@@ -1,0 +1,24 @@
+//! Encryption from ring learning with errors (Lyubashevsky, Peikert & Regev, EUROCRYPT 2010): polynomials modulo X^N + 1
+//! and a product q of primes, with small secrets and errors.
+//!
+//! A ciphertext (c0, c1) has the phase c0 + c1 s = message + error, where the message is a multiple of q / t (Fan &
+//! Vercauteren, "Somewhat practical fully homomorphic encryption", 2012). It can be added to others and multiplied with
+//! known polynomials. What a ciphertext that was computed with tells of those polynomials is for its protocol to hide:
+//! whoever has the secret key reads the error, and knows the c1 that it has sent.
+
+mod keys;
+mod pack;
+mod ring;
+mod sample;
+mod switch;
+mod wide;
+
+pub use keys::{PublicKey, SecretKey};
+pub use pack::{pack, packed_bytes, unpack};
+pub use ring::{LEAST_PRIME_BITS, Ring, most_modulus_bits, prime_at_least};
+pub use sample::{ERROR_BOUND, Flood, Uniform, errors, ternary};
+pub use switch::Switch;
+pub use wide::{Fraction, add, at_least, divide, multiply, power, shift_right};
+
+/// The degrees N for which there are parameters.
+pub const DEGREES: [usize; 5] = [2048, 4096, 8192, 16384, 32768];

@@ -1,0 +1,111 @@
+//! `lattice`: scalar products of columns under RLWE encryption.
+//!
+//! One party, the encryptor, sends its columns encrypted, once. The other one, the answerer, multiplies them with any number
+//! of its own columns, and returns an answer for each of them, or for several at once. A column of the encryptor is cut into
+//! blocks, and a block is the polynomial x(X) = sum of x_r X^r; one of the answerer is y(X^-1). Coefficient 0 of x(X) y(X^-1)
+//! is the scalar product of the blocks, and the blocks' ciphertexts are added up.
+//!
+//! The answer is a fresh encryption of zero added under the encryptor's public key, with an error that is flooded: the
+//! encryptor knows its own ciphertexts, and would otherwise read y from what they were multiplied with. Then the share is
+//! added, then the modulus is switched, and only those coefficients travel that are outputs. Semi-honest parties. Noise,
+//! parameters, and what each role learns are in `docs/protocols/lattice.md`.
+
+mod answerer;
+mod blocks;
+mod encryptor;
+mod layout;
+mod noise;
+mod params;
+mod plaintext;
+mod search;
+#[cfg(test)]
+mod tests;
+
+pub use answerer::{Answerer, EncryptedColumns, PreparedColumns, Products};
+pub use encryptor::Encryptor;
+pub use noise::{Noise, decodes};
+pub use params::{Answer, Group, Params};
+
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::{Columns, Shares, Side};
+use crate::channel::{Channel, Label};
+use crate::error::{Error, Result};
+use crate::session::Session;
+
+/// Encryptor to answerer: what the uniformly random halves of its ciphertexts follow from.
+pub const SEED: Label = Label::new(21, "lattice seed");
+/// Encryptor to answerer: its public key's other half.
+pub const PUBLIC_KEY: Label = Label::new(22, "lattice public key");
+/// Encryptor to answerer: its columns, encrypted; their other halves.
+pub const COLUMNS: Label = Label::new(23, "encrypted columns");
+/// Answerer to encryptor: the answers, one message for each and prime.
+pub const ANSWERS: Label = Label::new(24, "answers");
+
+/// The first party's part: shares of all products, row by row.
+///
+/// Where outputs are values ([`Params::values`]), the encryptor's shares are the products and the other party's are zero.
+///
+/// Errors: the columns are not those that were agreed on; the channel fails; the peer breaks the protocol.
+pub fn first(
+    columns: &Columns,
+    params: &Params,
+    session: &Session,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Shares> {
+    run(Side::First, columns, params, session, channel, rng)
+}
+
+/// The second party's part: see [`first`].
+pub fn second(
+    columns: &Columns,
+    params: &Params,
+    session: &Session,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Shares> {
+    run(Side::Second, columns, params, session, channel, rng)
+}
+
+fn run(
+    side: Side,
+    columns: &Columns,
+    params: &Params,
+    session: &Session,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Shares> {
+    params.check(side, columns)?;
+    if params.shape().products() == 0 {
+        return Shares::new(params.modulus(), Vec::new());
+    }
+    let mut shares = Zeroizing::new(vec![0; params.shape().products()]);
+    channel.progress().start("multiplying", params.blocks());
+    if side == params.encryptor() {
+        let mut encryptor = Encryptor::new(params, session, rng);
+        encryptor.send_keys(channel)?;
+        for group in 0..params.groups().len() {
+            encryptor.send_columns(columns, group, channel, rng)?;
+            for answer in params.answers(group) {
+                let values = encryptor.receive_answer(&answer, channel)?;
+                params.place(&answer, &values, &mut shares);
+            }
+        }
+    } else {
+        let mut answerer = Answerer::receive_keys(params, session, channel)?;
+        for group in 0..params.groups().len() {
+            let products = answerer.receive_and_multiply(columns, group, channel)?;
+            answerer.send_answers(&params.answers(group), &products, channel, rng, |answer, values| {
+                params.place(answer, values, &mut shares);
+            })?;
+        }
+    }
+    Shares::new(params.modulus(), std::mem::take(&mut *shares))
+}
+
+/// An error that blames this program.
+fn internal(what: impl Into<String>) -> Error {
+    Error::Internal(format!("lattice: {}", what.into()))
+}

@@ -1,0 +1,367 @@
+//! What both parties agree on before the first message, and what it costs.
+
+use std::ops::Range;
+
+use super::layout::Layout;
+use super::noise::{Noise, decodes};
+use super::{internal, search};
+use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use crate::error::Result;
+use crate::primitive::rlwe::{self, Flood, Ring, Uniform, packed_bytes};
+use crate::protocol::dot::{Columns, Modulus, Shape, Side};
+
+/// Bytes of [`SEED`](super::SEED).
+pub(super) const SEED_BYTES: usize = 32;
+
+/// Agreed public values of one run. Both parties must use equal ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Params {
+    pub(super) shape: Shape,
+    pub(super) modulus: Modulus,
+    pub(super) encryptor: Side,
+    pub(super) degree: usize,
+    pub(super) prime_bits: u32,
+    pub(super) primes: usize,
+    /// Primes that answers keep.
+    pub(super) kept: usize,
+    /// Plaintexts are numbers modulo base^digits.
+    pub(super) base: u128,
+    pub(super) digits: usize,
+    /// Whether outputs are values, and no shares.
+    pub(super) values: bool,
+    /// The encryptor's columns in each group, and the slots that they take.
+    pub(super) groups: Vec<Group>,
+    /// The answerer's columns in one polynomial.
+    pub(super) others: usize,
+    /// How many answers there can be, if not one for each group and polynomial.
+    pub(super) most_answers: Option<usize>,
+}
+
+/// Some of the encryptor's columns, which travel together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The columns.
+    pub columns: Range<usize>,
+    /// Places for numbers of one row in a polynomial, a power of two.
+    pub slots: usize,
+}
+
+/// One answer: the products of some columns of a group with some of the answerer's columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The encryptor's columns' group.
+    pub group: usize,
+    /// The number of the answerer's polynomial.
+    pub polynomial: usize,
+    /// The slots and places whose products are wanted.
+    pub(super) wanted: Vec<(usize, usize)>,
+}
+
+impl Params {
+    /// The cheapest parameters in bytes, both ways. Either party may be the encryptor; of two that cost the same, the
+    /// learner, or the first party.
+    ///
+    /// `learner` is the one party to which every single product will be opened at once, and nobody else; `None` for shares
+    /// that are kept, summed, compared, or opened in part. A learner who encrypts, and for whom the modulus tells all
+    /// products apart, is given each of them by the protocol itself ([`Params::values`]): what comes out then has the form
+    /// of shares, but hides nothing from it. A number can hold several columns as its digits there; shares of digits would
+    /// need carries that nobody may know.
+    ///
+    /// Errors ([`Error::Input`](crate::Error::Input)): no parameters of 128 bits of security hold such products.
+    pub fn new(shape: Shape, modulus: Modulus, learner: Option<Side>) -> Result<Params> {
+        Params::checked(search::cheapest(shape, modulus, learner, None)?)
+    }
+
+    /// The cheapest parameters for columns that the encryptor sends once and that are multiplied as need arises: in at most
+    /// `answers` answers, each for products of one group and one polynomial ([`Params::answers_for`]). The shape has all
+    /// columns of both sides that there will ever be. All outputs are shares.
+    pub fn keeping(shape: Shape, modulus: Modulus, answers: usize) -> Result<Params> {
+        Params::checked(search::cheapest(shape, modulus, None, Some(answers))?)
+    }
+
+    fn checked(params: Params) -> Result<Params> {
+        // The search works with rounded logarithms; what it finds must hold exactly, whatever the primes are.
+        let modulus = rlwe::power(&[rlwe::prime_at_least(params.prime_bits)], params.primes);
+        let divisor = rlwe::power(&[1 << params.prime_bits], params.primes - params.kept);
+        if !decodes(&params.noise(), &params.plaintext(), &modulus, &divisor) {
+            return Err(internal("parameters that do not decode"));
+        }
+        match Uniform::has((params.blocks() as u64 + 1) * params.primes as u64) {
+            true => Ok(params),
+            false => Err(internal("more masks than one seed has")),
+        }
+    }
+
+    /// What is multiplied.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// What shares add up modulo.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// Who encrypts.
+    pub fn encryptor(&self) -> Side {
+        self.encryptor
+    }
+
+    /// N, the degree of polynomials.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Bits of each prime, and how many primes there are: bits of q are at most the product.
+    pub fn prime_bits(&self) -> (u32, usize) {
+        (self.prime_bits, self.primes)
+    }
+
+    /// Whether the encryptor is the learner and sees each product: its shares are then the products, and the other party's
+    /// are zero, so that there is nothing to be opened. Never without a learner.
+    pub fn values(&self) -> bool {
+        self.values
+    }
+
+    /// How many of the encryptor's columns one number holds; more than one only where outputs are values.
+    pub fn digits(&self) -> usize {
+        self.digits
+    }
+
+    /// The groups of the encryptor's columns.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// What decides about the noise.
+    pub fn noise(&self) -> Noise {
+        let (low, high) = self.shape.integers.range();
+        Noise {
+            degree: self.degree,
+            rows: self.shape.rows,
+            others: self.others,
+            digits: self.digits,
+            largest: low.unsigned_abs().max(high.unsigned_abs()),
+            answers: self.most_answers.unwrap_or(self.groups.len() * self.polynomials()),
+        }
+    }
+
+    /// t = base^digits, in limbs.
+    pub fn plaintext(&self) -> Vec<u64> {
+        rlwe::power(&[self.base as u64, (self.base >> 64) as u64], self.digits)
+    }
+
+    /// What is added to the error of every output.
+    pub(super) fn flood(&self) -> Result<Flood> {
+        self.noise().flood().ok_or_else(|| internal("no flood"))
+    }
+
+    /// The ring with the primes of q.
+    pub fn ring(&self) -> Ring {
+        Ring::new(self.degree, self.prime_bits, self.primes)
+    }
+
+    /// Bytes that a side sends for all products, frames' headers included, without the closing frame and the opening of
+    /// shares.
+    pub fn bytes_sent_by(&self, side: Side) -> u64 {
+        if self.shape.products() == 0 {
+            return 0;
+        }
+        if side == self.encryptor {
+            let frames = (0..self.groups.len()).map(|group| {
+                let (blocks, step) = (self.layout(group).blocks(self.shape.rows), self.blocks_together());
+                (blocks / step) as u64 * self.frames_bytes(step) + self.frames_bytes(blocks % step)
+            });
+            (HEADER_BYTES + SEED_BYTES) as u64 + self.frames_bytes(1) + frames.sum::<u64>()
+        } else {
+            let full = self.polynomials() - 1;
+            let answers = (0..self.groups.len()).map(|group| {
+                let bytes = |others: usize| self.bytes_of_outputs(self.slots_in_use(group) * others);
+                full as u64 * bytes(self.others) + bytes(self.others_in(full))
+            });
+            answers.sum()
+        }
+    }
+
+    /// Bytes of an answer, frames' headers included.
+    pub fn answer_bytes(&self, answer: &Answer) -> u64 {
+        self.bytes_of_outputs(answer.wanted.len())
+    }
+
+    fn bytes_of_outputs(&self, outputs: usize) -> u64 {
+        (self.kept * (HEADER_BYTES + packed_bytes(self.prime_bits, self.degree + outputs))) as u64
+    }
+
+    /// Message flights in sequence, as [`crate::channel::Traffic`] counts them: columns, answers. Every further group of
+    /// columns waits for the answers to the one before.
+    pub fn rounds(&self) -> u32 {
+        if self.shape.products() == 0 { 0 } else { 2 }
+    }
+
+    /// Bytes that the answerer holds for each of its columns that it keeps prepared.
+    pub fn prepared_bytes(&self) -> u64 {
+        let mut slots: Vec<_> = self.groups.iter().map(|group| group.slots).collect();
+        slots.dedup();
+        let each = |slots: &usize| {
+            let layout = Layout { degree: self.degree, slots: *slots, others: self.others };
+            (layout.blocks(self.shape.rows) * self.degree / slots * self.primes * 8).div_ceil(self.others) as u64
+        };
+        slots.iter().map(each).sum()
+    }
+
+    /// Bytes that the answerer holds for sums while a group of columns streams by.
+    pub fn sums_bytes(&self) -> u64 {
+        (16 * self.degree * self.primes * self.polynomials()) as u64
+    }
+
+    pub(super) fn layout(&self, group: usize) -> Layout {
+        Layout { degree: self.degree, slots: self.groups[group].slots, others: self.others }
+    }
+
+    /// All of a group's answers.
+    pub fn answers(&self, group: usize) -> Vec<Answer> {
+        let slots = self.slots_in_use(group);
+        let answer = |polynomial: usize| {
+            let others = self.others_in(polynomial);
+            let wanted = (0..slots).flat_map(|slot| (0..others).map(move |other| (slot, other)));
+            Answer { group, polynomial, wanted: wanted.collect() }
+        };
+        (0..self.polynomials()).map(answer).collect()
+    }
+
+    /// The answers that hold these products, each given by the columns of the first and the second party.
+    ///
+    /// Errors ([`Error::Internal`](crate::Error::Internal)): there is no such column; outputs are values, which the
+    /// encryptor would see, and with several columns in a number also those that were not chosen.
+    pub fn answers_for(&self, pairs: &[(usize, usize)]) -> Result<Vec<Answer>> {
+        if self.values {
+            return Err(internal("chosen pairs where outputs are values"));
+        }
+        let mut answers: Vec<Answer> = Vec::new();
+        for &(first, second) in pairs {
+            if first >= self.shape.first || second >= self.shape.second {
+                return Err(internal(format!("no product of columns {first} and {second}")));
+            }
+            let (column, other) = if self.encryptor == Side::First { (first, second) } else { (second, first) };
+            let group = self.groups.iter().position(|group| group.columns.contains(&column));
+            let group = group.ok_or_else(|| internal("a column without a group"))?;
+            let (polynomial, wanted) =
+                (other / self.others, (column - self.groups[group].columns.start, other % self.others));
+            match answers.iter_mut().find(|answer| (answer.group, answer.polynomial) == (group, polynomial)) {
+                Some(answer) if answer.wanted.contains(&wanted) => (),
+                Some(answer) => answer.wanted.push(wanted),
+                None => answers.push(Answer { group, polynomial, wanted: vec![wanted] }),
+            }
+        }
+        answers.sort_by_key(|answer| (answer.group, answer.polynomial));
+        Ok(answers)
+    }
+
+    /// The products that an answer holds, each as the columns of the first and the second party, in the order of the
+    /// answer's values, where no number holds several columns.
+    pub fn products_of<'a>(&'a self, answer: &'a Answer) -> impl Iterator<Item = (usize, usize)> + 'a {
+        self.places(answer).flatten()
+    }
+
+    /// How many of the answerer's columns one polynomial holds.
+    pub fn columns_in_polynomial(&self) -> usize {
+        self.others
+    }
+
+    /// Puts the residues of an answer, `digits` for each wanted product, into the matrix of all products.
+    pub(super) fn place(&self, answer: &Answer, values: &[u128], matrix: &mut [u128]) {
+        for (place, value) in self.places(answer).zip(values) {
+            if let Some((first, second)) = place {
+                matrix[first * self.shape.second + second] = *value;
+            }
+        }
+    }
+
+    /// The columns of the first and the second party that each value of an answer is the product of; `None` for digits
+    /// that hold no column.
+    fn places<'a>(&'a self, answer: &'a Answer) -> impl Iterator<Item = Option<(usize, usize)>> + 'a {
+        let columns = &self.groups[answer.group].columns;
+        answer.wanted.iter().flat_map(move |&(slot, other)| {
+            let other = answer.polynomial * self.others + other;
+            (0..self.digits).map(move |digit| {
+                let column = columns.start + slot * self.digits + digit;
+                let pair = if self.encryptor == Side::First { (column, other) } else { (other, column) };
+                columns.contains(&column).then_some(pair)
+            })
+        })
+    }
+
+    /// Slots of a group that hold columns.
+    fn slots_in_use(&self, group: usize) -> usize {
+        self.groups[group].columns.len().div_ceil(self.digits)
+    }
+
+    /// Columns of the answerer in one of its polynomials.
+    fn others_in(&self, polynomial: usize) -> usize {
+        self.others.min(self.other_columns() - polynomial * self.others)
+    }
+
+    /// Polynomials that the answerer's columns make.
+    pub(super) fn polynomials(&self) -> usize {
+        self.other_columns().div_ceil(self.others)
+    }
+
+    pub(super) fn other_columns(&self) -> usize {
+        if self.encryptor == Side::First { self.shape.second } else { self.shape.first }
+    }
+
+    /// All blocks of all groups.
+    pub(super) fn blocks(&self) -> usize {
+        (0..self.groups.len()).map(|group| self.layout(group).blocks(self.shape.rows)).sum()
+    }
+
+    /// The number of a group's first block.
+    pub(super) fn first_block(&self, group: usize) -> usize {
+        (0..group).map(|group| self.layout(group).blocks(self.shape.rows)).sum()
+    }
+
+    /// The blocks of a group that travel and are worked on together: as many as fit in a frame, but at least one.
+    pub(super) fn chunks(&self, group: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let blocks = self.layout(group).blocks(self.shape.rows);
+        let step = self.blocks_together();
+        (0..blocks).step_by(step).map(move |start| start..(start + step).min(blocks))
+    }
+
+    fn blocks_together(&self) -> usize {
+        (self.units() / self.primes).max(1)
+    }
+
+    /// Bytes of a polynomial modulo one prime.
+    pub(super) fn unit_bytes(&self) -> usize {
+        packed_bytes(self.prime_bits, self.degree)
+    }
+
+    /// Polynomials modulo one prime that fit in a frame.
+    fn units(&self) -> usize {
+        MAX_PAYLOAD_BYTES / self.unit_bytes()
+    }
+
+    /// The polynomials modulo one prime in each frame of some blocks.
+    pub(super) fn frames(&self, blocks: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (units, all) = (self.units(), blocks * self.primes);
+        (0..all).step_by(units).map(move |start| start..(start + units).min(all))
+    }
+
+    fn frames_bytes(&self, blocks: usize) -> u64 {
+        self.frames(blocks).map(|units| (HEADER_BYTES + units.len() * self.unit_bytes()) as u64).sum()
+    }
+
+    /// Bytes of an answer modulo one prime.
+    pub(super) fn answer_payload(&self, answer: &Answer) -> usize {
+        packed_bytes(self.prime_bits, self.degree + answer.wanted.len())
+    }
+
+    /// Refuses columns that are not those agreed on.
+    pub(super) fn check(&self, side: Side, columns: &Columns) -> Result<()> {
+        let count = if side == Side::First { self.shape.first } else { self.shape.second };
+        match (columns.rows(), columns.count(), columns.integers()) == (self.shape.rows, count, self.shape.integers) {
+            true => Ok(()),
+            false => Err(internal("columns that were not agreed on")),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The choice of parameters: the fewest bytes among all that hold.
+
+use super::noise::Noise;
+use super::params::{Group, Params};
+use crate::channel::HEADER_BYTES;
+use crate::error::{Error, Result};
+use crate::primitive::kernel::MAX_PRIME_BITS;
+use crate::primitive::rlwe::{DEGREES, LEAST_PRIME_BITS, most_modulus_bits, packed_bytes};
+use crate::protocol::dot::{MAX_ROWS, Modulus, Shape, Side};
+
+/// Logarithms are counted in parts of a bit, so that both parties compute the same.
+const PARTS: u64 = 256;
+
+/// The most columns of a side.
+const MAX_COLUMNS: usize = 1 << 16;
+
+/// The most products: they are held in memory, 16 bytes each.
+const MAX_PRODUCTS: usize = 1 << 26;
+
+/// The most numbers of a side: with all the room that is left empty, masks have fewer numbers than there are.
+const MAX_NUMBERS: usize = 1 << 44;
+
+/// See [`Params::new`] and [`Params::keeping`].
+pub(super) fn cheapest(
+    shape: Shape,
+    modulus: Modulus,
+    learner: Option<Side>,
+    most_answers: Option<usize>,
+) -> Result<Params> {
+    let columns = shape.first.max(shape.second);
+    let most = shape.rows > MAX_ROWS || columns > MAX_COLUMNS;
+    if most || shape.rows.max(1) * columns > MAX_NUMBERS || shape.products() > MAX_PRODUCTS {
+        return Err(Error::Input(format!(
+            "lattice: {} rows of {} and {} columns: at most {MAX_ROWS} rows, {MAX_COLUMNS} columns, {MAX_NUMBERS} numbers \
+             and {MAX_PRODUCTS} products are possible",
+            shape.rows, shape.first, shape.second
+        )));
+    }
+    let mut sides = [Side::First, Side::Second];
+    if learner == Some(Side::Second) {
+        sides.reverse();
+    }
+    let mut best: Option<(u128, Params)> = None;
+    for encryptor in sides {
+        // Values instead of shares tell the learner what it learns anyway, if the modulus tells them apart.
+        let values = learner == Some(encryptor) && shape.fits(&modulus);
+        for degree in DEGREES {
+            Search { shape, modulus, encryptor, values, degree, most_answers }.into_best(&mut best);
+        }
+    }
+    let (_, params) = best.ok_or_else(|| {
+        Error::Input(format!(
+            "lattice: products of {} rows of integers of {} bits modulo {modulus} need a larger modulus than 128 bits of \
+             security allow",
+            shape.rows,
+            shape.integers.bits()
+        ))
+    })?;
+    Ok(params)
+}
+
+struct Search {
+    shape: Shape,
+    modulus: Modulus,
+    encryptor: Side,
+    values: bool,
+    degree: usize,
+    most_answers: Option<usize>,
+}
+
+impl Search {
+    fn columns(&self) -> (usize, usize) {
+        match self.encryptor {
+            Side::First => (self.shape.first, self.shape.second),
+            Side::Second => (self.shape.second, self.shape.first),
+        }
+    }
+
+    fn into_best(self, best: &mut Option<(u128, Params)>) {
+        let (columns, others) = self.columns();
+        let (base, most_digits) = match self.values {
+            true => {
+                let (low, high) = self.shape.range();
+                let bits = 128 - (high - low).unsigned_abs().leading_zeros();
+                (1u128 << bits.max(1), columns.max(1))
+            }
+            false => (self.modulus.value(), 1),
+        };
+        for digits in 1..=most_digits {
+            let mut possible = false;
+            for together in (0..=self.degree.ilog2()).map(|bits| 1 << bits).take_while(|&c| c < 2 * others.max(1)) {
+                let limit = self.degree / together;
+                let slots = columns.div_ceil(digits);
+                for exact in 0..=(slots % limit).count_ones() {
+                    let Some(params) = self.params(base, digits, together, slots_of(slots, limit, exact)) else {
+                        continue;
+                    };
+                    possible = true;
+                    let bytes = cost(&params);
+                    if best.as_ref().is_none_or(|(least, _)| bytes < *least) {
+                        *best = Some((bytes, params));
+                    }
+                }
+            }
+            if !possible {
+                break;
+            }
+        }
+    }
+
+    /// The parameters with as few and as short primes as hold the noise, if there are any.
+    fn params(&self, base: u128, digits: usize, others: usize, slots: Vec<usize>) -> Option<Params> {
+        let (columns, _) = self.columns();
+        let groups = slots.iter().scan(0, |start, &slots| {
+            let columns = *start..(*start + slots * digits).min(columns);
+            *start = columns.end;
+            Some(Group { columns, slots })
+        });
+        let mut params = Params {
+            shape: self.shape,
+            modulus: self.modulus,
+            encryptor: self.encryptor,
+            degree: self.degree,
+            prime_bits: 0,
+            primes: 0,
+            kept: 0,
+            base,
+            digits,
+            values: self.values,
+            groups: groups.collect(),
+            others,
+            most_answers: self.most_answers,
+        };
+        let plaintext = logarithm(base) * digits as u64;
+        let noise: Noise = params.noise();
+        let flooded = noise.bound()?.checked_mul(noise.answers.max(1) as u128)?;
+        let sigma = u64::from(crate::security::STATISTICAL_BITS + self.degree.ilog2());
+        // 2 t F. One part more because F is rounded up; then what rounding and primes below 2^bits take away.
+        let least = PARTS + plaintext + logarithm(flooded) + PARTS * sigma + 1 + 10;
+        let bits = |primes: u64| (least + 3 * primes).div_ceil(PARTS * primes);
+        let primes = (1..).find(|&primes| bits(primes) <= u64::from(MAX_PRIME_BITS))?;
+        let prime_bits = bits(primes).max(u64::from(LEAST_PRIME_BITS));
+        // 2 t P (N + 2) is at most q / 64.
+        let kept =
+            (PARTS * 7 + plaintext + logarithm(self.degree as u128 + 2) + 3 * primes).div_ceil(PARTS * prime_bits);
+        (params.prime_bits, params.primes) = (prime_bits as u32, primes as usize);
+        params.kept = kept as usize;
+        (prime_bits * primes <= u64::from(most_modulus_bits(self.degree)) && kept <= primes).then_some(params)
+    }
+}
+
+/// Slots for at least `count` numbers, in groups of a power of two each, of which none is above `limit`. The first groups
+/// have as many slots as the highest ones among the bits of `count` stand for, `exact` of them; what is left is rounded up.
+fn slots_of(count: usize, limit: usize, exact: u32) -> Vec<usize> {
+    let mut groups = vec![limit; count / limit];
+    let mut rest = count % limit;
+    for _ in 0..exact {
+        if rest > 0 {
+            groups.push(1 << rest.ilog2());
+            rest -= 1 << rest.ilog2();
+        }
+    }
+    if rest > 0 {
+        groups.push(rest.next_power_of_two());
+    }
+    groups
+}
+
+/// Bytes both ways, but for the headers of columns' frames. Parameters that waste most of the room can need 2^64 and more.
+fn cost(params: &Params) -> u128 {
+    let columns = (params.blocks() as u128 + 1) * (params.primes * params.unit_bytes()) as u128;
+    let answers = params.groups.iter().map(|group| {
+        let outputs = group.columns.len().div_ceil(params.digits) * params.others;
+        (params.kept * (HEADER_BYTES + packed_bytes(params.prime_bits, params.degree + outputs))) as u128
+    });
+    columns
+        + match params.most_answers {
+            None => params.polynomials() as u128 * answers.sum::<u128>(),
+            Some(count) => count as u128 * answers.max().unwrap_or(0),
+        }
+}
+
+/// The logarithm to base 2 in parts of a bit, rounded up, of a number that is not zero.
+fn logarithm(number: u128) -> u64 {
+    let whole = number.ilog2();
+    // The number's upper 63 bits, squared eight times.
+    let mut mantissa = if whole > 62 { (number >> (whole - 62)) as u64 } else { (number as u64) << (62 - whole) };
+    let mut parts = u64::from(whole);
+    for _ in 0..PARTS.ilog2() {
+        let square = (u128::from(mantissa) * u128::from(mantissa)) >> 62;
+        let doubled = square >= 1 << 63;
+        parts = 2 * parts + u64::from(doubled);
+        mantissa = (square >> u32::from(doubled)) as u64;
+    }
+    parts + u64::from(!number.is_power_of_two())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_are_rounded_up() {
+        for number in (1..2000).chain([(1 << 64) - 1, 1 << 64, (1 << 64) + 1, 3 << 100, u128::MAX]) {
+            let exact = (number as f64).log2() * PARTS as f64;
+            let parts = logarithm(number) as f64;
+            assert!(parts >= exact - 1e-9 && parts <= exact + 1.001, "{number}: {parts} {exact}");
+        }
+    }
+
+    #[test]
+    fn slots_are_enough() {
+        for count in 0..300 {
+            for limit in [1, 4, 64, 4096] {
+                for exact in 0..9 {
+                    let groups = slots_of(count, limit, exact);
+                    let sum: usize = groups.iter().sum();
+                    assert!(groups.iter().all(|slots| slots.is_power_of_two() && *slots <= limit));
+                    assert!(sum >= count && sum - groups.last().unwrap_or(&0) < count.max(1));
+                    if exact == 8 {
+                        assert_eq!(sum, count);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! `lattice` with a peer that breaks the protocol at every message, in either role: the victim must end with the right error,
+//! and neither side may panic or hang.
+
+mod support;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use support::attack::{Mutation, change, network};
+use support::{Frame, Tap, blames, passing, rng, session, tapped};
+use tacita_core::protocol::dot::lattice::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED};
+use tacita_core::protocol::dot::{Columns, Integers, Shape, Side};
+use tacita_core::{Channel, Error, Result};
+
+/// What is run: shares of products, the values, several groups and frames, numbers of many primes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Variant {
+    Shares,
+    Values,
+    Groups,
+    Primes,
+}
+
+const VARIANTS: [Variant; 4] = [Variant::Shares, Variant::Values, Variant::Groups, Variant::Primes];
+
+fn params(variant: Variant) -> Params {
+    let bits = if variant == Variant::Primes { 32 } else { 1 };
+    let integers = Integers::new(bits, false).unwrap();
+    let (rows, first, second) = match variant {
+        Variant::Shares => (100, 3, 2),
+        Variant::Values => (4000, 9, 9),
+        Variant::Groups => (30_000, 3, 3),
+        Variant::Primes => (70, 2, 2),
+    };
+    let shape = Shape { rows, first, second, integers };
+    let learner = (variant == Variant::Values).then_some(Side::First);
+    let modulus = if variant == Variant::Primes { "2^127".parse() } else { shape.value_modulus() };
+    let params = Params::new(shape, modulus.unwrap(), learner).unwrap();
+    assert_eq!(params.encryptor(), Side::First);
+    params
+}
+
+/// One of the parties.
+fn role(side: Side, variant: Variant, mut channel: Channel) -> Result<()> {
+    let params = params(variant);
+    let shape = params.shape();
+    let mut columns = Columns::new(shape.integers, shape.rows);
+    let count = if side == Side::First { shape.first } else { shape.second };
+    (0..count).for_each(|column| columns.push((0..shape.rows).map(|row| ((row * column) % 2) as i64)).unwrap());
+    let result = match side {
+        Side::First => lattice::first(&columns, &params, &session(), &mut channel, &mut rng(1)),
+        Side::Second => lattice::second(&columns, &params, &session(), &mut channel, &mut rng(2)),
+    };
+    match result {
+        Ok(_) => channel.finish().map(drop),
+        Err(error) => {
+            channel.abort(&error);
+            Err(error)
+        }
+    }
+}
+
+fn run_over(variant: Variant, first: Channel, second: Channel) -> (Result<()>, Result<()>) {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(move || role(Side::Second, variant, second));
+        let one = role(Side::First, variant, first);
+        (one, other.join().unwrap())
+    })
+}
+
+/// Every frame of every variant from both roles, the closing one included.
+fn frames() -> Vec<(Variant, Side, usize, Frame)> {
+    let mut all = Vec::new();
+    for variant in VARIANTS {
+        let recorded: [Arc<Mutex<Vec<Frame>>>; 2] = Default::default();
+        let recorder = |frames: &Arc<Mutex<Vec<Frame>>>| -> Arc<Tap> {
+            let frames = frames.clone();
+            Arc::new(move |frame| {
+                frames.lock().unwrap().push(frame.clone());
+                Some(vec![frame])
+            })
+        };
+        let (first, second) = tapped(recorder(&recorded[0]), recorder(&recorded[1]));
+        let (one, other) = run_over(variant, first, second);
+        one.unwrap();
+        other.unwrap();
+        for (side, frames) in [Side::First, Side::Second].into_iter().zip(recorded) {
+            let frames = std::mem::take(&mut *frames.lock().unwrap());
+            all.extend(frames.into_iter().enumerate().map(|(number, frame)| (variant, side, number, frame)));
+        }
+    }
+    all
+}
+
+/// One attack: the culprit's frame with this number is replaced.
+struct Attack {
+    name: String,
+    variant: Variant,
+    culprit: Side,
+    frame: usize,
+    mutation: Mutation,
+    /// What the victim must make of it.
+    expected: fn(&Error) -> bool,
+}
+
+/// Runs all attacks, many at once, because most of their time is spent waiting for the other end.
+fn run_all(attacks: Vec<Attack>) {
+    let next = AtomicUsize::new(0);
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..24 {
+            scope.spawn(|| {
+                while let Some(attack) = attacks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(failure) = run_attack(attack) {
+                        failures.lock().unwrap().push(failure);
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    let count = attacks.len();
+    assert!(count > 0 && failures.is_empty(), "{} of {count} attacks: {failures:#?}", failures.len());
+}
+
+fn run_attack(attack: &Attack) -> std::result::Result<(), String> {
+    let (count, mutation, frame) = (AtomicUsize::new(0), attack.mutation.clone(), attack.frame);
+    let tap: Arc<Tap> = Arc::new(move |data| match count.fetch_add(1, Ordering::Relaxed) == frame {
+        true => mutation(data),
+        false => Some(vec![data]),
+    });
+    let (first, second) = match attack.culprit {
+        Side::First => tapped(tap, passing()),
+        Side::Second => tapped(passing(), tap),
+    };
+    let (one, other) = run_over(attack.variant, first, second);
+    let victim = if attack.culprit == Side::First { other } else { one };
+    match victim {
+        Err(error) if (attack.expected)(&error) => Ok(()),
+        other => {
+            let Attack { name, variant, culprit, frame, .. } = attack;
+            Err(format!("{variant:?}, {culprit:?} at frame {frame}, {name}: {other:?}"))
+        }
+    }
+}
+
+#[test]
+fn every_message_travels() {
+    for variant in VARIANTS {
+        let params = params(variant);
+        match variant {
+            Variant::Shares => assert!(params.groups().len() == 1 && params.digits() == 1),
+            Variant::Values => assert!(params.digits() > 1),
+            Variant::Groups => assert!(params.groups().len() > 1 && params.bytes_sent_by(Side::First) > 1 << 20),
+            Variant::Primes => assert!(params.prime_bits().1 > 3),
+        }
+    }
+    let labels: std::collections::HashSet<u8> = frames().iter().map(|(.., frame)| frame.label).collect();
+    assert!([SEED, PUBLIC_KEY, COLUMNS, ANSWERS].iter().all(|label| labels.contains(&label.code)));
+}
+
+#[test]
+fn every_message_in_a_wrong_form() {
+    let mut attacks = Vec::new();
+    for (variant, culprit, frame, data) in frames() {
+        let mut add = |name: &str, expected: fn(&Error) -> bool, mutation: Mutation| {
+            attacks.push(Attack { name: name.into(), variant, culprit, frame, mutation, expected });
+        };
+        add("cut", network, Arc::new(|_| None));
+        if data.kind == Frame::CLOSE {
+            // The honest end behind the tap then hangs up, which may be noticed first.
+            add(
+                "data at the end",
+                |error| blames(error) || network(error),
+                change(|frame| (frame.kind, frame.label) = (Frame::DATA, COLUMNS.code)),
+            );
+            continue;
+        }
+        add("shortened", blames, change(|frame| frame.payload.truncate(frame.payload.len() - 1)));
+        add("lengthened", blames, change(|frame| frame.payload.push(0)));
+        add("emptied", blames, change(|frame| frame.payload.clear()));
+        add("wrong label", blames, change(|frame| frame.label ^= 0x40));
+        add("other kind", blames, change(|frame| (frame.kind, frame.payload) = (9, Vec::new())));
+        add("closed early", blames, Arc::new(|_| Some(vec![Frame::close()])));
+        add("twice", blames, Arc::new(|frame| Some(vec![frame.clone(), frame])));
+        // Both may then wait for each other, until the transport has heard nothing for too long.
+        add("left out", |error| blames(error) || network(error), Arc::new(|_| Some(Vec::new())));
+    }
+    run_all(attacks);
+}
+
+/// Neighbouring messages of different kinds change places: the second one comes early.
+#[test]
+fn messages_in_another_order() {
+    let all = frames();
+    let mut attacks = Vec::new();
+    for pair in all.windows(2) {
+        let [(variant, culprit, frame, one), (_, side, number, other)] = pair else { unreachable!() };
+        if culprit != side || number != &(frame + 1) || one.label == other.label || other.kind != Frame::DATA {
+            continue;
+        }
+        let other = other.clone();
+        let mutation: Mutation = Arc::new(move |frame| Some(vec![other.clone(), frame]));
+        let (variant, culprit, frame) = (*variant, *culprit, *frame);
+        attacks.push(Attack { name: "early".into(), variant, culprit, frame, mutation, expected: blames });
+    }
+    assert_eq!(attacks.len(), 2 * VARIANTS.len());
+    run_all(attacks);
+}
+
+/// Numbers that are no residues: the prime itself, the largest number of its length, bits beyond the last number.
+#[test]
+fn numbers_that_are_no_residues() {
+    let mut attacks = Vec::new();
+    let mut answers = 0;
+    for (variant, culprit, frame, data) in frames() {
+        if data.kind != Frame::DATA || data.label == SEED.code {
+            continue;
+        }
+        let params = params(variant);
+        let (bits, _) = params.prime_bits();
+        let mut add = |name: &str, mutation: Mutation| {
+            attacks.push(Attack { name: name.into(), variant, culprit, frame, mutation, expected: blames });
+        };
+        // So many bytes hold a whole number, wherever they begin.
+        let ones = |place: usize| change(move |frame| frame.payload[place..place + 13].fill(0xff));
+        add("ones at the start", ones(0));
+        add("ones at the end", ones(data.payload.len() - 13));
+        add("ones in the middle", ones(data.payload.len() / 2));
+        let spare = data.label == ANSWERS.code && !(data.payload.len() * 8).is_multiple_of(bits as usize);
+        if spare {
+            add("a bit beyond", change(|frame| *frame.payload.last_mut().unwrap() |= 0x80));
+        }
+        answers += usize::from(spare);
+        // The first prime, in a frame that begins with it: the first frame of its label.
+        if [PUBLIC_KEY.code, COLUMNS.code, ANSWERS.code].contains(&data.label) {
+            let prime = params.ring().primes().iter().map(|ntt| ntt.prime().value()).max().unwrap();
+            let mutation = change(move |frame| {
+                let mut low = [0; 8];
+                low.copy_from_slice(&frame.payload[..8]);
+                let kept = u64::from_le_bytes(low) & !(u64::MAX >> (64 - bits));
+                frame.payload[..8].copy_from_slice(&(kept | prime).to_le_bytes());
+            });
+            add("a prime", mutation);
+        }
+    }
+    assert!(answers > 0, "no answer has spare bits");
+    run_all(attacks);
+}
