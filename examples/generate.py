@@ -232,6 +232,52 @@ def watchlist(directory):
     example.close()
 
 
+def loyalty(directory):
+    """examples/dot: customers of a loyalty scheme, of whom a shop and its partner each know other things."""
+    customers = 400
+    cards = [f"C{1000 + place}" for place in shuffled(range(customers), "cards")]
+    buys = lambda share, *purpose: str(int(draw(100, *purpose) < share))  # noqa: E731
+
+    def cents(amount):
+        return f"{amount // 100}.{amount % 100:02}"
+
+    shop = []
+    for i, card in enumerate(cards):
+        coffee = buys(55, "coffee", i)
+        spent = 500 + draw(24_500, "spent", i)
+        shop.append([card, coffee, buys(30, "tea", i), cents(spent)])
+    # Who buys coffee likes cake.
+    partner = [[card, buys(60 if row[1] == "1" else 20, "cake", i), buys(35, "flowers", i)]
+               for i, (card, row) in enumerate(zip(cards, shop))]
+    known = shuffled(cards, "agency")[:260] + [f"C{5000 + place}" for place in range(40)]
+    agency = [[card, buys(50, "reached", card)] for card in shuffled(known, "agency order")]
+
+    example = Example(directory / "dot")
+    headers = {"shop": ["card", "coffee", "tea", "spent"], "partner": ["card", "cake", "flowers"],
+               "agency": ["card", "reached"]}
+    tables = {"shop": shop, "partner": partner, "agency": agency}
+    for party, rows in tables.items():
+        example.table(party, headers[party], rows)
+
+    def column(party, name):
+        return [row[headers[party].index(name)] for row in tables[party]]
+
+    def expect(job, parties, learners, table):
+        for party in learners:
+            write_csv(example.directory / "expected" / job / f"{party}.csv", table)
+        example.summary[job] = {"parties": parties, "value": table[-1][-1]}
+
+    both = truth.product(column("shop", "coffee"), column("partner", "cake"))
+    expect("job", ["shop", "partner"], ["shop", "partner"], [["value"], [both]])
+    matrix = [[one, other, truth.product(column("shop", one), column("partner", other))]
+              for one in ("coffee", "tea") for other in ("cake", "flowers")]
+    expect("matrix", ["shop", "partner"], ["shop"], [["shop", "partner", "value"], *matrix])
+    reached = dict(agency)
+    spent = truth.product(column("shop", "spent"), [reached.get(card, "0") for card in cards])
+    expect("campaign", ["shop", "agency"], ["agency"], [["value"], [spent]])
+    example.close()
+
+
 def main():
     here = pathlib.Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -239,6 +285,7 @@ def main():
     directory = parser.parse_args().output
     patients(directory)
     watchlist(directory)
+    loyalty(directory)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""What an intersection has to give, computed in plain Python from the tables alone.
+"""What a job has to give, computed in plain Python from the tables alone.
 
 Written from the documentation (docs/normalization.md, docs/tables.md) and not from the Rust code, so that the two can
 disagree.
 """
 
 import datetime
+import decimal
 import re
 import unicodedata
 
@@ -97,3 +98,10 @@ def payload(own, peer, peer_name, given):
 def count(own, peer):
     """`reveal = "count"`: the distinct keys in common."""
     return len(own.distinct & peer.distinct)
+
+
+def product(one, other):
+    """`reveal = "value"`: the sum of the products of two columns of numbers, exactly, without zeros at its end."""
+    total = sum(decimal.Decimal(a) * decimal.Decimal(b) for a, b in zip(one, other))
+    text = f"{total:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

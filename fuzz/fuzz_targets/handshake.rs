@@ -9,6 +9,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use serde_json::json;
 use tacita::agree::{self, Sizes};
+use tacita::choose::Chosen;
 use tacita::intersect;
 use tacita::job::{JobSpec, Protocol, Terms};
 use tacita_core::channel::{Channel, Label};
@@ -39,7 +40,7 @@ fuzz_target!(|input: (Option<Vec<u8>>, Vec<u8>, Vec<u8>)| {
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
     let Ok(greeted) = agree::greet(&JOB, "hospital", &[0; 32], &mut channel, &mut rng) else { return };
     let own = Sizes { items: 3, ..Sizes::default() };
-    let agreed = agree::settle(greeted, &JOB, "hospital", &own, |_| Protocol::Ecdh, &mut channel);
+    let agreed = agree::settle(greeted, &JOB, "hospital", &own, |_| Ok(Chosen::only(Protocol::Ecdh)), &mut channel);
     let Ok(agreed) = agreed else { return };
     if intersect::check_peer(&JOB, &agreed, &channel).is_ok() {
         assert!(agreed.peer_sizes.items <= LIMIT && agreed.peer_sizes.entries <= LIMIT);

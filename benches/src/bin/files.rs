@@ -1,9 +1,9 @@
-//! An intersection from file to file: two CSV files, two processes, TLS between them, on several networks. Beside it, on
-//! the same files, another program.
+//! Whole jobs from file to file: two CSV files, two processes, TLS between them, on several networks. Beside
+//! intersections, on the same files, another program.
 //!
-//! `files [--beside COMMAND] [LOG2_ITEMS ...]`, by default 12, 16 and 20. COMMAND is given the two files; it prints
-//! `cpu SECONDS wall SECONDS common N` (`benches/beside_spu.py` does that for SecretFlow's `spu`). Needs the `tacita`
-//! program beside this one.
+//! `files [--beside COMMAND] [intersect|dot] [LOG2_ROWS ...]`, by default both jobs at 12, 16 and 20. COMMAND is given the
+//! two files; it prints `cpu SECONDS wall SECONDS common N` (`benches/beside_spu.py` does that for SecretFlow's `spu`).
+//! Needs the `tacita` program beside this one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,7 +27,9 @@ fn main() {
         arguments.remove(place);
         arguments.remove(place)
     });
-    let mut sizes: Vec<u32> = arguments.iter().map(|text| text.parse().expect("sizes are whole numbers")).collect();
+    let question = arguments.first().filter(|word| ["intersect", "dot"].contains(&word.as_str())).cloned();
+    let sizes = arguments.iter().skip(usize::from(question.is_some()));
+    let mut sizes: Vec<u32> = sizes.map(|text| text.parse().expect("sizes are whole numbers")).collect();
     if sizes.is_empty() {
         sizes = vec![12, 16, 20];
     }
@@ -35,14 +37,16 @@ fn main() {
     assert!(program.exists(), "{} is missing: cargo build --release -p tacita", program.display());
     let directory = std::env::temp_dir().join(format!("tacita-files-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a temporary directory");
-    println!("| n | security | network | wall s | CPU s of both | bytes an item | peak MiB of one |");
-    println!("|---|---|---|---|---|---|---|");
+    println!("| n | job | network | wall s | protocol s | CPU s of both | bytes a row | peak MiB of one |");
+    println!("|---|---|---|---|---|---|---|---|");
     for &log in &sizes {
         let count = 1usize << log;
         let inputs = inputs(&directory, count);
-        for security in ["semi-honest", "malicious"] {
+        let jobs =
+            JOBS.iter().filter(|(name, ..)| question.as_ref().is_none_or(|word| name.starts_with(word.as_str())));
+        for (name, terms, result) in jobs {
             for network in NETWORKS {
-                run(&program, &directory, &inputs, count, security, network);
+                run(&program, &directory, &inputs, (name, terms, result), count, network);
             }
         }
         if let Some(command) = &beside {
@@ -52,12 +56,22 @@ fn main() {
     let _ = std::fs::remove_dir_all(&directory);
 }
 
-/// Two files of `count` keys each, half of them common.
+/// Jobs by name, with their terms, and where in the report of `a` the result is: half of the rows, in all of them.
+const JOBS: [(&str, &str, &str); 3] = [
+    ("intersect, semi-honest", "job = \"intersect\"\nprotocol = \"vole\"", "/result/rows"),
+    ("intersect, malicious", "job = \"intersect\"\nprotocol = \"vole\"\nsecurity = \"malicious\"", "/result/rows"),
+    ("dot", "job = \"dot\"\ncolumn = \"bit\"", "/result/value"),
+];
+
+/// Two files of `count` keys each, half of them common, with a bit in each row: all are set at the one party, every
+/// other one at the other.
 fn inputs(directory: &Path, count: usize) -> [PathBuf; 2] {
     [("a", 0), ("b", count / 2)].map(|(name, first)| {
         let path = directory.join(format!("{name}.csv"));
-        let rows: String = (first..first + count).map(|row| format!("user{row:08}@example.com,{row}\n")).collect();
-        std::fs::write(&path, format!("id,row\n{rows}")).expect("an input");
+        let bit = |row: usize| if name == "a" { 1 } else { row % 2 };
+        let line = |row: usize| format!("user{row:08}@example.com,{row},{}\n", bit(row));
+        let rows: String = (first..first + count).map(line).collect();
+        std::fs::write(&path, format!("id,row,bit\n{rows}")).expect("an input");
         path
     })
 }
@@ -66,18 +80,16 @@ fn run(
     program: &Path,
     directory: &Path,
     inputs: &[PathBuf; 2],
+    (name, terms, result): (&str, &str, &str),
     count: usize,
-    security: &str,
     (network, options): (&str, &[&str]),
 ) {
     let (job, report) = (directory.join("job.toml"), directory.join("report.json"));
-    let text = format!(
-        "job = \"intersect\"\nid = \"bench\"\nprotocol = \"vole\"\nsecurity = \"{security}\"\nreveal_to = [\"a\"]\n\
-         [key]\ncolumns = [\"id\"]\n[parties.a]\n[parties.b]\n"
-    );
+    let key = if name.starts_with("dot") { "" } else { "[key]\ncolumns = [\"id\"]\n" };
+    let text = format!("{terms}\nid = \"bench\"\nreveal_to = [\"a\"]\n{key}[parties.a]\n[parties.b]\n");
     std::fs::write(&job, text).expect("a job file");
     let files = ["a", "b"].map(|name| format!("{name}={}", inputs[usize::from(name == "b")].display()));
-    let (mut walls, mut cpus, mut bytes, mut peak) = (Vec::new(), Vec::new(), 0.0, 0f64);
+    let (mut walls, mut protocols, mut cpus, mut bytes, mut peak) = (Vec::new(), Vec::new(), Vec::new(), 0.0, 0f64);
     for _ in 0..RUNS {
         let mut simulate = Command::new(program);
         simulate.arg("simulate").arg(&job).args(["--quiet", "--input", &files[0], "--input", &files[1]]).args(options);
@@ -88,14 +100,16 @@ fn run(
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let report: Value = serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("a report");
         let of = |name: &str, path: &str| report["parties"][name].pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
-        assert_eq!(of("a", "/result/rows") as usize, count - count / 2, "the intersection is wrong");
+        assert_eq!(of("a", result) as usize, count - count / 2, "the result is wrong");
+        protocols.push(of("a", "/seconds/protocol").max(of("b", "/seconds/protocol")));
         cpus.push(of("a", "/cpu_seconds") + of("b", "/cpu_seconds"));
         bytes = of("a", "/bytes/sent") + of("a", "/bytes/received");
         peak = peak.max(of("a", "/peak_memory")).max(of("b", "/peak_memory"));
     }
     println!(
-        "| {count} | {security} | {network} | {:.2} | {:.2} | {:.1} | {:.0} |",
+        "| {count} | {name} | {network} | {:.2} | {:.3} | {:.2} | {:.1} | {:.0} |",
         median(&walls),
+        median(&protocols),
         median(&cpus),
         bytes / count as f64,
         peak / 1048576.0
@@ -118,5 +132,5 @@ fn other(command: &str, inputs: &[PathBuf; 2], count: usize) {
         cpus.push(number(1).expect("CPU seconds"));
         walls.push(number(3).expect("wall seconds"));
     }
-    println!("| {count} | - | {command} | {:.2} | {:.2} | - | - |", median(&walls), median(&cpus));
+    println!("| {count} | {command} | - | {:.2} | - | {:.2} | - | - |", median(&walls), median(&cpus));
 }

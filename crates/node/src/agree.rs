@@ -11,8 +11,8 @@ use tacita_core::channel::{Channel, HEADER_BYTES, Label};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
-use crate::choose::allowed;
-use crate::job::{JobSpec, Protocol, Terms};
+use crate::choose::{Chosen, allowed};
+use crate::job::{JobSpec, Terms};
 use crate::text::shown;
 
 /// Version of everything that travels. Parties with different ones do not talk.
@@ -67,6 +67,9 @@ pub struct Sizes {
     /// Bytes of a tag, where the sender's part was prepared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag_bytes: Option<u32>,
+    /// The runs whose shares are to be opened, in hexadecimal, in the order in which the sender would open them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Vec<String>>,
 }
 
 /// What the handshake has established so far: the peer is who it should be and has the same terms.
@@ -83,8 +86,8 @@ pub struct Greeted {
 pub struct Agreed {
     /// The session that everything after is bound to.
     pub session: Session,
-    /// The protocol that runs.
-    pub protocol: Protocol,
+    /// What runs.
+    pub chosen: Chosen,
     /// What this party has told.
     pub own_sizes: Sizes,
     /// What the peer has told.
@@ -107,7 +110,7 @@ pub fn greet(
         version: env!("CARGO_PKG_VERSION").into(),
         party: me.into(),
         nonce: hex(&nonce),
-        profiles: job.profiles(me).iter().map(|profile| profile.kind().to_owned()).collect(),
+        profiles: profiles(job, me),
         terms: terms.json().clone(),
     };
     let bytes = channel.exchange(HELLO, message(&own)?, MAX_MESSAGE_BYTES)?;
@@ -163,7 +166,7 @@ pub fn settle(
     job: &JobSpec,
     me: &str,
     own: &Sizes,
-    choose: impl FnOnce(&Sizes) -> Protocol,
+    choose: impl FnOnce(&Sizes) -> Result<Chosen>,
     channel: &mut Channel,
 ) -> Result<Agreed> {
     let own_bytes = message(own)?;
@@ -174,16 +177,17 @@ pub fn settle(
     let first = job.parties.position(me) == Some(0);
     let mut choice = Vec::new();
     if first {
-        choice.extend_from_slice(choose(&theirs).name().as_bytes());
+        choice.extend_from_slice(choose(&theirs)?.to_string().as_bytes());
         channel.send(CHOICE, choice.clone())?;
     }
     let answer = channel.receive_up_to(CHOICE, 64)?;
     if first && answer != choice {
         return Err(channel.violation("it confirms another protocol than the one chosen"));
     }
-    let protocol = std::str::from_utf8(&answer).ok().and_then(|word| word.parse().ok());
-    let protocol = protocol.filter(|chosen| allowed(job, *chosen));
-    let Some(protocol) = protocol else {
+    let chosen = std::str::from_utf8(&answer).ok().and_then(|text| text.parse().ok());
+    // The text of what was understood: two ways to write a choice would be two sessions.
+    let chosen = chosen.filter(|chosen: &Chosen| allowed(job, chosen) && chosen.to_string().as_bytes() == answer);
+    let Some(chosen) = chosen else {
         return Err(channel.violation("it chose a protocol that the terms do not allow"));
     };
     if !first {
@@ -193,7 +197,7 @@ pub fn settle(
     let (one, two) = if first { (&own_bytes, &their_bytes) } else { (&their_bytes, &own_bytes) };
     greeted.transcript.append("sizes", one).append("sizes", two).append("choice", &answer);
     let session = Session::new(greeted.transcript);
-    Ok(Agreed { session, protocol, own_sizes: own.clone(), peer_sizes: theirs })
+    Ok(Agreed { session, chosen, own_sizes: own.clone(), peer_sizes: theirs })
 }
 
 /// Last flight: both parties prove to have the same session. Without it, parties whose handshakes differ would find
@@ -228,6 +232,15 @@ fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The kinds of profiles with which `party` reads the columns that rows are matched by.
+fn profiles(job: &JobSpec, party: &str) -> Vec<String> {
+    let profiles = match job.alignment() {
+        Some(alignment) => alignment.profiles(party),
+        None => job.profiles(party),
+    };
+    profiles.iter().map(|profile| profile.kind().to_owned()).collect()
 }
 
 fn message(value: &impl Serialize) -> Result<Vec<u8>> {
@@ -266,20 +279,20 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
 pub const ROUNDS: u32 = 5;
 
 /// Bytes that `me` sends in the handshake, framing included.
-pub fn bytes_sent(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes) -> u64 {
+pub fn bytes_sent(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes) -> u64 {
     let hello = Hello {
         tacita: WIRE_VERSION,
         version: env!("CARGO_PKG_VERSION").into(),
         party: me.into(),
         nonce: hex(&[0; 32]),
-        profiles: job.profiles(me).iter().map(|profile| profile.kind().to_owned()).collect(),
+        profiles: profiles(job, me),
         terms: Terms::of(job).json().clone(),
     };
     let length = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |bytes| bytes.len());
     let messages = [
         length(serde_json::to_vec(&hello)),
         length(serde_json::to_vec(own)),
-        protocol.name().len(),
+        chosen.to_string().len(),
         CONFIRMATION_BYTES,
     ];
     messages.iter().map(|length| (length + HEADER_BYTES) as u64).sum()

@@ -1,44 +1,148 @@
-//! Which protocol `auto` stands for.
+//! Which protocols a job runs: what `auto` stands for.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
+use tacita_core::protocol::dot::Side;
+use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::intersect::{ecdh, vole};
-use tacita_core::{Result, Security};
+use tacita_core::{Error, Result, Security};
 
 use crate::agree::Sizes;
+use crate::dot;
 use crate::intersect;
-use crate::job::{JobSpec, Protocol, Reveal};
+use crate::job::{Job, JobSpec, Protocol, Reveal};
+use crate::text;
 
-/// A protocol, and why.
-pub struct Choice {
-    /// Never [`Protocol::Auto`].
+/// What runs. Written as on the wire: `vole`, `ot softspoken-4`, `ot softspoken-4 after vole`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chosen {
+    /// The protocol that answers; never [`Protocol::Auto`].
     pub protocol: Protocol,
+    /// How `ot` makes its oblivious transfers.
+    pub extension: Option<Extension>,
+    /// The intersection that aligns rows before.
+    pub alignment: Option<Protocol>,
+}
+
+/// A choice, and why.
+pub struct Choice {
+    /// What runs.
+    pub chosen: Chosen,
     /// For the plan.
     pub why: String,
 }
 
+/// What is known of the network between the parties.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Network {
+    /// Forth and back.
+    pub round_trip: Duration,
+    /// Bits a second; unknown, as a rule.
+    pub bandwidth: Option<u64>,
+}
+
 /// What is assumed of machines and networks where only an order of magnitude matters: CPU time that an item costs in one
-/// pass of `ecdh`, and in all of `vole`, and what `vole` costs before the first item; bits a second.
+/// pass of `ecdh`, and in all of `vole`, and what `vole` costs before the first item; bits a second of a network that is
+/// near (with a round trip below [`NEAR`]) and of one that is not.
 const ECDH_PASS: f64 = 35e-6;
 const VOLE_ITEM: f64 = 0.8e-6;
 const VOLE_START: f64 = 50e-3;
-const BANDWIDTH: f64 = 100e6;
+const NEAR: Duration = Duration::from_millis(5);
+const NEAR_BANDWIDTH: f64 = 1e9;
+const FAR_BANDWIDTH: f64 = 100e6;
 
-/// Whether the terms allow the peer to choose `protocol`: one that reveals what they say, with the security that they ask.
-pub fn allowed(job: &JobSpec, protocol: Protocol) -> bool {
-    let named = job.protocol == Protocol::Auto || job.protocol == protocol;
-    named
-        && match protocol {
-            Protocol::Auto => false,
-            Protocol::Ecdh => job.security == Security::SemiHonest,
-            Protocol::Vole => job.reveal != Reveal::Count,
-        }
+/// How `ot` can make its transfers, as far as `auto` looks.
+const EXTENSIONS: [Extension; 4] =
+    [Extension::SoftSpoken(2), Extension::SoftSpoken(4), Extension::SoftSpoken(8), Extension::Silent];
+
+impl Chosen {
+    /// A protocol that needs nothing else.
+    pub fn only(protocol: Protocol) -> Chosen {
+        Chosen { protocol, extension: None, alignment: None }
+    }
 }
 
-/// The protocol for a job between `me` and its peer, over a network with this round trip. Both parties get the same one
-/// for the same sizes and round trip; in a run the first party's choice holds.
-pub fn choose(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, round_trip: Duration) -> Choice {
-    let settled = |protocol, why: &str| Choice { protocol, why: why.into() };
+impl fmt::Display for Chosen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.protocol.name())?;
+        if let Some(extension) = self.extension {
+            write!(f, " {extension}")?;
+        }
+        if let Some(alignment) = self.alignment {
+            write!(f, " after {}", alignment.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Chosen {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Chosen> {
+        let (answer, alignment) = match text.split_once(" after ") {
+            Some((answer, alignment)) => (answer, Some(alignment.parse()?)),
+            None => (text, None),
+        };
+        let (protocol, extension) = match answer.split_once(' ') {
+            Some((protocol, extension)) => (protocol, Some(extension.parse()?)),
+            None => (answer, None),
+        };
+        Ok(Chosen { protocol: protocol.parse()?, extension, alignment })
+    }
+}
+
+impl Network {
+    /// Bits a second, known or assumed.
+    fn bandwidth(&self) -> f64 {
+        let assumed = if self.round_trip < NEAR { NEAR_BANDWIDTH } else { FAR_BANDWIDTH };
+        self.bandwidth.map_or(assumed, |bits| bits as f64)
+    }
+
+    /// How long something takes, with computation and traffic one after the other.
+    fn seconds(&self, cpu: f64, bytes: u64, rounds: u32) -> f64 {
+        cpu + bytes as f64 * 8.0 / self.bandwidth() + f64::from(rounds) / 2.0 * self.round_trip.as_secs_f64()
+    }
+}
+
+/// Whether the terms allow the peer to choose this: protocols that reveal what they say, with the security that they ask.
+pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
+    let Chosen { protocol, extension, alignment } = *chosen;
+    let named = job.protocol == Protocol::Auto || job.protocol == protocol;
+    let aligned = match (job.alignment(), alignment) {
+        (Some(job), Some(protocol)) => allowed(&job, &Chosen::only(protocol)),
+        (None, None) => true,
+        _ => false,
+    };
+    let extended = match (protocol, extension) {
+        (Protocol::Ot, Some(extension)) => job.extension.is_none_or(|named| named == extension),
+        (Protocol::Ot, None) => false,
+        (_, extension) => extension.is_none(),
+    };
+    let fits = match protocol {
+        Protocol::Auto => false,
+        Protocol::Ecdh => job.security == Security::SemiHonest,
+        Protocol::Vole => job.reveal != Reveal::Count,
+        Protocol::Ot | Protocol::Lattice | Protocol::Open => job.security == Security::SemiHonest,
+    };
+    job.job.protocols().contains(&protocol) && named && aligned && extended && fits
+}
+
+/// What runs in a job between `me` and its peer. Both parties get the same for the same sizes and network; in a run the
+/// first party's choice holds.
+pub fn choose(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
+    match job.job {
+        Job::Intersect => Ok(choose_intersection(job, me, own, theirs, network)),
+        Job::Dot => choose_dot(job, me, own, theirs, network),
+        Job::Shares => {
+            Ok(Choice { chosen: Chosen::only(Protocol::Open), why: "shares are opened by sending them".into() })
+        }
+    }
+}
+
+fn choose_intersection(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Choice {
+    let settled = |protocol, why: &str| Choice { chosen: Chosen::only(protocol), why: why.into() };
     match job.protocol {
         Protocol::Auto => (),
         named => return settled(named, "the job names it"),
@@ -54,11 +158,8 @@ pub fn choose(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, round_trip: 
     }
     let params = intersect::params(job, me, own, theirs);
     let (asked, sent) = (params.receiver_items as f64, params.sender_entries as f64);
-    let seconds = |cpu: f64, bytes: u64, rounds: u32| {
-        cpu + bytes as f64 * 8.0 / BANDWIDTH + f64::from(rounds) / 2.0 * round_trip.as_secs_f64()
-    };
     let returned = ecdh::ReturnedRows::default();
-    let by_ecdh = seconds(
+    let by_ecdh = network.seconds(
         ECDH_PASS * (asked + asked.max(sent)),
         params.bytes_sent_by_receiver(returned) + params.bytes_sent_by_sender(),
         params.rounds(returned),
@@ -66,12 +167,58 @@ pub fn choose(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, round_trip: 
     let by_vole = || -> Result<f64> {
         let params = vole::Params::new(params, job.security)?;
         let bytes = params.bytes_sent_by_receiver(returned)? + params.bytes_sent_by_sender()?;
-        Ok(seconds(VOLE_START + VOLE_ITEM * (asked + sent), bytes, params.rounds(returned)))
+        Ok(network.seconds(VOLE_START + VOLE_ITEM * (asked + sent), bytes, params.rounds(returned)))
     };
     match by_vole() {
         Ok(by_vole) if by_vole < by_ecdh => {
             settled(Protocol::Vole, "the fastest for sets of this size; its start pays off")
         }
         _ => settled(Protocol::Ecdh, "fewest rounds and bytes for sets so small"),
+    }
+}
+
+fn choose_dot(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
+    let alignment = job.alignment().map(|job| choose_intersection(&job, me, own, theirs, network).chosen.protocol);
+    // Of aligned rows there are no more than the shorter table has.
+    let rows = own.items.min(theirs.items) as usize;
+    let named = |protocol| job.protocol == Protocol::Auto || job.protocol == protocol;
+    let mut candidates = Vec::new();
+    if named(Protocol::Ot) {
+        let extensions = job.extension.map_or(EXTENSIONS.to_vec(), |extension| vec![extension]);
+        let by_ot = |extension| Chosen { protocol: Protocol::Ot, extension: Some(extension), alignment };
+        candidates.extend(extensions.into_iter().map(by_ot));
+    }
+    // One product is so little that the fewest bytes are worth more than a few milliseconds.
+    let several = job.dot_shape(rows)?.products() > 1;
+    if job.protocol == Protocol::Lattice || (named(Protocol::Lattice) && several && job.extension.is_none()) {
+        candidates.push(Chosen { alignment, ..Chosen::only(Protocol::Lattice) });
+    }
+    let only = candidates.len() == 1;
+    let mut best: Option<(Chosen, f64, u64)> = None;
+    let mut refused = None;
+    for chosen in candidates {
+        let method = match dot::Method::new(job, &chosen, rows) {
+            Ok(method) => method,
+            // Another one may do.
+            Err(error) => {
+                refused.get_or_insert(error);
+                continue;
+            }
+        };
+        let bytes = [Side::First, Side::Second].into_iter().map(|side| method.bytes_sent_by(side)).sum();
+        // The two parties compute at the same time.
+        let cpu = method.cpu(None);
+        let seconds = network.seconds(cpu.first.max(cpu.second), bytes, method.flights());
+        if best.is_none_or(|(_, least, _)| seconds < least) {
+            best = Some((chosen, seconds, bytes));
+        }
+    }
+    match (best, refused) {
+        (Some((chosen, ..)), _) if only => Ok(Choice { chosen, why: "the job names it".into() }),
+        (Some((chosen, _, bytes)), _) => {
+            Ok(Choice { chosen, why: format!("the fastest over this network, with {}", text::bytes(bytes)) })
+        }
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(Error::Internal("no protocol for a scalar product".into())),
     }
 }

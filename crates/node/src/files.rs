@@ -112,7 +112,11 @@ pub fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
     for (position, (what, path)) in files.iter().enumerate() {
         for (other_what, other) in &files[..position] {
             if path.as_os_str() != "-" && same_file(path, other) {
-                return Err(Error::Input(format!("{}: this is both {other_what} and {what}", path.display())));
+                let what = match what == other_what {
+                    true => "given twice".to_owned(),
+                    false => format!("both {other_what} and {what}"),
+                };
+                return Err(Error::Input(format!("{}: this is {what}", path.display())));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
 use tacita_core::protocol::intersect::ecdh::{self, Domain};
 use tacita_core::protocol::intersect::entries::{Common, Params, Payload, SEAL_BYTES};
@@ -13,6 +13,7 @@ use tacita_core::protocol::intersect::vole;
 use tacita_core::{Error, Item, Result};
 
 use crate::agree::{Agreed, Sizes, hex, unhex};
+use crate::answer::Told;
 use crate::console;
 use crate::job::{JobSpec, Protocol, Reveal};
 use crate::party::Source;
@@ -56,14 +57,6 @@ pub enum Found {
     Count(u64),
 }
 
-/// A result, for the report and for standard output.
-pub struct Told {
-    /// As it stands in the report.
-    pub json: Value,
-    /// As it is printed; nothing where nothing was learned.
-    pub line: Option<String>,
-}
-
 /// The most that an entry has besides its row: a tag and an authenticator.
 const ENTRY_OVERHEAD: usize = 32 + SEAL_BYTES;
 
@@ -87,6 +80,7 @@ impl Brought {
                 }
                 Ok(Brought::Prepared(Box::new(prepared)))
             }
+            Source::Shares(_) => Err(Error::Internal("an intersection of shares".into())),
         }
     }
 
@@ -110,7 +104,11 @@ impl Brought {
 impl Loaded {
     /// Reads a table, collects its keys, and the rows to be given.
     pub fn read(job: &JobSpec, me: &str, path: &Path, options: &ReadOptions, allow_unreadable: bool) -> Result<Loaded> {
-        let table = read(path, options)?;
+        Loaded::of(job, me, read(path, options)?, allow_unreadable)
+    }
+
+    /// As [`Loaded::read`], of a table that has been read.
+    pub fn of(job: &JobSpec, me: &str, table: Table, allow_unreadable: bool) -> Result<Loaded> {
         let key = job.key.as_ref().ok_or_else(|| Error::Internal("an intersection without a key".into()))?;
         let columns = key.columns.iter().zip(job.profiles(me)).map(|(name, profile)| KeyColumn {
             name: name.clone(),
@@ -140,6 +138,11 @@ impl Loaded {
     /// The distinct keys, canonically encoded and sorted.
     pub fn keys(&self) -> &Keys {
         &self.keys
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
     }
 
     /// How much it is, as the peer is told.
@@ -191,14 +194,14 @@ fn given_columns<'a>(job: &'a JobSpec, giver: &str) -> Option<&'a [String]> {
 }
 
 /// Own sizes against the job's limits; where sets are padded, the sizes become the bound.
-fn check_limits(job: &JobSpec, source: &str, sizes: &mut Sizes) -> Result<()> {
+pub fn check_limits(job: &JobSpec, source: &str, sizes: &mut Sizes) -> Result<()> {
     let most = sizes.items.max(sizes.entries);
     if let Some(limit) = job.limits.max_rows
         && most > limit
     {
         return Err(Error::Input(format!(
-            "{source}: {} with a key, and limits.max_rows is {}: agree on a higher limit",
-            text::counted(most, "row"),
+            "{source}: {}, and limits.max_rows is {}: agree on a higher limit",
+            text::counted(most, "row") + if job.things() == "keys" { " with a key" } else { "" },
             text::count(limit)
         )));
     }
@@ -244,7 +247,7 @@ pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<(
         return refuse("it announces half a prepared part");
     }
     if sizes.epoch.is_some() {
-        if agreed.protocol != Protocol::Ecdh {
+        if agreed.chosen.protocol != Protocol::Ecdh {
             return refuse("it announces a prepared part, which the protocol cannot use");
         }
         if peer == job.receiver() || prepared::check_job(job, peer).is_err() {
@@ -283,6 +286,8 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
             let entries = if gives { sender.entries as usize } else { sender_items };
             Params::payload(receiver_items, entries, sender.row_bytes as usize)
         }
+        // Job files that say so are refused.
+        Reveal::Value | Reveal::Shares => Params::rows(receiver_items, sender_items),
     };
     if sender_learns {
         params = params.to_both();
@@ -319,7 +324,7 @@ pub fn run(
     };
     let items = loaded.items(&item_key);
     let receives = me == job.receiver();
-    if agreed.protocol == Protocol::Vole {
+    if agreed.chosen.protocol == Protocol::Vole {
         let params = vole::Params::new(params, job.security)?;
         return run_vole(job, me, loaded, &items, &params, agreed, channel, rng);
     }
@@ -346,6 +351,7 @@ pub fn run(
             let common = ecdh::payload::send(&items, &rows, &domain, &params, channel, rng)?;
             common.map_or(Ok(Found::Nothing), |common| found_payload(job, me, common, &agreed.peer_sizes))
         }
+        (Reveal::Value | Reveal::Shares, _) => Err(Error::Internal("an intersection reveals no products".into())),
     }
 }
 
@@ -376,7 +382,7 @@ fn run_vole(
             let common = vole::payload::send(items, &rows, session, params, channel, rng)?;
             common.map_or(Ok(Found::Nothing), |common| found_payload(job, me, common, &agreed.peer_sizes))
         }
-        (Reveal::Count, _) => Err(Error::Internal("vole reveals no count".into())),
+        (reveal, _) => Err(Error::Internal(format!("vole reveals no {}", reveal.name()))),
     }
 }
 
@@ -401,15 +407,23 @@ pub fn item_key_of_epoch(epoch: &[u8; 32]) -> [u8; 32] {
 }
 
 impl Found {
+    /// The table rows of the common keys, key by key: in the same order at both parties.
+    pub fn rows_of(&self, brought: &Brought) -> Result<Vec<u32>> {
+        match (self, brought) {
+            (Found::Rows(common), Brought::Table(loaded)) => Ok(loaded.keys.rows_of(common)),
+            _ => Err(Error::Internal("an alignment found no rows".into())),
+        }
+    }
+
     /// Writes the result where the user wants it, and says what it is.
     pub fn write(&self, job: &JobSpec, me: &str, brought: &Brought, path: Option<&Path>) -> Result<Told> {
         let loaded = match (self, brought) {
-            (Found::Nothing, _) => return Ok(Told { json: Value::Null, line: None }),
+            (Found::Nothing, _) => return Ok(Told::nothing()),
             (_, Brought::Table(loaded)) => loaded,
             (_, Brought::Prepared(_)) => return Err(Error::Internal("a prepared sender learns nothing".into())),
         };
         match self {
-            Found::Nothing => Ok(Told { json: Value::Null, line: None }),
+            Found::Nothing => Ok(Told::nothing()),
             Found::Count(count) => write_count(*count, job.limits.min_result, path),
             Found::Rows(common) => write_rows(&Selection::of_rows(&loaded.table, loaded.keys.rows_of(common))?, path),
             Found::Payload(common, given) => {
@@ -438,22 +452,18 @@ fn write_rows(rows: &Selection, path: Option<&Path>) -> Result<Told> {
     if let Some(path) = path {
         output::write(rows, path, None)?;
     }
-    Ok(Told { json: json!({ "rows": rows.rows() }), line: Some(format!("rows {}", rows.rows())) })
+    Ok(Told { json: json!({ "rows": rows.rows() }), line: Some(format!("rows {}", rows.rows())), written: Ok(()) })
 }
 
 fn write_count(count: u64, min_result: Option<u64>, path: Option<&Path>) -> Result<Told> {
-    let (name, number, told) = match min_result {
-        Some(limit) if count < limit => {
-            let told = Told { json: json!({ "below": limit }), line: Some(format!("count below {limit}")) };
-            ("below", limit, told)
-        }
-        _ => ("count", count, Told { json: json!({ "count": count }), line: Some(format!("count {count}")) }),
-    };
-    if let Some(path) = path {
-        let table = output::numbers(&[(name, i128::from(number))])?;
-        output::write(&Selection::all(&table), path, None)?;
+    if let Some(limit) = min_result.filter(|limit| count < *limit) {
+        return Told::below("count", limit, path);
     }
-    Ok(told)
+    Ok(Told {
+        json: json!({ "count": count }),
+        line: Some(format!("count {count}")),
+        written: Told::write_number("count", count, path),
+    })
 }
 
 /// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
@@ -472,23 +482,10 @@ pub fn memory(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: 
     fixed
         + function
         + match (receives, job.reveal) {
-            (true, Reveal::Rows) => n_receiver * 96,
             (true, Reveal::Count) => n_receiver * 128,
             (true, Reveal::Payload) => n_receiver * 160 + entries * 2 + n_sender * 24,
+            (true, _) => n_receiver * 96,
             (false, Reveal::Count) => n_receiver * 64 + n_sender * 96 + entries * 2,
             (false, _) => n_sender * 160 + entries * 3,
         }
-}
-
-/// Refuses a job that needs more memory than the user allows.
-pub fn check_memory(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>) -> Result<()> {
-    let needed = memory(job, me, agreed.protocol, &agreed.own_sizes, &agreed.peer_sizes);
-    match allowed {
-        Some(allowed) if needed > allowed => Err(Error::Input(format!(
-            "the job needs about {} of memory besides the table, and --memory allows {}: allow more, or split the input",
-            text::bytes(needed),
-            text::bytes(allowed)
-        ))),
-        _ => Ok(()),
-    }
 }

@@ -3,7 +3,7 @@
 use tacita_core::Security;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 
-use crate::job::{JobSpec, Reveal};
+use crate::job::{Job, JobSpec, Operation, Reveal};
 use crate::text::{count, counted};
 
 /// What is known of both parties.
@@ -17,10 +17,97 @@ pub struct Known {
     pub entries: Option<u64>,
     /// The peer answers with a prepared part.
     pub prepared: bool,
+    /// Rows that both have, where they are multiplied.
+    pub common: Option<u64>,
+}
+
+/// What `party` learns, given what is known.
+pub fn sentences(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+    match job.job {
+        Job::Intersect => intersect(job, party, known),
+        Job::Dot => dot(job, party, known),
+        Job::Shares => shares(job, party, known),
+    }
+}
+
+/// What `party` learns in a scalar product.
+fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+    let peer = job.peer_of(party);
+    let mut learned = Vec::new();
+    let (own, theirs) = (job.columns_of(party), job.columns_of(peer));
+    let products = match (own.len(), theirs.len()) {
+        (1, 1) => "the sum over all rows of its number times the other's".to_owned(),
+        (one, other) => format!(
+            "for each of the {} pairs of a column of its own and one of {peer}'s, the sum over all rows of their products",
+            count(one as u64 * other as u64)
+        ),
+    };
+    match job.reveal {
+        Reveal::Shares => learned.push(format!(
+            "{party} learns no product: it gets a share of it, a uniformly random number. Whoever has both shares knows \
+             the product; who may is agreed upon in the job that opens them."
+        )),
+        _ if job.learns(party) => {
+            learned.push(format!("{party} learns {products}."));
+            learned.push(format!(
+                "A sum can tell more than it seems: if all of {party}'s numbers but one were 0, it would be {peer}'s \
+                 number in that row. Nothing checks what numbers a party brings."
+            ));
+            if let Some(limit) = job.limits.min_result {
+                learned.push(format!(
+                    "A value below {limit} is reported as below it. That is a filter on the output: whoever runs \
+                     {party}'s program could look at the number."
+                ));
+            }
+        }
+        _ => learned.push(format!("{party} learns no product.")),
+    }
+    match job.alignment() {
+        Some(alignment) => {
+            let rows = known.common.map_or(String::new(), |rows| format!(" ({})", count(rows)));
+            learned.push(format!(
+                "Rows are aligned by an intersection first: {party} learns which of its own rows have an id that {peer} has \
+                 too{rows}."
+            ));
+            sizes(&alignment, party, peer, Known { common: None, ..known }, &mut learned);
+        }
+        None => {
+            let rows = known.items.map_or(String::new(), |rows| format!(" ({})", count(rows)));
+            learned.push(format!("{party} learns how many rows {peer} has{rows}: as many as itself."));
+            learned.push(format!("{party} learns which version {peer} runs."));
+        }
+    }
+    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    learned
+}
+
+/// What `party` learns when shares are opened.
+fn shares(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+    let peer = job.peer_of(party);
+    let numbers = known.items.map_or("the numbers".into(), |items| counted(items, "number"));
+    let what = match job.operation {
+        Some(Operation::Sum) if known.items == Some(1) => "the one number in the shares".into(),
+        Some(Operation::Sum) => format!("the sum of {numbers} in the shares, and none of them alone"),
+        _ => format!("{numbers} in the shares"),
+    };
+    let mut learned = match job.learns(party) {
+        true => vec![format!("{party} learns {what}.")],
+        false => vec![format!("{party} learns no number.")],
+    };
+    if let Some(limit) = job.limits.min_result.filter(|_| job.learns(party)) {
+        learned.push(format!(
+            "A value below {limit} is reported as below it. That is a filter on the output: whoever runs {party}'s program \
+             could look at the number."
+        ));
+    }
+    learned.push(format!("{party} learns which runs' shares {peer} brings, and which version it runs."));
+    learned.push("Each share opens once: both parties' share files are marked as opened.".into());
+    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    learned
 }
 
 /// What `party` learns in a two-party intersection, given what is known.
-pub fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     let peer = job.peer_of(party);
     let mut learned = Vec::new();
     if job.learns(party) {
@@ -81,6 +168,7 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
                 ));
             }
         }
+        Reveal::Value | Reveal::Shares => (),
     }
 }
 

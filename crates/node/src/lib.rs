@@ -1,12 +1,15 @@
 //! Job files, tables, connections and reports: everything around the protocols of `tacita-core`.
 //!
 //! Follow a job: [`commands`] reads the command line, [`job`] the job file, [`party`] loads the table and meets the peer
-//! ([`transport`]), [`agree`] settles the terms, [`intersect`] runs the protocol and writes what was learned.
+//! ([`transport`]), [`agree`] settles the terms, [`answer`] runs the protocol of the job's kind ([`intersect`], [`dot`],
+//! [`shares`]) and writes what was learned.
 
 pub mod agree;
+pub mod answer;
 pub mod choose;
 pub mod commands;
 pub mod console;
+pub mod dot;
 pub mod files;
 pub mod identity;
 pub mod interrupt;
@@ -17,6 +20,7 @@ pub mod party;
 pub mod plan;
 pub mod prepared;
 pub mod report;
+pub mod shares;
 pub mod simulate;
 pub mod table;
 pub mod text;

@@ -1,7 +1,7 @@
 //! One party's run of a job: load and connect at the same time, agree, run the protocol, write the result.
 
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,17 +12,17 @@ use tacita_core::channel::{Channel, Handle};
 use tacita_core::{Error, Result};
 
 use crate::agree::{self, Greeted};
-use crate::choose::choose;
+use crate::answer::{self, Brought, Found, Told};
+use crate::choose::{Network, choose};
 use crate::console::{Voice, print};
 use crate::identity::{Fingerprint, Identity};
-use crate::intersect::{self, Brought, Found};
-use crate::job::{JobSpec, Reveal, Terms};
+use crate::job::{Job, JobSpec, Reveal, Terms};
 use crate::report::{Report, Seconds, round};
 use crate::simulate::Instructions;
 use crate::table::read::ReadOptions;
 use crate::transport::{self, Cancel, Connected, Peer, Shape};
 use crate::watch::Watcher;
-use crate::{interrupt, learned, text};
+use crate::{interrupt, text};
 
 /// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -81,6 +81,33 @@ pub enum Source {
         /// The table that it must have been made of, if the user gives it again.
         check: Option<(PathBuf, ReadOptions)>,
     },
+    /// Share files.
+    Shares(Vec<PathBuf>),
+}
+
+impl Source {
+    /// What the user gave with --input, once or several times: for the job to say what it is.
+    pub fn of(job: &JobSpec, paths: Vec<PathBuf>, options: ReadOptions, allow_unreadable: bool) -> Result<Source> {
+        match (job.job, <[PathBuf; 1]>::try_from(paths)) {
+            (Job::Shares, Ok(paths)) => Ok(Source::Shares(paths.into())),
+            (Job::Shares, Err(paths)) => Ok(Source::Shares(paths)),
+            (_, Ok([path])) => Ok(Source::File { path, options, allow_unreadable }),
+            (job, Err(paths)) => Err(Error::Input(format!(
+                "--input is there {} times: job = \"{}\" takes one table of each party",
+                paths.len(),
+                job.name()
+            ))),
+        }
+    }
+
+    /// The files that are read.
+    fn paths(&self) -> Vec<&Path> {
+        match self {
+            Source::File { path, .. } => vec![path],
+            Source::Prepared { .. } => Vec::new(),
+            Source::Shares(paths) => paths.iter().map(PathBuf::as_path).collect(),
+        }
+    }
 }
 
 /// How the two parties meet.
@@ -99,7 +126,7 @@ pub struct Meeting {
 
 /// What the connecting and the loading thread report.
 enum Event {
-    Loaded(Result<Brought>, Duration),
+    Loaded(Box<Result<Brought>>, Duration),
     Met(Box<Result<Met>>),
 }
 
@@ -128,11 +155,7 @@ impl PartyRun {
                 announce: Some(told.announce),
                 shape,
             },
-            source: Source::File {
-                path: told.input,
-                options: ReadOptions::default(),
-                allow_unreadable: settings.allow_unreadable,
-            },
+            source: Source::of(&job, told.inputs, ReadOptions::default(), settings.allow_unreadable)?,
             me: told.party,
             job,
             job_file: None,
@@ -160,10 +183,26 @@ impl PartyRun {
                 return Err(error);
             }
         };
-        let traffic = channel.finish()?;
-
-        let output_started = Instant::now();
-        let result = interrupt::uncut(|| found.write(&self.job, &self.me, &brought, self.output.as_deref()))?;
+        let write = || interrupt::uncut(|| found.write(&self.job, &self.me, &brought, self.output.as_deref()));
+        let output_started;
+        let (traffic, result) = match self.job.reveal {
+            // A share that one party cannot keep is of no use to the other: it hears of that before it is done.
+            Reveal::Shares => {
+                output_started = Instant::now();
+                match write() {
+                    Ok(result) => (channel.finish()?, result),
+                    Err(error) => {
+                        channel.abort(&error);
+                        return Err(error);
+                    }
+                }
+            }
+            _ => {
+                let traffic = channel.finish()?;
+                output_started = Instant::now();
+                (traffic, write()?)
+            }
+        };
         report.bytes = traffic.into();
         report.rounds = traffic.rounds;
         report.result = result.json.clone();
@@ -174,7 +213,8 @@ impl PartyRun {
         if let Some(path) = &self.report {
             report.write(path)?;
         }
-        self.say(&report, &result.line)
+        self.say(&report, &result)?;
+        result.written
     }
 
     /// What can be checked before anything is read or sent.
@@ -190,29 +230,41 @@ impl PartyRun {
                 self.identity.fingerprint()
             )));
         }
-        if let Source::File { path, .. } = &self.source
-            && path.as_os_str() != "-"
-        {
+        let inputs = self.source.paths();
+        for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
             std::fs::File::open(path)
                 .map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
         }
-        let input = match &self.source {
-            Source::File { path, .. } => Some(path.as_path()),
-            Source::Prepared { .. } => None,
-        };
         let files = [
             ("the job file", self.job_file.as_deref()),
-            ("the input", input),
             ("the output", self.output.as_deref()),
             ("the report", self.report.as_deref()),
         ];
-        let files: Vec<_> = files.into_iter().filter_map(|(what, path)| Some((what, path?))).collect();
+        let files = files.into_iter().filter_map(|(what, path)| Some((what, path?)));
+        let files: Vec<_> = inputs.iter().map(|path| ("an input", *path)).chain(files).collect();
         crate::files::check_distinct(&files)?;
-        if let Some(output) = self.output.as_deref() {
-            if !self.job.learns(&self.me) {
-                tracing::warn!("{} learns nothing in this job: {} will not be written", self.me, output.display());
+        match (self.job.reveal, self.output.as_deref()) {
+            (Reveal::Shares, Some(output)) if output.as_os_str() == "-" => {
+                return Err(Error::Input("--output -: a share is a secret, and goes to a file of its own".into()));
             }
-            crate::table::output::check_writable(output, None)?;
+            (Reveal::Shares, Some(output)) => {
+                if self.meeting.announce.is_none() {
+                    crate::shares::check_replaceable(output)?;
+                }
+                crate::files::check_writable(output)?;
+            }
+            (Reveal::Shares, None) if self.meeting.announce.is_none() => {
+                return Err(Error::Input(
+                    "reveal = \"shares\": give --output FILE, where this party's share is kept".into(),
+                ));
+            }
+            (_, Some(output)) => {
+                if !self.job.learns(&self.me) {
+                    tracing::warn!("{} learns nothing in this job: {} will not be written", self.me, output.display());
+                }
+                crate::table::output::check_writable(output, None)?;
+            }
+            (_, None) => (),
         }
         self.report.as_deref().map_or(Ok(()), crate::files::check_writable)
     }
@@ -230,7 +282,7 @@ impl PartyRun {
             std::thread::spawn(move || {
                 let started = Instant::now();
                 let loaded = checked.and_then(|()| Brought::load(&job, &me, &source));
-                let _ = loading.send(Event::Loaded(loaded, started.elapsed()));
+                let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
             });
             let (cancelled, handle) = (&cancel, &connected);
             scope.spawn(move || {
@@ -240,13 +292,15 @@ impl PartyRun {
             let (mut brought, mut met) = (None, None);
             loop {
                 match reported.recv_timeout(PEER_LOOK) {
-                    Ok(Event::Loaded(Ok(loaded), time)) => brought = Some((loaded, time)),
                     Ok(Event::Met(peer)) => met = Some((*peer)?),
-                    Ok(Event::Loaded(Err(error), _)) => {
-                        self.tell(&error, &connected);
-                        cancel.cancel();
-                        return Err(error);
-                    }
+                    Ok(Event::Loaded(loaded, time)) => match *loaded {
+                        Ok(loaded) => brought = Some((loaded, time)),
+                        Err(error) => {
+                            self.tell(&error, &connected);
+                            cancel.cancel();
+                            return Err(error);
+                        }
+                    },
                     Err(RecvTimeoutError::Timeout) => {
                         // A peer that goes away while the table is being loaded is noticed now.
                         if let Some(failure) = lock(&connected).as_ref().and_then(Handle::failure) {
@@ -352,41 +406,31 @@ impl PartyRun {
         }
         let peer_version = greeted.peer_version.clone();
         let own = brought.sizes();
-        let agreed = agree::settle(
-            greeted,
-            job,
-            me,
-            &own,
-            |theirs| choose(job, me, &own, theirs, round_trip).protocol,
-            channel,
-        )?;
+        let network = Network { round_trip, bandwidth: self.meeting.shape.bandwidth };
+        let choose = |theirs: &_| choose(job, me, &own, theirs, network).map(|choice| choice.chosen);
+        let agreed = agree::settle(greeted, job, me, &own, choose, channel)?;
         agree::confirm(&agreed.session, job, me, channel)?;
-        intersect::check_peer(job, &agreed, channel)?;
-        intersect::check_memory(job, me, &agreed, self.memory)?;
+        answer::check_peer(job, &agreed, channel)?;
+        answer::check_memory(job, me, &agreed, self.memory)?;
         let setup = setup_started.elapsed();
+        let things = job.things();
         tracing::info!(
-            "agreed with {} ({peer_version}): {}, {} keys here, {} there",
+            "agreed with {} ({peer_version}): {}, {} {things} here, {} there",
             channel.peer(),
-            agreed.protocol.name(),
+            agreed.chosen,
             text::count(own.items),
             text::count(agreed.peer_sizes.items)
         );
 
         let protocol_started = Instant::now();
         let watcher = Watcher::start(channel.handle(), self.voice);
-        let found = intersect::run(job, me, brought, &agreed, channel, &mut fresh_rng()?);
+        let found = brought.run(job, me, &agreed, channel, &mut fresh_rng()?);
         drop(watcher);
         let found = found?;
-        let known = learned::Known {
-            own_items: Some(own.items),
-            items: Some(agreed.peer_sizes.items),
-            entries: Some(agreed.peer_sizes.entries),
-            prepared: agreed.peer_sizes.epoch.is_some(),
-        };
         let report = Report {
             job: job.job.name().into(),
             id: job.id.clone(),
-            protocol: agreed.protocol.name().into(),
+            protocol: agreed.chosen.protocol.name().into(),
             security: job.security.name().into(),
             level: job.level.name().into(),
             agreement: Terms::of(job).agreement(),
@@ -395,22 +439,24 @@ impl PartyRun {
             peers: vec![channel.peer().to_owned()],
             rows: brought.row_counts(),
             result: serde_json::Value::Null,
-            learned: learned::intersect(job, me, known),
+            learned: found.learned(job, me, &agreed),
             bytes: channel.traffic().into(),
             rounds: 0,
             seconds: Seconds { setup: round(setup), protocol: round(protocol_started.elapsed()), ..Seconds::default() },
             cpu_seconds: 0.0,
             peak_memory: None,
+            choice: agreed.chosen.to_string(),
         };
         Ok((found, report))
     }
 
-    fn say(&self, report: &Report, line: &Option<String>) -> Result<()> {
+    fn say(&self, report: &Report, Told { line, written, .. }: &Told) -> Result<()> {
         // A table on standard output stands there alone.
-        if let Some(line) = line.as_ref().filter(|_| self.output.as_ref().is_none_or(|path| path.as_os_str() != "-")) {
+        let alone = self.output.as_ref().is_some_and(|path| path.as_os_str() == "-");
+        if let Some(line) = line.as_ref().filter(|_| !alone || written.is_err()) {
             print(line)?;
         }
-        let wrote = self.output.as_ref().filter(|_| line.is_some());
+        let wrote = self.output.as_ref().filter(|_| line.is_some() && written.is_ok());
         tracing::info!(
             "done in {}: {} sent, {} received{}",
             text::duration(Duration::from_secs_f64(report.seconds.total)),
@@ -418,7 +464,7 @@ impl PartyRun {
             text::bytes(report.bytes.received),
             wrote.map_or(String::new(), |path| format!(", wrote {}", path.display()))
         );
-        if line.is_some() && wrote.is_none() && self.job.reveal != Reveal::Count {
+        if line.is_some() && wrote.is_none() && matches!(self.job.reveal, Reveal::Rows | Reveal::Payload) {
             tracing::info!("the rows were not kept: run again with --output FILE");
         }
         Ok(())

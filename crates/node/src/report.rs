@@ -48,6 +48,8 @@ pub struct Report {
     pub cpu_seconds: f64,
     /// The most memory held at once, in bytes; null where the system does not tell.
     pub peak_memory: Option<u64>,
+    /// All that was chosen: the protocol, how it made oblivious transfers, what aligned rows before it.
+    pub choice: String,
 }
 
 /// Bytes each way.

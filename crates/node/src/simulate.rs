@@ -16,7 +16,7 @@ use crate::console::Voice;
 use crate::files::check_distinct;
 use crate::identity::Identity;
 use crate::interrupt;
-use crate::job::{JobSpec, Terms};
+use crate::job::{Job, JobSpec, Reveal, Terms};
 use crate::table::output::Format;
 use crate::watch::{Display, Snapshot};
 
@@ -32,8 +32,8 @@ const LOOK: Duration = Duration::from_millis(10);
 pub struct Simulation {
     /// The text of the job file.
     pub job: JobText,
-    /// Each party's table.
-    pub inputs: BTreeMap<String, PathBuf>,
+    /// Each party's table, or its share files.
+    pub inputs: BTreeMap<String, Vec<PathBuf>>,
     /// Where `NAME.csv` and the like are written.
     pub output: Option<PathBuf>,
     /// Their format.
@@ -75,8 +75,8 @@ pub struct Instructions {
     pub job: JobText,
     /// Which party to be.
     pub party: String,
-    /// Its table.
-    pub input: PathBuf,
+    /// Its table, or its share files.
+    pub inputs: Vec<PathBuf>,
     /// Where its result goes.
     pub output: Option<PathBuf>,
     /// Where its report goes.
@@ -116,9 +116,9 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.output {
-        let output = |name: &str| directory.join(format!("{name}.{}", simulation.format.ending()));
-        let outputs: Vec<_> = job.reveal_to.iter().map(|name| output(name)).collect();
-        for input in simulation.inputs.values() {
+        let outputs: Vec<_> =
+            job.parties.names().into_iter().filter_map(|name| simulation.output_of(&job, name)).collect();
+        for input in simulation.inputs.values().flatten() {
             for output in &outputs {
                 check_distinct(&[("an input", input), ("an output", output)])?;
             }
@@ -153,12 +153,11 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
             break;
         }
         let directory = work.path().join(name);
-        let output = simulation.output.as_ref().filter(|_| job.learns(name));
         let instructions = Instructions {
             job: simulation.job.clone(),
             party: name.to_owned(),
-            input: simulation.inputs[name].clone(),
-            output: output.map(|output| output.join(format!("{name}.{}", simulation.format.ending()))),
+            inputs: simulation.inputs[name].clone(),
+            output: simulation.output_of(&job, name),
             report: directory.join("report.json"),
             identity: directory.clone(),
             pins: pins.clone(),
@@ -190,18 +189,35 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
     Ok(Ok(Outcome { report, printed }))
 }
 
-fn check_inputs(job: &JobSpec, inputs: &BTreeMap<String, PathBuf>) -> Result<()> {
+impl Simulation {
+    /// Where a party's result goes: rows and numbers to those who learn them, shares to both.
+    pub fn output_of(&self, job: &JobSpec, party: &str) -> Option<PathBuf> {
+        let directory = self.output.as_ref()?;
+        match job.reveal {
+            Reveal::Shares => Some(directory.join(format!("{party}.json"))),
+            _ => job.learns(party).then(|| directory.join(format!("{party}.{}", self.format.ending()))),
+        }
+    }
+}
+
+fn check_inputs(job: &JobSpec, inputs: &BTreeMap<String, Vec<PathBuf>>) -> Result<()> {
     for name in inputs.keys() {
         job.party(name).map_err(|error| Error::Input(format!("--input {name}=...: {error}")))?;
     }
     for name in job.parties.names() {
-        let Some(path) = inputs.get(name) else {
+        let Some(paths) = inputs.get(name) else {
             return Err(Error::Input(format!("no input for {name}: add --input {name}=FILE")));
         };
-        if path == Path::new("-") {
-            return Err(Error::Input(format!("--input {name}=-: a simulation reads files, not standard input")));
+        if paths.len() > 1 && job.job != Job::Shares {
+            return Err(Error::Input(format!("--input {name}=...: there twice")));
         }
-        std::fs::File::open(path).map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
+        for path in paths {
+            if path == Path::new("-") {
+                return Err(Error::Input(format!("--input {name}=-: a simulation reads files, not standard input")));
+            }
+            std::fs::File::open(path)
+                .map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
+        }
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use tacita::agree::{self, Agreed, Sizes};
+use tacita::choose::Chosen;
 use tacita::intersect;
 use tacita::job::{JobSpec, Protocol, Terms};
 use tacita_core::channel::{Channel, Label};
@@ -45,7 +46,7 @@ fn sizes(items: u64) -> Sizes {
 fn shake(job: &JobSpec, me: &str, own: &Sizes, exporter: &[u8; 32], seed: u8, channel: &mut Channel) -> Result<Agreed> {
     let mut rng = ChaCha20Rng::from_seed([seed; 32]);
     let greeted = agree::greet(job, me, exporter, channel, &mut rng)?;
-    let agreed = agree::settle(greeted, job, me, own, |_| Protocol::Ecdh, channel)?;
+    let agreed = agree::settle(greeted, job, me, own, |_| Ok(Chosen::only(Protocol::Ecdh)), channel)?;
     intersect::check_peer(job, &agreed, channel)?;
     Ok(agreed)
 }
@@ -148,7 +149,7 @@ fn honest_scripts_are_accepted() {
         for (me, peer) in [("hospital", "insurer"), ("insurer", "hospital")] {
             let (outcome, told) = play(&job, me, &honest(&job, peer), false);
             let agreed = outcome.unwrap_or_else(|error| panic!("{me}: {error}"));
-            assert_eq!((agreed.protocol, agreed.peer_sizes.items, told), (Protocol::Ecdh, 5, None));
+            assert_eq!((agreed.chosen.protocol, agreed.peer_sizes.items, told), (Protocol::Ecdh, 5, None));
         }
     }
 }
@@ -442,7 +443,7 @@ fn the_protocol_is_the_chosen_one_or_none() {
         }
     }
     let (outcome, _) = play(&auto, "insurer", &with(&auto, "insurer", CHOICE, b"vole"), false);
-    assert_eq!(outcome.unwrap().protocol, Protocol::Vole);
+    assert_eq!(outcome.unwrap().chosen.protocol, Protocol::Vole);
 }
 
 /// Two honest parties, each with its own exporter and seed of nonces; the ids of their sessions.

@@ -151,7 +151,7 @@ fn the_report_has_the_keys_of_the_contract() {
     let [hospital, insurer] = NAMES.map(|name| json(pair.out(name, "report.json")));
     for report in [&hospital, &insurer] {
         let names = "job id protocol security level agreement version party peers rows result learned bytes rounds \
-                     seconds cpu_seconds peak_memory";
+                     seconds cpu_seconds peak_memory choice";
         assert_eq!(keys(report), names.split(' ').collect::<Vec<_>>());
         assert_eq!(keys(&report["rows"]), ["read", "nulls", "unreadable", "duplicates", "items"]);
         assert_eq!(keys(&report["bytes"]), ["sent", "received"]);

@@ -336,7 +336,7 @@ fn standard_output_that_is_full_is_an_error() {
 #[test]
 fn usage_errors_are_one_line() {
     for (arguments, words) in [
-        (&["dot"][..], &["`dot`", "not in this version"][..]),
+        (&["union"][..], &["`union`", "not in this version"][..]),
         (&["run", "job.toml", "--colour"], &["--colour"]),
         (&["simulate"], &["--input", "JOB"]),
         (&["plan", "job.toml", "--rows", "a=b"], &["NAME=N"]),

@@ -88,7 +88,7 @@ fn a_missing_column_is_explained() {
         "did you mean \"insured_name\"?",
         "its columns are \"insured_name\", \"dob\"",
         "`columns = { name = \"insured_name\" }`",
-        "`--key name=insured_name`",
+        "`name=insured_name`",
     ] {
         assert!(text.contains(expected), "{text} should contain {expected}");
     }

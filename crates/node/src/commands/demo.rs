@@ -34,7 +34,10 @@ const INSURER: &str = include_str!("../../../../examples/intersect/insurer.csv")
 const AIRLINE: &str = include_str!("../../../../examples/watchlist/airline.csv");
 const AUTHORITY: &str = include_str!("../../../../examples/watchlist/authority.csv");
 
-const TOUR: [Stop; 4] = [
+const SHOP: &str = include_str!("../../../../examples/dot/shop.csv");
+const PARTNER: &str = include_str!("../../../../examples/dot/partner.csv");
+
+const TOUR: [Stop; 5] = [
     Stop {
         title: "Which of the hospital's patients does the insurer insure?",
         story: "The hospital writes \"LAST, First\" and ISO dates, the insurer \"First  last\" and dates without dashes: the \
@@ -63,6 +66,14 @@ const TOUR: [Stop; 4] = [
         name: "watchlist",
         job: include_str!("../../../../examples/watchlist/job.toml"),
         inputs: &[("airline", AIRLINE), ("authority", AUTHORITY)],
+    },
+    Stop {
+        title: "How many customers buy coffee from the shop and cake from its partner?",
+        story: "Each holds a column of zeros and ones about the same customers. They are multiplied row by row and added up; \
+                both learn the sum, and nobody a row.",
+        name: "dot",
+        job: include_str!("../../../../examples/dot/job.toml"),
+        inputs: &[("shop", SHOP), ("partner", PARTNER)],
     },
 ];
 
@@ -98,13 +109,13 @@ impl Demo {
         for (party, text) in stop.inputs {
             let path = directory.join(format!("{party}.csv"));
             write(&path, text)?;
-            inputs.insert((*party).to_owned(), path);
+            inputs.insert((*party).to_owned(), vec![path]);
         }
         let job_path = directory.join("job.toml");
         write(&job_path, stop.job)?;
         let mut command = format!("tacita simulate {}", job_path.display());
         for (party, path) in &inputs {
-            command.push_str(&format!(" \\\n      --input {party}={}", path.display()));
+            command.push_str(&format!(" \\\n      --input {party}={}", path[0].display()));
         }
         print(format_args!("  $ {command} \\\n      --output {}\n", results.display()))?;
 
@@ -136,7 +147,7 @@ impl Demo {
         for party in spec.parties.names() {
             let peer = &outcome.report["parties"][spec.peer_of(party)];
             let known = Known { items: peer["rows"]["items"].as_u64(), ..Known::default() };
-            for sentence in learned::intersect(&spec, party, known) {
+            for sentence in learned::sentences(&spec, party, known) {
                 print(format_args!("  - {sentence}"))?;
             }
         }

@@ -8,9 +8,9 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::arguments;
+use crate::answer::Brought;
 use crate::console::print;
 use crate::identity::Identity;
-use crate::intersect::Brought;
 use crate::job::JobSpec;
 use crate::party::Source;
 use crate::table::read::ReadOptions;
@@ -30,7 +30,7 @@ pub struct Doctor {
     identity: PathBuf,
     /// This party's table.
     #[arg(long, value_name = "FILE")]
-    input: Option<PathBuf>,
+    input: Vec<PathBuf>,
     /// The character between CSV fields [default: found out from the header line].
     #[arg(long, value_name = "CHAR", value_parser = arguments::delimiter)]
     delimiter: Option<u8>,
@@ -166,16 +166,23 @@ impl Doctor {
     }
 
     fn table(&self, job: &JobSpec, findings: &mut Findings) {
-        let Some(path) = self.input.clone() else {
+        if self.input.is_empty() {
             findings.note("input", "not looked at: give --input FILE");
             return;
-        };
-        let shown = path.display().to_string();
-        let options = ReadOptions { delimiter: self.delimiter };
-        match Brought::load(job, &self.me, &Source::File { path, options, allow_unreadable: false }) {
+        }
+        let shown = self.input[0].display().to_string();
+        let source = Source::of(job, self.input.clone(), ReadOptions { delimiter: self.delimiter }, false);
+        match source.and_then(|source| Brought::load(job, &self.me, &source)) {
             Err(error) => findings.bad("input", error),
             Ok(brought) => {
                 let rows = brought.row_counts();
+                if job.things() != "keys" {
+                    findings.good(
+                        "input",
+                        format_args!("{shown}: {}", counted(rows.items as u64, job.things().trim_end_matches('s'))),
+                    );
+                    return;
+                }
                 findings.good(
                     "input",
                     format_args!(

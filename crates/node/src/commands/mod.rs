@@ -3,8 +3,10 @@
 mod arguments;
 mod demo;
 mod doctor;
+mod dot;
 mod identity;
 mod intersect;
+mod pair;
 mod plan;
 mod prepare;
 mod run;
@@ -18,7 +20,7 @@ use crate::console::{Log, Voice};
 /// Joint answers over data that nobody shows.
 ///
 /// Two organisations agree on a job file. Each runs `tacita run` on its own table; those who are meant to learn get
-/// their rows in common, the others learn nothing more than the job says. `tacita plan` says what that is before
+/// their answer, the others learn nothing more than the job says. `tacita plan` says what that is before
 /// anything is sent.
 #[derive(Parser)]
 #[command(name = "tacita", version, after_help = "Start with `tacita demo`, then docs/start.md.")]
@@ -40,6 +42,7 @@ enum Command {
     Identity(identity::Identity),
     Run(Box<run::Run>),
     Intersect(Box<intersect::Intersect>),
+    Dot(Box<dot::Dot>),
     Prepare(prepare::Prepare),
     Doctor(doctor::Doctor),
     Demo(demo::Demo),
@@ -48,11 +51,9 @@ enum Command {
 }
 
 /// Commands of the contract that this version does not have.
-const LATER: [&str; 14] = [
+const LATER: [&str; 12] = [
     "union",
-    "dot",
     "rules",
-    "shares",
     "aggregate",
     "helper",
     "relay",
@@ -77,6 +78,12 @@ pub fn usage_error(error: &clap::Error) -> String {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "no command: see `tacita --help`".into();
     }
+    if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
+        (error.kind(), error.get(ContextKind::InvalidSubcommand))
+        && word == "shares"
+    {
+        return "`shares` is a job and no command: write a job file with job = \"shares\", and `tacita run` it".into();
+    }
     // Up to the usage, which --help shows in full.
     let text = error.render().to_string();
     let text = text.trim_start_matches("error: ").lines().take_while(|line| !line.starts_with("Usage:"));
@@ -99,6 +106,7 @@ impl Cli {
             Command::Identity(command) => command.execute(),
             Command::Run(command) => command.execute(voice),
             Command::Intersect(command) => command.execute(voice),
+            Command::Dot(command) => command.execute(voice),
             Command::Prepare(command) => command.execute(),
             Command::Doctor(command) => return command.execute(),
             Command::Demo(command) => return command.execute(),

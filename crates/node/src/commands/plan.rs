@@ -9,10 +9,10 @@ use tacita_core::{Error, Result};
 
 use super::arguments;
 use crate::agree::Sizes;
+use crate::answer::Brought;
 use crate::console::print;
-use crate::intersect::Loaded;
-use crate::job::{JobSpec, Reveal};
-use crate::party::{fresh_rng, set_threads};
+use crate::job::{Job, JobSpec, Reveal};
+use crate::party::{Source, fresh_rng, set_threads};
 use crate::plan::{self, Calibration};
 use crate::table::payload::PayloadSchema;
 use crate::table::read::ReadOptions;
@@ -28,7 +28,7 @@ pub struct Plan {
     /// The job file.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// How many distinct keys a party has; once for each party without --input.
+    /// How many distinct keys or rows a party has; once for each party without --input.
     #[arg(long, value_name = "NAME=N", value_parser = arguments::named_count)]
     rows: Vec<(String, u64)>,
     /// A party's table, to count exactly.
@@ -83,18 +83,26 @@ impl Plan {
     }
 
     fn sizes(&self, job: &JobSpec, name: &str) -> Result<Sizes> {
-        if let Some((_, path)) = self.input.iter().find(|(party, _)| party == name) {
-            return Ok(Loaded::read(job, name, path, &ReadOptions::default(), false)?.sizes().clone());
+        let inputs: Vec<_> =
+            self.input.iter().filter(|(party, _)| party == name).map(|(_, path)| path.clone()).collect();
+        if !inputs.is_empty() {
+            let source = Source::of(job, inputs, ReadOptions::default(), false)?;
+            return Ok(Brought::load(job, name, &source)?.sizes());
         }
+        let things = job.things();
         let find = |list: &[(String, u64)]| list.iter().find(|(party, _)| party == name).map(|(_, number)| *number);
         let items = find(&self.rows).ok_or_else(|| {
-            Error::Input(format!("how many keys has {name}? Add --rows {name}=N, or --input {name}=FILE"))
+            Error::Input(format!("how many {things} has {name}? Add --rows {name}=N, or --input {name}=FILE"))
         })?;
         if items > u64::from(u32::MAX) {
-            return Err(Error::Input(format!("--rows {name}={items}: at most {} keys fit", u32::MAX)));
+            return Err(Error::Input(format!("--rows {name}={items}: at most {} {things} fit", u32::MAX)));
         }
         let items = job.limits.pad_to.unwrap_or(items);
         let mut sizes = Sizes { items, ..Sizes::default() };
+        if job.job == Job::Shares {
+            // One run of so many numbers.
+            sizes.runs = Some(vec!["0".repeat(64)]);
+        }
         let columns = job.given_by(name);
         if job.reveal == Reveal::Payload && !columns.is_empty() && job.learns(job.peer_of(name)) {
             let bytes = find(&self.row_bytes).unwrap_or(columns.len() as u64 * ASSUMED_COLUMN_BYTES);
@@ -107,7 +115,7 @@ impl Plan {
     }
 
     fn print(&self, job: &JobSpec, plan: &plan::Plan) -> Result<()> {
-        print(format_args!("Protocol  {} ({}, {}): {}", plan.protocol, job.security, job.level, plan.why))?;
+        print(format_args!("Protocol  {} ({}, {}): {}", plan.choice, job.security, job.level, plan.why))?;
         print(format_args!("Rounds    {} message flights, the handshake's included", plan.rounds))?;
         let total: u64 = plan.parties.values().map(|share| share.bytes_sent).sum();
         print(format_args!("Traffic   {} in all, TLS aside", text::bytes(total)))?;
@@ -124,7 +132,7 @@ impl Plan {
         for (name, share) in &plan.parties {
             print(format_args!(
                 "\n{name}: {}, sends {}, needs {} of CPU and up to {} besides its table",
-                counted(share.items, "key"),
+                counted(share.items, job.things().trim_end_matches('s')),
                 text::bytes(share.bytes_sent),
                 time(share.cpu_seconds),
                 text::bytes(share.memory)

@@ -55,6 +55,7 @@ impl Prepare {
             return Err(Error::Input("--input -: a part is prepared from a file".into()));
         }
         set_threads(self.threads)?;
+        prepared::check_job(&job, &self.me)?;
         let options = ReadOptions { delimiter: self.delimiter };
         let loaded = Loaded::read(&job, &self.me, &self.input, &options, self.allow_unreadable)?;
         prepared::prepare(&job, &self.me, &loaded, &self.work, self.rotate, &mut fresh_rng()?)?;

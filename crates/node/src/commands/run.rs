@@ -9,7 +9,7 @@ use tacita_core::{Error, Result};
 use super::arguments;
 use crate::console::Voice;
 use crate::identity::{Fingerprint, Identity};
-use crate::job::JobSpec;
+use crate::job::{Job, JobSpec};
 use crate::party::{Meeting, PartyRun, Source, set_threads};
 use crate::table::read::ReadOptions;
 use crate::transport::Shape;
@@ -26,9 +26,9 @@ pub struct Run {
     /// The party to be.
     #[arg(long = "as", value_name = "NAME")]
     me: String,
-    /// The party's table: CSV, Parquet or Arrow; - for CSV on standard input.
+    /// The party's table: CSV, Parquet or Arrow; - for CSV on standard input. Or share files, each with an --input.
     #[arg(long, value_name = "FILE", required_unless_present = "work")]
-    input: Option<PathBuf>,
+    input: Vec<PathBuf>,
     /// Directory with the part that `tacita prepare` made. With --input too, it must have been made of that table.
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
@@ -79,13 +79,15 @@ impl Run {
     pub fn execute(self, voice: Voice) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
         job.party(&self.me)?;
-        let source = match (self.input, self.work) {
-            (Some(path), None) => self.common.file(path),
-            (path, Some(directory)) => {
-                let options = ReadOptions { delimiter: self.common.delimiter };
-                Source::Prepared { directory, check: path.map(|path| (path, options)) }
+        let source = match self.work {
+            None => self.common.source(&job, self.input)?,
+            Some(_) if job.job != Job::Intersect => {
+                return Err(Error::Input(format!("--work: job = \"{}\" has no prepared part", job.job.name())));
             }
-            (None, None) => return Err(Error::Input("give --input FILE, or --work DIR with a prepared part".into())),
+            Some(directory) => {
+                let options = ReadOptions { delimiter: self.common.delimiter };
+                Source::Prepared { directory, check: self.input.into_iter().next().map(|path| (path, options)) }
+            }
         };
         let meeting = meeting(&job, &self.me, self.listen.clone())?;
         self.common.run((job, Some(self.job)), self.me, source, meeting, voice)
@@ -93,10 +95,9 @@ impl Run {
 }
 
 impl Common {
-    /// A table as these options say to read it.
-    pub fn file(&self, path: PathBuf) -> Source {
-        let options = ReadOptions { delimiter: self.delimiter };
-        Source::File { path, options, allow_unreadable: self.allow_unreadable }
+    /// A party's files, to be read as these options say.
+    pub fn source(&self, job: &JobSpec, paths: Vec<PathBuf>) -> Result<Source> {
+        Source::of(job, paths, ReadOptions { delimiter: self.delimiter }, self.allow_unreadable)
     }
 
     /// Runs the party.

@@ -25,10 +25,10 @@ pub struct Simulate {
     /// The job file, TOML or JSON. Addresses and identities may be absent.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// A party's table; once for each party.
+    /// A party's table, once for each party; or its share files.
     #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file, required = true)]
     input: Vec<(String, PathBuf)>,
-    /// Directory for NAME.csv of every party that learns rows or a number.
+    /// Directory for NAME.csv of every party that learns rows or a number, or NAME.json with the shares of each.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Format of those files.
@@ -58,15 +58,13 @@ impl Simulate {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<u8> {
         let job = JobText::load(&self.job)?;
-        let mut inputs = BTreeMap::new();
+        let mut inputs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for (name, file) in self.input {
-            if inputs.insert(name.clone(), file).is_some() {
-                return Err(Error::Input(format!("--input {name}=...: there twice")));
-            }
+            inputs.entry(name).or_default().push(file);
         }
         if let Some(path) = &self.report {
             crate::files::check_writable(path)?;
-            let files = inputs.values().chain([&self.job]);
+            let files = inputs.values().flatten().chain([&self.job]);
             files
                 .into_iter()
                 .try_for_each(|file| crate::files::check_distinct(&[("an input", file), ("the report", path)]))?;
@@ -90,13 +88,13 @@ impl Simulate {
         if let Some(path) = &self.report {
             report::write_json(path, &outcome.report)?;
         }
-        print(&outcome, &simulation, voice)?;
+        print(&outcome, &JobSpec::parse(&simulation.job.text, simulation.job.is_json)?, &simulation, voice)?;
         Ok(0)
     }
 }
 
 /// The parties' results: once where all say the same, else with their names.
-fn print(outcome: &Outcome, simulation: &Simulation, voice: Voice) -> Result<()> {
+fn print(outcome: &Outcome, job: &JobSpec, simulation: &Simulation, voice: Voice) -> Result<()> {
     let speakers: Vec<_> = outcome.printed.iter().filter(|(_, lines)| !lines.is_empty()).collect();
     let same = speakers.windows(2).all(|pair| pair[0].1 == pair[1].1);
     for (position, (name, lines)) in speakers.iter().enumerate() {
@@ -112,10 +110,7 @@ fn print(outcome: &Outcome, simulation: &Simulation, voice: Voice) -> Result<()>
         return Ok(());
     }
     for (name, party) in outcome.report["parties"].as_object().into_iter().flatten() {
-        let output = simulation
-            .output
-            .as_ref()
-            .map(|directory| directory.join(format!("{name}.{}", simulation.format.ending())));
+        let output = simulation.output_of(job, name);
         let wrote = output.filter(|path| path.exists() && !party["result"].is_null());
         tracing::info!(
             "{name}: {} sent, {} received, {} of CPU{}",

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use tacita_core::{Error, Level, Result, Security};
 
-use super::{JobSpec, Protocol, Reveal};
+use super::dot::MAX_DECIMALS;
+use super::{ColumnNames, Duplicates, Job, JobSpec, Protocol, Reveal};
+use crate::text::shown;
 
 const MAX_NAME_BYTES: usize = 64;
 const MAX_ID_BYTES: usize = 128;
@@ -16,12 +18,14 @@ pub(super) const MAX_SET_SIZE: u64 = u32::MAX as u64;
 /// Refuses jobs that this version does not have, before their keys are looked at.
 pub(super) fn known_job(word: Option<&str>) -> Result<()> {
     match word {
-        Some("intersect") => Ok(()),
-        Some(word @ ("union" | "dot" | "rules" | "shares" | "aggregate")) => Err(Error::Input(format!(
-            "job = \"{word}\" is not in this version ({}): it has \"intersect\"",
+        Some("intersect" | "dot" | "shares") => Ok(()),
+        Some(word @ ("union" | "rules" | "aggregate")) => Err(Error::Input(format!(
+            "job = \"{word}\" is not in this version ({}): it has \"intersect\", \"dot\" and \"shares\"",
             env!("CARGO_PKG_VERSION")
         ))),
-        Some(word) => Err(Error::Input(format!("job = \"{word}\" is unknown: use \"intersect\""))),
+        Some(word) => {
+            Err(Error::Input(format!("job = \"{}\" is unknown: use \"intersect\", \"dot\" or \"shares\"", shown(word))))
+        }
         None => Err(Error::Input("the key `job` is missing: begin with job = \"intersect\"".into())),
     }
 }
@@ -30,8 +34,14 @@ impl JobSpec {
     /// Whether the job makes sense; the error says which key does not, and what would.
     pub fn check(&self) -> Result<()> {
         self.check_names()?;
+        self.check_own_keys()?;
         self.check_choices()?;
-        self.check_key()?;
+        match self.job {
+            Job::Intersect => self.check_key()?,
+            Job::Dot => self.check_dot()?,
+            Job::Shares => (),
+        }
+        self.check_headers()?;
         self.check_gives()?;
         self.check_limits()
     }
@@ -50,7 +60,7 @@ impl JobSpec {
         }
         if self.parties.0.len() != 2 {
             return bad(format!(
-                "parties: the job has {}, and this version ({}) intersects the sets of exactly two",
+                "parties: the job has {}, and this version ({}) has jobs of exactly two",
                 self.parties.0.len(),
                 env!("CARGO_PKG_VERSION")
             ));
@@ -72,7 +82,80 @@ impl JobSpec {
         Ok(())
     }
 
+    /// Refuses keys that belong to other jobs.
+    fn check_own_keys(&self) -> Result<()> {
+        let present = [
+            ("gives", !self.gives.is_empty(), &[Job::Intersect][..]),
+            ("[key]", self.key.is_some(), &[Job::Intersect, Job::Dot]),
+            ("column", self.column.is_some(), &[Job::Dot]),
+            ("row_id", self.row_id.is_some(), &[Job::Dot]),
+            ("bits", self.bits.is_some(), &[Job::Dot]),
+            ("signed", self.signed.is_some(), &[Job::Dot]),
+            ("scale", self.scale.is_some(), &[Job::Dot]),
+            ("modulus", self.modulus.is_some(), &[Job::Dot]),
+            ("extension", self.extension.is_some(), &[Job::Dot]),
+            ("operation", self.operation.is_some(), &[Job::Shares]),
+            ("limits.pad_to", self.limits.pad_to.is_some(), &[Job::Intersect, Job::Dot]),
+            ("limits.max_queries", self.limits.max_queries.is_some(), &[Job::Intersect]),
+            ("limits.max_clients", self.limits.max_clients.is_some(), &[Job::Intersect]),
+        ];
+        for (name, present, jobs) in present {
+            if present && !jobs.contains(&self.job) {
+                let jobs: Vec<_> = jobs.iter().map(|job| format!("\"{}\"", job.name())).collect();
+                return bad(format!(
+                    "{name} is for job = {}, and this is \"{}\": leave it out",
+                    jobs.join(" or "),
+                    self.job.name()
+                ));
+            }
+        }
+        if self.job == Job::Shares && self.operation.is_none() {
+            return bad("the key `operation` is missing: use \"open\" or \"sum\"");
+        }
+        Ok(())
+    }
+
     fn check_choices(&self) -> Result<()> {
+        let list = |words: Vec<&str>| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+        let job = self.job.name();
+        if self.protocol != Protocol::Auto && !self.job.protocols().contains(&self.protocol) {
+            let known = ["auto"].into_iter().chain(self.job.protocols().iter().map(|protocol| protocol.name()));
+            return bad(format!(
+                "protocol = \"{}\" is not for job = \"{job}\": use one of {}",
+                self.protocol.name(),
+                list(known.collect())
+            ));
+        }
+        if !self.job.reveals().contains(&self.reveal) {
+            return bad(format!(
+                "reveal = \"{}\" is not for job = \"{job}\": use one of {}",
+                self.reveal.name(),
+                list(self.job.reveals().iter().map(|reveal| reveal.name()).collect())
+            ));
+        }
+        match (self.job, self.security) {
+            (Job::Intersect, _) => self.check_intersection()?,
+            (_, Security::SemiHonest) => (),
+            (Job::Dot, Security::Malicious) => {
+                return bad(
+                    "security = \"malicious\" is not there for job = \"dot\": nothing would hold a cheating party to \
+                     numbers in range, and with others it could read the peer's out of one product: use \"semi-honest\"",
+                );
+            }
+            (Job::Shares, Security::Malicious) => {
+                return bad(
+                    "security = \"malicious\" is not there for job = \"shares\": nothing would make a party send its \
+                     true share: use \"semi-honest\"",
+                );
+            }
+        }
+        match self.level {
+            Level::Bits128 => Ok(()),
+            level => bad(format!("level = \"{level}\" is not there for this job: use \"bits128\"")),
+        }
+    }
+
+    fn check_intersection(&self) -> Result<()> {
         if self.protocol == Protocol::Vole && self.reveal == Reveal::Count {
             return bad(
                 "protocol = \"vole\" reveals which keys are common: for reveal = \"count\" use \"ecdh\" or \"auto\"",
@@ -92,10 +175,7 @@ impl JobSpec {
                 );
             }
         }
-        match self.level {
-            Level::Bits128 => Ok(()),
-            level => bad(format!("level = \"{level}\" is not there for this job: use \"bits128\"")),
-        }
+        Ok(())
     }
 
     fn check_key(&self) -> Result<()> {
@@ -105,12 +185,7 @@ impl JobSpec {
         if key.columns.is_empty() || key.columns.len() > MAX_COLUMNS {
             return bad(format!("key.columns: name 1 to {MAX_COLUMNS} columns"));
         }
-        let mut seen = BTreeSet::new();
-        for column in &key.columns {
-            if column.is_empty() || !seen.insert(column) {
-                return bad(format!("key.columns: \"{}\" is empty or there twice", column.escape_debug()));
-            }
-        }
+        check_distinct("key.columns", &key.columns)?;
         let own = self.parties.0.iter().map(|(name, party)| (format!("parties.{name}.normalize"), &party.normalize));
         for (place, profiles) in std::iter::once(("key.normalize".to_owned(), &key.normalize)).chain(own) {
             let count = profiles.as_ref().map_or(key.columns.len(), Vec::len);
@@ -118,15 +193,91 @@ impl JobSpec {
                 return bad(format!("{place}: {count} profiles for {} key columns", key.columns.len()));
             }
         }
+        self.parties.names().into_iter().try_for_each(|name| self.check_own_profiles(name))
+    }
+
+    fn check_dot(&self) -> Result<()> {
+        self.integers()?;
+        if self.protocol == Protocol::Lattice && self.extension.is_some() {
+            return bad("extension: protocol = \"lattice\" makes no oblivious transfers; leave it out");
+        }
+        if self.decimals() > MAX_DECIMALS {
+            return bad(format!(
+                "scale = {}: it is the number of decimals that the columns' numbers have, 0 to {MAX_DECIMALS}",
+                self.decimals()
+            ));
+        }
+        if self.reveal == Reveal::Shares && self.limits.min_result.is_some() {
+            return bad("limits.min_result: shares have no value yet; put the limit into the job that opens them");
+        }
+        if let Some(name) = self.parties.names().into_iter().find(|name| ["value", "input"].contains(name)) {
+            return bad(format!("parties: \"{name}\" is a column of the result: give the party another name"));
+        }
+        if let Some(ColumnNames::ByParty(parties)) = &self.column {
+            parties.keys().try_for_each(|name| self.known_party("column", name))?;
+        }
+        for name in self.parties.names() {
+            let columns = self.columns_of(name);
+            if columns.is_empty() || columns.len() > MAX_COLUMNS {
+                return bad(format!("column: name 1 to {MAX_COLUMNS} columns of {name}"));
+            }
+            check_distinct("column", &columns)?;
+        }
+        match (&self.row_id, &self.key) {
+            (Some(names), _) if names.all().is_empty() || names.all().len() > MAX_COLUMNS => {
+                return bad(format!("row_id: name 1 to {MAX_COLUMNS} columns"));
+            }
+            (Some(names), Some(key)) if key.columns.iter().any(|column| !names.all().contains(column)) => {
+                return bad(format!(
+                    "key.columns: it names more than row_id, which has {}; in this job [key] only says how the columns of \
+                     row_id are read",
+                    names.all().join(", ")
+                ));
+            }
+            (Some(names), _) => check_distinct("row_id", names.all())?,
+            (None, Some(_)) => {
+                return bad(
+                    "[key] is there and row_id is not: name the columns by which rows are aligned, as row_id = \
+                     [\"name\"], or leave out [key] to align rows by their position",
+                );
+            }
+            (None, None) if self.limits.pad_to.is_some() => {
+                return bad(
+                    "limits.pad_to: rows that are aligned by position are equally many, so there is nothing to hide",
+                );
+            }
+            (None, None) => (),
+        }
+        if let Some(key) = &self.key {
+            if key.duplicates == Duplicates::First {
+                return bad(
+                    "key.duplicates = \"first\" is not there for job = \"dot\": each row needs an id of its own",
+                );
+            }
+            self.check_key()?;
+        }
+        match self.alignment() {
+            Some(alignment) => alignment.check(),
+            None => Ok(()),
+        }
+    }
+
+    /// Own headers are for columns that the job uses.
+    fn check_headers(&self) -> Result<()> {
         for (name, party) in &self.parties.0 {
-            self.check_own_profiles(name)?;
-            for logical in party.columns.keys() {
-                if !key.columns.contains(logical) && !self.given_by(name).contains(logical) {
-                    return bad(format!(
-                        "parties.{name}.columns: \"{}\" is neither in key.columns nor in gives.{name}",
-                        logical.escape_debug()
-                    ));
-                }
+            let mut used = self.given_by(name).to_vec();
+            used.extend(self.key.iter().flat_map(|key| key.columns.clone()));
+            used.extend(self.row_id.iter().flat_map(|row_id| row_id.all().to_vec()));
+            used.extend(if self.job == Job::Dot || self.column.is_some() { self.columns_of(name) } else { Vec::new() });
+            if let Some(logical) = party.columns.keys().find(|logical| !used.contains(logical)) {
+                let places = match self.job {
+                    Job::Dot => "in column, row_id or key.columns",
+                    _ => "in key.columns or gives",
+                };
+                return bad(format!("parties.{name}.columns: \"{}\" is not {places}", logical.escape_debug()));
+            }
+            if self.key.is_none() && party.normalize.is_some() {
+                return bad(format!("parties.{name}.normalize: there is no [key] that it could be for"));
             }
         }
         Ok(())
@@ -149,12 +300,7 @@ impl JobSpec {
     fn check_gives(&self) -> Result<()> {
         for (name, columns) in &self.gives {
             self.known_party("gives", name)?;
-            let mut seen = BTreeSet::new();
-            for column in columns {
-                if column.is_empty() || !seen.insert(column) {
-                    return bad(format!("gives.{name}: \"{}\" is empty or there twice", column.escape_debug()));
-                }
-            }
+            check_distinct(&format!("gives.{name}"), columns)?;
             if columns.len() > MAX_COLUMNS {
                 return bad(format!("gives.{name}: at most {MAX_COLUMNS} columns can be given"));
             }
@@ -203,6 +349,15 @@ impl JobSpec {
             ));
         }
         Ok(())
+    }
+}
+
+/// Refuses names that are empty or there twice.
+fn check_distinct(place: &str, names: &[String]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    match names.iter().find(|name| name.is_empty() || !seen.insert(*name)) {
+        Some(name) => bad(format!("{place}: \"{}\" is empty or there twice", name.escape_debug())),
+        None => Ok(()),
     }
 }
 

@@ -2,6 +2,7 @@
 //! it too.
 
 mod check;
+mod dot;
 mod terms;
 mod words;
 
@@ -12,11 +13,15 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use tacita_core::protocol::dot::Modulus;
+use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::{Error, Level, Result, Security};
 
 use crate::identity::Fingerprint;
 use crate::table::Profile;
+use crate::text::shown;
 
+pub use dot::{ColumnNames, Names};
 pub use terms::Terms;
 
 /// Job files are read up to this size.
@@ -54,6 +59,30 @@ pub struct JobSpec {
     /// Bounds that the parties agree on.
     #[serde(default)]
     pub limits: Limits,
+    /// `dot`: which columns are multiplied; see [`JobSpec::columns_of`].
+    #[serde(default)]
+    pub column: Option<ColumnNames>,
+    /// `dot`: the columns by which rows are aligned; absent: by position.
+    #[serde(default)]
+    pub row_id: Option<Names>,
+    /// `dot`: length of the integers that columns hold; see [`JobSpec::integers`].
+    #[serde(default)]
+    pub bits: Option<u32>,
+    /// `dot`: whether there are negative ones.
+    #[serde(default)]
+    pub signed: Option<bool>,
+    /// `dot`: how many decimals the columns' numbers have; see [`JobSpec::decimals`].
+    #[serde(default)]
+    pub scale: Option<u32>,
+    /// `dot`: what shares add up modulo; see [`JobSpec::modulus`].
+    #[serde(default, deserialize_with = "maybe_from_word")]
+    pub modulus: Option<Modulus>,
+    /// `dot` by `ot`: how oblivious transfers are made; absent: chosen as the protocol is.
+    #[serde(default, deserialize_with = "maybe_from_word")]
+    pub extension: Option<Extension>,
+    /// `shares`: what is opened.
+    #[serde(default)]
+    pub operation: Option<Operation>,
     /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
     pub parties: Parties,
 }
@@ -64,6 +93,10 @@ pub struct JobSpec {
 pub enum Job {
     /// Which rows, or how many, have keys in common?
     Intersect,
+    /// What is the scalar product of a column here and a column there?
+    Dot,
+    /// Which numbers are in these shares?
+    Shares,
 }
 
 /// The protocol that a job runs, as the file names it.
@@ -76,6 +109,21 @@ pub enum Protocol {
     Ecdh,
     /// Vector oblivious linear evaluation: see `tacita_core::protocol::intersect::vole`.
     Vole,
+    /// Oblivious transfer: see `tacita_core::protocol::dot::ot`.
+    Ot,
+    /// Homomorphic encryption: see `tacita_core::protocol::dot::lattice`.
+    Lattice,
+    /// Nothing but sending shares: see `tacita_core::protocol::dot::reveal`.
+    Open,
+}
+
+/// What a `shares` job opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Every number.
+    Open,
+    /// The sum of all numbers, and none of them.
+    Sum,
 }
 
 /// What those who learn get.
@@ -88,6 +136,10 @@ pub enum Reveal {
     Count,
     /// As `Rows`, with the columns that others give.
     Payload,
+    /// A number, or a matrix of them.
+    Value,
+    /// Nothing yet: each party keeps a share.
+    Shares,
 }
 
 /// `[key]`: what a row is matched by.
@@ -146,6 +198,31 @@ pub struct Party {
 pub struct Parties(pub Vec<(String, Party)>);
 
 impl JobSpec {
+    /// A job with nothing but defaults, in which nobody learns.
+    pub fn new(job: Job, id: &str, parties: Parties) -> JobSpec {
+        JobSpec {
+            job,
+            id: id.into(),
+            protocol: Protocol::Auto,
+            security: semi_honest(),
+            level: bits128(),
+            reveal: job.usual_reveal(),
+            reveal_to: Vec::new(),
+            gives: BTreeMap::new(),
+            key: None,
+            limits: Limits::default(),
+            column: None,
+            row_id: None,
+            bits: None,
+            signed: None,
+            scale: None,
+            modulus: None,
+            extension: None,
+            operation: None,
+            parties,
+        }
+    }
+
     /// Reads a job file: JSON if its name ends in `.json`, else TOML.
     pub fn load(path: &Path) -> Result<JobSpec> {
         let shown = path.display();
@@ -165,16 +242,20 @@ impl JobSpec {
     pub fn parse(text: &str, is_json: bool) -> Result<JobSpec> {
         // A JSON job in a file of another name is still one.
         let is_json = is_json || text.trim_start().starts_with('{');
-        let job: JobSpec = if is_json {
+        let (mut job, reveals): (JobSpec, bool) = if is_json {
             let root: serde_json::Value =
                 serde_json::from_str(text).map_err(|error| Error::Input(in_our_words(&error.to_string())))?;
             check::known_job(root.get("job").and_then(|job| job.as_str()))?;
-            serde_json::from_str(text).map_err(|error| Error::Input(in_our_words(&error.to_string())))?
+            let job = serde_json::from_str(text).map_err(|error| Error::Input(in_our_words(&error.to_string())))?;
+            (job, root.get("reveal").is_some())
         } else {
             let root: toml::Table = toml::from_str(text).map_err(|error| toml_error(text, &error))?;
             check::known_job(root.get("job").and_then(|job| job.as_str()))?;
-            toml::from_str(text).map_err(|error| toml_error(text, &error))?
+            (toml::from_str(text).map_err(|error| toml_error(text, &error))?, root.contains_key("reveal"))
         };
+        if !reveals {
+            job.reveal = job.job.usual_reveal();
+        }
         job.check()?;
         Ok(job)
     }
@@ -189,6 +270,15 @@ impl JobSpec {
     /// The one other party of a job for two.
     pub fn peer_of(&self, name: &str) -> &str {
         self.parties.0.iter().map(|(party, _)| party.as_str()).find(|party| *party != name).unwrap_or_default()
+    }
+
+    /// What the job counts, for messages.
+    pub fn things(&self) -> &'static str {
+        match self.job {
+            Job::Dot if self.row_id.is_none() => "rows",
+            Job::Intersect | Job::Dot => "keys",
+            Job::Shares => "numbers",
+        }
     }
 
     /// Whether `name` learns the result.
@@ -246,6 +336,31 @@ impl Job {
     pub fn name(self) -> &'static str {
         match self {
             Job::Intersect => "intersect",
+            Job::Dot => "dot",
+            Job::Shares => "shares",
+        }
+    }
+
+    /// What is revealed where the file does not say.
+    pub fn usual_reveal(self) -> Reveal {
+        self.reveals()[0]
+    }
+
+    /// What can be revealed.
+    pub fn reveals(self) -> &'static [Reveal] {
+        match self {
+            Job::Intersect => &[Reveal::Rows, Reveal::Count, Reveal::Payload],
+            Job::Dot => &[Reveal::Value, Reveal::Shares],
+            Job::Shares => &[Reveal::Value],
+        }
+    }
+
+    /// The protocols that answer it.
+    pub fn protocols(self) -> &'static [Protocol] {
+        match self {
+            Job::Intersect => &[Protocol::Vole, Protocol::Ecdh],
+            Job::Dot => &[Protocol::Ot, Protocol::Lattice],
+            Job::Shares => &[Protocol::Open],
         }
     }
 }
@@ -257,6 +372,19 @@ impl Protocol {
             Protocol::Auto => "auto",
             Protocol::Ecdh => "ecdh",
             Protocol::Vole => "vole",
+            Protocol::Ot => "ot",
+            Protocol::Lattice => "lattice",
+            Protocol::Open => "open",
+        }
+    }
+}
+
+impl Operation {
+    /// The word for it in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Open => "open",
+            Operation::Sum => "sum",
         }
     }
 }
@@ -268,24 +396,35 @@ impl Reveal {
             Reveal::Rows => "rows",
             Reveal::Count => "count",
             Reveal::Payload => "payload",
+            Reveal::Value => "value",
+            Reveal::Shares => "shares",
         }
     }
+}
+
+/// Words of job files that this version knows and does not have.
+fn later<T>(key: &str, word: &str, instead: &str) -> Result<T> {
+    let version = env!("CARGO_PKG_VERSION");
+    Err(Error::Input(format!("{key} = \"{word}\" is not in this version ({version}): use {instead}")))
+}
+
+fn unknown<T>(key: &str, word: &str, instead: &str) -> Result<T> {
+    Err(Error::Input(format!("{key} = \"{}\" is unknown: use {instead}", shown(word))))
 }
 
 impl FromStr for Protocol {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<Protocol> {
-        match word {
-            "auto" => Ok(Protocol::Auto),
-            "ecdh" => Ok(Protocol::Ecdh),
-            "vole" => Ok(Protocol::Vole),
-            "bloom" | "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "ot" | "lattice" | "paillier"
-            | "gm-bloom" | "dh" | "naor-reingold" => Err(Error::Input(format!(
-                "protocol = \"{word}\" is not in this version ({}): use \"auto\", \"vole\" or \"ecdh\"",
-                env!("CARGO_PKG_VERSION")
-            ))),
-            _ => Err(Error::Input(format!("protocol = \"{word}\" is unknown: use \"auto\", \"vole\" or \"ecdh\""))),
+        let all = [Protocol::Auto, Protocol::Vole, Protocol::Ecdh, Protocol::Ot, Protocol::Lattice, Protocol::Open];
+        let instead = "\"auto\", \"vole\" or \"ecdh\" (intersect), \"ot\" or \"lattice\" (dot)";
+        match all.into_iter().find(|protocol| protocol.name() == word) {
+            Some(protocol) => Ok(protocol),
+            None => match word {
+                "bloom" | "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "paillier" | "gm-bloom"
+                | "dh" | "naor-reingold" => later("protocol", word, instead),
+                _ => unknown("protocol", word, instead),
+            },
         }
     }
 }
@@ -294,15 +433,25 @@ impl FromStr for Reveal {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<Reveal> {
-        match word {
-            "rows" => Ok(Reveal::Rows),
-            "count" => Ok(Reveal::Count),
-            "payload" => Ok(Reveal::Payload),
-            _ if word.starts_with("sum:") || word.starts_with("counts:") => Err(Error::Input(format!(
-                "reveal = \"{word}\" is not in this version ({}): use \"rows\", \"count\" or \"payload\"",
-                env!("CARGO_PKG_VERSION")
-            ))),
-            _ => Err(Error::Input(format!("reveal = \"{word}\" is unknown: use \"rows\", \"count\" or \"payload\""))),
+        let all = [Reveal::Rows, Reveal::Count, Reveal::Payload, Reveal::Value, Reveal::Shares];
+        let instead = "\"rows\", \"count\" or \"payload\" (intersect), \"value\" or \"shares\" (dot)";
+        match all.into_iter().find(|reveal| reveal.name() == word) {
+            Some(reveal) => Ok(reveal),
+            None if word.starts_with("sum:") || word.starts_with("counts:") => later("reveal", word, instead),
+            None => unknown("reveal", word, instead),
+        }
+    }
+}
+
+impl FromStr for Operation {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Operation> {
+        let instead = "\"open\" or \"sum\"";
+        match [Operation::Open, Operation::Sum].into_iter().find(|operation| operation.name() == word) {
+            Some(operation) => Ok(operation),
+            None if word.starts_with("at_least:") => later("operation", word, instead),
+            None => unknown("operation", word, instead),
         }
     }
 }
@@ -349,16 +498,22 @@ where
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
+/// As [`from_word`], for a key that may be absent.
+fn maybe_from_word<'de, D, T>(deserializer: D) -> std::result::Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = Error>,
+{
+    from_word(deserializer).map(Some)
+}
+
 /// Tables and keys of job files that this version does not have.
-const LATER: [&str; 2] = ["helper", "relay"];
+const LATER: [&str; 6] = ["helper", "relay", "density", "chunk", "role", "slice"];
 
 /// A parser's message in the words of job files.
 fn in_our_words(message: &str) -> String {
     if let Some(table) = LATER.iter().find(|table| message.starts_with(&format!("unknown field `{table}`"))) {
-        return format!(
-            "the table [{table}] is for protocols that are not in this version ({})",
-            env!("CARGO_PKG_VERSION")
-        );
+        return format!("`{table}` is for protocols that are not in this version ({})", env!("CARGO_PKG_VERSION"));
     }
     message.replace("unknown field", "unknown key").replace("missing field", "missing key")
 }

@@ -46,6 +46,9 @@ impl Terms {
                 }),
             );
         }
+        for (name, value) in job.number_terms() {
+            put(name, value);
+        }
         let limits = &job.limits;
         let bounds = [
             ("max_rows", limits.max_rows),

@@ -38,4 +38,4 @@ macro_rules! deserialize_from_word {
     )*};
 }
 
-deserialize_from_word!(super::Protocol, super::Reveal, Duplicates, Nulls, Profile, Fingerprint);
+deserialize_from_word!(super::Protocol, super::Reveal, super::Operation, Duplicates, Nulls, Profile, Fingerprint);

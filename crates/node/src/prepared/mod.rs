@@ -21,7 +21,7 @@ use tacita_core::{Error, Progress, Result};
 use zeroize::Zeroizing;
 
 use crate::agree::{Sizes, hex};
-use crate::choose::allowed;
+use crate::choose::{Chosen, allowed};
 use crate::files::write_whole_private;
 use crate::intersect::{Found, Loaded, empty_rows, item_key_of_epoch};
 use crate::job::{JobSpec, Protocol, Reveal, Terms};
@@ -177,7 +177,7 @@ impl Prepared {
 /// Whether the terms allow a prepared part of `sender`, and if not, why.
 pub fn check_job(job: &JobSpec, sender: &str) -> Result<()> {
     let bad = |text: String| Err(Error::Input(text));
-    if !allowed(job, Protocol::Ecdh) {
+    if !allowed(job, &Chosen::only(Protocol::Ecdh)) {
         return bad(
             "a prepared part answers by \"ecdh\", for semi-honest parties: the job's protocol or security rules that out"
                 .into(),

@@ -7,6 +7,7 @@
 
 pub mod key;
 pub mod normalize;
+pub mod numbers;
 pub mod output;
 pub mod payload;
 pub mod read;
@@ -99,6 +100,11 @@ impl Table {
         }
     }
 
+    /// The first blank line between rows of a text file with one column: it was skipped, and may stand for an absent value.
+    pub fn blank_line(&self) -> Option<u64> {
+        self.lines.as_ref().and_then(|lines| lines.blank)
+    }
+
     /// The position of a column.
     ///
     /// Errors: there is none of that name; the message lists the columns and tells how to map. `wanted` is the logical
@@ -111,7 +117,7 @@ impl Table {
             let guess = nearest.map_or(String::new(), |name| format!(" (did you mean {name:?}?)"));
             Error::Input(format!(
                 "{}: no column {header:?}{guess}; its columns are {}; if another one holds it, map it: \
-                 `columns = {{ {wanted} = {example:?} }}` in [parties.X] of the job file, or `--key {wanted}={example}`",
+                 `columns = {{ {wanted} = {example:?} }}` in [parties.X] of the job file, or `{wanted}={example}` on the command line",
                 self.source,
                 listed(names()),
             ))
@@ -167,6 +173,8 @@ impl fmt::Debug for Warning {
 /// lines, blank lines).
 #[derive(Debug, Clone, Default)]
 struct Lines {
+    /// The first blank line between rows, in a table of one column, where it may stand for an absent value.
+    blank: Option<u64>,
     /// (row, its line), ascending.
     jumps: Vec<(usize, u64)>,
 }

@@ -193,7 +193,7 @@ fn refuse_duplicates(table: &Table, keys: &Keys) -> Result<()> {
     match several.min_by_key(|rows| rows[1]) {
         None => Ok(()),
         Some(rows) => Err(Error::Input(format!(
-            "{}: {} and {} have the same key; remove one, or agree on duplicates = \"first\" or \"all\"",
+            "{}: {} and {} have the same key; remove one, or, in an intersection, agree on duplicates = \"first\" or \"all\"",
             table.source(),
             table.place(rows[0] as usize),
             table.place(rows[1] as usize)

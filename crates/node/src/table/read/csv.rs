@@ -65,7 +65,7 @@ pub(super) fn read(mut input: impl Read, name: &str, hint: Hint, options: &ReadO
     let columns = header_names(&record, name)?;
     let mut batches = Batches::new(&columns);
     let mut lines = Lines::default();
-    let mut rows = 0;
+    let (mut rows, mut due) = (0, None);
     while let Some(line) = next(&mut record)? {
         if record.len() != columns.len() {
             return Err(ragged(name, line, &record, columns.len()));
@@ -74,6 +74,10 @@ pub(super) fn read(mut input: impl Read, name: &str, hint: Hint, options: &ReadO
             return Err(Error::Input(format!("{name}: more than {MAX_ROWS} rows; split the job")));
         }
         lines.note(rows, line);
+        if columns.len() == 1 && due.is_some_and(|due| line > due) {
+            lines.blank = lines.blank.or(due);
+        }
+        due = Some(line + lines_inside(&record) + 1);
         batches.push(&record).map_err(|column| not_utf8(name, line, column, &columns[column], &record[column]))?;
         rows += 1;
     }

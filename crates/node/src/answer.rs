@@ -1,0 +1,177 @@
+//! What a party brings to a job, and what it gets: the one place that tells the kinds of jobs apart.
+
+use std::path::Path;
+
+use rand_core::CryptoRng;
+use serde_json::{Value, json};
+use tacita_core::channel::Channel;
+use tacita_core::{Error, Result};
+
+use crate::agree::{Agreed, Sizes};
+use crate::choose::Chosen;
+use crate::job::{Job, JobSpec};
+use crate::learned::{self, Known};
+use crate::party::Source;
+use crate::table::{RowCounts, Selection, output};
+use crate::{dot, intersect, shares, text};
+
+/// What a party brings.
+pub enum Brought {
+    /// To an intersection.
+    Intersect(intersect::Brought),
+    /// To a scalar product.
+    Dot(dot::Brought),
+    /// Shares to be opened.
+    Shares(shares::Brought),
+}
+
+/// What a party has found.
+pub enum Found {
+    /// In an intersection.
+    Intersect(intersect::Found),
+    /// In a scalar product.
+    Dot(dot::Found),
+    /// In shares.
+    Shares(shares::Found),
+}
+
+/// A result, for the report and for standard output.
+pub struct Told {
+    /// As it stands in the report.
+    pub json: Value,
+    /// As it is printed; nothing where nothing was learned.
+    pub line: Option<String>,
+    /// Whether it could be written where the user wants it. A number that could not is printed all the same.
+    pub written: Result<()>,
+}
+
+impl Told {
+    /// Of a party that learns nothing.
+    pub fn nothing() -> Told {
+        Told { json: Value::Null, line: None, written: Ok(()) }
+    }
+
+    /// Instead of a number that is below the job's `min_result`.
+    pub fn below(what: &str, limit: u64, path: Option<&Path>) -> Result<Told> {
+        Ok(Told {
+            json: json!({ "below": limit }),
+            line: Some(format!("{what} below {limit}")),
+            written: Told::write_number("below", limit, path),
+        })
+    }
+}
+
+impl Told {
+    /// Writes a number as a table of one row, if a file is wanted.
+    pub fn write_number(name: &str, number: u64, path: Option<&Path>) -> Result<()> {
+        let table = output::numbers(&[(name, i128::from(number))])?;
+        path.map_or(Ok(()), |path| output::write(&Selection::all(&table), path, None))
+    }
+}
+
+impl Brought {
+    /// Reads a party's data.
+    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+        Ok(match job.job {
+            Job::Intersect => Brought::Intersect(intersect::Brought::load(job, me, source)?),
+            Job::Dot => Brought::Dot(dot::Brought::load(job, me, source)?),
+            Job::Shares => Brought::Shares(shares::Brought::load(job, me, source)?),
+        })
+    }
+
+    /// How much it is, as the peer is told.
+    pub fn sizes(&self) -> Sizes {
+        match self {
+            Brought::Intersect(brought) => brought.sizes(),
+            Brought::Dot(brought) => brought.sizes(),
+            Brought::Shares(brought) => brought.sizes(),
+        }
+    }
+
+    /// What became of the input's rows.
+    pub fn row_counts(&self) -> RowCounts {
+        match self {
+            Brought::Intersect(brought) => brought.row_counts(),
+            Brought::Dot(brought) => brought.row_counts(),
+            Brought::Shares(brought) => brought.row_counts(),
+        }
+    }
+
+    /// Runs what was agreed on.
+    pub fn run(
+        &self,
+        job: &JobSpec,
+        me: &str,
+        agreed: &Agreed,
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Found> {
+        Ok(match self {
+            Brought::Intersect(brought) => Found::Intersect(intersect::run(job, me, brought, agreed, channel, rng)?),
+            Brought::Dot(brought) => Found::Dot(dot::run(job, me, brought, agreed, channel, rng)?),
+            Brought::Shares(brought) => Found::Shares(shares::run(job, me, brought, agreed, channel)?),
+        })
+    }
+}
+
+impl Found {
+    /// Writes the result where the user wants it, and says what it is.
+    pub fn write(&self, job: &JobSpec, me: &str, brought: &Brought, path: Option<&Path>) -> Result<Told> {
+        match (self, brought) {
+            (Found::Intersect(found), Brought::Intersect(brought)) => found.write(job, me, brought, path),
+            (Found::Dot(found), _) => found.write(job, path),
+            (Found::Shares(found), _) => found.write(job, path),
+            _ => Err(Error::Internal("a result of another job".into())),
+        }
+    }
+
+    /// What the party learned, in sentences.
+    pub fn learned(&self, job: &JobSpec, me: &str, agreed: &Agreed) -> Vec<String> {
+        let (own, theirs) = (&agreed.own_sizes, &agreed.peer_sizes);
+        let mut known = Known {
+            own_items: Some(own.items),
+            items: Some(theirs.items),
+            entries: Some(theirs.entries),
+            prepared: theirs.epoch.is_some(),
+            common: None,
+        };
+        if let Found::Dot(found) = self {
+            known.common = Some(found.rows());
+        }
+        learned::sentences(job, me, known)
+    }
+}
+
+/// Checks that the peer's sizes fit the job and this party's own.
+pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<()> {
+    if job.job != Job::Shares && agreed.peer_sizes.runs.is_some() {
+        return Err(channel.violation("it announces shares in a job that opens none"));
+    }
+    match job.job {
+        Job::Intersect => intersect::check_peer(job, agreed, channel),
+        Job::Dot => dot::check_peer(job, agreed, channel),
+        Job::Shares => shares::check_peer(agreed, channel),
+    }
+}
+
+/// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
+pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
+    match job.job {
+        Job::Intersect => Ok(intersect::memory(job, me, chosen.protocol, own, theirs)),
+        Job::Dot => dot::memory(job, me, chosen, own, theirs),
+        Job::Shares => Ok(0),
+    }
+}
+
+/// Refuses a job that needs more memory than the user allows.
+pub fn check_memory(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>) -> Result<()> {
+    let needed = memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?;
+    match allowed {
+        Some(allowed) if needed > allowed => Err(Error::Input(format!(
+            "the job needs about {} of memory besides the table, and --memory allows {}: allow more, or split the input",
+            text::bytes(needed),
+            text::bytes(allowed)
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,192 @@
+//! The protocols that multiply columns, behind one face: what a run, a plan and a choice ask of them.
+
+use rand_core::CryptoRng;
+use tacita_core::channel::Channel;
+use tacita_core::protocol::dot::ot::Extension;
+use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares, Side, lattice, ot};
+use tacita_core::{Error, Result, Session};
+
+use crate::choose::Chosen;
+use crate::job::{JobSpec, Protocol, Reveal};
+
+/// A protocol with all that both parties derive from terms, choice and the number of rows.
+pub enum Method {
+    /// By oblivious transfer.
+    Ot(ot::Params),
+    /// Under encryption.
+    Lattice(Box<lattice::Params>),
+}
+
+/// CPU seconds that a protocol takes, as far as they can be told before: see `docs/benchmarks.md`.
+#[derive(Debug, Clone, Copy)]
+pub struct Cpu {
+    /// Of the first party.
+    pub first: f64,
+    /// Of the second.
+    pub second: f64,
+}
+
+/// What `ot` costs both parties together for one transfer, how much more for each further column that shares it, and
+/// what each party costs before the first.
+const TRANSFERS: [(Extension, f64); 4] = [
+    (Extension::SoftSpoken(2), 32e-9),
+    (Extension::SoftSpoken(4), 35e-9),
+    (Extension::SoftSpoken(8), 90e-9),
+    (Extension::Silent, 550e-9),
+];
+/// The second of these.
+pub const MEASURED: Extension = Extension::SoftSpoken(4);
+
+const OT_WORD: f64 = 5e-9;
+const OT_START: f64 = 12e-3;
+const SILENT_START: f64 = 30e-3;
+
+/// What `lattice` costs: the encryptor for a number that it encrypts; the answerer for one that it reads, for one that it
+/// prepares, and for each product of two; each of them for each prime of the modulus; and each party before the first.
+const ENCRYPT: f64 = 13e-9;
+const RECEIVE: f64 = 4e-9;
+const PREPARE: f64 = 8e-9;
+const MULTIPLY: f64 = 0.43e-9;
+const LATTICE_START: f64 = 2e-3;
+
+impl Method {
+    /// What was chosen, for `rows` rows.
+    ///
+    /// Errors: the protocol cannot do it; the choice is not of this job.
+    pub fn new(job: &JobSpec, chosen: &Chosen, rows: usize) -> Result<Method> {
+        let shape = job.dot_shape(rows)?;
+        let modulus = job.modulus(&shape)?;
+        let learner = match (job.reveal, &job.reveal_to[..]) {
+            (Reveal::Value, [only]) => Some(super::side(job, only)),
+            _ => None,
+        };
+        match (chosen.protocol, chosen.extension) {
+            (Protocol::Ot, Some(extension)) => Ok(Method::Ot(ot::Params::new(shape, modulus, extension, learner)?)),
+            (Protocol::Lattice, None) => Ok(Method::Lattice(Box::new(lattice::Params::new(shape, modulus, learner)?))),
+            _ => Err(Error::Internal(format!("\"{chosen}\" multiplies no columns"))),
+        }
+    }
+
+    /// What is multiplied.
+    pub fn shape(&self) -> Shape {
+        match self {
+            Method::Ot(params) => *params.shape(),
+            Method::Lattice(params) => params.shape(),
+        }
+    }
+
+    /// What shares add up modulo.
+    pub fn modulus(&self) -> Modulus {
+        match self {
+            Method::Ot(params) => params.modulus(),
+            Method::Lattice(params) => params.modulus(),
+        }
+    }
+
+    /// Bytes that a party sends, without the opening of shares and the closing frame.
+    pub fn bytes_sent_by(&self, side: Side) -> u64 {
+        match self {
+            Method::Ot(params) => params.bytes_sent_by(side),
+            Method::Lattice(params) => params.bytes_sent_by(side),
+        }
+    }
+
+    /// Message flights in sequence, as a channel counts them: further ones of the same kind of message are left out.
+    pub fn rounds(&self) -> u32 {
+        match self {
+            Method::Ot(params) => params.rounds(),
+            Method::Lattice(params) => params.rounds(),
+        }
+    }
+
+    /// Message flights in sequence, all of them.
+    pub fn flights(&self) -> u32 {
+        match self {
+            Method::Ot(params) => params.rounds(),
+            Method::Lattice(params) => params.rounds() * params.groups().len() as u32,
+        }
+    }
+
+    /// Who sends the first message.
+    pub fn begins(&self) -> Side {
+        match self {
+            Method::Ot(params) => params.ot_sender(),
+            Method::Lattice(params) => params.encryptor(),
+        }
+    }
+
+    /// Who sends the last message.
+    pub fn ends(&self) -> Side {
+        match self {
+            Method::Ot(params) => params.ot_sender(),
+            Method::Lattice(params) => params.encryptor().other(),
+        }
+    }
+
+    /// CPU seconds of each party on this machine, where `ot` by [`MEASURED`] takes each party `start` before the first
+    /// transfer and both together `transfer` for each; without these, on any.
+    pub fn cpu(&self, measured: Option<(f64, f64)>) -> Cpu {
+        let shape = self.shape();
+        let rows = shape.rows as f64;
+        let (ot_start, machine) = measured.map_or((OT_START, 1.0), |(start, each)| (start, each / TRANSFERS[1].1));
+        match self {
+            Method::Ot(params) => {
+                let each = TRANSFERS.iter().find(|(extension, _)| *extension == params.extension());
+                let each = each.map_or(TRANSFERS[2].1, |(_, each)| *each);
+                let shared = shape.first.max(shape.second).saturating_sub(1) as f64;
+                let transfers = params.transfers() as f64;
+                let start = if params.extension() == Extension::Silent { SILENT_START } else { ot_start };
+                let both = transfers * machine * (each + shared * OT_WORD);
+                Cpu { first: start + both / 2.0, second: start + both / 2.0 }
+            }
+            Method::Lattice(params) => {
+                let (_, primes) = params.prime_bits();
+                let (encrypted, prepared) = match params.encryptor() {
+                    Side::First => (shape.first, shape.second),
+                    Side::Second => (shape.second, shape.first),
+                };
+                let primes = primes as f64;
+                // Several columns in one number are encrypted and multiplied as one.
+                let numbers = rows * encrypted.div_ceil(params.digits()) as f64;
+                let encryptor = LATTICE_START + primes * ENCRYPT * numbers;
+                let answerer = LATTICE_START
+                    + primes
+                        * (RECEIVE * numbers + PREPARE * rows * prepared as f64 + MULTIPLY * numbers * prepared as f64);
+                match params.encryptor() {
+                    Side::First => Cpu { first: encryptor, second: answerer },
+                    Side::Second => Cpu { first: answerer, second: encryptor },
+                }
+            }
+        }
+    }
+
+    /// Memory besides the columns, in bytes, an estimate from above.
+    pub fn memory(&self) -> u64 {
+        match self {
+            Method::Ot(params) if params.extension() == Extension::Silent => 512 << 20,
+            Method::Ot(_) => 64 << 20,
+            Method::Lattice(params) => {
+                let shape = params.shape();
+                let polynomials = shape.first.max(shape.second).div_ceil(params.columns_in_polynomial()) as u64;
+                (64 << 20) + polynomials * params.sums_bytes()
+            }
+        }
+    }
+
+    /// A party's part: its shares of the products.
+    pub fn run(
+        &self,
+        side: Side,
+        columns: &Columns,
+        session: &Session,
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Shares> {
+        match (self, side) {
+            (Method::Ot(params), Side::First) => ot::first(columns, params, session, channel, rng),
+            (Method::Ot(params), Side::Second) => ot::second(columns, params, session, channel, rng),
+            (Method::Lattice(params), Side::First) => lattice::first(columns, params, session, channel, rng),
+            (Method::Lattice(params), Side::Second) => lattice::second(columns, params, session, channel, rng),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a `dot` job says, with defaults filled in.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape};
+use tacita_core::{Error, Result};
+
+use super::{Duplicates, Job, JobSpec, Key, Nulls, Reveal};
+use crate::table::Profile;
+
+/// The logical name of the column where a job does not say any.
+const USUAL_COLUMN: &str = "value";
+
+/// What shares add up modulo where a job does not say: the first power of two that leaves [`HEADROOM_BITS`] for as many
+/// rows as there can be, so that runs of one job over more and fewer rows can be added up.
+const SHARE_BITS: [u32; 3] = [64, 96, 127];
+
+/// So that 2^`HEADROOM_BITS` products of one job can be added up.
+const HEADROOM_BITS: u32 = 20;
+
+/// The most decimals: a number of 32 bits has no more.
+pub(super) const MAX_DECIMALS: u32 = 9;
+
+/// One name or several.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "a name or a list of names")]
+pub enum Names {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+/// The columns that a `dot` job multiplies.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "a name, a list of names, or a table of those by party")]
+pub enum ColumnNames {
+    /// Columns of these logical names at every party.
+    Same(Names),
+    /// Columns of other names, or of another number, at each party.
+    ByParty(BTreeMap<String, Names>),
+}
+
+impl Names {
+    /// The names.
+    pub fn all(&self) -> &[String] {
+        match self {
+            Names::One(name) => std::slice::from_ref(name),
+            Names::Several(names) => names,
+        }
+    }
+}
+
+impl JobSpec {
+    /// The columns that `party` brings to a `dot` job, by logical name.
+    pub fn columns_of(&self, party: &str) -> Vec<String> {
+        match &self.column {
+            None => vec![USUAL_COLUMN.to_owned()],
+            Some(ColumnNames::Same(names)) => names.all().to_vec(),
+            Some(ColumnNames::ByParty(parties)) => parties.get(party).map_or(Vec::new(), |names| names.all().to_vec()),
+        }
+    }
+
+    /// Which integers the columns hold: zeros and ones, unless the job says otherwise.
+    pub fn integers(&self) -> Result<Integers> {
+        Integers::new(self.bits.unwrap_or(1), self.signed.unwrap_or(false))
+    }
+
+    /// How many decimals the columns' numbers have: each is an integer over 10 to this power, and a product one over 10
+    /// to twice that.
+    pub fn decimals(&self) -> u32 {
+        self.scale.unwrap_or(0)
+    }
+
+    /// What a `dot` job over `rows` rows multiplies.
+    pub fn dot_shape(&self, rows: usize) -> Result<Shape> {
+        let columns = |place: usize| self.parties.0.get(place).map_or(0, |(name, _)| self.columns_of(name).len());
+        Ok(Shape { rows, first: columns(0), second: columns(1), integers: self.integers()? })
+    }
+
+    /// What the shares of products of this shape add up modulo. Where the value is revealed, the smallest modulus that
+    /// holds it makes the shortest messages.
+    ///
+    /// Errors ([`Error::Input`]): the value is revealed, and the job's modulus may not hold it.
+    pub fn modulus(&self, shape: &Shape) -> Result<Modulus> {
+        match (self.reveal, self.modulus) {
+            (Reveal::Shares, Some(given)) => Ok(given),
+            (Reveal::Shares, None) => {
+                let needed = Shape { rows: MAX_ROWS, ..*shape }.value_modulus()?.bits() + HEADROOM_BITS;
+                let bits = SHARE_BITS.into_iter().find(|&bits| bits >= needed);
+                Modulus::power_of_two(bits.ok_or_else(|| Error::Internal("a product beyond all moduli".into()))?)
+            }
+            (_, None) => shape.value_modulus(),
+            (_, Some(given)) if shape.fits(&given) => Ok(given),
+            (_, Some(given)) => Err(Error::Input(format!(
+                "modulus = {given} does not hold every product of {} rows, and the value would be wrong without a word: \
+                 leave `modulus` out, or raise it to 2^{} or more",
+                shape.rows,
+                shape.value_modulus()?.bits()
+            ))),
+        }
+    }
+
+    /// The intersection with which a `dot` job aligns rows, if it does: by `row_id`, to both parties. Each id stands for
+    /// one row.
+    pub fn alignment(&self) -> Option<JobSpec> {
+        let columns = self.row_id.as_ref()?.all().to_vec();
+        let profiles = |agreed: &[Profile]| -> Vec<Profile> {
+            let position =
+                |name| self.key.as_ref().and_then(|key| key.columns.iter().position(|column| column == name));
+            columns.iter().map(|name| position(name).map_or(Profile::None, |at| agreed[at])).collect()
+        };
+        let agreed = self.key.as_ref().and_then(|key| key.normalize.as_ref()).map(|agreed| profiles(agreed));
+        let mut parties = self.parties.clone();
+        for (_, party) in &mut parties.0 {
+            party.normalize = party.normalize.as_ref().map(|own| profiles(own));
+            party.columns.retain(|logical, _| columns.contains(logical));
+        }
+        Some(JobSpec {
+            security: self.security,
+            level: self.level,
+            reveal_to: self.parties.names().into_iter().map(str::to_owned).collect(),
+            key: Some(Key {
+                normalize: agreed,
+                duplicates: Duplicates::Error,
+                nulls: self.key.as_ref().map_or(Nulls::default(), |key| key.nulls),
+                columns,
+            }),
+            limits: self.limits.clone(),
+            ..JobSpec::new(Job::Intersect, &self.id, parties)
+        })
+    }
+
+    /// The keys of `dot` and `shares` jobs for the terms, with defaults filled in.
+    pub(super) fn number_terms(&self) -> Vec<(&'static str, Value)> {
+        match self.job {
+            Job::Intersect => Vec::new(),
+            Job::Shares => vec![("operation", self.operation.map(|operation| operation.name()).into())],
+            Job::Dot => {
+                let columns =
+                    self.parties.names().into_iter().map(|name| (name.to_owned(), self.columns_of(name).into()));
+                let mut terms = vec![
+                    ("column", Value::Object(columns.collect())),
+                    ("bits", self.bits.unwrap_or(1).into()),
+                    ("signed", self.signed.unwrap_or(false).into()),
+                    ("scale", self.decimals().into()),
+                ];
+                if let Some(row_id) = &self.row_id {
+                    terms.push(("row_id", row_id.all().into()));
+                }
+                if let Some(modulus) = &self.modulus {
+                    terms.push(("modulus", modulus.to_string().into()));
+                }
+                if let Some(extension) = &self.extension {
+                    terms.push(("extension", extension.to_string().into()));
+                }
+                terms
+            }
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Columns of numbers: integers, or numbers with so many decimals, from whatever a table holds them as.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use tacita_core::protocol::dot::{Columns, Integers};
+use tacita_core::{Error, Result};
+
+use super::Table;
+use super::text::TextColumn;
+
+/// Columns to be read: logical name, and header in the table.
+pub type Named = (String, String);
+
+/// Why a value is no number of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Absent,
+    NoNumber,
+    Decimals,
+    Range,
+}
+
+/// Reads columns of a table: numbers with `decimals` decimals at most, each as the integer that is 10^`decimals` times as
+/// large. `true` is 1, `false` is 0. Rows for which `used` is false are 0, whatever they hold.
+///
+/// Errors ([`Error::Input`], naming column and place): a column is missing; a value is absent, no number, has more
+/// decimals, or does not fit `integers`.
+pub fn columns(
+    table: &Table,
+    names: &[Named],
+    integers: Integers,
+    decimals: u32,
+    used: impl Fn(usize) -> bool,
+) -> Result<Columns> {
+    let mut columns = Columns::new(integers, table.rows());
+    for (logical, header) in names {
+        let position = table.column(header, logical)?;
+        let values = || values(table, position, decimals);
+        let range = integers.range();
+        let mut fault = None;
+        let read = values().enumerate().map(|(row, value)| {
+            let value = match (used(row), value) {
+                (false, _) => Ok(0),
+                (true, Ok(value)) if (range.0..=range.1).contains(&value) => Ok(value),
+                (true, Ok(_)) => Err(Fault::Range),
+                (true, Err(fault)) => Err(fault),
+            };
+            value.unwrap_or_else(|what| {
+                fault.get_or_insert((row, what));
+                0
+            })
+        });
+        columns.push(read)?;
+        if let Some((row, what)) = fault {
+            let place = format!("{}, {}, column {header:?}", table.source(), table.place(row));
+            let what = match what {
+                Fault::Absent => "there is no number, and every row needs one".to_owned(),
+                Fault::NoNumber => "this is no number (digits, a sign, a decimal point), true or false".to_owned(),
+                Fault::Decimals => {
+                    format!("this number has more than {decimals} decimals: agree on a larger `scale`, or round it")
+                }
+                Fault::Range => {
+                    let used = values().enumerate().filter(|(row, _)| used(*row)).map(|(_, value)| value);
+                    out_of_range(integers, used)
+                }
+            };
+            return Err(Error::Input(format!("{place}: {what}")));
+        }
+    }
+    Ok(columns)
+}
+
+/// What to do about numbers that do not fit, without showing one.
+fn out_of_range(integers: Integers, values: impl Iterator<Item = std::result::Result<i64, Fault>>) -> String {
+    let (mut low, mut high) = (0, 0);
+    for value in values {
+        match value {
+            Ok(value) => (low, high) = (value.min(low), value.max(high)),
+            Err(Fault::Range) => high = i64::MAX,
+            Err(_) => (),
+        }
+    }
+    let fits = |bits, signed| {
+        let range = Integers::new(bits, signed).map(|integers| integers.range());
+        range.is_ok_and(|range| range.0 <= low && high <= range.1)
+    };
+    let signed = integers.signed() || low < 0;
+    let now = if integers.signed() { "signed, " } else { "" };
+    let advice = match (1..=tacita_core::protocol::dot::MAX_BITS).find(|&bits| fits(bits, signed)) {
+        Some(bits) if signed => format!("agree on signed = true and bits = {bits}"),
+        Some(bits) => format!("agree on bits = {bits}"),
+        None => "the column has numbers that are too large for any `bits`".into(),
+    };
+    format!("this number does not fit the job's columns ({now}bits = {}): {advice}", integers.bits())
+}
+
+/// The values of a column in order.
+fn values(table: &Table, position: usize, decimals: u32) -> impl Iterator<Item = std::result::Result<i64, Fault>> {
+    table.batches().iter().flat_map(move |batch| {
+        let column = Column::new(batch.column(position));
+        (0..batch.num_rows()).map(move |row| match &column {
+            Some(column) => column.get(row, decimals),
+            None => Err(Fault::NoNumber),
+        })
+    })
+}
+
+/// One batch of a column.
+enum Column {
+    /// Integers and truth values.
+    Integers(ArrayRef),
+    /// Everything else.
+    Text(TextColumn),
+}
+
+impl Column {
+    fn new(array: &ArrayRef) -> Option<Column> {
+        // Bytes have a text, but hexadecimal: 0x31 would be thirty-one.
+        if matches!(array.data_type(), DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
+            || matches!(array.data_type(), DataType::FixedSizeBinary(_))
+        {
+            return None;
+        }
+        let small = matches!(
+            array.data_type(),
+            DataType::Boolean
+                | DataType::Int8
+                | DataType::Int16
+                | DataType::Int32
+                | DataType::Int64
+                | DataType::UInt8
+                | DataType::UInt16
+                | DataType::UInt32
+        );
+        match small {
+            true => arrow_cast::cast(array, &DataType::Int64).ok().map(Column::Integers),
+            false => TextColumn::new(array).map(Column::Text),
+        }
+    }
+
+    fn get(&self, row: usize, decimals: u32) -> std::result::Result<i64, Fault> {
+        match self {
+            Column::Integers(array) if array.is_null(row) => Err(Fault::Absent),
+            Column::Integers(array) => {
+                array.as_primitive::<Int64Type>().value(row).checked_mul(10i64.pow(decimals)).ok_or(Fault::Range)
+            }
+            Column::Text(column) => parse(column.get(row).unwrap_or_default().trim(), decimals),
+        }
+    }
+}
+
+/// A number as people write it, times 10^`decimals`.
+fn parse(text: &str, decimals: u32) -> std::result::Result<i64, Fault> {
+    match text {
+        "" => return Err(Fault::Absent),
+        _ if text.eq_ignore_ascii_case("true") => return Ok(10i64.pow(decimals)),
+        _ if text.eq_ignore_ascii_case("false") => return Ok(0),
+        _ => (),
+    }
+    let (negative, digits) = match text.as_bytes()[0] {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.len() + fraction.len() == 0 || !whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit()) {
+        return Err(Fault::NoNumber);
+    }
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > decimals as usize {
+        return Err(Fault::Decimals);
+    }
+    let zeros = std::iter::repeat_n(b'0', decimals as usize - fraction.len());
+    let value = whole
+        .bytes()
+        .chain(fraction.bytes())
+        .chain(zeros)
+        .try_fold(0i64, |value, digit| value.checked_mul(10)?.checked_add(i64::from(digit - b'0')));
+    value.map(|value| if negative { -value } else { value }).ok_or(Fault::Range)
+}
+
+/// An integer over 10^`decimals` as people write it, without zeros at its end.
+pub fn decimal(integer: i128, decimals: u32) -> String {
+    let digits = integer.unsigned_abs().to_string();
+    let padded = format!("{digits:0>width$}", width = decimals as usize + 1);
+    let (whole, fraction) = padded.split_at(padded.len() - decimals as usize);
+    let fraction = fraction.trim_end_matches('0');
+    let sign = if integer < 0 { "-" } else { "" };
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{sign}{whole}{point}{fraction}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{ReadOptions, read::read_csv};
+
+    #[test]
+    fn numbers_are_read_as_people_write_them() {
+        for (text, decimals, value) in [
+            ("0", 0, 0),
+            ("1", 0, 1),
+            ("-17", 0, -17),
+            ("+17", 0, 17),
+            ("007", 0, 7),
+            ("3.0", 0, 3),
+            ("3.", 0, 3),
+            (".5", 1, 5),
+            ("12.5", 2, 1250),
+            ("-0.01", 2, -1),
+            ("true", 0, 1),
+            ("FALSE", 0, 0),
+            ("True", 2, 100),
+        ] {
+            assert_eq!(parse(text, decimals), Ok(value), "{text}");
+        }
+        for (text, decimals, fault) in [
+            ("", 0, Fault::Absent),
+            ("x", 0, Fault::NoNumber),
+            ("1e3", 0, Fault::NoNumber),
+            ("1,5", 2, Fault::NoNumber),
+            ("--1", 0, Fault::NoNumber),
+            ("-", 0, Fault::NoNumber),
+            (".", 0, Fault::NoNumber),
+            ("NaN", 0, Fault::NoNumber),
+            ("0.5", 0, Fault::Decimals),
+            ("0.125", 2, Fault::Decimals),
+            ("99999999999999999999", 0, Fault::Range),
+        ] {
+            assert_eq!(parse(text, decimals), Err(fault), "{text}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_written_as_they_are_read() {
+        for (integer, decimals, text) in
+            [(0, 0, "0"), (0, 4, "0"), (12345, 2, "123.45"), (-5, 3, "-0.005"), (12300, 4, "1.23"), (700, 2, "7")]
+        {
+            assert_eq!(decimal(integer, decimals), text);
+        }
+    }
+
+    #[test]
+    fn faults_name_column_and_line_and_show_no_value() {
+        let read = |text: &str, integers, decimals| {
+            let table = read_csv(text.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
+            columns(&table, &[("value".into(), "x".into())], integers, decimals, |row| row != 1)
+        };
+        let byte = Integers::new(8, false).unwrap();
+        let good = read("id,x\n1,5\n2,junk\n3,255\n", byte, 0).unwrap();
+        assert_eq!((good.value(0, 0), good.value(0, 1), good.value(0, 2)), (5, 0, 255));
+        for (text, integers, decimals, words) in [
+            ("x\n5\n6\n256\n", byte, 0, ["line 4", "bits = 9"]),
+            ("x\n5\n6\n-7\n", byte, 0, ["line 4", "signed = true and bits = 4"]),
+            ("x\n5\n6\n200\n", Integers::new(8, true).unwrap(), 0, ["line 4", "signed = true and bits = 9"]),
+            ("x\n5\n6\n99999999999999999999\n", byte, 0, ["line 4", "too large"]),
+            ("x\n2\n1\n0\n", Integers::BINARY, 0, ["line 2", "bits = 2"]),
+            ("x\n1.25\n1\n0\n", byte, 1, ["line 2", "scale"]),
+            ("id,x\n1,\n2,3\n", byte, 0, ["line 2", "no number"]),
+            ("x\nseven\n1\n0\n", byte, 0, ["line 2", "true or false"]),
+            ("y\n1\n", byte, 0, ["no column", "\"x\""]),
+        ] {
+            let Err(Error::Input(error)) = read(text, integers, decimals) else { panic!("{text:?} is read") };
+            assert!(words.iter().all(|word| error.contains(word)) && !error.contains("256"), "{error}");
+        }
+    }
+}
