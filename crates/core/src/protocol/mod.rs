@@ -2,3 +2,5 @@
 
 pub mod dot;
 pub mod intersect;
+pub mod rules;
+pub mod shares;

@@ -2,7 +2,9 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 pub mod attack;
+pub mod dealer;
 pub mod dot;
+pub mod two;
 pub mod views;
 
 use std::sync::Arc;

@@ -7,6 +7,7 @@
 
 mod aes;
 pub mod backend;
+pub mod bits;
 pub mod block;
 mod doubling;
 pub mod fold;

@@ -131,6 +131,16 @@ impl Columns {
         Ok(())
     }
 
+    /// Adds a column of zeros and ones to columns of those.
+    ///
+    /// # Panics
+    ///
+    /// If it has another number of rows, or other columns hold longer integers.
+    pub(crate) fn push_bits(&mut self, bits: Choices) {
+        assert!(bits.len() == self.rows && self.integers == Integers::BINARY, "a column of another kind");
+        self.columns.push(Column::Bits(bits));
+    }
+
     /// The same columns with these rows, in this order.
     ///
     /// # Panics

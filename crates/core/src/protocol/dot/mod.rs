@@ -21,7 +21,7 @@ use crate::error::Result;
 pub const SHARES: Label = Label::new(20, "shares");
 
 /// One of the two parties.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Side {
     /// The one whose columns are the rows of the matrix of products.
     First,

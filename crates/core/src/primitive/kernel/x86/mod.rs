@@ -5,6 +5,7 @@
 //! what is left at the end is padded to a chunk.
 
 pub(super) mod aes;
+pub(super) mod bits;
 pub(super) mod doubling;
 pub(super) mod fold;
 pub(super) mod gf128;

@@ -30,9 +30,13 @@ pub(super) struct Expander(Vec<RekeyedHash>);
 impl Expander {
     /// The hashes for words for all of the sender's columns, in this ring and in smaller ones.
     pub(super) fn new<R: Ring>(ring: R, params: &Params, session: &Session) -> Expander {
-        let columns = params.sender_columns();
+        Expander::of(ring, params.sender_columns(), |number| params.words_label(number), session)
+    }
+
+    /// The hashes for words for up to `columns` columns; `label` says what the key of each is derived for.
+    pub(super) fn of<R: Ring>(ring: R, columns: usize, label: impl Fn(usize) -> String, session: &Session) -> Expander {
         let count = if fits(ring, columns) { 0 } else { columns.div_ceil(ring.words()) * R::BLOCKS };
-        let hash = |number| RekeyedHash::new(Block::from_le_slice(&session.derive(&params.words_label(number))));
+        let hash = |number| RekeyedHash::new(Block::from_le_slice(&session.derive(&label(number))));
         Expander((0..count).map(hash).collect())
     }
 

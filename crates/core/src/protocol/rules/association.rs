@@ -1,0 +1,294 @@
+//! Rules from frequent itemsets, in exact arithmetic on counts.
+
+use std::str::FromStr;
+
+use super::frequent::Frequent;
+use super::itemsets::{Item, Itemsets, Kind, kind};
+use super::support::Fraction;
+use crate::error::{Error, Result};
+
+/// How many items a rule may promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consequents {
+    /// One.
+    Single,
+    /// Any number.
+    Any,
+}
+
+impl Consequents {
+    /// The word for it: `single` or `any`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Consequents::Single => "single",
+            Consequents::Any => "any",
+        }
+    }
+}
+
+impl FromStr for Consequents {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Consequents> {
+        [Consequents::Single, Consequents::Any].into_iter().find(|one| one.name() == word).ok_or_else(|| {
+            let shown: String = word.chars().take(60).collect::<String>().escape_debug().collect();
+            Error::Input(format!("consequents = \"{shown}\" is unknown: use \"single\" or \"any\""))
+        })
+    }
+}
+
+/// Which rules are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// The least part of the rows that hold a rule's antecedents which must hold its consequents too.
+    pub min_confidence: Fraction,
+    /// How many items a rule may promise.
+    pub consequents: Consequents,
+    /// Whether only rules are wanted that have items of both parties.
+    pub mixed_only: bool,
+}
+
+/// Rows that hold all antecedents tend to hold all consequents.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rule {
+    /// The items that it starts from, sorted.
+    pub antecedents: Vec<Item>,
+    /// The items that it promises, sorted.
+    pub consequents: Vec<Item>,
+    /// Rows in all.
+    pub rows: u32,
+    /// Rows that hold all items of both.
+    pub count: u32,
+    /// Rows that hold all antecedents.
+    pub antecedent_count: u32,
+    /// Rows that hold all consequents.
+    pub consequent_count: u32,
+}
+
+impl Rule {
+    /// The part of all rows that hold all of its items.
+    pub fn support(&self) -> f64 {
+        ratio(self.count.into(), self.rows.into())
+    }
+
+    /// The part of the rows with its antecedents that hold its consequents too.
+    pub fn confidence(&self) -> f64 {
+        ratio(self.count.into(), self.antecedent_count.into())
+    }
+
+    /// By what factor antecedents make consequents more likely.
+    pub fn lift(&self) -> f64 {
+        let [rows, count, antecedents, consequents] = self.counts();
+        ratio(count * rows, antecedents * consequents)
+    }
+
+    /// Support beyond what it would be if antecedents and consequents were independent.
+    pub fn leverage(&self) -> f64 {
+        let [rows, count, antecedents, consequents] = self.counts();
+        let (expected, found) = (antecedents * consequents, count * rows);
+        let sign = if found < expected { -1.0 } else { 1.0 };
+        sign * ratio(found.abs_diff(expected), rows * rows)
+    }
+
+    /// How much more often the rule would fail if antecedents and consequents were independent; infinite for a rule that
+    /// never fails.
+    pub fn conviction(&self) -> f64 {
+        let [rows, count, antecedents, consequents] = self.counts();
+        match antecedents == count {
+            true => f64::INFINITY,
+            false => ratio((rows - consequents) * antecedents, rows * (antecedents - count)),
+        }
+    }
+
+    fn counts(&self) -> [u64; 4] {
+        [self.rows, self.count, self.antecedent_count, self.consequent_count].map(u64::from)
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
+}
+
+/// The rules of some frequent itemsets, sorted. Those are left out whose antecedents or consequents are not among them,
+/// as happens with `mixed_only` where no rule needs them.
+pub fn rules(frequent: &Frequent, terms: &Terms) -> Vec<Rule> {
+    let mut rules = Vec::new();
+    let lengthy = frequent.iter().filter(|(set, _)| set.len() > 1);
+    for (set, count) in lengthy.filter(|(set, _)| !terms.mixed_only || kind(set) == Kind::Mixed) {
+        each(
+            set,
+            count,
+            terms,
+            |set| frequent.count(set),
+            |antecedents, consequents, antecedent_count| {
+                rules.extend(frequent.count(consequents).map(|consequent_count| Rule {
+                    antecedents: antecedents.to_vec(),
+                    consequents: consequents.to_vec(),
+                    rows: frequent.rows(),
+                    count,
+                    antecedent_count,
+                    consequent_count,
+                }));
+            },
+        );
+    }
+    rules.sort_unstable();
+    rules
+}
+
+/// Calls `take` with antecedents, consequents and the antecedents' count for every division of `set`, which is in `count`
+/// rows, into a rule of enough confidence; as far as `count_of` knows the antecedents.
+///
+/// Consequents grow (ap-genrules of Agrawal and Srikant): antecedents that lose an item are in as many rows or
+/// more, so that consequents which promise too much for a rule do so with any item more.
+pub(super) fn each(
+    set: &[Item],
+    count: u32,
+    terms: &Terms,
+    count_of: impl Fn(&[Item]) -> Option<u32>,
+    mut take: impl FnMut(&[Item], &[Item], u32),
+) {
+    let longest = match terms.consequents {
+        Consequents::Single => 1,
+        Consequents::Any => set.len() - 1,
+    };
+    let mut promised = Itemsets::sorted(1, set.iter().map(|item| vec![*item]));
+    let mut antecedents = Vec::with_capacity(set.len());
+    for length in 1..=longest {
+        let holds: Vec<bool> = promised
+            .iter()
+            .map(|consequents| {
+                antecedents.clear();
+                antecedents.extend(set.iter().filter(|item| !consequents.contains(item)));
+                let known = count_of(&antecedents);
+                let confident = known.filter(|&known| terms.min_confidence.reached(count.into(), known.into()));
+                confident.inspect(|&known| take(&antecedents, consequents, known)).is_some()
+            })
+            .collect();
+        promised = promised.select(|index| holds[index]);
+        if length < longest {
+            // There are at most 2^length of them: no limit of ours.
+            promised = promised.candidates(usize::MAX).unwrap_or(Itemsets::none(length + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frequent::Counted;
+    use super::super::itemsets::Side;
+    use super::*;
+
+    fn items(numbers: &[u32]) -> Vec<Item> {
+        // Even ones are the first party's.
+        let side = |number: u32| if number.is_multiple_of(2) { Side::First } else { Side::Second };
+        let mut items: Vec<Item> = numbers.iter().map(|&number| Item { side: side(number), number }).collect();
+        items.sort();
+        items
+    }
+
+    /// Frequent itemsets of these with their counts, of three items at most.
+    fn frequent(rows: u32, counted: &[(&[u32], u32)]) -> Frequent {
+        let mut frequent = Frequent::new(rows);
+        for kind_of in [Kind::One(Side::First), Kind::One(Side::Second), Kind::Mixed] {
+            for length in 1..=3 {
+                let here = counted.iter().map(|(set, count)| (items(set), *count));
+                let mut here: Vec<_> = here.filter(|(set, _)| set.len() == length && kind(set) == kind_of).collect();
+                here.sort();
+                let sets = Itemsets::sorted(length, here.iter().map(|(set, _)| set.clone()));
+                if !(kind_of == Kind::Mixed && length == 1) {
+                    frequent.push(kind_of, Counted { sets, counts: here.iter().map(|(_, count)| *count).collect() });
+                }
+            }
+        }
+        frequent
+    }
+
+    fn terms(min_confidence: &str, consequents: Consequents, mixed_only: bool) -> Terms {
+        Terms { min_confidence: min_confidence.parse().unwrap(), consequents, mixed_only }
+    }
+
+    #[test]
+    fn measures_are_those_of_the_textbook() {
+        let rule = Rule {
+            antecedents: items(&[0]),
+            consequents: items(&[1]),
+            rows: 100,
+            count: 20,
+            antecedent_count: 40,
+            consequent_count: 30,
+        };
+        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-12, "{value} {expected}");
+        near(rule.support(), 0.2);
+        near(rule.confidence(), 0.5);
+        near(rule.lift(), 0.5 / 0.3);
+        near(rule.leverage(), 0.2 - 0.4 * 0.3);
+        near(rule.conviction(), 0.7 / 0.5);
+        near(Rule { count: 5, ..rule.clone() }.leverage(), 0.05 - 0.4 * 0.3);
+        assert_eq!(Rule { count: 40, ..rule.clone() }.conviction(), f64::INFINITY);
+        // Counts near the most that there can be.
+        let most = u32::MAX;
+        let full = Rule { rows: most, count: most - 1, antecedent_count: most, consequent_count: most - 1, ..rule };
+        near(full.lift(), 1.0);
+        near(full.conviction(), 1.0);
+        near(full.leverage(), 0.0);
+    }
+
+    #[test]
+    fn rules_of_a_few_itemsets() {
+        let frequent =
+            frequent(10, &[(&[0], 6), (&[2], 5), (&[1], 4), (&[0, 2], 4), (&[0, 1], 3), (&[1, 2], 3), (&[0, 1, 2], 3)]);
+        let found = |terms: &Terms| -> Vec<(Vec<Item>, Vec<Item>)> {
+            rules(&frequent, terms).into_iter().map(|rule| (rule.antecedents, rule.consequents)).collect()
+        };
+        let all = found(&terms("0", Consequents::Any, false));
+        assert_eq!(all.len(), 3 * 2 + 6);
+        let single = found(&terms("0", Consequents::Single, false));
+        assert_eq!(single.len(), 3 * 2 + 3);
+        assert!(single.iter().all(|rule| rule.1.len() == 1 && all.contains(rule)));
+        let mixed = found(&terms("0", Consequents::Any, true));
+        assert_eq!(mixed.len(), 2 * 2 + 6);
+        // 3 of 4, exactly.
+        let sure = found(&terms("0.75", Consequents::Any, false));
+        let expected = [
+            (&[1][..], &[0][..]),
+            (&[1], &[2]),
+            (&[0, 1], &[2]),
+            (&[1, 2], &[0]),
+            (&[0, 2], &[1]),
+            (&[2], &[0]),
+            (&[1], &[0, 2]),
+        ];
+        let mut expected: Vec<_> = expected.iter().map(|(from, to)| (items(from), items(to))).collect();
+        expected.sort();
+        assert_eq!(sure, expected);
+    }
+
+    /// Growing consequents finds what trying all divisions finds.
+    #[test]
+    fn no_rule_is_missed() {
+        // Counts that shrink with every item, in no regular way.
+        let count_of = |set: &[Item]| 1000 / set.iter().map(|item| item.number + 2).product::<u32>() + 1;
+        let set = items(&[0, 1, 2, 3, 4]);
+        for percent in 0..=100 {
+            let terms = terms(&format!("{percent}%"), Consequents::Any, false);
+            let mut found = Vec::new();
+            each(
+                &set,
+                count_of(&set),
+                &terms,
+                |set| Some(count_of(set)),
+                |from, to, _| found.push((from.to_vec(), to.to_vec())),
+            );
+            let mut expected: Vec<_> = (1..31u32)
+                .map(|mask| set.iter().enumerate().partition::<Vec<_>, _>(|(bit, _)| mask >> bit & 1 == 0))
+                .map(|(from, to)| [from, to].map(|part| part.into_iter().map(|(_, item)| *item).collect::<Vec<_>>()))
+                .filter(|[from, _]| 100 * count_of(&set) >= percent * count_of(from))
+                .map(|[from, to]| (from, to))
+                .collect();
+            found.sort();
+            expected.sort();
+            assert_eq!(found, expected, "{percent}");
+        }
+    }
+}

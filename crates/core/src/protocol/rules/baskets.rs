@@ -1,0 +1,245 @@
+//! A party's items: which baskets hold them, one bit for each row.
+
+use std::fmt;
+
+use zeroize::ZeroizeOnDrop;
+
+use crate::error::{Error, Result};
+use crate::primitive::kernel::bits;
+use crate::primitive::ot::Choices;
+use crate::protocol::dot::MAX_ROWS;
+
+/// Bits of one word.
+const WORD: usize = 64;
+
+/// A set of rows. Secret: zeroized when dropped, never printed.
+///
+/// Row `i` is bit `i % 64` of word `i / 64`; the bits beyond the last row are zero.
+#[derive(Clone, PartialEq, Eq, ZeroizeOnDrop)]
+pub struct Rows {
+    words: Vec<u64>,
+    length: usize,
+}
+
+impl Rows {
+    /// None of `length` rows.
+    fn none(length: usize) -> Rows {
+        Rows { words: vec![0; length.div_ceil(WORD)], length }
+    }
+
+    /// How many rows there are, in the set or not.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Whether row `row` is in the set.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    pub fn contains(&self, row: usize) -> bool {
+        assert!(row < self.length, "row {row} of {}", self.length);
+        self.words[row / WORD] >> (row % WORD) & 1 == 1
+    }
+
+    /// How many rows are in the set.
+    pub fn count(&self) -> usize {
+        bits::count(&self.words) as usize
+    }
+
+    /// How many rows are in both sets. Both must be of the same rows.
+    pub fn count_both(&self, other: &Rows) -> usize {
+        bits::count_and(&self.words, &other.words) as usize
+    }
+
+    /// The words.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// A bit for each row: what oblivious transfer chooses by.
+    pub fn to_choices(&self) -> Choices {
+        let mut bytes = zeroize::Zeroizing::new(Vec::with_capacity(self.words.len() * 8));
+        self.words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        Choices::from_bytes(&bytes, self.length)
+    }
+}
+
+/// Number of rows only.
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rows({} rows)", self.length)
+    }
+}
+
+/// A party's items and their rows. An item is known by its number, in the order in which they were added.
+pub struct Baskets {
+    rows: usize,
+    minimum: usize,
+    /// The rows of items that enough of them hold.
+    items: Vec<Option<Rows>>,
+}
+
+impl Baskets {
+    /// No item yet, over `rows` rows. Of items in fewer than `minimum` of them nothing is kept, because they cannot be
+    /// part of a frequent itemset.
+    ///
+    /// Errors ([`Error::Input`]): more than [`MAX_ROWS`].
+    pub fn new(rows: usize, minimum: usize) -> Result<Baskets> {
+        match rows <= MAX_ROWS {
+            true => Ok(Baskets { rows, minimum, items: Vec::new() }),
+            false => Err(Error::Input(format!("{rows} baskets: at most {MAX_ROWS} are possible"))),
+        }
+    }
+
+    /// Adds an item by the rows whose baskets hold it, in any order; a row that is named twice counts once.
+    ///
+    /// Errors ([`Error::Input`]): there is no such row.
+    pub fn push(&mut self, rows: impl IntoIterator<Item = usize>) -> Result<()> {
+        let mut set = Rows::none(self.rows);
+        for row in rows {
+            if row >= self.rows {
+                return Err(Error::Input(format!("an item stands in row {row}, but there are {} rows", self.rows)));
+            }
+            set.words[row / WORD] |= 1 << (row % WORD);
+        }
+        self.items.push((set.count() >= self.minimum).then_some(set));
+        Ok(())
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How many rows an item must be in for its own to be kept.
+    pub fn minimum(&self) -> usize {
+        self.minimum
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The rows of an item, if enough hold it.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such item.
+    pub fn item(&self, item: usize) -> Option<&Rows> {
+        self.items[item].as_ref()
+    }
+}
+
+/// Shape only.
+impl fmt::Debug for Baskets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Baskets({} items in {} rows)", self.items.len(), self.rows)
+    }
+}
+
+/// Rows that hold all of several items, for one itemset after the other: what the next has in common with the last at its
+/// beginning is not computed again.
+pub struct Conjunction<'a> {
+    items: Vec<&'a Rows>,
+    chosen: Vec<u32>,
+    /// The rows of the first two, three, ... of the chosen.
+    rows: Vec<Rows>,
+}
+
+impl<'a> Conjunction<'a> {
+    /// Over items that all have the same number of rows.
+    pub fn new(items: Vec<&'a Rows>) -> Conjunction<'a> {
+        Conjunction { items, chosen: Vec::new(), rows: Vec::new() }
+    }
+
+    /// The rows that hold all of `items`, of which there is at least one.
+    ///
+    /// # Panics
+    ///
+    /// If one of them is not there.
+    pub fn of(&mut self, items: &[u32]) -> &Rows {
+        let common = self.chosen.iter().zip(items).take_while(|(one, other)| one == other).count();
+        self.chosen.clear();
+        self.chosen.extend_from_slice(items);
+        for length in common.max(1) + 1..=items.len() {
+            if self.rows.len() < length - 1 {
+                self.rows.push(Rows::none(self.items[0].length));
+            }
+            let (below, rest) = self.rows.split_at_mut(length - 2);
+            let before = below.last().unwrap_or(self.items[items[0] as usize]);
+            rest[0].words.copy_from_slice(&before.words);
+            bits::and_into(&self.items[items[length - 1] as usize].words, &mut rest[0].words);
+        }
+        match items.len() {
+            1 => self.items[items[0] as usize],
+            length => &self.rows[length - 2],
+        }
+    }
+
+    /// In how many rows all of `items` are: of the last, only the count is computed.
+    pub fn count(&mut self, items: &[u32]) -> usize {
+        match items {
+            [] | [_] => self.of(items).count(),
+            [first @ .., last] => {
+                let last = self.items[*last as usize];
+                self.of(first).count_both(last)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn rows_come_back() {
+        for length in [1, 63, 64, 65, 200] {
+            let mut baskets = Baskets::new(length, 2).unwrap();
+            baskets.push((0..length).step_by(3).chain([0])).unwrap();
+            baskets.push([length - 1]).unwrap();
+            assert!(baskets.push([length]).is_err());
+            assert_eq!(baskets.len(), 2);
+            assert!(baskets.item(1).is_none());
+            if let Some(rows) = baskets.item(0) {
+                assert_eq!(rows.count(), length.div_ceil(3));
+                let choices = rows.to_choices();
+                assert!((0..length).all(|row| rows.contains(row) == (row % 3 == 0)));
+                assert!((0..length).all(|row| rows.contains(row) == choices.get(row)));
+            }
+            assert_eq!(format!("{baskets:?}"), format!("Baskets(2 items in {length} rows)"));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn conjunctions_are_those_of_their_items(
+            length in 1usize..200,
+            seeds in prop::collection::vec(any::<u64>(), 4),
+            sets in prop::collection::vec(prop::collection::vec(0u32..4, 1..5), 1..20),
+        ) {
+            let holds = |item: u32, row: usize| seeds[item as usize] >> (row % 61) & 1 == 1;
+            let mut baskets = Baskets::new(length, 0).unwrap();
+            for item in 0..4 {
+                baskets.push((0..length).filter(|&row| holds(item, row))).unwrap();
+            }
+            let mut conjunction = Conjunction::new((0..4).map(|item| baskets.item(item).unwrap()).collect());
+            for set in sets {
+                let expected: Vec<usize> =
+                    (0..length).filter(|&row| set.iter().all(|&item| holds(item, row))).collect();
+                prop_assert_eq!(conjunction.count(&set), expected.len());
+                let rows = conjunction.of(&set);
+                prop_assert!((0..length).filter(|&row| rows.contains(row)).eq(expected.iter().copied()));
+            }
+        }
+    }
+}

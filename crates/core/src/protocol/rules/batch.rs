@@ -1,0 +1,95 @@
+//! The scalar products of one level.
+
+use std::collections::BTreeSet;
+
+use super::baskets::{Conjunction, Rows};
+use super::itemsets::{Item, Itemsets, Side, parts};
+use crate::channel::Channel;
+use crate::error::Result;
+use crate::protocol::dot::{Modulus, Shares};
+
+/// A protocol for scalar products of columns of zeros and ones.
+pub trait ScalarProducts {
+    /// For each of the batch's [pairs](Batch::pairs) the number of rows that are in both columns, shared modulo
+    /// [`Batch::modulus`]. The peer must do the same at once, with a batch that differs in [`Batch::side`] only. Shares
+    /// must be uniformly random for each party alone.
+    fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel) -> Result<Shares>;
+}
+
+/// The products of one level: which columns of the first party are multiplied with which of the second. Everything but
+/// what the own columns hold is public.
+pub struct Batch<'a> {
+    side: Side,
+    rows: usize,
+    modulus: Modulus,
+    /// The distinct parts of the candidates: how many each party has, and the own ones, sorted.
+    columns: [usize; 2],
+    own: Vec<Vec<u32>>,
+    pairs: Vec<(u32, u32)>,
+    items: Vec<&'a Rows>,
+}
+
+impl<'a> Batch<'a> {
+    /// The products for mixed `candidates`; `items` are the own ones by their numbers.
+    pub(super) fn new(
+        side: Side,
+        rows: usize,
+        modulus: Modulus,
+        candidates: &Itemsets,
+        items: Vec<&'a Rows>,
+    ) -> Batch<'a> {
+        let distinct = |part: fn(&[Item]) -> &[Item]| -> Vec<&[Item]> {
+            candidates.iter().map(part).collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        let (first, second) = (distinct(|set| parts(set).0), distinct(|set| parts(set).1));
+        let place = |parts: &[&[Item]], part: &[Item]| parts.partition_point(|other| *other < part) as u32;
+        let pair = |set| (place(&first, parts(set).0), place(&second, parts(set).1));
+        let pairs = candidates.iter().map(pair).collect();
+        let own = if side == Side::First { &first } else { &second };
+        let own = own.iter().map(|part| part.iter().map(|item| item.number).collect()).collect();
+        Batch { side, rows, modulus, columns: [first.len(), second.len()], own, pairs, items }
+    }
+
+    /// Which party's batch this is.
+    pub fn side(&self) -> Side {
+        self.side
+    }
+
+    /// Rows of each column.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// What the shares add up modulo: more than the number of rows.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// How many columns a party brings.
+    pub fn columns(&self, side: Side) -> usize {
+        self.columns[side as usize]
+    }
+
+    /// Which products are wanted: a column of the first party, and one of the second. Distinct, in the order of the
+    /// candidates, which is not that of the columns.
+    pub fn pairs(&self) -> &[(u32, u32)] {
+        &self.pairs
+    }
+
+    /// Gives each of the own columns to `take`, in order. They are made one at a time, so that memory does not grow with
+    /// their number.
+    pub fn for_each_column(&self, mut take: impl FnMut(usize, &Rows) -> Result<()>) -> Result<()> {
+        let mut conjunction = Conjunction::new(self.items.clone());
+        let mut own = self.own.iter().enumerate();
+        own.try_for_each(|(index, part)| take(index, conjunction.of(part)))
+    }
+
+    /// An own column.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such column.
+    pub fn column(&self, index: usize) -> Rows {
+        Conjunction::new(self.items.clone()).of(&self.own[index]).clone()
+    }
+}

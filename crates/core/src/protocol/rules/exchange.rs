@@ -1,0 +1,115 @@
+//! Counts that both parties tell each other at once.
+
+use super::ITEMS;
+use crate::channel::{Channel, Label, MAX_PAYLOAD_BYTES};
+use crate::error::Result;
+
+/// Itemsets of one message.
+const CHUNK: usize = 1 << 17;
+
+const COUNT_BYTES: usize = 4;
+
+const _: () = assert!(CHUNK / 8 + CHUNK * COUNT_BYTES <= MAX_PAYLOAD_BYTES);
+
+/// Tells the peer how many frequent items this party has, and returns how many the peer has: at most `limit`.
+pub(super) fn items(own: u32, limit: usize, channel: &mut Channel) -> Result<u32> {
+    let message = channel.exchange(ITEMS, own.to_le_bytes().to_vec(), COUNT_BYTES)?;
+    let theirs = match message.as_slice().try_into() {
+        Ok(bytes) => u32::from_le_bytes(bytes),
+        Err(_) => return Err(channel.violation(format!("`{}` has {} bytes instead of 4", ITEMS.name, message.len()))),
+    };
+    match theirs as usize <= limit {
+        true => Ok(theirs),
+        false => Err(channel.violation(format!("{theirs} frequent items are more than max_candidates ({limit})"))),
+    }
+}
+
+/// Tells the peer the counts of some of this party's itemsets, which the peer can list, and returns the counts of those
+/// of the peer's `theirs` itemsets that it tells. In each message a bit for each itemset says whether it is told; the
+/// counts follow.
+pub(super) fn counts(
+    label: Label,
+    own: &[Option<u32>],
+    theirs: usize,
+    channel: &mut Channel,
+) -> Result<Vec<Option<u32>>> {
+    let mut told = Vec::with_capacity(theirs);
+    for start in (0..own.len().max(theirs)).step_by(CHUNK) {
+        let own = &own[start.min(own.len())..(start + CHUNK).min(own.len())];
+        let due = theirs.saturating_sub(start).min(CHUNK);
+        let message = channel.exchange(label, write(own), due.div_ceil(8) + due * COUNT_BYTES)?;
+        let read = read(&message, due);
+        told.extend(read.ok_or_else(|| channel.violation(format!("`{}` hold no counts", label.name)))?);
+    }
+    Ok(told)
+}
+
+fn write(counts: &[Option<u32>]) -> Vec<u8> {
+    let mut message = vec![0; counts.len().div_ceil(8)];
+    for (index, count) in counts.iter().enumerate() {
+        message[index / 8] |= u8::from(count.is_some()) << (index % 8);
+    }
+    message.extend(counts.iter().flatten().flat_map(|count| count.to_le_bytes()));
+    message
+}
+
+/// The other way; `None` if it is not what [`write`] can have written.
+fn read(message: &[u8], due: usize) -> Option<Vec<Option<u32>>> {
+    let (bits, counts) = message.split_at_checked(due.div_ceil(8))?;
+    let (counts, rest) = counts.as_chunks::<COUNT_BYTES>();
+    let mut counts = counts.iter().map(|bytes| u32::from_le_bytes(*bytes));
+    let mut read = Vec::with_capacity(due);
+    for index in 0..due {
+        read.push(match bits[index / 8] >> (index % 8) & 1 {
+            0 => None,
+            _ => Some(counts.next()?),
+        });
+    }
+    let clean = due.is_multiple_of(8) || bits.last().is_none_or(|last| last >> (due % 8) == 0);
+    (clean && rest.is_empty() && counts.next().is_none()).then_some(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_survive_the_wire_and_garbage_is_refused() {
+        for due in [0usize, 1, 7, 8, 9, 100] {
+            for step in [1, 2, 1000] {
+                let counts: Vec<Option<u32>> =
+                    (0..due).map(|index| index.is_multiple_of(step).then_some(index as u32 * 77)).collect();
+                let message = write(&counts);
+                assert_eq!(read(&message, due).unwrap(), counts);
+                assert!(read(&[&message[..], &[0]].concat(), due).is_none());
+                assert!(read(&[&message[..], &[0; 4]].concat(), due).is_none());
+                assert!(due == 0 || read(&message[..message.len() - 1], due).is_none());
+                if !due.is_multiple_of(8) {
+                    let mut changed = message.clone();
+                    changed[due / 8] |= 0x80;
+                    assert!(read(&[&changed[..], &[0; 4]].concat(), due).is_none());
+                }
+            }
+        }
+    }
+    /// Lists of very different lengths, of several messages.
+    #[test]
+    fn long_lists_meet_short_ones() {
+        use super::super::SUPPORTS;
+        for (one, other) in [(2 * CHUNK + 5, 3), (0, CHUNK), (CHUNK + 1, 2 * CHUNK), (0, 0)] {
+            let counts_of = |length: usize| -> Vec<Option<u32>> {
+                (0..length).map(|index| (index % 3 > 0).then_some(index as u32)).collect()
+            };
+            let (mut first, mut second) = Channel::pair("first", "second");
+            let (to_first, to_second) = std::thread::scope(|scope| {
+                let second = scope.spawn(move || {
+                    let told = counts(SUPPORTS, &counts_of(other), one, &mut second);
+                    second.finish().and(told)
+                });
+                let told = counts(SUPPORTS, &counts_of(one), other, &mut first);
+                (first.finish().and(told).unwrap(), second.join().unwrap().unwrap())
+            });
+            assert!(to_first == counts_of(other) && to_second == counts_of(one), "{one} {other}");
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Itemsets under opaque numbers, and which of them are worth counting.
+//!
+//! Both parties compute candidates from the same public itemsets, so that none of them travels. Candidates are generated as
+//! by Agrawal and Srikant's apriori-gen ("Fast algorithms for mining association rules", VLDB 1994, section 2.1.1): frequent
+//! itemsets that differ in their last item are joined, and what is joined is kept if all its subsets with one item less
+//! are frequent. For mixed itemsets, *subsets* are those that are mixed too: what a party's own part must be like is the
+//! caller's to say.
+
+pub use crate::protocol::dot::Side;
+
+/// An item that is frequent by itself, under the number that its owner has given it in this run. All of the first party's
+/// come before those of the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Item {
+    /// Whose it is.
+    pub side: Side,
+    /// Its number among its owner's.
+    pub number: u32,
+}
+
+/// Whose items an itemset has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// One party's.
+    One(Side),
+    /// Both parties'.
+    Mixed,
+}
+
+/// Whose items `set` has, which is sorted and not empty.
+pub fn kind(set: &[Item]) -> Kind {
+    let (first, last) = (set[0].side, set[set.len() - 1].side);
+    if first == last { Kind::One(first) } else { Kind::Mixed }
+}
+
+/// The items of the first party in `set`, which is sorted, and those of the second.
+pub fn parts(set: &[Item]) -> (&[Item], &[Item]) {
+    set.split_at(set.partition_point(|item| item.side == Side::First))
+}
+
+/// Distinct itemsets of the same number of items, at least one; each is sorted, and they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Itemsets {
+    length: usize,
+    items: Vec<Item>,
+}
+
+/// More candidates than allowed: how many are known of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooMany {
+    /// At least so many.
+    pub candidates: usize,
+    /// Whether there may be more.
+    pub or_more: bool,
+}
+
+impl Itemsets {
+    /// None, of `length` items each.
+    pub fn none(length: usize) -> Itemsets {
+        Itemsets { length, items: Vec::new() }
+    }
+
+    /// All items of a party that has `count`, each alone.
+    pub fn singles(side: Side, count: u32) -> Itemsets {
+        Itemsets { length: 1, items: (0..count).map(|number| Item { side, number }).collect() }
+    }
+
+    /// These itemsets, sorted.
+    pub fn sorted(length: usize, sets: impl IntoIterator<Item = Vec<Item>>) -> Itemsets {
+        let mut sets: Vec<Vec<Item>> = sets.into_iter().collect();
+        sets.sort_unstable();
+        sets.dedup();
+        Itemsets { length, items: sets.concat() }
+    }
+
+    /// Items of each.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.items.len() / self.length
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The itemsets in order.
+    pub fn iter(&self) -> std::slice::ChunksExact<'_, Item> {
+        self.items.chunks_exact(self.length)
+    }
+
+    /// Itemset `index`.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    pub fn get(&self, index: usize) -> &[Item] {
+        &self.items[index * self.length..][..self.length]
+    }
+
+    /// Where `set` is.
+    pub fn position(&self, set: &[Item]) -> Option<usize> {
+        if set.len() != self.length {
+            return None;
+        }
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match self.get(middle).cmp(set) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// Those whose place `keep` says yes to.
+    pub fn select(&self, keep: impl Fn(usize) -> bool) -> Itemsets {
+        let kept = self.iter().enumerate().filter(|(index, _)| keep(*index));
+        Itemsets { length: self.length, items: kept.flat_map(|(_, set)| set.iter().copied()).collect() }
+    }
+
+    /// The candidates with one item more, of one-party itemsets: all their subsets are among these.
+    pub fn candidates(&self, limit: usize) -> Result<Itemsets, TooMany> {
+        let mut joined = Joined::new(self.length + 1, limit);
+        let sets: Vec<&[Item]> = self.iter().collect();
+        let mut subset = Vec::with_capacity(self.length);
+        joined.join(&sets, |set| {
+            // The last two subsets are those that were joined.
+            (0..set.len() - 2).all(|left_out| {
+                subset.clear();
+                subset.extend(set.iter().enumerate().filter(|(index, _)| *index != left_out).map(|(_, item)| *item));
+                self.position(&subset).is_some()
+            })
+        })?;
+        Ok(joined.sets)
+    }
+
+    /// The candidates with one item more, of mixed itemsets: all their mixed subsets are among these, and `keep` says yes
+    /// to their parts.
+    pub fn mixed_candidates(&self, limit: usize, keep: impl Fn(&[Item], &[Item]) -> bool) -> Result<Itemsets, TooMany> {
+        let mut joined = Joined::new(self.length + 1, limit);
+        let mut subset = Vec::with_capacity(self.length);
+        let mut worthwhile = |set: &[Item]| {
+            let (first, second) = parts(set);
+            keep(first, second)
+                && (0..set.len()).all(|left_out| {
+                    subset.clear();
+                    subset
+                        .extend(set.iter().enumerate().filter(|(index, _)| *index != left_out).map(|(_, item)| *item));
+                    kind(&subset) != Kind::Mixed || self.position(&subset).is_some()
+                })
+        };
+        // With two items or more of the second party, both joined itemsets are mixed. With one, they are if that item
+        // stands in front.
+        let sets: Vec<&[Item]> = self.iter().collect();
+        joined.join(&sets, &mut worthwhile)?;
+        let rotated = |set: &[Item]| {
+            let mut set = set.to_vec();
+            set.rotate_right(1);
+            set
+        };
+        let alone = sets.iter().filter(|set| parts(set).1.len() == 1);
+        let mut turned: Vec<Vec<Item>> = alone.map(|set| rotated(set)).collect();
+        turned.sort_unstable();
+        let turned: Vec<&[Item]> = turned.iter().map(Vec::as_slice).collect();
+        let mut straight = Vec::new();
+        let before = joined.sets.items.len();
+        joined.join(&turned, |set| {
+            straight.clear();
+            straight.extend_from_slice(&set[1..]);
+            straight.push(set[0]);
+            worthwhile(&straight)
+        })?;
+        joined.sets.items[before..].chunks_exact_mut(self.length + 1).for_each(|set| set.rotate_left(1));
+        let length = joined.sets.length;
+        Ok(Itemsets::sorted(length, joined.sets.iter().map(<[Item]>::to_vec)))
+    }
+}
+
+/// The candidates of two items, one of each party, if they have so many.
+pub fn mixed_pairs(first: u32, second: u32, limit: usize) -> Result<Itemsets, TooMany> {
+    let candidates = first as usize * second as usize;
+    if candidates > limit {
+        return Err(TooMany { candidates, or_more: false });
+    }
+    let item = |side, number| Item { side, number };
+    let pair = |one| (0..second).flat_map(move |other| [item(Side::First, one), item(Side::Second, other)]);
+    Ok(Itemsets { length: 2, items: (0..first).flat_map(pair).collect() })
+}
+
+/// Itemsets that are being joined.
+struct Joined {
+    sets: Itemsets,
+    limit: usize,
+}
+
+impl Joined {
+    fn new(length: usize, limit: usize) -> Joined {
+        Joined { sets: Itemsets::none(length), limit }
+    }
+
+    /// Adds what is made of any two of `sets`, which are sorted, that differ in their last item only, if it is worthwhile.
+    fn join(&mut self, sets: &[&[Item]], mut worthwhile: impl FnMut(&[Item]) -> bool) -> Result<(), TooMany> {
+        let mut joined = Vec::with_capacity(self.sets.length);
+        let common = self.sets.length - 2;
+        for group in sets.chunk_by(|one, other| one[..common] == other[..common]) {
+            for (index, one) in group.iter().enumerate() {
+                for other in &group[index + 1..] {
+                    joined.clear();
+                    joined.extend_from_slice(one);
+                    joined.push(other[common]);
+                    if worthwhile(&joined) {
+                        if self.sets.len() == self.limit {
+                            return Err(TooMany { candidates: self.limit + 1, or_more: true });
+                        }
+                        self.sets.items.extend_from_slice(&joined);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn set(first: &[u32], second: &[u32]) -> Vec<Item> {
+        let of = |side, numbers: &[u32]| numbers.iter().map(|&number| Item { side, number }).collect::<Vec<_>>();
+        [of(Side::First, first), of(Side::Second, second)].concat()
+    }
+
+    #[test]
+    fn sides_and_parts() {
+        assert_eq!(kind(&set(&[1], &[])), Kind::One(Side::First));
+        assert_eq!(kind(&set(&[], &[1, 2])), Kind::One(Side::Second));
+        assert_eq!(kind(&set(&[7], &[0])), Kind::Mixed);
+        let mixed = set(&[3, 4], &[0]);
+        assert_eq!(parts(&mixed), (&set(&[3, 4], &[])[..], &set(&[], &[0])[..]));
+        assert!(set(&[9], &[]) < set(&[], &[0]));
+    }
+
+    #[test]
+    fn pairs_are_all_or_too_many() {
+        assert_eq!(mixed_pairs(2, 3, 6).unwrap().len(), 6);
+        assert_eq!(mixed_pairs(2, 3, 5), Err(TooMany { candidates: 6, or_more: false }));
+        assert!(mixed_pairs(0, 3, 0).unwrap().is_empty());
+    }
+
+    /// All subsets of a few items.
+    fn universe() -> Vec<Vec<Item>> {
+        let items = set(&[0, 1, 2, 3], &[0, 1, 2]);
+        let chosen = |mask: usize| (0..items.len()).filter(|&bit| mask >> bit & 1 == 1).map(|bit| items[bit]).collect();
+        (1..1 << items.len()).map(chosen).collect()
+    }
+
+    fn subsets(set: &[Item]) -> impl Iterator<Item = Vec<Item>> + '_ {
+        (0..set.len()).map(|left_out| {
+            let mut subset = set.to_vec();
+            subset.remove(left_out);
+            subset
+        })
+    }
+
+    proptest! {
+        /// Candidates are exactly the itemsets whose subsets are all there.
+        #[test]
+        fn candidates_are_what_the_definition_says(length in 1usize..5, seed: u64, keep in 0u64..4) {
+            // An arbitrary choice among the itemsets of this length.
+            let chosen = |set: &[Item]| {
+                let hash = set.iter().fold(seed, |hash, item| {
+                    (hash ^ u64::from(item.number) ^ (item.side as u64) << 8).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+                });
+                hash % 4 <= keep
+            };
+            let universe = universe();
+            for kind_of in [Kind::One(Side::First), Kind::One(Side::Second), Kind::Mixed] {
+                let of_kind = |set: &&Vec<Item>, length: usize| set.len() == length && kind(set) == kind_of;
+                let frequent: Vec<Vec<Item>> =
+                    universe.iter().filter(|set| of_kind(set, length) && chosen(set)).cloned().collect();
+                let there = |subset: &Vec<Item>| kind(subset) != kind_of || frequent.contains(subset);
+                let expected: Vec<Vec<Item>> = universe
+                    .iter()
+                    .filter(|set| of_kind(set, length + 1) && subsets(set).all(|subset| there(&subset)))
+                    .cloned()
+                    .collect();
+                if kind_of == Kind::Mixed && length == 1 {
+                    continue;
+                }
+                let (frequent, expected) = (Itemsets::sorted(length, frequent), Itemsets::sorted(length + 1, expected));
+                let generate = |limit| match kind_of {
+                    Kind::Mixed => frequent.mixed_candidates(limit, |_, _| true),
+                    Kind::One(_) => frequent.candidates(limit),
+                };
+                let generated = generate(expected.len()).unwrap();
+                prop_assert_eq!(&generated, &expected);
+                prop_assert!(generated.iter().enumerate().all(|(index, set)| generated.position(set) == Some(index)));
+                if !expected.is_empty() {
+                    prop_assert_eq!(generate(expected.len() - 1), Err(TooMany { candidates: expected.len(), or_more: true }));
+                }
+            }
+        }
+    }
+}

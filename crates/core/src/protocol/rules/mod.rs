@@ -1,0 +1,35 @@
+//! Association rules over columns that two parties hold: Apriori, and the rules that follow from its itemsets.
+//!
+//! Each party has items (columns of zeros and ones) over the same rows (baskets). An itemset of one party's items is
+//! counted by that party alone; of a mixed one, the count is the scalar product of two columns, the conjunction of each
+//! party's part. After Dong and Chen, "A fast secure dot product protocol with application to privacy preserving association
+//! rule mining" (PAKDD 2014), algorithm 1, which is Vaidya and Clifton's (KDD 2002); with [`Reveal::Frequent`], only counts
+//! that reach the minimum are opened. Equal to Apriori on the joined columns, itemset for itemset. Semi-honest parties.
+//!
+//! [`first`] and [`second`] are the parties' roles. Names of items do not appear here: items are known by numbers
+//! that their owners shuffle. What each party learns is in `docs/protocols/rules.md`.
+
+pub mod association;
+pub mod baskets;
+mod batch;
+mod exchange;
+mod frequent;
+pub mod itemsets;
+mod levels;
+mod params;
+pub mod support;
+mod told;
+
+pub use batch::{Batch, ScalarProducts};
+pub use frequent::{Counted, Frequent};
+pub use levels::{Mined, first, first_over, second, second_over};
+pub use params::{DEFAULT_MAX_CANDIDATES, Params, Reveal};
+
+use crate::channel::Label;
+
+/// Both at once: how many frequent items a party has.
+pub const ITEMS: Label = Label::new(30, "items");
+/// Both at once: which of a party's own candidates are frequent, and in how many rows they are.
+pub const SUPPORTS: Label = Label::new(31, "supports");
+/// Both at once, with `mixed_only`: which parts of mixed itemsets stand in rules, and in how many rows they are.
+pub const TOLD: Label = Label::new(32, "told supports");

@@ -1,0 +1,139 @@
+//! `mixed_only`: which itemsets of one party the other is told, and when.
+//!
+//! A rule needs the counts of its antecedents and of its consequents. Those of one party that stand in no rule of the result
+//! are not told. Who decides whether a rule has enough confidence is who knows its antecedents' count:
+//!
+//! 1. each party tells its own itemsets that are antecedents of a rule, and those that are consequents of mixed ones;
+//! 2. with the antecedents that it has been told, each party sees for which rules its own itemsets are consequents, and tells
+//!    those.
+//!
+//! Both are told as bits over a list that both parties have: the parts of the frequent mixed itemsets. That one is not told
+//! says that no rule of the result has it, which the result says too.
+
+use std::collections::BTreeSet;
+
+use super::association::{Terms, each};
+use super::baskets::Rows;
+use super::frequent::{Counted, Frequent};
+use super::itemsets::{Item, Itemsets, Kind, Side, kind, parts};
+use super::levels::counts_of;
+use super::{TOLD, exchange as exchanged};
+use crate::channel::Channel;
+use crate::error::Result;
+
+/// Adds to `frequent`, which holds the mixed itemsets, those of each party that stand in rules. `columns` are the own items.
+pub(super) fn exchange(
+    side: Side,
+    columns: &[&Rows],
+    terms: &Terms,
+    frequent: &mut Frequent,
+    channel: &mut Channel,
+) -> Result<()> {
+    let mut own = Parts::of(side, frequent);
+    let mut theirs = Parts::of(side.other(), frequent);
+    own.counts = own.levels.iter().flat_map(|sets| counts_of(columns, sets)).map(Some).collect();
+
+    let mut told = vec![false; own.counts.len()];
+    for _ in 0..2 {
+        let needed = needed(frequent, terms, &own, &theirs);
+        let now: Vec<bool> = own.iter().zip(&told).map(|(part, told)| !told && needed.contains(part)).collect();
+        let message: Vec<Option<u32>> =
+            own.counts.iter().zip(&now).map(|(count, &now)| count.filter(|_| now)).collect();
+        told.iter_mut().zip(now).for_each(|(told, now)| *told |= now);
+        let received = exchanged::counts(TOLD, &message, theirs.counts.len(), channel)?;
+        for (index, count) in received.into_iter().enumerate().filter(|(_, count)| count.is_some()) {
+            let possible = theirs.least[index]..=frequent.rows();
+            if theirs.counts[index].is_some() || !count.is_some_and(|count| possible.contains(&count)) {
+                return Err(channel.violation(format!("`{}` hold a count that cannot be", TOLD.name)));
+            }
+            theirs.counts[index] = count;
+        }
+    }
+    let needed = needed(frequent, terms, &own, &theirs);
+    own.counts.iter_mut().zip(&told).for_each(|(count, told)| *count = count.filter(|_| *told));
+    let known = own.known().chain(theirs.known()).collect::<BTreeSet<_>>();
+    if known != needed.iter().map(Vec::as_slice).collect() {
+        return Err(channel.violation(format!("`{}` are not what the rules need", TOLD.name)));
+    }
+    own.add_to(frequent);
+    theirs.add_to(frequent);
+    Ok(())
+}
+
+/// The one-party parts of frequent mixed itemsets, and what this party knows of them. Every part of such a part is one.
+struct Parts {
+    side: Side,
+    /// By length, from 1 on.
+    levels: Vec<Itemsets>,
+    /// Rows that each is in at least: those of mixed itemsets that contain it.
+    least: Vec<u32>,
+    counts: Vec<Option<u32>>,
+}
+
+impl Parts {
+    fn of(side: Side, frequent: &Frequent) -> Parts {
+        let part = |set| {
+            let (first, second) = parts(set);
+            if side == Side::First { first } else { second }
+        };
+        let longest = frequent.mixed().map(|(set, _)| part(set).len()).max().unwrap_or(0);
+        let level = |length| {
+            let here = frequent.mixed().map(|(set, _)| part(set)).filter(|part| part.len() == length);
+            Itemsets::sorted(length, here.map(<[Item]>::to_vec))
+        };
+        let levels: Vec<Itemsets> = (1..=longest).map(level).collect();
+        let count = levels.iter().map(Itemsets::len).sum();
+        let mut parts = Parts { side, levels, least: vec![0; count], counts: vec![None; count] };
+        for (set, count) in frequent.mixed() {
+            if let Some(index) = parts.position(part(set)) {
+                parts.least[index] = parts.least[index].max(count);
+            }
+        }
+        parts
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[Item]> {
+        self.levels.iter().flat_map(Itemsets::iter)
+    }
+
+    fn position(&self, part: &[Item]) -> Option<usize> {
+        let shorter: usize = self.levels.iter().take(part.len() - 1).map(Itemsets::len).sum();
+        Some(shorter + self.levels.get(part.len() - 1)?.position(part)?)
+    }
+
+    fn count(&self, part: &[Item]) -> Option<u32> {
+        self.position(part).and_then(|index| self.counts[index])
+    }
+
+    /// Those whose counts are known.
+    fn known(&self) -> impl Iterator<Item = &[Item]> {
+        self.iter().zip(&self.counts).filter(|(_, count)| count.is_some()).map(|(part, _)| part)
+    }
+
+    fn add_to(&self, frequent: &mut Frequent) {
+        let mut rest = &self.counts[..];
+        for sets in &self.levels {
+            let (here, beyond) = rest.split_at(sets.len());
+            rest = beyond;
+            let sets = sets.select(|index| here[index].is_some());
+            frequent.push(Kind::One(self.side), Counted { sets, counts: here.iter().flatten().copied().collect() });
+        }
+    }
+}
+
+/// The itemsets of one party in mixed rules, as far as the antecedents' counts are known.
+fn needed(frequent: &Frequent, terms: &Terms, own: &Parts, theirs: &Parts) -> BTreeSet<Vec<Item>> {
+    let mut needed = BTreeSet::new();
+    let count_of = |set: &[Item]| match kind(set) {
+        Kind::Mixed => frequent.count(set),
+        Kind::One(side) if side == own.side => own.count(set),
+        Kind::One(_) => theirs.count(set),
+    };
+    for (set, count) in frequent.mixed() {
+        each(set, count, terms, count_of, |antecedents, consequents, _| {
+            let one_party = [antecedents, consequents].into_iter().filter(|set| kind(set) != Kind::Mixed);
+            needed.extend(one_party.map(<[Item]>::to_vec));
+        });
+    }
+    needed
+}
