@@ -8,6 +8,7 @@ Every name is invented. Every choice is a hash of its purpose, so that each Pyth
 
 import argparse
 import datetime
+import fractions
 import hashlib
 import json
 import pathlib
@@ -278,6 +279,35 @@ def loyalty(directory):
     example.close()
 
 
+def baskets(directory):
+    """examples/rules: what customers of a shop and of the bakery next door bought on the same receipts."""
+    receipts = 500
+    goods = {"shop": {"butter": 30, "jam": 22, "milk": 45, "coffee": 40, "cheese": 25, "tea": 12, "soap": 4},
+             "bakery": {"bread": 42, "croissant": 24, "cake": 18, "pretzel": 15, "pie": 5}}
+    # Who comes for breakfast takes more of these.
+    breakfast = {"butter": 75, "jam": 70, "coffee": 65, "bread": 70, "croissant": 60}
+    rows = {party: [] for party in goods}
+    for i in range(receipts):
+        early = draw(100, "breakfast", i) < 35
+        for party, shares in goods.items():
+            shares = {item: breakfast.get(item, share) if early else share // 2 for item, share in shares.items()}
+            held = [item for item, share in shares.items() if draw(100, "basket", i, item) < share]
+            rows[party].append([f"R{i:03}", "|".join(shuffled(held, "order", i))])
+
+    example = Example(directory / "rules")
+    for party, lines in rows.items():
+        example.table(party, ["receipt", "items"], lines)
+    held = {party: [set(filter(None, items.split("|"))) for _, items in lines] for party, lines in rows.items()}
+    owners = {item: party for party, items in goods.items() for item in items}
+    both = [one | other for one, other in zip(held["shop"], held["bakery"])]
+    for job, minimum, confidence, mixed in [("job", 50, "0.6", None), ("mixed", 40, "0.5", owners)]:
+        rules, itemsets = truth.rules(both, minimum, fractions.Fraction(confidence), mixed)
+        for name, table in [("shop", rules), ("shop.itemsets", itemsets)]:
+            write_csv(example.directory / "expected" / job / f"{name}.csv", table)
+        example.summary[job] = {"itemsets": len(itemsets) - 1, "rules": len(rules) - 1}
+    example.close()
+
+
 def main():
     here = pathlib.Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -286,6 +316,7 @@ def main():
     patients(directory)
     watchlist(directory)
     loyalty(directory)
+    baskets(directory)
 
 
 if __name__ == "__main__":

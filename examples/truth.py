@@ -6,6 +6,7 @@ disagree.
 
 import datetime
 import decimal
+import fractions
 import re
 import unicodedata
 
@@ -105,3 +106,60 @@ def product(one, other):
     total = sum(decimal.Decimal(a) * decimal.Decimal(b) for a, b in zip(one, other))
     text = f"{total:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def item_order(item):
+    """Numbers by value, before everything else by code point."""
+    return (0, int(item), item) if item.isascii() and item.isdigit() else (1, 0, item)
+
+
+def written(items):
+    return "|".join(sorted(items, key=item_order))
+
+
+def frequent(baskets, minimum):
+    """All itemsets that are in at least `minimum` of the baskets, with their counts: Apriori, level by level."""
+    found, level = {}, {frozenset([item]) for basket in baskets for item in basket}
+    while level:
+        counts = {itemset: sum(itemset <= basket for basket in baskets) for itemset in level}
+        kept = {itemset: number for itemset, number in counts.items() if number >= minimum}
+        found.update(kept)
+        longer = {one | other for one in kept for other in kept if len(one | other) == len(one) + 1}
+        level = {itemset for itemset in longer if all(itemset - {item} in kept for item in itemset)}
+    return found
+
+
+def rules(baskets, minimum, confidence, owners=None):
+    """The tables of a `rules` job with single consequents; with `owners` (by item), those of `mixed_only`."""
+    counts, total = frequent(baskets, minimum), len(baskets)
+    mixed = {itemset for itemset in counts if owners is None or len({owners[item] for item in itemset}) > 1}
+    found = []
+    for itemset in mixed:
+        for item in itemset if len(itemset) > 1 else ():
+            first, second = itemset - {item}, frozenset([item])
+            if fractions.Fraction(counts[itemset], counts[first]) >= confidence:
+                found.append((first, second, counts[itemset], counts[first], counts[second]))
+    shown = mixed | {part for rule in found for part in rule[:2]}
+
+    def order(items):
+        return [item_order(item) for item in sorted(items, key=item_order)]
+
+    def number(value):
+        """The shortest decimal that reads back as the same number, without an exponent."""
+        return "inf" if value is None else f"{decimal.Decimal(repr(float(value))):f}".removesuffix(".0")
+
+    sets = sorted(shown, key=lambda itemset: (len(itemset), -counts[itemset], order(itemset)))
+    itemsets = [["items", "count", "support"]]
+    itemsets += [[written(one), str(counts[one]), number(fractions.Fraction(counts[one], total))] for one in sets]
+    found.sort(key=lambda rule: (-fractions.Fraction(rule[2], rule[3]), -rule[2], order(rule[0]), order(rule[1])))
+    table = [["antecedents", "consequents", "support", "confidence", "lift", "leverage", "conviction"]]
+    for first, second, both, of_first, of_second in found:
+        measures = [
+            fractions.Fraction(both, total),
+            fractions.Fraction(both, of_first),
+            fractions.Fraction(both * total, of_first * of_second),
+            fractions.Fraction(both * total - of_first * of_second, total * total),
+            fractions.Fraction((total - of_second) * of_first, total * (of_first - both)) if both < of_first else None,
+        ]
+        table.append([written(first), written(second), *map(number, measures)])
+    return table, itemsets

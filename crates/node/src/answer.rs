@@ -13,16 +13,18 @@ use crate::job::{Job, JobSpec};
 use crate::learned::{self, Known};
 use crate::party::Source;
 use crate::table::{RowCounts, Selection, output};
-use crate::{dot, intersect, shares, text};
+use crate::{dot, intersect, rules, shares, text};
 
 /// What a party brings.
 pub enum Brought {
     /// To an intersection.
     Intersect(intersect::Brought),
     /// To a scalar product.
-    Dot(dot::Brought),
+    Dot(Box<dot::Brought>),
     /// Shares to be opened.
     Shares(shares::Brought),
+    /// To association rules.
+    Rules(Box<rules::Brought>),
 }
 
 /// What a party has found.
@@ -33,6 +35,8 @@ pub enum Found {
     Dot(dot::Found),
     /// In shares.
     Shares(shares::Found),
+    /// In baskets.
+    Rules(rules::Found),
 }
 
 /// A result, for the report and for standard output.
@@ -74,8 +78,9 @@ impl Brought {
     pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
         Ok(match job.job {
             Job::Intersect => Brought::Intersect(intersect::Brought::load(job, me, source)?),
-            Job::Dot => Brought::Dot(dot::Brought::load(job, me, source)?),
+            Job::Dot => Brought::Dot(Box::new(dot::Brought::load(job, me, source)?)),
             Job::Shares => Brought::Shares(shares::Brought::load(job, me, source)?),
+            Job::Rules => Brought::Rules(Box::new(rules::Brought::load(job, me, source)?)),
         })
     }
 
@@ -85,6 +90,7 @@ impl Brought {
             Brought::Intersect(brought) => brought.sizes(),
             Brought::Dot(brought) => brought.sizes(),
             Brought::Shares(brought) => brought.sizes(),
+            Brought::Rules(brought) => brought.sizes(),
         }
     }
 
@@ -94,6 +100,7 @@ impl Brought {
             Brought::Intersect(brought) => brought.row_counts(),
             Brought::Dot(brought) => brought.row_counts(),
             Brought::Shares(brought) => brought.row_counts(),
+            Brought::Rules(brought) => brought.row_counts(),
         }
     }
 
@@ -110,6 +117,7 @@ impl Brought {
             Brought::Intersect(brought) => Found::Intersect(intersect::run(job, me, brought, agreed, channel, rng)?),
             Brought::Dot(brought) => Found::Dot(dot::run(job, me, brought, agreed, channel, rng)?),
             Brought::Shares(brought) => Found::Shares(shares::run(job, me, brought, agreed, channel)?),
+            Brought::Rules(brought) => Found::Rules(rules::run(job, me, brought, agreed, channel, rng)?),
         })
     }
 }
@@ -121,6 +129,7 @@ impl Found {
             (Found::Intersect(found), Brought::Intersect(brought)) => found.write(job, me, brought, path),
             (Found::Dot(found), _) => found.write(job, path),
             (Found::Shares(found), _) => found.write(job, path),
+            (Found::Rules(found), _) => found.write(path),
             _ => Err(Error::Internal("a result of another job".into())),
         }
     }
@@ -135,8 +144,10 @@ impl Found {
             prepared: theirs.epoch.is_some(),
             common: None,
         };
-        if let Found::Dot(found) = self {
-            known.common = Some(found.rows());
+        match self {
+            Found::Dot(found) => known.common = Some(found.rows()),
+            Found::Rules(found) => known.common = Some(found.named().rows.into()),
+            _ => (),
         }
         learned::sentences(job, me, known)
     }
@@ -150,6 +161,7 @@ pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<(
     match job.job {
         Job::Intersect => intersect::check_peer(job, agreed, channel),
         Job::Dot => dot::check_peer(job, agreed, channel),
+        Job::Rules => rules::check_peer(job, agreed, channel),
         Job::Shares => shares::check_peer(agreed, channel),
     }
 }
@@ -160,6 +172,7 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
         Job::Intersect => Ok(intersect::memory(job, me, chosen.protocol, own, theirs)),
         Job::Dot => dot::memory(job, me, chosen, own, theirs),
         Job::Shares => Ok(0),
+        Job::Rules => rules::memory(job, me, chosen, own, theirs),
     }
 }
 

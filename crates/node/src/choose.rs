@@ -116,6 +116,7 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
         _ => false,
     };
     let extended = match (protocol, extension) {
+        (Protocol::Ot, Some(Extension::Silent)) if job.job == Job::Rules => false,
         (Protocol::Ot, Some(extension)) => job.extension.is_none_or(|named| named == extension),
         (Protocol::Ot, None) => false,
         (_, extension) => extension.is_none(),
@@ -135,6 +136,7 @@ pub fn choose(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Net
     match job.job {
         Job::Intersect => Ok(choose_intersection(job, me, own, theirs, network)),
         Job::Dot => choose_dot(job, me, own, theirs, network),
+        Job::Rules => Ok(choose_rules(job, me, own, theirs, network)),
         Job::Shares => {
             Ok(Choice { chosen: Chosen::only(Protocol::Open), why: "shares are opened by sending them".into() })
         }
@@ -221,4 +223,26 @@ fn choose_dot(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Net
         (None, Some(error)) => Err(error),
         (None, None) => Err(Error::Internal("no protocol for a scalar product".into())),
     }
+}
+
+/// How the transfers of rules are made: what each costs is all that is known before. Those that are made are multiples of
+/// one number, whatever is frequent.
+fn choose_rules(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Choice {
+    let alignment = job.alignment().map(|job| choose_intersection(&job, me, own, theirs, network).chosen.protocol);
+    let settled = |extension, why: &str| Choice {
+        chosen: Chosen { protocol: Protocol::Ot, extension: Some(extension), alignment },
+        why: why.into(),
+    };
+    if let Some(extension) = job.extension {
+        return settled(extension, "the job names how its oblivious transfers are made");
+    }
+    let seconds = |extension: Extension| match extension {
+        // A transfer of SoftSpoken has 128 / k bits.
+        Extension::SoftSpoken(k) => {
+            Some((extension, dot::transfer_seconds(extension) / 2.0 + 128.0 / k as f64 / network.bandwidth()))
+        }
+        Extension::Silent => None,
+    };
+    let cheapest = EXTENSIONS.into_iter().filter_map(seconds).min_by(|one, other| one.1.total_cmp(&other.1));
+    settled(cheapest.map_or(Extension::SoftSpoken(4), |(extension, _)| extension), "the cheapest over this network")
 }

@@ -287,7 +287,9 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
             Params::payload(receiver_items, entries, sender.row_bytes as usize)
         }
         // Job files that say so are refused.
-        Reveal::Value | Reveal::Shares => Params::rows(receiver_items, sender_items),
+        Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts => {
+            Params::rows(receiver_items, sender_items)
+        }
     };
     if sender_learns {
         params = params.to_both();
@@ -351,7 +353,7 @@ pub fn run(
             let common = ecdh::payload::send(&items, &rows, &domain, &params, channel, rng)?;
             common.map_or(Ok(Found::Nothing), |common| found_payload(job, me, common, &agreed.peer_sizes))
         }
-        (Reveal::Value | Reveal::Shares, _) => Err(Error::Internal("an intersection reveals no products".into())),
+        (reveal, _) => Err(Error::Internal(format!("an intersection reveals no {}", reveal.name()))),
     }
 }
 

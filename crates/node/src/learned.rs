@@ -2,6 +2,7 @@
 
 use tacita_core::Security;
 use tacita_core::protocol::intersect::vole::overfitted_items;
+use tacita_core::protocol::rules::support::Support;
 
 use crate::job::{Job, JobSpec, Operation, Reveal};
 use crate::text::{count, counted};
@@ -27,6 +28,7 @@ pub fn sentences(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         Job::Intersect => intersect(job, party, known),
         Job::Dot => dot(job, party, known),
         Job::Shares => shares(job, party, known),
+        Job::Rules => rules(job, party, known),
     }
 }
 
@@ -62,6 +64,13 @@ fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         }
         _ => learned.push(format!("{party} learns no product.")),
     }
+    alignment(job, party, peer, known, &mut learned);
+    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    learned
+}
+
+/// What `party` learns of rows, in jobs over rows that both have.
+fn alignment(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
     match job.alignment() {
         Some(alignment) => {
             let rows = known.common.map_or(String::new(), |rows| format!(" ({})", count(rows)));
@@ -69,7 +78,7 @@ fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
                 "Rows are aligned by an intersection first: {party} learns which of its own rows have an id that {peer} has \
                  too{rows}."
             ));
-            sizes(&alignment, party, peer, Known { common: None, ..known }, &mut learned);
+            sizes(&alignment, party, peer, Known { common: None, ..known }, learned);
         }
         None => {
             let rows = known.items.map_or(String::new(), |rows| format!(" ({})", count(rows)));
@@ -77,6 +86,57 @@ fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
             learned.push(format!("{party} learns which version {peer} runs."));
         }
     }
+}
+
+/// What `party` learns in association rules: `docs/protocols/rules.md` says why.
+fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+    let peer = job.peer_of(party);
+    // Job files without a support are refused.
+    let enough = match job.support() {
+        Ok(Support::Rows(rows)) => format!("at least {}", counted(rows, "row")),
+        Ok(support) => format!("at least {support} of all rows"),
+        Err(_) => "enough rows".into(),
+    };
+    let longest = job.max_len.map_or(String::new(), |most| format!(" and have no more than {}", counted(most, "item")));
+    let mut learned = Vec::new();
+    match job.mixed_only.unwrap_or(false) {
+        false => {
+            learned.push(format!(
+                "{party} learns all itemsets that are in {enough}{longest}, and in how many rows each is: those of its own \
+                 items, those of {peer}'s, and those of both. The rules follow from them."
+            ));
+            learned.push(format!(
+                "{party} learns the names of those of {peer}'s items that are frequent. Of {peer}'s other items it learns \
+                 neither the names nor how many there are."
+            ));
+        }
+        true => {
+            learned.push(format!(
+                "{party} learns the itemsets with items of both parties that are in {enough}{longest}, and in how many rows \
+                 each is, and the rules that they make."
+            ));
+            learned.push(format!(
+                "{party} learns in how many rows an itemset of {peer}'s items alone is only where it is one side of such a \
+                 rule: confidence and lift are computed from that."
+            ));
+            learned.push(format!(
+                "{party} learns how many of {peer}'s items are frequent, and the names of those that stand in a frequent \
+                 itemset with items of both."
+            ));
+        }
+    }
+    if job.reveal == Reveal::Counts {
+        learned.push(format!(
+            "{party} learns the counts of all candidates with items of both parties, those in fewer rows too: for each \
+             frequent item of its own and each of {peer}'s, how many rows hold both; for longer ones where all that they \
+             contain are frequent. With reveal = \"frequent\" it would not."
+        ));
+    }
+    learned.push(format!(
+        "A frequent itemset can describe few rows, or one, if min_support is low; and who knows many rows can infer more from \
+         counts. Nothing checks what baskets {peer} brings."
+    ));
+    alignment(job, party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
 }
@@ -168,7 +228,7 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
                 ));
             }
         }
-        Reveal::Value | Reveal::Shares => (),
+        Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts => (),
     }
 }
 

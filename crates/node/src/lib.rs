@@ -2,7 +2,7 @@
 //!
 //! Follow a job: [`commands`] reads the command line, [`job`] the job file, [`party`] loads the table and meets the peer
 //! ([`transport`]), [`agree`] settles the terms, [`answer`] runs the protocol of the job's kind ([`intersect`], [`dot`],
-//! [`shares`]) and writes what was learned.
+//! [`shares`], [`rules`]) and writes what was learned.
 
 pub mod agree;
 pub mod answer;
@@ -20,6 +20,7 @@ pub mod party;
 pub mod plan;
 pub mod prepared;
 pub mod report;
+pub mod rules;
 pub mod shares;
 pub mod simulate;
 pub mod table;

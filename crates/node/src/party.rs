@@ -22,7 +22,7 @@ use crate::simulate::Instructions;
 use crate::table::read::ReadOptions;
 use crate::transport::{self, Cancel, Connected, Peer, Shape};
 use crate::watch::Watcher;
-use crate::{interrupt, text};
+use crate::{interrupt, learned, rules, text};
 
 /// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -52,6 +52,8 @@ pub struct PartyRun {
     pub output: Option<PathBuf>,
     /// Where the report goes.
     pub report: Option<PathBuf>,
+    /// Where the page for readers goes, in a job that has one.
+    pub html: Option<PathBuf>,
     /// How long to wait for the peer.
     pub timeout: Duration,
     /// How long the peer may be connected and alive, and send or read nothing.
@@ -161,6 +163,7 @@ impl PartyRun {
             job_file: None,
             output: told.output,
             report: Some(told.report),
+            html: told.html,
             timeout: transport::DEFAULT_TIMEOUT,
             patience: DEFAULT_PATIENCE,
             memory: settings.memory,
@@ -214,7 +217,17 @@ impl PartyRun {
             report.write(path)?;
         }
         self.say(&report, &result)?;
-        result.written
+        result.written?;
+        match (&self.html, &found) {
+            (Some(path), Found::Rules(found)) => {
+                let known = learned::Known { common: Some(found.named().rows.into()), ..learned::Known::default() };
+                let names = self.job.parties.names().into_iter();
+                let learned = names.map(|name| (name.to_owned(), learned::sentences(&self.job, name, known)));
+                let page = found.page(&self.job, &report.choice, learned.collect());
+                crate::files::write_whole(path, page.as_bytes())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What can be checked before anything is read or sent.
@@ -230,7 +243,17 @@ impl PartyRun {
                 self.identity.fingerprint()
             )));
         }
+        if let Some(path) = &self.html {
+            if self.job.job != Job::Rules {
+                return Err(Error::Input(format!(
+                    "--html is for job = \"rules\", and this is \"{}\"",
+                    self.job.job.name()
+                )));
+            }
+            crate::files::check_writable(path)?;
+        }
         let inputs = self.source.paths();
+        let beside = self.output.as_deref().filter(|_| self.job.job == Job::Rules).and_then(rules::itemsets_path);
         for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
             std::fs::File::open(path)
                 .map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
@@ -238,6 +261,8 @@ impl PartyRun {
         let files = [
             ("the job file", self.job_file.as_deref()),
             ("the output", self.output.as_deref()),
+            ("the itemsets", beside.as_deref()),
+            ("the page", self.html.as_deref()),
             ("the report", self.report.as_deref()),
         ];
         let files = files.into_iter().filter_map(|(what, path)| Some((what, path?)));
@@ -263,6 +288,9 @@ impl PartyRun {
                     tracing::warn!("{} learns nothing in this job: {} will not be written", self.me, output.display());
                 }
                 crate::table::output::check_writable(output, None)?;
+                if let Some(beside) = beside.as_deref() {
+                    crate::table::output::check_writable(beside, None)?;
+                }
             }
             (_, None) => (),
         }
@@ -464,8 +492,16 @@ impl PartyRun {
             text::bytes(report.bytes.received),
             wrote.map_or(String::new(), |path| format!(", wrote {}", path.display()))
         );
-        if line.is_some() && wrote.is_none() && matches!(self.job.reveal, Reveal::Rows | Reveal::Payload) {
-            tracing::info!("the rows were not kept: run again with --output FILE");
+        if line.is_some() && wrote.is_none() {
+            match self.job.reveal {
+                Reveal::Rows | Reveal::Payload => {
+                    tracing::info!("the rows were not kept: run again with --output FILE")
+                }
+                Reveal::Frequent | Reveal::Counts => {
+                    tracing::info!("the rules were not kept: run again with --output FILE");
+                }
+                _ => (),
+            }
         }
         Ok(())
     }

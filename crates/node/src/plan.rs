@@ -1,12 +1,13 @@
 //! What a job will cost and reveal, before anything is sent.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
 use serde::Serialize;
 use tacita_core::channel::{Channel, HEADER_BYTES};
-use tacita_core::protocol::dot::ot;
+use tacita_core::protocol::dot::ot::{self, Extension};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape as DotShape, Side, reveal_bytes};
 use tacita_core::protocol::intersect::entries::{Domain, Params, ReturnedRows};
 use tacita_core::protocol::intersect::{ecdh, vole};
@@ -18,7 +19,7 @@ use crate::choose::{Choice, Chosen, Network, choose};
 use crate::job::{Job, JobSpec, Operation, Protocol, Reveal};
 use crate::learned::{self, Known};
 use crate::transport::Shape;
-use crate::{answer, dot, intersect, usage};
+use crate::{answer, dot, intersect, text, usage};
 
 /// A job's plan.
 #[derive(Debug, Clone, Serialize)]
@@ -35,6 +36,9 @@ pub struct Plan {
     pub seconds_apart: f64,
     /// Seconds, if both share this machine, as in a simulation.
     pub seconds_together: f64,
+    /// What rounds, bytes and seconds depend on that cannot be known before: they are then what is spent at least.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// By party.
     pub parties: BTreeMap<String, Share>,
 }
@@ -74,6 +78,9 @@ pub struct Calibration {
 /// Of [`Calibration::vole_item`], what the receiver does, what the sender does for an item of the receiver, and for
 /// one of its own: measured with a profiler.
 const VOLE_SHARES: [f64; 3] = [0.6, 0.25, 0.15];
+
+/// Bytes of the message with which parties tell each other how many frequent items they have.
+const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
 
 /// Bytes of the frame with which each party ends a job.
 const CLOSE_BYTES: u64 = HEADER_BYTES as u64;
@@ -169,6 +176,11 @@ pub fn plan(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: Calibra
         Job::Intersect => intersection_cost(chosen.protocol, job, sizes, calibration)?,
         Job::Dot => dot_cost(&chosen, job, sizes, calibration)?,
         Job::Shares => shares_cost(job, sizes)?,
+        Job::Rules => rules_cost(&chosen, job, sizes, calibration)?,
+    };
+    let notes = match job.job {
+        Job::Rules => rules_notes(&chosen, job, sizes, calibration)?,
+        _ => Vec::new(),
     };
     let rounds = agree::ROUNDS + cost.rounds;
     let mut parties = BTreeMap::new();
@@ -207,6 +219,7 @@ pub fn plan(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: Calibra
         rounds,
         seconds_apart: seconds(parties.values().map(|share| share.cpu_seconds).fold(0.0, f64::max)),
         seconds_together: seconds(parties.values().map(|share| share.cpu_seconds).sum()),
+        notes,
         parties,
     })
 }
@@ -274,14 +287,7 @@ fn dot_cost<'a>(
 ) -> Result<Cost<'a>> {
     let names = job.parties.names();
     let [first, second] = [names[0], names[1]];
-    // Of aligned rows there are no more than the shorter table has.
-    let rows = sizes[first].items.min(sizes[second].items);
-    if job.alignment().is_none() && sizes[first].items != sizes[second].items {
-        return Err(Error::Input(format!(
-            "rows are aligned by position, so both parties have the same number of them: {first} has {}, {second} {}",
-            sizes[first].items, sizes[second].items
-        )));
-    }
+    let rows = common_rows(job, sizes)?;
     let method = dot::Method::new(job, chosen, rows as usize)?;
     let cpu = method.cpu(Some((calibration.ot_start, calibration.ot_transfer)));
     let party = |side| if side == Side::First { first } else { second };
@@ -308,6 +314,80 @@ fn dot_cost<'a>(
         }
     }
     Ok(Cost { roles, rounds, further: method.flights() - method.rounds() })
+}
+
+/// The most rows that both parties have: no more than the shorter table.
+fn common_rows(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+    let names = job.parties.names();
+    let [first, second] = [names[0], names[1]].map(|name| sizes[name].items);
+    match job.alignment().is_none() && first != second {
+        false => Ok(first.min(second)),
+        true => Err(Error::Input(format!(
+            "rows are aligned by position, so both parties have the same number of them: {} has {first}, {} {second}",
+            names[0], names[1]
+        ))),
+    }
+}
+
+/// What association rules cost if nothing is frequent: see [`rules_notes`].
+fn rules_cost<'a>(
+    chosen: &Chosen,
+    job: &'a JobSpec,
+    sizes: &BTreeMap<String, Sizes>,
+    calibration: Calibration,
+) -> Result<Cost<'a>> {
+    common_rows(job, sizes)?;
+    if let (Some(alignment), Some(protocol)) = (job.alignment(), chosen.alignment) {
+        let cost = intersection_cost(protocol, &alignment, sizes, calibration)?;
+        let roles = job.parties.names().into_iter().map(|name| {
+            let RoleCost { cpu, bytes } = cost.roles[name];
+            (name, RoleCost { cpu, bytes: bytes + ITEMS_BYTES })
+        });
+        return Ok(Cost { roles: roles.collect(), rounds: cost.rounds + 1, further: 0 });
+    }
+    let role = |name| (name, RoleCost { cpu: 0.0, bytes: ITEMS_BYTES + CLOSE_BYTES });
+    Ok(Cost { roles: job.parties.names().into_iter().map(role).collect(), rounds: 1, further: 0 })
+}
+
+/// What can be said of a run whose candidates depend on what is frequent.
+fn rules_notes(
+    chosen: &Chosen,
+    job: &JobSpec,
+    sizes: &BTreeMap<String, Sizes>,
+    calibration: Calibration,
+) -> Result<Vec<String>> {
+    let rows = common_rows(job, sizes)?;
+    let params = job.mining(rows as usize)?;
+    let k = match chosen.extension {
+        Some(Extension::SoftSpoken(k)) => k as u64,
+        _ => return Err(Error::Internal("no extension was chosen that rules can use".into())),
+    };
+    let product = rows * u64::from(params.modulus()?.bits()) / 8;
+    let column = rows * 128 / k / 8;
+    let relative = dot::transfer_seconds(Extension::SoftSpoken(k as usize)) / dot::transfer_seconds(dot::MEASURED);
+    let column_seconds = 1000.0 * rows as f64 * calibration.ot_transfer * relative / 2.0;
+    Ok(vec![
+        "What it costs depends on what is frequent, and is not known before: rounds, traffic and time are those of a run \
+         that finds no frequent item."
+            .into(),
+        format!(
+            "Each candidate with items of both takes {} of traffic. Of two items there are f times g candidates, if f items \
+             here and g items there are frequent.",
+            text::bytes(product)
+        ),
+        format!(
+            "Besides, each column that is multiplied, of the party with fewer of them, takes {} of traffic; a thousand of \
+             them take about {} of CPU at each party.",
+            text::bytes(column),
+            text::duration(Duration::from_secs_f64(column_seconds))
+        ),
+        format!(
+            "An itemset is frequent in {} or more. The run ends with an error if there are more than {} candidates of one \
+             kind and length.",
+            text::counted(params.minimum as u64, "row"),
+            text::count(params.max_candidates as u64)
+        ),
+    ])
 }
 
 fn shares_cost<'a>(job: &'a JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Cost<'a>> {

@@ -17,6 +17,7 @@ use crate::files::check_distinct;
 use crate::identity::Identity;
 use crate::interrupt;
 use crate::job::{Job, JobSpec, Reveal, Terms};
+use crate::rules;
 use crate::table::output::Format;
 use crate::watch::{Display, Snapshot};
 
@@ -38,6 +39,8 @@ pub struct Simulation {
     pub output: Option<PathBuf>,
     /// Their format.
     pub format: Format,
+    /// Where the page for readers goes, in a job that has one: the first party writes it.
+    pub html: Option<PathBuf>,
     /// What all parties share.
     pub settings: Settings,
 }
@@ -81,6 +84,8 @@ pub struct Instructions {
     pub output: Option<PathBuf>,
     /// Where its report goes.
     pub report: PathBuf,
+    /// Where its page for readers goes.
+    pub html: Option<PathBuf>,
     /// Its key pair.
     pub identity: PathBuf,
     /// The fingerprint of each party's key pair in this simulation.
@@ -118,8 +123,12 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
     if let Some(directory) = &simulation.output {
         let outputs: Vec<_> =
             job.parties.names().into_iter().filter_map(|name| simulation.output_of(&job, name)).collect();
+        let beside: Vec<_> = match job.job {
+            Job::Rules => outputs.iter().filter_map(|path| rules::itemsets_path(path)).collect(),
+            _ => Vec::new(),
+        };
         for input in simulation.inputs.values().flatten() {
-            for output in &outputs {
+            for output in outputs.iter().chain(&beside) {
                 check_distinct(&[("an input", input), ("an output", output)])?;
             }
         }
@@ -159,6 +168,7 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
             inputs: simulation.inputs[name].clone(),
             output: simulation.output_of(&job, name),
             report: directory.join("report.json"),
+            html: simulation.html.clone().filter(|_| parties.is_empty()),
             identity: directory.clone(),
             pins: pins.clone(),
             dial: dial.flatten(),

@@ -37,7 +37,10 @@ const AUTHORITY: &str = include_str!("../../../../examples/watchlist/authority.c
 const SHOP: &str = include_str!("../../../../examples/dot/shop.csv");
 const PARTNER: &str = include_str!("../../../../examples/dot/partner.csv");
 
-const TOUR: [Stop; 5] = [
+const RECEIPTS: &str = include_str!("../../../../examples/rules/shop.csv");
+const BAKERY: &str = include_str!("../../../../examples/rules/bakery.csv");
+
+const TOUR: [Stop; 6] = [
     Stop {
         title: "Which of the hospital's patients does the insurer insure?",
         story: "The hospital writes \"LAST, First\" and ISO dates, the insurer \"First  last\" and dates without dashes: the \
@@ -74,6 +77,14 @@ const TOUR: [Stop; 5] = [
         name: "dot",
         job: include_str!("../../../../examples/dot/job.toml"),
         inputs: &[("shop", SHOP), ("partner", PARTNER)],
+    },
+    Stop {
+        title: "What do customers buy together at the shop and at the bakery next door?",
+        story: "The association rules of both parties' receipts, exactly as if they were in one table. Rare things are not \
+                even named. (With --html FILE there is a page with plots, too.)",
+        name: "rules",
+        job: include_str!("../../../../examples/rules/job.toml"),
+        inputs: &[("shop", RECEIPTS), ("bakery", BAKERY)],
     },
 ];
 
@@ -125,6 +136,7 @@ impl Demo {
             inputs,
             output: Some(results.clone()),
             format: Format::Csv,
+            html: None,
             settings: Settings::default(),
         };
         let outcome = match simulate(&simulation, Voice { quiet: true, ..Voice::default() })? {

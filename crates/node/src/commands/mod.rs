@@ -9,6 +9,7 @@ mod intersect;
 mod pair;
 mod plan;
 mod prepare;
+mod rules;
 mod run;
 mod simulate;
 
@@ -43,6 +44,7 @@ enum Command {
     Run(Box<run::Run>),
     Intersect(Box<intersect::Intersect>),
     Dot(Box<dot::Dot>),
+    Rules(Box<rules::Rules>),
     Prepare(prepare::Prepare),
     Doctor(doctor::Doctor),
     Demo(demo::Demo),
@@ -51,20 +53,8 @@ enum Command {
 }
 
 /// Commands of the contract that this version does not have.
-const LATER: [&str; 12] = [
-    "union",
-    "rules",
-    "aggregate",
-    "helper",
-    "relay",
-    "proxy",
-    "oracle",
-    "database",
-    "key",
-    "submit",
-    "results",
-    "pool",
-];
+const LATER: [&str; 11] =
+    ["union", "aggregate", "helper", "relay", "proxy", "oracle", "database", "key", "submit", "results", "pool"];
 
 /// A command line that cannot be understood, in one line: what, and what to do.
 pub fn usage_error(error: &clap::Error) -> String {
@@ -107,6 +97,7 @@ impl Cli {
             Command::Run(command) => command.execute(voice),
             Command::Intersect(command) => command.execute(voice),
             Command::Dot(command) => command.execute(voice),
+            Command::Rules(command) => command.execute(voice),
             Command::Prepare(command) => command.execute(),
             Command::Doctor(command) => return command.execute(),
             Command::Demo(command) => return command.execute(),

@@ -27,15 +27,15 @@ pub struct Pair {
     /// The peer's fingerprint, from its `tacita identity show`.
     #[arg(long, value_name = "SHA256:...")]
     peer: Fingerprint,
-    /// This party's table: CSV, Parquet or Arrow; - for CSV on standard input.
+    /// This party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
     /// How this party's key columns are normalised, one profile a column; it may differ from the peer's.
     #[arg(long, value_name = "PROFILE,...", value_delimiter = ',')]
     pub normalize: Vec<Profile>,
-    /// Who learns the result. Both must say so, each from its own side.
-    #[arg(long, value_enum, default_value_t = Receiver::Me)]
-    receiver: Receiver,
+    /// Who learns the result. Both must say so, each from its own side [default: me; both where both have to].
+    #[arg(long, value_enum)]
+    receiver: Option<Receiver>,
     /// The protocol; auto chooses by sizes and network.
     #[arg(long, default_value = "auto")]
     protocol: String,
@@ -112,7 +112,7 @@ impl Pair {
             protocol: self.protocol.parse()?,
             security: self.security.parse()?,
             level: self.level.parse()?,
-            reveal_to: match self.receiver {
+            reveal_to: match self.receiver.unwrap_or(if kind == Job::Rules { Receiver::Both } else { Receiver::Me }) {
                 Receiver::Me => vec![me],
                 Receiver::Peer => vec![peer],
                 Receiver::Both => vec![me, peer],

@@ -116,12 +116,13 @@ impl Plan {
 
     fn print(&self, job: &JobSpec, plan: &plan::Plan) -> Result<()> {
         print(format_args!("Protocol  {} ({}, {}): {}", plan.choice, job.security, job.level, plan.why))?;
-        print(format_args!("Rounds    {} message flights, the handshake's included", plan.rounds))?;
+        let least = if plan.notes.is_empty() { "" } else { "at least " };
+        print(format_args!("Rounds    {least}{} message flights, the handshake's included", plan.rounds))?;
         let total: u64 = plan.parties.values().map(|share| share.bytes_sent).sum();
-        print(format_args!("Traffic   {} in all, TLS aside", text::bytes(total)))?;
+        print(format_args!("Traffic   {least}{} in all, TLS aside", text::bytes(total)))?;
         let time = |seconds: f64| text::duration(Duration::from_secs_f64(seconds));
         print(format_args!(
-            "Time      {} if each party has a machine like this one, {} if both share this one; reading and writing \
+            "Time      {least}{} if each party has a machine like this one, {} if both share this one; reading and writing \
              tables not counted",
             time(plan.seconds_apart),
             time(plan.seconds_together)
@@ -129,9 +130,12 @@ impl Plan {
         if self.bandwidth.is_none() {
             print("          with a network that is no limit: say --bandwidth and --latency for yours")?;
         }
+        for note in &plan.notes {
+            print(format_args!("          {note}"))?;
+        }
         for (name, share) in &plan.parties {
             print(format_args!(
-                "\n{name}: {}, sends {}, needs {} of CPU and up to {} besides its table",
+                "\n{name}: {}, sends {least}{}, needs {least}{} of CPU and up to {} besides its table",
                 counted(share.items, job.things().trim_end_matches('s')),
                 text::bytes(share.bytes_sent),
                 time(share.cpu_seconds),

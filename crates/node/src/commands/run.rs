@@ -26,7 +26,7 @@ pub struct Run {
     /// The party to be.
     #[arg(long = "as", value_name = "NAME")]
     me: String,
-    /// The party's table: CSV, Parquet or Arrow; - for CSV on standard input. Or share files, each with an --input.
+    /// The party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets. Or share files, each with an --input.
     #[arg(long, value_name = "FILE", required_unless_present = "work")]
     input: Vec<PathBuf>,
     /// Directory with the part that `tacita prepare` made. With --input too, it must have been made of that table.
@@ -45,12 +45,16 @@ pub struct Common {
     /// Directory of this party's key pair.
     #[arg(long, value_name = "DIR")]
     pub identity: PathBuf,
-    /// Where the result goes: CSV, Parquet, Arrow or JSON by ending; - for CSV on standard output.
+    /// Where the result goes: CSV, Parquet, Arrow or JSON by ending; - for CSV on standard output. Itemsets of rules go to
+    /// NAME.itemsets.csv beside NAME.csv.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write a report to this JSON file.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Write a page with plots and tables to this HTML file (job "rules").
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// How long to wait for the peer.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
     pub timeout: Duration,
@@ -119,6 +123,7 @@ impl Common {
             meeting,
             output: self.output,
             report: self.report,
+            html: self.html,
             timeout: self.timeout,
             patience: self.patience,
             memory: self.memory,

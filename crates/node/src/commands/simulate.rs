@@ -28,12 +28,15 @@ pub struct Simulate {
     /// A party's table, once for each party; or its share files.
     #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file, required = true)]
     input: Vec<(String, PathBuf)>,
-    /// Directory for NAME.csv of every party that learns rows or a number, or NAME.json with the shares of each.
+    /// Directory for NAME.csv of every party that learns rows, rules or a number, or NAME.json with the shares of each.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Format of those files.
     #[arg(long, value_name = "csv|parquet|arrow|json", default_value = "csv")]
     format: Format,
+    /// Write a page with plots and tables to this HTML file (job "rules").
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Write the reports of all parties to this JSON file.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -77,7 +80,8 @@ impl Simulate {
             memory: self.memory,
             progress: !voice.quiet,
         };
-        let simulation = Simulation { job, inputs, output: self.output, format: self.format, settings };
+        let simulation =
+            Simulation { job, inputs, output: self.output, format: self.format, html: self.html, settings };
         let outcome = match simulate(&simulation, voice)? {
             Ok(outcome) => outcome,
             Err(failure) => {

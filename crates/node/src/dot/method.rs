@@ -49,6 +49,12 @@ const PREPARE: f64 = 8e-9;
 const MULTIPLY: f64 = 0.43e-9;
 const LATTICE_START: f64 = 2e-3;
 
+/// CPU seconds of both parties together for one transfer.
+pub fn transfer_seconds(extension: Extension) -> f64 {
+    let known = TRANSFERS.iter().find(|(known, _)| *known == extension);
+    known.map_or(TRANSFERS[2].1, |(_, seconds)| *seconds)
+}
+
 impl Method {
     /// What was chosen, for `rows` rows.
     ///
@@ -131,8 +137,7 @@ impl Method {
         let (ot_start, machine) = measured.map_or((OT_START, 1.0), |(start, each)| (start, each / TRANSFERS[1].1));
         match self {
             Method::Ot(params) => {
-                let each = TRANSFERS.iter().find(|(extension, _)| *extension == params.extension());
-                let each = each.map_or(TRANSFERS[2].1, |(_, each)| *each);
+                let each = transfer_seconds(params.extension());
                 let shared = shape.first.max(shape.second).saturating_sub(1) as f64;
                 let transfers = params.transfers() as f64;
                 let start = if params.extension() == Extension::Silent { SILENT_START } else { ot_start };

@@ -21,7 +21,7 @@ use crate::party::Source;
 use crate::shares::ShareFile;
 use crate::table::{RowCounts, numbers, read};
 use crate::text::count;
-pub use method::{MEASURED, Method};
+pub use method::{MEASURED, Method, transfer_seconds};
 pub use value::{Value, write_values};
 
 /// What a party brings to a scalar product.
@@ -145,7 +145,8 @@ pub fn run(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Found> {
-    let aligned = align(job, me, brought, agreed, channel, rng)?;
+    let aligned = align(job, me, brought.ids.as_ref(), agreed, channel, rng)?;
+    let aligned = aligned.map(|rows| brought.columns.select(&rows));
     let columns = aligned.as_ref().unwrap_or(&brought.columns);
     let method = Method::new(job, &agreed.chosen, columns.rows())?;
     if let Some(text) = modulus_warning(job, &job.dot_shape(columns.rows())?)? {
@@ -162,16 +163,17 @@ pub fn run(
     Ok(Found { rows: columns.rows(), outcome })
 }
 
-/// The rows that both have, in the same order; `None` where they are aligned by position.
-fn align(
+/// The own rows that both parties have, in the same order at both; `None` where rows are aligned by position. `ids` is the
+/// table with the ids, where they are not.
+pub fn align(
     job: &JobSpec,
     me: &str,
-    brought: &Brought,
+    ids: Option<&intersect::Brought>,
     agreed: &Agreed,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Option<Columns>> {
-    let (Some(alignment), Some(ids), Some(protocol)) = (job.alignment(), &brought.ids, agreed.chosen.alignment) else {
+) -> Result<Option<Vec<u32>>> {
+    let (Some(alignment), Some(ids), Some(protocol)) = (job.alignment(), ids, agreed.chosen.alignment) else {
         return Ok(None);
     };
     let mut transcript = Transcript::new("alignment");
@@ -182,8 +184,7 @@ fn align(
         own_sizes: agreed.own_sizes.clone(),
         peer_sizes: agreed.peer_sizes.clone(),
     };
-    let rows = intersect::run(&alignment, me, ids, &agreed, channel, rng)?.rows_of(ids)?;
-    Ok(Some(brought.columns.select(&rows)))
+    intersect::run(&alignment, me, ids, &agreed, channel, rng)?.rows_of(ids).map(Some)
 }
 
 fn open(job: &JobSpec, me: &str, shares: &Shares, channel: &mut Channel) -> Result<Outcome> {

@@ -2,15 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::{Error, Level, Result, Security};
 
 use super::dot::MAX_DECIMALS;
-use super::{ColumnNames, Duplicates, Job, JobSpec, Protocol, Reveal};
+use super::rules::check_bins;
+use super::{Basket, ColumnNames, Duplicates, ItemsFrom, Job, JobSpec, Protocol, Reveal};
 use crate::text::shown;
 
 const MAX_NAME_BYTES: usize = 64;
 const MAX_ID_BYTES: usize = 128;
 const MAX_COLUMNS: usize = 256;
+
+/// Candidates are numbered with 32 bits, and each takes memory.
+const MAX_CANDIDATES: u64 = 1 << 28;
 
 /// Set sizes beyond this are beyond what row numbers and tags are made for.
 pub(super) const MAX_SET_SIZE: u64 = u32::MAX as u64;
@@ -18,14 +23,15 @@ pub(super) const MAX_SET_SIZE: u64 = u32::MAX as u64;
 /// Refuses jobs that this version does not have, before their keys are looked at.
 pub(super) fn known_job(word: Option<&str>) -> Result<()> {
     match word {
-        Some("intersect" | "dot" | "shares") => Ok(()),
-        Some(word @ ("union" | "rules" | "aggregate")) => Err(Error::Input(format!(
-            "job = \"{word}\" is not in this version ({}): it has \"intersect\", \"dot\" and \"shares\"",
+        Some("intersect" | "dot" | "shares" | "rules") => Ok(()),
+        Some(word @ ("union" | "aggregate")) => Err(Error::Input(format!(
+            "job = \"{word}\" is not in this version ({}): it has \"intersect\", \"dot\", \"shares\" and \"rules\"",
             env!("CARGO_PKG_VERSION")
         ))),
-        Some(word) => {
-            Err(Error::Input(format!("job = \"{}\" is unknown: use \"intersect\", \"dot\" or \"shares\"", shown(word))))
-        }
+        Some(word) => Err(Error::Input(format!(
+            "job = \"{}\" is unknown: use \"intersect\", \"dot\", \"shares\" or \"rules\"",
+            shown(word)
+        ))),
         None => Err(Error::Input("the key `job` is missing: begin with job = \"intersect\"".into())),
     }
 }
@@ -40,6 +46,7 @@ impl JobSpec {
             Job::Intersect => self.check_key()?,
             Job::Dot => self.check_dot()?,
             Job::Shares => (),
+            Job::Rules => self.check_rules()?,
         }
         self.check_headers()?;
         self.check_gives()?;
@@ -86,16 +93,26 @@ impl JobSpec {
     fn check_own_keys(&self) -> Result<()> {
         let present = [
             ("gives", !self.gives.is_empty(), &[Job::Intersect][..]),
-            ("[key]", self.key.is_some(), &[Job::Intersect, Job::Dot]),
+            ("[key]", self.key.is_some(), &[Job::Intersect, Job::Dot, Job::Rules]),
             ("column", self.column.is_some(), &[Job::Dot]),
-            ("row_id", self.row_id.is_some(), &[Job::Dot]),
+            ("row_id", self.row_id.is_some(), &[Job::Dot, Job::Rules]),
             ("bits", self.bits.is_some(), &[Job::Dot]),
             ("signed", self.signed.is_some(), &[Job::Dot]),
             ("scale", self.scale.is_some(), &[Job::Dot]),
             ("modulus", self.modulus.is_some(), &[Job::Dot]),
-            ("extension", self.extension.is_some(), &[Job::Dot]),
+            ("extension", self.extension.is_some(), &[Job::Dot, Job::Rules]),
             ("operation", self.operation.is_some(), &[Job::Shares]),
-            ("limits.pad_to", self.limits.pad_to.is_some(), &[Job::Intersect, Job::Dot]),
+            ("min_support", self.min_support.is_some(), &[Job::Rules]),
+            ("min_confidence", self.min_confidence.is_some(), &[Job::Rules]),
+            ("max_len", self.max_len.is_some(), &[Job::Rules]),
+            ("consequents", self.consequents.is_some(), &[Job::Rules]),
+            ("items", self.items.is_some(), &[Job::Rules]),
+            ("parties.NAME.items", self.parties.0.iter().any(|(_, party)| party.items.is_some()), &[Job::Rules]),
+            ("mixed_only", self.mixed_only.is_some(), &[Job::Rules]),
+            ("max_candidates", self.max_candidates.is_some(), &[Job::Rules]),
+            ("bins", !self.bins.is_empty(), &[Job::Rules]),
+            ("limits.pad_to", self.limits.pad_to.is_some(), &[Job::Intersect, Job::Dot, Job::Rules]),
+            ("limits.min_result", self.limits.min_result.is_some(), &[Job::Intersect, Job::Dot, Job::Shares]),
             ("limits.max_queries", self.limits.max_queries.is_some(), &[Job::Intersect]),
             ("limits.max_clients", self.limits.max_clients.is_some(), &[Job::Intersect]),
         ];
@@ -140,6 +157,12 @@ impl JobSpec {
                 return bad(
                     "security = \"malicious\" is not there for job = \"dot\": nothing would hold a cheating party to \
                      numbers in range, and with others it could read the peer's out of one product: use \"semi-honest\"",
+                );
+            }
+            (Job::Rules, Security::Malicious) => {
+                return bad(
+                    "security = \"malicious\" is not there for job = \"rules\": nothing would hold a cheating party to \
+                     its baskets, and it could have the other open counts below min_support: use \"semi-honest\"",
                 );
             }
             (Job::Shares, Security::Malicious) => {
@@ -223,6 +246,55 @@ impl JobSpec {
             }
             check_distinct("column", &columns)?;
         }
+        self.check_alignment()
+    }
+
+    fn check_rules(&self) -> Result<()> {
+        self.support()?;
+        self.confidence()?;
+        if self.reveal_to.len() < 2 {
+            return bad(
+                "reveal_to: both parties learn the rules, because both need each level's itemsets for the next: name both",
+            );
+        }
+        if self.max_len == Some(0) {
+            return bad("max_len = 0: use 1 or more");
+        }
+        if self.max_candidates.is_some_and(|most| most == 0 || most > MAX_CANDIDATES) {
+            return bad(format!("max_candidates: use 1 to {MAX_CANDIDATES}"));
+        }
+        if self.extension == Some(Extension::Silent) {
+            return bad(
+                "extension = \"silent\" is not there for job = \"rules\", whose traffic is in the products: use \
+                 \"softspoken-1\" to \"softspoken-8\", or leave it out",
+            );
+        }
+        for name in self.parties.names() {
+            let columns = match self.items_of(name) {
+                ItemsFrom::Basket(Basket { column, separator }) => {
+                    if separator.is_empty() {
+                        return bad("items.separator: it is empty");
+                    }
+                    vec![column]
+                }
+                ItemsFrom::Columns(columns) if columns.is_empty() => {
+                    return bad("items: name at least one column, or use \"*\" for all of them");
+                }
+                ItemsFrom::Columns(columns) => columns,
+                ItemsFrom::All(_) => Vec::new(),
+            };
+            check_distinct("items", &columns)?;
+            let ids = self.row_id.as_ref().map_or(&[][..], |names| names.all());
+            if let Some(both) = columns.iter().find(|column| ids.contains(column)) {
+                return bad(format!("items: \"{}\" is in row_id too", both.escape_debug()));
+            }
+        }
+        check_bins(&self.bins)?;
+        self.check_alignment()
+    }
+
+    /// By what rows are aligned, in jobs over rows that both have.
+    fn check_alignment(&self) -> Result<()> {
         match (&self.row_id, &self.key) {
             (Some(names), _) if names.all().is_empty() || names.all().len() > MAX_COLUMNS => {
                 return bad(format!("row_id: name 1 to {MAX_COLUMNS} columns"));
@@ -250,9 +322,7 @@ impl JobSpec {
         }
         if let Some(key) = &self.key {
             if key.duplicates == Duplicates::First {
-                return bad(
-                    "key.duplicates = \"first\" is not there for job = \"dot\": each row needs an id of its own",
-                );
+                return bad("key.duplicates = \"first\" is not there for this job: each row needs an id of its own");
             }
             self.check_key()?;
         }
@@ -268,10 +338,12 @@ impl JobSpec {
             let mut used = self.given_by(name).to_vec();
             used.extend(self.key.iter().flat_map(|key| key.columns.clone()));
             used.extend(self.row_id.iter().flat_map(|row_id| row_id.all().to_vec()));
+            used.extend(if self.job == Job::Rules { self.items_of(name).columns().to_vec() } else { Vec::new() });
             used.extend(if self.job == Job::Dot || self.column.is_some() { self.columns_of(name) } else { Vec::new() });
             if let Some(logical) = party.columns.keys().find(|logical| !used.contains(logical)) {
                 let places = match self.job {
                     Job::Dot => "in column, row_id or key.columns",
+                    Job::Rules => "in items, row_id or key.columns",
                     _ => "in key.columns or gives",
                 };
                 return bad(format!("parties.{name}.columns: \"{}\" is not {places}", logical.escape_debug()));

@@ -103,7 +103,7 @@ impl JobSpec {
         }
     }
 
-    /// The intersection with which a `dot` job aligns rows, if it does: by `row_id`, to both parties. Each id stands for
+    /// The intersection with which a `dot` or `rules` job aligns rows, if it does: by `row_id`, to both parties. Each id stands for
     /// one row.
     pub fn alignment(&self) -> Option<JobSpec> {
         let columns = self.row_id.as_ref()?.all().to_vec();
@@ -117,6 +117,7 @@ impl JobSpec {
         for (_, party) in &mut parties.0 {
             party.normalize = party.normalize.as_ref().map(|own| profiles(own));
             party.columns.retain(|logical, _| columns.contains(logical));
+            party.items = None;
         }
         Some(JobSpec {
             security: self.security,
@@ -136,7 +137,7 @@ impl JobSpec {
     /// The keys of `dot` and `shares` jobs for the terms, with defaults filled in.
     pub(super) fn number_terms(&self) -> Vec<(&'static str, Value)> {
         match self.job {
-            Job::Intersect => Vec::new(),
+            Job::Intersect | Job::Rules => Vec::new(),
             Job::Shares => vec![("operation", self.operation.map(|operation| operation.name()).into())],
             Job::Dot => {
                 let columns =

@@ -3,6 +3,7 @@
 
 mod check;
 mod dot;
+mod rules;
 mod terms;
 mod words;
 
@@ -15,6 +16,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tacita_core::protocol::dot::Modulus;
 use tacita_core::protocol::dot::ot::Extension;
+use tacita_core::protocol::rules::association::Consequents;
 use tacita_core::{Error, Level, Result, Security};
 
 use crate::identity::Fingerprint;
@@ -22,6 +24,7 @@ use crate::table::Profile;
 use crate::text::shown;
 
 pub use dot::{ColumnNames, Names};
+pub use rules::{Basket, Bins, ItemsFrom, Star, Written};
 pub use terms::Terms;
 
 /// Job files are read up to this size.
@@ -62,7 +65,7 @@ pub struct JobSpec {
     /// `dot`: which columns are multiplied; see [`JobSpec::columns_of`].
     #[serde(default)]
     pub column: Option<ColumnNames>,
-    /// `dot`: the columns by which rows are aligned; absent: by position.
+    /// `dot` and `rules`: the columns by which rows are aligned; absent: by position.
     #[serde(default)]
     pub row_id: Option<Names>,
     /// `dot`: length of the integers that columns hold; see [`JobSpec::integers`].
@@ -77,12 +80,36 @@ pub struct JobSpec {
     /// `dot`: what shares add up modulo; see [`JobSpec::modulus`].
     #[serde(default, deserialize_with = "maybe_from_word")]
     pub modulus: Option<Modulus>,
-    /// `dot` by `ot`: how oblivious transfers are made; absent: chosen as the protocol is.
+    /// Scalar products by `ot`: how oblivious transfers are made; absent: chosen as the protocol is.
     #[serde(default, deserialize_with = "maybe_from_word")]
     pub extension: Option<Extension>,
     /// `shares`: what is opened.
     #[serde(default)]
     pub operation: Option<Operation>,
+    /// `rules`: how many rows make an itemset frequent; see [`JobSpec::support`].
+    #[serde(default)]
+    pub min_support: Option<Written>,
+    /// `rules`: how sure a rule is at least; see [`JobSpec::confidence`].
+    #[serde(default)]
+    pub min_confidence: Option<Written>,
+    /// `rules`: how many items an itemset has at most.
+    #[serde(default)]
+    pub max_len: Option<u64>,
+    /// `rules`: how many items a rule may promise.
+    #[serde(default, deserialize_with = "maybe_from_word")]
+    pub consequents: Option<Consequents>,
+    /// `rules`: where items come from; see [`JobSpec::items_of`].
+    #[serde(default)]
+    pub items: Option<ItemsFrom>,
+    /// `rules`: whether only rules with items of both parties are wanted.
+    #[serde(default)]
+    pub mixed_only: Option<bool>,
+    /// `rules`: the most candidates of one kind and length.
+    #[serde(default)]
+    pub max_candidates: Option<u64>,
+    /// `rules`: how columns of numbers become items.
+    #[serde(default)]
+    pub bins: BTreeMap<String, Bins>,
     /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
     pub parties: Parties,
 }
@@ -97,6 +124,8 @@ pub enum Job {
     Dot,
     /// Which numbers are in these shares?
     Shares,
+    /// Which items stand in many baskets together, and what do they tell of each other?
+    Rules,
 }
 
 /// The protocol that a job runs, as the file names it.
@@ -140,6 +169,10 @@ pub enum Reveal {
     Value,
     /// Nothing yet: each party keeps a share.
     Shares,
+    /// Frequent itemsets with their counts, and rules.
+    Frequent,
+    /// As `Frequent`, and the counts of all candidates with items of both parties.
+    Counts,
 }
 
 /// `[key]`: what a row is matched by.
@@ -191,6 +224,9 @@ pub struct Party {
     /// Its own profiles, where they differ.
     #[serde(default)]
     pub normalize: Option<Vec<Profile>>,
+    /// `rules`: where its own items come from, if not from where the job says.
+    #[serde(default)]
+    pub items: Option<ItemsFrom>,
 }
 
 /// The parties in the order of the file.
@@ -219,6 +255,14 @@ impl JobSpec {
             modulus: None,
             extension: None,
             operation: None,
+            min_support: None,
+            min_confidence: None,
+            max_len: None,
+            consequents: None,
+            items: None,
+            mixed_only: None,
+            max_candidates: None,
+            bins: BTreeMap::new(),
             parties,
         }
     }
@@ -256,6 +300,7 @@ impl JobSpec {
         if !reveals {
             job.reveal = job.job.usual_reveal();
         }
+        rules::take_exact(&mut job, text, is_json);
         job.check()?;
         Ok(job)
     }
@@ -275,8 +320,8 @@ impl JobSpec {
     /// What the job counts, for messages.
     pub fn things(&self) -> &'static str {
         match self.job {
-            Job::Dot if self.row_id.is_none() => "rows",
-            Job::Intersect | Job::Dot => "keys",
+            Job::Dot | Job::Rules if self.row_id.is_none() => "rows",
+            Job::Intersect | Job::Dot | Job::Rules => "keys",
             Job::Shares => "numbers",
         }
     }
@@ -338,6 +383,7 @@ impl Job {
             Job::Intersect => "intersect",
             Job::Dot => "dot",
             Job::Shares => "shares",
+            Job::Rules => "rules",
         }
     }
 
@@ -352,6 +398,7 @@ impl Job {
             Job::Intersect => &[Reveal::Rows, Reveal::Count, Reveal::Payload],
             Job::Dot => &[Reveal::Value, Reveal::Shares],
             Job::Shares => &[Reveal::Value],
+            Job::Rules => &[Reveal::Frequent, Reveal::Counts],
         }
     }
 
@@ -360,6 +407,7 @@ impl Job {
         match self {
             Job::Intersect => &[Protocol::Vole, Protocol::Ecdh],
             Job::Dot => &[Protocol::Ot, Protocol::Lattice],
+            Job::Rules => &[Protocol::Ot],
             Job::Shares => &[Protocol::Open],
         }
     }
@@ -398,6 +446,8 @@ impl Reveal {
             Reveal::Payload => "payload",
             Reveal::Value => "value",
             Reveal::Shares => "shares",
+            Reveal::Frequent => "frequent",
+            Reveal::Counts => "counts",
         }
     }
 }
@@ -417,7 +467,7 @@ impl FromStr for Protocol {
 
     fn from_str(word: &str) -> Result<Protocol> {
         let all = [Protocol::Auto, Protocol::Vole, Protocol::Ecdh, Protocol::Ot, Protocol::Lattice, Protocol::Open];
-        let instead = "\"auto\", \"vole\" or \"ecdh\" (intersect), \"ot\" or \"lattice\" (dot)";
+        let instead = "\"auto\", \"vole\" or \"ecdh\" (intersect), \"ot\" or \"lattice\" (dot), \"ot\" (rules)";
         match all.into_iter().find(|protocol| protocol.name() == word) {
             Some(protocol) => Ok(protocol),
             None => match word {
@@ -433,8 +483,17 @@ impl FromStr for Reveal {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<Reveal> {
-        let all = [Reveal::Rows, Reveal::Count, Reveal::Payload, Reveal::Value, Reveal::Shares];
-        let instead = "\"rows\", \"count\" or \"payload\" (intersect), \"value\" or \"shares\" (dot)";
+        let all = [
+            Reveal::Rows,
+            Reveal::Count,
+            Reveal::Payload,
+            Reveal::Value,
+            Reveal::Shares,
+            Reveal::Frequent,
+            Reveal::Counts,
+        ];
+        let instead = "\"rows\", \"count\" or \"payload\" (intersect), \"value\" or \"shares\" (dot), \"frequent\" or \
+                       \"counts\" (rules)";
         match all.into_iter().find(|reveal| reveal.name() == word) {
             Some(reveal) => Ok(reveal),
             None if word.starts_with("sum:") || word.starts_with("counts:") => later("reveal", word, instead),

@@ -5,6 +5,7 @@
 //! other parties gave ([`payload`], [`select`]), and written ([`output`]). The rules that users rely on are in
 //! `docs/tables.md` and `docs/normalization.md`.
 
+pub mod baskets;
 pub mod key;
 pub mod normalize;
 pub mod numbers;

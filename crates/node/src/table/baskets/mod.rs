@@ -1,0 +1,172 @@
+//! Baskets: which rows hold which items, from the forms in which people keep them.
+//!
+//! A basket is a row. Its items stand in one column with something between them, or each item has a column of its own, or
+//! they are the lines of a `.dat` file. An empty basket is a row like any other.
+
+mod columns;
+mod dat;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use tacita_core::{Error, Result};
+
+use super::Table;
+use super::text::{TextColumn, has_text};
+pub use columns::{Binning, ItemColumn, all_columns};
+pub use dat::{is_dat, read_dat};
+
+/// The longest name of an item, in bytes.
+pub const MAX_NAME_BYTES: usize = 1024;
+
+/// What stands between items where itemsets are written, and so in no item's name.
+pub const JOINT: char = '|';
+
+/// A party's items, sorted by name, and the rows whose baskets hold them. Secret: never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Items {
+    rows: usize,
+    items: Vec<(String, Vec<u32>)>,
+}
+
+impl Items {
+    /// How many baskets there are, empty ones included.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// The name of an item.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such item.
+    pub fn name(&self, item: usize) -> &str {
+        &self.items[item].0
+    }
+
+    /// The rows whose baskets hold an item, ascending; a basket that holds it twice may be there twice.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such item.
+    pub fn rows_of(&self, item: usize) -> &[u32] {
+        &self.items[item].1
+    }
+
+    fn sorted(rows: usize, items: impl IntoIterator<Item = (String, Vec<u32>)>) -> Items {
+        Items { rows, items: items.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect() }
+    }
+}
+
+/// Shape only.
+impl fmt::Debug for Items {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Items({} in {} rows)", self.items.len(), self.rows)
+    }
+}
+
+/// Reads one column of baskets: items with `separator` between them. Blanks around an item do not count, nor do items
+/// without a name.
+///
+/// Errors ([`Error::Input`], with the place and without the item): the column is missing or holds no texts; an item's name
+/// is none.
+pub fn of_column(table: &Table, (logical, header): (&str, &str), separator: &str) -> Result<Items> {
+    let position = table.column(header, logical)?;
+    let mut items: HashMap<String, Vec<u32>> = HashMap::new();
+    for (row, text) in texts(table, position)?.iter() {
+        for name in text.split(separator).map(str::trim).filter(|name| !name.is_empty()) {
+            if let Err(what) = check_name(name) {
+                return Err(Error::Input(format!(
+                    "{}, {}, column {header:?}: {what}",
+                    table.source(),
+                    table.place(row)
+                )));
+            }
+            match items.get_mut(name) {
+                Some(rows) => rows.push(row as u32),
+                None => drop(items.insert(name.to_owned(), vec![row as u32])),
+            }
+        }
+    }
+    Ok(Items::sorted(table.rows(), items))
+}
+
+/// Reads columns each of which holds an item or a value that makes one: see [`ItemColumn`].
+///
+/// Errors ([`Error::Input`]): as [`of_column`]; a column of many numbers without bins; two columns that make items of one
+/// name.
+pub fn of_columns(table: &Table, columns: &[ItemColumn]) -> Result<Items> {
+    let mut all: BTreeMap<String, (Vec<u32>, &ItemColumn)> = BTreeMap::new();
+    for column in columns {
+        for (name, rows) in column.items(table)? {
+            if let Some((_, other)) = all.insert(name, (rows, column)) {
+                return Err(Error::Input(format!(
+                    "{}: the columns {:?} and {:?} make items of the same name: rename one",
+                    table.source(),
+                    other.header,
+                    column.header
+                )));
+            }
+        }
+    }
+    Ok(Items { rows: table.rows(), items: all.into_iter().map(|(name, (rows, _))| (name, rows)).collect() })
+}
+
+/// The texts of a column that are not empty, without blanks around them, by row.
+struct Texts(Vec<(usize, TextColumn, usize)>);
+
+fn texts(table: &Table, position: usize) -> Result<Texts> {
+    let field = table.schema().field(position);
+    if !has_text(field.data_type()) {
+        return Err(Error::Input(format!(
+            "{}: column {:?} is of type {}, which has no text: write its items as text with a separator between them",
+            table.source(),
+            field.name(),
+            field.data_type()
+        )));
+    }
+    let mut start = 0;
+    let parts = table.batches().iter().filter_map(|batch| {
+        let first = start;
+        start += batch.num_rows();
+        Some((first, TextColumn::new(batch.column(position))?, batch.num_rows()))
+    });
+    Ok(Texts(parts.collect()))
+}
+
+impl Texts {
+    fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.0.iter().flat_map(|(first, texts, rows)| {
+            let text = move |row| Some((first + row, texts.get(row)?.trim())).filter(|(_, text)| !text.is_empty());
+            (0..*rows).filter_map(text)
+        })
+    }
+}
+
+/// Whether an item can have this name, or why not.
+pub fn check_name(name: &str) -> std::result::Result<(), String> {
+    match name {
+        "" => Err("an item has no name".into()),
+        _ if name.len() > MAX_NAME_BYTES => {
+            Err(format!("an item's name is longer than {MAX_NAME_BYTES} bytes: is the separator another one?"))
+        }
+        _ if name.contains(JOINT) => Err(format!(
+            "an item's name holds `{JOINT}`, which stands between items in the result: is that the separator? Else write \
+             something else"
+        )),
+        _ if name.contains(char::is_control) => {
+            Err("an item's name holds a control character, such as a tab or the end of a line: take it out".into())
+        }
+        _ => Ok(()),
+    }
+}
