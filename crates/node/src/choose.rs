@@ -158,6 +158,9 @@ fn choose_intersection(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, net
     if own.epoch.is_some() || theirs.epoch.is_some() {
         return settled(Protocol::Ecdh, "the sender's part was prepared");
     }
+    // Of a line of which nothing is known the slower speed is taken: sets for which that makes a difference are small, and a
+    // round trip that a busy machine lengthens does not change the protocol.
+    let network = Network { bandwidth: Some(network.bandwidth.unwrap_or(FAR_BANDWIDTH as u64)), ..network };
     let params = intersect::params(job, me, own, theirs);
     let (asked, sent) = (params.receiver_items as f64, params.sender_entries as f64);
     let returned = ecdh::ReturnedRows::default();
