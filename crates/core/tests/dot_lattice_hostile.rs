@@ -3,14 +3,13 @@
 
 mod support;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use support::attack::{Mutation, change, network};
-use support::{Frame, Tap, blames, passing, rng, session, tapped};
+use support::attack::{Attack, Culprit, Mutation, Parties, change, in_wrong_forms, network, run_all};
+use support::{Frame, blames, recorded, rng, session};
 use tacita_core::protocol::dot::lattice::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED};
 use tacita_core::protocol::dot::{Columns, Integers, Shape, Side};
-use tacita_core::{Channel, Error, Result};
+use tacita_core::{Channel, Result};
 
 /// What is run: shares of products, the values, several groups and frames, numbers of many primes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,88 +59,35 @@ fn role(side: Side, variant: Variant, mut channel: Channel) -> Result<()> {
     }
 }
 
-fn run_over(variant: Variant, first: Channel, second: Channel) -> (Result<()>, Result<()>) {
-    std::thread::scope(|scope| {
-        let other = scope.spawn(move || role(Side::Second, variant, second));
-        let one = role(Side::First, variant, first);
-        (one, other.join().unwrap())
-    })
+/// The first party, who encrypts, has the receiver's end.
+impl Parties for Variant {
+    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(move || role(Side::Second, *self, sender));
+            let one = role(Side::First, *self, receiver);
+            (one, other.join().unwrap())
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("{self:?}")
+    }
 }
 
 /// Every frame of every variant from both roles, the closing one included.
-fn frames() -> Vec<(Variant, Side, usize, Frame)> {
+fn frames() -> Vec<(Variant, Culprit, usize, Frame)> {
     let mut all = Vec::new();
     for variant in VARIANTS {
-        let recorded: [Arc<Mutex<Vec<Frame>>>; 2] = Default::default();
-        let recorder = |frames: &Arc<Mutex<Vec<Frame>>>| -> Arc<Tap> {
-            let frames = frames.clone();
-            Arc::new(move |frame| {
-                frames.lock().unwrap().push(frame.clone());
-                Some(vec![frame])
-            })
-        };
-        let (first, second) = tapped(recorder(&recorded[0]), recorder(&recorded[1]));
-        let (one, other) = run_over(variant, first, second);
-        one.unwrap();
-        other.unwrap();
-        for (side, frames) in [Side::First, Side::Second].into_iter().zip(recorded) {
-            let frames = std::mem::take(&mut *frames.lock().unwrap());
-            all.extend(frames.into_iter().enumerate().map(|(number, frame)| (variant, side, number, frame)));
+        let recorded = recorded(|receiver, sender| {
+            let (one, other) = variant.run(receiver, sender);
+            one.unwrap();
+            other.unwrap();
+        });
+        for (culprit, frames) in [(Culprit::Receiver, recorded.receiver), (Culprit::Sender, recorded.sender)] {
+            all.extend(frames.into_iter().enumerate().map(|(number, frame)| (variant, culprit, number, frame)));
         }
     }
     all
-}
-
-/// One attack: the culprit's frame with this number is replaced.
-struct Attack {
-    name: String,
-    variant: Variant,
-    culprit: Side,
-    frame: usize,
-    mutation: Mutation,
-    /// What the victim must make of it.
-    expected: fn(&Error) -> bool,
-}
-
-/// Runs all attacks, many at once, because most of their time is spent waiting for the other end.
-fn run_all(attacks: Vec<Attack>) {
-    let next = AtomicUsize::new(0);
-    let failures = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..24 {
-            scope.spawn(|| {
-                while let Some(attack) = attacks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(failure) = run_attack(attack) {
-                        failures.lock().unwrap().push(failure);
-                    }
-                }
-            });
-        }
-    });
-    let failures = failures.into_inner().unwrap();
-    let count = attacks.len();
-    assert!(count > 0 && failures.is_empty(), "{} of {count} attacks: {failures:#?}", failures.len());
-}
-
-fn run_attack(attack: &Attack) -> std::result::Result<(), String> {
-    let (count, mutation, frame) = (AtomicUsize::new(0), attack.mutation.clone(), attack.frame);
-    let tap: Arc<Tap> = Arc::new(move |data| match count.fetch_add(1, Ordering::Relaxed) == frame {
-        true => mutation(data),
-        false => Some(vec![data]),
-    });
-    let (first, second) = match attack.culprit {
-        Side::First => tapped(tap, passing()),
-        Side::Second => tapped(passing(), tap),
-    };
-    let (one, other) = run_over(attack.variant, first, second);
-    let victim = if attack.culprit == Side::First { other } else { one };
-    match victim {
-        Err(error) if (attack.expected)(&error) => Ok(()),
-        other => {
-            let Attack { name, variant, culprit, frame, .. } = attack;
-            Err(format!("{variant:?}, {culprit:?} at frame {frame}, {name}: {other:?}"))
-        }
-    }
 }
 
 #[test]
@@ -163,29 +109,21 @@ fn every_message_travels() {
 fn every_message_in_a_wrong_form() {
     let mut attacks = Vec::new();
     for (variant, culprit, frame, data) in frames() {
-        let mut add = |name: &str, expected: fn(&Error) -> bool, mutation: Mutation| {
-            attacks.push(Attack { name: name.into(), variant, culprit, frame, mutation, expected });
-        };
-        add("cut", network, Arc::new(|_| None));
-        if data.kind == Frame::CLOSE {
-            // The honest end behind the tap then hangs up, which may be noticed first.
-            add(
-                "data at the end",
-                |error| blames(error) || network(error),
-                change(|frame| (frame.kind, frame.label) = (Frame::DATA, COLUMNS.code)),
-            );
-            continue;
+        let case = Arc::new(variant);
+        attacks.extend(in_wrong_forms(&case, culprit, frame, &data));
+        if data.kind == Frame::DATA {
+            attacks.push(Attack {
+                name: "left out".into(),
+                case,
+                culprit,
+                frame,
+                mutation: Arc::new(|_| Some(Vec::new())),
+                // Both may then wait for each other, until the transport has heard nothing for too long.
+                expected: |error| blames(error) || network(error),
+            });
         }
-        add("shortened", blames, change(|frame| frame.payload.truncate(frame.payload.len() - 1)));
-        add("lengthened", blames, change(|frame| frame.payload.push(0)));
-        add("emptied", blames, change(|frame| frame.payload.clear()));
-        add("wrong label", blames, change(|frame| frame.label ^= 0x40));
-        add("other kind", blames, change(|frame| (frame.kind, frame.payload) = (9, Vec::new())));
-        add("closed early", blames, Arc::new(|_| Some(vec![Frame::close()])));
-        add("twice", blames, Arc::new(|frame| Some(vec![frame.clone(), frame])));
-        // Both may then wait for each other, until the transport has heard nothing for too long.
-        add("left out", |error| blames(error) || network(error), Arc::new(|_| Some(Vec::new())));
     }
+    assert!(attacks.len() > 100, "only {} attacks", attacks.len());
     run_all(attacks);
 }
 
@@ -201,8 +139,8 @@ fn messages_in_another_order() {
         }
         let other = other.clone();
         let mutation: Mutation = Arc::new(move |frame| Some(vec![other.clone(), frame]));
-        let (variant, culprit, frame) = (*variant, *culprit, *frame);
-        attacks.push(Attack { name: "early".into(), variant, culprit, frame, mutation, expected: blames });
+        let (case, culprit, frame) = (Arc::new(*variant), *culprit, *frame);
+        attacks.push(Attack { name: "early".into(), case, culprit, frame, mutation, expected: blames });
     }
     assert_eq!(attacks.len(), 2 * VARIANTS.len());
     run_all(attacks);
@@ -220,7 +158,8 @@ fn numbers_that_are_no_residues() {
         let params = params(variant);
         let (bits, _) = params.prime_bits();
         let mut add = |name: &str, mutation: Mutation| {
-            attacks.push(Attack { name: name.into(), variant, culprit, frame, mutation, expected: blames });
+            let case = Arc::new(variant);
+            attacks.push(Attack { name: name.into(), case, culprit, frame, mutation, expected: blames });
         };
         // So many bytes hold a whole number, wherever they begin.
         let ones = |place: usize| change(move |frame| frame.payload[place..place + 13].fill(0xff));

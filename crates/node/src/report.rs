@@ -34,7 +34,7 @@ pub struct Report {
     pub peers: Vec<String>,
     /// What became of the input's rows.
     pub rows: RowCounts,
-    /// `{"rows": N}` or `{"count": N}` where this party learned it, else null.
+    /// What this party learned, as `{"rows": N}`, `{"count": N}` or `{"value": X}`, else null; see the job's guide.
     pub result: Value,
     /// What this party learned, in sentences.
     pub learned: Vec<String>,

@@ -26,6 +26,9 @@ pub struct Cpu {
     pub second: f64,
 }
 
+/// How [`Method::cpu`]'s measured transfers are made: the second of `TRANSFERS`.
+pub const MEASURED: Extension = Extension::SoftSpoken(4);
+
 /// What `ot` costs both parties together for one transfer, how much more for each further column that shares it, and
 /// what each party costs before the first.
 const TRANSFERS: [(Extension, f64); 4] = [
@@ -34,9 +37,6 @@ const TRANSFERS: [(Extension, f64); 4] = [
     (Extension::SoftSpoken(8), 90e-9),
     (Extension::Silent, 550e-9),
 ];
-/// The second of these.
-pub const MEASURED: Extension = Extension::SoftSpoken(4);
-
 const OT_WORD: f64 = 5e-9;
 const OT_START: f64 = 12e-3;
 const SILENT_START: f64 = 30e-3;
