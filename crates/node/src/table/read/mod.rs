@@ -20,8 +20,7 @@ pub struct ReadOptions {
 }
 
 /// Endings of the files that can be read, for messages.
-const KNOWN: &str =
-    ".csv, .tsv, .txt (each also .gz), .parquet, .arrow, .ipc, .feather, or - for CSV on standard input";
+const KNOWN: &str = ".csv, .tsv, .txt (each also .gz), .parquet, .arrow, .ipc, .feather, or - for CSV on standard input; for job \"rules\" also .dat";
 
 /// Reads a table. The format is told by the ending: `.csv`, `.tsv`, `.txt` (also with `.gz`), `.parquet`, `.arrow`,
 /// `.ipc`, `.feather`; `-` is CSV on standard input.

@@ -30,13 +30,18 @@ impl Pairs {
     /// Products of columns of `rows` rows as shares modulo `modulus`; `partners` are, for each of the chooser's columns, the
     /// sender's columns that it is multiplied with. `batch` is another number in each run of a session.
     ///
-    /// Errors ([`Error::Internal`]): too many rows or partners, or a modulus that is no power of two up to 2^64.
+    /// Errors: too many rows or partners ([`Error::Input`]); a modulus that is no power of two up to 2^64.
     pub fn new(rows: usize, modulus: Modulus, partners: Vec<Vec<u32>>, batch: u32) -> Result<Pairs> {
         let most = partners.iter().map(Vec::len).max().unwrap_or(0);
-        let narrow = modulus.is_power_of_two() && modulus.bits() <= 64;
-        match narrow && rows <= MAX_ROWS && most * packing::bytes(1, modulus.bits()) <= MAX_PAYLOAD_BYTES {
+        if !modulus.is_power_of_two() || modulus.bits() > 64 {
+            return Err(Error::Internal(format!("ot: pairs of columns modulo {modulus}")));
+        }
+        match rows <= MAX_ROWS && most * packing::bytes(1, modulus.bits()) <= MAX_PAYLOAD_BYTES {
             true => Ok(Pairs { rows, modulus, partners, batch }),
-            false => Err(Error::Internal(format!("ot: {most} products of a column of {rows} rows modulo {modulus}"))),
+            false => Err(Error::Input(format!(
+                "{most} products of one column of {rows} rows do not fit a message: ask for fewer, in rules by a higher \
+                 min_support"
+            ))),
         }
     }
 
