@@ -331,3 +331,47 @@ fn large_inputs() {
         check(shape, shape.value_modulus().unwrap(), Some(Side::First), 0.5);
     }
 }
+
+/// Some pairs: none, one, a diagonal, all; columns without a pair; in another order than that of columns.
+#[test]
+fn chosen_pairs_come_in_their_order() {
+    for (rows, first, second) in [(0, 2, 2), (1, 1, 1), (300, 40, 50), (5000, 3, 9), (100, 2, 300), (9000, 33, 1)] {
+        let shape = binary(rows, first, second);
+        let modulus: Modulus = "2^20".parse().unwrap();
+        let (a, b) = (values(&shape, first, 0.5, &mut rng(1)), values(&shape, second, 0.5, &mut rng(2)));
+        let all: Vec<(u32, u32)> =
+            (0..second as u32).rev().flat_map(|j| (0..first as u32).map(move |i| (i, j))).collect();
+        let diagonal: Vec<(u32, u32)> = (0..first.min(second) as u32).map(|i| (i, i)).collect();
+        let some: Vec<(u32, u32)> = all.iter().copied().filter(|(i, j)| (i * 7 + j * 3) % 11 == 0).collect();
+        for pairs in [vec![], vec![(first as u32 - 1, 0)], diagonal, some, all] {
+            let params = Params::of_pairs(shape, modulus, &pairs).unwrap();
+            assert_eq!(params.products(), pairs.len());
+            let sent = |side, columns: Columns, params: &Params, channel: &mut Channel| {
+                let shares = match side {
+                    Side::First => lattice::first(&columns, params, &session(), channel, &mut rng(3))?,
+                    Side::Second => lattice::second(&columns, params, &session(), channel, &mut rng(4))?,
+                };
+                Ok((shares, channel.traffic().sent))
+            };
+            let ((one, sent_one), (two, sent_two)) = both(
+                |channel| sent(Side::First, columns(&shape, &a), &params, channel),
+                |channel| sent(Side::Second, columns(&shape, &b), &params, channel),
+            );
+            assert_eq!((one.len(), two.len()), (pairs.len(), pairs.len()));
+            for ((&(i, j), v), w) in pairs.iter().zip(one.residues()).zip(two.residues()) {
+                assert_eq!(modulus.add(*v, *w), modulus.residue(product(&a[i as usize], &b[j as usize])));
+            }
+            assert_eq!([params.bytes_sent_by(Side::First), params.bytes_sent_by(Side::Second)], [sent_one, sent_two]);
+        }
+    }
+}
+
+#[test]
+fn pairs_that_stand_there_twice_or_of_no_columns_are_refused() {
+    let modulus: Modulus = "2^20".parse().unwrap();
+    for pairs in [&[(0, 1), (1, 1), (0, 1)][..], &[(2, 0)], &[(0, 3)]] {
+        assert!(matches!(Params::of_pairs(binary(10, 2, 3), modulus, pairs), Err(Error::Internal(_))), "{pairs:?}");
+    }
+    let many = binary(10, 5000, 2);
+    assert!(matches!(Params::of_pairs(many, modulus, &[(0, 0)]), Err(Error::Input(_))));
+}

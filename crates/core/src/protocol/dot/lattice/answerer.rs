@@ -19,6 +19,9 @@ use crate::primitive::rlwe::{Flood, PublicKey, Ring, Switch, Uniform, errors, pa
 use crate::protocol::dot::Columns;
 use crate::session::Session;
 
+/// Bytes of own columns that are prepared at a time, if one block of one of them is not more.
+const PREPARED_BYTES: usize = 64 << 20;
+
 /// Answers that are made before they are sent.
 const BATCH: usize = 16;
 
@@ -122,17 +125,17 @@ impl Answerer {
         if !fits || columns.rows() != params.shape.rows || columns.integers() != params.shape.integers {
             return Err(internal("columns that were not agreed on"));
         }
-        let polynomials = columns.count().div_ceil(others);
+        let polynomials: Vec<_> = (0..columns.count().div_ceil(others)).collect();
         let mut layouts: Vec<(usize, Vec<Vec<PreparedBlocks>>)> = Vec::new();
         for group in 0..params.groups.len() {
             let layout = params.layout(group);
             if layouts.iter().all(|(slots, _)| *slots != layout.slots) {
                 let chunks =
-                    params.chunks(group).map(|blocks| self.prepare_blocks(columns, &layout, polynomials, &blocks));
+                    params.chunks(group).map(|blocks| self.prepare_blocks(columns, &layout, &polynomials, &blocks));
                 layouts.push((layout.slots, chunks.collect()));
             }
         }
-        Ok(PreparedColumns { start: start / others, polynomials, layouts })
+        Ok(PreparedColumns { start: start / others, polynomials: polynomials.len(), layouts })
     }
 
     /// Multiplies kept columns with the prepared columns of some answers of one group.
@@ -153,40 +156,46 @@ impl Answerer {
         let mut sums = Sums::new(&self.ring, answers.len());
         for (encrypted, prepared_blocks) in encrypted.groups[group].iter().zip(chunks) {
             let wanted = answers.iter().map(|answer| &prepared_blocks[answer.polynomial - prepared.start]);
-            sums.add((&self.ring, &layout), encrypted, &wanted.collect::<Vec<_>>());
+            sums.add((&self.ring, &layout), encrypted, 0, &wanted.collect::<Vec<_>>());
         }
         Ok(Products { group, polynomials: answers.iter().map(|answer| answer.polynomial).collect(), sums })
     }
 
-    /// Receives a group of columns, and multiplies them with all of these columns as they come: nothing is kept but sums, 16
-    /// bytes for each prime, coefficient and polynomial.
+    /// Receives a group of columns, and multiplies them with the own columns that its answers need, as they come: nothing is
+    /// kept but sums, 16 bytes for each prime, coefficient and polynomial.
     pub(super) fn receive_and_multiply(
         &self,
         columns: &Columns,
         group: usize,
+        answers: &[Answer],
         channel: &mut Channel,
     ) -> Result<Products> {
         let (params, layout) = (&self.params, self.params.layout(group));
-        let polynomials = params.polynomials();
-        let mut sums = Sums::new(&self.ring, polynomials);
+        let polynomials: Vec<_> = answers.iter().map(|answer| answer.polynomial).collect();
+        let mut sums = Sums::new(&self.ring, polynomials.len());
         for blocks in params.chunks(group) {
             let encrypted = self.receive_blocks(group, blocks.clone(), channel)?;
-            let prepared = self.prepare_blocks(columns, &layout, polynomials, &blocks);
-            sums.add((&self.ring, &layout), &encrypted, &prepared.iter().collect::<Vec<_>>());
+            let bytes = 8 * blocks.len() * params.degree / layout.slots * params.primes;
+            let together = (PREPARED_BYTES / bytes).max(1);
+            for start in (0..polynomials.len()).step_by(together) {
+                let some = &polynomials[start..(start + together).min(polynomials.len())];
+                let prepared = self.prepare_blocks(columns, &layout, some, &blocks);
+                sums.add((&self.ring, &layout), &encrypted, start, &prepared.iter().collect::<Vec<_>>());
+            }
             channel.progress().advance(blocks.len());
         }
-        Ok(Products { group, polynomials: (0..polynomials).collect(), sums })
+        Ok(Products { group, polynomials, sums })
     }
 
     fn prepare_blocks(
         &self,
         columns: &Columns,
         layout: &Layout,
-        polynomials: usize,
+        polynomials: &[usize],
         blocks: &Range<usize>,
     ) -> Vec<PreparedBlocks> {
-        let prepare = |polynomial| PreparedBlocks::new(columns, (&self.ring, layout), polynomial, blocks.clone());
-        (0..polynomials).into_par_iter().map(prepare).collect()
+        let prepare = |&polynomial| PreparedBlocks::new(columns, (&self.ring, layout), polynomial, blocks.clone());
+        polynomials.par_iter().map(prepare).collect()
     }
 
     fn receive_blocks(&self, group: usize, blocks: Range<usize>, channel: &mut Channel) -> Result<EncryptedBlocks> {

@@ -103,21 +103,22 @@ impl Sums {
         Sums { polynomials, pairs: Zeroizing::new(vec![[[0; LANES]; 2]; tiles * polynomials]) }
     }
 
-    /// Adds the products of some blocks.
+    /// Adds the products of some blocks; `first` is the place of the first of these polynomials among those of the sums.
     pub(super) fn add(
         &mut self,
         (ring, layout): (&Ring, &Layout),
         encrypted: &EncryptedBlocks,
+        first: usize,
         prepared: &[&PreparedBlocks],
     ) {
         let (tiles, blocks, width) = (ring.degree() / LANES, encrypted.blocks, width(layout));
         // Neighbouring tiles share factors where there are more slots than lanes.
         let shared = (layout.slots / LANES).max(1);
         let all = self.pairs.par_chunks_mut(self.polynomials).zip(encrypted.pairs.par_chunks(blocks));
-        all.enumerate().with_min_len((64 / self.polynomials).max(1)).for_each(|(index, (sums, pairs))| {
+        all.enumerate().with_min_len((64 / prepared.len().max(1)).max(1)).for_each(|(index, (sums, pairs))| {
             let (prime, tile) = (index / tiles, index % tiles);
             let start = (prime * (tiles / shared) + tile / shared) * blocks * width;
-            for (sum, prepared) in sums.iter_mut().zip(prepared) {
+            for (sum, prepared) in sums[first..].iter_mut().zip(prepared) {
                 ring.primes()[prime].accumulate(pairs, &prepared.factors[start..start + blocks * width], sum);
             }
         });

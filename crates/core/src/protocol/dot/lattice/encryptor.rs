@@ -24,8 +24,8 @@ pub struct Encryptor {
     masks: Uniform,
     encoder: Encoder,
     decoder: Decoder,
-    /// Groups that are encrypted. No mask is ever used for two plaintexts.
-    groups: usize,
+    /// The first group that can still be encrypted. No mask is ever used for two plaintexts.
+    next: usize,
 }
 
 /// Parameters only.
@@ -60,7 +60,7 @@ impl Encryptor {
         let key = SecretKey::new(&ring, &mut Prg::new(Block::random(rng)));
         let public = key.public(&ring, public_mask(&ring, &masks), &mut Prg::new(Block::random(rng)));
         let (encoder, decoder) = (Encoder::new(params, &ring), Decoder::new(params, &ring));
-        Encryptor { params: params.clone(), ring, key, public, seed, masks, encoder, decoder, groups: 0 }
+        Encryptor { params: params.clone(), ring, key, public, seed, masks, encoder, decoder, next: 0 }
     }
 
     /// Sends the public key.
@@ -73,9 +73,9 @@ impl Encryptor {
         self.send_frames(PUBLIC_KEY, payload, channel)
     }
 
-    /// Encrypts the next group of columns, and sends it.
+    /// Encrypts a group of columns, and sends it. Groups have to come in order.
     ///
-    /// Errors: the columns are not those agreed on; it is another group's turn; the channel fails.
+    /// Errors: the columns are not those agreed on; this group or a later one was sent before; the channel fails.
     pub fn send_columns(
         &mut self,
         columns: &Columns,
@@ -84,10 +84,10 @@ impl Encryptor {
         rng: &mut impl CryptoRng,
     ) -> Result<()> {
         self.params.check(self.params.encryptor, columns)?;
-        if group != self.groups {
+        if group < self.next {
             return Err(internal("groups of columns are encrypted once each, in order"));
         }
-        self.groups += 1;
+        self.next = group + 1;
         let (params, ring) = (&self.params, &self.ring);
         for blocks in params.chunks(group) {
             let seeds = Zeroizing::new(block::random(blocks.len(), rng));

@@ -24,7 +24,7 @@ mod tests;
 pub use answerer::{Answerer, EncryptedColumns, PreparedColumns, Products};
 pub use encryptor::Encryptor;
 pub use noise::{Noise, decodes};
-pub use params::{Answer, Group, Params};
+pub use params::{Answer, BATCHES, Group, Params};
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
@@ -43,7 +43,7 @@ pub const COLUMNS: Label = Label::new(23, "encrypted columns");
 /// Answerer to encryptor: the answers, one message for each and prime.
 pub const ANSWERS: Label = Label::new(24, "answers");
 
-/// The first party's part: shares of all products, row by row.
+/// The first party's part: shares of all products, row by row, or of the [chosen ones](Params::of_pairs) in their order.
 ///
 /// Where outputs are values ([`Params::values`]), the encryptor's shares are the products and the other party's are zero.
 ///
@@ -78,26 +78,28 @@ fn run(
     rng: &mut impl CryptoRng,
 ) -> Result<Shares> {
     params.check(side, columns)?;
-    if params.shape().products() == 0 {
+    if params.products() == 0 {
         return Shares::new(params.modulus(), Vec::new());
     }
-    let mut shares = Zeroizing::new(vec![0; params.shape().products()]);
+    let mut shares = Zeroizing::new(vec![0; params.products()]);
     channel.progress().start("multiplying", params.blocks());
+    let groups = (0..params.groups().len()).map(|group| (group, params.answers(group)));
+    let groups = groups.filter(|(_, answers)| !answers.is_empty());
     if side == params.encryptor() {
         let mut encryptor = Encryptor::new(params, session, rng);
         encryptor.send_keys(channel)?;
-        for group in 0..params.groups().len() {
+        for (group, answers) in groups {
             encryptor.send_columns(columns, group, channel, rng)?;
-            for answer in params.answers(group) {
+            for answer in answers {
                 let values = encryptor.receive_answer(&answer, channel)?;
                 params.place(&answer, &values, &mut shares);
             }
         }
     } else {
         let mut answerer = Answerer::receive_keys(params, session, channel)?;
-        for group in 0..params.groups().len() {
-            let products = answerer.receive_and_multiply(columns, group, channel)?;
-            answerer.send_answers(&params.answers(group), &products, channel, rng, |answer, values| {
+        for (group, answers) in groups {
+            let products = answerer.receive_and_multiply(columns, group, &answers, channel)?;
+            answerer.send_answers(&answers, &products, channel, rng, |answer, values| {
                 params.place(answer, values, &mut shares);
             })?;
         }

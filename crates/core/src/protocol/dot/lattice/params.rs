@@ -13,6 +13,9 @@ use crate::protocol::dot::{Columns, Modulus, Shape, Side};
 /// Bytes of [`SEED`](super::SEED).
 pub(super) const SEED_BYTES: usize = 32;
 
+/// Runs of one session that the flood of [`Params::of_pairs`] is enough for.
+pub const BATCHES: usize = 1 << 10;
+
 /// Agreed public values of one run. Both parties must use equal ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Params {
@@ -35,6 +38,16 @@ pub struct Params {
     pub(super) others: usize,
     /// How many answers there can be, if not one for each group and polynomial.
     pub(super) most_answers: Option<usize>,
+    /// The answers that there are, if not all.
+    pub(super) chosen: Option<Chosen>,
+}
+
+/// Answers for chosen products, in order, and where each of their values stands among these products.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Chosen {
+    answers: Vec<Answer>,
+    places: Vec<Vec<usize>>,
+    products: usize,
 }
 
 /// Some of the encryptor's columns, which travel together.
@@ -69,14 +82,46 @@ impl Params {
     ///
     /// Errors ([`Error::Input`](crate::Error::Input)): no parameters of 128 bits of security hold such products.
     pub fn new(shape: Shape, modulus: Modulus, learner: Option<Side>) -> Result<Params> {
-        Params::checked(search::cheapest(shape, modulus, learner, None)?)
+        Params::checked(search::cheapest(shape, modulus, search::Wanted::All { learner })?)
     }
 
     /// The cheapest parameters for columns that the encryptor sends once and that are multiplied as need arises: in at most
     /// `answers` answers, each for products of one group and one polynomial ([`Params::answers_for`]). The shape has all
     /// columns of both sides that there will ever be. All outputs are shares.
     pub fn keeping(shape: Shape, modulus: Modulus, answers: usize) -> Result<Params> {
-        Params::checked(search::cheapest(shape, modulus, None, Some(answers))?)
+        Params::checked(search::cheapest(shape, modulus, search::Wanted::AtMost(answers))?)
+    }
+
+    /// The fastest parameters for some products alone, each given by the columns of the first and the second party, over a
+    /// network of 1 Gbit/s. No pair may stand there twice. Shares come in the order of the pairs. All outputs are shares, and
+    /// the flood is enough for [`BATCHES`] runs of a session together.
+    pub fn of_pairs(shape: Shape, modulus: Modulus, pairs: &[(u32, u32)]) -> Result<Params> {
+        if pairs.iter().any(|&(first, second)| first as usize >= shape.first || second as usize >= shape.second) {
+            return Err(internal("a pair of columns that are not there"));
+        }
+        let mut params = search::cheapest(shape, modulus, search::Wanted::Pairs(pairs))?;
+        params.chosen = Some(params.choose(pairs)?);
+        Params::checked(params)
+    }
+
+    /// The answers for distinct pairs.
+    fn choose(&self, pairs: &[(u32, u32)]) -> Result<Chosen> {
+        let mut outputs: Vec<_> = Vec::with_capacity(pairs.len());
+        for (index, &(first, second)) in pairs.iter().enumerate() {
+            let (group, polynomial, wanted) = self.output(first as usize, second as usize)?;
+            outputs.push((group, polynomial, wanted, index));
+        }
+        outputs.sort_unstable();
+        let (mut answers, mut places) = (Vec::new(), Vec::new());
+        for outputs in outputs.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+            if outputs.windows(2).any(|pair| pair[0].2 == pair[1].2) {
+                return Err(internal("a pair that is asked for twice"));
+            }
+            let wanted = outputs.iter().map(|output| output.2).collect();
+            answers.push(Answer { group: outputs[0].0, polynomial: outputs[0].1, wanted });
+            places.push(outputs.iter().map(|output| output.3).collect());
+        }
+        Ok(Chosen { answers, places, products: pairs.len() })
     }
 
     fn checked(params: Params) -> Result<Params> {
@@ -100,6 +145,11 @@ impl Params {
     /// What shares add up modulo.
     pub fn modulus(&self) -> Modulus {
         self.modulus
+    }
+
+    /// How many products there are: all, or those that were chosen.
+    pub fn products(&self) -> usize {
+        self.chosen.as_ref().map_or(self.shape.products(), |chosen| chosen.products)
     }
 
     /// Who encrypts.
@@ -164,15 +214,17 @@ impl Params {
     /// Bytes that a side sends for all products, frames' headers included, without the closing frame and the opening of
     /// shares.
     pub fn bytes_sent_by(&self, side: Side) -> u64 {
-        if self.shape.products() == 0 {
+        if self.products() == 0 {
             return 0;
         }
         if side == self.encryptor {
-            let frames = (0..self.groups.len()).map(|group| {
+            let frames = (0..self.groups.len()).filter(|&group| self.has_answers(group)).map(|group| {
                 let (blocks, step) = (self.layout(group).blocks(self.shape.rows), self.blocks_together());
                 (blocks / step) as u64 * self.frames_bytes(step) + self.frames_bytes(blocks % step)
             });
             (HEADER_BYTES + SEED_BYTES) as u64 + self.frames_bytes(1) + frames.sum::<u64>()
+        } else if let Some(chosen) = &self.chosen {
+            chosen.answers.iter().map(|answer| self.answer_bytes(answer)).sum()
         } else {
             let full = self.polynomials() - 1;
             let answers = (0..self.groups.len()).map(|group| {
@@ -195,7 +247,7 @@ impl Params {
     /// Message flights in sequence, as [`crate::channel::Traffic`] counts them: columns, answers. Every further group of
     /// columns waits for the answers to the one before.
     pub fn rounds(&self) -> u32 {
-        if self.shape.products() == 0 { 0 } else { 2 }
+        if self.products() == 0 { 0 } else { 2 }
     }
 
     /// Bytes that the answerer holds for each of its columns that it keeps prepared.
@@ -218,8 +270,17 @@ impl Params {
         Layout { degree: self.degree, slots: self.groups[group].slots, others: self.others }
     }
 
-    /// All of a group's answers.
+    /// Whether a group is multiplied with anything.
+    fn has_answers(&self, group: usize) -> bool {
+        self.chosen.is_none() || !self.answers(group).is_empty()
+    }
+
+    /// A group's answers: those that were chosen, or all.
     pub fn answers(&self, group: usize) -> Vec<Answer> {
+        if let Some(Chosen { answers, .. }) = &self.chosen {
+            let start = answers.partition_point(|answer| answer.group < group);
+            return answers[start..].iter().take_while(|answer| answer.group == group).cloned().collect();
+        }
         let slots = self.slots_in_use(group);
         let answer = |polynomial: usize| {
             let others = self.others_in(polynomial);
@@ -239,14 +300,7 @@ impl Params {
         }
         let mut answers: Vec<Answer> = Vec::new();
         for &(first, second) in pairs {
-            if first >= self.shape.first || second >= self.shape.second {
-                return Err(internal(format!("no product of columns {first} and {second}")));
-            }
-            let (column, other) = if self.encryptor == Side::First { (first, second) } else { (second, first) };
-            let group = self.groups.iter().position(|group| group.columns.contains(&column));
-            let group = group.ok_or_else(|| internal("a column without a group"))?;
-            let (polynomial, wanted) =
-                (other / self.others, (column - self.groups[group].columns.start, other % self.others));
+            let (group, polynomial, wanted) = self.output(first, second)?;
             match answers.iter_mut().find(|answer| (answer.group, answer.polynomial) == (group, polynomial)) {
                 Some(answer) if answer.wanted.contains(&wanted) => (),
                 Some(answer) => answer.wanted.push(wanted),
@@ -255,6 +309,17 @@ impl Params {
         }
         answers.sort_by_key(|answer| (answer.group, answer.polynomial));
         Ok(answers)
+    }
+
+    /// Where a product comes out: the group, the polynomial, and there the slot and the place.
+    fn output(&self, first: usize, second: usize) -> Result<(usize, usize, (usize, usize))> {
+        if first >= self.shape.first || second >= self.shape.second {
+            return Err(internal(format!("no product of columns {first} and {second}")));
+        }
+        let (column, other) = if self.encryptor == Side::First { (first, second) } else { (second, first) };
+        let group = self.groups.partition_point(|group| group.columns.end <= column);
+        let slot = column - self.groups[group].columns.start;
+        Ok((group, other / self.others, (slot, other % self.others)))
     }
 
     /// The products that an answer holds, each as the columns of the first and the second party, in the order of the
@@ -268,8 +333,16 @@ impl Params {
         self.others
     }
 
-    /// Puts the residues of an answer, `digits` for each wanted product, into the matrix of all products.
+    /// Puts the residues of an answer, `digits` for each wanted product, into the matrix of all products, or the list of the
+    /// chosen ones.
     pub(super) fn place(&self, answer: &Answer, values: &[u128], matrix: &mut [u128]) {
+        if let Some(Chosen { answers, places, .. }) = &self.chosen {
+            let key = |answer: &Answer| (answer.group, answer.polynomial);
+            if let Ok(index) = answers.binary_search_by_key(&key(answer), key) {
+                places[index].iter().zip(values).for_each(|(&place, &value)| matrix[place] = value);
+            }
+            return;
+        }
         for (place, value) in self.places(answer).zip(values) {
             if let Some((first, second)) = place {
                 matrix[first * self.shape.second + second] = *value;

@@ -1,7 +1,7 @@
-//! The choice of parameters: the fewest bytes among all that hold.
+//! The choice of parameters: the cheapest among all that hold.
 
 use super::noise::Noise;
-use super::params::{Group, Params};
+use super::params::{BATCHES, Group, Params};
 use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::kernel::MAX_PRIME_BITS;
@@ -11,8 +11,9 @@ use crate::protocol::dot::{MAX_ROWS, Modulus, Shape, Side};
 /// Logarithms are counted in parts of a bit, so that both parties compute the same.
 const PARTS: u64 = 256;
 
-/// The most columns of a side.
+/// The most columns of a side, and of chosen pairs.
 const MAX_COLUMNS: usize = 1 << 16;
+const MAX_PAIRED_COLUMNS: usize = 1 << 12;
 
 /// The most products: they are held in memory, 16 bytes each.
 const MAX_PRODUCTS: usize = 1 << 26;
@@ -20,18 +21,34 @@ const MAX_PRODUCTS: usize = 1 << 26;
 /// The most numbers of a side: with all the room that is left empty, masks have fewer numbers than there are.
 const MAX_NUMBERS: usize = 1 << 44;
 
-/// See [`Params::new`] and [`Params::keeping`].
-pub(super) fn cheapest(
-    shape: Shape,
-    modulus: Modulus,
-    learner: Option<Side>,
-    most_answers: Option<usize>,
-) -> Result<Params> {
+/// Which products are wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Wanted<'a> {
+    /// All, at once: see [`Params::new`].
+    All { learner: Option<Side> },
+    /// Some, later, in so many answers at most: see [`Params::keeping`].
+    AtMost(usize),
+    /// These, at once: see [`Params::of_pairs`].
+    Pairs(&'a [(u32, u32)]),
+}
+
+/// The parameters that cost least. Bytes are what is counted; of chosen pairs, where much may be multiplied in vain, it is
+/// time.
+pub(super) fn cheapest(shape: Shape, modulus: Modulus, wanted: Wanted<'_>) -> Result<Params> {
     let columns = shape.first.max(shape.second);
-    let most = shape.rows > MAX_ROWS || columns > MAX_COLUMNS;
-    if most || shape.rows.max(1) * columns > MAX_NUMBERS || shape.products() > MAX_PRODUCTS {
+    let (pairs, learner, most_columns) = match wanted {
+        Wanted::All { learner } => (None, learner, MAX_COLUMNS),
+        Wanted::AtMost(_) => (None, None, MAX_COLUMNS),
+        Wanted::Pairs(pairs) => (Some(pairs.len()), None, MAX_PAIRED_COLUMNS),
+    };
+    let products = || pairs.unwrap_or_else(|| shape.products());
+    if shape.rows > MAX_ROWS
+        || columns > most_columns
+        || shape.rows.max(1) * columns > MAX_NUMBERS
+        || products() > MAX_PRODUCTS
+    {
         return Err(Error::Input(format!(
-            "lattice: {} rows of {} and {} columns: at most {MAX_ROWS} rows, {MAX_COLUMNS} columns, {MAX_NUMBERS} numbers \
+            "lattice: {} rows of {} and {} columns: at most {MAX_ROWS} rows, {most_columns} columns, {MAX_NUMBERS} numbers \
              and {MAX_PRODUCTS} products are possible",
             shape.rows, shape.first, shape.second
         )));
@@ -45,7 +62,7 @@ pub(super) fn cheapest(
         // Values instead of shares tell the learner what it learns anyway, if the modulus tells them apart.
         let values = learner == Some(encryptor) && shape.fits(&modulus);
         for degree in DEGREES {
-            Search { shape, modulus, encryptor, values, degree, most_answers }.into_best(&mut best);
+            Search { shape, modulus, encryptor, values, degree, wanted }.into_best(&mut best);
         }
     }
     let (_, params) = best.ok_or_else(|| {
@@ -59,16 +76,16 @@ pub(super) fn cheapest(
     Ok(params)
 }
 
-struct Search {
+struct Search<'a> {
     shape: Shape,
     modulus: Modulus,
     encryptor: Side,
     values: bool,
     degree: usize,
-    most_answers: Option<usize>,
+    wanted: Wanted<'a>,
 }
 
-impl Search {
+impl Search<'_> {
     fn columns(&self) -> (usize, usize) {
         match self.encryptor {
             Side::First => (self.shape.first, self.shape.second),
@@ -96,9 +113,13 @@ impl Search {
                         continue;
                     };
                     possible = true;
-                    let bytes = cost(&params);
-                    if best.as_ref().is_none_or(|(least, _)| bytes < *least) {
-                        *best = Some((bytes, params));
+                    let least = best.as_ref().map_or(u128::MAX, |(least, _)| *least);
+                    let cost = match self.wanted {
+                        Wanted::Pairs(pairs) => time(&params, pairs, least),
+                        _ => Some(bytes(&params)).filter(|bytes| *bytes < least),
+                    };
+                    if let Some(cost) = cost {
+                        *best = Some((cost, params));
                     }
                 }
             }
@@ -129,7 +150,17 @@ impl Search {
             values: self.values,
             groups: groups.collect(),
             others,
-            most_answers: self.most_answers,
+            most_answers: None,
+            chosen: None,
+        };
+        params.most_answers = match self.wanted {
+            Wanted::All { .. } => None,
+            Wanted::AtMost(answers) => Some(answers),
+            // No more answers than products, and none of a polynomial that does not exist.
+            Wanted::Pairs(pairs) => {
+                let all = params.groups.len().saturating_mul(params.polynomials());
+                Some(pairs.len().min(all).saturating_mul(BATCHES))
+            }
         };
         let plaintext = logarithm(base) * digits as u64;
         let noise: Noise = params.noise();
@@ -166,8 +197,56 @@ fn slots_of(count: usize, limit: usize, exact: u32) -> Vec<usize> {
     groups
 }
 
+/// What [`time`] counts in: the time in which an answerer multiplies a ciphertext's number modulo one prime, and adds it up,
+/// about 0.4 ns. In this time 0.05 bytes travel. Encrypting and sampling, reading and expanding, preparing and answering
+/// take this many for each number and prime.
+const BYTE: u128 = 19;
+const ENCRYPT: u128 = 30;
+const RECEIVE: u128 = 9;
+const PREPARE: u128 = 19;
+const ANSWER: u128 = 100;
+
+/// The time that some products take, computation and traffic of both parties one after the other; `None` if it is not below
+/// `least`. What is multiplied are whole polynomials, whatever of them is wanted.
+fn time(params: &Params, pairs: &[(u32, u32)], least: u128) -> Option<u128> {
+    let (degree, primes) = (params.degree as u128, params.primes as u128);
+    let answer = (params.kept * (HEADER_BYTES + packed_bytes(params.prime_bits, params.degree))) as u128;
+    let columns = (params.blocks() as u128 + 1) * primes;
+    let fixed = columns * (degree * (ENCRYPT + RECEIVE) + BYTE * params.unit_bytes() as u128)
+        + BYTE * (params.kept * packed_bytes(params.prime_bits, pairs.len())) as u128;
+    let of_answers = |(group, answers): (usize, u128)| {
+        let layout = params.layout(group);
+        let blocks = layout.blocks(params.shape.rows) as u128;
+        let prepared = degree / layout.slots as u128 * PREPARE;
+        answers * (primes * (blocks * (degree + prepared) + degree * ANSWER) + BYTE * answer)
+    };
+    // With as few answers as could be: those of the group of which one costs least, each full.
+    let full = params.groups.iter().map(|group| group.slots * params.others).max().unwrap_or(1);
+    let each = (0..params.groups.len()).map(|group| of_answers((group, 1))).min().unwrap_or(0);
+    if fixed + pairs.len().div_ceil(full) as u128 * each >= least {
+        return None;
+    }
+    let time = fixed + answers(params, pairs).into_iter().enumerate().map(of_answers).sum::<u128>();
+    (time < least).then_some(time)
+}
+
+/// How many answers each group has.
+fn answers(params: &Params, pairs: &[(u32, u32)]) -> Vec<u128> {
+    let mut group_of = vec![0u32; params.groups.last().map_or(0, |group| group.columns.end)];
+    for (index, group) in params.groups.iter().enumerate() {
+        group_of[group.columns.clone()].fill(index as u32);
+    }
+    let polynomials = params.polynomials().max(1);
+    let mut wanted = vec![false; params.groups.len() * polynomials];
+    for &(first, second) in pairs {
+        let (column, other) = if params.encryptor == Side::First { (first, second) } else { (second, first) };
+        wanted[group_of[column as usize] as usize * polynomials + other as usize / params.others] = true;
+    }
+    wanted.chunks_exact(polynomials).map(|group| group.iter().filter(|wanted| **wanted).count() as u128).collect()
+}
+
 /// Bytes both ways, but for the headers of columns' frames. Parameters that waste most of the room can need 2^64 and more.
-fn cost(params: &Params) -> u128 {
+fn bytes(params: &Params) -> u128 {
     let columns = (params.blocks() as u128 + 1) * (params.primes * params.unit_bytes()) as u128;
     let answers = params.groups.iter().map(|group| {
         let outputs = group.columns.len().div_ceil(params.digits) * params.others;
