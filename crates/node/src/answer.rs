@@ -9,7 +9,7 @@ use tacita_core::{Error, Result};
 
 use crate::agree::{Agreed, Sizes};
 use crate::choose::Chosen;
-use crate::job::{Job, JobSpec};
+use crate::job::{Job, JobSpec, Protocol};
 use crate::learned::{self, Known};
 use crate::party::Source;
 use crate::table::{RowCounts, Selection, output};
@@ -131,6 +131,22 @@ impl Found {
             (Found::Shares(found), _) => found.write(job, path),
             (Found::Rules(found), _) => found.write(path),
             _ => Err(Error::Internal("a result of another job".into())),
+        }
+    }
+
+    /// The protocol that ran: of several that could, the one with most to do.
+    pub fn protocol(&self, chosen: &Chosen) -> Protocol {
+        match self {
+            Found::Rules(found) => found.protocol(chosen),
+            _ => chosen.protocol,
+        }
+    }
+
+    /// What each level of rules took.
+    pub fn levels(&self) -> &[rules::Level] {
+        match self {
+            Found::Rules(found) => found.levels(),
+            _ => &[],
         }
     }
 

@@ -15,12 +15,13 @@ use crate::intersect;
 use crate::job::{Job, JobSpec, Protocol, Reveal};
 use crate::text;
 
-/// What runs. Written as on the wire: `vole`, `ot softspoken-4`, `ot softspoken-4 after vole`.
+/// What runs. Written as on the wire: `vole`, `ot softspoken-4`, `ot softspoken-4 after vole`, `lattice or ot softspoken-4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chosen {
     /// The protocol that answers; never [`Protocol::Auto`].
     pub protocol: Protocol,
-    /// How `ot` makes its oblivious transfers.
+    /// How `ot` makes its oblivious transfers. With [`Protocol::Lattice`], in rules: each level goes by `lattice` or by `ot`,
+    /// whichever takes less time there.
     pub extension: Option<Extension>,
     /// The intersection that aligns rows before.
     pub alignment: Option<Protocol>,
@@ -66,9 +67,10 @@ impl Chosen {
 
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.protocol.name())?;
-        if let Some(extension) = self.extension {
-            write!(f, " {extension}")?;
+        match (self.protocol, self.extension) {
+            (Protocol::Lattice, Some(extension)) => write!(f, "lattice or ot {extension}")?,
+            (protocol, Some(extension)) => write!(f, "{} {extension}", protocol.name())?,
+            (protocol, None) => f.write_str(protocol.name())?,
         }
         if let Some(alignment) = self.alignment {
             write!(f, " after {}", alignment.name())?;
@@ -85,9 +87,13 @@ impl FromStr for Chosen {
             Some((answer, alignment)) => (answer, Some(alignment.parse()?)),
             None => (text, None),
         };
-        let (protocol, extension) = match answer.split_once(' ') {
-            Some((protocol, extension)) => (protocol, Some(extension.parse()?)),
-            None => (answer, None),
+        let (protocol, extension) = match (answer.strip_prefix("lattice or ot "), answer.split_once(' ')) {
+            (Some(extension), _) => ("lattice", Some(extension.parse()?)),
+            (None, Some(("lattice", extension))) => {
+                return Err(Error::Input(format!("lattice has no extension \"{}\"", extension.escape_debug())));
+            }
+            (None, Some((protocol, extension))) => (protocol, Some(extension.parse()?)),
+            (None, None) => (answer, None),
         };
         Ok(Chosen { protocol: protocol.parse()?, extension, alignment })
     }
@@ -116,9 +122,13 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
         _ => false,
     };
     let extended = match (protocol, extension) {
-        (Protocol::Ot, Some(Extension::Silent)) if job.job == Job::Rules => false,
+        (_, Some(Extension::Silent)) if job.job == Job::Rules => false,
         (Protocol::Ot, Some(extension)) => job.extension.is_none_or(|named| named == extension),
         (Protocol::Ot, None) => false,
+        // Where both are possible, each level has its own choice.
+        (Protocol::Lattice, extension) if job.job == Job::Rules => {
+            job.extension.is_none() && extension.is_some() == (job.protocol == Protocol::Auto)
+        }
         (_, extension) => extension.is_none(),
     };
     let fits = match protocol {
@@ -228,16 +238,28 @@ fn choose_dot(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Net
     }
 }
 
-/// How the transfers of rules are made: what each costs is all that is known before. Those that are made are multiples of
-/// one number, whatever is frequent.
+/// The bandwidth in bits a second that rules assume where a level can go by either protocol; both parties know how transfers
+/// are made, and the network was looked at for that.
+pub fn bandwidth_for(extension: Option<Extension>) -> f64 {
+    match extension {
+        Some(Extension::SoftSpoken(..8)) => NEAR_BANDWIDTH,
+        _ => FAR_BANDWIDTH,
+    }
+}
+
+/// What multiplies in rules. How many products there are depends on what is frequent, so that each level has its own
+/// choice; how transfers are made depends on the network alone.
 fn choose_rules(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Choice {
     let alignment = job.alignment().map(|job| choose_intersection(&job, me, own, theirs, network).chosen.protocol);
-    let settled = |extension, why: &str| Choice {
-        chosen: Chosen { protocol: Protocol::Ot, extension: Some(extension), alignment },
+    let settled = |protocol, extension, why: &str| Choice {
+        chosen: Chosen { protocol, extension, alignment },
         why: why.into(),
     };
+    if job.protocol == Protocol::Lattice {
+        return settled(Protocol::Lattice, None, "the job names it");
+    }
     if let Some(extension) = job.extension {
-        return settled(extension, "the job names how its oblivious transfers are made");
+        return settled(Protocol::Ot, Some(extension), "the job names how its oblivious transfers are made");
     }
     let seconds = |extension: Extension| match extension {
         // A transfer of SoftSpoken has 128 / k bits.
@@ -247,5 +269,9 @@ fn choose_rules(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: N
         Extension::Silent => None,
     };
     let cheapest = EXTENSIONS.into_iter().filter_map(seconds).min_by(|one, other| one.1.total_cmp(&other.1));
-    settled(cheapest.map_or(Extension::SoftSpoken(4), |(extension, _)| extension), "the cheapest over this network")
+    let cheapest = cheapest.map_or(Extension::SoftSpoken(4), |(extension, _)| extension);
+    match job.protocol {
+        Protocol::Ot => settled(Protocol::Ot, Some(cheapest), "its transfers are the cheapest over this network"),
+        _ => settled(Protocol::Lattice, Some(cheapest), "each level by the faster of both over this network"),
+    }
 }

@@ -458,7 +458,7 @@ impl PartyRun {
         let report = Report {
             job: job.job.name().into(),
             id: job.id.clone(),
-            protocol: agreed.chosen.protocol.name().into(),
+            protocol: found.protocol(&agreed.chosen).name().into(),
             security: job.security.name().into(),
             level: job.level.name().into(),
             agreement: Terms::of(job).agreement(),
@@ -474,6 +474,7 @@ impl PartyRun {
             cpu_seconds: 0.0,
             peak_memory: None,
             choice: agreed.chosen.to_string(),
+            levels: found.levels().to_vec(),
         };
         Ok((found, report))
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tacita_core::channel::Traffic;
 use tacita_core::{Error, Result};
 
+use crate::rules::Level;
 use crate::table::key::RowCounts;
 use crate::usage;
 
@@ -50,6 +51,9 @@ pub struct Report {
     pub peak_memory: Option<u64>,
     /// All that was chosen: the protocol, how it made oblivious transfers, what aligned rows before it.
     pub choice: String,
+    /// Of rules: what each level took.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<Level>,
 }
 
 /// Bytes each way.

@@ -37,8 +37,8 @@ const TRANSFERS: [(Extension, f64); 4] = [
     (Extension::SoftSpoken(8), 90e-9),
     (Extension::Silent, 550e-9),
 ];
-const OT_WORD: f64 = 5e-9;
-const OT_START: f64 = 12e-3;
+pub const OT_WORD: f64 = 5e-9;
+pub const OT_START: f64 = 12e-3;
 const SILENT_START: f64 = 30e-3;
 
 /// What `lattice` costs: the encryptor for a number that it encrypts; the answerer for one that it reads, for one that it

@@ -21,7 +21,7 @@ use crate::party::Source;
 use crate::shares::ShareFile;
 use crate::table::{RowCounts, numbers, read};
 use crate::text::count;
-pub use method::{MEASURED, Method, transfer_seconds};
+pub use method::{MEASURED, Method, OT_START, OT_WORD, transfer_seconds};
 pub use value::{Value, write_values};
 
 /// What a party brings to a scalar product.

@@ -407,7 +407,7 @@ impl Job {
         match self {
             Job::Intersect => &[Protocol::Vole, Protocol::Ecdh],
             Job::Dot => &[Protocol::Ot, Protocol::Lattice],
-            Job::Rules => &[Protocol::Ot],
+            Job::Rules => &[Protocol::Ot, Protocol::Lattice],
             Job::Shares => &[Protocol::Open],
         }
     }

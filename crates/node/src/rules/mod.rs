@@ -19,7 +19,7 @@ use crate::agree::{Agreed, Sizes};
 use crate::answer::Told;
 use crate::choose::Chosen;
 use crate::intersect;
-use crate::job::JobSpec;
+use crate::job::{JobSpec, Protocol};
 use crate::table::RowCounts;
 use crate::table::baskets::Items;
 use crate::{dot, text};
@@ -27,7 +27,8 @@ use crate::{dot, text};
 pub use dot::check_peer;
 pub use names::{Named, NamedItem};
 pub use output::itemsets_path;
-use products::Transfers;
+pub use products::Level;
+use products::Products;
 
 /// What a party brings to association rules.
 pub struct Brought {
@@ -41,6 +42,7 @@ pub struct Brought {
 /// What both parties get.
 pub struct Found {
     named: Named,
+    levels: Vec<Level>,
 }
 
 /// Bytes of memory that a candidate takes: its items, its count, and places in lists.
@@ -64,7 +66,8 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
     let candidates = job.mining(0)?.max_candidates as u64 * CANDIDATE_BYTES;
     let alignment = job.alignment().zip(chosen.alignment);
     let alignment = alignment.map_or(0, |(job, protocol)| intersect::memory(&job, me, protocol, own, theirs));
-    Ok((128 << 20) + candidates + alignment)
+    let encrypted = if chosen.protocol == Protocol::Lattice { products::memory(own.items.min(theirs.items)) } else { 0 };
+    Ok((128 << 20) + candidates + encrypted + alignment)
 }
 
 /// Aligns rows, mines, and exchanges the names of what was found.
@@ -89,12 +92,13 @@ pub fn run(
     let baskets = baskets(&brought.items, aligned.as_deref(), params.minimum)?;
     let mut seed = zeroize::Zeroizing::new([0; 32]);
     rng.fill_bytes(&mut *seed);
-    let mut products = Transfers::new(&agreed.session, &agreed.chosen, ChaCha20Rng::from_seed(*seed))?;
+    let mut products = Products::new(&agreed.session, &agreed.chosen, ChaCha20Rng::from_seed(*seed))?;
     let side = side(job, me);
     let mined = match side {
         Side::First => mining::first(&baskets, &params, &agreed.session, &mut products, channel, rng)?,
         Side::Second => mining::second(&baskets, &params, &agreed.session, &mut products, channel, rng)?,
     };
+    let levels = products.levels(channel.traffic());
     let own = mined.frequent.shown(side).into_iter().map(|number| {
         let item =
             mined.items.get(number as usize).ok_or_else(|| Error::Internal("an item that is not there".into()))?;
@@ -104,7 +108,7 @@ pub fn run(
     let theirs = names::exchange(&own, mined.frequent.shown(side.other()).len(), channel)?;
     let (first, second) = if side == Side::First { (own, theirs) } else { (theirs, own) };
     let parties = job.parties.names();
-    Ok(Found { named: Named::new(&mined, [(parties[0], first), (parties[1], second)])? })
+    Ok(Found { named: Named::new(&mined, [(parties[0], first), (parties[1], second)])?, levels })
 }
 
 /// The baskets of the rows that both have, in their order; all rows where they are aligned by position.
@@ -132,6 +136,23 @@ fn side(job: &JobSpec, party: &str) -> Side {
 }
 
 impl Found {
+    /// The protocol that made most of the products.
+    pub fn protocol(&self, chosen: &Chosen) -> Protocol {
+        let by = |protocol: Protocol| -> usize {
+            let levels = self.levels.iter().filter(|level| level.protocol == protocol.name());
+            levels.map(|level| level.products).sum()
+        };
+        match chosen.extension {
+            Some(_) if by(Protocol::Ot) >= by(Protocol::Lattice) => Protocol::Ot,
+            _ => chosen.protocol,
+        }
+    }
+
+    /// What each level took.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
     /// What was found, in names.
     pub fn named(&self) -> &Named {
         &self.named

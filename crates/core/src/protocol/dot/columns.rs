@@ -136,7 +136,7 @@ impl Columns {
     /// # Panics
     ///
     /// If it has another number of rows, or other columns hold longer integers.
-    pub(crate) fn push_bits(&mut self, bits: Choices) {
+    pub fn push_bits(&mut self, bits: Choices) {
         assert!(bits.len() == self.rows && self.integers == Integers::BINARY, "a column of another kind");
         self.columns.push(Column::Bits(bits));
     }

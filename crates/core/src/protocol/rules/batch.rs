@@ -27,6 +27,7 @@ pub struct Batch<'a> {
     own: Vec<Vec<u32>>,
     pairs: Vec<(u32, u32)>,
     items: Vec<&'a Rows>,
+    length: usize,
 }
 
 impl<'a> Batch<'a> {
@@ -47,12 +48,17 @@ impl<'a> Batch<'a> {
         let pairs = candidates.iter().map(pair).collect();
         let own = if side == Side::First { &first } else { &second };
         let own = own.iter().map(|part| part.iter().map(|item| item.number).collect()).collect();
-        Batch { side, rows, modulus, columns: [first.len(), second.len()], own, pairs, items }
+        Batch { side, rows, modulus, columns: [first.len(), second.len()], own, pairs, items, length: candidates.length() }
     }
 
     /// Which party's batch this is.
     pub fn side(&self) -> Side {
         self.side
+    }
+
+    /// Items of each candidate.
+    pub fn length(&self) -> usize {
+        self.length
     }
 
     /// Rows of each column.

@@ -25,6 +25,7 @@ pub use answerer::{Answerer, EncryptedColumns, PreparedColumns, Products};
 pub use encryptor::Encryptor;
 pub use noise::{Noise, decodes};
 pub use params::{Answer, BATCHES, Group, Params};
+pub use search::WORK_SECONDS;
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;

@@ -48,6 +48,7 @@ pub(super) struct Chosen {
     answers: Vec<Answer>,
     places: Vec<Vec<usize>>,
     products: usize,
+    work: u128,
 }
 
 /// Some of the encryptor's columns, which travel together.
@@ -121,7 +122,8 @@ impl Params {
             answers.push(Answer { group: outputs[0].0, polynomial: outputs[0].1, wanted });
             places.push(outputs.iter().map(|output| output.3).collect());
         }
-        Ok(Chosen { answers, places, products: pairs.len() })
+        let work = search::cost_of(self, pairs).work;
+        Ok(Chosen { answers, places, products: pairs.len(), work })
     }
 
     fn checked(params: Params) -> Result<Params> {
@@ -150,6 +152,12 @@ impl Params {
     /// How many products there are: all, or those that were chosen.
     pub fn products(&self) -> usize {
         self.chosen.as_ref().map_or(self.shape.products(), |chosen| chosen.products)
+    }
+
+    /// What chosen products take both parties together to compute, in [`WORK_SECONDS`](super::WORK_SECONDS): an estimate. 0
+    /// for all products.
+    pub fn work(&self) -> u128 {
+        self.chosen.as_ref().map_or(0, |chosen| chosen.work)
     }
 
     /// Who encrypts.

@@ -115,7 +115,7 @@ impl Search<'_> {
                     possible = true;
                     let least = best.as_ref().map_or(u128::MAX, |(least, _)| *least);
                     let cost = match self.wanted {
-                        Wanted::Pairs(pairs) => time(&params, pairs, least),
+                        Wanted::Pairs(pairs) => cost_below(least, &params, pairs).map(|cost| cost.time()),
                         _ => Some(bytes(&params)).filter(|bytes| *bytes < least),
                     };
                     if let Some(cost) = cost {
@@ -197,37 +197,81 @@ fn slots_of(count: usize, limit: usize, exact: u32) -> Vec<usize> {
     groups
 }
 
-/// What [`time`] counts in: the time in which an answerer multiplies a ciphertext's number modulo one prime, and adds it up,
-/// about 0.4 ns. In this time 0.05 bytes travel. Encrypting and sampling, reading and expanding, preparing and answering
-/// take this many for each number and prime.
+/// What [`Params::work`] counts in: the time in which an answerer multiplies a ciphertext's number modulo one prime, and
+/// adds it up, in seconds.
+pub const WORK_SECONDS: f64 = 0.43e-9;
+
+/// How many of these a byte takes at 1 Gbit/s; and for each number and prime, encrypting, reading with the mask, preparing
+/// and answering.
 const BYTE: u128 = 19;
 const ENCRYPT: u128 = 30;
 const RECEIVE: u128 = 9;
 const PREPARE: u128 = 19;
 const ANSWER: u128 = 100;
 
-/// The time that some products take, computation and traffic of both parties one after the other; `None` if it is not below
-/// `least`. What is multiplied are whole polynomials, whatever of them is wanted.
-fn time(params: &Params, pairs: &[(u32, u32)], least: u128) -> Option<u128> {
-    let (degree, primes) = (params.degree as u128, params.primes as u128);
-    let answer = (params.kept * (HEADER_BYTES + packed_bytes(params.prime_bits, params.degree))) as u128;
-    let columns = (params.blocks() as u128 + 1) * primes;
-    let fixed = columns * (degree * (ENCRYPT + RECEIVE) + BYTE * params.unit_bytes() as u128)
-        + BYTE * (params.kept * packed_bytes(params.prime_bits, pairs.len())) as u128;
-    let of_answers = |(group, answers): (usize, u128)| {
-        let layout = params.layout(group);
-        let blocks = layout.blocks(params.shape.rows) as u128;
-        let prepared = degree / layout.slots as u128 * PREPARE;
-        answers * (primes * (blocks * (degree + prepared) + degree * ANSWER) + BYTE * answer)
-    };
-    // With as few answers as could be: those of the group of which one costs least, each full.
+/// What some products cost.
+pub(super) struct Cost {
+    /// Computation of both parties, in [`WORK_SECONDS`].
+    pub(super) work: u128,
+    /// Both ways, but for the headers of columns' frames.
+    bytes: u128,
+}
+
+impl Cost {
+    /// Computation and traffic, one after the other.
+    fn time(&self) -> u128 {
+        self.work + BYTE * self.bytes
+    }
+
+    fn add(&mut self, other: &Cost, times: u128) {
+        self.work += times * other.work;
+        self.bytes += times * other.bytes;
+    }
+}
+
+/// What chosen products cost; `None` if it takes no less time than `least`.
+fn cost_below(least: u128, params: &Params, pairs: &[(u32, u32)]) -> Option<Cost> {
+    // With as few answers as could be: all of the cheapest kind, and full.
     let full = params.groups.iter().map(|group| group.slots * params.others).max().unwrap_or(1);
-    let each = (0..params.groups.len()).map(|group| of_answers((group, 1))).min().unwrap_or(0);
-    if fixed + pairs.len().div_ceil(full) as u128 * each >= least {
+    let mut cost = fixed_cost(params, pairs.len());
+    let answers = (0..params.groups.len()).map(|group| answer_cost(params, group));
+    if let Some(cheapest) = answers.min_by_key(Cost::time) {
+        cost.add(&cheapest, pairs.len().div_ceil(full) as u128);
+    }
+    if cost.time() >= least {
         return None;
     }
-    let time = fixed + answers(params, pairs).into_iter().enumerate().map(of_answers).sum::<u128>();
-    (time < least).then_some(time)
+    Some(cost_of(params, pairs)).filter(|cost| cost.time() < least)
+}
+
+/// What chosen products cost. What is multiplied are whole polynomials, whatever of them is wanted.
+pub(super) fn cost_of(params: &Params, pairs: &[(u32, u32)]) -> Cost {
+    let mut cost = fixed_cost(params, pairs.len());
+    for (group, answers) in answers(params, pairs).into_iter().enumerate() {
+        cost.add(&answer_cost(params, group), answers);
+    }
+    cost
+}
+
+/// What a group's columns cost, and the outputs of all answers.
+fn fixed_cost(params: &Params, products: usize) -> Cost {
+    let units = (params.blocks() as u128 + 1) * params.primes as u128;
+    let outputs = params.kept * packed_bytes(params.prime_bits, products);
+    Cost {
+        work: units * params.degree as u128 * (ENCRYPT + RECEIVE),
+        bytes: units * params.unit_bytes() as u128 + outputs as u128,
+    }
+}
+
+/// What one more of a group's answers costs.
+fn answer_cost(params: &Params, group: usize) -> Cost {
+    let (layout, degree) = (params.layout(group), params.degree as u128);
+    let blocks = layout.blocks(params.shape.rows) as u128;
+    let block = degree + degree / layout.slots as u128 * PREPARE;
+    Cost {
+        work: params.primes as u128 * (blocks * block + degree * ANSWER),
+        bytes: (params.kept * (HEADER_BYTES + packed_bytes(params.prime_bits, params.degree))) as u128,
+    }
 }
 
 /// How many answers each group has.
