@@ -123,9 +123,12 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
     };
     let extended = match (protocol, extension) {
         (_, Some(Extension::Silent)) if job.job == Job::Rules => false,
-        (Protocol::Ot, Some(extension)) => job.extension.is_none_or(|named| named == extension),
+        (Protocol::Ot, Some(extension)) => match job.extension {
+            Some(named) => named == extension,
+            // Where the terms leave both, each level of rules has its own choice.
+            None => job.job != Job::Rules || job.protocol == Protocol::Ot,
+        },
         (Protocol::Ot, None) => false,
-        // Where both are possible, each level has its own choice.
         (Protocol::Lattice, extension) if job.job == Job::Rules => {
             job.extension.is_none() && extension.is_some() == (job.protocol == Protocol::Auto)
         }
@@ -273,5 +276,53 @@ fn choose_rules(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: N
     match job.protocol {
         Protocol::Ot => settled(Protocol::Ot, Some(cheapest), "its transfers are the cheapest over this network"),
         _ => settled(Protocol::Lattice, Some(cheapest), "each level by the faster of both over this network"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in [
+            "vole",
+            "lattice",
+            "ot softspoken-4",
+            "ot silent after ecdh",
+            "lattice after vole",
+            "lattice or ot softspoken-8",
+            "lattice or ot softspoken-2 after vole",
+        ] {
+            assert_eq!(text.parse::<Chosen>().unwrap().to_string(), text);
+        }
+        for text in ["", "ot ", "lattice softspoken-4", "lattice or ot", "lattice or ot ", "ot or lattice", "no"] {
+            assert!(text.parse::<Chosen>().is_err(), "{text}");
+        }
+    }
+
+    /// A peer's choice must be one of those that the terms leave.
+    #[test]
+    fn only_what_the_terms_leave_is_allowed() {
+        let choices = ["ot softspoken-4", "ot softspoken-8", "ot silent", "lattice", "lattice or ot softspoken-4"];
+        for (job, terms, expected) in [
+            ("rules", "", [false, false, false, false, true]),
+            ("rules", "protocol = \"ot\"", [true, true, false, false, false]),
+            ("rules", "protocol = \"lattice\"", [false, false, false, true, false]),
+            ("rules", "extension = \"softspoken-8\"", [false, true, false, false, false]),
+            ("dot", "", [true, true, true, true, false]),
+            ("dot", "protocol = \"lattice\"", [false, false, false, true, false]),
+        ] {
+            let keys = if job == "rules" { "min_support = 2" } else { "column = \"x\"" };
+            let text = format!(
+                "job = \"{job}\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\n{keys}\n{terms}\n[parties.a]\n[parties.b]\n"
+            );
+            let job = JobSpec::parse(&text, false).unwrap();
+            let allowed = choices.map(|choice| allowed(&job, &choice.parse().unwrap()));
+            assert_eq!(allowed, expected, "{text}");
+            let sizes = Sizes { items: 1000, ..Sizes::default() };
+            let chosen = choose(&job, "a", &sizes, &sizes, Network::default()).unwrap().chosen;
+            assert!(super::allowed(&job, &chosen), "{text}: {chosen}");
+        }
     }
 }

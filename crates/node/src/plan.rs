@@ -7,7 +7,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
 use serde::Serialize;
 use tacita_core::channel::{Channel, HEADER_BYTES};
-use tacita_core::protocol::dot::ot::{self, Extension};
+use tacita_core::protocol::dot::ot;
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape as DotShape, Side, reveal_bytes};
 use tacita_core::protocol::intersect::entries::{Domain, Params, ReturnedRows};
 use tacita_core::protocol::intersect::{ecdh, vole};
@@ -19,7 +19,7 @@ use crate::choose::{Choice, Chosen, Network, choose};
 use crate::job::{Job, JobSpec, Operation, Protocol, Reveal};
 use crate::learned::{self, Known};
 use crate::transport::Shape;
-use crate::{answer, dot, intersect, text, usage};
+use crate::{answer, dot, intersect, rules, text, usage};
 
 /// A job's plan.
 #[derive(Debug, Clone, Serialize)]
@@ -358,29 +358,25 @@ fn rules_notes(
 ) -> Result<Vec<String>> {
     let rows = common_rows(job, sizes)?;
     let params = job.mining(rows as usize)?;
-    let k = match chosen.extension {
-        Some(Extension::SoftSpoken(k)) => k as u64,
-        _ => return Err(Error::Internal("no extension was chosen that rules can use".into())),
+    // A level of pairs, by what would make it.
+    let level = |items: u32| -> Result<String> {
+        let (protocol, cost) = rules::estimate(chosen, &params, [items; 2])?;
+        let machine = calibration.ot_transfer / dot::transfer_seconds(dot::MEASURED);
+        Ok(format!(
+            "If {items} items here and {items} there are frequent, their {} pairs take {} of traffic and about {} of CPU of both \
+             parties together, by {}.",
+            text::count(u64::from(items) * u64::from(items)),
+            text::bytes(cost.bytes),
+            text::duration(Duration::from_secs_f64(cost.seconds * machine)),
+            protocol.name()
+        ))
     };
-    let product = rows * u64::from(params.modulus()?.bits()) / 8;
-    let column = rows * 128 / k / 8;
-    let relative = dot::transfer_seconds(Extension::SoftSpoken(k as usize)) / dot::transfer_seconds(dot::MEASURED);
-    let column_seconds = 1000.0 * rows as f64 * calibration.ot_transfer * relative / 2.0;
     Ok(vec![
         "What it costs depends on what is frequent, and is not known before: rounds, traffic and time are those of a run \
          that finds no frequent item."
             .into(),
-        format!(
-            "Each candidate with items of both takes {} of traffic. Of two items there are f times g candidates, if f items \
-             here and g items there are frequent.",
-            text::bytes(product)
-        ),
-        format!(
-            "Besides, each column that is multiplied, of the party with fewer of them, takes {} of traffic; a thousand of \
-             them take about {} of CPU at each party.",
-            text::bytes(column),
-            text::duration(Duration::from_secs_f64(column_seconds))
-        ),
+        level(10)?,
+        level(100)?,
         format!(
             "An itemset is frequent in {} or more. The run ends with an error if there are more than {} candidates of one \
              kind and length.",

@@ -206,15 +206,18 @@ fn real(set: &str, levels: &[(&str, &str)]) {
     for (support, confidence) in levels {
         for mixed_only in [false, true] {
             let truth = published(&data, set, support, mixed_only);
-            for reveal in ["frequent", "counts"] {
+            for (reveal, protocol) in
+                [("frequent", "auto"), ("frequent", "ot"), ("frequent", "lattice"), ("counts", "auto")]
+            {
                 let job = job(&format!(
-                    "min_support = {support}\nmin_confidence = {confidence}\nreveal = \"{reveal}\"\nmixed_only = {mixed_only}"
+                    "min_support = {support}\nmin_confidence = {confidence}\nreveal = \"{reveal}\"\n\
+                     mixed_only = {mixed_only}\nprotocol = \"{protocol}\""
                 ));
                 let home = Home::new();
                 let report = check(&home, &job, inputs, &[], &truth);
                 let of = |party: &str| report["parties"][party].clone();
                 println!(
-                    "{set} {support} {reveal} mixed_only={mixed_only}: {} s, {} and {} bytes",
+                    "{set} {support} {reveal} {protocol} mixed_only={mixed_only}: {} s, {} and {} bytes",
                     of("a")["seconds"]["total"],
                     of("a")["bytes"]["sent"],
                     of("b")["bytes"]["sent"]
@@ -314,9 +317,41 @@ fn every_kind_of_question_is_answered_exactly() {
     ] {
         let truth = mined(&baskets, asked);
         assert!(asked.minimum > 60 || truth.itemsets.len() > 8, "{truth:?}");
-        for reveal in ["frequent", "counts"] {
-            check(&home, &job(&format!("{rest}\nreveal = \"{reveal}\"")), [&a, &b], &[], &truth);
+        let protocols = if rest.contains("extension") { &["auto", "ot"][..] } else { &["auto", "lattice"] };
+        for (reveal, protocol) in [("frequent", protocols[0]), ("frequent", protocols[1]), ("counts", protocols[1])] {
+            let job = job(&format!("{rest}\nreveal = \"{reveal}\"\nprotocol = \"{protocol}\""));
+            check(&home, &job, [&a, &b], &[], &truth);
         }
+    }
+}
+
+/// The report says what each level took; only what was chosen for all of them, or what is cheaper, makes products.
+#[test]
+fn levels_are_reported() {
+    let home = Home::new();
+    let [a, b] = tables(&home, &sample(60), "|", false);
+    for (protocol, choice) in [("ot", "ot softspoken-"), ("lattice", "lattice"), ("auto", "lattice or ot softspoken-")] {
+        let job = job(&format!("min_support = 6\nprotocol = \"{protocol}\""));
+        attempt(&home, &job, [&a, &b], "out", &[]).well();
+        let report = json(home.at("report.json"));
+        let (of_a, of_b) = (&report["parties"]["a"], &report["parties"]["b"]);
+        assert!(of_a["choice"].as_str().unwrap().starts_with(choice), "{of_a}");
+        assert_eq!(choice == "lattice", of_a["choice"] == "lattice");
+        let levels = of_a["levels"].as_array().unwrap();
+        assert!(levels.len() >= 2, "{of_a}");
+        let mut sums = [0, 0];
+        for (index, (level, theirs)) in levels.iter().zip(of_b["levels"].as_array().unwrap()).enumerate() {
+            assert_eq!(level["length"], index + 2);
+            assert_eq!([&level["products"], &level["protocol"]], [&theirs["products"], &theirs["protocol"]]);
+            assert!(protocol == "auto" || level["protocol"] == protocol, "{level}");
+            assert!(level["products"].as_u64().unwrap() > 0 && level["seconds"].as_f64().unwrap() >= 0.0);
+            assert!(level["sent"].as_u64().unwrap() > 0 && level["received"].as_u64().unwrap() > 0);
+            sums[0] += level["sent"].as_u64().unwrap();
+            sums[1] += level["received"].as_u64().unwrap();
+        }
+        let all = ["sent", "received"].map(|way| of_a["bytes"][way].as_u64().unwrap());
+        assert!(sums[0] < all[0] && sums[1] < all[1], "{sums:?} of {all:?}");
+        assert!(protocol == "auto" || of_a["protocol"] == protocol, "{of_a}");
     }
 }
 
@@ -484,6 +519,10 @@ fn jobs_that_make_no_sense_are_refused_with_what_would() {
         (&format!("{support}\nbins = {{ x = [2, 1] }}"), ["bins.x", "ascending"]),
         (&format!("{support}\nsecurity = \"malicious\""), ["malicious", "semi-honest"]),
         (&format!("{support}\nprotocol = \"ecdh\""), ["\"ecdh\"", "\"ot\""]),
+        (
+            &format!("{support}\nprotocol = \"lattice\"\nextension = \"softspoken-4\""),
+            ["extension", "no oblivious transfers"],
+        ),
         (&format!("{support}\nreveal = \"value\""), ["\"value\"", "\"frequent\""]),
         (&format!("{support}\nextension = \"silent\""), ["silent", "softspoken-8"]),
         (&format!("{support}\nlimits = {{ min_result = 5 }}"), ["min_result", "\"dot\""]),
@@ -641,7 +680,9 @@ fn the_plan_says_what_is_known_and_what_is_not() {
     for words in [
         "depends on what is frequent",
         "at least",
-        "f times g",
+        "100 pairs",
+        "10,000 pairs",
+        "by lattice",
         "1,000 rows",
         "1,048,576 candidates",
         "how many of b's items are frequent",

@@ -29,15 +29,16 @@ pub struct Cpu {
 /// How [`Method::cpu`]'s measured transfers are made: the second of `TRANSFERS`.
 pub const MEASURED: Extension = Extension::SoftSpoken(4);
 
-/// What `ot` costs both parties together for one transfer, how much more for each further column that shares it, and
-/// what each party costs before the first.
+/// What `ot` costs both parties together for one transfer.
 const TRANSFERS: [(Extension, f64); 4] = [
     (Extension::SoftSpoken(2), 32e-9),
     (Extension::SoftSpoken(4), 35e-9),
     (Extension::SoftSpoken(8), 90e-9),
     (Extension::Silent, 550e-9),
 ];
+/// CPU seconds of both parties together for a further column that shares a transfer.
 pub const OT_WORD: f64 = 5e-9;
+/// CPU seconds of each party before the first transfer.
 pub const OT_START: f64 = 12e-3;
 const SILENT_START: f64 = 30e-3;
 

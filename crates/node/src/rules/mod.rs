@@ -27,7 +27,7 @@ use crate::{dot, text};
 pub use dot::check_peer;
 pub use names::{Named, NamedItem};
 pub use output::itemsets_path;
-pub use products::Level;
+pub use products::{Level, estimate};
 use products::Products;
 
 /// What a party brings to association rules.

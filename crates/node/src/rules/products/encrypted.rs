@@ -9,7 +9,7 @@ use tacita_core::protocol::dot::{Columns, Integers, Shape, Shares, Side};
 use tacita_core::protocol::rules::Batch;
 use tacita_core::{Error, Result, Session};
 
-use super::Cost;
+use super::{Cost, Wanted};
 
 /// Columns of a party in one part: so many that they take this many bytes, within limits.
 const PART_BYTES: usize = 128 << 20;
@@ -33,18 +33,18 @@ pub struct Encrypted<'a> {
     left: usize,
 }
 
-/// Some products of a batch: those of some columns here with some there.
+/// Some of the products that are wanted: those of some columns here with some there.
 struct Part {
     params: Params,
     /// The columns of both parties that are used.
     columns: [Vec<u32>; 2],
-    /// Where each product stands in the batch.
+    /// Where each product stands among those that are wanted.
     order: Vec<usize>,
 }
 
 impl Part {
-    fn new(batch: &Batch<'_>, order: Vec<usize>) -> Result<Part> {
-        let pairs: Vec<_> = order.iter().map(|&index| batch.pairs()[index]).collect();
+    fn new(wanted: &Wanted<'_>, order: Vec<usize>) -> Result<Part> {
+        let pairs: Vec<_> = order.iter().map(|&index| wanted.pairs[index]).collect();
         let used = |side: fn(&(u32, u32)) -> u32| {
             let mut columns: Vec<u32> = pairs.iter().map(side).collect();
             columns.sort_unstable();
@@ -55,23 +55,33 @@ impl Part {
         let place = |side: usize, column| columns[side].partition_point(|&other| other < column) as u32;
         let pairs: Vec<_> = pairs.iter().map(|&(first, second)| (place(0, first), place(1, second))).collect();
         let shape = Shape {
-            rows: batch.rows(),
+            rows: wanted.rows,
             first: columns[0].len(),
             second: columns[1].len(),
             integers: Integers::BINARY,
         };
-        Ok(Part { params: Params::of_pairs(shape, batch.modulus(), &pairs)?, columns, order })
+        Ok(Part { params: Params::of_pairs(shape, wanted.modulus, &pairs)?, columns, order })
     }
 }
 
-/// The parts of a batch, in order.
-fn parts(batch: &Batch<'_>) -> Result<Vec<Part>> {
-    let most = part_columns(batch.rows()) as u32;
+/// The parts of what is wanted, in order.
+fn parts(wanted: &Wanted<'_>) -> Result<Vec<Part>> {
+    let most = part_columns(wanted.rows) as u32;
     let mut parts: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
-    for (index, &(first, second)) in batch.pairs().iter().enumerate() {
+    for (index, &(first, second)) in wanted.pairs.iter().enumerate() {
         parts.entry((first / most, second / most)).or_default().push(index);
     }
-    parts.into_values().map(|order| Part::new(batch, order)).collect()
+    parts.into_values().map(|order| Part::new(wanted, order)).collect()
+}
+
+/// What products cost. Errors: they cannot be made.
+pub fn cost(wanted: &Wanted<'_>) -> Result<Cost> {
+    let mut cost = Cost { seconds: 0.0, bytes: 0 };
+    for Part { params, .. } in parts(wanted)? {
+        cost.seconds += params.work() as f64 * WORK_SECONDS;
+        cost.bytes += [Side::First, Side::Second].map(|side| params.bytes_sent_by(side)).iter().sum::<u64>();
+    }
+    Ok(cost)
 }
 
 impl<'a> Encrypted<'a> {
@@ -79,20 +89,10 @@ impl<'a> Encrypted<'a> {
         Encrypted { session, left: BATCHES }
     }
 
-    /// What a batch would cost. Errors: it cannot be done.
-    pub fn cost(&self, batch: &Batch<'_>) -> Result<Cost> {
-        let mut cost = Cost { seconds: 0.0, bytes: 0 };
-        for Part { params, .. } in parts(batch)? {
-            cost.seconds += params.work() as f64 * WORK_SECONDS;
-            cost.bytes += [Side::First, Side::Second].map(|side| params.bytes_sent_by(side)).iter().sum::<u64>();
-        }
-        Ok(cost)
-    }
-
     /// See [`tacita_core::protocol::rules::ScalarProducts`].
     pub fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Shares> {
         let mut residues = zeroize::Zeroizing::new(vec![0; batch.pairs().len()]);
-        for Part { params, columns, order } in parts(batch)? {
+        for Part { params, columns, order } in parts(&Wanted::of(batch))? {
             self.left = self.left.checked_sub(1).ok_or_else(|| {
                 Error::Input(format!(
                     "more than {BATCHES} parts of products under encryption: use protocol = \"ot\", or a higher min_support"

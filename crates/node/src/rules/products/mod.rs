@@ -8,9 +8,9 @@ use std::time::Instant;
 use chacha20::ChaCha20Rng;
 use serde::Serialize;
 use tacita_core::channel::{Channel, Traffic};
-use tacita_core::protocol::dot::Shares;
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::rules::{Batch, ScalarProducts};
+use tacita_core::protocol::dot::{Modulus, Shares, Side};
+use tacita_core::protocol::rules::{Batch, Params, ScalarProducts};
 use tacita_core::{Error, Result, Session};
 
 use crate::choose::{Chosen, bandwidth_for};
@@ -21,11 +21,67 @@ use transfers::Transfers;
 
 pub use encrypted::memory;
 
-/// What a batch would cost: seconds of computation, with both parties at work, and bytes both ways.
+/// What products cost, an estimate: CPU seconds of both parties together, and bytes both ways.
 #[derive(Debug, Clone, Copy)]
-struct Cost {
-    seconds: f64,
-    bytes: u64,
+pub struct Cost {
+    /// On one thread.
+    pub seconds: f64,
+    /// Setting up aside.
+    pub bytes: u64,
+}
+
+/// Products that are wanted: all that is known of them before they are made.
+#[derive(Debug, Clone, Copy)]
+struct Wanted<'a> {
+    rows: usize,
+    modulus: Modulus,
+    /// Columns of each party.
+    columns: [usize; 2],
+    pairs: &'a [(u32, u32)],
+}
+
+impl<'a> Wanted<'a> {
+    fn of(batch: &'a Batch<'_>) -> Wanted<'a> {
+        let columns = [Side::First, Side::Second].map(|side| batch.columns(side));
+        Wanted { rows: batch.rows(), modulus: batch.modulus(), columns, pairs: batch.pairs() }
+    }
+}
+
+/// What all products of `items` items of each party cost, by what was chosen, and who would make them.
+pub fn estimate(chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Protocol, Cost)> {
+    let pairs: Vec<_> = (0..items[0]).flat_map(|first| (0..items[1]).map(move |second| (first, second))).collect();
+    let wanted = Wanted {
+        rows: params.rows,
+        modulus: params.modulus()?,
+        columns: items.map(|items| items as usize),
+        pairs: &pairs,
+    };
+    let transfers = match chosen.extension {
+        Some(Extension::SoftSpoken(k)) => Some(transfers::cost(&wanted, k)),
+        _ => None,
+    };
+    let encrypted = (chosen.protocol == Protocol::Lattice).then(|| encrypted::cost(&wanted));
+    cheaper(transfers, encrypted, bandwidth_for(chosen.extension))
+}
+
+/// Which of the protocols that there are takes less time.
+fn cheaper(
+    transfers: Option<Result<Cost>>,
+    encrypted: Option<Result<Cost>>,
+    bandwidth: f64,
+) -> Result<(Protocol, Cost)> {
+    // The two parties compute at the same time, and as much.
+    let time = |cost: &Cost| cost.seconds / 2.0 + cost.bytes as f64 * 8.0 / bandwidth;
+    match (transfers, encrypted) {
+        (Some(Ok(transfers)), Some(Ok(encrypted))) if time(&transfers) <= time(&encrypted) => {
+            Ok((Protocol::Ot, transfers))
+        }
+        // Where one cannot do it, the other one may.
+        (_, Some(Ok(encrypted))) => Ok((Protocol::Lattice, encrypted)),
+        (Some(transfers), _) => Ok((Protocol::Ot, transfers?)),
+        (None, Some(encrypted)) => Ok((Protocol::Lattice, encrypted?)),
+        (None, None) => Err(Error::Internal("no protocol for the products of rules".into())),
+    }
 }
 
 /// What a level took: its mixed candidates, up to where the next one begins.
@@ -83,20 +139,16 @@ impl<'a> Products<'a> {
         }
     }
 
-    /// Whether a batch goes under encryption: a function of what both parties know.
-    fn encrypts(&self, batch: &Batch<'_>) -> Result<bool> {
-        let (transfers, encrypted) = match (&self.transfers, &self.encrypted) {
-            (Some(transfers), Some(encrypted)) => (transfers.cost(batch), encrypted.cost(batch)),
-            (None, None) => return Err(Error::Internal("no protocol for the products of rules".into())),
-            (_, encrypted) => return Ok(encrypted.is_some()),
-        };
-        let time = |cost: Cost| cost.seconds + cost.bytes as f64 * 8.0 / self.bandwidth;
-        match (transfers, encrypted) {
-            (Ok(transfers), Ok(encrypted)) => Ok(time(encrypted) < time(transfers)),
-            // The other one may do.
-            (Ok(_), Err(_)) => Ok(false),
-            (Err(_), Ok(_)) => Ok(true),
-            (Err(error), Err(_)) => Err(error),
+    /// The protocol for a batch: a function of what both parties know.
+    fn protocol(&self, batch: &Batch<'_>) -> Result<Protocol> {
+        match (&self.transfers, &self.encrypted) {
+            (Some(transfers), Some(_)) => {
+                let wanted = Wanted::of(batch);
+                let (transfers, encrypted) = (transfers.cost(&wanted, batch.side()), encrypted::cost(&wanted));
+                Ok(cheaper(Some(transfers), Some(encrypted), self.bandwidth)?.0)
+            }
+            (Some(_), None) => Ok(Protocol::Ot),
+            _ => Ok(Protocol::Lattice),
         }
     }
 }
@@ -105,18 +157,18 @@ impl ScalarProducts for Products<'_> {
     fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel) -> Result<Shares> {
         self.end(channel.traffic());
         self.began = Some((Instant::now(), channel.traffic()));
-        let encrypts = self.encrypts(batch)?;
+        let protocol = self.protocol(batch)?;
         self.levels.push(Level {
             length: batch.length(),
             products: batch.pairs().len(),
-            protocol: if encrypts { Protocol::Lattice } else { Protocol::Ot }.name(),
+            protocol: protocol.name(),
             seconds: 0.0,
             sent: 0,
             received: 0,
         });
-        match (encrypts, &mut self.transfers, &mut self.encrypted) {
-            (true, _, Some(encrypted)) => encrypted.products(batch, channel, &mut self.rng),
-            (false, Some(transfers), _) => transfers.products(batch, channel, &mut self.rng),
+        match (protocol, &mut self.transfers, &mut self.encrypted) {
+            (Protocol::Lattice, _, Some(encrypted)) => encrypted.products(batch, channel, &mut self.rng),
+            (Protocol::Ot, Some(transfers), _) => transfers.products(batch, channel, &mut self.rng),
             _ => Err(Error::Internal("products by a protocol that was not chosen".into())),
         }
     }

@@ -9,7 +9,7 @@ use tacita_core::protocol::dot::{Shares, Side};
 use tacita_core::protocol::rules::Batch;
 use tacita_core::{Result, Security, Session};
 
-use super::Cost;
+use super::{Cost, Wanted};
 use crate::dot::{OT_START, OT_WORD, transfer_seconds};
 
 /// Each column of the party with fewer columns chooses, and has one transfer a row, whatever it is multiplied with.
@@ -22,17 +22,46 @@ pub struct Transfers<'a> {
     batches: u32,
 }
 
-/// The products of a batch, as the transfers see them.
-struct Wanted {
+/// Products as the transfers see them: by the chooser's columns, and then by the other's.
+struct ByChooser {
     chooser: Side,
     pairs: Pairs,
-    /// Where each product stands in the batch: products are by the chooser's columns, and then by the other's.
+    /// Where each product stands among those that are wanted.
     order: Vec<usize>,
 }
 
+impl ByChooser {
+    fn new(wanted: &Wanted<'_>, batch: u32) -> Result<ByChooser> {
+        let chooser = chooser(wanted);
+        let by_chooser = |&(first, second): &(u32, u32)| match chooser {
+            Side::First => (first, second),
+            Side::Second => (second, first),
+        };
+        let mut order: Vec<usize> = (0..wanted.pairs.len()).collect();
+        order.sort_unstable_by_key(|&index| by_chooser(&wanted.pairs[index]));
+        let mut partners = vec![Vec::new(); wanted.columns[chooser as usize]];
+        for &index in &order {
+            let (column, partner) = by_chooser(&wanted.pairs[index]);
+            partners[column as usize].push(partner);
+        }
+        let pairs = Pairs::new(wanted.rows, wanted.modulus, partners, batch)?;
+        Ok(ByChooser { chooser, pairs, order })
+    }
+}
+
+/// What products cost with SoftSpoken's parameter `k`, setting up aside. Errors: they cannot be made.
+pub fn cost(wanted: &Wanted<'_>, k: usize) -> Result<Cost> {
+    let ByChooser { pairs, .. } = ByChooser::new(wanted, 0)?;
+    let (transfers, numbers) = (pairs.transfers(), (pairs.products() * wanted.rows) as f64);
+    Ok(Cost {
+        seconds: transfers as f64 * transfer_seconds(Extension::SoftSpoken(k)) + numbers * OT_WORD,
+        bytes: transfers * (128 / k as u64) / 8 + pairs.message_bytes(),
+    })
+}
+
 /// Which party's columns choose: that with fewer of them, because each takes transfers.
-fn chooser(batch: &Batch<'_>) -> Side {
-    if batch.columns(Side::First) <= batch.columns(Side::Second) { Side::First } else { Side::Second }
+fn chooser(wanted: &Wanted<'_>) -> Side {
+    if wanted.columns[0] <= wanted.columns[1] { Side::First } else { Side::Second }
 }
 
 /// What the transfers are set up for, by who chooses.
@@ -50,40 +79,19 @@ impl<'a> Transfers<'a> {
         Ok(Transfers { session, k, params, sender: None, receiver: None, batches: 0 })
     }
 
-    fn wanted(&self, batch: &Batch<'_>) -> Result<Wanted> {
-        let chooser = chooser(batch);
-        let by_chooser = |&(first, second): &(u32, u32)| match chooser {
-            Side::First => (first, second),
-            Side::Second => (second, first),
-        };
-        let mut order: Vec<usize> = (0..batch.pairs().len()).collect();
-        order.sort_unstable_by_key(|&index| by_chooser(&batch.pairs()[index]));
-        let mut partners = vec![Vec::new(); batch.columns(chooser)];
-        for &index in &order {
-            let (column, partner) = by_chooser(&batch.pairs()[index]);
-            partners[column as usize].push(partner);
+    /// What a batch costs. Errors: it cannot be done.
+    pub fn cost(&self, wanted: &Wanted<'_>, side: Side) -> Result<Cost> {
+        let mut cost = cost(wanted, self.k)?;
+        let ready = if chooser(wanted) == side { self.receiver.is_some() } else { self.sender.is_some() };
+        if !ready {
+            cost.seconds += 2.0 * OT_START;
         }
-        let pairs = Pairs::new(batch.rows(), batch.modulus(), partners, self.batches)?;
-        Ok(Wanted { chooser, pairs, order })
-    }
-
-    /// What a batch would cost. Errors: it cannot be done.
-    pub fn cost(&self, batch: &Batch<'_>) -> Result<Cost> {
-        let Wanted { chooser, pairs, .. } = self.wanted(batch)?;
-        let transfers = pairs.transfers();
-        let new = match (chooser == batch.side(), &self.sender, &self.receiver) {
-            (true, _, None) | (false, None, _) => OT_START,
-            _ => 0.0,
-        };
-        let numbers = (pairs.products() * batch.rows()) as f64;
-        // The parties compute at the same time, and as much.
-        let both = transfers as f64 * transfer_seconds(Extension::SoftSpoken(self.k)) + numbers * OT_WORD;
-        Ok(Cost { seconds: new + both / 2.0, bytes: transfers * (128 / self.k as u64) / 8 + pairs.message_bytes() })
+        Ok(cost)
     }
 
     /// See [`tacita_core::protocol::rules::ScalarProducts`].
     pub fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Shares> {
-        let Wanted { chooser, pairs, order } = self.wanted(batch)?;
+        let ByChooser { chooser, pairs, order } = ByChooser::new(&Wanted::of(batch), self.batches)?;
         self.batches += 1;
         let column = |index: u32| batch.column(index as usize).to_choices();
         let (session, params) = (self.session, &self.params);
