@@ -57,7 +57,9 @@ fn main() {
         published.symbol * 1e6,
         published.hash * 1e6
     );
-    println!("| data | rows | items in a set | products | protocol | seconds | MB both ways | published: CPU s | published: MB |");
+    println!(
+        "| data | rows | items in a set | products | protocol | seconds | MB both ways | published: CPU s | published: MB |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|");
     let run = Run { program: &program, directory: &directory, protocol: &protocol, published: &published };
     if let Some(data) = data {
@@ -204,7 +206,8 @@ impl Run<'_> {
             let text = |key: &str| reports[0]["parties"]["a"]["levels"][level][key].to_string();
             let number = |key: &str| median(&of(&format!("/a/levels/{level}/{key}")));
             let products = number("products");
-            let published = (products * self.published.seconds(rows, density), products * Published::bytes(rows, density));
+            let published =
+                (products * self.published.seconds(rows, density), products * Published::bytes(rows, density));
             all = (all.0 + published.0, all.1 + published.1);
             println!(
                 "| {title} | {rows} | {} | {products} | {} | {:.3} | {:.2} | {:.0} | {:.0} |",

@@ -254,10 +254,8 @@ pub fn bandwidth_for(extension: Option<Extension>) -> f64 {
 /// choice; how transfers are made depends on the network alone.
 fn choose_rules(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Choice {
     let alignment = job.alignment().map(|job| choose_intersection(&job, me, own, theirs, network).chosen.protocol);
-    let settled = |protocol, extension, why: &str| Choice {
-        chosen: Chosen { protocol, extension, alignment },
-        why: why.into(),
-    };
+    let settled =
+        |protocol, extension, why: &str| Choice { chosen: Chosen { protocol, extension, alignment }, why: why.into() };
     if job.protocol == Protocol::Lattice {
         return settled(Protocol::Lattice, None, "the job names it");
     }

@@ -330,7 +330,8 @@ fn every_kind_of_question_is_answered_exactly() {
 fn levels_are_reported() {
     let home = Home::new();
     let [a, b] = tables(&home, &sample(60), "|", false);
-    for (protocol, choice) in [("ot", "ot softspoken-"), ("lattice", "lattice"), ("auto", "lattice or ot softspoken-")] {
+    for (protocol, choice) in [("ot", "ot softspoken-"), ("lattice", "lattice"), ("auto", "lattice or ot softspoken-")]
+    {
         let job = job(&format!("min_support = 6\nprotocol = \"{protocol}\""));
         attempt(&home, &job, [&a, &b], "out", &[]).well();
         let report = json(home.at("report.json"));

@@ -143,6 +143,9 @@ impl JobSpec {
                 list(known.collect())
             ));
         }
+        if self.protocol == Protocol::Lattice && self.extension.is_some() {
+            return bad("extension: protocol = \"lattice\" makes no oblivious transfers; leave it out");
+        }
         if !self.job.reveals().contains(&self.reveal) {
             return bad(format!(
                 "reveal = \"{}\" is not for job = \"{job}\": use one of {}",
@@ -221,9 +224,6 @@ impl JobSpec {
 
     fn check_dot(&self) -> Result<()> {
         self.integers()?;
-        if self.protocol == Protocol::Lattice && self.extension.is_some() {
-            return bad("extension: protocol = \"lattice\" makes no oblivious transfers; leave it out");
-        }
         if self.decimals() > MAX_DECIMALS {
             return bad(format!(
                 "scale = {}: it is the number of decimals that the columns' numbers have, 0 to {MAX_DECIMALS}",

@@ -27,8 +27,8 @@ use crate::{dot, text};
 pub use dot::check_peer;
 pub use names::{Named, NamedItem};
 pub use output::itemsets_path;
-pub use products::{Level, estimate};
 use products::Products;
+pub use products::{Level, estimate};
 
 /// What a party brings to association rules.
 pub struct Brought {
@@ -66,7 +66,8 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
     let candidates = job.mining(0)?.max_candidates as u64 * CANDIDATE_BYTES;
     let alignment = job.alignment().zip(chosen.alignment);
     let alignment = alignment.map_or(0, |(job, protocol)| intersect::memory(&job, me, protocol, own, theirs));
-    let encrypted = if chosen.protocol == Protocol::Lattice { products::memory(own.items.min(theirs.items)) } else { 0 };
+    let encrypted =
+        if chosen.protocol == Protocol::Lattice { products::memory(own.items.min(theirs.items)) } else { 0 };
     Ok((128 << 20) + candidates + encrypted + alignment)
 }
 

@@ -48,7 +48,16 @@ impl<'a> Batch<'a> {
         let pairs = candidates.iter().map(pair).collect();
         let own = if side == Side::First { &first } else { &second };
         let own = own.iter().map(|part| part.iter().map(|item| item.number).collect()).collect();
-        Batch { side, rows, modulus, columns: [first.len(), second.len()], own, pairs, items, length: candidates.length() }
+        Batch {
+            side,
+            rows,
+            modulus,
+            columns: [first.len(), second.len()],
+            own,
+            pairs,
+            items,
+            length: candidates.length(),
+        }
     }
 
     /// Which party's batch this is.

@@ -12,6 +12,7 @@ use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Modulus, Shares, Side};
 use tacita_core::protocol::rules::{Batch, Params, ScalarProducts};
 use tacita_core::{Error, Result, Session};
+use zeroize::Zeroizing;
 
 use crate::choose::{Chosen, bandwidth_for};
 use crate::job::Protocol;
@@ -31,57 +32,117 @@ pub struct Cost {
 }
 
 /// Products that are wanted: all that is known of them before they are made.
-#[derive(Debug, Clone, Copy)]
-struct Wanted<'a> {
+#[derive(Debug, Clone)]
+struct Wanted {
     rows: usize,
     modulus: Modulus,
-    /// Columns of each party.
-    columns: [usize; 2],
-    pairs: &'a [(u32, u32)],
+    /// A column of the first party and one of the second.
+    pairs: Vec<(u32, u32)>,
+    /// Where each product stands in the batch.
+    order: Vec<usize>,
 }
 
-impl<'a> Wanted<'a> {
-    fn of(batch: &'a Batch<'_>) -> Wanted<'a> {
-        let columns = [Side::First, Side::Second].map(|side| batch.columns(side));
-        Wanted { rows: batch.rows(), modulus: batch.modulus(), columns, pairs: batch.pairs() }
+impl Wanted {
+    fn of(batch: &Batch<'_>) -> Wanted {
+        Wanted::new(batch.rows(), batch.modulus(), batch.pairs().to_vec())
+    }
+
+    fn new(rows: usize, modulus: Modulus, pairs: Vec<(u32, u32)>) -> Wanted {
+        let order = (0..pairs.len()).collect();
+        Wanted { rows, modulus, pairs, order }
+    }
+
+    /// Some of the products, by their places here.
+    fn some(&self, places: Vec<usize>) -> Wanted {
+        Wanted {
+            rows: self.rows,
+            modulus: self.modulus,
+            pairs: places.iter().map(|&place| self.pairs[place]).collect(),
+            order: places.iter().map(|&place| self.order[place]).collect(),
+        }
+    }
+
+    /// The columns of a party that are used, in order.
+    fn columns(&self, side: Side) -> Vec<u32> {
+        let mut columns: Vec<u32> = self.pairs.iter().map(|pair| column(pair, side)).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// By which party's column is in more products. What a column costs is shared by its products, if it is the one that is
+    /// encrypted, or that chooses: candidates of one item here and many there cost less apart from those of many and one.
+    fn split(&self) -> Vec<Wanted> {
+        let uses = [Side::First, Side::Second].map(|side| {
+            let most = self.pairs.iter().map(|pair| column(pair, side)).max().unwrap_or(0);
+            let mut uses = vec![0; most as usize + 1];
+            self.pairs.iter().for_each(|pair| uses[column(pair, side) as usize] += 1);
+            uses
+        });
+        let first = |place: &usize| {
+            let (first, second) = self.pairs[*place];
+            uses[0][first as usize] >= uses[1][second as usize]
+        };
+        let (first, second): (Vec<_>, Vec<_>) = (0..self.pairs.len()).partition(first);
+        [first, second].into_iter().filter(|places| !places.is_empty()).map(|places| self.some(places)).collect()
+    }
+}
+
+fn column(pair: &(u32, u32), side: Side) -> u32 {
+    if side == Side::First { pair.0 } else { pair.1 }
+}
+
+/// How products are made: by which protocol, in which parts.
+struct Way {
+    protocol: Protocol,
+    parts: Vec<Wanted>,
+    cost: Cost,
+}
+
+impl Way {
+    /// The way that takes the least time, among those by oblivious transfer, of which `transfers` says what they cost, and
+    /// those under encryption.
+    fn cheapest(
+        wanted: Wanted,
+        transfers: Option<impl Fn(&[Wanted]) -> Result<Cost>>,
+        encrypted: bool,
+        bandwidth: f64,
+    ) -> Result<Way> {
+        // The two parties compute at the same time, and as much.
+        let time = |way: &Way| way.cost.seconds / 2.0 + way.cost.bytes as f64 * 8.0 / bandwidth;
+        let (mut best, mut refused): (Option<Way>, _) = (None, None);
+        for parts in [wanted.split(), vec![wanted]] {
+            let by_transfers = transfers.as_ref().map(|cost| (Protocol::Ot, cost(&parts)));
+            let encrypted = encrypted.then(|| (Protocol::Lattice, encrypted::cost(&parts)));
+            for (protocol, cost) in by_transfers.into_iter().chain(encrypted) {
+                match cost {
+                    Ok(cost) => {
+                        let way = Way { protocol, parts: parts.clone(), cost };
+                        best = match best {
+                            Some(best) if time(&best) <= time(&way) => Some(best),
+                            _ => Some(way),
+                        };
+                    }
+                    // Another way may do.
+                    Err(error) => refused = Some(error),
+                }
+            }
+        }
+        best.ok_or_else(|| refused.unwrap_or_else(|| Error::Internal("no protocol for the products of rules".into())))
     }
 }
 
 /// What all products of `items` items of each party cost, by what was chosen, and who would make them.
 pub fn estimate(chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Protocol, Cost)> {
-    let pairs: Vec<_> = (0..items[0]).flat_map(|first| (0..items[1]).map(move |second| (first, second))).collect();
-    let wanted = Wanted {
-        rows: params.rows,
-        modulus: params.modulus()?,
-        columns: items.map(|items| items as usize),
-        pairs: &pairs,
-    };
+    let pairs = (0..items[0]).flat_map(|first| (0..items[1]).map(move |second| (first, second)));
+    let wanted = Wanted::new(params.rows, params.modulus()?, pairs.collect());
     let transfers = match chosen.extension {
-        Some(Extension::SoftSpoken(k)) => Some(transfers::cost(&wanted, k)),
+        Some(Extension::SoftSpoken(k)) => Some(move |parts: &[Wanted]| transfers::cost(parts, k)),
         _ => None,
     };
-    let encrypted = (chosen.protocol == Protocol::Lattice).then(|| encrypted::cost(&wanted));
-    cheaper(transfers, encrypted, bandwidth_for(chosen.extension))
-}
-
-/// Which of the protocols that there are takes less time.
-fn cheaper(
-    transfers: Option<Result<Cost>>,
-    encrypted: Option<Result<Cost>>,
-    bandwidth: f64,
-) -> Result<(Protocol, Cost)> {
-    // The two parties compute at the same time, and as much.
-    let time = |cost: &Cost| cost.seconds / 2.0 + cost.bytes as f64 * 8.0 / bandwidth;
-    match (transfers, encrypted) {
-        (Some(Ok(transfers)), Some(Ok(encrypted))) if time(&transfers) <= time(&encrypted) => {
-            Ok((Protocol::Ot, transfers))
-        }
-        // Where one cannot do it, the other one may.
-        (_, Some(Ok(encrypted))) => Ok((Protocol::Lattice, encrypted)),
-        (Some(transfers), _) => Ok((Protocol::Ot, transfers?)),
-        (None, Some(encrypted)) => Ok((Protocol::Lattice, encrypted?)),
-        (None, None) => Err(Error::Internal("no protocol for the products of rules".into())),
-    }
+    let encrypted = chosen.protocol == Protocol::Lattice;
+    let way = Way::cheapest(wanted, transfers, encrypted, bandwidth_for(chosen.extension))?;
+    Ok((way.protocol, way.cost))
 }
 
 /// What a level took: its mixed candidates, up to where the next one begins.
@@ -139,17 +200,11 @@ impl<'a> Products<'a> {
         }
     }
 
-    /// The protocol for a batch: a function of what both parties know.
-    fn protocol(&self, batch: &Batch<'_>) -> Result<Protocol> {
-        match (&self.transfers, &self.encrypted) {
-            (Some(transfers), Some(_)) => {
-                let wanted = Wanted::of(batch);
-                let (transfers, encrypted) = (transfers.cost(&wanted, batch.side()), encrypted::cost(&wanted));
-                Ok(cheaper(Some(transfers), Some(encrypted), self.bandwidth)?.0)
-            }
-            (Some(_), None) => Ok(Protocol::Ot),
-            _ => Ok(Protocol::Lattice),
-        }
+    /// How a batch is made: a function of what both parties know.
+    fn way(&self, batch: &Batch<'_>) -> Result<Way> {
+        let transfers = self.transfers.as_ref();
+        let transfers = transfers.map(|transfers| |parts: &[Wanted]| transfers.cost(parts, batch.side()));
+        Way::cheapest(Wanted::of(batch), transfers, self.encrypted.is_some(), self.bandwidth)
     }
 }
 
@@ -157,19 +212,27 @@ impl ScalarProducts for Products<'_> {
     fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel) -> Result<Shares> {
         self.end(channel.traffic());
         self.began = Some((Instant::now(), channel.traffic()));
-        let protocol = self.protocol(batch)?;
+        let way = self.way(batch)?;
         self.levels.push(Level {
             length: batch.length(),
             products: batch.pairs().len(),
-            protocol: protocol.name(),
+            protocol: way.protocol.name(),
             seconds: 0.0,
             sent: 0,
             received: 0,
         });
-        match (protocol, &mut self.transfers, &mut self.encrypted) {
-            (Protocol::Lattice, _, Some(encrypted)) => encrypted.products(batch, channel, &mut self.rng),
-            (Protocol::Ot, Some(transfers), _) => transfers.products(batch, channel, &mut self.rng),
-            _ => Err(Error::Internal("products by a protocol that was not chosen".into())),
+        let mut residues = Zeroizing::new(vec![0; batch.pairs().len()]);
+        for wanted in &way.parts {
+            match (way.protocol, &mut self.transfers, &mut self.encrypted) {
+                (Protocol::Lattice, _, Some(encrypted)) => {
+                    encrypted.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
+                }
+                (Protocol::Ot, Some(transfers), _) => {
+                    transfers.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
+                }
+                _ => return Err(Error::Internal("products by a protocol that was not chosen".into())),
+            }
         }
+        Shares::new(batch.modulus(), std::mem::take(&mut *residues))
     }
 }

@@ -3,13 +3,13 @@
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::ot::softspoken::{Params, RandomReceiver, RandomSender};
+use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::ot::pairs::{self, Pairs};
-use tacita_core::protocol::dot::{Shares, Side};
 use tacita_core::protocol::rules::Batch;
 use tacita_core::{Result, Security, Session};
 
-use super::{Cost, Wanted};
+use super::{Cost, Wanted, column};
 use crate::dot::{OT_START, OT_WORD, transfer_seconds};
 
 /// Each column of the party with fewer columns chooses, and has one transfer a row, whatever it is multiplied with.
@@ -26,42 +26,35 @@ pub struct Transfers<'a> {
 struct ByChooser {
     chooser: Side,
     pairs: Pairs,
-    /// Where each product stands among those that are wanted.
+    /// Where each product stands in the batch.
     order: Vec<usize>,
 }
 
 impl ByChooser {
-    fn new(wanted: &Wanted<'_>, batch: u32) -> Result<ByChooser> {
+    fn new(wanted: &Wanted, batch: u32) -> Result<ByChooser> {
         let chooser = chooser(wanted);
-        let by_chooser = |&(first, second): &(u32, u32)| match chooser {
-            Side::First => (first, second),
-            Side::Second => (second, first),
+        let by_chooser = |place: usize| {
+            let pair = &wanted.pairs[place];
+            (column(pair, chooser), column(pair, chooser.other()))
         };
-        let mut order: Vec<usize> = (0..wanted.pairs.len()).collect();
-        order.sort_unstable_by_key(|&index| by_chooser(&wanted.pairs[index]));
-        let mut partners = vec![Vec::new(); wanted.columns[chooser as usize]];
-        for &index in &order {
-            let (column, partner) = by_chooser(&wanted.pairs[index]);
+        let mut places: Vec<usize> = (0..wanted.pairs.len()).collect();
+        places.sort_unstable_by_key(|&place| by_chooser(place));
+        let columns = places.last().map_or(0, |&place| by_chooser(place).0 as usize + 1);
+        let mut partners = vec![Vec::new(); columns];
+        for &place in &places {
+            let (column, partner) = by_chooser(place);
             partners[column as usize].push(partner);
         }
         let pairs = Pairs::new(wanted.rows, wanted.modulus, partners, batch)?;
+        let order = places.into_iter().map(|place| wanted.order[place]).collect();
         Ok(ByChooser { chooser, pairs, order })
     }
 }
 
-/// What products cost with SoftSpoken's parameter `k`, setting up aside. Errors: they cannot be made.
-pub fn cost(wanted: &Wanted<'_>, k: usize) -> Result<Cost> {
-    let ByChooser { pairs, .. } = ByChooser::new(wanted, 0)?;
-    let (transfers, numbers) = (pairs.transfers(), (pairs.products() * wanted.rows) as f64);
-    Ok(Cost {
-        seconds: transfers as f64 * transfer_seconds(Extension::SoftSpoken(k)) + numbers * OT_WORD,
-        bytes: transfers * (128 / k as u64) / 8 + pairs.message_bytes(),
-    })
-}
-
 /// Which party's columns choose: that with fewer of them, because each takes transfers.
-fn chooser(wanted: &Wanted<'_>) -> Side {
-    if wanted.columns[0] <= wanted.columns[1] { Side::First } else { Side::Second }
+fn chooser(wanted: &Wanted) -> Side {
+    let [first, second] = [Side::First, Side::Second].map(|side| wanted.columns(side).len());
+    if first <= second { Side::First } else { Side::Second }
 }
 
 /// What the transfers are set up for, by who chooses.
@@ -72,6 +65,18 @@ fn purpose(chooser: Side) -> &'static str {
     }
 }
 
+/// What products cost with SoftSpoken's parameter `k`, setting up aside. Errors: they cannot be made.
+pub fn cost(parts: &[Wanted], k: usize) -> Result<Cost> {
+    let mut cost = Cost { seconds: 0.0, bytes: 0 };
+    for wanted in parts {
+        let ByChooser { pairs, .. } = ByChooser::new(wanted, 0)?;
+        let (transfers, numbers) = (pairs.transfers(), (pairs.products() * wanted.rows) as f64);
+        cost.seconds += transfers as f64 * transfer_seconds(Extension::SoftSpoken(k)) + numbers * OT_WORD;
+        cost.bytes += transfers * (128 / k as u64) / 8 + pairs.message_bytes();
+    }
+    Ok(cost)
+}
+
 impl<'a> Transfers<'a> {
     /// With SoftSpoken's parameter `k`.
     pub fn new(session: &'a Session, k: usize) -> Result<Transfers<'a>> {
@@ -79,19 +84,28 @@ impl<'a> Transfers<'a> {
         Ok(Transfers { session, k, params, sender: None, receiver: None, batches: 0 })
     }
 
-    /// What a batch costs. Errors: it cannot be done.
-    pub fn cost(&self, wanted: &Wanted<'_>, side: Side) -> Result<Cost> {
-        let mut cost = cost(wanted, self.k)?;
-        let ready = if chooser(wanted) == side { self.receiver.is_some() } else { self.sender.is_some() };
-        if !ready {
-            cost.seconds += 2.0 * OT_START;
+    /// What parts of a batch cost. Errors: they cannot be made.
+    pub fn cost(&self, parts: &[Wanted], side: Side) -> Result<Cost> {
+        let mut cost = cost(parts, self.k)?;
+        for party in [Side::First, Side::Second] {
+            let ready = if party == side { self.receiver.is_some() } else { self.sender.is_some() };
+            if !ready && parts.iter().any(|wanted| chooser(wanted) == party) {
+                cost.seconds += 2.0 * OT_START;
+            }
         }
         Ok(cost)
     }
 
-    /// See [`tacita_core::protocol::rules::ScalarProducts`].
-    pub fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Shares> {
-        let ByChooser { chooser, pairs, order } = ByChooser::new(&Wanted::of(batch), self.batches)?;
+    /// Puts this party's shares of a part of a batch where they stand in it.
+    pub fn products(
+        &mut self,
+        wanted: &Wanted,
+        batch: &Batch<'_>,
+        channel: &mut Channel,
+        rng: &mut ChaCha20Rng,
+        residues: &mut [u128],
+    ) -> Result<()> {
+        let ByChooser { chooser, pairs, order } = ByChooser::new(wanted, self.batches)?;
         self.batches += 1;
         let column = |index: u32| batch.column(index as usize).to_choices();
         let (session, params) = (self.session, &self.params);
@@ -108,8 +122,7 @@ impl<'a> Transfers<'a> {
             };
             pairs::send(&pairs, column, session, ot, channel)?
         };
-        let mut residues = zeroize::Zeroizing::new(vec![0; order.len()]);
-        order.iter().zip(made.residues()).for_each(|(&index, residue)| residues[index] = *residue);
-        Shares::new(made.modulus(), std::mem::take(&mut *residues))
+        order.iter().zip(made.residues()).for_each(|(&place, residue)| residues[place] = *residue);
+        Ok(())
     }
 }
