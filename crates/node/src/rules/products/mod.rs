@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use chacha20::ChaCha20Rng;
 use serde::Serialize;
-use tacita_core::channel::{Channel, Traffic};
+use tacita_core::channel::{Channel, Label, Traffic};
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Modulus, Shares, Side};
 use tacita_core::protocol::rules::{Batch, Params, ScalarProducts};
@@ -92,37 +92,50 @@ fn column(pair: &(u32, u32), side: Side) -> u32 {
     if side == Side::First { pair.0 } else { pair.1 }
 }
 
-/// How products are made: by which protocol, in which parts.
+/// First party to second: how the products of a level are made.
+pub const WAY: Label = Label::new(35, "way");
+
+/// How products are made: by which protocol, and whether those of one column here and many there are apart from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Way {
     protocol: Protocol,
-    parts: Vec<Wanted>,
-    cost: Cost,
+    split: bool,
 }
 
 impl Way {
+    fn parts(self, wanted: Wanted) -> Vec<Wanted> {
+        if self.split { wanted.split() } else { vec![wanted] }
+    }
+
+    /// As [`WAY`] has it: bit 0 is set for encryption, bit 1 for parts.
+    fn code(self) -> u8 {
+        u8::from(self.protocol == Protocol::Lattice) | u8::from(self.split) << 1
+    }
+
+    fn of_code(code: u8) -> Option<Way> {
+        let protocol = if code & 1 == 1 { Protocol::Lattice } else { Protocol::Ot };
+        (code < 4).then_some(Way { protocol, split: code & 2 == 2 })
+    }
+
     /// The way that takes the least time, among those by oblivious transfer, of which `transfers` says what they cost, and
     /// those under encryption.
     fn cheapest(
-        wanted: Wanted,
+        wanted: &Wanted,
         transfers: Option<impl Fn(&[Wanted]) -> Result<Cost>>,
         encrypted: bool,
         bandwidth: f64,
-    ) -> Result<Way> {
+    ) -> Result<(Way, Cost)> {
         // The two parties compute at the same time, and as much.
-        let time = |way: &Way| way.cost.seconds / 2.0 + way.cost.bytes as f64 * 8.0 / bandwidth;
-        let (mut best, mut refused): (Option<Way>, _) = (None, None);
-        for parts in [wanted.split(), vec![wanted]] {
+        let time = |cost: &Cost| cost.seconds / 2.0 + cost.bytes as f64 * 8.0 / bandwidth;
+        let (mut best, mut refused): (Option<(Way, Cost)>, _) = (None, None);
+        for split in [false, true] {
+            let parts = Way { protocol: Protocol::Auto, split }.parts(wanted.clone());
             let by_transfers = transfers.as_ref().map(|cost| (Protocol::Ot, cost(&parts)));
             let encrypted = encrypted.then(|| (Protocol::Lattice, encrypted::cost(&parts)));
             for (protocol, cost) in by_transfers.into_iter().chain(encrypted) {
                 match cost {
-                    Ok(cost) => {
-                        let way = Way { protocol, parts: parts.clone(), cost };
-                        best = match best {
-                            Some(best) if time(&best) <= time(&way) => Some(best),
-                            _ => Some(way),
-                        };
-                    }
+                    Ok(cost) if best.as_ref().is_some_and(|(_, least)| time(least) <= time(&cost)) => (),
+                    Ok(cost) => best = Some((Way { protocol, split }, cost)),
                     // Another way may do.
                     Err(error) => refused = Some(error),
                 }
@@ -141,8 +154,8 @@ pub fn estimate(chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Pr
         _ => None,
     };
     let encrypted = chosen.protocol == Protocol::Lattice;
-    let way = Way::cheapest(wanted, transfers, encrypted, bandwidth_for(chosen.extension))?;
-    Ok((way.protocol, way.cost))
+    let (way, cost) = Way::cheapest(&wanted, transfers, encrypted, bandwidth_for(chosen.extension))?;
+    Ok((way.protocol, cost))
 }
 
 /// What a level took: its mixed candidates, up to where the next one begins.
@@ -200,11 +213,21 @@ impl<'a> Products<'a> {
         }
     }
 
-    /// How a batch is made: a function of what both parties know.
-    fn way(&self, batch: &Batch<'_>) -> Result<Way> {
-        let transfers = self.transfers.as_ref();
-        let transfers = transfers.map(|transfers| |parts: &[Wanted]| transfers.cost(parts, batch.side()));
-        Way::cheapest(Wanted::of(batch), transfers, self.encrypted.is_some(), self.bandwidth)
+    /// How a batch is made: the first party decides, by what both know.
+    fn way(&self, batch: &Batch<'_>, wanted: &Wanted, channel: &mut Channel) -> Result<Way> {
+        if batch.side() == Side::First {
+            let transfers = self.transfers.as_ref();
+            let transfers = transfers.map(|transfers| |parts: &[Wanted]| transfers.cost(parts));
+            let (way, _) = Way::cheapest(wanted, transfers, self.encrypted.is_some(), self.bandwidth)?;
+            channel.send(WAY, vec![way.code()])?;
+            return Ok(way);
+        }
+        let code = channel.receive(WAY, 1)?;
+        let possible = |way: &Way| match way.protocol {
+            Protocol::Lattice => self.encrypted.is_some(),
+            _ => self.transfers.is_some(),
+        };
+        Way::of_code(code[0]).filter(possible).ok_or_else(|| channel.violation("`way` is none that was agreed on"))
     }
 }
 
@@ -212,7 +235,8 @@ impl ScalarProducts for Products<'_> {
     fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel) -> Result<Shares> {
         self.end(channel.traffic());
         self.began = Some((Instant::now(), channel.traffic()));
-        let way = self.way(batch)?;
+        let wanted = Wanted::of(batch);
+        let way = self.way(batch, &wanted, channel)?;
         self.levels.push(Level {
             length: batch.length(),
             products: batch.pairs().len(),
@@ -222,7 +246,7 @@ impl ScalarProducts for Products<'_> {
             received: 0,
         });
         let mut residues = Zeroizing::new(vec![0; batch.pairs().len()]);
-        for wanted in &way.parts {
+        for wanted in &way.parts(wanted) {
             match (way.protocol, &mut self.transfers, &mut self.encrypted) {
                 (Protocol::Lattice, _, Some(encrypted)) => {
                     encrypted.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
@@ -234,5 +258,53 @@ impl ScalarProducts for Products<'_> {
             }
         }
         Shares::new(batch.modulus(), std::mem::take(&mut *residues))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(pairs: &[(u32, u32)]) -> Wanted {
+        Wanted::new(1000, Modulus::power_of_two(11).unwrap(), pairs.to_vec())
+    }
+
+    #[test]
+    fn ways_are_written_and_read() {
+        for protocol in [Protocol::Ot, Protocol::Lattice] {
+            for split in [false, true] {
+                let way = Way { protocol, split };
+                assert_eq!(Way::of_code(way.code()), Some(way));
+            }
+        }
+        assert!((4..=255).all(|code| Way::of_code(code).is_none()));
+    }
+
+    /// One column here with many there, and the other way round; each product is in one part, at its place.
+    #[test]
+    fn products_of_one_and_many_are_apart() {
+        let pairs = [(0, 1), (0, 2), (5, 0), (0, 3), (6, 0), (7, 0), (9, 9)];
+        let parts = wanted(&pairs).split();
+        let order: Vec<_> = parts.iter().map(|part| part.order.clone()).collect();
+        assert_eq!(order, [vec![0, 1, 3, 6], vec![2, 4, 5]]);
+        for part in &parts {
+            assert!(part.order.iter().zip(&part.pairs).all(|(&place, pair)| pairs[place] == *pair));
+        }
+        assert_eq!(wanted(&[(1, 1)]).split().len(), 1);
+        assert!(wanted(&[]).split().is_empty());
+    }
+
+    /// Few products of columns cost least by transfers, many under encryption, at every speed of network.
+    #[test]
+    fn the_cheaper_way_is_taken() {
+        let all: Vec<_> = (0..100).flat_map(|first| (0..100).map(move |second| (first, second))).collect();
+        let transfers = |parts: &[Wanted]| transfers::cost(parts, 4);
+        for bandwidth in [1e8, 1e9] {
+            let way = |pairs: &[(u32, u32)]| Way::cheapest(&wanted(pairs), Some(transfers), true, bandwidth).unwrap().0;
+            assert_eq!(way(&all).protocol, Protocol::Lattice);
+            assert_eq!(way(&[(0, 0)]).protocol, Protocol::Ot);
+        }
+        let (way, _) = Way::cheapest(&wanted(&all), Some(transfers), false, 1e9).unwrap();
+        assert_eq!(way.protocol, Protocol::Ot);
     }
 }

@@ -84,12 +84,12 @@ impl<'a> Transfers<'a> {
         Ok(Transfers { session, k, params, sender: None, receiver: None, batches: 0 })
     }
 
-    /// What parts of a batch cost. Errors: they cannot be made.
-    pub fn cost(&self, parts: &[Wanted], side: Side) -> Result<Cost> {
+    /// What parts of a batch cost, as the first party sees it. Errors: they cannot be made.
+    pub fn cost(&self, parts: &[Wanted]) -> Result<Cost> {
         let mut cost = cost(parts, self.k)?;
-        for party in [Side::First, Side::Second] {
-            let ready = if party == side { self.receiver.is_some() } else { self.sender.is_some() };
-            if !ready && parts.iter().any(|wanted| chooser(wanted) == party) {
+        // Whoever asks is the first party.
+        for (chooser, ready) in [(Side::First, self.receiver.is_some()), (Side::Second, self.sender.is_some())] {
+            if !ready && parts.iter().any(|wanted| self::chooser(wanted) == chooser) {
                 cost.seconds += 2.0 * OT_START;
             }
         }
