@@ -11,16 +11,17 @@ use tacita_core::protocol::dot::lattice::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Pa
 use tacita_core::protocol::dot::{Columns, Integers, Shape, Side};
 use tacita_core::{Channel, Result};
 
-/// What is run: shares of products, the values, several groups and frames, numbers of many primes.
+/// What is run: shares of products, the values, several groups and frames, numbers of many primes, chosen pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Variant {
     Shares,
     Values,
     Groups,
     Primes,
+    Chosen,
 }
 
-const VARIANTS: [Variant; 4] = [Variant::Shares, Variant::Values, Variant::Groups, Variant::Primes];
+const VARIANTS: [Variant; 5] = [Variant::Shares, Variant::Values, Variant::Groups, Variant::Primes, Variant::Chosen];
 
 fn params(variant: Variant) -> Params {
     let bits = if variant == Variant::Primes { 32 } else { 1 };
@@ -30,11 +31,16 @@ fn params(variant: Variant) -> Params {
         Variant::Values => (4000, 9, 9),
         Variant::Groups => (30_000, 3, 3),
         Variant::Primes => (70, 2, 2),
+        Variant::Chosen => (5000, 3, 20),
     };
     let shape = Shape { rows, first, second, integers };
     let learner = (variant == Variant::Values).then_some(Side::First);
     let modulus = if variant == Variant::Primes { "2^127".parse() } else { shape.value_modulus() };
-    let params = Params::new(shape, modulus.unwrap(), learner).unwrap();
+    let params = match variant {
+        Variant::Chosen => Params::of_pairs(shape, modulus.unwrap(), &[(0, 1), (2, 9), (1, 19), (0, 2)]),
+        _ => Params::new(shape, modulus.unwrap(), learner),
+    };
+    let params = params.unwrap();
     assert_eq!(params.encryptor(), Side::First);
     params
 }
@@ -99,6 +105,7 @@ fn every_message_travels() {
             Variant::Values => assert!(params.digits() > 1),
             Variant::Groups => assert!(params.groups().len() > 1 && params.bytes_sent_by(Side::First) > 1 << 20),
             Variant::Primes => assert!(params.prime_bits().1 > 3),
+            Variant::Chosen => assert_eq!(params.products(), 4),
         }
     }
     let labels: std::collections::HashSet<u8> = frames().iter().map(|(.., frame)| frame.label).collect();

@@ -280,6 +280,32 @@ fn nothing_in_one_run_repeats() {
     }
 }
 
+/// Answers hold the chosen products and nothing else, and are as fresh as those of all products.
+#[test]
+fn of_chosen_pairs_nothing_else_travels() {
+    let shape = binary(5000, 3, 20);
+    let pairs = [(0, 1), (2, 9), (1, 19), (0, 2)];
+    let params = Params::of_pairs(shape, shape.value_modulus().unwrap(), &pairs).unwrap();
+    assert_eq!(params.encryptor(), Side::First);
+    let recorded = record(&params, &columns(&shape, 3, |_| 0), &columns(&shape, 20, |_| 0), [5, 6]);
+    assert_eq!(recorded.shares.each_ref().map(Shares::len), [4, 4]);
+    let frames: Vec<_> = recorded.frames[1].iter().filter(|frame| frame.label == ANSWERS.code).collect();
+    let answers: Vec<_> = (0..params.groups().len()).flat_map(|group| params.answers(group)).collect();
+    let bytes: u64 = answers.iter().map(|answer| params.answer_bytes(answer)).sum();
+    assert_eq!(
+        frames.iter().map(|frame| (tacita_core::channel::HEADER_BYTES + frame.payload.len()) as u64).sum::<u64>(),
+        bytes
+    );
+    let outputs: usize = answers.iter().map(|answer| params.products_of(answer).count()).sum();
+    assert_eq!(outputs, pairs.len());
+    let prime = params.ring().primes()[0].prime().value();
+    for lists in one_run(&params, &recorded) {
+        assert!(lists.len() > 2);
+        fresh(&lists, prime).unwrap();
+        fresh(&[lists[0].clone(), lists[0].clone()], prime).unwrap_err();
+    }
+}
+
 #[test]
 fn shares_are_uniform_whatever_the_products() {
     let shape = binary(30, 20, 25);
