@@ -2,7 +2,7 @@
 //! published protocol (Dong and Chen, PAKDD 2014) would need for its products by the paper's own formula.
 //!
 //! `rules [--data DIR] [--protocol auto|ot|lattice] [ROWS ...]`: generated baskets of 100 and 100 items at 1 %, by default
-//! 100000 rows; with `--data`, the public sets in DIR/association_rules before. Needs the `tacita` program beside this one.
+//! 100000 rows; with `--data` or TACITA_DATA, the public sets in DIR/association_rules before. Needs the `tacita` program beside this one.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -40,7 +40,8 @@ fn main() {
             arguments.remove(place)
         })
     };
-    let (data, protocol) = (option("--data"), option("--protocol").unwrap_or("auto".into()));
+    let data = option("--data").or_else(|| std::env::var("TACITA_DATA").ok());
+    let protocol = option("--protocol").unwrap_or("auto".into());
     let mut sizes: Vec<usize> = arguments.iter().map(|text| text.parse().expect("rows are a whole number")).collect();
     if sizes.is_empty() {
         sizes = vec![100_000];

@@ -21,7 +21,7 @@ pub enum Brought {
     Intersect(intersect::Brought),
     /// To a scalar product.
     Dot(Box<dot::Brought>),
-    /// Shares to be opened.
+    /// Shares to be opened or compared.
     Shares(shares::Brought),
     /// To association rules.
     Rules(Box<rules::Brought>),
@@ -116,7 +116,7 @@ impl Brought {
         Ok(match self {
             Brought::Intersect(brought) => Found::Intersect(intersect::run(job, me, brought, agreed, channel, rng)?),
             Brought::Dot(brought) => Found::Dot(dot::run(job, me, brought, agreed, channel, rng)?),
-            Brought::Shares(brought) => Found::Shares(shares::run(job, me, brought, agreed, channel)?),
+            Brought::Shares(brought) => Found::Shares(shares::run(job, me, brought, agreed, channel, rng)?),
             Brought::Rules(brought) => Found::Rules(rules::run(job, me, brought, agreed, channel, rng)?),
         })
     }
@@ -158,6 +158,7 @@ impl Found {
             items: Some(theirs.items),
             entries: Some(theirs.entries),
             prepared: theirs.epoch.is_some(),
+            runs: theirs.runs.as_ref().map(|runs| runs.len() as u64),
             common: None,
         };
         match self {
@@ -187,7 +188,7 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
     match job.job {
         Job::Intersect => Ok(intersect::memory(job, me, chosen.protocol, own, theirs)),
         Job::Dot => dot::memory(job, me, chosen, own, theirs),
-        Job::Shares => Ok(0),
+        Job::Shares => Ok(shares::memory(job, own)),
         Job::Rules => rules::memory(job, me, chosen, own, theirs),
     }
 }

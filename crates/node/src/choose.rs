@@ -13,7 +13,7 @@ use crate::agree::Sizes;
 use crate::dot;
 use crate::intersect;
 use crate::job::{Job, JobSpec, Protocol, Reveal};
-use crate::text;
+use crate::{shares, text};
 
 /// What runs. Written as on the wire: `vole`, `ot softspoken-4`, `ot softspoken-4 after vole`, `lattice or ot softspoken-4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +123,7 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
     };
     let extended = match (protocol, extension) {
         (_, Some(Extension::Silent)) if job.job == Job::Rules => false,
+        (Protocol::Ot, Some(extension)) if job.job == Job::Shares => extension == shares::EXTENSION,
         (Protocol::Ot, Some(extension)) => match job.extension {
             Some(named) => named == extension,
             // Where the terms leave both, each level of rules has its own choice.
@@ -140,7 +141,7 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
         Protocol::Vole => job.reveal != Reveal::Count,
         Protocol::Ot | Protocol::Lattice | Protocol::Open => job.security == Security::SemiHonest,
     };
-    job.job.protocols().contains(&protocol) && named && aligned && extended && fits
+    job.protocols().contains(&protocol) && named && aligned && extended && fits
 }
 
 /// What runs in a job between `me` and its peer. Both parties get the same for the same sizes and network; in a run the
@@ -150,9 +151,17 @@ pub fn choose(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Net
         Job::Intersect => Ok(choose_intersection(job, me, own, theirs, network)),
         Job::Dot => choose_dot(job, me, own, theirs, network),
         Job::Rules => Ok(choose_rules(job, me, own, theirs, network)),
-        Job::Shares => {
-            Ok(Choice { chosen: Chosen::only(Protocol::Open), why: "shares are opened by sending them".into() })
-        }
+        Job::Shares => Ok(choose_for_shares(job)),
+    }
+}
+
+fn choose_for_shares(job: &JobSpec) -> Choice {
+    match job.threshold() {
+        Some(_) => Choice {
+            chosen: Chosen { extension: Some(shares::EXTENSION), ..Chosen::only(Protocol::Ot) },
+            why: "it compares shares and opens none".into(),
+        },
+        None => Choice { chosen: Chosen::only(Protocol::Open), why: "shares are opened by sending them".into() },
     }
 }
 

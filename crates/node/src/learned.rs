@@ -4,7 +4,7 @@ use tacita_core::Security;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 use tacita_core::protocol::rules::support::Support;
 
-use crate::job::{Job, JobSpec, Operation, Reveal};
+use crate::job::{Job, JobSpec, Operation, Reveal, Threshold};
 use crate::text::{count, counted};
 
 /// What is known of both parties.
@@ -18,6 +18,8 @@ pub struct Known {
     pub entries: Option<u64>,
     /// The peer answers with a prepared part.
     pub prepared: bool,
+    /// The runs of which the peer brings shares, likewise.
+    pub runs: Option<u64>,
     /// Rows that both have, where they are multiplied.
     pub common: Option<u64>,
 }
@@ -141,7 +143,7 @@ fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     learned
 }
 
-/// What `party` learns when shares are opened.
+/// What `party` learns when shares are opened or compared.
 fn shares(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     let peer = job.peer_of(party);
     let numbers = known.items.map_or("the numbers".into(), |items| counted(items, "number"));
@@ -150,9 +152,10 @@ fn shares(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         Some(Operation::Sum) => format!("the sum of {numbers} in the shares, and none of them alone"),
         _ => format!("{numbers} in the shares"),
     };
-    let mut learned = match job.learns(party) {
-        true => vec![format!("{party} learns {what}.")],
-        false => vec![format!("{party} learns no number.")],
+    let mut learned = match (job.threshold(), job.learns(party)) {
+        (Some(threshold), _) => compared(party, peer, &threshold, known),
+        (None, true) => vec![format!("{party} learns {what}.")],
+        (None, false) => vec![format!("{party} learns no number.")],
     };
     if let Some(limit) = job.limits.min_result.filter(|_| job.learns(party)) {
         learned.push(format!(
@@ -161,9 +164,47 @@ fn shares(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         ));
     }
     learned.push(format!("{party} learns which runs' shares {peer} brings, and which version it runs."));
-    learned.push("Each share opens once: both parties' share files are marked as opened.".into());
+    learned.push(match job.threshold() {
+        Some(_) => "Each share answers once: both parties' share files are marked as opened.".into(),
+        None => "Each share opens once: both parties' share files are marked as opened.".into(),
+    });
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
+}
+
+/// What `party` learns when what is in shares is compared with a threshold.
+fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known) -> Vec<String> {
+    let answers = known.items.zip(known.runs).filter(|(_, runs)| *runs > 0).map(|(items, runs)| (items / runs, runs));
+    let what = match answers {
+        Some((1, 1)) => format!("whether the number in the shares is at least {threshold}, and not the number"),
+        Some((1, runs)) => {
+            format!(
+                "whether the sum of the {} in the shares is at least {threshold}, and neither it nor them",
+                counted(runs, "number")
+            )
+        }
+        Some((places, 1)) => {
+            format!(
+                "of each of the {} in the shares whether it is at least {threshold}, and none of them",
+                counted(places, "number")
+            )
+        }
+        Some((places, runs)) => format!(
+            "of each of {}, each of {}, whether it is at least {threshold}, and neither sums nor numbers",
+            counted(places, "sum"),
+            counted(runs, "number")
+        ),
+        None => {
+            format!("of each number in the shares, or sum of those in one place, whether it is at least {threshold}")
+        }
+    };
+    vec![
+        format!("{party} learns {what}."),
+        format!(
+            "An answer can tell more than it seems: if {party} knows a number but for one of {peer}'s rows, the answer can give \
+             that row away. Nothing checks what numbers a party brought."
+        ),
+    ]
 }
 
 /// What `party` learns in a two-party intersection, given what is known.

@@ -8,7 +8,7 @@ use rand_core::{CryptoRng, SeedableRng};
 use serde::Serialize;
 use tacita_core::channel::{Channel, HEADER_BYTES};
 use tacita_core::protocol::dot::ot;
-use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape as DotShape, Side, reveal_bytes};
+use tacita_core::protocol::dot::{Columns, Integers, Shape as DotShape, Side, reveal_bytes};
 use tacita_core::protocol::intersect::entries::{Domain, Params, ReturnedRows};
 use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::session::Transcript;
@@ -16,8 +16,9 @@ use tacita_core::{Error, Item, Result, Security, Session};
 
 use crate::agree::{self, Sizes};
 use crate::choose::{Choice, Chosen, Network, choose};
-use crate::job::{Job, JobSpec, Operation, Protocol, Reveal};
+use crate::job::{Job, JobSpec, Protocol, Reveal};
 use crate::learned::{self, Known};
+use crate::shares::{EXTENSION, Work};
 use crate::transport::Shape;
 use crate::{answer, dot, intersect, rules, text, usage};
 
@@ -46,7 +47,7 @@ pub struct Plan {
 /// One party's share.
 #[derive(Debug, Clone, Serialize)]
 pub struct Share {
-    /// Distinct keys, rows that are aligned by position, or numbers to be opened.
+    /// Distinct keys, rows that are aligned by position, or numbers in shares.
     pub items: u64,
     /// Bytes that it sends, framing and handshake included, TLS not.
     pub bytes_sent: u64,
@@ -166,16 +167,28 @@ fn cpu_of_both(
     Ok((usage::cpu_time() - started).as_secs_f64() / f64::from(runs))
 }
 
-/// Plans a job for parties of these sizes, over a network of this shape.
-pub fn plan(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: Calibration, network: Shape) -> Result<Plan> {
+/// Plans a job for parties of these sizes, over a network of this shape. `work` is what share files say of themselves, if
+/// they are there.
+pub fn plan(
+    job: &JobSpec,
+    sizes: &BTreeMap<String, Sizes>,
+    work: Option<Work>,
+    calibration: Calibration,
+    network: Shape,
+) -> Result<Plan> {
     let names = job.parties.names();
     let (first, second) = (names[0], names[1]);
     let known = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };
-    let Choice { chosen, why } = choose(job, first, &sizes[first], &sizes[second], known)?;
+    let Choice { chosen, mut why } = choose(job, first, &sizes[first], &sizes[second], known)?;
     let cost = match job.job {
         Job::Intersect => intersection_cost(chosen.protocol, job, sizes, calibration)?,
         Job::Dot => dot_cost(&chosen, job, sizes, calibration)?,
-        Job::Shares => shares_cost(job, sizes)?,
+        Job::Shares => {
+            if work.is_none() {
+                why.push_str("; shares modulo 2^64 are assumed: with --input NAME=FILE it is known");
+            }
+            shares_cost(job, sizes, work, calibration)?
+        }
         Job::Rules => rules_cost(&chosen, job, sizes, calibration)?,
     };
     let notes = match job.job {
@@ -192,6 +205,7 @@ pub fn plan(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: Calibra
             items: Some(sizes[peer].items),
             entries: (!sizes[peer].schema.is_empty()).then_some(sizes[peer].entries),
             prepared: false,
+            runs: sizes[peer].runs.as_ref().map(|runs| runs.len() as u64),
             common: None,
         };
         let share = Share {
@@ -386,22 +400,34 @@ fn rules_notes(
     ])
 }
 
-fn shares_cost<'a>(job: &'a JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Cost<'a>> {
-    let numbers_of = |place: usize| job.parties.0.get(place).map_or(0, |(name, _)| sizes[name].items);
-    if numbers_of(0) != numbers_of(1) {
+fn shares_cost<'a>(
+    job: &'a JobSpec,
+    sizes: &BTreeMap<String, Sizes>,
+    work: Option<Work>,
+    calibration: Calibration,
+) -> Result<Cost<'a>> {
+    let names = job.parties.names();
+    let [numbers, others] = [names[0], names[1]].map(|name| sizes[name].items);
+    if numbers != others {
         return Err(Error::Input(format!(
-            "both parties open shares of the same numbers: {} and {} are not equally many",
-            numbers_of(0),
-            numbers_of(1)
+            "both parties bring shares of the same numbers: {numbers} and {others} are not equally many"
         )));
     }
-    let numbers = numbers_of(0) as usize;
-    // The shares' modulus is in the files; most are modulo 2^64.
-    let modulus = Modulus::power_of_two(64)?;
-    let numbers = if job.operation == Some(Operation::Sum) { 1 } else { numbers };
-    let role = |name| {
-        let bytes = if job.learns(job.peer_of(name)) { reveal_bytes(modulus, numbers) } else { 0 };
-        (name, RoleCost { cpu: 0.0, bytes: bytes + CLOSE_BYTES })
+    let (costs, rounds) = match work.map_or_else(|| Work::assumed(job, numbers as usize), Ok)? {
+        Work::Open(modulus, numbers) => {
+            let opened = |peer| if job.learns(peer) { reveal_bytes(modulus, numbers) } else { 0 };
+            let cost = |peer| RoleCost { cpu: 0.0, bytes: opened(peer) + CLOSE_BYTES };
+            ([cost(names[1]), cost(names[0])], u32::from(numbers > 0))
+        }
+        Work::Compare(comparison) => {
+            let params = comparison.params()?;
+            let (first, second) = params.bytes()?;
+            let relative = dot::transfer_seconds(EXTENSION) / dot::transfer_seconds(dot::MEASURED);
+            let cpu = calibration.ot_start + params.ots() as f64 * calibration.ot_transfer * relative / 2.0;
+            // What the terms and files say alone takes no message.
+            let cpu = if params.rounds() == 0 { 0.0 } else { cpu };
+            ([first, second].map(|bytes| RoleCost { cpu, bytes: bytes + CLOSE_BYTES }), params.rounds())
+        }
     };
-    Ok(Cost { roles: job.parties.names().into_iter().map(role).collect(), rounds: u32::from(numbers > 0), further: 0 })
+    Ok(Cost { roles: names.into_iter().zip(costs).collect(), rounds, further: 0 })
 }

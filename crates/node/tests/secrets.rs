@@ -27,7 +27,12 @@ fn pair(terms: &str) -> Pair {
 
 #[track_caller]
 fn assert_hidden(what: &str, bytes: &[u8]) {
-    for secret in SECRETS {
+    assert_without(&SECRETS, what, bytes);
+}
+
+#[track_caller]
+fn assert_without(secrets: &[&str], what: &str, bytes: &[u8]) {
+    for secret in secrets {
         assert!(!contains(bytes, secret), "{what} shows {secret}");
     }
 }
@@ -92,6 +97,100 @@ fn no_key_or_value_is_in_what_travels_or_is_said() {
         assert_hidden("standard error", ended.stderr.as_bytes());
         assert_hidden("standard output", ended.stdout.as_bytes());
         assert_hidden("the report", text(pair.out(name, "report.json")).as_bytes());
+    }
+}
+
+const RULES: &str = "job = \"rules\"\nid = \"secrets\"\nreveal_to = [\"hospital\", \"insurer\"]\nmin_support = 50\n\
+                     min_confidence = 0.1\nrow_id = \"name\"\nitems = { column = \"items\", separator = \";\" }\n\
+                     [key]\ncolumns = [\"name\"]\nnormalize = [\"name\"]\n";
+
+/// Texts in ids, as written and as the key that is made of them; and items that are too rare for the result.
+const RARE: [&str; 8] =
+    ["Wintergreen", "wintergreen", "Oleander", "oleander", "Foxglove", "Nightshade", "Hemlock", "Mandrake"];
+/// Items that the result shows, and nothing else.
+const FREQUENT: [&str; 3] = ["Sourdough", "Rye", "Liniment"];
+
+/// Baskets of 200 persons whom both know, and of one whom only one knows.
+fn baskets(terms: &str) -> Pair {
+    let pair = Pair::new(terms);
+    let fill = |items: fn(u32) -> &'static str| -> String {
+        (0..200).map(|number| format!("Wintergreen {number},{}\n", items(number))).collect()
+    };
+    let hospital = fill(|number| match number {
+        0..40 => "Sourdough;Nightshade",
+        40..150 => "Sourdough;Rye",
+        _ => "Rye",
+    });
+    let insurer = fill(|number| match number {
+        0..3 => "Liniment;Hemlock;Mandrake",
+        3..120 => "Liniment",
+        _ => "",
+    });
+    pair.table("hospital", &format!("name,items\nOleander Rose,Nightshade\n{hospital}"));
+    pair.table("insurer", &format!("name,items\nFoxglove May,Mandrake\n{insurer}"));
+    pair
+}
+
+#[test]
+fn no_id_or_rare_item_is_in_what_rules_leave_and_no_item_is_in_what_they_say() {
+    let pair = baskets(RULES);
+    let page = pair.home.at("page.html");
+    let hospital = pair.start("hospital", &["--html", &page]);
+    let insurer = pair.start("insurer", &["--log", "json"]);
+    let ended = [hospital, insurer].map(|running| running.end().well());
+    for (name, ended) in NAMES.into_iter().zip(&ended) {
+        // The job has found what is frequent: the search would see the rest.
+        let (rules, itemsets) = (text(pair.out(name, "rows.csv")), text(pair.out(name, "rows.itemsets.csv")));
+        for item in FREQUENT {
+            assert!(contains(rules.as_bytes(), item) && contains(itemsets.as_bytes(), item), "{itemsets}");
+        }
+        assert!(contains(text(pair.home.at(&format!("{name}.csv"))).as_bytes(), "Wintergreen"));
+        assert_without(&RARE, "the rules", rules.as_bytes());
+        assert_without(&RARE, "the itemsets", itemsets.as_bytes());
+        assert!(ended.stderr.contains("agreed with"));
+        for secrets in [&RARE[..], &FREQUENT[..]] {
+            assert_without(secrets, "standard error", ended.stderr.as_bytes());
+            assert_without(secrets, "standard output", ended.stdout.as_bytes());
+            assert_without(secrets, "the report", text(pair.out(name, "report.json")).as_bytes());
+        }
+    }
+    let page = text(page);
+    assert!(FREQUENT.iter().all(|item| contains(page.as_bytes(), item)));
+    assert_without(&RARE, "the page", page.as_bytes());
+}
+
+#[test]
+fn errors_of_failed_rules_show_no_id_and_no_item() {
+    let without = |ended: &common::Ended| {
+        for secrets in [&RARE[..], &FREQUENT[..]] {
+            assert_without(secrets, "standard error", ended.stderr.as_bytes());
+            assert_without(secrets, "standard output", ended.stdout.as_bytes());
+        }
+    };
+    // In the middle of the run, and before it.
+    for (terms, words) in [
+        (RULES.replace("min_support", "max_candidates = 1\nmin_support"), "max_candidates is 1"),
+        (RULES.replace("[key]", "[limits]\nmax_rows = 100\n[key]"), "max_rows is 100"),
+    ] {
+        let pair = baskets(&terms);
+        let running = NAMES.map(|name| pair.start(name, &["--log", "json", "--timeout", "5s"]));
+        let ended = running.map(Running::end);
+        // One of them may hear of it first.
+        assert!(ended.iter().any(|ended| ended.code == 2 && ended.stderr.contains(words)), "{ended:?}");
+        for ended in &ended {
+            assert_ne!(ended.code, 0);
+            without(ended);
+        }
+    }
+    // Tables that cannot be read: an item that is none, and an id that is there twice.
+    for (line, words) in [("Wintergreen 7,Nightshade\n", "same key"), ("Oleander,Hemlock|Mandrake\n", "holds `|`")] {
+        let pair = baskets(RULES);
+        let table = text(pair.home.at("hospital.csv"));
+        pair.table("hospital", &(table + line));
+        let ended = pair.start("hospital", &["--timeout", "1s"]).end();
+        let error = ended.failed(2, &["hospital.csv", words]);
+        without(&ended);
+        assert!(error.contains("line"), "{error}");
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Dot {
     /// intersection runs first: both learn which of their rows the other has too.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     row_id: Vec<String>,
-    /// value, or shares: each keeps a share in its --output, to be opened or added up later.
+    /// value, or shares: each keeps a share in its --output, to be opened, added up or compared later.
     #[arg(long, default_value = "value")]
     reveal: String,
     /// Length of the numbers: 1 for zeros and ones, up to 32.

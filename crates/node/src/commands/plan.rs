@@ -14,6 +14,7 @@ use crate::console::print;
 use crate::job::{Job, JobSpec, Reveal};
 use crate::party::{Source, fresh_rng, set_threads};
 use crate::plan::{self, Calibration};
+use crate::shares::Work;
 use crate::table::payload::PayloadSchema;
 use crate::table::read::ReadOptions;
 use crate::text::{self, count, counted};
@@ -66,13 +67,15 @@ impl Plan {
             }
         }
         set_threads(self.threads)?;
-        let mut sizes = BTreeMap::new();
+        let (mut sizes, mut work) = (BTreeMap::new(), None);
         for name in job.parties.names() {
-            sizes.insert(name.to_owned(), self.sizes(&job, name)?);
+            let (of_party, known) = self.sizes(&job, name)?;
+            sizes.insert(name.to_owned(), of_party);
+            work = work.or(known);
         }
         let network = Shape { latency: self.latency.unwrap_or_default(), bandwidth: self.bandwidth };
         let calibration = Calibration::measure(&mut fresh_rng()?)?;
-        let plan = plan::plan(&job, &sizes, calibration, network)?;
+        let plan = plan::plan(&job, &sizes, work, calibration, network)?;
         if self.json {
             let text = serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?;
             print(text)?;
@@ -82,12 +85,15 @@ impl Plan {
         Ok(())
     }
 
-    fn sizes(&self, job: &JobSpec, name: &str) -> Result<Sizes> {
+    /// How much a party brings; and what its share files say, if it brings such.
+    fn sizes(&self, job: &JobSpec, name: &str) -> Result<(Sizes, Option<Work>)> {
         let inputs: Vec<_> =
             self.input.iter().filter(|(party, _)| party == name).map(|(_, path)| path.clone()).collect();
         if !inputs.is_empty() {
             let source = Source::of(job, inputs, ReadOptions::default(), false)?;
-            return Ok(Brought::load(job, name, &source)?.sizes());
+            let brought = Brought::load(job, name, &source)?;
+            let work = if let Brought::Shares(brought) = &brought { Some(brought.work()) } else { None };
+            return Ok((brought.sizes(), work));
         }
         let things = job.things();
         let find = |list: &[(String, u64)]| list.iter().find(|(party, _)| party == name).map(|(_, number)| *number);
@@ -111,7 +117,7 @@ impl Plan {
             sizes.row_bytes = schema.row_bytes() as u32;
             sizes.schema = crate::agree::hex(&schema.encode());
         }
-        Ok(sizes)
+        Ok((sizes, None))
     }
 
     fn print(&self, job: &JobSpec, plan: &plan::Plan) -> Result<()> {

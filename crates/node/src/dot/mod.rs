@@ -22,7 +22,7 @@ use crate::shares::ShareFile;
 use crate::table::{RowCounts, numbers, read};
 use crate::text::count;
 pub use method::{MEASURED, Method, OT_START, OT_WORD, transfer_seconds};
-pub use value::{Value, write_values};
+pub use value::{Cells, Value, write_values};
 
 /// What a party brings to a scalar product.
 pub struct Brought {
@@ -117,7 +117,7 @@ pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<(
 }
 
 /// Which party this is in a product.
-fn side(job: &JobSpec, party: &str) -> Side {
+pub fn side(job: &JobSpec, party: &str) -> Side {
     match job.parties.position(party) {
         Some(0) => Side::First,
         _ => Side::Second,

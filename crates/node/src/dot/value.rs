@@ -1,10 +1,10 @@
-//! Products as users see them: a number, or a matrix of numbers.
+//! Results about numbers as users see them: one, or a matrix of them.
 
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use serde_json::json;
 use tacita_core::{Error, Result};
@@ -14,53 +14,69 @@ use crate::job::JobSpec;
 use crate::table::numbers::decimal;
 use crate::table::{Selection, Table, output};
 
-/// The products of one job.
+/// The products of one job, or what is known of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     /// Each party's name and columns, in the order of the job; none for a sum.
     pub columns: Vec<(String, Vec<String>)>,
     /// Row by row: all columns of the second party with the first column of the first, and so on.
-    pub numbers: Vec<i128>,
-    /// How many decimals the numbers have.
-    pub decimals: u32,
+    pub cells: Cells,
+}
+
+/// What is known of each product.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cells {
+    /// The number itself: an integer over 10^`decimals`.
+    Numbers {
+        /// The integers.
+        numbers: Vec<i128>,
+        /// How many decimals the numbers have.
+        decimals: u32,
+    },
+    /// Whether it is at least what it was compared with.
+    Answers(Vec<bool>),
 }
 
 impl Value {
     /// What a `dot` job's parties learn.
     pub fn of_job(job: &JobSpec, numbers: Vec<i128>) -> Value {
         let columns = job.parties.names().into_iter().map(|name| (name.to_owned(), job.columns_of(name)));
-        Value { columns: columns.collect(), numbers, decimals: 2 * job.decimals() }
+        Value { columns: columns.collect(), cells: Cells::Numbers { numbers, decimals: 2 * job.decimals() } }
     }
 
-    /// Whether it is a number and no matrix.
-    fn is_number(&self) -> bool {
+    /// Whether it is one and no matrix.
+    fn is_single(&self) -> bool {
         self.columns.iter().all(|(_, columns)| columns.len() == 1)
     }
 
     /// Whether some number is below a limit.
     pub fn is_below(&self, limit: u64) -> bool {
-        let limit = i128::from(limit) * 10i128.pow(self.decimals);
-        self.numbers.iter().any(|&number| number < limit)
-    }
-
-    fn text(&self, index: usize) -> String {
-        decimal(self.numbers[index], self.decimals)
+        match &self.cells {
+            Cells::Numbers { numbers, decimals } => {
+                let limit = i128::from(limit) * 10i128.pow(*decimals);
+                numbers.iter().any(|&number| number < limit)
+            }
+            Cells::Answers(_) => false,
+        }
     }
 
     /// A number where JSON numbers hold it exactly, else its digits as text; nested arrays for a matrix.
     fn json(&self) -> serde_json::Value {
-        let number = |index| exact(&self.text(index));
-        match self.is_number() {
-            true => number(0),
-            false => json!(self.rows().map(|row| row.map(number).collect::<Vec<_>>()).collect::<Vec<_>>()),
+        match self.is_single() {
+            true => self.cells.json(0),
+            false => {
+                let row = |row: Range<usize>| row.map(|index| self.cells.json(index)).collect::<Vec<_>>();
+                json!(self.rows().map(row).collect::<Vec<_>>())
+            }
         }
     }
 
     /// As it is printed: as in [`Value::json`], with all digits.
     fn line(&self) -> String {
-        let row = |row: Range<usize>| format!("[{}]", row.map(|index| self.text(index)).collect::<Vec<_>>().join(", "));
-        match self.is_number() {
-            true => self.text(0),
+        let text = |index| self.cells.text(index);
+        let row = |row: Range<usize>| format!("[{}]", row.map(text).collect::<Vec<_>>().join(", "));
+        match self.is_single() {
+            true => text(0),
             false => format!("[{}]", self.rows().map(row).collect::<Vec<_>>().join(", ")),
         }
     }
@@ -68,7 +84,38 @@ impl Value {
     /// The numbers that belong to each of the first party's columns.
     fn rows(&self) -> impl Iterator<Item = Range<usize>> {
         let width = self.columns.last().map_or(1, |(_, columns)| columns.len()).max(1);
-        (0..self.numbers.len()).step_by(width).map(move |start| start..start + width)
+        (0..self.cells.len()).step_by(width).map(move |start| start..start + width)
+    }
+}
+
+impl Cells {
+    /// The word for it in results.
+    fn name(&self) -> &'static str {
+        match self {
+            Cells::Numbers { .. } => "value",
+            Cells::Answers(_) => "at_least",
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Cells::Numbers { numbers, .. } => numbers.len(),
+            Cells::Answers(answers) => answers.len(),
+        }
+    }
+
+    fn text(&self, index: usize) -> String {
+        match self {
+            Cells::Numbers { numbers, decimals } => decimal(numbers[index], *decimals),
+            Cells::Answers(answers) => answers[index].to_string(),
+        }
+    }
+
+    fn json(&self, index: usize) -> serde_json::Value {
+        match self {
+            Cells::Numbers { .. } => exact(&self.text(index)),
+            Cells::Answers(answers) => json!(answers[index]),
+        }
     }
 }
 
@@ -86,9 +133,11 @@ fn exact(text: &str) -> serde_json::Value {
     }
 }
 
-/// Writes products to a table, if one is wanted, and says what they are. The table has one row a product, with its two
-/// columns beside it if there are several, and the number of its place among the inputs if those are several.
+/// Writes products, or answers about them, to a table, if one is wanted, and says what they are. The table has one row a
+/// product, with its two columns beside it if there are several, and the number of its place among the inputs if those are
+/// several.
 pub fn write_values(values: &[Value], path: Option<&Path>) -> Result<Told> {
+    let name = values.first().map_or("value", |value| value.cells.name());
     let (json, line) = match values {
         [only] => (only.json(), only.line()),
         several => {
@@ -96,46 +145,45 @@ pub fn write_values(values: &[Value], path: Option<&Path>) -> Result<Told> {
             (json!(several.iter().map(Value::json).collect::<Vec<_>>()), format!("[{}]", lines.join(", ")))
         }
     };
-    let write = |path| output::write(&Selection::all(&table(values)?), path, None);
-    Ok(Told {
-        json: json!({ "value": json }),
-        line: Some(format!("value {line}")),
-        written: path.map_or(Ok(()), write),
-    })
+    let write = |path| output::write(&Selection::all(&table(name, values)?), path, None);
+    Ok(Told { json: json!({ name: json }), line: Some(format!("{name} {line}")), written: path.map_or(Ok(()), write) })
 }
 
-fn table(values: &[Value]) -> Result<Table> {
-    let mut fields: Vec<(String, Vec<String>)> = Vec::new();
-    let rows =
-        || values.iter().enumerate().flat_map(|(place, value)| (0..value.numbers.len()).map(move |at| (place, at)));
+fn table(name: &str, values: &[Value]) -> Result<Table> {
+    let places =
+        || values.iter().enumerate().flat_map(|(place, value)| (0..value.cells.len()).map(move |at| (place, at)));
+    let mut columns: Vec<(Field, ArrayRef)> = Vec::new();
     if values.len() > 1 {
-        fields.push(("input".into(), rows().map(|(place, _)| (place + 1).to_string()).collect()));
+        let inputs: Vec<_> = places().map(|(place, _)| (place + 1).to_string()).collect();
+        columns.push(typed("input", &inputs));
     }
-    if let Some(matrix) = values.iter().find(|value| !value.is_number()) {
+    if let Some(matrix) = values.iter().find(|value| !value.is_single()) {
         for (party, (name, _)) in matrix.columns.iter().enumerate() {
-            let column = |(place, at): (usize, usize)| -> String {
+            let column = |(place, at): (usize, usize)| -> &str {
                 let columns = &values[place].columns;
                 let width = columns.last().map_or(1, |(_, columns)| columns.len());
                 let index = if party == 0 { at / width } else { at % width };
-                columns[party].1[index].clone()
+                &columns[party].1[index]
             };
-            fields.push((name.clone(), rows().map(column).collect()));
+            // Names of columns stay texts, even "007".
+            let names = Arc::new(StringArray::from_iter_values(places().map(column)));
+            columns.push((Field::new(name, DataType::Utf8, false), names));
         }
     }
-    fields.push(("value".into(), rows().map(|(place, at)| values[place].text(at)).collect()));
-    let columns = fields.into_iter().map(|(name, texts)| match &*name {
-        "input" | "value" => typed(name, &texts),
-        // Names of columns stay texts, even "007".
-        _ => (Field::new(name, DataType::Utf8, false), Arc::new(StringArray::from(texts)) as ArrayRef),
+    columns.push(match values {
+        [Value { cells: Cells::Answers(answers), .. }] => {
+            (Field::new(name, DataType::Boolean, false), Arc::new(BooleanArray::from(answers.clone())))
+        }
+        _ => typed(name, &places().map(|(place, at)| values[place].cells.text(at)).collect::<Vec<_>>()),
     });
-    let (fields, arrays): (Vec<_>, Vec<_>) = columns.unzip();
+    let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let schema = Arc::new(Schema::new(fields));
     let failed = |error| Error::Internal(format!("numbers do not make a table: {error}"));
     Table::new("result", schema.clone(), vec![RecordBatch::try_new(schema, arrays).map_err(failed)?])
 }
 
 /// A column of 64-bit integers if all are, else of texts.
-fn typed(name: String, texts: &[String]) -> (Field, ArrayRef) {
+fn typed(name: &str, texts: &[String]) -> (Field, ArrayRef) {
     match texts.iter().map(|text| text.parse::<i64>().ok()).collect::<Option<Vec<_>>>() {
         Some(integers) => (Field::new(name, DataType::Int64, false), Arc::new(Int64Array::from(integers))),
         None => (Field::new(name, DataType::Utf8, false), Arc::new(StringArray::from(texts.to_vec()))),
@@ -161,20 +209,29 @@ mod tests {
         }
     }
 
+    fn numbers(columns: Vec<(String, Vec<String>)>, numbers: Vec<i128>, decimals: u32) -> Value {
+        Value { columns, cells: Cells::Numbers { numbers, decimals } }
+    }
+
     #[test]
     fn matrices_are_nested_by_the_first_party() {
         let name = |name: &str, columns: &[&str]| (name.to_owned(), columns.iter().map(|c| c.to_string()).collect());
-        let value = Value {
-            columns: vec![name("shop", &["a", "b"]), name("partner", &["c", "d", "e"])],
-            numbers: vec![1, 2, 3, 4, 5, 6],
-            decimals: 0,
-        };
+        let columns = vec![name("shop", &["a", "b"]), name("partner", &["c", "d", "e"])];
+        let value = numbers(columns.clone(), vec![1, 2, 3, 4, 5, 6], 0);
+        let answers = Value { columns, cells: Cells::Answers(vec![true, false, false, true, true, false]) };
         assert_eq!(value.json(), json!([[1, 2, 3], [4, 5, 6]]));
-        let told = write_values(std::slice::from_ref(&value), None).unwrap();
-        assert_eq!(told.line.as_deref(), Some("value [[1, 2, 3], [4, 5, 6]]"));
-        let table = table(&[value]).unwrap();
-        assert_eq!((table.rows(), table.schema().fields().len()), (6, 3));
-        let small = Value { columns: Vec::new(), numbers: vec![1], decimals: 6 };
+        assert_eq!(answers.json(), json!([[true, false, false], [true, true, false]]));
+        for (value, name, line, kind) in [
+            (value, "value", "value [[1, 2, 3], [4, 5, 6]]", DataType::Int64),
+            (answers, "at_least", "at_least [[true, false, false], [true, true, false]]", DataType::Boolean),
+        ] {
+            let told = write_values(std::slice::from_ref(&value), None).unwrap();
+            assert_eq!(told.line.as_deref(), Some(line));
+            let table = table(name, &[value]).unwrap();
+            assert_eq!((table.rows(), table.schema().fields().len()), (6, 3));
+            assert_eq!((table.schema().field(2).name().as_str(), table.schema().field(2).data_type()), (name, &kind));
+        }
+        let small = numbers(Vec::new(), vec![1], 6);
         assert_eq!(write_values(&[small], None).unwrap().line.as_deref(), Some("value 0.000001"));
     }
 }

@@ -45,7 +45,7 @@ impl JobSpec {
         match self.job {
             Job::Intersect => self.check_key()?,
             Job::Dot => self.check_dot()?,
-            Job::Shares => (),
+            Job::Shares => self.check_shares()?,
             Job::Rules => self.check_rules()?,
         }
         self.check_headers()?;
@@ -126,17 +126,14 @@ impl JobSpec {
                 ));
             }
         }
-        if self.job == Job::Shares && self.operation.is_none() {
-            return bad("the key `operation` is missing: use \"open\" or \"sum\"");
-        }
         Ok(())
     }
 
     fn check_choices(&self) -> Result<()> {
         let list = |words: Vec<&str>| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
         let job = self.job.name();
-        if self.protocol != Protocol::Auto && !self.job.protocols().contains(&self.protocol) {
-            let known = ["auto"].into_iter().chain(self.job.protocols().iter().map(|protocol| protocol.name()));
+        if self.protocol != Protocol::Auto && !self.protocols().contains(&self.protocol) {
+            let known = ["auto"].into_iter().chain(self.protocols().iter().map(|protocol| protocol.name()));
             return bad(format!(
                 "protocol = \"{}\" is not for job = \"{job}\": use one of {}",
                 self.protocol.name(),
@@ -233,7 +230,8 @@ impl JobSpec {
         if self.reveal == Reveal::Shares && self.limits.min_result.is_some() {
             return bad("limits.min_result: shares have no value yet; put the limit into the job that opens them");
         }
-        if let Some(name) = self.parties.names().into_iter().find(|name| ["value", "input"].contains(name)) {
+        if let Some(name) = self.parties.names().into_iter().find(|name| ["value", "input", "at_least"].contains(name))
+        {
             return bad(format!("parties: \"{name}\" is a column of the result: give the party another name"));
         }
         if let Some(ColumnNames::ByParty(parties)) = &self.column {

@@ -138,7 +138,7 @@ impl JobSpec {
     pub(super) fn number_terms(&self) -> Vec<(&'static str, Value)> {
         match self.job {
             Job::Intersect | Job::Rules => Vec::new(),
-            Job::Shares => vec![("operation", self.operation.map(|operation| operation.name()).into())],
+            Job::Shares => vec![("operation", self.operation.map(|operation| operation.to_string()).into())],
             Job::Dot => {
                 let columns =
                     self.parties.names().into_iter().map(|name| (name.to_owned(), self.columns_of(name).into()));

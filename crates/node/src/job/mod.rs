@@ -4,6 +4,7 @@
 mod check;
 mod dot;
 mod rules;
+mod shares;
 mod terms;
 mod words;
 
@@ -25,6 +26,7 @@ use crate::text::shown;
 
 pub use dot::{ColumnNames, Names};
 pub use rules::{Basket, Bins, ItemsFrom, Star, Written};
+pub use shares::{Operation, Threshold};
 pub use terms::Terms;
 
 /// Job files are read up to this size.
@@ -83,7 +85,7 @@ pub struct JobSpec {
     /// Scalar products by `ot`: how oblivious transfers are made; absent: chosen as the protocol is.
     #[serde(default, deserialize_with = "maybe_from_word")]
     pub extension: Option<Extension>,
-    /// `shares`: what is opened.
+    /// `shares`: what is done with them.
     #[serde(default)]
     pub operation: Option<Operation>,
     /// `rules`: how many rows make an itemset frequent; see [`JobSpec::support`].
@@ -122,7 +124,7 @@ pub enum Job {
     Intersect,
     /// What is the scalar product of a column here and a column there?
     Dot,
-    /// Which numbers are in these shares?
+    /// Which numbers are in these shares, or are they large?
     Shares,
     /// Which items stand in many baskets together, and what do they tell of each other?
     Rules,
@@ -144,15 +146,6 @@ pub enum Protocol {
     Lattice,
     /// Nothing but sending shares: see `tacita_core::protocol::dot::reveal`.
     Open,
-}
-
-/// What a `shares` job opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// Every number.
-    Open,
-    /// The sum of all numbers, and none of them.
-    Sum,
 }
 
 /// What those who learn get.
@@ -427,16 +420,6 @@ impl Protocol {
     }
 }
 
-impl Operation {
-    /// The word for it in job files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Operation::Open => "open",
-            Operation::Sum => "sum",
-        }
-    }
-}
-
 impl Reveal {
     /// The word for it in job files.
     pub fn name(self) -> &'static str {
@@ -498,19 +481,6 @@ impl FromStr for Reveal {
             Some(reveal) => Ok(reveal),
             None if word.starts_with("sum:") || word.starts_with("counts:") => later("reveal", word, instead),
             None => unknown("reveal", word, instead),
-        }
-    }
-}
-
-impl FromStr for Operation {
-    type Err = Error;
-
-    fn from_str(word: &str) -> Result<Operation> {
-        let instead = "\"open\" or \"sum\"";
-        match [Operation::Open, Operation::Sum].into_iter().find(|operation| operation.name() == word) {
-            Some(operation) => Ok(operation),
-            None if word.starts_with("at_least:") => later("operation", word, instead),
-            None => unknown("operation", word, instead),
         }
     }
 }

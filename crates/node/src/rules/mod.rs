@@ -25,7 +25,7 @@ use crate::table::baskets::Items;
 use crate::{dot, text};
 
 pub use dot::check_peer;
-pub use names::{Named, NamedItem};
+pub use names::{Named, NamedItem, decode_lengths, decode_names};
 pub use output::itemsets_path;
 use products::Products;
 pub use products::{Level, estimate};

@@ -9,7 +9,7 @@ use tacita_core::protocol::rules::Mined;
 use tacita_core::protocol::rules::itemsets::Item;
 use tacita_core::{Error, Result};
 
-use crate::table::baskets::check_name;
+use crate::table::baskets::{MAX_NAME_BYTES, check_name};
 
 /// Both at once: how many bytes each name has.
 const LENGTHS: Label = Label::new(33, "name lengths");
@@ -56,23 +56,28 @@ pub struct NamedRule {
 pub fn exchange(own: &[String], count: usize, channel: &mut Channel) -> Result<Vec<String>> {
     let lengths = own.iter().flat_map(|name| (name.len() as u16).to_le_bytes()).collect();
     let lengths = exchange_bytes(LENGTHS, lengths, count * LENGTH_BYTES, channel)?;
-    let lengths = lengths.chunks_exact(LENGTH_BYTES).map(|bytes| usize::from(u16::from_le_bytes([bytes[0], bytes[1]])));
-    let lengths: Vec<usize> = lengths.collect();
-    if lengths.iter().any(|length| !(1..=crate::table::baskets::MAX_NAME_BYTES).contains(length)) {
-        return Err(channel.violation("a name of an item is empty or too long"));
-    }
+    let lengths =
+        decode_lengths(&lengths).ok_or_else(|| channel.violation("a name of an item is empty or too long"))?;
     let names = exchange_bytes(NAMES, own.concat().into_bytes(), lengths.iter().sum(), channel)?;
-    let (mut rest, mut theirs, mut seen) = (&names[..], Vec::with_capacity(count), HashSet::new());
-    for length in lengths {
-        let (name, beyond) = rest.split_at(length);
+    decode_names(&lengths, &names).ok_or_else(|| channel.violation("a name of an item is none, or there twice"))
+}
+
+/// The lengths of names in bytes, as a peer tells them; `None` if one of them is none.
+pub fn decode_lengths(bytes: &[u8]) -> Option<Vec<usize>> {
+    let lengths = bytes.chunks(LENGTH_BYTES).map(|bytes| Some(usize::from(u16::from_le_bytes(bytes.try_into().ok()?))));
+    lengths.map(|length| length.filter(|length| (1..=MAX_NAME_BYTES).contains(length))).collect()
+}
+
+/// Names of these lengths, as a peer tells them, one after the other; `None` if one can be no item's name or is there twice.
+pub fn decode_names(lengths: &[usize], bytes: &[u8]) -> Option<Vec<String>> {
+    let (mut rest, mut names, mut seen) = (bytes, Vec::with_capacity(lengths.len()), HashSet::new());
+    for &length in lengths {
+        let (name, beyond) = rest.split_at_checked(length)?;
         rest = beyond;
-        let name = std::str::from_utf8(name).ok().filter(|name| check_name(name).is_ok());
-        match name.filter(|name| seen.insert(name.to_owned())) {
-            Some(name) => theirs.push(name.to_owned()),
-            None => return Err(channel.violation("a name of an item is none, or there twice")),
-        }
+        let name = std::str::from_utf8(name).ok().filter(|name| check_name(name).is_ok() && seen.insert(*name))?;
+        names.push(name.to_owned());
     }
-    Ok(theirs)
+    rest.is_empty().then_some(names)
 }
 
 /// Tells the peer `own` bytes, and returns the `due` bytes that it tells: in as many messages as the longer takes.

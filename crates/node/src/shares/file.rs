@@ -11,7 +11,7 @@ use tacita_core::{Error, Result, Session};
 use zeroize::ZeroizeOnDrop;
 
 use crate::agree::hex;
-use crate::dot::Value;
+use crate::dot::{Cells, Value};
 use crate::files::write_whole_private;
 use crate::job::{JobSpec, Terms};
 use crate::text;
@@ -67,7 +67,7 @@ pub struct Kept {
 impl ShareFile {
     /// The shares that `me` has after a run of `job`.
     pub fn new(job: &JobSpec, me: &str, session: &Session, shape: &Shape, shares: &Shares) -> ShareFile {
-        let value = Value::of_job(job, Vec::new());
+        let Value { columns, cells: _ } = Value::of_job(job, Vec::new());
         let (low, high) = shape.range();
         let mut file = ShareFile {
             tacita_share: 1,
@@ -78,9 +78,9 @@ impl ShareFile {
             values: shares.residues().iter().map(u128::to_string).collect(),
             run: hex(&session.derive("run of shares")),
             signed: job.signed.unwrap_or(false),
-            decimals: value.decimals,
+            decimals: 2 * job.decimals(),
             range: [low.to_string(), high.to_string()],
-            columns: value.columns,
+            columns,
             check: String::new(),
         };
         file.check = file.digest();
@@ -134,9 +134,15 @@ impl ShareFile {
         self.columns.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The numbers that were found in it, as users see them.
-    pub fn value(&self, numbers: Vec<i128>) -> Value {
-        Value { columns: self.columns.clone(), numbers, decimals: self.decimals }
+    /// Whether it is of the same job as another: its numbers stand in the same places and can be added to the other's.
+    pub fn is_of_job_of(&self, other: &ShareFile) -> bool {
+        let same = self.agreement == other.agreement && self.columns == other.columns;
+        same && (self.signed, self.decimals) == (other.signed, other.decimals)
+    }
+
+    /// What was found in it, as users see it.
+    pub fn value(&self, cells: Cells) -> Value {
+        Value { columns: self.columns.clone(), cells }
     }
 
     /// Writes the file, for this user alone; whole or not at all.
@@ -232,7 +238,7 @@ pub fn spend(files: &[&Kept], job: &JobSpec) -> Result<()> {
 
 fn spent(path: &Path, mark: &Path) -> Error {
     Error::Input(format!(
-        "{}: this share was opened before (see {}): each opens once, else what it hides could be read from two openings",
+        "{}: this share was opened before (see {}): each opens once, a comparison included, else what it hides could be read from two openings",
         path.display(),
         mark.display()
     ))

@@ -1,37 +1,50 @@
-//! `shares`: opens what an earlier job left as shares, each once.
+//! `shares`: opens what an earlier job left as shares, or compares it with a threshold; each share once.
 
+mod compare;
 mod file;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::{Modulus, Shares, reveal};
 use tacita_core::{Error, Result};
 
 use crate::agree::{Agreed, Sizes};
 use crate::answer::Told;
-use crate::dot::{Value, write_values};
+use crate::dot::{Cells, Value, side, write_values};
 use crate::job::{JobSpec, Operation};
 use crate::party::Source;
 use crate::table::RowCounts;
 use crate::text;
+pub use compare::{Comparison, EXTENSION};
 use file::Kept;
 pub use file::{ShareFile, check_replaceable};
 
-/// The most numbers that one job opens.
+/// The most numbers that one job opens or compares.
 const MAX_NUMBERS: usize = 1 << 24;
 
 /// The share files that a party brings.
 pub struct Brought {
     files: Vec<Kept>,
+    work: Work,
+}
+
+/// What is done with the numbers in shares.
+#[derive(Debug, Clone, Copy)]
+pub enum Work {
+    /// So many are opened, from shares modulo this.
+    Open(Modulus, usize),
+    /// They are compared.
+    Compare(Comparison),
 }
 
 /// What a party gets.
 pub enum Found {
     /// Nothing: the other party learns.
     Nothing,
-    /// The numbers, file by file; or their sum.
+    /// The numbers, file by file; or their sum; or whether they are at least a threshold.
     Values(Vec<Value>),
 }
 
@@ -51,7 +64,7 @@ impl Brought {
                 return bad(format!("this is a share of \"{}\", and this party is \"{me}\"", text::shown(&this.party)));
             }
             let other = format!("than {} (\"{}\")", first.path.display(), text::shown(&first.share.job));
-            if this.agreement != first.share.agreement {
+            if !this.is_of_job_of(&first.share) {
                 return bad(format!(
                     "this is a share of another job (\"{}\") {other}: open them by two jobs",
                     text::shown(&this.job)
@@ -74,13 +87,18 @@ impl Brought {
         if count > MAX_NUMBERS {
             return Err(Error::Input(format!("the share files hold {count} numbers, and {MAX_NUMBERS} can be opened")));
         }
-        check_modulus(job, &files)?;
+        let work = Work::of(job, &files)?;
         if let Some(limit) = job.limits.max_rows
             && count as u64 > limit
         {
             return Err(Error::Input(format!("the share files hold {count} numbers, and limits.max_rows is {limit}")));
         }
-        Ok(Brought { files })
+        Ok(Brought { files, work })
+    }
+
+    /// What will be done with them.
+    pub fn work(&self) -> Work {
+        self.work
     }
 
     /// How much it is, as the peer is told.
@@ -124,11 +142,36 @@ impl Brought {
     }
 }
 
+impl Work {
+    /// What a job does with the numbers in these files.
+    ///
+    /// Errors ([`Error::Input`]): their modulus is not fit for it.
+    fn of(job: &JobSpec, files: &[Kept]) -> Result<Work> {
+        if let Some(threshold) = job.threshold() {
+            return Ok(Work::Compare(Comparison::new(threshold, files)?));
+        }
+        let first = files.first().ok_or_else(|| Error::Internal("no share file".into()))?;
+        let modulus = first.share.modulus.parse()?;
+        check_modulus(job, files, modulus)?;
+        Ok(Work::opening(job, modulus, files.iter().map(|kept| kept.share.count()).sum()))
+    }
+
+    /// What a plan assumes that knows no files.
+    pub fn assumed(job: &JobSpec, numbers: usize) -> Result<Work> {
+        match job.threshold() {
+            Some(_) => Ok(Work::Compare(Comparison::assumed(numbers)?)),
+            None => Ok(Work::opening(job, Modulus::power_of_two(64)?, numbers)),
+        }
+    }
+
+    fn opening(job: &JobSpec, modulus: Modulus, numbers: usize) -> Work {
+        Work::Open(modulus, if job.operation == Some(Operation::Sum) { 1 } else { numbers })
+    }
+}
+
 /// Refuses a sum that the shares' modulus may not hold. If it may not hold even one number, the parties have agreed on a
 /// modulus and were told; then what they find is known modulo that.
-fn check_modulus(job: &JobSpec, files: &[Kept]) -> Result<()> {
-    let Some(first) = files.first() else { return Ok(()) };
-    let modulus = first.share.shares()?.modulus();
+fn check_modulus(job: &JobSpec, files: &[Kept], modulus: Modulus) -> Result<()> {
     if files.iter().any(|kept| !kept.share.fits(&modulus)) {
         tracing::warn!("what these shares hide is known modulo {modulus} only: their job's numbers may be larger");
         return Ok(());
@@ -165,16 +208,31 @@ pub fn check_peer(agreed: &Agreed, channel: &Channel) -> Result<()> {
     }
 }
 
-/// Opens the shares to those who learn. From here on they count as opened, even if the connection fails: the peer may
-/// have them.
-pub fn run(job: &JobSpec, me: &str, brought: &Brought, agreed: &Agreed, channel: &mut Channel) -> Result<Found> {
+/// Opens the shares to those who learn, or compares what is in them. From here on they count as opened, even if the
+/// connection fails: the peer may have them.
+pub fn run(
+    job: &JobSpec,
+    me: &str,
+    brought: &Brought,
+    agreed: &Agreed,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Found> {
     let files = brought.in_order(job, me, agreed)?;
     let first = &files.first().ok_or_else(|| Error::Internal("no share file".into()))?.share;
+    let modulus = match brought.work {
+        Work::Open(modulus, _) => modulus,
+        Work::Compare(comparison) => {
+            file::spend(&files, job)?;
+            let answers = comparison.run(side(job, me), &files, &agreed.session, channel, rng)?;
+            return Ok(Found::Values(vec![first.value(Cells::Answers(answers))]));
+        }
+    };
     let mut numbers = Vec::with_capacity(brought.sizes().items as usize);
     for kept in &files {
         numbers.extend_from_slice(kept.share.shares()?.residues());
     }
-    let all = Shares::new(first.shares()?.modulus(), numbers)?;
+    let all = Shares::new(modulus, numbers)?;
     let opened = match job.operation {
         Some(Operation::Sum) => all.sum(),
         _ => all,
@@ -183,14 +241,18 @@ pub fn run(job: &JobSpec, me: &str, brought: &Brought, agreed: &Agreed, channel:
     let Some(residues) = reveal(&opened, job.learns(me), job.learns(job.peer_of(me)), channel)? else {
         return Ok(Found::Nothing);
     };
-    let modulus = opened.modulus();
-    let mut values = residues.into_iter().map(|residue| modulus.integer(residue, first.signed));
+    let mut integers = residues.into_iter().map(|residue| modulus.integer(residue, first.signed));
+    let mut cells =
+        |count| Cells::Numbers { numbers: integers.by_ref().take(count).collect(), decimals: first.decimals };
     Ok(Found::Values(match job.operation {
-        Some(Operation::Sum) => {
-            vec![Value { columns: Vec::new(), numbers: values.collect(), decimals: first.decimals }]
-        }
-        _ => files.iter().map(|kept| kept.share.value(values.by_ref().take(kept.share.count()).collect())).collect(),
+        Some(Operation::Sum) => vec![Value { columns: Vec::new(), cells: cells(1) }],
+        _ => files.iter().map(|kept| kept.share.value(cells(kept.share.count()))).collect(),
     }))
+}
+
+/// Memory besides the files, in bytes.
+pub fn memory(job: &JobSpec, own: &Sizes) -> u64 {
+    job.threshold().map_or(0, |_| compare::memory(own.items))
 }
 
 impl Found {

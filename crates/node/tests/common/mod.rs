@@ -3,6 +3,7 @@
 // Each test program uses a part of this.
 #![allow(dead_code, unused_imports)]
 
+pub mod dot;
 mod pair;
 mod tables;
 

@@ -28,12 +28,15 @@ pub fn read_dat(path: &Path) -> Result<Items> {
         return Err(Error::Input(format!("{name}: is a directory; name a file")));
     }
     match ending(path).ends_with(".gz") {
-        true => baskets(MultiGzDecoder::new(BufReader::new(file)), &name),
-        false => baskets(file, &name),
+        true => parse_dat(MultiGzDecoder::new(BufReader::new(file)), &name),
+        false => parse_dat(file, &name),
     }
 }
 
-fn baskets(input: impl Read, source: &str) -> Result<Items> {
+/// Reads baskets in this form, unpacked; `source` is what errors call them.
+///
+/// Errors: as [`read_dat`].
+pub fn parse_dat(input: impl Read, source: &str) -> Result<Items> {
     let mut input = BufReader::with_capacity(1 << 16, input);
     let mut items: HashMap<String, Vec<u32>> = HashMap::new();
     let (mut rows, mut line) = (0, Vec::new());
@@ -64,7 +67,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<(String, Vec<u32>)> {
-        baskets(text.as_bytes(), "test").unwrap().items
+        parse_dat(text.as_bytes(), "test").unwrap().items
     }
 
     #[test]
@@ -74,8 +77,8 @@ mod tests {
         };
         assert_eq!(read("1 2\n\n 2 10 \r\n"), items(&[("1", &[0]), ("10", &[2]), ("2", &[0, 2])]));
         assert_eq!(read("1\n2"), items(&[("1", &[0]), ("2", &[1])]));
-        assert_eq!(baskets("\n\n".as_bytes(), "test").unwrap().rows(), 2);
-        assert_eq!(baskets("".as_bytes(), "test").unwrap().rows(), 0);
+        assert_eq!(parse_dat("\n\n".as_bytes(), "test").unwrap().rows(), 2);
+        assert_eq!(parse_dat("".as_bytes(), "test").unwrap().rows(), 0);
     }
 
     #[test]
@@ -83,7 +86,7 @@ mod tests {
         for (bytes, words) in
             [(&b"1 2\n3 a|b\n"[..], "line 2: an item's name holds `|`"), (b"1\n\n\xff\n", "line 3: this is not UTF-8")]
         {
-            let Err(Error::Input(error)) = baskets(bytes, "test") else { panic!("{bytes:?} is read") };
+            let Err(Error::Input(error)) = parse_dat(bytes, "test") else { panic!("{bytes:?} is read") };
             assert!(error.contains(words) && !error.contains("a|b"), "{error}");
         }
     }

@@ -14,7 +14,7 @@ use tacita_core::{Error, Result};
 use super::Table;
 use super::text::{TextColumn, has_text};
 pub use columns::{Binning, ItemColumn, all_columns};
-pub use dat::{is_dat, read_dat};
+pub use dat::{is_dat, parse_dat, read_dat};
 
 /// The longest name of an item, in bytes.
 pub const MAX_NAME_BYTES: usize = 1024;

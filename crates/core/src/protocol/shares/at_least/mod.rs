@@ -23,7 +23,7 @@ mod params;
 mod planes;
 mod tree;
 
-pub use params::Params;
+pub use params::{K, Params};
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;

@@ -9,8 +9,8 @@ use crate::primitive::ot::softspoken;
 use crate::protocol::dot::Modulus;
 use crate::security::Security;
 
-/// The parameter k of OT extension: few bytes, because a number takes a few dozen OTs only.
-const K: usize = 8;
+/// The parameter k of the OT extension (SoftSpoken): few bytes, because a number takes a few dozen OTs only.
+pub const K: usize = 8;
 
 /// Agreed public values of one comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
