@@ -168,6 +168,11 @@ impl Channel {
         self.incoming.receive_up_to(label, limit)
     }
 
+    /// Both halves, for functions that also work in a [`duplex`](Channel::duplex) phase.
+    pub fn halves(&mut self) -> (&mut Outgoing, &mut Incoming) {
+        (&mut self.outgoing, &mut self.incoming)
+    }
+
     /// Runs a phase in which data flows both ways at once: `send` on a thread of its own, `receive` on this one. If
     /// either fails, the other's next call on the channel fails too, and the cause is returned.
     pub fn duplex<A: Send, B>(

@@ -7,10 +7,11 @@ use zeroize::Zeroizing;
 use super::params::{Answer, SEED_BYTES};
 use super::plaintext::{Decoder, Encoder};
 use super::{ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED, internal};
-use crate::channel::{Channel, Label};
+use crate::channel::{Channel, Incoming, Label, Outgoing};
 use crate::error::Result;
-use crate::primitive::kernel::{Block, Prg, block};
+use crate::primitive::kernel::{Block, Prg};
 use crate::primitive::rlwe::{PublicKey, Ring, SecretKey, Uniform, errors, pack, unpack};
+use crate::progress::Progress;
 use crate::protocol::dot::Columns;
 use crate::session::Session;
 
@@ -70,7 +71,7 @@ impl Encryptor {
         for values in self.public.first.chunks_exact(self.params.degree) {
             pack(self.params.prime_bits, values, &mut payload);
         }
-        self.send_frames(PUBLIC_KEY, payload, channel)
+        self.send_frames(PUBLIC_KEY, payload, channel.halves().0)
     }
 
     /// Encrypts a group of columns, and sends it. Groups have to come in order.
@@ -83,14 +84,54 @@ impl Encryptor {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<()> {
-        self.params.check(self.params.encryptor, columns)?;
         if group < self.next {
             return Err(internal("groups of columns are encrypted once each, in order"));
         }
         self.next = group + 1;
+        let progress = channel.progress().clone();
+        self.encrypt(columns, group, &progress, channel.halves().0, &mut Prg::new(Block::random(rng)))
+    }
+
+    /// Sends the columns of groups with answers, and hands over each answer's values as it comes; columns travel on while
+    /// answers do.
+    pub(super) fn send_all(
+        &mut self,
+        columns: &Columns,
+        groups: &[(usize, Vec<Answer>)],
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+        mut take: impl FnMut(&Answer, &[u128]),
+    ) -> Result<()> {
+        if self.next > 0 {
+            return Err(internal("columns that were sent before"));
+        }
+        self.next = self.params.groups.len();
+        let (this, progress, mut prg) = (&*self, channel.progress().clone(), Prg::new(Block::random(rng)));
+        let mut send = |outgoing: &mut Outgoing| {
+            groups.iter().try_for_each(|(group, _)| this.encrypt(columns, *group, &progress, outgoing, &mut prg))
+        };
+        let receive = |incoming: &mut Incoming| {
+            groups.iter().flat_map(|(_, answers)| answers).try_for_each(|answer| {
+                take(answer, &this.read_answer(answer, incoming)?);
+                Ok(())
+            })
+        };
+        channel.duplex(|outgoing| send(outgoing), receive).map(drop)
+    }
+
+    fn encrypt(
+        &self,
+        columns: &Columns,
+        group: usize,
+        progress: &Progress,
+        outgoing: &mut Outgoing,
+        prg: &mut Prg,
+    ) -> Result<()> {
+        self.params.check(self.params.encryptor, columns)?;
         let (params, ring) = (&self.params, &self.ring);
         for blocks in params.chunks(group) {
-            let seeds = Zeroizing::new(block::random(blocks.len(), rng));
+            // The blocks' errors, each with a seed of its own.
+            let seeds = Zeroizing::new(blocks.clone().map(|_| prg.block()).collect::<Vec<_>>());
             let first = params.first_block(group);
             let encrypted: Vec<_> = blocks
                 .clone()
@@ -111,35 +152,39 @@ impl Encryptor {
                     bytes
                 })
                 .collect();
-            self.send_frames(COLUMNS, encrypted.concat(), channel)?;
-            channel.progress().advance(blocks.len());
+            self.send_frames(COLUMNS, encrypted.concat(), outgoing)?;
+            progress.advance(blocks.len());
         }
         Ok(())
     }
 
     /// Sends polynomials modulo all primes, as many in a frame as there is room for.
-    fn send_frames(&self, label: Label, payload: Vec<u8>, channel: &mut Channel) -> Result<()> {
+    fn send_frames(&self, label: Label, payload: Vec<u8>, outgoing: &mut Outgoing) -> Result<()> {
         let unit = self.params.unit_bytes();
         let frames: Vec<_> = self.params.frames(payload.len() / unit / self.params.primes).collect();
         match frames[..] {
-            [_] => channel.send(label, payload),
+            [_] => outgoing.send(label, payload),
             _ => frames
                 .into_iter()
-                .try_for_each(|units| channel.send(label, payload[units.start * unit..units.end * unit].to_vec())),
+                .try_for_each(|units| outgoing.send(label, payload[units.start * unit..units.end * unit].to_vec())),
         }
     }
 
     /// Receives an answer, and decrypts it: `digits` residues for each product that is wanted.
     pub fn receive_answer(&self, answer: &Answer, channel: &mut Channel) -> Result<Zeroizing<Vec<u128>>> {
+        self.read_answer(answer, channel.halves().1)
+    }
+
+    fn read_answer(&self, answer: &Answer, incoming: &mut Incoming) -> Result<Zeroizing<Vec<u128>>> {
         let (params, degree) = (&self.params, self.params.degree);
         let layout = params.layout(answer.group);
         let mut phases = Zeroizing::new(vec![vec![0; params.kept]; answer.wanted.len()]);
         for index in 0..params.kept {
-            let payload = channel.receive(ANSWERS, params.answer_payload(answer))?;
+            let payload = incoming.receive(ANSWERS, params.answer_payload(answer))?;
             let prime = self.ring.primes()[index].prime();
             let mut residues = vec![0; degree + answer.wanted.len()];
             if !unpack(params.prime_bits, prime.value(), &payload, &mut residues) {
-                return Err(channel.violation(format!("`{}` hold something that is no residue", ANSWERS.name)));
+                return Err(incoming.violation(format!("`{}` hold something that is no residue", ANSWERS.name)));
             }
             let (second, outputs) = residues.split_at_mut(degree);
             let product = self.key.negative_product(&self.ring, index, second);

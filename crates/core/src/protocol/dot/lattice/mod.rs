@@ -89,13 +89,10 @@ fn run(
     if side == params.encryptor() {
         let mut encryptor = Encryptor::new(params, session, rng);
         encryptor.send_keys(channel)?;
-        for (group, answers) in groups {
-            encryptor.send_columns(columns, group, channel, rng)?;
-            for answer in answers {
-                let values = encryptor.receive_answer(&answer, channel)?;
-                params.place(&answer, &values, &mut shares);
-            }
-        }
+        let groups: Vec<_> = groups.collect();
+        encryptor.send_all(columns, &groups, channel, rng, |answer, values| {
+            params.place(answer, values, &mut shares);
+        })?;
     } else {
         let mut answerer = Answerer::receive_keys(params, session, channel)?;
         for (group, answers) in groups {

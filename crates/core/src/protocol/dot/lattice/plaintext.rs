@@ -89,11 +89,12 @@ pub(super) fn other_block(
 ) -> Zeroizing<Vec<i64>> {
     let mut coefficients = Zeroizing::new(vec![0; layout.degree / layout.slots]);
     let rows = layout.range(block, columns.rows());
+    let mut values = Zeroizing::new(vec![0; rows.len()]);
     let first = polynomial * layout.others;
     for column in first..(first + layout.others).min(columns.count()) {
-        for row in rows.clone() {
-            let (place, negative) = layout.other_coefficient(column - first, row - rows.start);
-            let value = columns.value(column, row);
+        columns.copy(column, rows.start, &mut values);
+        for (row, &value) in values.iter().enumerate() {
+            let (place, negative) = layout.other_coefficient(column - first, row);
             coefficients[place] = if negative { value.wrapping_neg() } else { value };
         }
     }

@@ -106,26 +106,37 @@ impl Search<'_> {
         for digits in 1..=most_digits {
             let mut possible = false;
             for together in (0..=self.degree.ilog2()).map(|bits| 1 << bits).take_while(|&c| c < 2 * others.max(1)) {
-                let limit = self.degree / together;
                 let slots = columns.div_ceil(digits);
-                for exact in 0..=(slots % limit).count_ones() {
-                    let Some(params) = self.params(base, digits, together, slots_of(slots, limit, exact)) else {
-                        continue;
-                    };
-                    possible = true;
-                    let least = best.as_ref().map_or(u128::MAX, |(least, _)| *least);
-                    let cost = match self.wanted {
-                        Wanted::Pairs(pairs) => cost_below(least, &params, pairs).map(|cost| cost.time()),
-                        _ => Some(bytes(&params)).filter(|bytes| *bytes < least),
-                    };
-                    if let Some(cost) = cost {
-                        *best = Some((cost, params));
+                for limit in self.limits(self.degree / together, slots) {
+                    for exact in 0..=(slots % limit).count_ones() {
+                        let Some(params) = self.params(base, digits, together, slots_of(slots, limit, exact)) else {
+                            continue;
+                        };
+                        possible = true;
+                        let least = best.as_ref().map_or(u128::MAX, |(least, _)| *least);
+                        let cost = match self.wanted {
+                            Wanted::Pairs(pairs) => cost_below(least, &params, pairs).map(|cost| cost.time()),
+                            _ => Some(bytes(&params)).filter(|bytes| *bytes < least),
+                        };
+                        if let Some(cost) = cost {
+                            *best = Some((cost, params));
+                        }
                     }
                 }
             }
             if !possible {
                 break;
             }
+        }
+    }
+
+    /// How many slots a group can have. Larger groups have fewer answers; where few products of many are wanted, smaller ones
+    /// multiply less that nobody asks for.
+    fn limits(&self, most: usize, slots: usize) -> Vec<usize> {
+        let useful = most.min(slots.max(1).next_power_of_two());
+        match self.wanted {
+            Wanted::Pairs(_) => (0..=useful.ilog2()).rev().map(|bits| 1 << bits).collect(),
+            _ => vec![most],
         }
     }
 
