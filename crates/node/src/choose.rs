@@ -235,7 +235,7 @@ fn choose_dot(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Net
         let bytes = [Side::First, Side::Second].into_iter().map(|side| method.bytes_sent_by(side)).sum();
         // The two parties compute at the same time.
         let cpu = method.cpu(None);
-        let seconds = network.seconds(cpu.first.max(cpu.second), bytes, method.flights());
+        let seconds = network.seconds(cpu.first.max(cpu.second), bytes, method.rounds());
         if best.is_none_or(|(_, least, _)| seconds < least) {
             best = Some((chosen, seconds, bytes));
         }

@@ -223,7 +223,7 @@ pub fn plan(
         None => 0.0,
     };
     // TCP and TLS take two round trips before the first message.
-    let waiting = network.latency.as_secs_f64() * f64::from(rounds + cost.further + 4);
+    let waiting = network.latency.as_secs_f64() * f64::from(rounds + 4);
     let threads = calibration.threads as f64;
     let seconds = |cpu: f64| (cpu / threads).max(transfer) + waiting;
     Ok(Plan {
@@ -242,8 +242,6 @@ pub fn plan(
 struct Cost<'a> {
     roles: BTreeMap<&'a str, RoleCost>,
     rounds: u32,
-    /// Flights that come after those, of messages that have been counted.
-    further: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -290,7 +288,7 @@ fn intersection_cost<'a>(
             (of_receiver, of_sender, params.rounds(returned))
         }
     };
-    Ok(Cost { roles: BTreeMap::from([(receiver, of_receiver), (sender, of_sender)]), rounds, further: 0 })
+    Ok(Cost { roles: BTreeMap::from([(receiver, of_receiver), (sender, of_sender)]), rounds })
 }
 
 fn dot_cost<'a>(
@@ -327,7 +325,7 @@ fn dot_cost<'a>(
             role.bytes += cost.roles[name].bytes - CLOSE_BYTES;
         }
     }
-    Ok(Cost { roles, rounds, further: method.flights() - method.rounds() })
+    Ok(Cost { roles, rounds })
 }
 
 /// The most rows that both parties have: no more than the shorter table.
@@ -357,10 +355,10 @@ fn rules_cost<'a>(
             let RoleCost { cpu, bytes } = cost.roles[name];
             (name, RoleCost { cpu, bytes: bytes + ITEMS_BYTES })
         });
-        return Ok(Cost { roles: roles.collect(), rounds: cost.rounds + 1, further: 0 });
+        return Ok(Cost { roles: roles.collect(), rounds: cost.rounds + 1 });
     }
     let role = |name| (name, RoleCost { cpu: 0.0, bytes: ITEMS_BYTES + CLOSE_BYTES });
-    Ok(Cost { roles: job.parties.names().into_iter().map(role).collect(), rounds: 1, further: 0 })
+    Ok(Cost { roles: job.parties.names().into_iter().map(role).collect(), rounds: 1 })
 }
 
 /// What can be said of a run whose candidates depend on what is frequent.
@@ -429,5 +427,5 @@ fn shares_cost<'a>(
             ([first, second].map(|bytes| RoleCost { cpu, bytes: bytes + CLOSE_BYTES }), params.rounds())
         }
     };
-    Ok(Cost { roles: names.into_iter().zip(costs).collect(), rounds, further: 0 })
+    Ok(Cost { roles: names.into_iter().zip(costs).collect(), rounds })
 }

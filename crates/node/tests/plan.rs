@@ -34,7 +34,8 @@ fn bytes_rounds_and_sentences_are_those_of_the_run() {
                 }
                 let given = if reveal == "payload" { "gives = { a = [\"ward\"], b = [\"payer\"] }" } else { "" };
                 let text = format!(
-                    "job = \"intersect\"\nid = \"plan\"\nreveal = \"{reveal}\"\nreveal_to = {learners}\n{given}\n\
+                    "job = \"intersect\"\nid = \"plan\"\nprotocol = \"ecdh\"\nreveal = \"{reveal}\"\n\
+                     reveal_to = {learners}\n{given}\n\
                      [key]\ncolumns = [\"name\"]\n{limits}[parties.a]\n[parties.b]\n"
                 );
                 let job = home.file("job.toml", &text);

@@ -98,19 +98,11 @@ impl Method {
         }
     }
 
-    /// Message flights in sequence, as a channel counts them: further ones of the same kind of message are left out.
+    /// Message flights in sequence, as a channel counts them: of silent transfers' segments, the first alone.
     pub fn rounds(&self) -> u32 {
         match self {
             Method::Ot(params) => params.rounds(),
             Method::Lattice(params) => params.rounds(),
-        }
-    }
-
-    /// Message flights in sequence, all of them.
-    pub fn flights(&self) -> u32 {
-        match self {
-            Method::Ot(params) => params.rounds(),
-            Method::Lattice(params) => params.rounds() * params.groups().len() as u32,
         }
     }
 

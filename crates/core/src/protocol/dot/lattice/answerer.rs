@@ -19,8 +19,9 @@ use crate::primitive::rlwe::{Flood, PublicKey, Ring, Switch, Uniform, errors, pa
 use crate::protocol::dot::Columns;
 use crate::session::Session;
 
-/// Bytes of own columns that are prepared at a time, if one block of one of them is not more.
-const PREPARED_BYTES: usize = 64 << 20;
+/// Bytes of own columns that are prepared at a time, so that they are still in the caches when they are multiplied; more if
+/// there are more threads than polynomials then.
+const PREPARED_BYTES: usize = 4 << 20;
 
 /// Answers that are made before they are sent.
 const BATCH: usize = 16;
@@ -176,7 +177,7 @@ impl Answerer {
         for blocks in params.chunks(group) {
             let encrypted = self.receive_blocks(group, blocks.clone(), channel)?;
             let bytes = 8 * blocks.len() * params.degree / layout.slots * params.primes;
-            let together = (PREPARED_BYTES / bytes).max(1);
+            let together = (PREPARED_BYTES / bytes).max(rayon::current_num_threads());
             for start in (0..polynomials.len()).step_by(together) {
                 let some = &polynomials[start..(start + together).min(polynomials.len())];
                 let prepared = self.prepare_blocks(columns, &layout, some, &blocks);

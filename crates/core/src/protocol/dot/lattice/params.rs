@@ -252,8 +252,7 @@ impl Params {
         (self.kept * (HEADER_BYTES + packed_bytes(self.prime_bits, self.degree + outputs))) as u64
     }
 
-    /// Message flights in sequence, as [`crate::channel::Traffic`] counts them: columns, answers. Every further group of
-    /// columns waits for the answers to the one before.
+    /// Message flights in sequence, as [`crate::channel::Traffic`] counts them: columns, answers.
     pub fn rounds(&self) -> u32 {
         if self.products() == 0 { 0 } else { 2 }
     }

@@ -217,7 +217,7 @@ pub const WORK_SECONDS: f64 = 0.43e-9;
 const BYTE: u128 = 19;
 const ENCRYPT: u128 = 30;
 const RECEIVE: u128 = 9;
-const PREPARE: u128 = 19;
+const PREPARE: u128 = 10;
 const ANSWER: u128 = 100;
 
 /// What some products cost.

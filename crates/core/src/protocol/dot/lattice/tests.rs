@@ -124,7 +124,7 @@ fn the_largest_errors_of_the_largest_columns_are_within_the_bound() {
                 let blocks = encrypted((&params, &ring), &key, &columns, &masks, errors);
                 let prepared = PreparedBlocks::new(&others, (&ring, &layout), 0, 0..params.blocks());
                 let mut sums = Sums::new(&ring, 1);
-                sums.add((&ring, &layout), &blocks, &[&prepared]);
+                sums.add((&ring, &layout), &blocks, 0, &[&prepared]);
                 let value = rows as i128 * i128::from(x) * i128::from(y);
                 let error = error(&params, &ring, &key, &sums, &[value]).unsigned_abs();
                 let each = u128::from(ERROR_BOUND) + u128::from(noise::ROUNDING);
@@ -181,7 +181,7 @@ fn columns_that_share_polynomials_and_numbers_are_within_the_bound() {
             let blocks = encrypted((&params, &ring), &key, &xs, &Uniform::new([7; 16]), errors);
             let prepared = PreparedBlocks::new(&ys, (&ring, &layout), 0, 0..params.blocks());
             let mut sums = Sums::new(&ring, 1);
-            sums.add((&ring, &layout), &blocks, &[&prepared]);
+            sums.add((&ring, &layout), &blocks, 0, &[&prepared]);
             let error = error(&params, &ring, &key, &sums, &values);
             assert_eq!(error > 0, up);
             let error = error.unsigned_abs() as f64;
@@ -295,7 +295,7 @@ fn seen(ones: bool, flooded: bool) -> Vec<i128> {
     let others = constant(&shape, 1, i64::from(ones));
     let prepared = PreparedBlocks::new(&others, (&ring, &layout), 0, 0..1);
     let mut sums = Sums::new(&ring, 1);
-    sums.add((&ring, &layout), &blocks, &[&prepared]);
+    sums.add((&ring, &layout), &blocks, 0, &[&prepared]);
     let unflooded = error(&params, &ring, &key, &sums, &[0]);
     let prg = &mut Prg::new(Block(if ones { 8 } else { 9 }));
     let one = |_| {
