@@ -25,12 +25,12 @@ const LIMIT: usize = 500;
 
 fn params(reveal: Reveal, mixed_only: bool) -> Params {
     let rules = Terms { min_confidence: "0.6".parse().unwrap(), consequents: Consequents::Any, mixed_only };
-    Params { rows: ROWS, minimum: MINIMUM, reveal, max_len: 4, max_candidates: LIMIT, rules }
+    Params { rows: ROWS, minimum: MINIMUM, reveal, max_len: 4, max_candidates: LIMIT, max_rules: LIMIT, rules }
 }
 
 /// Items of the first party are the multiples of three among ten.
 fn baskets(party: usize) -> Baskets {
-    let mut baskets = Baskets::new(ROWS, MINIMUM).unwrap();
+    let mut baskets = Baskets::new(ROWS, MINIMUM, LIMIT).unwrap();
     for item in (0..10u8).filter(|item| (item % 3 == 0) == (party == 0)) {
         let holds = |row: &usize| blake3::hash(&[*row as u8, item]).as_bytes()[0] < 110 + 10 * item;
         baskets.push((0..ROWS).filter(holds)).unwrap();
@@ -96,7 +96,7 @@ fn counts_that_cannot_be() {
             let (items, pairs) = (ITEMS_OF[culprit], ITEMS_OF[culprit] * (ITEMS_OF[culprit] - 1) / 2);
             let (own, at) = (&frames[culprit], |label: u8, number| place(&frames[culprit], label, number));
             // Claims of more than the limits allow. If memory were taken for the second, this would not end well.
-            for claim in [LIMIT as u32 + 1, u32::MAX] {
+            for claim in [LIMIT as u32 + 2, u32::MAX] {
                 let claim = move |payload: &mut Vec<u8>| *payload = claim.to_le_bytes().to_vec();
                 attacks.push(two::on_payload(&case, "too many items", culprit, at(ITEMS.code, 0), claim));
             }

@@ -13,7 +13,7 @@ use tacita_core::protocol::dot::SHARES;
 use tacita_core::protocol::rules::association::{Consequents, Terms};
 use tacita_core::protocol::rules::baskets::Baskets;
 use tacita_core::protocol::rules::itemsets::{Item, Itemsets, Kind, Side, kind, mixed_pairs, parts};
-use tacita_core::protocol::rules::{self, Frequent, ITEMS, Mined, Params, Reveal, SUPPORTS, TOLD};
+use tacita_core::protocol::rules::{self, FIT, Frequent, ITEMS, Mined, Params, Reveal, SUPPORTS, TOLD};
 use tacita_core::protocol::shares::ANSWERS;
 use tacita_core::protocol::shares::at_least;
 
@@ -26,11 +26,11 @@ const RUNS: u8 = 120;
 
 fn params(reveal: Reveal, mixed_only: bool) -> Params {
     let rules = Terms { min_confidence: "0.7".parse().unwrap(), consequents: Consequents::Any, mixed_only };
-    Params { rows: ROWS, minimum: MINIMUM, reveal, max_len: usize::MAX, max_candidates: LIMIT, rules }
+    Params { rows: ROWS, minimum: MINIMUM, reveal, max_len: usize::MAX, max_candidates: LIMIT, max_rules: LIMIT, rules }
 }
 
 fn baskets(side: Side) -> Baskets {
-    let mut baskets = Baskets::new(ROWS, MINIMUM).unwrap();
+    let mut baskets = Baskets::new(ROWS, MINIMUM, LIMIT).unwrap();
     for item in 0..ITEMS_OF as u8 {
         let holds = |row: &usize| blake3::hash(&[*row as u8, item, side as u8]).as_bytes()[0] < 125 + 5 * item;
         baskets.push((0..ROWS).filter(holds)).unwrap();
@@ -154,6 +154,11 @@ fn follows_from_result(run: &Run, params: &Params) -> Check {
         }
         if messages(frames, SUPPORTS.code) != simulator.supports(side) {
             return Err("not the supports of the result".into());
+        }
+        // Of a run that ends well, this is known.
+        let fit: &[&[u8]] = if params.rules.mixed_only { &[&[1]] } else { &[] };
+        if messages(frames, FIT.code) != fit {
+            return Err("not the yes of a result that fits".into());
         }
         let parts = simulator.told(side);
         let sent = messages(frames, TOLD.code);

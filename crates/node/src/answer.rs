@@ -104,12 +104,13 @@ impl Brought {
         }
     }
 
-    /// Runs what was agreed on.
+    /// Runs what was agreed on, with as much memory as is `allowed`, as far as that shows only now.
     pub fn run(
         &self,
         job: &JobSpec,
         me: &str,
         agreed: &Agreed,
+        allowed: Option<u64>,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<Found> {
@@ -117,7 +118,7 @@ impl Brought {
             Brought::Intersect(brought) => Found::Intersect(intersect::run(job, me, brought, agreed, channel, rng)?),
             Brought::Dot(brought) => Found::Dot(dot::run(job, me, brought, agreed, channel, rng)?),
             Brought::Shares(brought) => Found::Shares(shares::run(job, me, brought, agreed, channel, rng)?),
-            Brought::Rules(brought) => Found::Rules(rules::run(job, me, brought, agreed, channel, rng)?),
+            Brought::Rules(brought) => Found::Rules(rules::run(job, me, brought, agreed, allowed, channel, rng)?),
         })
     }
 }

@@ -452,7 +452,7 @@ impl PartyRun {
 
         let protocol_started = Instant::now();
         let watcher = Watcher::start(channel.handle(), self.voice);
-        let found = brought.run(job, me, &agreed, channel, &mut fresh_rng()?);
+        let found = brought.run(job, me, &agreed, self.memory, channel, &mut fresh_rng()?);
         drop(watcher);
         let found = found?;
         let report = Report {

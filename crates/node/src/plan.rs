@@ -391,9 +391,10 @@ fn rules_notes(
         level(100)?,
         format!(
             "An itemset is frequent in {} or more. The run ends with an error if there are more than {} candidates of one \
-             kind and length.",
+             kind and length, or more than {} rules.",
             text::counted(params.minimum as u64, "row"),
-            text::count(params.max_candidates as u64)
+            text::count(params.max_candidates as u64),
+            text::count(params.max_rules as u64)
         ),
     ])
 }

@@ -486,13 +486,74 @@ fn an_explosion_ends_with_its_numbers_and_a_suggestion() {
     let [a, b] = tables(&home, &baskets, "|", false);
     for (limit, words) in [
         (24, ["25 mixed candidates of 2 items", "max_candidates is 24", "higher min_support"]),
-        (4, ["5 own candidates of 1 item", "max_candidates is 4", "lower max_len"]),
+        (4, ["5 own items are frequent", "max_candidates is 4", "higher max_candidates"]),
     ] {
         let job = job(&format!("min_support = 1\nmax_candidates = {limit}"));
         attempt(&home, &job, [&a, &b], "no", &[]).failed(2, &words);
         assert_eq!(files(&home.at("no")), [""; 0]);
     }
     attempt(&home, &job("min_support = 1"), [&a, &b], "no", &["--memory", "100MiB"]).failed(2, &["memory"]);
+}
+
+/// The two parties' errors: of a job with these lines, on these tables.
+fn errors(lines: &str, tables: [&str; 2], more: &[&str]) -> [Ended; 2] {
+    let pair =
+        Pair::new(&format!("job = \"rules\"\nid = \"test\"\nreveal_to = [\"hospital\", \"insurer\"]\n{lines}"));
+    NAMES.iter().zip(tables).for_each(|(name, table)| pair.table(name, table));
+    let ended = NAMES.map(|name| pair.start(name, more)).map(Running::end);
+    for name in NAMES {
+        assert!(!files(&pair.home.at(&format!("{name}.out"))).iter().any(|file| file.contains("rows")));
+    }
+    ended
+}
+
+/// Fourteen items that are in every row make 4.8 million rules.
+#[test]
+fn too_many_rules_end_the_run_at_both_parties() {
+    let baskets = |letter: &str| {
+        let basket: Vec<String> = (0..7).map(|item| format!("{letter}{item}")).collect();
+        format!("items\n{}", format!("{}\n", basket.join("|")).repeat(20))
+    };
+    let tables = [baskets("a"), baskets("b")];
+    let tables = [tables[0].as_str(), tables[1].as_str()];
+    for mixed_only in [false, true] {
+        let lines = format!("min_support = 2\nconsequents = \"any\"\nmixed_only = {mixed_only}");
+        for ended in errors(&lines, tables, &[]) {
+            ended.failed(2, &["more than 1000000 rules", "max_rules is 1000000", "higher min_confidence", "\"single\""]);
+        }
+        for ended in errors(&format!("{lines}\nmax_rules = 10\nmax_len = 3"), tables, &[]) {
+            ended.failed(2, &["more than 10 rules", "max_rules is 10", "lower max_len"]);
+        }
+    }
+    for ended in errors("min_support = 2\nmax_candidates = 6\nmax_len = 1", tables, &[]) {
+        ended.failed(2, &["7 own items are frequent", "max_candidates is 6"]);
+    }
+    // So many rules are allowed for.
+    for ended in errors("min_support = 2\nmax_rules = 100_000_000", tables, &["--memory", "8GiB"]) {
+        ended.failed(2, &["GB of memory", "--memory allows 8.6 GB"]);
+    }
+}
+
+/// A customer's number in each basket: as bit sets, all of them would take gigabytes.
+#[test]
+fn many_items_take_no_memory_before_they_are_counted() {
+    let rows = 60_000;
+    let wide: String = (0..rows).map(|row| format!("customer {row}|all\n")).collect();
+    let tables = [format!("items\n{wide}"), format!("items\n{}", "x\n".repeat(rows))];
+    let tables = [tables[0].as_str(), tables[1].as_str()];
+    let [one, other] = errors("min_support = 1\nmax_candidates = 50_000", tables, &[]);
+    one.failed(2, &["60001 own items are frequent", "max_candidates is 50000", "higher min_support"]);
+    other.failed(2, &["more than 50000 items of hospital are frequent", "max_candidates is 50000"]);
+    let [one, other] = errors("min_support = 1", tables, &["--memory", "1600MB"]);
+    one.failed(2, &["60,001 items of this party are in at least 1 row", "450 MB", "--memory allows 1.6 GB"]);
+    assert_eq!(other.code, 3, "{}", other.stderr);
+    // Rare ones cost nothing.
+    let home = Home::new();
+    let inputs = [home.file("a.csv", tables[0]), home.file("b.csv", tables[1])];
+    let job = job("min_support = 2");
+    attempt(&home, &job, [&inputs[0], &inputs[1]], "out", &["--memory", "1600MB"]).well();
+    let peak = json(home.at("report.json"))["parties"]["a"]["peak_memory"].as_u64().unwrap();
+    assert!(peak < 200 << 20, "{peak}");
 }
 
 #[test]
@@ -510,6 +571,7 @@ fn jobs_that_make_no_sense_are_refused_with_what_would() {
         (&format!("{support}\nmin_confidence = 2"), ["min_confidence = 2", "0 to 1"]),
         (&format!("{support}\nmax_len = 0"), ["max_len = 0", "1 or more"]),
         (&format!("{support}\nmax_candidates = 0"), ["max_candidates", "1 to"]),
+        (&format!("{support}\nmax_rules = 0"), ["max_rules", "1 to"]),
         (&format!("{support}\nconsequents = \"many\""), ["many", "\"any\""]),
         (&format!("{support}\nitems = \"bought\""), ["items", "a list of columns"]),
         (&format!("{support}\nitems = []"), ["items", "\"*\""]),
@@ -686,6 +748,7 @@ fn the_plan_says_what_is_known_and_what_is_not() {
         "by lattice",
         "1,000 rows",
         "1,048,576 candidates",
+        "1,000,000 rules",
         "how many of b's items are frequent",
         "those in fewer rows too",
     ] {

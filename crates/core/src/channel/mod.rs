@@ -242,6 +242,14 @@ impl Channel {
         Ok(())
     }
 
+    /// Ends the job in good order for a reason that both parties see for themselves: each waits until the other has come to
+    /// it, and is left with its own `error` rather than with the news that the other has stopped.
+    pub fn conclude_for(&mut self, error: Error) -> Error {
+        // Whatever the peer does instead, this party's own error is why it ends.
+        let _ = self.conclude();
+        error
+    }
+
     fn close(&mut self) -> Result<Traffic> {
         self.link.push(Event::Close)?;
         self.link.sent.fetch_add(HEADER_BYTES as u64, Ordering::Relaxed);

@@ -31,9 +31,12 @@ pub struct Rules {
     /// Only rules with items of both parties.
     #[arg(long)]
     mixed_only: bool,
-    /// The most candidates of one kind and length; more end the run.
+    /// The most candidates of one kind and length; more end the run [default: 1048576].
     #[arg(long, value_name = "N")]
     max_candidates: Option<u64>,
+    /// The most rules; more end the run [default: 1000000].
+    #[arg(long, value_name = "N")]
+    max_rules: Option<u64>,
     /// frequent, or counts: those of all candidates with items of both.
     #[arg(long, default_value = "frequent")]
     reveal: String,
@@ -82,6 +85,7 @@ impl Rules {
             consequents: Some(self.consequents.parse()?),
             mixed_only: Some(self.mixed_only),
             max_candidates: self.max_candidates,
+            max_rules: self.max_rules,
             bins: bins(&self.bins)?,
             key: (!row_id.is_empty()).then_some(key),
             row_id: (!row_id.is_empty()).then_some(Names::Several(row_id)),

@@ -14,8 +14,9 @@ const MAX_NAME_BYTES: usize = 64;
 const MAX_ID_BYTES: usize = 128;
 const MAX_COLUMNS: usize = 256;
 
-/// Candidates are numbered with 32 bits, and each takes memory.
+/// Candidates are numbered with 32 bits, and each takes memory. So does each rule.
 const MAX_CANDIDATES: u64 = 1 << 28;
+const MAX_RULES: u64 = 1 << 28;
 
 /// Set sizes beyond this are beyond what row numbers and tags are made for.
 pub(super) const MAX_SET_SIZE: u64 = u32::MAX as u64;
@@ -110,6 +111,7 @@ impl JobSpec {
             ("parties.NAME.items", self.parties.0.iter().any(|(_, party)| party.items.is_some()), &[Job::Rules]),
             ("mixed_only", self.mixed_only.is_some(), &[Job::Rules]),
             ("max_candidates", self.max_candidates.is_some(), &[Job::Rules]),
+            ("max_rules", self.max_rules.is_some(), &[Job::Rules]),
             ("bins", !self.bins.is_empty(), &[Job::Rules]),
             ("limits.pad_to", self.limits.pad_to.is_some(), &[Job::Intersect, Job::Dot, Job::Rules]),
             ("limits.min_result", self.limits.min_result.is_some(), &[Job::Intersect, Job::Dot, Job::Shares]),
@@ -260,6 +262,9 @@ impl JobSpec {
         }
         if self.max_candidates.is_some_and(|most| most == 0 || most > MAX_CANDIDATES) {
             return bad(format!("max_candidates: use 1 to {MAX_CANDIDATES}"));
+        }
+        if self.max_rules.is_some_and(|most| most == 0 || most > MAX_RULES) {
+            return bad(format!("max_rules: use 1 to {MAX_RULES}"));
         }
         if self.extension == Some(Extension::Silent) {
             return bad(

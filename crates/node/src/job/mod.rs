@@ -109,6 +109,9 @@ pub struct JobSpec {
     /// `rules`: the most candidates of one kind and length.
     #[serde(default)]
     pub max_candidates: Option<u64>,
+    /// `rules`: the most rules.
+    #[serde(default)]
+    pub max_rules: Option<u64>,
     /// `rules`: how columns of numbers become items.
     #[serde(default)]
     pub bins: BTreeMap<String, Bins>,
@@ -255,6 +258,7 @@ impl JobSpec {
             items: None,
             mixed_only: None,
             max_candidates: None,
+            max_rules: None,
             bins: BTreeMap::new(),
             parties,
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tacita_core::protocol::rules::association::{Consequents, Terms};
 use tacita_core::protocol::rules::support::{Fraction, Support};
-use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, Params, Reveal as Opened};
+use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal as Opened};
 use tacita_core::{Error, Result};
 
 use super::{Job, JobSpec, Reveal};
@@ -101,6 +101,7 @@ impl JobSpec {
             reveal: if self.reveal == Reveal::Counts { Opened::Counts } else { Opened::Frequent },
             max_len: most(self.max_len, usize::MAX),
             max_candidates: most(self.max_candidates, DEFAULT_MAX_CANDIDATES),
+            max_rules: most(self.max_rules, DEFAULT_MAX_RULES),
             rules: Terms {
                 min_confidence: self.confidence()?,
                 consequents: self.consequents.unwrap_or(Consequents::Single),
@@ -123,6 +124,7 @@ impl JobSpec {
             ("consequents", self.consequents.unwrap_or(Consequents::Single).name().into()),
             ("mixed_only", self.mixed_only.unwrap_or(false).into()),
             ("max_candidates", self.max_candidates.unwrap_or(DEFAULT_MAX_CANDIDATES as u64).into()),
+            ("max_rules", self.max_rules.unwrap_or(DEFAULT_MAX_RULES as u64).into()),
         ];
         if let Some(max_len) = self.max_len {
             terms.push(("max_len", max_len.into()));

@@ -12,7 +12,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::Side;
-use tacita_core::protocol::rules::{self as mining, baskets::Baskets};
+use tacita_core::protocol::rules::{self as mining, Params, baskets::Baskets};
 use tacita_core::{Error, Result};
 
 use crate::agree::{Agreed, Sizes};
@@ -48,6 +48,12 @@ pub struct Found {
 /// Bytes of memory that a candidate takes: its items, its count, and places in lists.
 const CANDIDATE_BYTES: u64 = 100;
 
+/// Bytes of memory that a rule takes: its items and counts, by number and by name, and its line of the result.
+const RULE_BYTES: u64 = 500;
+
+/// From so much memory for items on, the user is told.
+const MANY_BYTES: u64 = 1 << 30;
+
 impl Brought {
     /// How much it is, as the peer is told.
     pub fn sizes(&self) -> Sizes {
@@ -60,23 +66,26 @@ impl Brought {
     }
 }
 
-/// Memory besides the table, in bytes, as far as it can be known before: candidates, and the alignment. Items take a bit a
-/// row each, if they are frequent; how many are is not told.
+/// Memory besides the table, in bytes, as far as it can be known before: candidates, rules, and the alignment. Items take a bit
+/// a row each, if they are frequent; how many are shows in the run.
 pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
-    let candidates = job.mining(0)?.max_candidates as u64 * CANDIDATE_BYTES;
+    let params = job.mining(0)?;
+    let candidates = params.max_candidates as u64 * CANDIDATE_BYTES;
+    let rules = params.max_rules as u64 * RULE_BYTES;
     let alignment = job.alignment().zip(chosen.alignment);
     let alignment = alignment.map_or(0, |(job, protocol)| intersect::memory(&job, me, protocol, own, theirs));
     let encrypted =
         if chosen.protocol == Protocol::Lattice { products::memory(own.items.min(theirs.items)) } else { 0 };
-    Ok((128 << 20) + candidates + encrypted + alignment)
+    Ok((128 << 20) + candidates + rules + encrypted + alignment)
 }
 
-/// Aligns rows, mines, and exchanges the names of what was found.
+/// Aligns rows, mines, and exchanges the names of what was found, with as much memory as is `allowed`.
 pub fn run(
     job: &JobSpec,
     me: &str,
     brought: &Brought,
     agreed: &Agreed,
+    allowed: Option<u64>,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Found> {
@@ -85,12 +94,15 @@ pub fn run(
     let params = job.mining(rows)?;
     if params.minimum > rows {
         tracing::warn!(
-            "min_support asks for {} rows, and there are {}: no itemset can be frequent",
-            text::count(params.minimum as u64),
+            "min_support asks for {}, and there are {}: no itemset can be frequent",
+            text::counted(params.minimum as u64, "row"),
             text::count(rows as u64)
         );
     }
-    let baskets = baskets(&brought.items, aligned.as_deref(), params.minimum)?;
+    let items = Aligned::new(&brought.items, aligned.as_deref(), params.minimum);
+    let others = memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?;
+    items.check_memory(&params, others, allowed)?;
+    let baskets = items.baskets(&params)?;
     let mut seed = zeroize::Zeroizing::new([0; 32]);
     rng.fill_bytes(&mut *seed);
     let mut products = Products::new(&agreed.session, &agreed.chosen, ChaCha20Rng::from_seed(*seed))?;
@@ -102,33 +114,89 @@ pub fn run(
     let levels = products.levels(channel.traffic());
     let own = mined.frequent.shown(side).into_iter().map(|number| {
         let item =
-            mined.items.get(number as usize).ok_or_else(|| Error::Internal("an item that is not there".into()))?;
+            mined.items.get(number as usize).and_then(|item| items.frequent.get(*item));
+        let item = item.ok_or_else(|| Error::Internal("an item that is not there".into()))?;
         Ok(brought.items.name(*item).to_owned())
     });
     let own = own.collect::<Result<Vec<_>>>()?;
     let theirs = names::exchange(&own, mined.frequent.shown(side.other()).len(), channel)?;
     let (first, second) = if side == Side::First { (own, theirs) } else { (theirs, own) };
     let parties = job.parties.names();
-    Ok(Found { named: Named::new(&mined, [(parties[0], first), (parties[1], second)])?, levels })
+    Ok(Found { named: Named::new(mined, [(parties[0], first), (parties[1], second)])?, levels })
 }
 
-/// The baskets of the rows that both have, in their order; all rows where they are aligned by position.
-fn baskets(items: &Items, aligned: Option<&[u32]>, minimum: usize) -> Result<Baskets> {
-    // Where each of the own rows stands among the aligned ones.
-    let places = aligned.map(|aligned| {
-        let mut places = vec![None; items.rows()];
-        aligned.iter().enumerate().for_each(|(place, &row)| places[row as usize] = Some(place));
-        places
-    });
-    let mut baskets = Baskets::new(aligned.map_or(items.rows(), <[u32]>::len), minimum)?;
-    for item in 0..items.len() {
-        let rows = items.rows_of(item).iter().map(|&row| row as usize);
-        match &places {
-            None => baskets.push(rows)?,
-            Some(places) => baskets.push(rows.filter_map(|row| places[row]))?,
+/// A party's items over the rows that both have.
+struct Aligned<'a> {
+    items: &'a Items,
+    rows: usize,
+    /// Where each of the own rows stands among the aligned ones; absent where they are aligned by position.
+    places: Option<Vec<Option<usize>>>,
+    /// The items that are in enough of the aligned rows.
+    frequent: Vec<usize>,
+}
+
+impl<'a> Aligned<'a> {
+    /// Counts the rows of each item, from the list of them: items that are rare cost no more than that.
+    fn new(items: &'a Items, aligned: Option<&[u32]>, minimum: usize) -> Aligned<'a> {
+        let places = aligned.map(|aligned| {
+            let mut places = vec![None; items.rows()];
+            aligned.iter().enumerate().for_each(|(place, &row)| places[row as usize] = Some(place));
+            places
+        });
+        let rows = aligned.map_or(items.rows(), <[u32]>::len);
+        let mut aligned = Aligned { items, rows, places, frequent: Vec::new() };
+        aligned.frequent = (0..items.len()).filter(|&item| aligned.rows_of(item).count() >= minimum).collect();
+        aligned
+    }
+
+    /// The aligned rows of an item, each once.
+    fn rows_of(&self, item: usize) -> impl Iterator<Item = usize> {
+        let rows = self.items.rows_of(item);
+        // Ascending.
+        let once = rows.iter().enumerate().filter(|(index, row)| *index == 0 || rows[index - 1] != **row);
+        once.filter_map(|(_, &row)| match &self.places {
+            None => Some(row as usize),
+            Some(places) => places[row as usize],
+        })
+    }
+
+    /// Refuses frequent items that take more memory than the user allows, `others` aside; so many that the run ends take
+    /// none.
+    fn check_memory(&self, params: &Params, others: u64, allowed: Option<u64>) -> Result<()> {
+        let items = self.frequent.len() as u64;
+        let bytes = items * Baskets::item_bytes(self.rows) as u64;
+        if self.frequent.len() > params.max_candidates {
+            return Ok(());
+        }
+        match allowed {
+            Some(allowed) if others + bytes > allowed => Err(Error::Input(format!(
+                "{} of this party are in at least {} and take {} of memory, with all else {}, and --memory allows {}: use a \
+                 higher min_support, or allow more",
+                text::counted(items, "item"),
+                text::counted(params.minimum as u64, "row"),
+                text::bytes(bytes),
+                text::bytes(others + bytes),
+                text::bytes(allowed)
+            ))),
+            None if bytes >= MANY_BYTES => {
+                tracing::warn!(
+                    "{} of this party are in at least {} and take {} of memory: a higher min_support takes less",
+                    text::counted(items, "item"),
+                    text::counted(params.minimum as u64, "row"),
+                    text::bytes(bytes)
+                );
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
-    Ok(baskets)
+
+    /// The baskets of the frequent items.
+    fn baskets(&self, params: &Params) -> Result<Baskets> {
+        let mut baskets = Baskets::new(self.rows, params.minimum, params.max_candidates)?;
+        self.frequent.iter().try_for_each(|&item| baskets.push(self.rows_of(item)))?;
+        Ok(baskets)
+    }
 }
 
 /// Which party this is.

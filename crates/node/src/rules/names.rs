@@ -101,7 +101,7 @@ fn exchange_bytes(label: Label, own: Vec<u8>, due: usize, channel: &mut Channel)
 
 impl Named {
     /// What was mined, with each party's name and the names of those of its items that are shown, by their numbers.
-    pub(super) fn new(mined: &Mined, parties: [(&str, Vec<String>); 2]) -> Result<Named> {
+    pub(super) fn new(mined: Mined, parties: [(&str, Vec<String>); 2]) -> Result<Named> {
         let shown = [Side::First, Side::Second].map(|side| mined.frequent.shown(side));
         let mut items: Vec<(Item, NamedItem)> = Vec::new();
         let names = told_apart(&parties);
@@ -133,18 +133,15 @@ impl Named {
         itemsets.sort_by(|(one, count), (other, other_count)| {
             (one.len().cmp(&other.len())).then(other_count.cmp(count)).then_with(|| one.cmp(other))
         });
-        let rules = mined.rules.iter().map(|rule| {
-            Ok(NamedRule {
-                antecedents: set(&rule.antecedents)?,
-                consequents: set(&rule.consequents)?,
-                rule: rule.clone(),
-            })
+        let rules = mined.rules.into_iter().map(|rule| {
+            Ok(NamedRule { antecedents: set(&rule.antecedents)?, consequents: set(&rule.consequents)?, rule })
         });
         let mut rules = rules.collect::<Result<Vec<_>>>()?;
         rules.sort_by(|one, other| {
             let confidence = other.compare_confidence(one);
-            let places = |rule: &NamedRule| (rule.antecedents.clone(), rule.consequents.clone());
-            confidence.then(other.rule.count.cmp(&one.rule.count)).then_with(|| places(one).cmp(&places(other)))
+            let antecedents = || one.antecedents.cmp(&other.antecedents);
+            let consequents = || one.consequents.cmp(&other.consequents);
+            confidence.then(other.rule.count.cmp(&one.rule.count)).then_with(antecedents).then_with(consequents)
         });
         let items = items.into_iter().map(|(_, item)| item).collect();
         Ok(Named { rows: mined.frequent.rows(), items, itemsets, rules })

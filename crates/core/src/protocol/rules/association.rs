@@ -1,11 +1,19 @@
 //! Rules from frequent itemsets, in exact arithmetic on counts.
 
+use std::ops::ControlFlow;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
 
 use super::frequent::Frequent;
 use super::itemsets::{Item, Itemsets, Kind, kind};
 use super::support::Fraction;
 use crate::error::{Error, Result};
+use crate::progress::Progress;
+
+/// Itemsets whose rules one thread finds in one go.
+const PART: usize = 256;
 
 /// How many items a rule may promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,45 +117,67 @@ fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-/// The rules of some frequent itemsets, sorted. Those are left out whose antecedents or consequents are not among them,
-/// as happens with `mixed_only` where no rule needs them.
-pub fn rules(frequent: &Frequent, terms: &Terms) -> Vec<Rule> {
-    let mut rules = Vec::new();
+/// There are more rules than allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyRules;
+
+/// The rules of some frequent itemsets, sorted; or that there are more than `limit`, of which no more are made than that.
+/// Those are left out whose antecedents or consequents are not among the itemsets, as happens with `mixed_only` where no
+/// rule needs them.
+pub fn rules(
+    frequent: &Frequent,
+    terms: &Terms,
+    limit: usize,
+    progress: &Progress,
+) -> std::result::Result<Vec<Rule>, TooManyRules> {
     let lengthy = frequent.iter().filter(|(set, _)| set.len() > 1);
-    for (set, count) in lengthy.filter(|(set, _)| !terms.mixed_only || kind(set) == Kind::Mixed) {
-        each(
-            set,
-            count,
-            terms,
-            |set| frequent.count(set),
-            |antecedents, consequents, antecedent_count| {
-                rules.extend(frequent.count(consequents).map(|consequent_count| Rule {
+    let sets: Vec<_> = lengthy.filter(|(set, _)| !terms.mixed_only || kind(set) == Kind::Mixed).collect();
+    progress.start("finding rules in itemsets", sets.len());
+    let found = AtomicUsize::new(0);
+    let of_part = |part: &[(&[Item], u32)]| {
+        let mut rules = Vec::new();
+        for &(set, count) in part {
+            let take = |antecedents: &[Item], consequents: &[Item], antecedent_count| {
+                let Some(consequent_count) = frequent.count(consequents) else { return ControlFlow::Continue(()) };
+                if found.fetch_add(1, Ordering::Relaxed) >= limit {
+                    return ControlFlow::Break(TooManyRules);
+                }
+                rules.push(Rule {
                     antecedents: antecedents.to_vec(),
                     consequents: consequents.to_vec(),
                     rows: frequent.rows(),
                     count,
                     antecedent_count,
                     consequent_count,
-                }));
-            },
-        );
-    }
-    rules.sort_unstable();
-    rules
+                });
+                ControlFlow::Continue(())
+            };
+            if let ControlFlow::Break(more) = each(set, count, terms, |set| frequent.count(set), take) {
+                return Err(more);
+            }
+        }
+        progress.advance(part.len());
+        Ok(rules)
+    };
+    let parts = sets.par_chunks(PART).map(of_part).collect::<std::result::Result<Vec<_>, _>>()?;
+    let mut rules: Vec<Rule> = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+    parts.into_iter().for_each(|part| rules.extend(part));
+    rules.par_sort_unstable();
+    Ok(rules)
 }
 
 /// Calls `take` with antecedents, consequents and the antecedents' count for every division of `set`, which is in `count`
-/// rows, into a rule of enough confidence; as far as `count_of` knows the antecedents.
+/// rows, into a rule of enough confidence; as far as `count_of` knows the antecedents, and until `take` has enough.
 ///
 /// Consequents grow (ap-genrules of Agrawal and Srikant): antecedents that lose an item are in as many rows or
 /// more, so that consequents which promise too much for a rule do so with any item more.
-pub(super) fn each(
+pub(super) fn each<Enough>(
     set: &[Item],
     count: u32,
     terms: &Terms,
     count_of: impl Fn(&[Item]) -> Option<u32>,
-    mut take: impl FnMut(&[Item], &[Item], u32),
-) {
+    mut take: impl FnMut(&[Item], &[Item], u32) -> ControlFlow<Enough>,
+) -> ControlFlow<Enough> {
     let longest = match terms.consequents {
         Consequents::Single => 1,
         Consequents::Any => set.len() - 1,
@@ -155,22 +185,23 @@ pub(super) fn each(
     let mut promised = Itemsets::sorted(1, set.iter().map(|item| vec![*item]));
     let mut antecedents = Vec::with_capacity(set.len());
     for length in 1..=longest {
-        let holds: Vec<bool> = promised
-            .iter()
-            .map(|consequents| {
-                antecedents.clear();
-                antecedents.extend(set.iter().filter(|item| !consequents.contains(item)));
-                let known = count_of(&antecedents);
-                let confident = known.filter(|&known| terms.min_confidence.reached(count.into(), known.into()));
-                confident.inspect(|&known| take(&antecedents, consequents, known)).is_some()
-            })
-            .collect();
-        promised = promised.select(|index| holds[index]);
+        let mut holds = Vec::with_capacity(promised.len());
+        for consequents in promised.iter() {
+            antecedents.clear();
+            antecedents.extend(set.iter().filter(|item| !consequents.contains(item)));
+            let known = count_of(&antecedents);
+            let confident = known.filter(|&known| terms.min_confidence.reached(count.into(), known.into()));
+            if let Some(known) = confident {
+                take(&antecedents, consequents, known)?;
+            }
+            holds.push(confident.is_some());
+        }
         if length < longest {
             // There are at most 2^length of them: no limit of ours.
-            promised = promised.candidates(usize::MAX).unwrap_or(Itemsets::none(length + 1));
+            promised = promised.select(|index| holds[index]).candidates(usize::MAX).unwrap_or(Itemsets::none(length + 1));
         }
     }
+    ControlFlow::Continue(())
 }
 
 #[cfg(test)]
@@ -239,7 +270,12 @@ mod tests {
         let frequent =
             frequent(10, &[(&[0], 6), (&[2], 5), (&[1], 4), (&[0, 2], 4), (&[0, 1], 3), (&[1, 2], 3), (&[0, 1, 2], 3)]);
         let found = |terms: &Terms| -> Vec<(Vec<Item>, Vec<Item>)> {
-            rules(&frequent, terms).into_iter().map(|rule| (rule.antecedents, rule.consequents)).collect()
+            let all = rules(&frequent, terms, usize::MAX, &Progress::default()).unwrap();
+            // As many as there are, and not one more.
+            let limited = |limit| rules(&frequent, terms, limit, &Progress::default());
+            assert_eq!(limited(all.len()).as_ref(), Ok(&all));
+            assert_eq!(limited(all.len() - 1), Err(TooManyRules));
+            all.into_iter().map(|rule| (rule.antecedents, rule.consequents)).collect()
         };
         let all = found(&terms("0", Consequents::Any, false));
         assert_eq!(all.len(), 3 * 2 + 6);
@@ -273,13 +309,17 @@ mod tests {
         for percent in 0..=100 {
             let terms = terms(&format!("{percent}%"), Consequents::Any, false);
             let mut found = Vec::new();
-            each(
+            let ended = each(
                 &set,
                 count_of(&set),
                 &terms,
                 |set| Some(count_of(set)),
-                |from, to, _| found.push((from.to_vec(), to.to_vec())),
+                |from, to, _| {
+                    found.push((from.to_vec(), to.to_vec()));
+                    ControlFlow::<()>::Continue(())
+                },
             );
+            assert!(ended.is_continue());
             let mut expected: Vec<_> = (1..31u32)
                 .map(|mask| set.iter().enumerate().partition::<Vec<_>, _>(|(bit, _)| mask >> bit & 1 == 0))
                 .map(|(from, to)| [from, to].map(|part| part.into_iter().map(|(_, item)| *item).collect::<Vec<_>>()))

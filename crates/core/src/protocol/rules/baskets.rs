@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use zeroize::ZeroizeOnDrop;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::error::{Error, Result};
 use crate::primitive::kernel::bits;
@@ -59,7 +59,7 @@ impl Rows {
 
     /// A bit for each row: what oblivious transfer chooses by.
     pub fn to_choices(&self) -> Choices {
-        let mut bytes = zeroize::Zeroizing::new(Vec::with_capacity(self.words.len() * 8));
+        let mut bytes = Zeroizing::new(Vec::with_capacity(self.words.len() * 8));
         self.words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
         Choices::from_bytes(&bytes, self.length)
     }
@@ -76,35 +76,57 @@ impl fmt::Debug for Rows {
 pub struct Baskets {
     rows: usize,
     minimum: usize,
+    most: usize,
+    /// How many items are in enough rows.
+    frequent: usize,
     /// The rows of items that enough of them hold.
     items: Vec<Option<Rows>>,
 }
 
 impl Baskets {
     /// No item yet, over `rows` rows. Of items in fewer than `minimum` of them nothing is kept, because they cannot be
-    /// part of a frequent itemset.
+    /// part of a frequent itemset; and of no item anything if more than `most` are in so many, because such a run ends.
     ///
     /// Errors ([`Error::Input`]): more than [`MAX_ROWS`].
-    pub fn new(rows: usize, minimum: usize) -> Result<Baskets> {
+    pub fn new(rows: usize, minimum: usize, most: usize) -> Result<Baskets> {
         match rows <= MAX_ROWS {
-            true => Ok(Baskets { rows, minimum, items: Vec::new() }),
+            true => Ok(Baskets { rows, minimum, most, frequent: 0, items: Vec::new() }),
             false => Err(Error::Input(format!("{rows} baskets: at most {MAX_ROWS} are possible"))),
         }
     }
 
-    /// Adds an item by the rows whose baskets hold it, in any order; a row that is named twice counts once.
+    /// Adds an item by the rows whose baskets hold it, in any order; a row that is named twice counts once. An item in few
+    /// rows costs no more than these.
     ///
     /// Errors ([`Error::Input`]): there is no such row.
     pub fn push(&mut self, rows: impl IntoIterator<Item = usize>) -> Result<()> {
-        let mut set = Rows::none(self.rows);
-        for row in rows {
-            if row >= self.rows {
-                return Err(Error::Input(format!("an item stands in row {row}, but there are {} rows", self.rows)));
-            }
-            set.words[row / WORD] |= 1 << (row % WORD);
+        let mut rows: Zeroizing<Vec<usize>> = Zeroizing::new(rows.into_iter().collect());
+        rows.sort_unstable();
+        rows.dedup();
+        if let Some(row) = rows.last().filter(|row| **row >= self.rows) {
+            return Err(Error::Input(format!("an item stands in row {row}, but there are {} rows", self.rows)));
         }
-        self.items.push((set.count() >= self.minimum).then_some(set));
+        if rows.len() < self.minimum {
+            self.items.push(None);
+            return Ok(());
+        }
+        self.frequent += 1;
+        if self.frequent > self.most {
+            if self.frequent == self.most + 1 {
+                self.items.iter_mut().for_each(|item| *item = None);
+            }
+            self.items.push(None);
+            return Ok(());
+        }
+        let mut set = Rows::none(self.rows);
+        rows.iter().for_each(|row| set.words[row / WORD] |= 1 << (row % WORD));
+        self.items.push(Some(set));
         Ok(())
+    }
+
+    /// Bytes of memory that the rows of an item take.
+    pub fn item_bytes(rows: usize) -> usize {
+        rows.div_ceil(WORD) * size_of::<u64>()
     }
 
     /// How many rows there are.
@@ -117,6 +139,16 @@ impl Baskets {
         self.minimum
     }
 
+    /// How many such items there may be for their rows to be kept.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// How many items are in enough rows, kept or not.
+    pub fn frequent(&self) -> usize {
+        self.frequent
+    }
+
     /// How many items there are.
     pub fn len(&self) -> usize {
         self.items.len()
@@ -127,7 +159,7 @@ impl Baskets {
         self.items.is_empty()
     }
 
-    /// The rows of an item, if enough hold it.
+    /// The rows of an item, if they are kept.
     ///
     /// # Panics
     ///
@@ -204,7 +236,7 @@ mod tests {
     #[test]
     fn rows_come_back() {
         for length in [1, 63, 64, 65, 200] {
-            let mut baskets = Baskets::new(length, 2).unwrap();
+            let mut baskets = Baskets::new(length, 2, 10).unwrap();
             baskets.push((0..length).step_by(3).chain([0])).unwrap();
             baskets.push([length - 1]).unwrap();
             assert!(baskets.push([length]).is_err());
@@ -220,6 +252,23 @@ mod tests {
         }
     }
 
+    /// A bit set for each of these would be a gigabyte.
+    #[test]
+    fn rare_items_take_no_memory_and_too_many_are_only_counted() {
+        let rows = 100_000;
+        let mut baskets = Baskets::new(rows, 2, 3).unwrap();
+        for row in 0..rows {
+            baskets.push([row, row]).unwrap();
+        }
+        assert_eq!((baskets.len(), baskets.frequent()), (rows, 0));
+        for found in 1..=5 {
+            baskets.push([0, found]).unwrap();
+            assert_eq!(baskets.frequent(), found);
+            let kept = (0..baskets.len()).filter(|&item| baskets.item(item).is_some()).count();
+            assert_eq!(kept, if found <= 3 { found } else { 0 });
+        }
+    }
+
     proptest! {
         #[test]
         fn conjunctions_are_those_of_their_items(
@@ -228,7 +277,7 @@ mod tests {
             sets in prop::collection::vec(prop::collection::vec(0u32..4, 1..5), 1..20),
         ) {
             let holds = |item: u32, row: usize| seeds[item as usize] >> (row % 61) & 1 == 1;
-            let mut baskets = Baskets::new(length, 0).unwrap();
+            let mut baskets = Baskets::new(length, 0, 4).unwrap();
             for item in 0..4 {
                 baskets.push((0..length).filter(|&row| holds(item, row))).unwrap();
             }

@@ -1,6 +1,6 @@
 //! Counts that both parties tell each other at once.
 
-use super::ITEMS;
+use super::{FIT, ITEMS};
 use crate::channel::{Channel, Label, MAX_PAYLOAD_BYTES};
 use crate::error::Result;
 
@@ -11,16 +11,28 @@ const COUNT_BYTES: usize = 4;
 
 const _: () = assert!(CHUNK / 8 + CHUNK * COUNT_BYTES <= MAX_PAYLOAD_BYTES);
 
-/// Tells the peer how many frequent items this party has, and returns how many the peer has: at most `limit`.
-pub(super) fn items(own: u32, limit: usize, channel: &mut Channel) -> Result<u32> {
-    let message = channel.exchange(ITEMS, own.to_le_bytes().to_vec(), COUNT_BYTES)?;
+/// Tells the peer how many frequent items this party has, and returns how many the peer has. Of more than `limit` both
+/// tell no more than that: they are `limit + 1`.
+pub(super) fn items(own: usize, limit: usize, channel: &mut Channel) -> Result<usize> {
+    let most = limit.saturating_add(1).min(u32::MAX as usize);
+    let told = own.min(most) as u32;
+    let message = channel.exchange(ITEMS, told.to_le_bytes().to_vec(), COUNT_BYTES)?;
     let theirs = match message.as_slice().try_into() {
-        Ok(bytes) => u32::from_le_bytes(bytes),
+        Ok(bytes) => u32::from_le_bytes(bytes) as usize,
         Err(_) => return Err(channel.violation(format!("`{}` has {} bytes instead of 4", ITEMS.name, message.len()))),
     };
-    match theirs as usize <= limit {
+    match theirs <= most {
         true => Ok(theirs),
         false => Err(channel.violation(format!("{theirs} frequent items are more than max_candidates ({limit})"))),
+    }
+}
+
+/// Tells the peer whether this party knows of no more rules than allowed, and returns whether that is so for both.
+pub(super) fn fit(own: bool, channel: &mut Channel) -> Result<bool> {
+    match channel.exchange(FIT, vec![u8::from(own)], 1)?[..] {
+        [0] => Ok(false),
+        [1] => Ok(own),
+        _ => Err(channel.violation(format!("`{}` is neither yes nor no", FIT.name))),
     }
 }
 

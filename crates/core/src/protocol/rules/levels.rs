@@ -3,11 +3,11 @@
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 
-use super::association::{self, Rule};
+use super::association::{self, Rule, TooManyRules};
 use super::baskets::{Baskets, Conjunction, Rows};
 use super::batch::{Batch, ScalarProducts};
 use super::frequent::{Counted, Frequent};
-use super::itemsets::{Item, Itemsets, Kind, Side, TooMany, kind, mixed_pairs};
+use super::itemsets::{Item, Itemsets, Kind, Side, kind, mixed_pairs};
 use super::params::{Params, Reveal};
 use super::{SUPPORTS, exchange, told};
 use crate::channel::Channel;
@@ -34,7 +34,7 @@ pub struct Mined {
 
 /// The first party's part. Makes the OTs that comparisons need, once in a session.
 ///
-/// Errors: [`Error::Input`] if there are more candidates than `params` allow; those of `products`; the channel's; the
+/// Errors: [`Error::Input`] if there are more candidates or rules than `params` allow; those of `products`; the channel's; the
 /// peer's.
 pub fn first(
     baskets: &Baskets,
@@ -118,17 +118,21 @@ fn mine<R: CryptoRng>(
     rng: &mut R,
 ) -> Result<Mined> {
     params.check()?;
-    if baskets.rows() != params.rows || baskets.minimum() > params.minimum {
+    if baskets.rows() != params.rows
+        || baskets.minimum() != params.minimum
+        || baskets.most() < params.max_candidates
+    {
         return Err(Error::Internal("rules: the baskets are not those that were agreed on".into()));
     }
-    let items = shuffled_items(baskets, params, rng)?;
+    let items = shuffled_items(baskets, rng);
+    let items_of = count_items(side, baskets.frequent(), params, channel)?;
     let columns: Vec<&Rows> = items.iter().filter_map(|&item| baskets.item(item)).collect();
-    let mut level = first_level(side, &columns, params, channel)?;
+    let mut level = first_level(side, &columns, items_of, params, channel)?;
     let mut frequent = Frequent::new(params.rows as u32);
     level.keep(params, &mut frequent);
 
     for length in 2..=params.max_len {
-        let candidates = level.candidates(length, params)?;
+        let candidates = level.candidates(length, params).map_err(|error| channel.conclude_for(error))?;
         if candidates.is_empty() {
             break;
         }
@@ -155,21 +159,32 @@ fn mine<R: CryptoRng>(
         level.keep(params, &mut frequent);
     }
     if params.rules.mixed_only {
-        told::exchange(side, &columns, &params.rules, &mut frequent, channel)?;
+        told::exchange(side, &columns, params, &mut frequent, channel)?;
     }
-    let rules = association::rules(&frequent, &params.rules);
+    let rules = association::rules(&frequent, &params.rules, params.max_rules, channel.progress());
+    let rules = rules.map_err(|TooManyRules| channel.conclude_for(params.too_many_rules()))?;
     Ok(Mined { frequent, rules, items })
 }
 
 /// Items that are frequent by themselves, in random order: their places are the numbers that the peer sees, and must not
 /// tell where among the named ones a nameless one stands.
-fn shuffled_items(baskets: &Baskets, params: &Params, rng: &mut impl CryptoRng) -> Result<Vec<usize>> {
-    let enough = |item: &usize| baskets.item(*item).is_some_and(|rows| rows.count() >= params.minimum);
-    let items: Vec<usize> = (0..baskets.len()).filter(enough).collect();
-    if items.len() > params.max_candidates {
-        return Err(params.too_many("own", 1, TooMany { candidates: items.len(), or_more: false }));
+fn shuffled_items(baskets: &Baskets, rng: &mut impl CryptoRng) -> Vec<usize> {
+    let items: Vec<usize> = (0..baskets.len()).filter(|&item| baskets.item(item).is_some()).collect();
+    random_order(items.len(), rng).into_iter().map(|place| items[place as usize]).collect()
+}
+
+/// How many frequent items each party has, which both tell. Too many of one end the run at both.
+fn count_items(side: Side, own: usize, params: &Params, channel: &mut Channel) -> Result<[u32; 2]> {
+    let most = params.max_candidates;
+    let theirs = exchange::items(own, most, channel)?;
+    if own > most {
+        return Err(channel.conclude_for(params.too_many_items(&format!("{own} own items"))));
     }
-    Ok(random_order(items.len(), rng).into_iter().map(|place| items[place as usize]).collect())
+    if theirs > most {
+        let theirs = format!("more than {most} items of {}", channel.peer());
+        return Err(channel.conclude_for(params.too_many_items(&theirs)));
+    }
+    Ok(if side == Side::First { [own as u32, theirs as u32] } else { [theirs as u32, own as u32] })
 }
 
 /// The frequent itemsets of one length.
@@ -198,17 +213,23 @@ impl Candidates {
 }
 
 /// What the parties tell each other of single items.
-fn first_level(side: Side, columns: &[&Rows], params: &Params, channel: &mut Channel) -> Result<Level> {
+fn first_level(
+    side: Side,
+    columns: &[&Rows],
+    items: [u32; 2],
+    params: &Params,
+    channel: &mut Channel,
+) -> Result<Level> {
     let own: Vec<u32> = columns.iter().map(|rows| rows.count() as u32).collect();
-    let theirs = exchange::items(own.len() as u32, params.max_candidates, channel)?;
+    let theirs = items[side.other() as usize];
     let their_counts = match params.rules.mixed_only {
         // No count is known; none is above this.
         true => vec![params.rows as u32; theirs as usize],
         false => {
             let told: Vec<Option<u32>> = own.iter().copied().map(Some).collect();
             let theirs = exchange::counts(SUPPORTS, &told, theirs as usize, channel)?;
-            let range = params.minimum as u32..=params.rows as u32;
-            let count = |count: &Option<u32>| count.filter(|count| range.contains(count));
+            let range = params.minimum..=params.rows;
+            let count = |count: &Option<u32>| count.filter(|&count| range.contains(&(count as usize)));
             theirs.iter().map(count).collect::<Option<Vec<u32>>>().ok_or_else(|| impossible(channel))?
         }
     };
@@ -217,7 +238,6 @@ fn first_level(side: Side, columns: &[&Rows], params: &Params, channel: &mut Cha
         Side::First => [counted(Side::First, own), counted(Side::Second, their_counts)],
         Side::Second => [counted(Side::First, their_counts), counted(Side::Second, own)],
     };
-    let items = [&one[0], &one[1]].map(|counted| counted.counts.len() as u32);
     Ok(Level { one, mixed: Counted::none(1), items })
 }
 

@@ -23,7 +23,7 @@ mod told;
 pub use batch::{Batch, ScalarProducts};
 pub use frequent::{Counted, Frequent};
 pub use levels::{Mined, first, first_over, second, second_over};
-pub use params::{DEFAULT_MAX_CANDIDATES, Params, Reveal};
+pub use params::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal};
 
 use crate::channel::Label;
 
@@ -33,3 +33,5 @@ pub const ITEMS: Label = Label::new(30, "items");
 pub const SUPPORTS: Label = Label::new(31, "supports");
 /// Both at once, with `mixed_only`: which parts of mixed itemsets stand in rules, and in how many rows they are.
 pub const TOLD: Label = Label::new(32, "told supports");
+/// Both at once, with `mixed_only`: whether the rules that a party knows of are as few as the terms allow.
+pub const FIT: Label = Label::new(36, "rules fit");

@@ -1,12 +1,15 @@
 //! What both parties agree on before the first message.
 
-use super::association::Terms;
+use super::association::{Consequents, Terms};
 use super::itemsets::TooMany;
 use crate::error::{Error, Result};
 use crate::protocol::dot::{MAX_ROWS, Modulus};
 
 /// The most candidates of one kind and length, unless the terms say otherwise.
 pub const DEFAULT_MAX_CANDIDATES: usize = 1 << 20;
+
+/// The most rules, unless the terms say otherwise.
+pub const DEFAULT_MAX_RULES: usize = 1_000_000;
 
 /// Whose counts are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub struct Params {
     pub max_len: usize,
     /// The most candidates of one kind and length; and the most frequent items of one party.
     pub max_candidates: usize,
+    /// The most rules.
+    pub max_rules: usize,
     /// Which rules are wanted.
     pub rules: Terms,
 }
@@ -60,10 +65,29 @@ impl Params {
     pub(super) fn too_many(&self, whose: &str, length: usize, found: TooMany) -> Error {
         let TooMany { candidates, or_more } = found;
         let found = if or_more { format!("{candidates} or more") } else { candidates.to_string() };
-        let items = if length == 1 { "1 item" } else { &format!("{length} items") };
         Error::Input(format!(
-            "{found} {whose} candidates of {items}, and max_candidates is {}: use a higher min_support, a lower max_len, or a higher max_candidates",
+            "{found} {whose} candidates of {length} items, and max_candidates is {}: use a higher min_support, a lower max_len, or a higher max_candidates",
             self.max_candidates
+        ))
+    }
+
+    /// The error for more frequent items of a party than there may be: `whose` says how many, and of whom.
+    pub(super) fn too_many_items(&self, whose: &str) -> Error {
+        Error::Input(format!(
+            "{whose} are frequent, and max_candidates is {}: use a higher min_support, or a higher max_candidates",
+            self.max_candidates
+        ))
+    }
+
+    /// The error for more rules than there may be.
+    pub(super) fn too_many_rules(&self) -> Error {
+        let single = match self.rules.consequents {
+            Consequents::Single => "",
+            Consequents::Any => "consequents = \"single\", ",
+        };
+        Error::Input(format!(
+            "more than {0} rules, and max_rules is {0}: use a higher min_confidence, {single}a lower max_len, or a higher max_rules",
+            self.max_rules
         ))
     }
 }

@@ -9,14 +9,19 @@
 //!
 //! Both are told as bits over a list that both parties have: the parts of the frequent mixed itemsets. That one is not told
 //! says that no rule of the result has it, which the result says too.
+//!
+//! Before that, each says whether the rules that it knows of are as few as the terms allow: those with mixed antecedents, which
+//! both know, and those with antecedents of its own. After the first round both know of all.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
-use super::association::{Terms, each};
+use super::association::{TooManyRules, each};
 use super::baskets::Rows;
 use super::frequent::{Counted, Frequent};
 use super::itemsets::{Item, Itemsets, Kind, Side, kind, parts};
 use super::levels::counts_of;
+use super::params::Params;
 use super::{TOLD, exchange as exchanged};
 use crate::channel::Channel;
 use crate::error::Result;
@@ -25,17 +30,27 @@ use crate::error::Result;
 pub(super) fn exchange(
     side: Side,
     columns: &[&Rows],
-    terms: &Terms,
+    params: &Params,
     frequent: &mut Frequent,
     channel: &mut Channel,
 ) -> Result<()> {
+    if frequent.mixed().next().is_none() {
+        return Ok(());
+    }
+    channel.progress().start("telling supports of rules", 2);
     let mut own = Parts::of(side, frequent);
     let mut theirs = Parts::of(side.other(), frequent);
     own.counts = own.levels.iter().flat_map(|sets| counts_of(columns, sets)).map(Some).collect();
 
     let mut told = vec![false; own.counts.len()];
+    let known = needed(frequent, params, &own, &theirs);
+    if !exchanged::fit(known.is_ok(), channel)? {
+        return Err(channel.conclude_for(params.too_many_rules()));
+    }
     for _ in 0..2 {
-        let needed = needed(frequent, terms, &own, &theirs);
+        // After the first round, what both know of is the same.
+        let needed = needed(frequent, params, &own, &theirs);
+        let needed = needed.map_err(|TooManyRules| channel.conclude_for(params.too_many_rules()))?;
         let now: Vec<bool> = own.iter().zip(&told).map(|(part, told)| !told && needed.contains(part)).collect();
         let message: Vec<Option<u32>> =
             own.counts.iter().zip(&now).map(|(count, &now)| count.filter(|_| now)).collect();
@@ -48,8 +63,10 @@ pub(super) fn exchange(
             }
             theirs.counts[index] = count;
         }
+        channel.progress().advance(1);
     }
-    let needed = needed(frequent, terms, &own, &theirs);
+    let needed = needed(frequent, params, &own, &theirs);
+    let needed = needed.map_err(|TooManyRules| channel.conclude_for(params.too_many_rules()))?;
     own.counts.iter_mut().zip(&told).for_each(|(count, told)| *count = count.filter(|_| *told));
     let known = own.known().chain(theirs.known()).collect::<BTreeSet<_>>();
     if known != needed.iter().map(Vec::as_slice).collect() {
@@ -121,19 +138,36 @@ impl Parts {
     }
 }
 
-/// The itemsets of one party in mixed rules, as far as the antecedents' counts are known.
-fn needed(frequent: &Frequent, terms: &Terms, own: &Parts, theirs: &Parts) -> BTreeSet<Vec<Item>> {
-    let mut needed = BTreeSet::new();
+/// The itemsets of one party in mixed rules, as far as the antecedents' counts are known; or that these rules are too many.
+fn needed(
+    frequent: &Frequent,
+    params: &Params,
+    own: &Parts,
+    theirs: &Parts,
+) -> std::result::Result<BTreeSet<Vec<Item>>, TooManyRules> {
+    let (mut needed, mut rules) = (BTreeSet::new(), 0);
     let count_of = |set: &[Item]| match kind(set) {
         Kind::Mixed => frequent.count(set),
         Kind::One(side) if side == own.side => own.count(set),
         Kind::One(_) => theirs.count(set),
     };
     for (set, count) in frequent.mixed() {
-        each(set, count, terms, count_of, |antecedents, consequents, _| {
-            let one_party = [antecedents, consequents].into_iter().filter(|set| kind(set) != Kind::Mixed);
-            needed.extend(one_party.map(<[Item]>::to_vec));
+        let ended = each(set, count, &params.rules, count_of, |antecedents, consequents, _| {
+            if rules == params.max_rules {
+                return ControlFlow::Break(TooManyRules);
+            }
+            rules += 1;
+            for part in [antecedents, consequents].into_iter().filter(|set| kind(set) != Kind::Mixed) {
+                // Most have been met before.
+                if !needed.contains(part) {
+                    needed.insert(part.to_vec());
+                }
+            }
+            ControlFlow::Continue(())
         });
+        if let ControlFlow::Break(more) = ended {
+            return Err(more);
+        }
     }
-    needed
+    Ok(needed)
 }
