@@ -390,9 +390,10 @@ fn rules_notes(
         level(10)?,
         level(100)?,
         format!(
-            "An itemset is frequent in {} or more. The run ends with an error if there are more than {} candidates of one \
+            "An itemset is frequent in {} or more{}. The run ends with an error if there are more than {} candidates of one \
              kind and length, or more than {} rules.",
             text::counted(params.minimum as u64, "row"),
+            if job.support_of_common_rows() { ", if both have all rows; in fewer, if they have fewer" } else { "" },
             text::count(params.max_candidates as u64),
             text::count(params.max_rules as u64)
         ),

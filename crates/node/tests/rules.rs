@@ -439,6 +439,48 @@ fn rows_are_aligned_by_ids() {
     attempt(&home, &job(thresholds), [&a, &dat], "no", &[]).failed(2, &["b.dat", "row_id"]);
 }
 
+/// Who brings one id and no item would learn all that the other has in that row, if a part of the rows is enough.
+#[test]
+fn a_part_of_few_common_rows_is_warned_of_and_can_be_refused() {
+    let shop = "tid,items\n1,bread|tea|wine\n2,bread\n3,tea\n4,bread|tea\n";
+    let bait = "tid,items\n1,\n77,x\n";
+    let part = "min_support = \"30%\"\nrow_id = \"tid\"";
+    for ended in errors(&format!("{part}\nlimits = {{ min_rows = 2 }}"), [shop, bait], &[]) {
+        let line = ended.failed(2, &["1 row in common", "limits.min_rows is 2", "nothing was counted"]);
+        assert!(!line.contains("stopped") && !ended.stderr.contains("warning"), "{}", ended.stderr);
+    }
+    // As before without the limit, with a warning; none where a number of rows is asked for.
+    let home = Home::new();
+    let inputs = [home.file("a.csv", shop), home.file("b.csv", bait)];
+    let inputs = [inputs[0].as_str(), inputs[1].as_str()];
+    let ended = attempt(&home, &job(part), inputs, "out", &[]).well();
+    assert!(ended.stderr.contains("warning: b: min_support is a part of the rows that both have"), "{}", ended.stderr);
+    let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
+    assert!(learned.contains("at least 0.3 of the rows that both have") && !learned.contains("all rows"), "{learned}");
+    assert!(learned.contains("it would learn all that a has in it"), "{learned}");
+    let rows = "min_support = 2\nrow_id = \"tid\"\nlimits = { min_rows = 1 }";
+    let ended = attempt(&home, &job(rows), inputs, "out", &[]).well();
+    assert!(!ended.stderr.contains("a part of the rows"), "{}", ended.stderr);
+    let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
+    assert!(learned.contains("fewer than 1 row in common, the run ends"), "{learned}");
+    let planned = tacita(&["plan", &home.file("job.toml", &job(part)), "--rows", "a=90", "--rows", "b=90"]).well();
+    assert!(planned.stdout.contains("in fewer, if they have fewer"), "{}", planned.stdout);
+    let odd = job("min_support = 2\nlimits = { min_rows = 3, max_rows = 2 }");
+    attempt(&home, &odd, inputs, "no", &[]).failed(2, &["min_rows = 3", "max_rows = 2"]);
+}
+
+#[test]
+fn nobody_poses_as_the_other_party() {
+    let home = Home::new();
+    let a = home.file("a.csv", "items\nb.cheese\nb.cheese\n");
+    let b = home.file("b.csv", "items\nrum\nrum\n");
+    attempt(&home, &job("min_support = 2"), [&a, &b], "out", &[]).well();
+    let names: Vec<String> = rows_of(home.at("out/b.itemsets.csv")).iter().map(|row| row["items"].clone()).collect();
+    assert_eq!(names, ["a.b.cheese", "b.rum", "a.b.cheese|b.rum"]);
+    let turned = home.file("turned.csv", "items\nx\nx\u{202e}y\n");
+    attempt(&home, &job("min_support = 1"), [&turned, &b], "no", &[]).failed(2, &["turned.csv, line 3", "direction"]);
+}
+
 #[test]
 fn items_of_one_name_keep_their_owners() {
     let home = Home::new();

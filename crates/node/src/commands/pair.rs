@@ -51,6 +51,9 @@ pub struct Pair {
     /// Pad both sets of keys to this size, so that sizes are not revealed.
     #[arg(long, value_name = "N")]
     pad_to: Option<u64>,
+    /// End a search for rules before anything is counted, if fewer rows are common.
+    #[arg(long, value_name = "N")]
+    min_rows: Option<u64>,
     /// Report a number below this only as being below it.
     #[arg(long, value_name = "N")]
     min_result: Option<u64>,
@@ -120,6 +123,7 @@ impl Pair {
             limits: Limits {
                 max_rows: self.max_rows,
                 pad_to: self.pad_to,
+                min_rows: self.min_rows,
                 min_result: self.min_result,
                 ..Limits::default()
             },

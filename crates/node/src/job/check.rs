@@ -114,6 +114,7 @@ impl JobSpec {
             ("max_rules", self.max_rules.is_some(), &[Job::Rules]),
             ("bins", !self.bins.is_empty(), &[Job::Rules]),
             ("limits.pad_to", self.limits.pad_to.is_some(), &[Job::Intersect, Job::Dot, Job::Rules]),
+            ("limits.min_rows", self.limits.min_rows.is_some(), &[Job::Rules]),
             ("limits.min_result", self.limits.min_result.is_some(), &[Job::Intersect, Job::Dot, Job::Shares]),
             ("limits.max_queries", self.limits.max_queries.is_some(), &[Job::Intersect]),
             ("limits.max_clients", self.limits.max_clients.is_some(), &[Job::Intersect]),
@@ -400,6 +401,7 @@ impl JobSpec {
         for (name, limit) in [
             ("max_rows", limits.max_rows),
             ("pad_to", limits.pad_to),
+            ("min_rows", limits.min_rows),
             ("max_queries", limits.max_queries),
             ("max_clients", limits.max_clients),
         ] {
@@ -411,6 +413,11 @@ impl JobSpec {
             && pad_to > max_rows
         {
             return bad(format!("limits: pad_to = {pad_to} is above max_rows = {max_rows}"));
+        }
+        if let (Some(min_rows), Some(max_rows)) = (limits.min_rows, limits.max_rows)
+            && min_rows > max_rows
+        {
+            return bad(format!("limits: min_rows = {min_rows} is above max_rows = {max_rows}"));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape};
 use tacita_core::{Error, Result};
 
-use super::{Duplicates, Job, JobSpec, Key, Nulls, Reveal};
+use super::{Duplicates, Job, JobSpec, Key, Limits, Nulls, Reveal};
 use crate::table::Profile;
 
 /// The logical name of the column where a job does not say any.
@@ -129,7 +129,7 @@ impl JobSpec {
                 nulls: self.key.as_ref().map_or(Nulls::default(), |key| key.nulls),
                 columns,
             }),
-            limits: self.limits.clone(),
+            limits: Limits { min_rows: None, ..self.limits.clone() },
             ..JobSpec::new(Job::Intersect, &self.id, parties)
         })
     }

@@ -79,6 +79,13 @@ impl JobSpec {
         }
     }
 
+    /// Whether what is frequent depends on what the other party brings: a part of the rows that both have, however few these
+    /// are.
+    pub fn support_of_common_rows(&self) -> bool {
+        let part = matches!(self.support(), Ok(Support::Fraction(_)));
+        self.job == Job::Rules && part && self.row_id.is_some()
+    }
+
     /// How many of the rows that hold a rule's antecedents must hold its consequents.
     pub fn confidence(&self) -> Result<Fraction> {
         self.min_confidence.as_ref().map_or(USUAL_CONFIDENCE, |written| written.0.as_str()).parse()

@@ -53,6 +53,7 @@ impl Terms {
         let bounds = [
             ("max_rows", limits.max_rows),
             ("pad_to", limits.pad_to),
+            ("min_rows", limits.min_rows),
             ("min_result", limits.min_result),
             ("max_queries", limits.max_queries),
             ("max_clients", limits.max_clients),

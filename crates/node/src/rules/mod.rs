@@ -89,8 +89,23 @@ pub fn run(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Found> {
+    if job.support_of_common_rows() && job.limits.min_rows.is_none() {
+        tracing::warn!(
+            "min_support is a part of the rows that both have: of few rows, which {} can bring about, that is a row or two. Use \
+             a number of rows, or limits.min_rows",
+            channel.peer()
+        );
+    }
     let aligned = dot::align(job, me, brought.ids.as_ref(), agreed, channel, rng)?;
     let rows = aligned.as_ref().map_or(brought.items.rows(), Vec::len);
+    if let Some(least) = job.limits.min_rows.filter(|least| *least > rows as u64) {
+        // Both know both numbers.
+        return Err(channel.conclude_for(Error::Input(format!(
+            "both parties have {} in common, and limits.min_rows is {}: nothing was counted",
+            text::counted(rows as u64, "row"),
+            text::count(least)
+        ))));
+    }
     let params = job.mining(rows)?;
     if params.minimum > rows {
         tracing::warn!(

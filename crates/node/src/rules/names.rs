@@ -163,8 +163,8 @@ impl NamedRule {
     }
 }
 
-/// The names by which items are shown: their own; `PARTY.NAME` for a name that both parties have; and for all, if that is
-/// another item's name.
+/// The names by which items are shown: their own; `PARTY.NAME` for a name that both parties have; and for all, if any item's
+/// own name begins as if it were told apart: nobody can pass its items off as the other's.
 fn told_apart(parties: &[(&str, Vec<String>); 2]) -> [Vec<String>; 2] {
     let [first, second] = parties;
     let sets = [first, second].map(|(_, names)| names.iter().collect::<HashSet<_>>());
@@ -177,10 +177,11 @@ fn told_apart(parties: &[(&str, Vec<String>); 2]) -> [Vec<String>; 2] {
             names.iter().map(shown).collect()
         })
     };
-    let some = named(false);
-    let all = some.iter().flatten().count();
-    // No party's name has a point, so that these are distinct.
-    if some.iter().flatten().collect::<HashSet<_>>().len() == all { some } else { named(true) }
+    let poses = |name: &String| {
+        // No party's name has a point.
+        name.split_once('.').is_some_and(|(party, _)| parties.iter().any(|(known, _)| *known == party))
+    };
+    named(parties.iter().flat_map(|(_, names)| names).any(poses))
 }
 
 /// Numbers by their value, before everything else by code point.
@@ -220,6 +221,10 @@ mod tests {
         assert_eq!(of(&["milk", "tea"], &["milk"]), [vec!["a.milk", "tea"], vec!["b.milk"]]);
         // A name that looks like one told apart.
         assert_eq!(of(&["milk", "b.milk"], &["milk"]), [vec!["a.milk", "a.b.milk"], vec!["b.milk"]]);
+        // One that poses as the other's, or as its owner's own.
+        assert_eq!(of(&["b.cheese"], &["rum"]), [vec!["a.b.cheese"], vec!["b.rum"]]);
+        assert_eq!(of(&["a.tea"], &["rum"]), [vec!["a.a.tea"], vec!["b.rum"]]);
+        assert_eq!(of(&["c.tea", "1.5"], &["rum"]), [vec!["c.tea", "1.5"], vec!["rum"]]);
     }
 
     /// Runs both sides, one of them as `peer` has it.
@@ -258,6 +263,10 @@ mod tests {
             (vec![3, 0, 3, 0], b"tea\x1b[m".to_vec()),
             (vec![3, 0, 3, 0], b"tea\xff\xfe\xfd".to_vec()),
             (vec![3, 0, 3, 0], b"tearumx".to_vec()),
+            (vec![3, 0, 4, 0], b"tea tea".to_vec()),
+            (vec![3, 0, 4, 0], "tearm\u{a0}".into()),
+            (vec![3, 0, 6, 0], "tea\u{202e}mur".into()),
+            (vec![3, 0, 5, 0], "teaab\u{200f}".into()),
         ];
         for (lengths, bytes) in garbage {
             let shown = format!("{lengths:?} {bytes:?}");

@@ -48,7 +48,7 @@ impl ItemColumn {
         }
         if texts.iter().all(|(_, text)| truth(text).is_some()) {
             let held = texts.iter().filter(|(_, text)| truth(text) == Some(true)).map(|(row, _)| row as u32);
-            items.insert(self.name.clone(), held.collect());
+            items.insert(self.item_name().to_owned(), held.collect());
             self.check(table, &items)?;
             return Ok(items);
         }
@@ -68,9 +68,14 @@ impl ItemColumn {
                 self.name
             )));
         }
-        let items = items.into_iter().map(|(text, rows)| (format!("{}={text}", self.name), rows)).collect();
+        let items = items.into_iter().map(|(text, rows)| (format!("{}={text}", self.item_name()), rows)).collect();
         self.check(table, &items)?;
         Ok(items)
+    }
+
+    /// Its name as items have it.
+    fn item_name(&self) -> &str {
+        self.name.trim()
     }
 
     /// The rows that hold a number, each with the item of its bin.
@@ -94,13 +99,14 @@ impl ItemColumn {
             Binning::Bounds(bounds) => bounds.clone(),
             Binning::Quantiles(count) => quantiles(numbers.iter().map(|(_, number)| *number).collect(), *count),
         };
+        let own = self.item_name();
         let name = |number: f64| {
             let above = bounds.partition_point(|bound| *bound <= number);
             match (above.checked_sub(1).map(|index| bounds[index]), bounds.get(above)) {
-                (None, None) => format!("{}=number", self.name),
-                (None, Some(end)) => format!("{}<{end}", self.name),
-                (Some(start), None) => format!("{}>={start}", self.name),
-                (Some(start), Some(end)) => format!("{}=[{start},{end})", self.name),
+                (None, None) => format!("{own}=number"),
+                (None, Some(end)) => format!("{own}<{end}"),
+                (Some(start), None) => format!("{own}>={start}"),
+                (Some(start), Some(end)) => format!("{own}=[{start},{end})"),
             }
         };
         Ok(numbers.into_iter().map(|(row, number)| (row, name(number))).collect())
@@ -192,6 +198,13 @@ mod tests {
     }
 
     #[test]
+    fn blanks_around_a_header_are_not_in_the_names_of_items() {
+        let text = "\" milk \", kind\n1,red\n0,blue\n";
+        let columns = [column(" milk ", None), column(" kind", None)];
+        assert_eq!(found(text, &columns).unwrap(), items(&[("kind=blue", &[1]), ("kind=red", &[0]), ("milk", &[0])]));
+    }
+
+    #[test]
     fn quantiles_keep_equal_numbers_together() {
         assert_eq!(quantiles(vec![1.0, 1.0, 1.0, 2.0], 4), [2.0]);
         assert_eq!(quantiles(vec![5.0; 10], 4), [0.0; 0]);
@@ -208,6 +221,7 @@ mod tests {
             ("n\nred\nb|d\n".into(), vec![column("n", None)], ["line 3", "`|`"]),
             ("a,a=1\n1,1\n2,0\n".into(), vec![column("a", None), column("a=1", None)], ["\"a=1\"", "same name"]),
             ("a\n1\n".into(), vec![column("b", None)], ["no column", "\"b\""]),
+            ("a\nred\nb\u{202e}d\n".into(), vec![column("a", None)], ["line 3", "direction of writing"]),
         ] {
             let Err(Error::Input(error)) = found(&text, &columns) else { panic!("{text:?} is read") };
             assert!(words.iter().all(|word| error.contains(word)), "{error}");

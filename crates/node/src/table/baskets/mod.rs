@@ -153,6 +153,11 @@ impl Texts {
     }
 }
 
+/// Unicode's controls of direction: <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Whether an item can have this name, or why not.
 pub fn check_name(name: &str) -> std::result::Result<(), String> {
     match name {
@@ -164,6 +169,12 @@ pub fn check_name(name: &str) -> std::result::Result<(), String> {
             "an item's name holds `{JOINT}`, which stands between items in the result: is that the separator? Else write \
              something else"
         )),
+        _ if name != name.trim() => Err("an item's name begins or ends with a blank: take it out".into()),
+        _ if name.contains(turns) => {
+            Err("an item's name holds a character that turns the direction of writing, which can make it look like another: take \
+                 it out"
+                .into())
+        }
         _ if name.contains(char::is_control) => {
             Err("an item's name holds a control character, such as a tab or the end of a line: take it out".into())
         }
