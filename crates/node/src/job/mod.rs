@@ -25,7 +25,7 @@ use crate::table::Profile;
 use crate::text::shown;
 
 pub use dot::{ColumnNames, Names};
-pub use rules::{Basket, Bins, ItemsFrom, Star, Written};
+pub use rules::{Basket, Bins, ItemsFrom, Star, USUAL_CONFIDENCE, Written};
 pub use shares::{Operation, Threshold};
 pub use terms::Terms;
 

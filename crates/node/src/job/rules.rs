@@ -14,7 +14,7 @@ use tacita_core::{Error, Result};
 use super::{Job, JobSpec, Reveal};
 
 /// The least confidence where a job does not say: what arules and mlxtend take.
-const USUAL_CONFIDENCE: &str = "0.8";
+pub const USUAL_CONFIDENCE: &str = "0.8";
 
 /// The column of baskets where a job does not say, and what stands between its items.
 const USUAL_COLUMN: &str = "items";
@@ -224,7 +224,11 @@ pub(super) fn take_exact(job: &mut JobSpec, text: &str, is_json: bool) {
         }
     } else if let Ok(found) = toml::from_str::<Thresholds<toml::Spanned<toml::Value>>>(text) {
         found.put(job, |value| match value.get_ref() {
-            toml::Value::Float(_) => text.get(value.span()).map(str::to_owned),
+            // TOML allows a plus sign, and underscores between digits.
+            toml::Value::Float(_) => {
+                let text = text.get(value.span())?;
+                Some(text.strip_prefix('+').unwrap_or(text).replace('_', ""))
+            }
             _ => None,
         });
     }
@@ -297,6 +301,9 @@ mod tests {
                 assert_eq!(job.support().unwrap().to_string(), exact);
                 assert_eq!(job.confidence().unwrap().to_string(), exact);
             }
+        }
+        for written in ["3e-1", "0.3", "+0.3", "0.3_0", "30E-2"] {
+            assert_eq!(toml(&format!("min_support = {written}")).support().unwrap().to_string(), "0.3", "{written}");
         }
         assert_eq!(toml("min_support = 7").support().unwrap().to_string(), "7");
         assert_eq!(toml("min_support = 7").confidence().unwrap().to_string(), USUAL_CONFIDENCE);

@@ -39,7 +39,7 @@ pub struct Report {
     pub rows: u64,
     /// As the job has it: a number of rows, or a share of them.
     pub min_support: String,
-    /// As the job has it.
+    /// As the job has it, or what holds where it says nothing.
     pub min_confidence: String,
     /// The protocol that ran.
     pub protocol: String,
@@ -177,8 +177,8 @@ fn no_rules(report: &Report) -> String {
         ),
     };
     format!(
-        "<section class=\"empty\">\n<h2>No rules</h2>\n<p>{what} To find some, {try_this} in the job file. Both parties \
-         have to agree to that, and each learns more by it.</p>\n</section>\n"
+        "<section class=\"empty\">\n<h2>No rules</h2>\n<p>{what} To find some, {try_this}. Both parties have \
+         to agree to that, and each learns more by it.</p>\n</section>\n"
     )
 }
 
@@ -214,7 +214,7 @@ fn table(page: &mut String, report: &Report, rules: &[&Rule]) {
         "<noscript><p>The table needs JavaScript, which is off. The table that the job writes has the same rules.</p>\
          </noscript>\n\
          <div class=\"tools\"><label for=\"search\">Items:</label> <input id=\"search\" type=\"search\" \
-         placeholder=\"part of a name\" autocomplete=\"off\"> <output id=\"shown\"></output></div>\n\
+         placeholder=\"part of a name, or &quot;a name&quot;\" autocomplete=\"off\"> <output id=\"shown\"></output></div>\n\
          <p id=\"chosen\" role=\"status\"></p>\n\
          <div class=\"wide\">\n<table>\n<caption>Rules; choose a heading to sort by it, the number of a rule to \
          read it in words and to mark its point</caption>\n<thead><tr>",

@@ -19,7 +19,7 @@ use crate::agree::{Agreed, Sizes};
 use crate::answer::Told;
 use crate::choose::Chosen;
 use crate::intersect;
-use crate::job::{JobSpec, Protocol};
+use crate::job::{JobSpec, Protocol, USUAL_CONFIDENCE};
 use crate::table::RowCounts;
 use crate::table::baskets::Items;
 use crate::{dot, text};
@@ -128,8 +128,7 @@ pub fn run(
     };
     let levels = products.levels(channel.traffic());
     let own = mined.frequent.shown(side).into_iter().map(|number| {
-        let item =
-            mined.items.get(number as usize).and_then(|item| items.frequent.get(*item));
+        let item = mined.items.get(number as usize).and_then(|item| items.frequent.get(*item));
         let item = item.ok_or_else(|| Error::Internal("an item that is not there".into()))?;
         Ok(brought.items.name(*item).to_owned())
     });
@@ -267,7 +266,10 @@ impl Found {
             parties: [parties[0].to_owned(), parties[1].to_owned()],
             rows: self.named.rows.into(),
             min_support: job.min_support.as_ref().map_or(String::new(), |written| written.0.clone()),
-            min_confidence: job.min_confidence.as_ref().map_or(String::new(), |written| written.0.clone()),
+            min_confidence: match &job.min_confidence {
+                Some(written) => written.0.clone(),
+                None => USUAL_CONFIDENCE.into(),
+            },
             protocol: protocol.into(),
             learned,
             itemsets: itemsets

@@ -20,11 +20,15 @@ impl Fraction {
     /// 0.
     pub const ZERO: Fraction = Fraction { numerator: 0, digits: 0 };
 
-    /// The fraction that is written as `0.25` or `25%`; `None` if `text` is neither, or more than 1.
+    /// The fraction that is written as `0.25`, `25%` or `2.5e-1`; `None` if `text` is none of them, or more than 1.
     fn parse(text: &str) -> Option<Fraction> {
         let (text, percent) = match text.strip_suffix('%') {
             Some(text) => (text.trim_end(), 2),
             None => (text, 0),
+        };
+        let (text, exponent) = match text.split_once(['e', 'E']) {
+            Some((text, exponent)) if percent == 0 => (text, exponent.parse::<i32>().ok()?),
+            _ => (text, 0),
         };
         let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -34,17 +38,17 @@ impl Fraction {
         }
         let decimals = decimals.trim_end_matches('0');
         let written = format!("{}{decimals}", whole.trim_start_matches('0'));
-        let digits = u32::try_from(decimals.len()).ok()?.checked_add(percent)?;
-        let numerator = if written.is_empty() { 0 } else { written.parse().ok()? };
-        (digits <= MAX_DIGITS && numerator <= 10u64.pow(digits)).then(|| Fraction { numerator, digits }.shortened())
-    }
-
-    /// The same number with as few digits as it needs.
-    fn shortened(mut self) -> Fraction {
-        while self.digits > 0 && self.numerator.is_multiple_of(10) {
-            (self.numerator, self.digits) = (self.numerator / 10, self.digits - 1);
+        let mut numerator: u64 = if written.is_empty() { 0 } else { written.parse().ok()? };
+        let mut digits = i64::try_from(decimals.len()).ok()? + percent - i64::from(exponent);
+        if numerator == 0 {
+            return Some(Fraction::ZERO);
         }
-        self
+        while digits > 0 && numerator.is_multiple_of(10) {
+            (numerator, digits) = (numerator / 10, digits - 1);
+        }
+        // What has no digit behind the point is 1, or too much.
+        let digits = u32::try_from(digits).ok().filter(|digits| *digits <= MAX_DIGITS)?;
+        (numerator <= 10u64.pow(digits)).then_some(Fraction { numerator, digits })
     }
 
     fn denominator(&self) -> u64 {
@@ -170,6 +174,8 @@ mod tests {
         assert_eq!(minimum("0.4", 8124), 3250);
         assert_eq!(minimum("0.25", 8124), 2031);
         assert_eq!(minimum("100%", 8124), 8124);
+        assert_eq!((minimum("1e-2", 9835), minimum("7E-2", 100), minimum("0.6e-2", 9835)), (99, 7, 60));
+        assert_eq!((minimum("10e-19", 5), minimum("0.05e+1", 9), minimum("1000e-4", 10)), (1, 5, 1));
         assert_eq!(minimum("00.50", 3), 2);
         assert_eq!(minimum("3", 2), 3);
         assert_eq!(minimum("1", 1000), 1);
@@ -208,7 +214,11 @@ mod tests {
             "+1",
             ".5",
             "5.",
-            "1e-3",
+            "1e3",
+            "1e-19",
+            "1e",
+            "1e-2%",
+            "1e-99999999999",
             "",
             "%",
             ".",

@@ -104,8 +104,11 @@ impl Axis {
             let pad = (most / least).powf(0.04);
             (least / pad, most * pad)
         } else {
-            let pad = if most > least { (most - least) * 0.04 } else { (most.abs() * 0.1).max(0.001) };
-            (least - pad, most + pad)
+            match most > least {
+                true => (least - (most - least) * 0.04, most + (most - least) * 0.04),
+                // Around a single number, but not beyond what a share can be.
+                false => ((least - 0.1 * most.abs() - 0.001).max(0.0), (most + 0.1 * most.abs() + 0.001).min(1.0)),
+            }
         };
         Axis { least, most, low, high, from, to, log }
     }
@@ -193,5 +196,19 @@ impl Shades {
             let _ = writeln!(svg, "<text x=\"{}\" y=\"{}\">{label}</text>", left + 22.0, y + 4.0);
         }
         svg.push_str("</g>\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_around_a_single_share_ends_where_shares_do() {
+        for share in [1.0, 0.95, 0.5, 0.0001, 0.0] {
+            let axis = Axis::new([share].into_iter(), 0.0, 100.0, false);
+            assert!((0.0..=share).contains(&axis.low) && (share..=1.0).contains(&axis.high), "{share}");
+            assert!(axis.low < axis.high && (0.0..=100.0).contains(&axis.place(share)), "{share}");
+        }
     }
 }

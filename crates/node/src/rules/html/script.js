@@ -124,13 +124,19 @@
     find("shown").textContent = `${count(found.length)}${all} rule${found.length + all === "1" ? "" : "s"}${some}`;
     find("more").hidden = find("all").hidden = present === found.length;
   };
+  // Parts of names; whole names in quotes. An item that was chosen in the graph is itself alone, whatever its name holds.
+  let picked = null;
+  const wanted = () => {
+    if (picked && search.value === picked.shown) return [(name) => name === picked.name];
+    return [...search.value.toLowerCase().matchAll(/"([^"]*)"|\S+/g)].map(([part, whole]) =>
+      whole === undefined ? (name) => name.toLowerCase().includes(part) : (name) => name.toLowerCase() === whole
+    );
+  };
   const refresh = () => {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const has = words.length
-      ? items.map(([, name]) => { const lower = name.toLowerCase(); return words.map((word) => lower.includes(word)); })
-      : [];
-    found = words.length
-      ? order.filter((rule) => words.every((_, word) => [...rules[rule][0], ...rules[rule][1]].some((item) => has[item][word])))
+    const tests = wanted();
+    const has = tests.length ? items.map(([, name]) => tests.map((test) => test(name))) : [];
+    found = tests.length
+      ? order.filter((rule) => tests.every((_, test) => [...rules[rule][0], ...rules[rule][1]].some((item) => has[item][test])))
       : order;
     body.replaceChildren();
     present = 0;
@@ -200,7 +206,8 @@
     for (const event of ["mouseleave", "blur"]) node.addEventListener(event, () => light(false));
     if (!body) return;
     const searchFor = () => {
-      search.value = node.dataset.name;
+      picked = { shown: `"${node.dataset.name}"`, name: node.dataset.name };
+      search.value = picked.shown;
       refresh();
       find("rules").scrollIntoView();
       search.focus();
