@@ -39,15 +39,43 @@ fn put(path: &Path, file: &mut (dyn Write + Send), bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).map_err(|error| fault(path, &format!("cannot be written: {error}")))
 }
 
-/// Fills a temporary file in the same directory, which is flushed to disk and then renamed.
+/// A file that is on disk whole, and not yet in its place: it goes if it is never put there.
+pub struct Staged<'a> {
+    path: &'a Path,
+    /// The temporary file, and where it goes; none if a device has got it all.
+    file: Option<(NamedTempFile, PathBuf)>,
+}
+
+/// Lets `write` fill a file that waits for [`Staged::place`].
+pub fn stage(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<Staged<'_>> {
+    stage_with(path, PUBLIC, write)
+}
+
 fn write_with(path: &Path, mode: u32, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
+    stage_with(path, mode, write)?.place()
+}
+
+impl Staged<'_> {
+    /// Gives the file its name. One of that name is replaced.
+    pub fn place(self) -> Result<()> {
+        let Some((temporary, file)) = self.file else { return Ok(()) };
+        temporary.persist(&file).map_err(|error| fault(self.path, &format!("cannot be written: {}", error.error)))?;
+        // The renaming itself; not every file system lets directories be flushed, and the file is in place by now.
+        let _ = File::open(parent(&file)).and_then(|directory| directory.sync_all());
+        Ok(())
+    }
+}
+
+/// Fills a temporary file in the same directory, and flushes it to disk.
+fn stage_with(path: &Path, mode: u32, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<Staged<'_>> {
     let failed = |error: std::io::Error| fault(path, &format!("cannot be written: {error}"));
     let file = match target(path)? {
         Target::File(file) => file,
         Target::Device => {
             let mut device = BufWriter::new(OpenOptions::new().write(true).open(path).map_err(failed)?);
             write(&mut device)?;
-            return device.flush().map_err(failed);
+            device.flush().map_err(failed)?;
+            return Ok(Staged { path, file: None });
         }
     };
     let mut temporary = temporary(path, &file, mode)?;
@@ -56,10 +84,7 @@ fn write_with(path: &Path, mode: u32, write: impl FnOnce(&mut (dyn Write + Send)
     buffered.flush().map_err(failed)?;
     drop(buffered);
     temporary.as_file().sync_all().map_err(failed)?;
-    temporary.persist(&file).map_err(|error| failed(error.error))?;
-    // The renaming itself; not every file system lets directories be flushed, and the file is in place by now.
-    let _ = File::open(parent(&file)).and_then(|directory| directory.sync_all());
-    Ok(())
+    Ok(Staged { path, file: Some((temporary, file)) })
 }
 
 /// Where a file of this name really goes.

@@ -129,23 +129,36 @@ fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         }
     }
     if job.reveal == Reveal::Counts {
+        let contained = match job.mixed_only.unwrap_or(false) {
+            true => "all that they contain with items of both are",
+            false => "all that they contain are",
+        };
         learned.push(format!(
             "{party} learns the counts of all candidates with items of both parties, those in fewer rows too: for each \
-             frequent item of its own and each of {peer}'s, how many rows hold both; for longer ones where all that they \
-             contain are frequent. With reveal = \"frequent\" it would not."
+             frequent item of its own and each of {peer}'s, how many rows hold both; for longer ones where {contained} \
+             frequent. With reveal = \"frequent\" it would not."
         ));
     }
     if job.support_of_common_rows() {
         let against = match job.limits.min_rows {
-            Some(least) => format!("limits.min_rows ends the run before anything is counted if they are fewer than {}", count(least)),
-            None => "a number of rows as min_support would not depend on that, and limits.min_rows would end such a run".into(),
+            Some(least) => format!(
+                "limits.min_rows ends the run before anything is counted if they are fewer than {}",
+                count(least)
+            ),
+            None => {
+                "a number of rows as min_support would not depend on that, and limits.min_rows would end such a run"
+                    .into()
+            }
         };
         learned.push(format!(
             "How many rows are enough depends on how many both have, and so on what {party} brings: of the one row that it may \
              choose to bring, it would learn all that {peer} has in it; {against}."
         ));
     } else if let Some(least) = job.limits.min_rows {
-        learned.push(format!("If both have fewer than {} in common, the run ends before anything is counted.", counted(least, "row")));
+        learned.push(format!(
+            "If both have fewer than {} in common, the run ends before anything is counted.",
+            counted(least, "row")
+        ));
     }
     learned.push(format!(
         "A frequent itemset can describe few rows, or one, if min_support is low; and who knows many rows can infer more from \

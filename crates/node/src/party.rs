@@ -175,6 +175,7 @@ impl PartyRun {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
         interrupt::install();
+        self.announce();
         let (brought, load, met) = self.load_and_meet()?;
         let (mut channel, connect) = (met.channel, met.connect);
         let setup_started = Instant::now();
@@ -216,17 +217,34 @@ impl PartyRun {
         if let Some(path) = &self.report {
             report.write(path)?;
         }
-        self.say(&report, &result)?;
+        let page = self.write_page(&found, &report);
+        self.say(&report, &result, page.is_ok())?;
         result.written?;
-        match (&self.html, &found) {
-            (Some(path), Found::Rules(found)) => {
-                let known = learned::Known { common: Some(found.named().rows.into()), ..learned::Known::default() };
-                let names = self.job.parties.names().into_iter();
-                let learned = names.map(|name| (name.to_owned(), learned::sentences(&self.job, name, known)));
-                let page = found.page(&self.job, &report.choice, learned.collect());
-                crate::files::write_whole(path, page.as_bytes())
+        page
+    }
+
+    /// Writes the page for readers, if one is wanted.
+    fn write_page(&self, found: &Found, report: &Report) -> Result<()> {
+        let (Some(path), Found::Rules(found)) = (&self.html, found) else { return Ok(()) };
+        let known = learned::Known { common: Some(found.named().rows.into()), ..learned::Known::default() };
+        let names = self.job.parties.names().into_iter();
+        let learned = names.map(|name| (name.to_owned(), learned::sentences(&self.job, name, known)));
+        let page = found.page(&self.job, &report.choice, learned.collect());
+        crate::files::write_whole(path, page.as_bytes())
+    }
+
+    /// Where itemsets go, in a job that has them.
+    fn itemsets(&self) -> Result<Option<PathBuf>> {
+        let output = self.output.as_deref().filter(|_| self.job.job == Job::Rules);
+        output.map_or(Ok(None), rules::itemsets_path)
+    }
+
+    /// Says what each party will learn.
+    fn announce(&self) {
+        for party in self.job.parties.names() {
+            for sentence in learned::sentences(&self.job, party, learned::Known::default()) {
+                tracing::info!("{sentence}");
             }
-            _ => Ok(()),
         }
     }
 
@@ -253,7 +271,7 @@ impl PartyRun {
             crate::files::check_writable(path)?;
         }
         let inputs = self.source.paths();
-        let beside = self.output.as_deref().filter(|_| self.job.job == Job::Rules).and_then(rules::itemsets_path);
+        let beside = self.itemsets()?;
         for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
             std::fs::File::open(path)
                 .map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
@@ -479,21 +497,24 @@ impl PartyRun {
         Ok((found, report))
     }
 
-    fn say(&self, report: &Report, Told { line, written, .. }: &Told) -> Result<()> {
+    fn say(&self, report: &Report, Told { line, written, .. }: &Told, paged: bool) -> Result<()> {
         // A table on standard output stands there alone.
         let alone = self.output.as_ref().is_some_and(|path| path.as_os_str() == "-");
         if let Some(line) = line.as_ref().filter(|_| !alone || written.is_err()) {
             print(line)?;
         }
-        let wrote = self.output.as_ref().filter(|_| line.is_some() && written.is_ok());
+        let output = self.output.clone().filter(|_| line.is_some() && written.is_ok());
+        let beside = if output.is_some() { self.itemsets()? } else { None };
+        let wrote = [output, beside, self.html.clone().filter(|_| paged)];
+        let wrote: Vec<String> = wrote.into_iter().flatten().map(|path| path.display().to_string()).collect();
         tracing::info!(
             "done in {}: {} sent, {} received{}",
             text::duration(Duration::from_secs_f64(report.seconds.total)),
             text::bytes(report.bytes.sent),
             text::bytes(report.bytes.received),
-            wrote.map_or(String::new(), |path| format!(", wrote {}", path.display()))
+            if wrote.is_empty() { String::new() } else { format!(", wrote {}", wrote.join(", ")) }
         );
-        if line.is_some() && wrote.is_none() {
+        if line.is_some() && self.output.is_none() {
             match self.job.reveal {
                 Reveal::Rows | Reveal::Payload => {
                     tracing::info!("the rows were not kept: run again with --output FILE")

@@ -121,12 +121,18 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.output {
+        if directory == Path::new("-") {
+            return Err(Error::Input(
+                "--output -: a simulation writes a file for each party: name a directory for them".into(),
+            ));
+        }
         let outputs: Vec<_> =
             job.parties.names().into_iter().filter_map(|name| simulation.output_of(&job, name)).collect();
         let beside: Vec<_> = match job.job {
-            Job::Rules => outputs.iter().filter_map(|path| rules::itemsets_path(path)).collect(),
+            Job::Rules => outputs.iter().map(|path| rules::itemsets_path(path)).collect::<Result<_>>()?,
             _ => Vec::new(),
         };
+        let beside: Vec<PathBuf> = beside.into_iter().flatten().collect();
         for input in simulation.inputs.values().flatten() {
             for output in outputs.iter().chain(&beside) {
                 check_distinct(&[("an input", input), ("an output", output)])?;

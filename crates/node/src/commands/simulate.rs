@@ -9,8 +9,9 @@ use tacita_core::{Error, Result};
 
 use super::arguments;
 use crate::console::{self, Voice};
-use crate::job::JobSpec;
+use crate::job::{Job, JobSpec};
 use crate::report;
+use crate::rules;
 use crate::simulate::{Instructions, JobText, Outcome, Settings, Simulation, simulate};
 use crate::table::output::Format;
 use crate::text;
@@ -115,13 +116,21 @@ fn print(outcome: &Outcome, job: &JobSpec, simulation: &Simulation, voice: Voice
     }
     for (name, party) in outcome.report["parties"].as_object().into_iter().flatten() {
         let output = simulation.output_of(job, name);
-        let wrote = output.filter(|path| path.exists() && !party["result"].is_null());
+        let output = output.filter(|path| path.exists() && !party["result"].is_null());
+        let beside = match (&output, job.job) {
+            (Some(output), Job::Rules) => rules::itemsets_path(output)?,
+            _ => None,
+        };
+        // The first party writes the page.
+        let page = simulation.html.clone().filter(|_| Some(&name.as_str()) == job.parties.names().first());
+        let wrote: Vec<String> =
+            output.into_iter().chain(beside).chain(page).map(|path| path.display().to_string()).collect();
         tracing::info!(
             "{name}: {} sent, {} received, {} of CPU{}",
             text::bytes(party["bytes"]["sent"].as_u64().unwrap_or_default()),
             text::bytes(party["bytes"]["received"].as_u64().unwrap_or_default()),
             text::duration(Duration::from_secs_f64(party["cpu_seconds"].as_f64().unwrap_or_default())),
-            wrote.map_or(String::new(), |path| format!(", wrote {}", path.display()))
+            if wrote.is_empty() { String::new() } else { format!(", wrote {}", wrote.join(", ")) }
         );
     }
     Ok(())

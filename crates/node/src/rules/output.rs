@@ -12,22 +12,36 @@ use super::Named;
 use crate::table::{Selection, Table, output};
 
 /// Where the itemsets of rules in `path` go: `NAME.itemsets.csv` beside `NAME.csv`; nowhere beside standard output.
-pub fn itemsets_path(path: &Path) -> Option<PathBuf> {
-    let (stem, ending) = (path.file_stem()?.to_str()?, path.extension()?.to_str()?);
-    (path.as_os_str() != "-").then(|| path.with_file_name(format!("{stem}.itemsets.{ending}")))
+///
+/// Errors: there is no name before the ending.
+pub fn itemsets_path(path: &Path) -> Result<Option<PathBuf>> {
+    if path.as_os_str() == "-" {
+        return Ok(None);
+    }
+    let (Some(stem), Some(ending)) = (path.file_stem(), path.extension()) else {
+        return Err(Error::Input(format!(
+            "{}: a name and an ending are needed, as rules.csv: the itemsets go to rules.itemsets.csv beside it",
+            path.display()
+        )));
+    };
+    let mut name = stem.to_owned();
+    name.push(".itemsets.");
+    name.push(ending);
+    Ok(Some(path.with_file_name(name)))
 }
 
-/// Writes the rules to a file, and the itemsets to another one beside it: both, or neither.
+/// Writes the rules to a file, and the itemsets to another one beside it: both, or neither. Only if the system refuses to
+/// rename the second, when both are written, do the new itemsets stand alone.
 pub fn write(named: &Named, path: &Path) -> Result<()> {
     let rules = rules(named)?;
-    let Some(beside) = itemsets_path(path) else {
+    let Some(beside) = itemsets_path(path)? else {
         return output::write(&Selection::all(&rules), path, None);
     };
-    output::write(&Selection::all(&itemsets(named)?), &beside, None)?;
-    output::write(&Selection::all(&rules), path, None).inspect_err(|_| {
-        // Itemsets without their rules would look like a run that found none.
-        let _ = std::fs::remove_file(&beside);
-    })
+    let itemsets = itemsets(named)?;
+    let itemsets = output::stage(&Selection::all(&itemsets), &beside, None)?;
+    let rules = output::stage(&Selection::all(&rules), path, None)?;
+    itemsets.place()?;
+    rules.place()
 }
 
 fn itemsets(named: &Named) -> Result<Table> {
@@ -74,9 +88,20 @@ mod tests {
 
     #[test]
     fn itemsets_stand_beside_their_rules() {
-        let beside = |path: &str| itemsets_path(Path::new(path)).map(|path| path.display().to_string());
-        assert_eq!(beside("out/rules.csv").as_deref(), Some("out/rules.itemsets.csv"));
-        assert_eq!(beside("a.b.parquet").as_deref(), Some("a.b.itemsets.parquet"));
-        assert_eq!(beside("-"), None);
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let beside = |path: &[u8]| {
+            let beside = itemsets_path(Path::new(OsStr::from_bytes(path)));
+            beside.map(|path| path.map(|path| path.as_os_str().as_bytes().to_vec()))
+        };
+        let good = |path: &[u8]| beside(path).unwrap().unwrap();
+        assert_eq!(good(b"out/rules.csv"), b"out/rules.itemsets.csv");
+        assert_eq!(good(b"a.b.parquet"), b"a.b.itemsets.parquet");
+        // A name need not be text.
+        assert_eq!(good(b"out/\xff\xfe.csv"), b"out/\xff\xfe.itemsets.csv");
+        assert_eq!(beside(b"-").unwrap(), None);
+        for bare in [&b".csv"[..], b"out/.json", b"rules", b"/"] {
+            assert!(matches!(beside(bare), Err(Error::Input(_))), "{bare:?}");
+        }
     }
 }

@@ -100,8 +100,17 @@ pub fn write(rows: &Selection, path: &Path, format: Option<Format>) -> Result<()
             write::write(rows, format, &mut out, "standard output")?;
             out.flush().map_err(|error| Error::Input(format!("standard output: cannot be written: {error}")))
         }
-        false => files::write_streamed(path, |file| write::write(rows, format, file, &path.display().to_string())),
+        false => stage(rows, path, Some(format))?.place(),
     }
+}
+
+/// As [`write`], of a file that waits to be put in its place.
+pub fn stage<'a>(rows: &Selection, path: &'a Path, format: Option<Format>) -> Result<files::Staged<'a>> {
+    let format = match format {
+        Some(format) => format,
+        None => Format::of(path)?,
+    };
+    files::stage(path, |file| write::write(rows, format, file, &path.display().to_string()))
 }
 
 /// A table of one row, for results that are numbers: `count`, `sum`, `value`. Integers that fit 64 bits are integers
