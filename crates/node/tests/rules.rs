@@ -470,6 +470,23 @@ fn a_part_of_few_common_rows_is_warned_of_and_can_be_refused() {
 }
 
 #[test]
+fn what_looks_like_a_slip_is_warned_of() {
+    let home = Home::new();
+    let commas = home.file("a.csv", "items\n\"bread,tea\"\n\"tea,wine\"\nbread\n");
+    let bars = home.file("b.csv", "items\nx|y\ny\n\"x,y\"\n");
+    let ended = attempt(&home, &job("min_support = 1\nbins = { zzz = 4 }"), [&commas, &bars], "out", &[]).well();
+    for words in
+        ["a: ", "a.csv", "no basket has more than one item, and names hold `,`", "bins.zzz: no item column of b"]
+    {
+        assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    }
+    assert!(!ended.stderr.contains("b.csv, column"), "{}", ended.stderr);
+    let refused = tacita(&["rules", "--items", "x", "--separator", ","]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("--separator") && refused.stderr.contains("--items"), "{}", refused.stderr);
+}
+
+#[test]
 fn nobody_poses_as_the_other_party() {
     let home = Home::new();
     let a = home.file("a.csv", "items\nb.cheese\nb.cheese\n");
@@ -539,8 +556,7 @@ fn an_explosion_ends_with_its_numbers_and_a_suggestion() {
 
 /// The two parties' errors: of a job with these lines, on these tables.
 fn errors(lines: &str, tables: [&str; 2], more: &[&str]) -> [Ended; 2] {
-    let pair =
-        Pair::new(&format!("job = \"rules\"\nid = \"test\"\nreveal_to = [\"hospital\", \"insurer\"]\n{lines}"));
+    let pair = Pair::new(&format!("job = \"rules\"\nid = \"test\"\nreveal_to = [\"hospital\", \"insurer\"]\n{lines}"));
     NAMES.iter().zip(tables).for_each(|(name, table)| pair.table(name, table));
     let ended = NAMES.map(|name| pair.start(name, more)).map(Running::end);
     for name in NAMES {
@@ -561,7 +577,8 @@ fn too_many_rules_end_the_run_at_both_parties() {
     for mixed_only in [false, true] {
         let lines = format!("min_support = 2\nconsequents = \"any\"\nmixed_only = {mixed_only}");
         for ended in errors(&lines, tables, &[]) {
-            ended.failed(2, &["more than 1000000 rules", "max_rules is 1000000", "higher min_confidence", "\"single\""]);
+            ended
+                .failed(2, &["more than 1000000 rules", "max_rules is 1000000", "higher min_confidence", "\"single\""]);
         }
         for ended in errors(&format!("{lines}\nmax_rules = 10\nmax_len = 3"), tables, &[]) {
             ended.failed(2, &["more than 10 rules", "max_rules is 10", "lower max_len"]);
@@ -571,9 +588,11 @@ fn too_many_rules_end_the_run_at_both_parties() {
         ended.failed(2, &["7 own items are frequent", "max_candidates is 6"]);
     }
     // So many rules are allowed for.
-    for ended in errors("min_support = 2\nmax_rules = 100_000_000", tables, &["--memory", "8GiB"]) {
-        ended.failed(2, &["GB of memory", "--memory allows 8.6 GB"]);
-    }
+    let home = Home::new();
+    let inputs = [home.file("a.csv", tables[0]), home.file("b.csv", tables[1])];
+    let many = job("min_support = 2\nmax_rules = 100_000_000");
+    attempt(&home, &many, [&inputs[0], &inputs[1]], "no", &["--memory", "8GiB"])
+        .failed(2, &["GB of memory", "--memory allows 8.6 GB"]);
 }
 
 /// A customer's number in each basket: as bit sets, all of them would take gigabytes.
@@ -669,6 +688,11 @@ fn bad_baskets_end_in_one_line_that_says_where() {
     let ended = attempt(&home, &job("min_support = 1"), [&empty, &empty], "out", &[]).well();
     assert_eq!(ended.stdout, "itemsets 0, rules 0\n");
     assert_eq!(text(home.at("out/a.itemsets.csv")), "items,count,support\n");
+    run("", &home.file("dat.csv", "1 2 3\n2\n3 1\n2\n")).failed(2, &["no column \"items\"", ".dat"]);
+    let inputs = [format!("a={good}"), format!("b={good}")];
+    let file = home.file("job.toml", &job("min_support = 1"));
+    tacita(&["simulate", &file, "--input", &inputs[0], "--input", &inputs[1], "--output", "-"])
+        .failed(2, &["--output -", "name a directory"]);
     // Results do not replace inputs, itemsets either.
     let beside = home.file("out/b.itemsets.csv", "items\nx\n");
     attempt(&home, &job("min_support = 1"), [&beside, &beside], "out", &[]).failed(2, &["b.itemsets.csv", "an output"]);
@@ -716,8 +740,29 @@ fn files_that_cannot_be_written_leave_nothing_and_the_numbers_are_printed() {
     let running = NAMES.map(|name| pair.start(name, &[]));
     let [one, other] = running.map(Running::end);
     one.failed(2, &["rows.csv", "cannot be written"]);
-    assert_eq!(one.stdout, other.well().stdout);
+    assert!(!one.stderr.contains("not kept"), "{}", one.stderr);
+    let other = other.well();
+    assert_eq!(one.stdout, other.stdout);
+    // Before anything is sent, it says what each party learns; and in the end, all that it wrote.
+    let (said, agreed) = other.stderr.split_once("agreed with").unwrap();
+    for name in NAMES {
+        assert!(said.contains(&format!("{name} learns all itemsets that are in at least 0.5 of all rows")), "{said}");
+    }
+    assert!(agreed.contains("rows.csv, ") && agreed.contains("rows.itemsets.csv"), "{agreed}");
     assert!(!files(&pair.home.at("hospital.out")).iter().any(|file| file.contains("itemsets")));
+    // Itemsets of an earlier run stay if the rules cannot be written.
+    pair.home.file("hospital.out/rows.itemsets.csv", "of an earlier run");
+    let running = NAMES.map(|name| pair.start(name, &[]));
+    running.map(Running::end)[0].failed(2, &["rows.csv", "cannot be written"]);
+    assert_eq!(text(pair.out("hospital", "rows.itemsets.csv")), "of an earlier run");
+    assert_eq!(files(&pair.home.at("hospital.out")), ["report.json", "rows.csv", "rows.itemsets.csv"]);
+    let nameless = pair.out("hospital", ".csv");
+    let running = pair.start_on(
+        "hospital",
+        &["--input", &pair.home.at("hospital.csv"), "--output", &nameless],
+        &["--timeout", "1s"],
+    );
+    running.end().failed(2, &[".csv: a name and an ending are needed", "rules.itemsets.csv"]);
     let running = Running::start(&[
         "run",
         &pair.home.at("hospital.toml"),
@@ -838,7 +883,9 @@ fn the_page_for_readers_is_whole_and_the_same_every_time() {
     let home = Home::new();
     let set = examples().join("rules");
     let inputs = ["shop", "bakery"].map(|party| format!("{party}={}", set.join(format!("{party}.csv")).display()));
-    let job = set.join("job.toml").display().to_string();
+    // What is chosen by the network stands on the page.
+    let fixed = text(set.join("job.toml")).replace("min_confidence", "extension = \"softspoken-4\"\nmin_confidence");
+    let job = home.file("job.toml", &fixed);
     let pages = ["one.html", "two.html"].map(|name| {
         let page = home.at(name);
         tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--html", &page]).well();
@@ -850,6 +897,13 @@ fn the_page_for_readers_is_whole_and_the_same_every_time() {
     for part in ["Content-Security-Policy", "default-src 'none'", "breakfast", "shop", "bakery", "<svg", "<table"] {
         assert!(page.contains(part), "{part}");
     }
+    assert!(page.contains("<dt>Minimum confidence</dt><dd>0.6</dd>"));
+    let usual = home.file("usual.toml", &text(&job).replace("min_confidence", "# min_confidence"));
+    let usual_page = home.at("usual.html");
+    let ended =
+        tacita(&["simulate", &usual, "--input", &inputs[0], "--input", &inputs[1], "--html", &usual_page]).well();
+    assert!(text(usual_page).contains("<dt>Minimum confidence</dt><dd>0.8</dd>"));
+    assert!(ended.stderr.contains("wrote ") && ended.stderr.contains("usual.html"), "{}", ended.stderr);
     // What each party learned stands there too.
     assert!(page.contains("semi-honest") || page.contains("follow the protocol"), "{page}");
 

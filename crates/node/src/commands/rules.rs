@@ -44,7 +44,7 @@ pub struct Rules {
     #[arg(long, value_name = "COLUMN", conflicts_with = "items")]
     basket: Option<String>,
     /// What stands between the items of a basket.
-    #[arg(long, value_name = "TEXT", default_value = "|")]
+    #[arg(long, value_name = "TEXT", default_value = "|", conflicts_with = "items")]
     separator: String,
     /// This table's columns that hold an item each, or values that make items; * for all.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]

@@ -65,11 +65,24 @@ fn items(job: &JobSpec, me: &str, table: &Table) -> Result<Items> {
     };
     match job.items_of(me) {
         ItemsFrom::Basket(basket) => {
+            warn_of_bins(job, me, &[]);
             let named = (basket.column.as_str(), job.header(me, &basket.column));
-            baskets::of_column(table, named, &basket.separator)
+            let items =
+                baskets::of_column(table, named, &basket.separator).map_err(|error| perhaps_dat(error, table))?;
+            if let Some(other) = baskets::perhaps_separator(&items) {
+                tracing::warn!(
+                    "{}, column {:?}: no basket has more than one item, and names hold `{other}`: items are separated by `{}` \
+                     here; another separator is said with items = {{ separator = \"{other}\" }} or --separator",
+                    table.source(),
+                    named.1,
+                    basket.separator
+                );
+            }
+            Ok(items)
         }
         ItemsFrom::Columns(names) => {
             let columns: Vec<_> = names.iter().map(|name| column(name, job.header(me, name))).collect();
+            warn_of_bins(job, me, &columns);
             baskets::of_columns(table, &columns)
         }
         ItemsFrom::All(_) => {
@@ -77,7 +90,33 @@ fn items(job: &JobSpec, me: &str, table: &Table) -> Result<Items> {
             let ids: BTreeSet<&str> = ids.iter().map(|name| job.header(me, name)).collect();
             let headers = baskets::all_columns(table, &ids);
             let columns: Vec<_> = headers.iter().map(|header| column(header, header)).collect();
+            warn_of_bins(job, me, &columns);
             baskets::of_columns(table, &columns)
         }
+    }
+}
+
+/// Warns of bins for no column of this party: they may be for the other's, or for none because of a typing error.
+fn warn_of_bins(job: &JobSpec, me: &str, columns: &[ItemColumn]) {
+    let here = |name: &String| columns.iter().any(|column| column.name == *name || column.header == *name);
+    for name in job.bins.keys().filter(|name| !here(name)) {
+        tracing::warn!(
+            "bins.{}: no item column of {me} is called so: is it one of {}'s?",
+            name.escape_debug(),
+            job.peer_of(me)
+        );
+    }
+}
+
+/// A file of baskets, a line each, that is read as CSV has a basket where its header should be.
+fn perhaps_dat(error: Error, table: &Table) -> Error {
+    let fields = table.schema().fields();
+    let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let basket = |header: &str| !header.is_empty() && header.split_ascii_whitespace().all(number);
+    match error {
+        Error::Input(text) if fields.iter().all(|field| basket(field.name())) => Error::Input(format!(
+            "{text}. Its first line looks like a basket: a file with a basket in each line is read if its name ends in .dat"
+        )),
+        other => other,
     }
 }

@@ -198,7 +198,8 @@ pub(super) fn each<Enough>(
         }
         if length < longest {
             // There are at most 2^length of them: no limit of ours.
-            promised = promised.select(|index| holds[index]).candidates(usize::MAX).unwrap_or(Itemsets::none(length + 1));
+            promised =
+                promised.select(|index| holds[index]).candidates(usize::MAX).unwrap_or(Itemsets::none(length + 1));
         }
     }
     ControlFlow::Continue(())

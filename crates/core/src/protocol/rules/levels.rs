@@ -118,10 +118,7 @@ fn mine<R: CryptoRng>(
     rng: &mut R,
 ) -> Result<Mined> {
     params.check()?;
-    if baskets.rows() != params.rows
-        || baskets.minimum() != params.minimum
-        || baskets.most() < params.max_candidates
-    {
+    if baskets.rows() != params.rows || baskets.minimum() != params.minimum || baskets.most() < params.max_candidates {
         return Err(Error::Internal("rules: the baskets are not those that were agreed on".into()));
     }
     let items = shuffled_items(baskets, rng);

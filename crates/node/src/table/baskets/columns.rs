@@ -12,7 +12,7 @@ const FEW: usize = 20;
 
 /// A column whose values make items.
 ///
-/// If it holds nothing but 1 and 0, or true and false, it is one item, named as the column and held by the rows with 1
+/// If it holds nothing but 1 and 0 (or 1.0 and 0.0), or true and false, it is one item, named as the column and held by the rows with 1
 /// or true. Else each value is one, named `column=value`; an empty cell is none. Numbers can be put into bins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ItemColumn {
@@ -137,8 +137,9 @@ fn quantiles(mut numbers: Vec<f64>, count: usize) -> Vec<f64> {
 /// Whether a text stands for yes or no.
 fn truth(text: &str) -> Option<bool> {
     match text {
-        "1" => Some(true),
-        "0" => Some(false),
+        // A column of flags in which some are missing has decimals when pandas writes it.
+        "1" | "1.0" => Some(true),
+        "0" | "0.0" => Some(false),
         _ if text.eq_ignore_ascii_case("true") => Some(true),
         _ if text.eq_ignore_ascii_case("false") => Some(false),
         _ => None,
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn flags_categories_and_numbers_become_items() {
-        let text = "milk,tea,kind,age\n1,TRUE,red,17\n0,false,,40\n,true,blue,18\n1,,red,65\n";
+        let text = "milk,tea,kind,age\n1.0,TRUE,red,17\n0.0,false,,40\n,true,blue,18\n1,,red,65\n";
         let all = ["milk", "tea", "kind"].map(|name| column(name, None));
         let expected = items(&[("kind=blue", &[2]), ("kind=red", &[0, 3]), ("milk", &[0, 3]), ("tea", &[0, 2])]);
         assert_eq!(found(text, &all).unwrap(), expected);

@@ -101,6 +101,20 @@ pub fn of_column(table: &Table, (logical, header): (&str, &str), separator: &str
     Ok(Items::sorted(table.rows(), items))
 }
 
+/// What else stands between items, perhaps, where no basket has more than one item.
+pub fn perhaps_separator(items: &Items) -> Option<char> {
+    let mut held = vec![false; items.rows()];
+    for (_, rows) in &items.items {
+        let mut last = None;
+        for &row in rows.iter().filter(|row| last.replace(**row) != Some(**row)) {
+            if std::mem::replace(&mut held[row as usize], true) {
+                return None;
+            }
+        }
+    }
+    [',', ';'].into_iter().find(|other| items.items.iter().any(|(name, _)| name.contains(*other)))
+}
+
 /// Reads columns each of which holds an item or a value that makes one: see [`ItemColumn`].
 ///
 /// Errors ([`Error::Input`]): as [`of_column`]; a column of many numbers without bins; two columns that make items of one
