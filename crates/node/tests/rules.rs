@@ -577,8 +577,7 @@ fn too_many_rules_end_the_run_at_both_parties() {
     for mixed_only in [false, true] {
         let lines = format!("min_support = 2\nconsequents = \"any\"\nmixed_only = {mixed_only}");
         for ended in errors(&lines, tables, &[]) {
-            ended
-                .failed(2, &["more than 1000000 rules", "max_rules is 1000000", "higher min_confidence", "\"single\""]);
+            ended.failed(2, &["more than 250000 rules", "max_rules is 250000", "higher min_confidence", "\"single\""]);
         }
         for ended in errors(&format!("{lines}\nmax_rules = 10\nmax_len = 3"), tables, &[]) {
             ended.failed(2, &["more than 10 rules", "max_rules is 10", "lower max_len"]);
@@ -605,14 +604,14 @@ fn many_items_take_no_memory_before_they_are_counted() {
     let [one, other] = errors("min_support = 1\nmax_candidates = 50_000", tables, &[]);
     one.failed(2, &["60001 own items are frequent", "max_candidates is 50000", "higher min_support"]);
     other.failed(2, &["more than 50000 items of hospital are frequent", "max_candidates is 50000"]);
-    let [one, other] = errors("min_support = 1", tables, &["--memory", "1600MB"]);
-    one.failed(2, &["60,001 items of this party are in at least 1 row", "450 MB", "--memory allows 1.6 GB"]);
+    let [one, other] = errors("min_support = 1", tables, &["--memory", "1000MB"]);
+    one.failed(2, &["60,001 items of this party are in at least 1 row", "450 MB", "--memory allows 1.0 GB"]);
     assert_eq!(other.code, 3, "{}", other.stderr);
     // Rare ones cost nothing.
     let home = Home::new();
     let inputs = [home.file("a.csv", tables[0]), home.file("b.csv", tables[1])];
     let job = job("min_support = 2");
-    attempt(&home, &job, [&inputs[0], &inputs[1]], "out", &["--memory", "1600MB"]).well();
+    attempt(&home, &job, [&inputs[0], &inputs[1]], "out", &["--memory", "1000MB"]).well();
     let peak = json(home.at("report.json"))["parties"]["a"]["peak_memory"].as_u64().unwrap();
     assert!(peak < 200 << 20, "{peak}");
 }
@@ -835,7 +834,7 @@ fn the_plan_says_what_is_known_and_what_is_not() {
         "by lattice",
         "1,000 rows",
         "1,048,576 candidates",
-        "1,000,000 rules",
+        "250,000 rules",
         "how many of b's items are frequent",
         "those in fewer rows too",
     ] {

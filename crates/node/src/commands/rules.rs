@@ -34,7 +34,7 @@ pub struct Rules {
     /// The most candidates of one kind and length; more end the run [default: 1048576].
     #[arg(long, value_name = "N")]
     max_candidates: Option<u64>,
-    /// The most rules; more end the run [default: 1000000].
+    /// The most rules; more end the run [default: 250000].
     #[arg(long, value_name = "N")]
     max_rules: Option<u64>,
     /// frequent, or counts: those of all candidates with items of both.

@@ -34,4 +34,4 @@ pub const SUPPORTS: Label = Label::new(31, "supports");
 /// Both at once, with `mixed_only`: which parts of mixed itemsets stand in rules, and in how many rows they are.
 pub const TOLD: Label = Label::new(32, "told supports");
 /// Both at once, with `mixed_only`: whether the rules that a party knows of are as few as the terms allow.
-pub const FIT: Label = Label::new(36, "rules fit");
+pub const FIT: Label = Label::new(44, "rules fit");

@@ -9,7 +9,7 @@ use crate::protocol::dot::{MAX_ROWS, Modulus};
 pub const DEFAULT_MAX_CANDIDATES: usize = 1 << 20;
 
 /// The most rules, unless the terms say otherwise.
-pub const DEFAULT_MAX_RULES: usize = 1_000_000;
+pub const DEFAULT_MAX_RULES: usize = 250_000;
 
 /// Whose counts are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::{Cost, Wanted};
 /// Columns of a party in one part: so many that they take this many bytes, within limits.
 const PART_BYTES: usize = 128 << 20;
 const FEWEST: usize = 64;
-const MOST: usize = 1024;
+const MOST: usize = 512;
 
 /// Bytes that a batch holds besides the items: columns of a part, their sums (with the usual ring of degree 8192 and three
 /// primes), and what is prepared at a time.
