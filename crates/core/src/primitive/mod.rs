@@ -5,6 +5,7 @@ pub mod kernel;
 pub mod okvs;
 pub mod oprf;
 pub mod ot;
+pub mod paillier;
 pub mod rlwe;
 pub mod shuffle;
 pub mod vole;

@@ -8,6 +8,7 @@ mod columns;
 pub mod lattice;
 mod modulus;
 pub mod ot;
+pub mod paillier;
 mod shares;
 
 pub use columns::{Columns, Integers, MAX_BITS, MAX_ROWS};

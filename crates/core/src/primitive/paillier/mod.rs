@@ -1,0 +1,154 @@
+//! Paillier's cryptosystem, in the form of Damgård, Jurik & Nielsen, "A generalization of Paillier's public-key system with
+//! applications to electronic voting" (2010), section 4.2, for s = 1.
+//!
+//! N = p q with p = q = 3 modulo 4, and h = -x^2 modulo N for a random x. A plaintext m below N has the ciphertexts
+//! (1 + m N) h_s^r modulo N^2, where h_s = h^N and r has half as many bits as N. Products of ciphertexts hold sums.
+//!
+//! Who has the secret key computes modulo p^2 and q^2 both ways. Everything takes and gives lists, on all threads. Time
+//! depends on the numbers of things and on sizes only. What is no ciphertext of a key is refused when it is read.
+//!
+//! r hides plaintexts from those who do not know p and q. From the owner of the key it does not: discrete logarithms are
+//! easier for it. What goes back to the owner, and must not tell it of which ciphertexts it was made, has to pass
+//! [`PublicKey::rerandomize`], after which it is uniformly random among the ciphertexts of its plaintext.
+
+mod ciphertexts;
+mod generate;
+mod products;
+mod public;
+mod secret;
+#[cfg(test)]
+mod tests;
+
+pub use ciphertexts::{Ciphertexts, Plaintexts};
+pub use products::Products;
+pub use public::PublicKey;
+pub use secret::SecretKey;
+
+use std::fmt;
+use std::ops::Range;
+
+use crypto_bigint::BoxedUint;
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+use super::kernel::montgomery::LANES;
+use crate::error::{Error, Result};
+use crate::security::Level;
+
+/// How long N is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeySize {
+    bits: usize,
+}
+
+impl KeySize {
+    /// All that there are. 512 bits serve measurements and tests alone.
+    const ALL: [usize; 6] = [512, 1024, 2048, 3072, 7680, 15360];
+
+    /// Keys of so many bits.
+    ///
+    /// Errors ([`Error::Input`]): there are no such keys.
+    pub fn new(bits: usize) -> Result<KeySize> {
+        match KeySize::ALL.contains(&bits) {
+            true => Ok(KeySize { bits }),
+            false => Err(Error::Input(format!("keys of {bits} bits: use one of {:?}", KeySize::ALL))),
+        }
+    }
+
+    /// Keys for a level of security.
+    pub fn of(level: Level) -> KeySize {
+        let bits = match level {
+            Level::Paper80 => 1024,
+            Level::Bits112 => 2048,
+            Level::Bits128 => 3072,
+            Level::Bits192 => 7680,
+            Level::Bits256 => 15360,
+        };
+        KeySize { bits }
+    }
+
+    /// Bits of N: exactly so many.
+    pub fn bits(self) -> usize {
+        self.bits
+    }
+
+    /// Bytes of a public key on the wire: N and h_s.
+    pub fn public_key_bytes(self) -> usize {
+        self.bits / 8 + self.ciphertext_bytes()
+    }
+
+    /// Bytes of a ciphertext on the wire.
+    pub fn ciphertext_bytes(self) -> usize {
+        self.bits / 4
+    }
+
+    /// 64-bit words of a plaintext.
+    fn words(self) -> usize {
+        self.bits / 64
+    }
+
+    /// Bits of r.
+    fn random_bits(self) -> usize {
+        self.bits / 2
+    }
+}
+
+/// Why bytes are no public key, or no ciphertexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Invalid {
+    /// There are too few or too many bytes.
+    Length,
+    /// N has another length than agreed on.
+    Size,
+    /// N is even.
+    Even,
+    /// A ciphertext, or h_s, is 0.
+    Zero,
+    /// A ciphertext, or h_s, is not below N^2.
+    TooLarge,
+    /// A ciphertext, or h_s, has a factor in common with N.
+    NotCoprime,
+    /// h_s is 1: nothing would be hidden.
+    One,
+}
+
+/// As the end of a sentence that begins with who sent it: "holds ...".
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Invalid::Length => "something of a wrong length",
+            Invalid::Size => "a modulus N of another length",
+            Invalid::Even => "a modulus N that is even",
+            Invalid::Zero => "a ciphertext that is 0",
+            Invalid::TooLarge => "a ciphertext that is not below N^2",
+            Invalid::NotCoprime => "a ciphertext that is not coprime to N",
+            Invalid::One => "a base of randomness that is 1",
+        })
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+fn number(words: &[u64]) -> BoxedUint {
+    BoxedUint::from_words(words.iter().copied())
+}
+
+/// Words of `count` numbers, made by all threads: `make` gets at most `groups` times eight of them, and may make more than it is
+/// asked for, which are dropped.
+fn in_groups(count: usize, words: usize, groups: usize, make: impl Fn(Range<usize>) -> Vec<u64> + Sync) -> Vec<u64> {
+    // Not more than there is for every thread.
+    let each = count.div_ceil(LANES * rayon::current_num_threads()).clamp(1, groups) * LANES;
+    let starts: Vec<_> = (0..count).step_by(each).collect();
+    // They may be plaintexts.
+    let parts: Zeroizing<Vec<Vec<u64>>> = starts
+        .into_par_iter()
+        .map(|start| {
+            let range = start..count.min(start + each);
+            let mut made = make(range.clone());
+            made.truncate(range.len() * words);
+            made
+        })
+        .collect::<Vec<_>>()
+        .into();
+    parts.concat()
+}

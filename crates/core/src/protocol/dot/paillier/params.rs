@@ -1,0 +1,164 @@
+//! What both parties agree on before the first message, and what it costs.
+
+use std::ops::Range;
+
+use super::internal;
+use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use crate::error::{Error, Result};
+use crate::primitive::paillier::KeySize;
+use crate::protocol::dot::{Columns, MAX_ROWS, Modulus, Shape, Side};
+use crate::security::STATISTICAL_BITS;
+
+/// The most columns of a party: what the answerer keeps for each of its own, and for each bit of their integers, fits
+/// memory.
+pub const MAX_COLUMNS: usize = 1 << 12;
+
+/// A chunk's bytes, unless asked for otherwise: enough ciphertexts for all threads, and several chunks on their way.
+const CHUNK_BYTES: usize = 1 << 18;
+
+/// Agreed public values of one run. Both parties must use equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    shape: Shape,
+    modulus: Modulus,
+    size: KeySize,
+    encryptor: Side,
+    values: bool,
+    chunk: usize,
+}
+
+impl Params {
+    /// Products of this shape as shares modulo `modulus`, under a key of this size.
+    ///
+    /// The encryptor is the party with fewer columns: encrypting is what takes time. Of two with equally many it is
+    /// `learner`, the one party to which every single product will be opened at once and nobody else; without one, the first
+    /// party. A learner who encrypts, and for whom the modulus tells all products apart, is given each of them by the protocol
+    /// itself ([`Params::values`]).
+    ///
+    /// Errors ([`Error::Input`]): more than [`MAX_ROWS`] rows or [`MAX_COLUMNS`] columns; a modulus that is too long for
+    /// shares under such a key to be uniform and right.
+    pub fn new(shape: Shape, modulus: Modulus, size: KeySize, learner: Option<Side>) -> Result<Params> {
+        if shape.rows > MAX_ROWS {
+            return Err(Error::Input(format!("{} rows: {MAX_ROWS} are possible", shape.rows)));
+        }
+        if shape.first.max(shape.second) > MAX_COLUMNS {
+            let most = shape.first.max(shape.second);
+            return Err(Error::Input(format!("{most} columns of a party: {MAX_COLUMNS} are possible")));
+        }
+        // R is uniform but for M / N, and R plus the product is N or more, or negative, with probability |product| / N.
+        let (low, high) = shape.range();
+        let bits = |number: u128| 128 - number.leading_zeros();
+        let longest = modulus.bits().max(bits(low.unsigned_abs().max(high.unsigned_abs())));
+        let all = longest + bits(shape.products() as u128) + STATISTICAL_BITS + 1;
+        if all as usize >= size.bits() {
+            let key = size.bits();
+            return Err(Error::Input(format!("modulus = {modulus}: too long for a key of {key} bits")));
+        }
+        let encryptor = match shape.first.cmp(&shape.second) {
+            std::cmp::Ordering::Less => Side::First,
+            std::cmp::Ordering::Equal => learner.unwrap_or(Side::First),
+            std::cmp::Ordering::Greater => Side::Second,
+        };
+        let values = learner == Some(encryptor) && shape.fits(&modulus);
+        let params = Params { shape, modulus, size, encryptor, values, chunk: 0 };
+        Ok(params.with_chunk((CHUNK_BYTES / size.ciphertext_bytes()).next_multiple_of(64)))
+    }
+
+    /// The same with chunks of so many rows, at most as many as fit a message.
+    pub fn with_chunk(self, rows: usize) -> Params {
+        Params { chunk: rows.clamp(1, self.most_in_message()), ..self }
+    }
+
+    /// What is multiplied.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// What shares add up modulo.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// How long the key is.
+    pub fn key_size(&self) -> KeySize {
+        self.size
+    }
+
+    /// The party that has the key.
+    pub fn encryptor(&self) -> Side {
+        self.encryptor
+    }
+
+    /// Whether the encryptor is the learner and sees each product: its shares are then the products, and the other party's
+    /// are zero, so that there is nothing to be opened. Never without a learner.
+    pub fn values(&self) -> bool {
+        self.values
+    }
+
+    /// Rows of a column in one message.
+    pub fn chunk(&self) -> usize {
+        self.chunk
+    }
+
+    /// Message flights in sequence, as [`crate::channel::Traffic`] counts them: key and columns, answers.
+    pub fn rounds(&self) -> u32 {
+        if self.is_empty() { 0 } else { 2 }
+    }
+
+    /// Bytes that a party sends in all, frames' headers included, heartbeats, the closing frame and the opening of the
+    /// shares not.
+    pub fn bytes_sent_by(&self, side: Side) -> u64 {
+        if self.is_empty() {
+            return 0;
+        }
+        let ciphertexts = |count: usize, in_message: usize| {
+            (count.div_ceil(in_message) * HEADER_BYTES) as u64 + count as u64 * self.size.ciphertext_bytes() as u64
+        };
+        match side == self.encryptor {
+            true => {
+                let columns = self.shape.columns(side) as u64 * ciphertexts(self.shape.rows, self.chunk);
+                (HEADER_BYTES + self.size.public_key_bytes()) as u64 + columns
+            }
+            false => ciphertexts(self.shape.products(), self.most_in_message()),
+        }
+    }
+
+    /// Whether there is nothing to multiply: then nothing travels.
+    pub(super) fn is_empty(&self) -> bool {
+        self.shape.products() == 0
+    }
+
+    /// The rows of each message of a column.
+    pub(super) fn chunks(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (rows, chunk) = (self.shape.rows, self.chunk);
+        (0..rows).step_by(chunk).map(move |start| start..rows.min(start + chunk))
+    }
+
+    /// The most ciphertexts of one message.
+    pub(super) fn most_in_message(&self) -> usize {
+        MAX_PAYLOAD_BYTES / self.size.ciphertext_bytes()
+    }
+
+    /// Where the product of these columns of the encryptor and the answerer stands among all.
+    pub(super) fn place(&self, encrypted: usize, other: usize) -> usize {
+        match self.encryptor {
+            Side::First => encrypted * self.shape.second + other,
+            Side::Second => other * self.shape.second + encrypted,
+        }
+    }
+
+    /// The places of all products in the order of the answers: those of the encryptor's first column, and so on.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        let others = self.shape.columns(self.encryptor.other());
+        (0..self.shape.products()).map(move |answer| self.place(answer / others, answer % others))
+    }
+
+    /// Refuses columns that are not those agreed on.
+    pub(super) fn check(&self, side: Side, columns: &Columns) -> Result<()> {
+        let agreed = (self.shape.rows, self.shape.columns(side), self.shape.integers);
+        match (columns.rows(), columns.count(), columns.integers()) == agreed {
+            true => Ok(()),
+            false => Err(internal("columns that were not agreed on")),
+        }
+    }
+}
