@@ -12,8 +12,11 @@ use std::sync::Arc;
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use tacita_core::channel::Traffic;
+use tacita_core::primitive::paillier::KeySize;
 use tacita_core::primitive::vole::ideal;
-use tacita_core::protocol::intersect::ecdh::{Domain, Params, Payload, ReturnedRows, Reveal, count, payload, rows};
+use tacita_core::protocol::intersect::ecdh::{
+    Domain, Params, Payload, ReturnedRows, Reveal, count, payload, rows, sum,
+};
 use tacita_core::protocol::intersect::vole;
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Error, Item, Result, Security};
@@ -53,8 +56,19 @@ pub struct Case {
     pub sender: Vec<Item>,
     pub receiver_rows: Payload,
     pub sender_rows: Payload,
+    pub sender_numbers: Vec<i128>,
     pub params: Params,
     pub protocol: Protocol,
+}
+
+/// Numbers of items: none, small, negative, and longer than 64 bits.
+pub fn numbers(count: usize) -> Vec<i128> {
+    [7, -3, 0, 1, -(1 << 80), 22_766, (1 << 90) + 5].into_iter().cycle().take(count).collect()
+}
+
+/// Keys that are quickly made.
+pub fn short_key() -> KeySize {
+    KeySize::new(512).unwrap()
 }
 
 /// Which protocol a case runs.
@@ -77,16 +91,20 @@ pub enum Variant {
     RowsBoth,
     Count,
     CountBoth,
+    Sum,
+    SumBoth,
     Payload,
     PayloadBoth,
     PayloadReturned,
 }
 
-pub const VARIANTS: [Variant; 7] = [
+pub const VARIANTS: [Variant; 9] = [
     Variant::Rows,
     Variant::RowsBoth,
     Variant::Count,
     Variant::CountBoth,
+    Variant::Sum,
+    Variant::SumBoth,
     Variant::Payload,
     Variant::PayloadBoth,
     Variant::PayloadReturned,
@@ -103,6 +121,8 @@ impl Case {
             Variant::RowsBoth => Params::rows(asks, has).to_both(),
             Variant::Count => Params::count(asks, has),
             Variant::CountBoth => Params::count(asks, has).to_both(),
+            Variant::Sum => Params::sum(asks, has, short_key()),
+            Variant::SumBoth => Params::sum(asks, has, short_key()).to_both(),
             Variant::Payload => Params::payload(asks, rows, SENDER_ROW_BYTES),
             Variant::PayloadBoth => Params::payload(asks, rows, SENDER_ROW_BYTES).to_both(),
             Variant::PayloadReturned => {
@@ -110,6 +130,7 @@ impl Case {
             }
         };
         Case {
+            sender_numbers: numbers(sender.len()),
             receiver,
             sender,
             receiver_rows,
@@ -154,6 +175,10 @@ impl Case {
         let (receiver, sender) = match self.params.reveal {
             Reveal::Rows => (Learned::Rows(mine), Learned::Rows(theirs)),
             Reveal::Count => (Learned::Count(mine.len()), Learned::Count(mine.len())),
+            Reveal::Sum { .. } => {
+                let sum = theirs.iter().map(|&item| self.sender_numbers[item]).sum();
+                (Learned::Sum(mine.len(), sum), Learned::Sum(mine.len(), sum))
+            }
             Reveal::Payload { returned, .. } => {
                 let given = rows_for(&self.receiver, &mine, &self.sender, &self.sender_rows);
                 let returned = returned.map(|_| rows_for(&self.sender, &theirs, &self.receiver, &self.receiver_rows));
@@ -198,6 +223,7 @@ impl Case {
         match params.reveal {
             Reveal::Rows => rows::receive(items, &domain, params, channel, rng).map(Learned::Rows),
             Reveal::Count => count::receive(items, &session(), params, channel, rng).map(Learned::Count),
+            Reveal::Sum { .. } => sum::receive(items, &session(), params, channel, rng).map(Learned::of_total),
             Reveal::Payload { .. } => {
                 let own = Some(&self.receiver_rows);
                 let common = payload::receive(items, own, &domain, params, channel, rng)?;
@@ -238,6 +264,10 @@ impl Case {
         match params.reveal {
             Reveal::Rows => Ok(rows::send(items, &domain, params, channel, rng)?.map_or(nothing, Learned::Rows)),
             Reveal::Count => Ok(count::send(items, &session(), params, channel, rng)?.map_or(nothing, Learned::Count)),
+            Reveal::Sum { .. } => {
+                let total = sum::send(items, &self.sender_numbers, &session(), params, channel, rng)?;
+                Ok(total.map_or(nothing, Learned::of_total))
+            }
             Reveal::Payload { .. } => {
                 let common = payload::send(items, &self.sender_rows, &domain, params, channel, rng)?;
                 Ok(common.map_or(nothing, |common| Learned::Payload(common.items, common.payload)))
@@ -252,7 +282,14 @@ pub enum Learned {
     Nothing,
     Rows(Vec<usize>),
     Count(usize),
+    Sum(usize, i128),
     Payload(Vec<usize>, Option<Payload>),
+}
+
+impl Learned {
+    fn of_total(total: sum::Total) -> Learned {
+        Learned::Sum(total.count, total.sum)
+    }
 }
 
 /// A party's end: what it learned, and its traffic after a good end.

@@ -6,7 +6,7 @@
 //! Semi-honest parties.
 //!
 //! [`rows`] tells the receiver which of its items are common, [`payload`] also the sender's rows for them, [`count`]
-//! only how many are. Each can tell the sender the same afterwards. [`prepared`] keeps the sender's part of the first
+//! only how many are, [`sum`] also the sum of the sender's numbers for them. Each can tell the sender the same afterwards. [`prepared`] keeps the sender's part of the first
 //! two for many receivers. What each role learns is in `docs/protocols/ecdh.md`, every byte in `docs/wire.md`.
 
 pub mod count;
@@ -14,6 +14,8 @@ mod exchange;
 pub mod payload;
 pub mod prepared;
 pub mod rows;
+mod shuffled;
+pub mod sum;
 
 pub use super::entries::{CHUNK, Domain, Params, Payload, ReturnedRows, Returns, Reveal, SEAL_BYTES};
 pub use super::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};

@@ -27,7 +27,7 @@ use crate::security::Security;
 use items::{Padded, seed};
 
 pub use domain::Domain;
-pub(crate) use params::COUNT_MESSAGE_BYTES;
+pub(crate) use params::{BLINDED_SUM_BYTES, COUNT_MESSAGE_BYTES, TOLD_SUM_BYTES};
 pub use params::{CHUNK, Params, Returns, SEAL_BYTES, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
 pub use params::{ReturnedRows, Reveal};
 pub use payload::Common;

@@ -5,6 +5,7 @@ use super::rows_of_items::COUNT_BYTES;
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::primitive::oprf::ELEMENT_BYTES;
+use crate::primitive::paillier::KeySize;
 use crate::security::STATISTICAL_BITS;
 
 /// Elements in one message, unless the parties agree on another number.
@@ -15,6 +16,12 @@ pub const SEAL_BYTES: usize = 16;
 
 /// Length of the message that tells the sender the count.
 pub(crate) const COUNT_MESSAGE_BYTES: usize = 8;
+
+/// Length of the message that holds a blinded sum.
+pub(crate) const BLINDED_SUM_BYTES: usize = 16;
+
+/// Length of the message that tells the sender the count and the sum.
+pub(crate) const TOLD_SUM_BYTES: usize = COUNT_MESSAGE_BYTES + 16;
 
 /// Agreed public values of one run. Both parties must use equal ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +47,11 @@ pub enum Reveal {
     Rows,
     /// How many are.
     Count,
+    /// How many are, and the sum of the sender's numbers for them.
+    Sum {
+        /// How long Paillier's key is.
+        key_size: KeySize,
+    },
     /// Which are, and the sender's rows for them.
     Payload {
         /// Length of each row of the sender in bytes.
@@ -110,6 +122,12 @@ impl Params {
         Params { reveal: Reveal::Count, ..Params::rows(receiver_items, sender_items) }
     }
 
+    /// How many items are common and the sum of the sender's numbers for them, to the receiver alone, with as many items
+    /// each.
+    pub fn sum(receiver_items: usize, sender_items: usize, key_size: KeySize) -> Params {
+        Params { reveal: Reveal::Sum { key_size }, ..Params::rows(receiver_items, sender_items) }
+    }
+
     /// Which items are common and the sender's rows for them, to the receiver alone. The sender has
     /// `sender_entries` rows of `row_bytes` each.
     pub fn payload(receiver_items: usize, sender_entries: usize, row_bytes: usize) -> Params {
@@ -136,9 +154,10 @@ impl Params {
         }
     }
 
-    /// Length of one entry of the sender: a tag, and a sealed row where there is one.
+    /// Length of one entry of the sender: a tag, and a sealed row or an encrypted number where there is one.
     pub fn entry_bytes(&self) -> usize {
         match self.reveal {
+            Reveal::Sum { key_size } => self.tag_bytes + key_size.ciphertext_bytes(),
             Reveal::Payload { row_bytes, .. } => self.tag_bytes + row_bytes + SEAL_BYTES,
             Reveal::Rows | Reveal::Count => self.tag_bytes,
         }
@@ -147,12 +166,23 @@ impl Params {
     /// Bytes that the receiver of `ecdh` sends in all, frame headers included and heartbeats not. `returned` matters in
     /// a `payload` that returns rows.
     pub fn bytes_sent_by_receiver(&self, returned: ReturnedRows) -> u64 {
-        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk) + self.bytes_told(returned)
+        let asked = match self.reveal {
+            Reveal::Sum { key_size } => framed_bytes(1, key_size.ciphertext_bytes(), self.chunk),
+            _ => 0,
+        };
+        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk) + asked + self.bytes_told(returned)
     }
 
     /// Bytes that the sender of `ecdh` sends in all, likewise.
     pub fn bytes_sent_by_sender(&self) -> u64 {
-        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk) + self.bytes_of_entries()
+        let answered = match self.reveal {
+            Reveal::Sum { key_size } => {
+                framed_bytes(1, key_size.public_key_bytes(), self.chunk)
+                    + framed_bytes(1, BLINDED_SUM_BYTES, self.chunk)
+            }
+            _ => 0,
+        };
+        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk) + answered + self.bytes_of_entries()
     }
 
     /// Bytes with which the sender sends its entries, and closes.
@@ -164,10 +194,12 @@ impl Params {
     pub(crate) fn bytes_told(&self, returned: ReturnedRows) -> u64 {
         let chunk = self.chunk;
         let mut bytes = HEADER_BYTES as u64;
-        if self.to_sender && self.reveal == Reveal::Count {
-            bytes += framed_bytes(1, COUNT_MESSAGE_BYTES, chunk);
-        } else if self.to_sender {
-            bytes += framed_bytes(self.sender_entries.div_ceil(8), 1, chunk);
+        if self.to_sender {
+            bytes += match self.reveal {
+                Reveal::Count => framed_bytes(1, COUNT_MESSAGE_BYTES, chunk),
+                Reveal::Sum { .. } => framed_bytes(1, TOLD_SUM_BYTES, chunk),
+                Reveal::Rows | Reveal::Payload { .. } => framed_bytes(self.sender_entries.div_ceil(8), 1, chunk),
+            };
         }
         if let Reveal::Payload { returned: Some(Returns { row_bytes, .. }), .. } = self.reveal {
             bytes += framed_bytes(returned.items, COUNT_BYTES, chunk);
@@ -179,7 +211,12 @@ impl Params {
     /// Message flights of `ecdh` in sequence, as [`crate::channel::Traffic`] counts them.
     pub fn rounds(&self, returned: ReturnedRows) -> u32 {
         let asks = self.receiver_items > 0;
-        u32::from(asks) + self.flights_of_entries(asks, returned)
+        let asks = u32::from(asks);
+        match self.reveal {
+            // The key travels with the entries; then the encrypted sum, and the blinded one.
+            Reveal::Sum { .. } => asks + 3 + u32::from(self.to_sender),
+            _ => asks + self.flights_of_entries(asks > 0, returned),
+        }
     }
 
     /// Message flights from the sender's entries on; `after_sent` says whether the sender has a flight of its own
@@ -188,8 +225,8 @@ impl Params {
         let answers = after_sent || self.sender_entries > 0;
         let told = self.to_sender
             && match self.reveal {
-                Reveal::Count => true,
-                _ => self.sender_entries > 0,
+                Reveal::Count | Reveal::Sum { .. } => true,
+                Reveal::Rows | Reveal::Payload { .. } => self.sender_entries > 0,
             };
         let returns = matches!(self.reveal, Reveal::Payload { returned: Some(_), .. }) && returned.items > 0;
         u32::from(answers) + u32::from(told || returns)
