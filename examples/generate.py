@@ -93,13 +93,13 @@ class Example:
     def table(self, party, header, rows):
         write_csv(self.directory / f"{party}.csv", [header, *rows])
 
-    def expect(self, job, sides, common, tables):
-        """`sides` are the parties' tables, `tables` what each party that learns something gets."""
+    def expect(self, job, sides, common, tables, **more):
+        """`sides` are the parties' tables, `tables` what each party that learns something gets, `more` other numbers."""
         for party, table in tables.items():
             write_csv(self.directory / "expected" / job / f"{party}.csv", table)
         rows = {party: side.counts() for party, side in sides.items()}
         lines = {party: len(table) - 1 for party, table in tables.items()}
-        self.summary[job] = {"rows": rows, "common_keys": common, "lines": lines}
+        self.summary[job] = {"rows": rows, "common_keys": common, "lines": lines, **more}
 
     def close(self):
         text = json.dumps(self.summary, indent=2) + "\n"
@@ -160,6 +160,8 @@ def patients(directory):
         "hospital": truth.rows(ours, theirs), "insurer": truth.rows(theirs, ours),
     })
     example.expect("count", sides, common, {"insurer": [["count"], [str(common)]]})
+    _, cost = truth.total(ours, theirs, "cost")
+    example.expect("sum", sides, common, {"hospital": [["count", "sum"], [str(common), str(cost)]]}, sum=cost)
     example.expect("payload", sides, common, {"hospital": truth.payload(ours, theirs, "insurer", ["payer", "cost"])})
     example.expect("formats", {"hospital": ours, "fire_department": calls}, truth.count(ours, calls), {
         "fire_department": truth.rows(calls, ours),

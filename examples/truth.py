@@ -101,6 +101,12 @@ def count(own, peer):
     return len(own.distinct & peer.distinct)
 
 
+def total(own, peer, column):
+    """`reveal = "sum:COLUMN"`: the distinct keys in common, and the sum of the peer's column over all its rows with those."""
+    place = peer.header.index(column)
+    return count(own, peer), sum(int(peer.rows[row][place] or 0) for row in peer.places_in_common(own))
+
+
 def product(one, other):
     """`reveal = "value"`: the sum of the products of two columns of numbers, exactly, without zeros at its end."""
     total = sum(decimal.Decimal(a) * decimal.Decimal(b) for a, b in zip(one, other))

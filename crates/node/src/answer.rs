@@ -60,15 +60,15 @@ impl Told {
         Ok(Told {
             json: json!({ "below": limit }),
             line: Some(format!("{what} below {limit}")),
-            written: Told::write_number("below", limit, path),
+            written: Told::write_numbers(&[("below", limit.to_string())], path),
         })
     }
 }
 
 impl Told {
-    /// Writes a number as a table of one row, if a file is wanted.
-    pub fn write_number(name: &str, number: u64, path: Option<&Path>) -> Result<()> {
-        let table = output::numbers(&[(name, i128::from(number))])?;
+    /// Writes numbers as a table of one row, if a file is wanted.
+    pub fn write_numbers(numbers: &[(&str, String)], path: Option<&Path>) -> Result<()> {
+        let table = output::numbers(numbers)?;
         path.map_or(Ok(()), |path| output::write(&Selection::all(&table), path, None))
     }
 }

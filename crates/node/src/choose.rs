@@ -138,7 +138,7 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
     let fits = match protocol {
         Protocol::Auto => false,
         Protocol::Ecdh => job.security == Security::SemiHonest,
-        Protocol::Vole => job.reveal != Reveal::Count,
+        Protocol::Vole => !matches!(job.reveal, Reveal::Count | Reveal::Sum(_)),
         Protocol::Ot | Protocol::Lattice | Protocol::Open => job.security == Security::SemiHonest,
     };
     job.protocols().contains(&protocol) && named && aligned && extended && fits
@@ -171,8 +171,10 @@ fn choose_intersection(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, net
         Protocol::Auto => (),
         named => return settled(named, "the job names it"),
     }
-    if job.reveal == Reveal::Count {
-        return settled(Protocol::Ecdh, "a count needs a protocol whose sender shuffles its answers");
+    match job.reveal {
+        Reveal::Count => return settled(Protocol::Ecdh, "a count needs a protocol whose sender shuffles its answers"),
+        Reveal::Sum(_) => return settled(Protocol::Ecdh, "a sum needs a protocol whose sender shuffles its answers"),
+        _ => (),
     }
     if job.security == Security::Malicious {
         return settled(Protocol::Vole, "it holds against parties that cheat");

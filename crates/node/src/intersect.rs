@@ -7,10 +7,12 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use serde_json::json;
 use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
+use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::intersect::ecdh::{self, Domain};
 use tacita_core::protocol::intersect::entries::{Common, Params, Payload, SEAL_BYTES};
 use tacita_core::protocol::intersect::vole;
 use tacita_core::{Error, Item, Result};
+use zeroize::Zeroizing;
 
 use crate::agree::{Agreed, Sizes, hex, unhex};
 use crate::answer::Told;
@@ -18,6 +20,7 @@ use crate::console;
 use crate::job::{JobSpec, Protocol, Reveal};
 use crate::party::Source;
 use crate::prepared::{self, Prepared};
+use crate::table::numbers::{self, decimal, to_json};
 use crate::table::payload::{PayloadEncoder, PayloadSchema};
 use crate::table::select;
 use crate::table::{KeyColumn, KeySpec, Keys, ReadOptions, RowCounts, Selection, Table, output, read};
@@ -36,6 +39,8 @@ pub struct Loaded {
     table: Table,
     keys: Keys,
     given: Option<Given>,
+    /// A number for each key, where this party's are added up.
+    numbers: Option<Zeroizing<Vec<i128>>>,
     sizes: Sizes,
 }
 
@@ -55,6 +60,8 @@ pub enum Found {
     Payload(Vec<usize>, Option<(PayloadSchema, Payload)>),
     /// How many keys are common.
     Count(u64),
+    /// How many keys are common, and the sum of a column over their rows.
+    Sum(ecdh::sum::Total),
 }
 
 /// The most that an entry has besides its row: a tag and an authenticator.
@@ -125,6 +132,10 @@ impl Loaded {
             Some(columns) => Some(Given::encode(job, me, columns, &table, &keys)?),
             None => None,
         };
+        let numbers = match job.summed() {
+            Some((giver, column)) if giver == me => Some(add_up(job, me, column, &table, &keys)?),
+            _ => None,
+        };
         let mut sizes = Sizes { items: keys.len() as u64, ..Sizes::default() };
         if let Some(given) = &given {
             sizes.entries = given.rows.rows() as u64;
@@ -132,7 +143,7 @@ impl Loaded {
             sizes.schema = hex(&given.schema.encode());
         }
         check_limits(job, table.source(), &mut sizes)?;
-        Ok(Loaded { table, keys, given, sizes })
+        Ok(Loaded { table, keys, given, numbers, sizes })
     }
 
     /// The distinct keys, canonically encoded and sorted.
@@ -153,6 +164,11 @@ impl Loaded {
     /// The rows that this party gives.
     pub fn given_rows(&self) -> Option<&Payload> {
         self.given.as_ref().map(|given| &given.rows)
+    }
+
+    /// The numbers that this party gives to be added up.
+    fn numbers_to_send(&self) -> Result<&[i128]> {
+        self.numbers.as_ref().map(|numbers| &numbers[..]).ok_or_else(|| Error::Internal("a sum of no numbers".into()))
     }
 
     /// The rows that this party gives as a sender of `items` items: rows of no bytes if it gives nothing, in a job in
@@ -184,6 +200,21 @@ impl Given {
         }
         Ok(Given { schema: encoder.schema().clone(), rows })
     }
+}
+
+/// The sum of a column over the rows of each key.
+fn add_up(job: &JobSpec, me: &str, column: &str, table: &Table, keys: &Keys) -> Result<Zeroizing<Vec<i128>>> {
+    let header = job.header(me, column);
+    let sums = numbers::sums(table, &(column.to_owned(), header.to_owned()), job.summed_decimals(), keys)?;
+    if sums.absent > 0 {
+        tracing::warn!(
+            "{}: {} with a key {} no number in column {header:?}, and add nothing to the sum",
+            table.source(),
+            text::counted(sums.absent as u64, "row"),
+            if sums.absent == 1 { "has" } else { "have" }
+        );
+    }
+    Ok(sums.of_keys)
 }
 
 /// The columns that `giver` gives, if somebody else is to learn them.
@@ -281,6 +312,7 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
     let mut params = match job.reveal {
         Reveal::Rows => Params::rows(receiver_items, sender_items),
         Reveal::Count => Params::count(receiver_items, sender_items),
+        Reveal::Sum(_) => Params::sum(receiver_items, sender_items, KeySize::of(job.level)),
         Reveal::Payload => {
             let gives = !sender.schema.is_empty();
             let entries = if gives { sender.entries as usize } else { sender_items };
@@ -330,7 +362,7 @@ pub fn run(
         let params = vole::Params::new(params, job.security)?;
         return run_vole(job, me, loaded, &items, &params, agreed, channel, rng);
     }
-    match (job.reveal, receives) {
+    match (&job.reveal, receives) {
         (Reveal::Rows, true) => Ok(Found::Rows(ecdh::rows::receive(&items, &domain, &params, channel, rng)?)),
         (Reveal::Rows, false) => {
             let common = ecdh::rows::send(&items, &domain, &params, channel, rng)?;
@@ -344,6 +376,11 @@ pub fn run(
             let count = ecdh::count::send(&items, &agreed.session, &params, channel, rng)?;
             Ok(count.map_or(Found::Nothing, |count| Found::Count(count as u64)))
         }
+        (Reveal::Sum(_), true) => Ok(Found::Sum(ecdh::sum::receive(&items, &agreed.session, &params, channel, rng)?)),
+        (Reveal::Sum(_), false) => {
+            let total = ecdh::sum::send(&items, loaded.numbers_to_send()?, &agreed.session, &params, channel, rng)?;
+            Ok(total.map_or(Found::Nothing, Found::Sum))
+        }
         (Reveal::Payload, true) => {
             let common = ecdh::payload::receive(&items, loaded.given_rows(), &domain, &params, channel, rng)?;
             found_payload(job, me, common, &agreed.peer_sizes)
@@ -353,7 +390,7 @@ pub fn run(
             let common = ecdh::payload::send(&items, &rows, &domain, &params, channel, rng)?;
             common.map_or(Ok(Found::Nothing), |common| found_payload(job, me, common, &agreed.peer_sizes))
         }
-        (reveal, _) => Err(Error::Internal(format!("an intersection reveals no {}", reveal.name()))),
+        (reveal, _) => Err(Error::Internal(format!("an intersection reveals no {reveal}"))),
     }
 }
 
@@ -369,7 +406,7 @@ fn run_vole(
     rng: &mut impl CryptoRng,
 ) -> Result<Found> {
     let session = &agreed.session;
-    match (job.reveal, me == job.receiver()) {
+    match (&job.reveal, me == job.receiver()) {
         (Reveal::Rows, true) => Ok(Found::Rows(vole::rows::receive(items, session, params, channel, rng)?)),
         (Reveal::Rows, false) => {
             let common = vole::rows::send(items, session, params, channel, rng)?;
@@ -384,7 +421,7 @@ fn run_vole(
             let common = vole::payload::send(items, &rows, session, params, channel, rng)?;
             common.map_or(Ok(Found::Nothing), |common| found_payload(job, me, common, &agreed.peer_sizes))
         }
-        (reveal, _) => Err(Error::Internal(format!("vole reveals no {}", reveal.name()))),
+        (reveal, _) => Err(Error::Internal(format!("vole reveals no {reveal}"))),
     }
 }
 
@@ -427,6 +464,7 @@ impl Found {
         match self {
             Found::Nothing => Ok(Told::nothing()),
             Found::Count(count) => write_count(*count, job.limits.min_result, path),
+            Found::Sum(total) => write_sum(*total, job.summed_decimals(), job.limits.min_result, path),
             Found::Rows(common) => write_rows(&Selection::of_rows(&loaded.table, loaded.keys.rows_of(common))?, path),
             Found::Payload(common, given) => {
                 let joined = match given {
@@ -464,7 +502,21 @@ fn write_count(count: u64, min_result: Option<u64>, path: Option<&Path>) -> Resu
     Ok(Told {
         json: json!({ "count": count }),
         line: Some(format!("count {count}")),
-        written: Told::write_number("count", count, path),
+        written: Told::write_numbers(&[("count", count.to_string())], path),
+    })
+}
+
+/// Count and sum, or neither: who knows one of them knows something of the other.
+fn write_sum(total: ecdh::sum::Total, decimals: u32, min_result: Option<u64>, path: Option<&Path>) -> Result<Told> {
+    let below = |limit: u64| (total.count as u64) < limit || total.sum < i128::from(limit) * 10i128.pow(decimals);
+    if let Some(limit) = min_result.filter(|limit| below(*limit)) {
+        return Told::below("count or sum", limit, path);
+    }
+    let (count, sum) = (total.count.to_string(), decimal(total.sum, decimals));
+    Ok(Told {
+        json: json!({ "count": total.count, "sum": to_json(&sum) }),
+        line: Some(format!("count {count}, sum {sum}")),
+        written: Told::write_numbers(&[("count", count), ("sum", sum)], path),
     })
 }
 
@@ -483,11 +535,13 @@ pub fn memory(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: 
     };
     fixed
         + function
-        + match (receives, job.reveal) {
-            (true, Reveal::Count) => n_receiver * 128,
+        + match (receives, &job.reveal) {
+            (true, Reveal::Count | Reveal::Sum(_)) => n_receiver * 128,
             (true, Reveal::Payload) => n_receiver * 160 + entries * 2 + n_sender * 24,
             (true, _) => n_receiver * 96,
             (false, Reveal::Count) => n_receiver * 64 + n_sender * 96 + entries * 2,
+            // Numbers are encrypted as they are sent, with tables that take no more than the fixed part.
+            (false, Reveal::Sum(_)) => n_receiver * 64 + n_sender * (128 + 2 * params.tag_bytes as u64) + (64 << 20),
             (false, _) => n_sender * 160 + entries * 3,
         }
 }

@@ -241,7 +241,8 @@ fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         result(job, party, peer, &mut learned);
         limit(job, &mut learned);
     } else {
-        learned.push(format!("{party} does not learn which keys the two have in common, nor how many."));
+        let sum = job.summed().map_or(String::new(), |(_, column)| format!(", nor the sum of `{column}` over them"));
+        learned.push(format!("{party} does not learn which keys the two have in common, nor how many{sum}."));
     }
     sizes(job, party, peer, known, &mut learned);
     if known.prepared && party == job.receiver() {
@@ -274,7 +275,7 @@ fn cheating(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut 
 }
 
 fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
-    match job.reveal {
+    match &job.reveal {
         Reveal::Rows => learned.push(format!("{party} learns which of its own rows have a key that {peer} has too.")),
         Reveal::Payload => {
             learned.push(format!("{party} learns which of its own rows have a key that {peer} has too."));
@@ -292,6 +293,30 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
                 learned.push(format!(
                     "A count below {limit} is reported as below it. That is a filter on the output: whoever runs \
                      {party}'s program could look at the number."
+                ));
+            }
+        }
+        Reveal::Sum(column) => {
+            let gives = job.summed().is_some_and(|(giver, _)| giver == party);
+            let whose = if gives { "its own".to_owned() } else { format!("{peer}'s") };
+            learned.push(format!(
+                "{party} learns how many distinct keys the two have in common, not which, and the sum of {whose} `{column}` over \
+                 all rows with those keys."
+            ));
+            learned.push(match gives {
+                true => format!(
+                    "From a sum of its own numbers {party} may find out which keys are common, if few choices of them have \
+                     that sum."
+                ),
+                false => format!(
+                    "A sum over few keys can tell more than it seems: over one key, it is that key's. Nothing checks which keys \
+                     {party} brings."
+                ),
+            });
+            if let Some(limit) = job.limits.min_result {
+                learned.push(format!(
+                    "If the count or the sum is below {limit}, only that is reported. That is a filter on the output: whoever \
+                     runs {party}'s program could look at both numbers."
                 ));
             }
         }
@@ -328,7 +353,7 @@ fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec
 
 /// What `min_result` does not do.
 fn limit(job: &JobSpec, learned: &mut Vec<String>) {
-    if let (Reveal::Rows | Reveal::Payload, Some(limit)) = (job.reveal, job.limits.min_result) {
+    if let (Reveal::Rows | Reveal::Payload, Some(limit)) = (&job.reveal, job.limits.min_result) {
         learned.push(format!(
             "limits.min_result = {limit} holds back small numbers only; rows are revealed however few they are."
         ));

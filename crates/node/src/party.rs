@@ -286,7 +286,7 @@ impl PartyRun {
         let files = files.into_iter().filter_map(|(what, path)| Some((what, path?)));
         let files: Vec<_> = inputs.iter().map(|path| ("an input", *path)).chain(files).collect();
         crate::files::check_distinct(&files)?;
-        match (self.job.reveal, self.output.as_deref()) {
+        match (&self.job.reveal, self.output.as_deref()) {
             (Reveal::Shares, Some(output)) if output.as_os_str() == "-" => {
                 return Err(Error::Input("--output -: a share is a secret, and goes to a file of its own".into()));
             }

@@ -7,12 +7,13 @@ use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
 use serde::Serialize;
 use tacita_core::channel::{Channel, HEADER_BYTES};
+use tacita_core::primitive::paillier::{KeySize, PublicKey};
 use tacita_core::protocol::dot::ot;
 use tacita_core::protocol::dot::{Columns, Integers, Shape as DotShape, Side, reveal_bytes};
 use tacita_core::protocol::intersect::entries::{Domain, Params, ReturnedRows};
 use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::session::Transcript;
-use tacita_core::{Error, Item, Result, Security, Session};
+use tacita_core::{Error, Item, Level, Result, Security, Session};
 
 use crate::agree::{self, Sizes};
 use crate::choose::{Choice, Chosen, Network, choose};
@@ -72,9 +73,19 @@ pub struct Calibration {
     pub ot_start: f64,
     /// CPU time in seconds that a transfer costs both parties in `ot` by [`dot::MEASURED`].
     pub ot_transfer: f64,
+    /// CPU time in seconds that checking a ciphertext of Paillier's takes at level `bits128`.
+    pub paillier_read: f64,
     /// Threads that share the work.
     pub threads: usize,
 }
+
+/// What else costs time in a sum: the sender's key in seconds; as multiples of [`Calibration::paillier_read`] an encryption and
+/// the decryption by the sender, an addition and the re-randomisation by the receiver. See `docs/benchmarks.md`.
+const PAILLIER_KEY: f64 = 0.7;
+const PAILLIER_ENCRYPT: f64 = 21.0;
+const PAILLIER_DECRYPT: f64 = 140.0;
+const PAILLIER_ADD: f64 = 0.2;
+const PAILLIER_RERANDOMIZE: f64 = 440.0;
 
 /// Of [`Calibration::vole_item`], what the receiver does, what the sender does for an item of the receiver, and for
 /// one of its own: measured with a profiler.
@@ -103,6 +114,7 @@ impl Calibration {
             vole_item: (large - small).max(0.0) / f64::from(1 << 16),
             ot_start: few / 2.0,
             ot_transfer: (many - few).max(0.0) / f64::from(1 << 18),
+            paillier_read: cpu_of_reading(1 << 9, rng)?,
             threads: rayon::current_num_threads(),
         })
     }
@@ -128,6 +140,23 @@ fn cpu_of(protocol: Protocol, count: usize, runs: u32, rng: &mut impl CryptoRng)
             _ => ecdh::rows::receive(&items, &domain, &params, channel, rng).map(drop),
         },
     )
+}
+
+/// CPU seconds that it takes to check a ciphertext, the mean of `count` under a modulus whose factors nobody knows.
+fn cpu_of_reading(count: usize, rng: &mut impl CryptoRng) -> Result<f64> {
+    let size = KeySize::of(Level::Bits128);
+    let modulus_bytes = size.public_key_bytes() - size.ciphertext_bytes();
+    let mut bytes = vec![0; size.public_key_bytes()];
+    rng.fill_bytes(&mut bytes[..modulus_bytes]);
+    bytes[0] |= 1;
+    bytes[modulus_bytes - 1] |= 0x80;
+    bytes[modulus_bytes] = 2;
+    let two = bytes[modulus_bytes..].to_vec();
+    let failed = |invalid| Error::Internal(format!("calibration holds {invalid}"));
+    let key = PublicKey::from_bytes(size, &bytes).map_err(failed)?;
+    let started = usage::cpu_time();
+    key.read(&two.repeat(count)).map_err(failed)?;
+    Ok((usage::cpu_time() - started).as_secs_f64() / count as f64)
 }
 
 /// CPU seconds that both parties need to multiply two columns of `rows` bits, the mean of some runs.
@@ -282,9 +311,17 @@ fn intersection_cost<'a>(
             (of_receiver, of_sender, params.rounds(returned))
         }
         _ => {
-            let pass = calibration.ecdh_pass;
-            let of_receiver = RoleCost { cpu: pass * 2.0 * asked, bytes: params.bytes_sent_by_receiver(returned) };
-            let of_sender = RoleCost { cpu: pass * (asked + sent), bytes: params.bytes_sent_by_sender() };
+            let (pass, read) = (calibration.ecdh_pass, calibration.paillier_read);
+            let [adding, encrypting] = match job.reveal {
+                Reveal::Sum(_) => [
+                    read * ((1.0 + PAILLIER_ADD) * sent + PAILLIER_RERANDOMIZE),
+                    PAILLIER_KEY + read * (PAILLIER_ENCRYPT * sent + PAILLIER_DECRYPT),
+                ],
+                _ => [0.0, 0.0],
+            };
+            let of_receiver =
+                RoleCost { cpu: pass * 2.0 * asked + adding, bytes: params.bytes_sent_by_receiver(returned) };
+            let of_sender = RoleCost { cpu: pass * (asked + sent) + encrypting, bytes: params.bytes_sent_by_sender() };
             (of_receiver, of_sender, params.rounds(returned))
         }
     };

@@ -5,11 +5,11 @@ mod common;
 use common::{Home, json, tacita};
 use serde_json::Value;
 
-/// Both tables have rows with equal keys, and texts of several lengths.
+/// Both tables have rows with equal keys, texts of several lengths, and a column of numbers.
 fn tables(home: &Home, [a, b]: [std::ops::Range<u32>; 2]) -> [String; 2] {
     let rows = |range: std::ops::Range<u32>, column: &str| {
-        let lines = range.map(|number| format!("key {},{column} {}\n", number / 2, "x".repeat(number as usize % 9)));
-        format!("name,{column}\n{}", lines.collect::<String>())
+        let line = |number| format!("key {},{column} {},{number}.5\n", number / 2, "x".repeat(number as usize % 9));
+        format!("name,{column},amount\n{}", range.map(line).collect::<String>())
     };
     [home.file("a.csv", &rows(a, "ward")), home.file("b.csv", &rows(b, "payer"))]
 }
@@ -22,7 +22,7 @@ fn bytes_rounds_and_sentences_are_those_of_the_run() {
         let inputs = tables(&home, ranges.clone());
         let inputs = [format!("a={}", inputs[0]), format!("b={}", inputs[1])];
         let inputs = ["--input", &inputs[0], "--input", &inputs[1]];
-        for reveal in ["rows", "count", "payload"] {
+        for reveal in ["rows", "count", "sum:amount", "payload"] {
             for (learners, limits) in [
                 ("[\"a\"]", ""),
                 ("[\"b\"]", ""),
@@ -32,7 +32,12 @@ fn bytes_rounds_and_sentences_are_those_of_the_run() {
                 if ranges[0].len() > 1000 && (reveal != "payload" || !limits.is_empty()) {
                     continue;
                 }
-                let given = if reveal == "payload" { "gives = { a = [\"ward\"], b = [\"payer\"] }" } else { "" };
+                let given = match (reveal, learners) {
+                    ("payload", _) => "gives = { a = [\"ward\"], b = [\"payer\"] }",
+                    ("sum:amount", "[\"a\"]") => "gives = { b = [\"amount\", \"payer\"] }",
+                    ("sum:amount", _) => "gives = { a = [\"amount\"] }",
+                    _ => "",
+                };
                 let text = format!(
                     "job = \"intersect\"\nid = \"plan\"\nprotocol = \"ecdh\"\nreveal = \"{reveal}\"\n\
                      reveal_to = {learners}\n{given}\n\
@@ -127,6 +132,7 @@ fn the_choice_depends_on_sizes_security_and_network() {
     assert_eq!(chosen("", "3000", "200ms"), "ecdh");
     assert_eq!(chosen("security = \"malicious\"", "100", "50ms"), "vole");
     assert_eq!(chosen("reveal = \"count\"", "100000", "0ms"), "ecdh");
+    assert_eq!(chosen("reveal = \"sum:cost\"\ngives = { b = [\"cost\"] }", "100000", "0ms"), "ecdh");
     assert_eq!(chosen("protocol = \"ecdh\"", "100000", "0ms"), "ecdh");
 }
 

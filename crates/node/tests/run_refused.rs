@@ -228,6 +228,7 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
         good.replace(from, to)
     };
     let head = |line: &str| change("[key]", &format!("{line}\n[key]"));
+    let sum = |line: &str| head(&format!("reveal = \"sum:cost\"\n{line}"));
     let cases: Vec<(String, &[&str])> = vec![
         (change("\"intersect\"", "\"union\""), &["union", "intersect"]),
         (change("\"intersect\"", "\"guess\""), &["guess", "intersect"]),
@@ -243,7 +244,18 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
         ),
         (head("level = \"bits192\""), &["bits192", "bits128"]),
         (head("level = \"bits64\""), &["bits64", "bits128"]),
-        (head("reveal = \"sum:cost\""), &["sum:cost", "rows"]),
+        (head("reveal = \"counts:cost\""), &["counts:cost", "rows"]),
+        (head("reveal = \"sum:\""), &["sum:", "sum:COLUMN"]),
+        (head("reveal = \"sum:cost\""), &["sum:cost", "gives = { NAME = [\"cost\"] }"]),
+        (sum("gives = { insurer = [\"payer\"] }"), &["sum:cost", "gives"]),
+        (sum("gives = { hospital = [\"cost\"] }"), &["hospital gives", "insurer has to be in reveal_to"]),
+        (sum("gives = { hospital = [\"cost\"], insurer = [\"cost\"] }"), &["sum:cost", "two parties"]),
+        (sum("gives = { insurer = [\"cost\"] }\nprotocol = \"vole\""), &["sum:COLUMN", "ecdh"]),
+        (sum("gives = { insurer = [\"cost\"] }\nsecurity = \"malicious\""), &["sum:COLUMN", "semi-honest"]),
+        (sum("gives = { insurer = [\"cost\"] }\nscale = 10"), &["scale = 10", "0 to 9"]),
+        (sum("gives = { insurer = [\"cost\"] }\nbits = 8"), &["bits", "dot"]),
+        (head("scale = 2"), &["scale", "sum:COLUMN"]),
+        (head("job = \"dot\"").replacen("job = \"intersect\"", "reveal = \"sum:cost\"", 1), &["sum:cost", "shares"]),
         (head("reveal = \"everything\""), &["everything", "rows"]),
         (head("reveal = \"payload\""), &["gives"]),
         (head("gives = { pharmacy = [\"born\"] }"), &["gives", "pharmacy"]),

@@ -48,6 +48,9 @@ fn every_example_gives_the_expected_files_byte_for_byte() {
                 match &expected["lines"][party] {
                     Value::Null => assert_eq!(*result, Value::Null, "{job}, {party}"),
                     _ if job == "count" => assert_eq!(*result, json!({"count": expected["common_keys"]}), "{job}"),
+                    _ if job == "sum" => {
+                        assert_eq!(*result, json!({"count": expected["common_keys"], "sum": expected["sum"]}), "{job}");
+                    }
                     lines => assert_eq!(*result, json!({"rows": lines}), "{job}, {party}"),
                 }
             }
@@ -139,6 +142,37 @@ fn medical_pairs_are_exactly_the_truth_in_every_format() {
                     assert!(sorted(rows) == *expected, "{names:?}, {input} to {output}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn medical_sums_are_those_of_the_data() {
+    let Some(data) = data("medical") else { return };
+    let queries = json(data.join("truth/summary.json"))["synthea"]["queries"].clone();
+    for ((one, two, size), column, query) in [
+        (PAIRS[0], "n_injury_callouts", "hospital&fire: sum n_injury_callouts"),
+        (PAIRS[1], "insured_years", "hospital&insurer: sum insured_years"),
+        // A flag: how many of the common persons have it.
+        (PAIRS[1], "diabetes", "hospital&insurer: persons with diabetes"),
+    ] {
+        let (receiver, giver) = if column == "diabetes" { (two, one) } else { (one, two) };
+        let (receiver, giver) = (ORGANISATIONS[receiver].0, ORGANISATIONS[giver].0);
+        for learners in [vec![receiver], vec![giver, receiver]] {
+            let home = Home::new();
+            let inputs =
+                [receiver, giver].map(|name| data.join(format!("synthea/{name}.csv")).to_str().unwrap().to_owned());
+            let head =
+                format!("reveal = \"sum:{column}\"\nreveal_to = {learners:?}\ngives = {{ {giver} = [\"{column}\"] }}");
+            let job = medical_job(&home, (one, two), &head);
+            let report = simulate(&home, &job, &[(receiver, inputs[0].as_str()), (giver, inputs[1].as_str())], "csv");
+            let told = json!({"count": size, "sum": queries[query]});
+            assert!(queries[query].is_u64());
+            assert_eq!(report["parties"][receiver]["result"], told, "{column}");
+            let table = format!("count,sum\n{size},{}\n", queries[query]);
+            assert_eq!(text(home.at(&format!("out/{receiver}.csv"))), table);
+            let also = if learners.len() > 1 { told } else { Value::Null };
+            assert_eq!(report["parties"][giver]["result"], also, "{column}");
         }
     }
 }

@@ -92,8 +92,14 @@ fn csv_is_as_it_was_read() {
     // One empty value is not a blank line.
     output::write(&Selection::all(&csv("a\n\"\"\nx\n")), &path, None).unwrap();
     assert_eq!(read(&path, &ReadOptions::default()).unwrap().rows(), 2);
-    output::write(&Selection::all(&output::numbers(&[("count", 756), ("sum", 1 << 90)]).unwrap()), &path, None)
-        .unwrap();
+    output::write(
+        &Selection::all(
+            &output::numbers(&[("count", "756".into()), ("sum", "1237940039285380274899124224".into())]).unwrap(),
+        ),
+        &path,
+        None,
+    )
+    .unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "count,sum\n756,1237940039285380274899124224\n");
 }
 

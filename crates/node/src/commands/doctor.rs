@@ -68,7 +68,7 @@ impl Doctor {
         self.machine(&mut findings);
         match JobSpec::load(&self.job).and_then(|job| job.party(&self.me).map(|_| job.clone())) {
             Ok(job) => {
-                findings.good("job", format_args!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal.name()));
+                findings.good("job", format_args!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal));
                 self.identities(&job, &mut findings);
                 self.network(&job, &mut findings);
                 self.table(&job, &mut findings);

@@ -16,15 +16,18 @@ pub struct Intersect {
     /// Columns that rows are matched by. NAME=HEADER where this table's header differs from the agreed name.
     #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
     key: Vec<String>,
-    /// What is learned: rows, count or payload.
+    /// What is learned: rows, count, sum:COLUMN (count and sum of a given column) or payload.
     #[arg(long, default_value = "rows")]
     reveal: String,
-    /// Columns that this party gives, with --reveal payload.
+    /// Columns that this party gives, with --reveal payload or sum:COLUMN.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     gives: Vec<String>,
     /// Columns that the peer gives.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     peer_gives: Vec<String>,
+    /// How many decimals the numbers of a sum have at most [default: 9].
+    #[arg(long, value_name = "N")]
+    scale: Option<u32>,
     /// What happens to rows with equal keys.
     #[arg(long, value_name = "all|first|error", default_value = "all")]
     duplicates: Duplicates,
@@ -44,6 +47,7 @@ impl Intersect {
         let gives = gives.into_iter().filter(|(_, columns)| !columns.is_empty());
         let job = JobSpec {
             reveal: self.reveal.parse()?,
+            scale: self.scale,
             gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
             key: Some(Key { columns, normalize: None, duplicates: self.duplicates, nulls: self.nulls }),
             ..self.pair.job(Job::Intersect, mapping)?

@@ -63,7 +63,7 @@ impl Method {
     pub fn new(job: &JobSpec, chosen: &Chosen, rows: usize) -> Result<Method> {
         let shape = job.dot_shape(rows)?;
         let modulus = job.modulus(&shape)?;
-        let learner = match (job.reveal, &job.reveal_to[..]) {
+        let learner = match (&job.reveal, &job.reveal_to[..]) {
             (Reveal::Value, [only]) => Some(super::side(job, only)),
             _ => None,
         };

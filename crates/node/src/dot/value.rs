@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use serde_json::json;
 use tacita_core::{Error, Result};
 
 use crate::answer::Told;
 use crate::job::JobSpec;
-use crate::table::numbers::decimal;
+use crate::table::numbers::{decimal, to_column, to_json};
 use crate::table::{Selection, Table, output};
 
 /// The products of one job, or what is known of them.
@@ -113,23 +113,9 @@ impl Cells {
 
     fn json(&self, index: usize) -> serde_json::Value {
         match self {
-            Cells::Numbers { .. } => exact(&self.text(index)),
+            Cells::Numbers { .. } => to_json(&self.text(index)),
             Cells::Answers(answers) => json!(answers[index]),
         }
-    }
-}
-
-/// A JSON number if that is exactly the decimal number in `text`, else the text.
-fn exact(text: &str) -> serde_json::Value {
-    if let Ok(integer) = text.parse::<i64>() {
-        return json!(integer);
-    }
-    if let Ok(integer) = text.parse::<u64>() {
-        return json!(integer);
-    }
-    match text.parse::<f64>() {
-        Ok(float) if float.to_string() == text => json!(float),
-        _ => json!(text),
     }
 }
 
@@ -155,7 +141,7 @@ fn table(name: &str, values: &[Value]) -> Result<Table> {
     let mut columns: Vec<(Field, ArrayRef)> = Vec::new();
     if values.len() > 1 {
         let inputs: Vec<_> = places().map(|(place, _)| (place + 1).to_string()).collect();
-        columns.push(typed("input", &inputs));
+        columns.push(to_column("input", &inputs));
     }
     if let Some(matrix) = values.iter().find(|value| !value.is_single()) {
         for (party, (name, _)) in matrix.columns.iter().enumerate() {
@@ -174,7 +160,7 @@ fn table(name: &str, values: &[Value]) -> Result<Table> {
         [Value { cells: Cells::Answers(answers), .. }] => {
             (Field::new(name, DataType::Boolean, false), Arc::new(BooleanArray::from(answers.clone())))
         }
-        _ => typed(name, &places().map(|(place, at)| values[place].cells.text(at)).collect::<Vec<_>>()),
+        _ => to_column(name, &places().map(|(place, at)| values[place].cells.text(at)).collect::<Vec<_>>()),
     });
     let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let schema = Arc::new(Schema::new(fields));
@@ -182,32 +168,9 @@ fn table(name: &str, values: &[Value]) -> Result<Table> {
     Table::new("result", schema.clone(), vec![RecordBatch::try_new(schema, arrays).map_err(failed)?])
 }
 
-/// A column of 64-bit integers if all are, else of texts.
-fn typed(name: &str, texts: &[String]) -> (Field, ArrayRef) {
-    match texts.iter().map(|text| text.parse::<i64>().ok()).collect::<Option<Vec<_>>>() {
-        Some(integers) => (Field::new(name, DataType::Int64, false), Arc::new(Int64Array::from(integers))),
-        None => (Field::new(name, DataType::Utf8, false), Arc::new(StringArray::from(texts.to_vec()))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn json_holds_every_number_exactly() {
-        for (text, value) in [
-            ("41", json!(41)),
-            ("-3", json!(-3)),
-            ("18446744073709551615", json!(u64::MAX)),
-            ("18446744073709551616", json!("18446744073709551616")),
-            ("12.5", json!(12.5)),
-            ("-0.01", json!(-0.01)),
-            ("0.12345678901234567891", json!("0.12345678901234567891")),
-        ] {
-            assert_eq!(exact(text), value);
-        }
-    }
 
     fn numbers(columns: Vec<(String, Vec<String>)>, numbers: Vec<i128>, decimals: u32) -> Value {
         Value { columns, cells: Cells::Numbers { numbers, decimals } }

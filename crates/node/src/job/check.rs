@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::{Error, Level, Result, Security};
 
-use super::dot::MAX_DECIMALS;
 use super::rules::check_bins;
 use super::{Basket, ColumnNames, Duplicates, ItemsFrom, Job, JobSpec, Protocol, Reveal};
+use crate::table::numbers::MAX_DECIMALS;
 use crate::text::shown;
 
 const MAX_NAME_BYTES: usize = 64;
@@ -99,7 +99,7 @@ impl JobSpec {
             ("row_id", self.row_id.is_some(), &[Job::Dot, Job::Rules]),
             ("bits", self.bits.is_some(), &[Job::Dot]),
             ("signed", self.signed.is_some(), &[Job::Dot]),
-            ("scale", self.scale.is_some(), &[Job::Dot]),
+            ("scale", self.scale.is_some(), &[Job::Intersect, Job::Dot]),
             ("modulus", self.modulus.is_some(), &[Job::Dot]),
             ("extension", self.extension.is_some(), &[Job::Dot, Job::Rules]),
             ("operation", self.operation.is_some(), &[Job::Shares]),
@@ -146,11 +146,11 @@ impl JobSpec {
         if self.protocol == Protocol::Lattice && self.extension.is_some() {
             return bad("extension: protocol = \"lattice\" makes no oblivious transfers; leave it out");
         }
-        if !self.job.reveals().contains(&self.reveal) {
+        if !self.job.reveals().contains(&self.reveal.kind()) {
             return bad(format!(
                 "reveal = \"{}\" is not for job = \"{job}\": use one of {}",
-                self.reveal.name(),
-                list(self.job.reveals().iter().map(|reveal| reveal.name()).collect())
+                shown(&self.reveal.to_string()),
+                list(self.job.reveals().to_vec())
             ));
         }
         match (self.job, self.security) {
@@ -182,17 +182,28 @@ impl JobSpec {
     }
 
     fn check_intersection(&self) -> Result<()> {
-        if self.protocol == Protocol::Vole && self.reveal == Reveal::Count {
-            return bad(
-                "protocol = \"vole\" reveals which keys are common: for reveal = \"count\" use \"ecdh\" or \"auto\"",
-            );
+        let hides_rows = matches!(self.reveal, Reveal::Count | Reveal::Sum(_));
+        let kind = self.reveal.kind();
+        if self.protocol == Protocol::Vole && hides_rows {
+            return bad(format!(
+                "protocol = \"vole\" reveals which keys are common: for reveal = \"{kind}\" use \"ecdh\" or \"auto\""
+            ));
+        }
+        match (&self.reveal, self.scale) {
+            (Reveal::Sum(_), _) => self.check_scale()?,
+            (_, Some(_)) => {
+                return bad(format!("scale is for reveal = \"sum:COLUMN\", and this is \"{kind}\": leave it out"));
+            }
+            (_, None) => (),
         }
         if self.security == Security::Malicious {
             if self.protocol == Protocol::Ecdh {
                 return bad("security = \"malicious\" is not there with protocol = \"ecdh\": use \"vole\" or \"auto\"");
             }
-            if self.reveal == Reveal::Count {
-                return bad("security = \"malicious\" is not there with reveal = \"count\": use \"semi-honest\"");
+            if hides_rows {
+                return bad(format!(
+                    "security = \"malicious\" is not there with reveal = \"{kind}\": use \"semi-honest\""
+                ));
             }
             if self.reveal_to.len() > 1 {
                 return bad(
@@ -202,6 +213,15 @@ impl JobSpec {
             }
         }
         Ok(())
+    }
+
+    fn check_scale(&self) -> Result<()> {
+        match self.scale {
+            Some(scale) if scale > MAX_DECIMALS => bad(format!(
+                "scale = {scale}: it is the number of decimals that the columns' numbers have, 0 to {MAX_DECIMALS}"
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn check_key(&self) -> Result<()> {
@@ -224,12 +244,7 @@ impl JobSpec {
 
     fn check_dot(&self) -> Result<()> {
         self.integers()?;
-        if self.decimals() > MAX_DECIMALS {
-            return bad(format!(
-                "scale = {}: it is the number of decimals that the columns' numbers have, 0 to {MAX_DECIMALS}",
-                self.decimals()
-            ));
-        }
+        self.check_scale()?;
         if self.reveal == Reveal::Shares && self.limits.min_result.is_some() {
             return bad("limits.min_result: shares have no value yet; put the limit into the job that opens them");
         }
@@ -381,6 +396,9 @@ impl JobSpec {
                 return bad(format!("gives.{name}: at most {MAX_COLUMNS} columns can be given"));
             }
         }
+        if let Reveal::Sum(column) = &self.reveal {
+            self.check_summed(column)?;
+        }
         if self.reveal == Reveal::Payload {
             let useful = self
                 .gives
@@ -394,6 +412,24 @@ impl JobSpec {
             }
         }
         Ok(())
+    }
+
+    /// A sum is of a column of one party, and for the other.
+    fn check_summed(&self, column: &str) -> Result<()> {
+        let givers = self.gives.iter().filter(|(_, columns)| columns.iter().any(|given| given == column));
+        let givers: Vec<&str> = givers.map(|(giver, _)| giver.as_str()).collect();
+        let shown = shown(column);
+        match givers[..] {
+            [giver] if self.learns(self.peer_of(giver)) => Ok(()),
+            [giver] => bad(format!(
+                "reveal = \"sum:{shown}\": {giver} gives that column, so that {} has to be in reveal_to",
+                self.peer_of(giver)
+            )),
+            [] => bad(format!(
+                "reveal = \"sum:{shown}\" needs the party whose column it is: gives = {{ NAME = [\"{shown}\"] }}"
+            )),
+            _ => bad(format!("reveal = \"sum:{shown}\": two parties give a column of that name; one may")),
+        }
     }
 
     fn check_limits(&self) -> Result<()> {

@@ -20,9 +20,6 @@ const SHARE_BITS: [u32; 3] = [64, 96, 127];
 /// So that 2^`HEADROOM_BITS` products of one job can be added up.
 const HEADROOM_BITS: u32 = 20;
 
-/// The most decimals: a number of 32 bits has no more.
-pub(super) const MAX_DECIMALS: u32 = 9;
-
 /// One name or several.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "a name or a list of names")]
@@ -85,7 +82,7 @@ impl JobSpec {
     ///
     /// Errors ([`Error::Input`]): the value is revealed, and the job's modulus may not hold it.
     pub fn modulus(&self, shape: &Shape) -> Result<Modulus> {
-        match (self.reveal, self.modulus) {
+        match (&self.reveal, self.modulus) {
             (Reveal::Shares, Some(given)) => Ok(given),
             (Reveal::Shares, None) => {
                 let needed = Shape { rows: MAX_ROWS, ..*shape }.value_modulus()?.bits() + HEADROOM_BITS;
@@ -134,9 +131,10 @@ impl JobSpec {
         })
     }
 
-    /// The keys of `dot` and `shares` jobs for the terms, with defaults filled in.
+    /// The keys of numbers for the terms, with defaults filled in.
     pub(super) fn number_terms(&self) -> Vec<(&'static str, Value)> {
         match self.job {
+            Job::Intersect if self.summed().is_some() => vec![("scale", self.summed_decimals().into())],
             Job::Intersect | Job::Rules => Vec::new(),
             Job::Shares => vec![("operation", self.operation.map(|operation| operation.to_string()).into())],
             Job::Dot => {

@@ -3,6 +3,7 @@
 
 mod check;
 mod dot;
+mod reveal;
 mod rules;
 mod shares;
 mod terms;
@@ -25,6 +26,7 @@ use crate::table::Profile;
 use crate::text::shown;
 
 pub use dot::{ColumnNames, Names};
+pub use reveal::Reveal;
 pub use rules::{Basket, Bins, ItemsFrom, Star, USUAL_CONFIDENCE, Written};
 pub use shares::{Operation, Threshold};
 pub use terms::Terms;
@@ -76,7 +78,8 @@ pub struct JobSpec {
     /// `dot`: whether there are negative ones.
     #[serde(default)]
     pub signed: Option<bool>,
-    /// `dot`: how many decimals the columns' numbers have; see [`JobSpec::decimals`].
+    /// `dot`, and `intersect` for a sum: how many decimals the columns' numbers have; see [`JobSpec::decimals`] and
+    /// [`JobSpec::summed_decimals`].
     #[serde(default)]
     pub scale: Option<u32>,
     /// `dot`: what shares add up modulo; see [`JobSpec::modulus`].
@@ -149,26 +152,6 @@ pub enum Protocol {
     Lattice,
     /// Nothing but sending shares: see `tacita_core::protocol::dot::reveal`.
     Open,
-}
-
-/// What those who learn get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reveal {
-    /// Their own rows with a key that all have.
-    #[default]
-    Rows,
-    /// How many keys all have.
-    Count,
-    /// As `Rows`, with the columns that others give.
-    Payload,
-    /// A number, or a matrix of them.
-    Value,
-    /// Nothing yet: each party keeps a share.
-    Shares,
-    /// Frequent itemsets with their counts, and rules.
-    Frequent,
-    /// As `Frequent`, and the counts of all candidates with items of both parties.
-    Counts,
 }
 
 /// `[key]`: what a row is matched by.
@@ -330,8 +313,12 @@ impl JobSpec {
         self.reveal_to.iter().any(|learner| learner == name)
     }
 
-    /// The party that learns first and, in two-party protocols, plays the receiver.
+    /// The party that learns first and, in two-party protocols, plays the receiver: of a sum the one whose numbers are not
+    /// added.
     pub fn receiver(&self) -> &str {
+        if let Some((giver, _)) = self.summed() {
+            return self.peer_of(giver);
+        }
         self.parties.names().into_iter().find(|name| self.learns(name)).unwrap_or_default()
     }
 
@@ -388,16 +375,20 @@ impl Job {
 
     /// What is revealed where the file does not say.
     pub fn usual_reveal(self) -> Reveal {
-        self.reveals()[0]
+        match self {
+            Job::Intersect => Reveal::Rows,
+            Job::Dot | Job::Shares => Reveal::Value,
+            Job::Rules => Reveal::Frequent,
+        }
     }
 
-    /// What can be revealed.
-    pub fn reveals(self) -> &'static [Reveal] {
+    /// What can be revealed: see [`Reveal::kind`].
+    pub fn reveals(self) -> &'static [&'static str] {
         match self {
-            Job::Intersect => &[Reveal::Rows, Reveal::Count, Reveal::Payload],
-            Job::Dot => &[Reveal::Value, Reveal::Shares],
-            Job::Shares => &[Reveal::Value],
-            Job::Rules => &[Reveal::Frequent, Reveal::Counts],
+            Job::Intersect => &["rows", "count", "sum:COLUMN", "payload"],
+            Job::Dot => &["value", "shares"],
+            Job::Shares => &["value"],
+            Job::Rules => &["frequent", "counts"],
         }
     }
 
@@ -426,21 +417,6 @@ impl Protocol {
     }
 }
 
-impl Reveal {
-    /// The word for it in job files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Reveal::Rows => "rows",
-            Reveal::Count => "count",
-            Reveal::Payload => "payload",
-            Reveal::Value => "value",
-            Reveal::Shares => "shares",
-            Reveal::Frequent => "frequent",
-            Reveal::Counts => "counts",
-        }
-    }
-}
-
 /// Words of job files that this version knows and does not have.
 fn later<T>(key: &str, word: &str, instead: &str) -> Result<T> {
     let version = env!("CARGO_PKG_VERSION");
@@ -464,29 +440,6 @@ impl FromStr for Protocol {
                 | "dh" | "naor-reingold" => later("protocol", word, instead),
                 _ => unknown("protocol", word, instead),
             },
-        }
-    }
-}
-
-impl FromStr for Reveal {
-    type Err = Error;
-
-    fn from_str(word: &str) -> Result<Reveal> {
-        let all = [
-            Reveal::Rows,
-            Reveal::Count,
-            Reveal::Payload,
-            Reveal::Value,
-            Reveal::Shares,
-            Reveal::Frequent,
-            Reveal::Counts,
-        ];
-        let instead = "\"rows\", \"count\" or \"payload\" (intersect), \"value\" or \"shares\" (dot), \"frequent\" or \
-                       \"counts\" (rules)";
-        match all.into_iter().find(|reveal| reveal.name() == word) {
-            Some(reveal) => Ok(reveal),
-            None if word.starts_with("sum:") || word.starts_with("counts:") => later("reveal", word, instead),
-            None => unknown("reveal", word, instead),
         }
     }
 }

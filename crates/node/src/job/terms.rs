@@ -25,7 +25,7 @@ impl Terms {
         put("protocol", job.protocol.name().into());
         put("security", job.security.name().into());
         put("level", job.level.name().into());
-        put("reveal", job.reveal.name().into());
+        put("reveal", job.reveal.to_string().into());
         let mut learners = job.reveal_to.clone();
         learners.sort();
         put("reveal_to", learners.into());

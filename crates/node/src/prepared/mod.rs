@@ -81,7 +81,7 @@ pub fn prepare(
     let mut sizes = loaded.sizes().clone();
     let tag_bytes = tag_bytes(job, &sizes);
     let empty;
-    let payload = match (job.reveal, loaded.given_rows()) {
+    let payload = match (&job.reveal, loaded.given_rows()) {
         (Reveal::Payload, Some(rows)) => Some(rows),
         (Reveal::Payload, None) => {
             empty = empty_rows(items.len())?;
@@ -183,8 +183,11 @@ pub fn check_job(job: &JobSpec, sender: &str) -> Result<()> {
                 .into(),
         );
     }
-    if job.reveal == Reveal::Count {
-        return bad("reveal = \"count\" needs a fresh key in every run: only rows and payload can be prepared".into());
+    if !matches!(job.reveal, Reveal::Rows | Reveal::Payload) {
+        return bad(format!(
+            "reveal = \"{}\" needs a fresh key in every run: only rows and payload can be prepared",
+            job.reveal.kind()
+        ));
     }
     if job.learns(sender) {
         return bad(format!("{sender} learns in this job: only a party that does not can prepare its part"));

@@ -1,14 +1,18 @@
-//! Columns of numbers: integers, or numbers with so many decimals, from whatever a table holds them as.
+//! Columns of numbers: integers, or numbers with so many decimals, from whatever a table holds them as, and as results.
+
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
+use arrow_array::{Array, ArrayRef, Int64Array, StringArray};
+use arrow_schema::{DataType, Field};
+use serde_json::{Value, json};
 use tacita_core::protocol::dot::{Columns, Integers};
 use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
 
-use super::Table;
 use super::text::TextColumn;
+use super::{Keys, Table};
 
 /// Columns to be read: logical name, and header in the table.
 pub type Named = (String, String);
@@ -43,8 +47,10 @@ pub fn columns(
         let read = values().enumerate().map(|(row, value)| {
             let value = match (used(row), value) {
                 (false, _) => Ok(0),
-                (true, Ok(value)) if (range.0..=range.1).contains(&value) => Ok(value),
-                (true, Ok(_)) => Err(Fault::Range),
+                (true, Ok(value)) => {
+                    let narrow = i64::try_from(value).ok().filter(|value| (range.0..=range.1).contains(value));
+                    narrow.ok_or(Fault::Range)
+                }
                 (true, Err(fault)) => Err(fault),
             };
             value.unwrap_or_else(|what| {
@@ -54,37 +60,94 @@ pub fn columns(
         });
         columns.push(read)?;
         if let Some((row, what)) = fault {
-            let place = format!("{}, {}, column {header:?}", table.source(), table.place(row));
-            let what = match what {
-                Fault::Absent => "there is no number, and every row needs one".to_owned(),
-                Fault::NoNumber => "this is no number (digits, a sign, a decimal point), true or false".to_owned(),
-                Fault::Decimals => {
-                    format!("this number has more than {decimals} decimals: agree on a larger `scale`, or round it")
-                }
-                Fault::Range => {
-                    let used = values().enumerate().filter(|(row, _)| used(*row)).map(|(_, value)| value);
-                    out_of_range(integers, used)
-                }
-            };
-            return Err(Error::Input(format!("{place}: {what}")));
+            return Err(refused(table, header, row, what, decimals, || {
+                let used = values().enumerate().filter(|(row, _)| used(*row)).map(|(_, value)| value);
+                out_of_range(integers, used)
+            }));
         }
     }
     Ok(columns)
 }
 
+/// The most decimals: an integer of 32 bits has no more digits behind the first.
+pub const MAX_DECIMALS: u32 = 9;
+
+/// Numbers that are added up are below 2^63 in absolute value. With [`MAX_DECIMALS`], the sum of as many as a table can have
+/// rows is then below 2^125, as the protocols need it.
+const SUMMED_BITS: u32 = 63;
+
+/// A column added up, key by key. Secret: zeroized when dropped.
+pub struct Sums {
+    /// For each key, the sum over its rows, times 10^decimals.
+    pub of_keys: Zeroizing<Vec<i128>>,
+    /// Rows of keys that have no number: they add nothing.
+    pub absent: usize,
+}
+
+/// Adds up a column over the rows of each key. Numbers are read as by [`columns`].
+///
+/// Errors ([`Error::Input`], naming column and place): the column is missing; a value in the row of a key is no number, has
+/// more decimals, or is 2^63 or more.
+pub fn sums(table: &Table, (logical, header): &Named, decimals: u32, keys: &Keys) -> Result<Sums> {
+    let position = table.column(header, logical)?;
+    let most = (1i128 << SUMMED_BITS) * 10i128.pow(decimals);
+    let mut key_of = vec![None; table.rows()];
+    for key in 0..keys.len() {
+        keys.rows(key).iter().for_each(|&row| key_of[row as usize] = Some(key));
+    }
+    let mut sums = Sums { of_keys: Zeroizing::new(vec![0; keys.len()]), absent: 0 };
+    for (row, value) in values(table, position, decimals).enumerate() {
+        let Some(key) = key_of[row] else { continue };
+        match value {
+            Ok(value) if -most < value && value < most => sums.of_keys[key] += value,
+            Err(Fault::Absent) => sums.absent += 1,
+            Ok(_) => return Err(refused(table, header, row, Fault::Range, decimals, too_large)),
+            Err(fault) => return Err(refused(table, header, row, fault, decimals, too_large)),
+        }
+    }
+    Ok(sums)
+}
+
+fn too_large() -> String {
+    format!("this number is too large to be added up: numbers are below 2^{SUMMED_BITS}")
+}
+
+/// The error about a value; `range` says what to do about one that is too large.
+fn refused(
+    table: &Table,
+    header: &str,
+    row: usize,
+    fault: Fault,
+    decimals: u32,
+    range: impl FnOnce() -> String,
+) -> Error {
+    let what = match fault {
+        Fault::Absent => "there is no number, and every row needs one".to_owned(),
+        Fault::NoNumber => "this is no number (digits, a sign, a decimal point), true or false".to_owned(),
+        Fault::Decimals if decimals == MAX_DECIMALS => {
+            format!("this number has more than {decimals} decimals: round it")
+        }
+        Fault::Decimals => {
+            format!("this number has more than {decimals} decimals: agree on a larger `scale`, or round it")
+        }
+        Fault::Range => range(),
+    };
+    Error::Input(format!("{}, {}, column {header:?}: {what}", table.source(), table.place(row)))
+}
+
 /// What to do about numbers that do not fit, without showing one.
-fn out_of_range(integers: Integers, values: impl Iterator<Item = std::result::Result<i64, Fault>>) -> String {
+fn out_of_range(integers: Integers, values: impl Iterator<Item = std::result::Result<i128, Fault>>) -> String {
     let (mut low, mut high) = (0, 0);
     for value in values {
         match value {
             Ok(value) => (low, high) = (value.min(low), value.max(high)),
-            Err(Fault::Range) => high = i64::MAX,
+            Err(Fault::Range) => high = i128::MAX,
             Err(_) => (),
         }
     }
     let fits = |bits, signed| {
         let range = Integers::new(bits, signed).map(|integers| integers.range());
-        range.is_ok_and(|range| range.0 <= low && high <= range.1)
+        range.is_ok_and(|range| i128::from(range.0) <= low && high <= i128::from(range.1))
     };
     let signed = integers.signed() || low < 0;
     let now = if integers.signed() { "signed, " } else { "" };
@@ -97,7 +160,7 @@ fn out_of_range(integers: Integers, values: impl Iterator<Item = std::result::Re
 }
 
 /// The values of a column in order.
-fn values(table: &Table, position: usize, decimals: u32) -> impl Iterator<Item = std::result::Result<i64, Fault>> {
+fn values(table: &Table, position: usize, decimals: u32) -> impl Iterator<Item = std::result::Result<i128, Fault>> {
     table.batches().iter().flat_map(move |batch| {
         let column = Column::new(batch.column(position));
         (0..batch.num_rows()).map(move |row| match &column {
@@ -140,11 +203,11 @@ impl Column {
         }
     }
 
-    fn get(&self, row: usize, decimals: u32) -> std::result::Result<i64, Fault> {
+    fn get(&self, row: usize, decimals: u32) -> std::result::Result<i128, Fault> {
         match self {
             Column::Integers(array) if array.is_null(row) => Err(Fault::Absent),
             Column::Integers(array) => {
-                array.as_primitive::<Int64Type>().value(row).checked_mul(10i64.pow(decimals)).ok_or(Fault::Range)
+                Ok(i128::from(array.as_primitive::<Int64Type>().value(row)) * 10i128.pow(decimals))
             }
             Column::Text(column) => parse(column.get(row).unwrap_or_default().trim(), decimals),
         }
@@ -152,10 +215,10 @@ impl Column {
 }
 
 /// A number as people write it, times 10^`decimals`.
-fn parse(text: &str, decimals: u32) -> std::result::Result<i64, Fault> {
+fn parse(text: &str, decimals: u32) -> std::result::Result<i128, Fault> {
     match text {
         "" => return Err(Fault::Absent),
-        _ if text.eq_ignore_ascii_case("true") => return Ok(10i64.pow(decimals)),
+        _ if text.eq_ignore_ascii_case("true") => return Ok(10i128.pow(decimals)),
         _ if text.eq_ignore_ascii_case("false") => return Ok(0),
         _ => (),
     }
@@ -177,7 +240,7 @@ fn parse(text: &str, decimals: u32) -> std::result::Result<i64, Fault> {
         .bytes()
         .chain(fraction.bytes())
         .chain(zeros)
-        .try_fold(0i64, |value, digit| value.checked_mul(10)?.checked_add(i64::from(digit - b'0')));
+        .try_fold(0i128, |value, digit| value.checked_mul(10)?.checked_add(i128::from(digit - b'0')));
     value.map(|value| if negative { -value } else { value }).ok_or(Fault::Range)
 }
 
@@ -192,10 +255,76 @@ pub fn decimal(integer: i128, decimals: u32) -> String {
     format!("{sign}{whole}{point}{fraction}")
 }
 
+/// A JSON number if that is exactly the decimal number in `text`, else the text.
+pub fn to_json(text: &str) -> Value {
+    if let Ok(integer) = text.parse::<i64>() {
+        return json!(integer);
+    }
+    if let Ok(integer) = text.parse::<u64>() {
+        return json!(integer);
+    }
+    match text.parse::<f64>() {
+        Ok(float) if float.to_string() == text => json!(float),
+        _ => json!(text),
+    }
+}
+
+/// A column of a result: of 64-bit integers if all are, else of texts.
+pub fn to_column(name: &str, texts: &[String]) -> (Field, ArrayRef) {
+    match texts.iter().map(|text| text.parse::<i64>().ok()).collect::<Option<Vec<_>>>() {
+        Some(integers) => (Field::new(name, DataType::Int64, false), Arc::new(Int64Array::from(integers))),
+        None => (Field::new(name, DataType::Utf8, false), Arc::new(StringArray::from(texts.to_vec()))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::{ReadOptions, read::read_csv};
+    use crate::table::key::{KeyColumn, KeySpec};
+    use crate::table::{Duplicates, Nulls, Profile, ReadOptions, read::read_csv};
+
+    #[test]
+    fn json_holds_every_number_exactly() {
+        for (text, value) in [
+            ("41", json!(41)),
+            ("-3", json!(-3)),
+            ("18446744073709551615", json!(u64::MAX)),
+            ("18446744073709551616", json!("18446744073709551616")),
+            ("12.5", json!(12.5)),
+            ("-0.01", json!(-0.01)),
+            ("0.12345678901234567891", json!("0.12345678901234567891")),
+        ] {
+            assert_eq!(to_json(text), value);
+        }
+    }
+
+    #[test]
+    fn columns_are_added_up_by_key() {
+        let sums = |text: &str, duplicates, decimals| {
+            let table = read_csv(text.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
+            let column = KeyColumn { name: "k".into(), header: "k".into(), profile: Profile::None };
+            let spec = KeySpec { columns: vec![column], duplicates, nulls: Nulls::Skip, allow_unreadable: false };
+            let (keys, _) = Keys::build(&table, &spec).unwrap();
+            sums(&table, &("x".into(), "x".into()), decimals, &keys)
+        };
+        let text = "k,x\nb,12.50\na,-0.25\n,junk\nb,7\nc,\na,9223372036854775807\nc,0.1\n";
+        let found = sums(text, Duplicates::All, 2).unwrap();
+        assert_eq!((&found.of_keys[..], found.absent), (&[922_337_203_685_477_580_675, 1950, 10][..], 1));
+        let found = sums(text, Duplicates::First, 9).unwrap();
+        assert_eq!((&found.of_keys[..], found.absent), (&[-250_000_000, 12_500_000_000, 0][..], 1));
+        for (text, decimals, words) in [
+            ("k,x\na,1\nb,1.25\n", 1, ["line 3", "scale"]),
+            ("k,x\na,1\nb,0.1234567891\n", 9, ["line 3", "round it"]),
+            ("k,x\na,x7\n", 9, ["line 2", "no number"]),
+            ("k,x\na,9223372036854775808\n", 9, ["line 2", "too large"]),
+            ("k,x\na,-9223372036854775808\n", 0, ["line 2", "too large"]),
+            ("k,x\na,9999999999999999999999999999999999999999\n", 0, ["line 2", "too large"]),
+            ("k,y\na,1\n", 0, ["no column", "\"x\""]),
+        ] {
+            let Err(Error::Input(error)) = sums(text, Duplicates::All, decimals) else { panic!("{text:?} is read") };
+            assert!(words.iter().all(|word| error.contains(word)) && !error.contains("x7"), "{error}");
+        }
+    }
 
     #[test]
     fn numbers_are_read_as_people_write_them() {
@@ -227,7 +356,7 @@ mod tests {
             ("NaN", 0, Fault::NoNumber),
             ("0.5", 0, Fault::Decimals),
             ("0.125", 2, Fault::Decimals),
-            ("99999999999999999999", 0, Fault::Range),
+            ("9999999999999999999999999999999999999999", 0, Fault::Range),
         ] {
             assert_eq!(parse(text, decimals), Err(fault), "{text}");
         }

@@ -5,12 +5,11 @@ mod write;
 use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field};
+use arrow_array::RecordBatch;
 use tacita_core::{Error, Result};
 
+use super::numbers::to_column;
 use super::read::ending;
 use super::{Selection, Table, schema_of};
 use crate::files;
@@ -113,15 +112,10 @@ pub fn stage<'a>(rows: &Selection, path: &'a Path, format: Option<Format>) -> Re
     files::stage(path, |file| write::write(rows, format, file, &path.display().to_string()))
 }
 
-/// A table of one row, for results that are numbers: `count`, `sum`, `value`. Integers that fit 64 bits are integers
-/// in typed formats, longer ones are text.
-pub fn numbers(values: &[(&str, i128)]) -> Result<Table> {
-    let column = |(name, value): &(&str, i128)| -> (Field, ArrayRef) {
-        match i64::try_from(*value) {
-            Ok(value) => (Field::new(*name, DataType::Int64, false), Arc::new(Int64Array::from(vec![value]))),
-            Err(_) => (Field::new(*name, DataType::Utf8, false), Arc::new(StringArray::from(vec![value.to_string()]))),
-        }
-    };
+/// A table of one row, for results that are numbers: `count`, `sum`, `value`, each as decimal text. Integers that fit 64
+/// bits are integers in typed formats, other numbers are text.
+pub fn numbers(values: &[(&str, String)]) -> Result<Table> {
+    let column = |(name, text): &(&str, String)| to_column(name, std::slice::from_ref(text));
     let (fields, columns): (Vec<_>, Vec<_>) = values.iter().map(column).unzip();
     let schema = schema_of(fields);
     let batch = RecordBatch::try_new(schema.clone(), columns)

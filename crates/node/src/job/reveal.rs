@@ -1,0 +1,99 @@
+//! What those who learn get.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tacita_core::{Error, Result};
+
+use super::{JobSpec, later, unknown};
+use crate::table::numbers::MAX_DECIMALS;
+
+/// What is revealed to the parties in `reveal_to`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Reveal {
+    /// Their own rows with a key that all have.
+    #[default]
+    Rows,
+    /// How many keys all have.
+    Count,
+    /// The same, and the sum of this column, of the party that gives it, over the rows with those keys.
+    Sum(String),
+    /// As `Rows`, with the columns that others give.
+    Payload,
+    /// A number, or a matrix of them.
+    Value,
+    /// Nothing yet: each party keeps a share.
+    Shares,
+    /// Frequent itemsets with their counts, and rules.
+    Frequent,
+    /// As `Frequent`, and the counts of all candidates with items of both parties.
+    Counts,
+}
+
+impl Reveal {
+    /// The word for it in job files, where a column is called COLUMN.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Reveal::Rows => "rows",
+            Reveal::Count => "count",
+            Reveal::Sum(_) => "sum:COLUMN",
+            Reveal::Payload => "payload",
+            Reveal::Value => "value",
+            Reveal::Shares => "shares",
+            Reveal::Frequent => "frequent",
+            Reveal::Counts => "counts",
+        }
+    }
+}
+
+/// As in job files.
+impl fmt::Display for Reveal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reveal::Sum(column) => write!(f, "sum:{column}"),
+            other => f.write_str(other.kind()),
+        }
+    }
+}
+
+impl FromStr for Reveal {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Reveal> {
+        let all = [
+            Reveal::Rows,
+            Reveal::Count,
+            Reveal::Payload,
+            Reveal::Value,
+            Reveal::Shares,
+            Reveal::Frequent,
+            Reveal::Counts,
+        ];
+        let instead = "\"rows\", \"count\", \"sum:COLUMN\" or \"payload\" (intersect), \"value\" or \"shares\" (dot), \
+                       \"frequent\" or \"counts\" (rules)";
+        match (all.into_iter().find(|reveal| reveal.kind() == word), word.split_once(':')) {
+            (Some(reveal), _) => Ok(reveal),
+            (None, Some(("sum", column))) if !column.is_empty() => Ok(Reveal::Sum(column.to_owned())),
+            (None, Some(("counts", _))) => later("reveal", word, instead),
+            (None, _) => unknown("reveal", word, instead),
+        }
+    }
+}
+
+impl JobSpec {
+    /// In a job that reveals a sum: who gives the column, and which it is.
+    pub fn summed(&self) -> Option<(&str, &str)> {
+        match &self.reveal {
+            Reveal::Sum(column) => {
+                let giver = self.gives.iter().find(|(_, columns)| columns.contains(column))?.0;
+                Some((giver, column))
+            }
+            _ => None,
+        }
+    }
+
+    /// How many decimals the numbers of a column that is added up have at most.
+    pub fn summed_decimals(&self) -> u32 {
+        self.scale.unwrap_or(MAX_DECIMALS)
+    }
+}
