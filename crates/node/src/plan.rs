@@ -82,10 +82,10 @@ pub struct Calibration {
 /// What else costs time in a sum: the sender's key in seconds; as multiples of [`Calibration::paillier_read`] an encryption and
 /// the decryption by the sender, an addition and the re-randomisation by the receiver. See `docs/benchmarks.md`.
 const PAILLIER_KEY: f64 = 0.7;
-const PAILLIER_ENCRYPT: f64 = 21.0;
-const PAILLIER_DECRYPT: f64 = 140.0;
-const PAILLIER_ADD: f64 = 0.2;
-const PAILLIER_RERANDOMIZE: f64 = 440.0;
+const PAILLIER_ENCRYPT: f64 = 36.0;
+const PAILLIER_DECRYPT: f64 = 240.0;
+const PAILLIER_ADD: f64 = 0.35;
+const PAILLIER_RERANDOMIZE: f64 = 840.0;
 
 /// Of [`Calibration::vole_item`], what the receiver does, what the sender does for an item of the receiver, and for
 /// one of its own: measured with a profiler.
