@@ -45,6 +45,11 @@ impl Security {
 impl Level {
     const ALL: [Level; 5] = [Level::Paper80, Level::Bits112, Level::Bits128, Level::Bits192, Level::Bits256];
 
+    /// Whether it protects nothing any more: what an attacker can break today, or tomorrow.
+    pub fn is_insecure(self) -> bool {
+        matches!(self, Level::Paper80 | Level::Bits112)
+    }
+
     /// The word for it in job files.
     pub fn name(self) -> &'static str {
         match self {

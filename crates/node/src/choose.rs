@@ -89,8 +89,8 @@ impl FromStr for Chosen {
         };
         let (protocol, extension) = match (answer.strip_prefix("lattice or ot "), answer.split_once(' ')) {
             (Some(extension), _) => ("lattice", Some(extension.parse()?)),
-            (None, Some(("lattice", extension))) => {
-                return Err(Error::Input(format!("lattice has no extension \"{}\"", extension.escape_debug())));
+            (None, Some((protocol @ ("lattice" | "paillier"), extension))) => {
+                return Err(Error::Input(format!("{protocol} has no extension \"{}\"", extension.escape_debug())));
             }
             (None, Some((protocol, extension))) => (protocol, Some(extension.parse()?)),
             (None, None) => (answer, None),
@@ -140,6 +140,8 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
         Protocol::Ecdh => job.security == Security::SemiHonest,
         Protocol::Vole => !matches!(job.reveal, Reveal::Count | Reveal::Sum(_)),
         Protocol::Ot | Protocol::Lattice | Protocol::Open => job.security == Security::SemiHonest,
+        // Where others do, it costs a thousand times as much: only who names it gets it.
+        Protocol::Paillier => job.security == Security::SemiHonest && job.protocol == protocol,
     };
     job.protocols().contains(&protocol) && named && aligned && extended && fits
 }
@@ -222,6 +224,9 @@ fn choose_dot(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Net
     if job.protocol == Protocol::Lattice || (named(Protocol::Lattice) && several && job.extension.is_none()) {
         candidates.push(Chosen { alignment, ..Chosen::only(Protocol::Lattice) });
     }
+    if job.protocol == Protocol::Paillier {
+        candidates.push(Chosen { alignment, ..Chosen::only(Protocol::Paillier) });
+    }
     let only = candidates.len() == 1;
     let mut best: Option<(Chosen, f64, u64)> = None;
     let mut refused = None;
@@ -297,6 +302,8 @@ mod tests {
         for text in [
             "vole",
             "lattice",
+            "paillier",
+            "paillier after vole",
             "ot softspoken-4",
             "ot silent after ecdh",
             "lattice after vole",
@@ -305,7 +312,16 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Chosen>().unwrap().to_string(), text);
         }
-        for text in ["", "ot ", "lattice softspoken-4", "lattice or ot", "lattice or ot ", "ot or lattice", "no"] {
+        for text in [
+            "",
+            "ot ",
+            "lattice softspoken-4",
+            "paillier softspoken-4",
+            "lattice or ot",
+            "lattice or ot ",
+            "ot or lattice",
+            "no",
+        ] {
             assert!(text.parse::<Chosen>().is_err(), "{text}");
         }
     }
@@ -313,14 +329,16 @@ mod tests {
     /// A peer's choice must be one of those that the terms leave.
     #[test]
     fn only_what_the_terms_leave_is_allowed() {
-        let choices = ["ot softspoken-4", "ot softspoken-8", "ot silent", "lattice", "lattice or ot softspoken-4"];
+        let choices =
+            ["ot softspoken-4", "ot softspoken-8", "ot silent", "lattice", "lattice or ot softspoken-4", "paillier"];
         for (job, terms, expected) in [
-            ("rules", "", [false, false, false, false, true]),
-            ("rules", "protocol = \"ot\"", [true, true, false, false, false]),
-            ("rules", "protocol = \"lattice\"", [false, false, false, true, false]),
-            ("rules", "extension = \"softspoken-8\"", [false, true, false, false, false]),
-            ("dot", "", [true, true, true, true, false]),
-            ("dot", "protocol = \"lattice\"", [false, false, false, true, false]),
+            ("rules", "", [false, false, false, false, true, false]),
+            ("rules", "protocol = \"ot\"", [true, true, false, false, false, false]),
+            ("rules", "protocol = \"lattice\"", [false, false, false, true, false, false]),
+            ("rules", "extension = \"softspoken-8\"", [false, true, false, false, false, false]),
+            ("dot", "", [true, true, true, true, false, false]),
+            ("dot", "protocol = \"lattice\"", [false, false, false, true, false, false]),
+            ("dot", "protocol = \"paillier\"", [false, false, false, false, false, true]),
         ] {
             let keys = if job == "rules" { "min_support = 2" } else { "column = \"x\"" };
             let text = format!(

@@ -43,6 +43,9 @@ pub struct Dot {
     /// How oblivious transfers are made: softspoken-1 to softspoken-8, or silent [default: chosen by the network].
     #[arg(long, value_name = "HOW")]
     extension: Option<String>,
+    /// Rows of a column in one message (protocol "paillier") [default: as many as keep both parties busy].
+    #[arg(long, value_name = "N")]
+    chunk: Option<u64>,
     #[command(flatten)]
     pair: Pair,
 }
@@ -79,6 +82,7 @@ impl Dot {
             scale: Some(self.scale),
             modulus,
             extension,
+            chunk: self.chunk,
             ..self.pair.job(Job::Dot, mapping)?
         };
         self.pair.run(job, voice)

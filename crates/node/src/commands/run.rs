@@ -73,7 +73,7 @@ pub struct Common {
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     pub allow_unreadable: bool,
-    /// Allow protocols whose leak defeats their purpose (none in this version).
+    /// Allow levels of security that can be broken: bits112 and paper80.
     #[arg(long)]
     pub allow_insecure: bool,
 }
@@ -113,6 +113,7 @@ impl Common {
         meeting: Meeting,
         voice: Voice,
     ) -> Result<()> {
+        job.check_secure(self.allow_insecure)?;
         set_threads(self.threads)?;
         let run = PartyRun {
             job,

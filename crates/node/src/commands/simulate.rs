@@ -56,12 +56,16 @@ pub struct Simulate {
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     allow_unreadable: bool,
+    /// Allow levels of security that can be broken: bits112 and paper80.
+    #[arg(long)]
+    allow_insecure: bool,
 }
 
 impl Simulate {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<u8> {
         let job = JobText::load(&self.job)?;
+        JobSpec::parse(&job.text, job.is_json)?.check_secure(self.allow_insecure)?;
         let mut inputs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for (name, file) in self.input {
             inputs.entry(name).or_default().push(file);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::{Error, Level, Result, Security};
+use tacita_core::{Error, Result, Security};
 
 use super::rules::check_bins;
 use super::{Basket, ColumnNames, Duplicates, ItemsFrom, Job, JobSpec, Protocol, Reveal};
@@ -102,6 +102,7 @@ impl JobSpec {
             ("scale", self.scale.is_some(), &[Job::Intersect, Job::Dot]),
             ("modulus", self.modulus.is_some(), &[Job::Dot]),
             ("extension", self.extension.is_some(), &[Job::Dot, Job::Rules]),
+            ("chunk", self.chunk.is_some(), &[Job::Dot]),
             ("operation", self.operation.is_some(), &[Job::Shares]),
             ("min_support", self.min_support.is_some(), &[Job::Rules]),
             ("min_confidence", self.min_confidence.is_some(), &[Job::Rules]),
@@ -143,8 +144,11 @@ impl JobSpec {
                 list(known.collect())
             ));
         }
-        if self.protocol == Protocol::Lattice && self.extension.is_some() {
-            return bad("extension: protocol = \"lattice\" makes no oblivious transfers; leave it out");
+        if matches!(self.protocol, Protocol::Lattice | Protocol::Paillier) && self.extension.is_some() {
+            return bad(format!(
+                "extension: protocol = \"{}\" makes no oblivious transfers; leave it out",
+                self.protocol.name()
+            ));
         }
         if !self.job.reveals().contains(&self.reveal.kind()) {
             return bad(format!(
@@ -175,9 +179,18 @@ impl JobSpec {
                 );
             }
         }
-        match self.level {
-            Level::Bits128 => Ok(()),
-            level => bad(format!("level = \"{level}\" is not there for this job: use \"bits128\"")),
+        self.check_paillier()
+    }
+
+    /// Refuses what protects nothing any more, unless the user allows it.
+    pub fn check_secure(&self, allow_insecure: bool) -> Result<()> {
+        match self.level.is_insecure() && !allow_insecure {
+            false => Ok(()),
+            true => bad(format!(
+                "level = \"{}\" can be broken, and is there for comparisons: use \"bits128\", or --allow-insecure if nothing \
+                 in the tables is secret",
+                self.level
+            )),
         }
     }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape};
-use tacita_core::{Error, Result};
+use tacita_core::primitive::paillier::KeySize;
+use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape, paillier};
+use tacita_core::{Error, Level, Result};
 
-use super::{Duplicates, Job, JobSpec, Key, Limits, Nulls, Reveal};
+use super::{Duplicates, Job, JobSpec, Key, Limits, Nulls, Protocol, Reveal};
 use crate::table::Profile;
 
 /// The logical name of the column where a job does not say any.
@@ -131,6 +132,39 @@ impl JobSpec {
         })
     }
 
+    /// What goes with `protocol = "paillier"` alone: its chunks, and levels other than 128 bits.
+    pub(super) fn check_paillier(&self) -> Result<()> {
+        let bad = |text: String| Err(Error::Input(text));
+        if self.protocol != Protocol::Paillier {
+            return match (self.chunk, self.level) {
+                (Some(_), _) => {
+                    bad("chunk: only protocol = \"paillier\" sends its columns in chunks; leave it out".into())
+                }
+                (None, Level::Bits128) => Ok(()),
+                (None, level) if self.job == Job::Dot => {
+                    bad(format!("level = \"{level}\" is there with protocol = \"paillier\" only: use \"bits128\""))
+                }
+                (None, level) => bad(format!("level = \"{level}\" is not there for this job: use \"bits128\"")),
+            };
+        }
+        if self.level != Level::Bits128 && self.row_id.is_some() {
+            return bad(format!(
+                "level = \"{}\" is not there with row_id, because the intersection that aligns rows has 128 bits: use \
+                 \"bits128\", or align rows by position",
+                self.level
+            ));
+        }
+        let size = KeySize::of(self.level);
+        let most = paillier::max_chunk(size) as u64;
+        match self.chunk {
+            Some(chunk) if chunk == 0 || chunk > most => bad(format!(
+                "chunk = {chunk}: a message holds 1 to {most} numbers that are encrypted under a key of {} bits",
+                size.bits()
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The keys of numbers for the terms, with defaults filled in.
     pub(super) fn number_terms(&self) -> Vec<(&'static str, Value)> {
         match self.job {
@@ -154,6 +188,9 @@ impl JobSpec {
                 }
                 if let Some(extension) = &self.extension {
                     terms.push(("extension", extension.to_string().into()));
+                }
+                if let Some(chunk) = self.chunk {
+                    terms.push(("chunk", chunk.into()));
                 }
                 terms
             }

@@ -88,6 +88,11 @@ pub struct JobSpec {
     /// Scalar products by `ot`: how oblivious transfers are made; absent: chosen as the protocol is.
     #[serde(default, deserialize_with = "maybe_from_word")]
     pub extension: Option<Extension>,
+    /// `dot` by `paillier`: rows of a column in one message; absent: see [`Params::new`].
+    ///
+    /// [`Params::new`]: tacita_core::protocol::dot::paillier::Params::new
+    #[serde(default)]
+    pub chunk: Option<u64>,
     /// `shares`: what is done with them.
     #[serde(default)]
     pub operation: Option<Operation>,
@@ -150,6 +155,8 @@ pub enum Protocol {
     Ot,
     /// Homomorphic encryption: see `tacita_core::protocol::dot::lattice`.
     Lattice,
+    /// Paillier's encryption: see `tacita_core::protocol::dot::paillier`.
+    Paillier,
     /// Nothing but sending shares: see `tacita_core::protocol::dot::reveal`.
     Open,
 }
@@ -235,6 +242,7 @@ impl JobSpec {
             scale: None,
             modulus: None,
             extension: None,
+            chunk: None,
             operation: None,
             min_support: None,
             min_confidence: None,
@@ -396,7 +404,7 @@ impl Job {
     pub fn protocols(self) -> &'static [Protocol] {
         match self {
             Job::Intersect => &[Protocol::Vole, Protocol::Ecdh],
-            Job::Dot => &[Protocol::Ot, Protocol::Lattice],
+            Job::Dot => &[Protocol::Ot, Protocol::Lattice, Protocol::Paillier],
             Job::Rules => &[Protocol::Ot, Protocol::Lattice],
             Job::Shares => &[Protocol::Open],
         }
@@ -412,6 +420,7 @@ impl Protocol {
             Protocol::Vole => "vole",
             Protocol::Ot => "ot",
             Protocol::Lattice => "lattice",
+            Protocol::Paillier => "paillier",
             Protocol::Open => "open",
         }
     }
@@ -431,13 +440,22 @@ impl FromStr for Protocol {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<Protocol> {
-        let all = [Protocol::Auto, Protocol::Vole, Protocol::Ecdh, Protocol::Ot, Protocol::Lattice, Protocol::Open];
-        let instead = "\"auto\", \"vole\" or \"ecdh\" (intersect), \"ot\" or \"lattice\" (dot), \"ot\" (rules)";
+        let all = [
+            Protocol::Auto,
+            Protocol::Vole,
+            Protocol::Ecdh,
+            Protocol::Ot,
+            Protocol::Lattice,
+            Protocol::Paillier,
+            Protocol::Open,
+        ];
+        let instead = "\"auto\", \"vole\" or \"ecdh\" (intersect), \"ot\", \"lattice\" or \"paillier\" (dot), \"ot\" or \
+                       \"lattice\" (rules)";
         match all.into_iter().find(|protocol| protocol.name() == word) {
             Some(protocol) => Ok(protocol),
             None => match word {
-                "bloom" | "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "paillier" | "gm-bloom"
-                | "dh" | "naor-reingold" => later("protocol", word, instead),
+                "bloom" | "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "gm-bloom" | "dh"
+                | "naor-reingold" => later("protocol", word, instead),
                 _ => unknown("protocol", word, instead),
             },
         }
@@ -496,7 +514,7 @@ where
 }
 
 /// Tables and keys of job files that this version does not have.
-const LATER: [&str; 6] = ["helper", "relay", "density", "chunk", "role", "slice"];
+const LATER: [&str; 5] = ["helper", "relay", "density", "role", "slice"];
 
 /// A parser's message in the words of job files.
 fn in_our_words(message: &str) -> String {

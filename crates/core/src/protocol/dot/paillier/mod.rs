@@ -24,7 +24,7 @@ mod encryptor;
 mod params;
 
 pub use encryptor::{Encryptions, Live};
-pub use params::{MAX_COLUMNS, Params};
+pub use params::{MAX_COLUMNS, Params, max_chunk};
 
 use rand_core::CryptoRng;
 

@@ -16,6 +16,11 @@ pub const MAX_COLUMNS: usize = 1 << 12;
 /// A chunk's bytes, unless asked for otherwise: enough ciphertexts for all threads, and several chunks on their way.
 const CHUNK_BYTES: usize = 1 << 18;
 
+/// The most rows of a column in one message, under a key of this size.
+pub fn max_chunk(size: KeySize) -> usize {
+    MAX_PAYLOAD_BYTES / size.ciphertext_bytes()
+}
+
 /// Agreed public values of one run. Both parties must use equal ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
@@ -64,7 +69,7 @@ impl Params {
         Ok(params.with_chunk((CHUNK_BYTES / size.ciphertext_bytes()).next_multiple_of(64)))
     }
 
-    /// The same with chunks of so many rows, at most as many as fit a message.
+    /// The same with chunks of so many rows, at most [`max_chunk`].
     pub fn with_chunk(self, rows: usize) -> Params {
         Params { chunk: rows.clamp(1, self.most_in_message()), ..self }
     }
@@ -136,7 +141,7 @@ impl Params {
 
     /// The most ciphertexts of one message.
     pub(super) fn most_in_message(&self) -> usize {
-        MAX_PAYLOAD_BYTES / self.size.ciphertext_bytes()
+        max_chunk(self.size)
     }
 
     /// Where the product of these columns of the encryptor and the answerer stands among all.
