@@ -3,18 +3,16 @@
 use std::num::NonZeroU32;
 
 use chacha20::ChaCha20Rng;
-use crypto_bigint::{BoxedUint, ConcatenatingMul, Gcd};
+use crypto_bigint::{BoxedUint, ConcatenatingMul};
 use crypto_primes::hazmat::{SetBits, SmallFactorsSieveFactory};
 use crypto_primes::{Flavor, is_prime, sieve_and_find};
 use rand_core::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
 
+use super::stored::is_pair_of_a_key;
 use super::{KeySize, PublicKey, SecretKey, number};
 use crate::primitive::kernel::montgomery::LANES;
 use crate::primitive::kernel::power::power;
-
-/// The primes differ in one of their highest bits of this number, as FIPS 186-5 (A.1.3) asks.
-const DISTANCE_BITS: u32 = 100;
 
 /// A random prime that is 3 modulo 4, its two highest bits set so that products of two have exactly twice as many.
 fn prime(bits: u32, rng: &mut impl CryptoRng) -> Zeroizing<BoxedUint> {
@@ -41,13 +39,8 @@ impl SecretKey {
             seeds.iter_mut().for_each(|seed| rng.fill_bytes(seed));
             let one = |seed: &[u8; 32]| prime(half, &mut ChaCha20Rng::from_seed(*seed));
             let (p, q) = rayon::join(|| one(&seeds[0]), || one(&seeds[1]));
-            let order =
-                Zeroizing::new(p.wrapping_sub(BoxedUint::one()).concatenating_mul(&q.wrapping_sub(BoxedUint::one())));
-            let difference = Zeroizing::new(p.wrapping_sub(&*q));
-            let distance = difference.bits().min(Zeroizing::new(q.wrapping_sub(&*p)).bits());
-            let modulus = p.concatenating_mul(&*q).into_odd().expect("a product of odd primes");
-            let coprime = modulus.as_ref().gcd(&order).is_one().to_bool();
-            if distance + DISTANCE_BITS > half && coprime && modulus.bits() as usize == size.bits {
+            if is_pair_of_a_key(&p, &q, size) {
+                let modulus = p.concatenating_mul(&*q).into_odd().expect("a product of odd primes");
                 let mut public = PublicKey::new(size, modulus, None);
                 public.base = base(&public, rng);
                 return SecretKey::from_primes(public, &p, &q);

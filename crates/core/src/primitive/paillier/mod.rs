@@ -16,6 +16,7 @@ mod generate;
 mod products;
 mod public;
 mod secret;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -77,6 +78,11 @@ impl KeySize {
         self.bits / 8 + self.ciphertext_bytes()
     }
 
+    /// Bytes of a secret key that is kept: the public one, p and q.
+    pub fn secret_key_bytes(self) -> usize {
+        self.public_key_bytes() + self.bits / 8
+    }
+
     /// Bytes of a ciphertext on the wire.
     pub fn ciphertext_bytes(self) -> usize {
         self.bits / 4
@@ -110,6 +116,8 @@ pub enum Invalid {
     NotCoprime,
     /// h_s is 1: nothing would be hidden.
     One,
+    /// p and q are not the primes that belong to N and h_s.
+    Primes,
 }
 
 /// As the end of a sentence that begins with who sent it: "holds ...".
@@ -123,6 +131,7 @@ impl fmt::Display for Invalid {
             Invalid::TooLarge => "a ciphertext that is not below N^2",
             Invalid::NotCoprime => "a ciphertext that is not coprime to N",
             Invalid::One => "a base of randomness that is 1",
+            Invalid::Primes => "primes that do not belong to it",
         })
     }
 }

@@ -101,9 +101,8 @@ impl SecretKey {
     }
 
     /// p and q.
-    #[cfg(test)]
-    pub(super) fn primes(&self) -> [BoxedUint; 2] {
-        [&self.p, &self.q].map(|half| half.prime.as_ref().clone())
+    pub(super) fn primes(&self) -> [&BoxedUint; 2] {
+        [&self.p, &self.q].map(|half| half.prime.as_ref())
     }
 
     /// Encrypts. The ciphertexts are as those of [`PublicKey::encrypt`], and several times as fast.

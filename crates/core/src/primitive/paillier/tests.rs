@@ -109,9 +109,9 @@ fn generated_keys_are_what_they_should_be() {
             let key = SecretKey::generate(size(bits), &mut rng(seed));
             let [p, q] = key.primes();
             assert_eq!([p.bits(), q.bits()], [bits as u32 / 2; 2]);
-            assert!([&p, &q].iter().all(|prime| prime.as_words()[0] & 3 == 3));
-            assert!([&p, &q].iter().all(|prime| crypto_primes::is_prime(crypto_primes::Flavor::Any, *prime)));
-            assert_eq!(p.concatenating_mul(&q), *key.public().modulus.as_ref());
+            assert!([p, q].iter().all(|prime| prime.as_words()[0] & 3 == 3));
+            assert!([p, q].iter().all(|prime| crypto_primes::is_prime(crypto_primes::Flavor::Any, *prime)));
+            assert_eq!(p.concatenating_mul(q), *key.public().modulus.as_ref());
             assert_eq!(key.public().modulus.bits(), bits as u32);
             // h_s is an N-th power: it decrypts to zero.
             let base = key.public().read(&key.public().to_bytes()[bits / 8..]).unwrap();
@@ -272,6 +272,41 @@ fn what_is_no_key_is_refused() {
         }),
         Invalid::One
     );
+}
+
+#[test]
+fn kept_keys_are_read_and_damaged_ones_refused() {
+    for (bits, seed) in [(512, 20), (1024, 21)] {
+        let key = SecretKey::generate(size(bits), &mut rng(seed));
+        let bytes = key.to_bytes();
+        assert_eq!(bytes.len(), size(bits).secret_key_bytes());
+        let read = |bytes: &[u8]| SecretKey::from_bytes(size(bits), bytes);
+        let again = read(&bytes).unwrap();
+        assert_eq!((again.public(), again.to_bytes()), (key.public(), bytes.clone()));
+        let some = plaintexts(key.public(), 9, &mut rng(1));
+        assert_eq!(again.decrypt(&key.encrypt(&some, &mut rng(2))), some);
+        assert_eq!(again.encrypt(&some, &mut rng(2)), key.encrypt(&some, &mut rng(2)));
+        // Any bit: of N, of h_s, of p, of q.
+        for byte in (0..bytes.len()).step_by(7).chain([bytes.len() - 1]) {
+            let mut bad = bytes.to_vec();
+            bad[byte] ^= 1 << (byte % 8);
+            assert!(read(&bad).is_err(), "byte {byte}");
+        }
+        assert_eq!(read(&bytes[1..]).unwrap_err(), Invalid::Length);
+        let mut swapped = bytes.to_vec();
+        let public = size(bits).public_key_bytes();
+        swapped[public..].rotate_left(bits / 16);
+        assert_eq!(read(&swapped).unwrap().decrypt(&key.encrypt(&some, &mut rng(3))), some);
+        // N = p q, but p and q are no primes of a key: 1 and N, or a base that is no N-th power.
+        let mut one = bytes.to_vec();
+        one[public..].fill(0);
+        one[public] = 1;
+        assert_eq!(read(&one).unwrap_err(), Invalid::Primes);
+        let mut base = bytes.to_vec();
+        let other = key.encrypt(&key.public().encode(&[1]), &mut rng(4)).to_bytes();
+        base[bits / 8..][..bits / 4].copy_from_slice(&other);
+        assert_eq!(read(&base).unwrap_err(), Invalid::Primes);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //!
 //! - Columns travel in chunks (section 3.2): the encryptor works on one while the answerer multiplies the one before, and no
 //!   memory grows with the number of rows.
-//! - Encryptions come from wherever the encryptor has them from (section 3.3): see [`Encryptions`].
+//! - Encryptions come from wherever the encryptor has them from (section 3.3): see [`Encryptions`] and [`Stock`].
 //! - Several encryptors may share one column, of which each has some rows (section 3.4): see [`clients`].
 //! - An integer of the answerer's is cut into bits. Each bit has a product of its own, and the products are put together by
 //!   squarings; that of a sign is inverted.
@@ -22,9 +22,11 @@ mod answerer;
 pub mod clients;
 mod encryptor;
 mod params;
+mod stock;
 
 pub use encryptor::{Encryptions, Live};
 pub use params::{MAX_COLUMNS, Params, max_chunk};
+pub use stock::{Stock, Store, Taken, Used};
 
 use rand_core::CryptoRng;
 
