@@ -12,6 +12,8 @@ use crate::choose::Chosen;
 use crate::job::{Job, JobSpec, Protocol};
 use crate::learned::{self, Known};
 use crate::party::Source;
+use crate::pool::Pool;
+use crate::report::Encryptions;
 use crate::table::{RowCounts, Selection, output};
 use crate::{dot, intersect, rules, shares, text};
 
@@ -84,6 +86,15 @@ impl Brought {
         })
     }
 
+    /// The same with a pool to take encryptions from.
+    pub fn with_pool(self, pool: Option<Pool>) -> Result<Brought> {
+        match (self, pool) {
+            (brought, None) => Ok(brought),
+            (Brought::Dot(brought), pool) => Ok(Brought::Dot(Box::new(brought.with_pool(pool)))),
+            _ => Err(Error::Internal("a pool for a job that encrypts nothing".into())),
+        }
+    }
+
     /// How much it is, as the peer is told.
     pub fn sizes(&self) -> Sizes {
         match self {
@@ -148,6 +159,14 @@ impl Found {
         match self {
             Found::Rules(found) => found.levels(),
             _ => &[],
+        }
+    }
+
+    /// Where encryptions came from, where there is a pool.
+    pub fn encryptions(&self) -> Option<Encryptions> {
+        match self {
+            Found::Dot(found) => found.encryptions(),
+            _ => None,
         }
     }
 

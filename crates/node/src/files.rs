@@ -2,15 +2,20 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use tacita_core::{Error, Result};
 use tempfile::NamedTempFile;
 
 /// Permissions of files that anybody may read as far as the user's umask allows, and of those that nobody else may.
 const PUBLIC: u32 = 0o666;
 const PRIVATE: u32 = 0o600;
+
+/// How names of files begin that are not whole yet, and that a process leaves behind if it is killed.
+pub const LEFT_BEHIND: &str = ".tacita-";
 
 /// Writes `bytes` to a file.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -25,6 +30,43 @@ pub fn write_whole_private(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Lets `write` fill a file.
 pub fn write_streamed(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
     write_with(path, PUBLIC, write)
+}
+
+/// As [`write_streamed`], readable by this user alone.
+pub fn write_streamed_private(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
+    write_with(path, PRIVATE, write)
+}
+
+/// Makes a directory, for this user alone, unless it is there.
+pub fn make_private_directory(directory: &Path) -> Result<()> {
+    let bad = |error: std::io::Error| fault(directory, &format!("cannot use the directory: {error}"));
+    if !directory.is_dir() {
+        fs::create_dir_all(directory).map_err(bad)?;
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).map_err(bad)?;
+    }
+    Ok(())
+}
+
+/// Waits until no other process holds this lock, and holds it until the file is dropped.
+pub fn lock(path: &Path) -> Result<File> {
+    let file = open_lock(path)?;
+    flock(&file, FlockOperation::LockExclusive).map_err(|error| fault(path, &format!("cannot lock: {error}")))?;
+    Ok(file)
+}
+
+/// As [`lock`]; nothing if another process holds it.
+pub fn try_lock(path: &Path) -> Result<Option<File>> {
+    let file = open_lock(path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(fault(path, &format!("cannot lock: {error}"))),
+    }
+}
+
+fn open_lock(path: &Path) -> Result<File> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(PRIVATE).open(path);
+    file.map_err(|error| fault(path, &format!("cannot lock: {error}")))
 }
 
 /// Checks early that a file of this name could be written. Nothing is left behind.
@@ -112,7 +154,7 @@ fn temporary(path: &Path, file: &Path, mode: u32) -> Result<NamedTempFile> {
         return Err(fault(path, &format!("there is no directory {}; make it first", directory.display())));
     }
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".tacita-").suffix(".part").permissions(fs::Permissions::from_mode(mode));
+    builder.prefix(LEFT_BEHIND).suffix(".part").permissions(fs::Permissions::from_mode(mode));
     builder.tempfile_in(directory).map_err(|error| {
         // The error names the temporary file, which tells the user nothing.
         fault(path, &format!("cannot be written in {}: {}", directory.display(), error.kind()))

@@ -176,7 +176,7 @@ impl fmt::Debug for Identity {
 }
 
 /// A nameless file with `contents`, safe on the disk, ready to be given its name.
-fn write_beside(directory: &Path, contents: &[u8], mode: u32) -> Result<tempfile::NamedTempFile> {
+pub(crate) fn write_beside(directory: &Path, contents: &[u8], mode: u32) -> Result<tempfile::NamedTempFile> {
     let write = || {
         let mut file = tempfile::Builder::new()
             .permissions(std::fs::Permissions::from_mode(mode))
@@ -194,7 +194,7 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
 }
 
 /// RFC 7468.
-fn to_pem(label: &str, der: &[u8]) -> String {
+pub(crate) fn to_pem(label: &str, der: &[u8]) -> String {
     let encoded = data_encoding::BASE64.encode(der);
     let mut pem = format!("-----BEGIN {label}-----\n");
     for start in (0..encoded.len()).step_by(64) {

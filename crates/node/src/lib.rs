@@ -18,6 +18,7 @@ pub mod job;
 pub mod learned;
 pub mod party;
 pub mod plan;
+pub mod pool;
 pub mod prepared;
 pub mod report;
 pub mod rules;

@@ -17,6 +17,7 @@ use crate::choose::{Network, choose};
 use crate::console::{Voice, print};
 use crate::identity::{Fingerprint, Identity};
 use crate::job::{Job, JobSpec, Reveal, Terms};
+use crate::pool::{Place, Pool};
 use crate::report::{Report, Seconds, round};
 use crate::simulate::Instructions;
 use crate::table::read::ReadOptions;
@@ -54,6 +55,8 @@ pub struct PartyRun {
     pub report: Option<PathBuf>,
     /// Where the page for readers goes, in a job that has one.
     pub html: Option<PathBuf>,
+    /// Where encryptions are taken from that were made in advance.
+    pub pool: Option<Place>,
     /// How long to wait for the peer.
     pub timeout: Duration,
     /// How long the peer may be connected and alive, and send or read nothing.
@@ -164,6 +167,7 @@ impl PartyRun {
             output: told.output,
             report: Some(told.report),
             html: told.html,
+            pool: None,
             timeout: transport::DEFAULT_TIMEOUT,
             patience: DEFAULT_PATIENCE,
             memory: settings.memory,
@@ -323,11 +327,15 @@ impl PartyRun {
             let (events, reported) = mpsc::channel();
             let (loading, meeting) = (events.clone(), events);
             let (job, me, source) = (self.job.clone(), self.me.clone(), self.source.clone());
+            let place = self.pool.clone();
             // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
             let checked = self.check_paths();
             std::thread::spawn(move || {
                 let started = Instant::now();
-                let loaded = checked.and_then(|()| Brought::load(&job, &me, &source));
+                let loaded = checked.and_then(|()| {
+                    let pool = place.map(|place| Pool::open(&place, &job)).transpose()?;
+                    Brought::load(&job, &me, &source)?.with_pool(pool)
+                });
                 let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
             });
             let (cancelled, handle) = (&cancel, &connected);
@@ -493,6 +501,7 @@ impl PartyRun {
             peak_memory: None,
             choice: agreed.chosen.to_string(),
             levels: found.levels().to_vec(),
+            encryptions: found.encryptions(),
         };
         Ok((found, report))
     }

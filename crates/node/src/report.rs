@@ -54,6 +54,18 @@ pub struct Report {
     /// Of rules: what each level took.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<Level>,
+    /// Where this party's encryptions came from, if it was given a pool and has encrypted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encryptions: Option<Encryptions>,
+}
+
+/// How many encryptions came from where.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Encryptions {
+    /// From the pool.
+    pub pool: u64,
+    /// Made when they were needed.
+    pub live: u64,
 }
 
 /// Bytes each way.

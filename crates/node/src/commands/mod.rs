@@ -8,6 +8,7 @@ mod identity;
 mod intersect;
 mod pair;
 mod plan;
+mod pool;
 mod prepare;
 mod rules;
 mod run;
@@ -46,6 +47,7 @@ enum Command {
     Dot(Box<dot::Dot>),
     Rules(Box<rules::Rules>),
     Prepare(prepare::Prepare),
+    Pool(pool::Pool),
     Doctor(doctor::Doctor),
     Demo(demo::Demo),
     #[command(name = "simulated-party", hide = true)]
@@ -53,8 +55,8 @@ enum Command {
 }
 
 /// Commands of the contract that this version does not have.
-const LATER: [&str; 11] =
-    ["union", "aggregate", "helper", "relay", "proxy", "oracle", "database", "key", "submit", "results", "pool"];
+const LATER: [&str; 10] =
+    ["union", "aggregate", "helper", "relay", "proxy", "oracle", "database", "key", "submit", "results"];
 
 /// A command line that cannot be understood, in one line: what, and what to do.
 pub fn usage_error(error: &clap::Error) -> String {
@@ -99,6 +101,7 @@ impl Cli {
             Command::Dot(command) => command.execute(voice),
             Command::Rules(command) => command.execute(voice),
             Command::Prepare(command) => command.execute(),
+            Command::Pool(command) => command.execute(),
             Command::Doctor(command) => return command.execute(),
             Command::Demo(command) => return command.execute(),
             Command::SimulatedParty => simulate::party(voice),

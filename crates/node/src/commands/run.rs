@@ -11,6 +11,7 @@ use crate::console::Voice;
 use crate::identity::{Fingerprint, Identity};
 use crate::job::{Job, JobSpec};
 use crate::party::{Meeting, PartyRun, Source, set_threads};
+use crate::pool::Place;
 use crate::table::read::ReadOptions;
 use crate::transport::Shape;
 
@@ -73,6 +74,12 @@ pub struct Common {
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     pub allow_unreadable: bool,
+    /// Take encryptions from this pool (job "dot" with protocol "paillier"): see `tacita pool fill`.
+    #[arg(long, value_name = "DIR")]
+    pub pool: Option<PathBuf>,
+    /// The file of the pool's key, if it was moved.
+    #[arg(long, value_name = "FILE", requires = "pool")]
+    pub pool_key: Option<PathBuf>,
     /// Allow levels of security that can be broken: bits112 and paper80.
     #[arg(long)]
     pub allow_insecure: bool,
@@ -125,6 +132,7 @@ impl Common {
             output: self.output,
             report: self.report,
             html: self.html,
+            pool: self.pool.map(|directory| Place { directory, key_file: self.pool_key }),
             timeout: self.timeout,
             patience: self.patience,
             memory: self.memory,

@@ -66,7 +66,7 @@ const LATTICE_START: f64 = 2e-3;
 /// What `paillier` costs under a key of 3072 bits on a processor with AVX-512: a key; the encryptor for a number that it
 /// encrypts and for an answer that it decrypts; the answerer for an answer, and for a message that it reads; a factor of a
 /// product. Exponentiations grow with the cube of a key's length, generation with the fourth power, the others with the square.
-const KEY: f64 = 0.8;
+const KEY: f64 = 0.45;
 const ENCRYPTION: f64 = 460e-6;
 const DECRYPTION: f64 = 2.6e-3;
 const ANSWER: f64 = 9e-3;

@@ -18,6 +18,8 @@ use crate::choose::Chosen;
 use crate::intersect;
 use crate::job::{JobSpec, Reveal};
 use crate::party::Source;
+use crate::pool::Pool;
+use crate::report::Encryptions;
 use crate::shares::ShareFile;
 use crate::table::{RowCounts, numbers, read};
 use crate::text::count;
@@ -31,12 +33,15 @@ pub struct Brought {
     /// The table with its ids, where rows are aligned by them.
     ids: Option<intersect::Brought>,
     sizes: Sizes,
+    /// Encryptions that were made in advance.
+    pool: Option<Pool>,
 }
 
 /// What a party gets.
 pub struct Found {
     rows: usize,
     outcome: Outcome,
+    encryptions: Option<Encryptions>,
 }
 
 enum Outcome {
@@ -69,7 +74,7 @@ impl Brought {
             let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
             let sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
             intersect::check_limits(job, table.source(), &mut sizes.clone())?;
-            return Ok(Brought { columns, rows, ids: None, sizes });
+            return Ok(Brought { columns, rows, ids: None, sizes, pool: None });
         };
         let loaded = intersect::Loaded::of(&alignment, me, table, *allow_unreadable)?;
         let mut identified = vec![false; loaded.table().rows()];
@@ -78,7 +83,12 @@ impl Brought {
         }
         let columns = numbers::columns(loaded.table(), &names, integers, decimals, |row| identified[row])?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
-        Ok(Brought { columns, rows, ids: Some(intersect::Brought::Table(Box::new(loaded))), sizes })
+        Ok(Brought { columns, rows, ids: Some(intersect::Brought::Table(Box::new(loaded))), sizes, pool: None })
+    }
+
+    /// The same with a pool to take encryptions from.
+    pub fn with_pool(self, pool: Option<Pool>) -> Brought {
+        Brought { pool, ..self }
     }
 
     /// How much it is, as the peer is told.
@@ -152,7 +162,19 @@ pub fn run(
     if let Some(text) = modulus_warning(job, &job.dot_shape(columns.rows())?)? {
         tracing::warn!("{text}");
     }
-    let shares = method.run(side(job, me), columns, &agreed.session, channel, rng)?;
+    let side = side(job, me);
+    let (shares, encryptions) = match (&method, &brought.pool) {
+        (Method::Paillier(params), Some(pool)) if params.encryptor() == side => {
+            let (shares, used) = pool.encrypt(columns, params, channel, rng)?;
+            (shares, Some(Encryptions { pool: used.stored, live: used.live }))
+        }
+        (_, pool) => {
+            if pool.is_some() {
+                tracing::info!("the pool is not used: it is {} who encrypts in this job", channel.peer());
+            }
+            (method.run(side, columns, &agreed.session, channel, rng)?, None)
+        }
+    };
     let outcome = match job.reveal {
         Reveal::Shares => {
             let shape = job.dot_shape(columns.rows())?;
@@ -160,7 +182,7 @@ pub fn run(
         }
         _ => open(job, me, &shares, channel)?,
     };
-    Ok(Found { rows: columns.rows(), outcome })
+    Ok(Found { rows: columns.rows(), outcome, encryptions })
 }
 
 /// The own rows that both parties have, in the same order at both; `None` where rows are aligned by position. `ids` is the
@@ -211,6 +233,11 @@ impl Found {
     /// How many rows were multiplied.
     pub fn rows(&self) -> u64 {
         self.rows as u64
+    }
+
+    /// Where encryptions came from, where there is a pool.
+    pub fn encryptions(&self) -> Option<Encryptions> {
+        self.encryptions
     }
 
     /// Writes the result where the user wants it, and says what it is.

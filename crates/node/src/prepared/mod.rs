@@ -6,12 +6,11 @@
 
 mod quota;
 
-use std::fs::{File, OpenOptions, Permissions};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rand_core::CryptoRng;
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tacita_core::channel::Channel;
@@ -22,7 +21,7 @@ use zeroize::Zeroizing;
 
 use crate::agree::{Sizes, hex};
 use crate::choose::{Chosen, allowed};
-use crate::files::write_whole_private;
+use crate::files::{self, write_whole_private};
 use crate::intersect::{Found, Loaded, empty_rows, item_key_of_epoch};
 use crate::job::{JobSpec, Protocol, Reveal, Terms};
 use crate::table::RowCounts;
@@ -65,7 +64,7 @@ pub fn prepare(
     rng: &mut impl CryptoRng,
 ) -> Result<()> {
     check_job(job, me)?;
-    make_directory(directory)?;
+    files::make_private_directory(directory)?;
     let _lock = lock(directory)?;
     if directory.join(FACTS_FILE).exists() && !anew {
         return Err(Error::Input(format!(
@@ -257,17 +256,6 @@ fn data(loaded: &Loaded) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// Makes the directory, for this user alone, unless it is there.
-fn make_directory(directory: &Path) -> Result<()> {
-    let bad =
-        |error: std::io::Error| Error::Input(format!("{}: cannot use the directory: {error}", directory.display()));
-    if !directory.is_dir() {
-        std::fs::create_dir_all(directory).map_err(bad)?;
-        std::fs::set_permissions(directory, Permissions::from_mode(0o700)).map_err(bad)?;
-    }
-    Ok(())
-}
-
 /// Reads the file with the key, which nobody else may be able to read.
 fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
     let bad = |error: std::io::Error| Error::Input(format!("{}: cannot read: {error}", path.display()));
@@ -291,9 +279,5 @@ fn remove(path: &Path) -> Result<()> {
 
 /// Keeps other processes out of a prepared part until the file is dropped.
 fn lock(directory: &Path) -> Result<File> {
-    let path = directory.join(LOCK_FILE);
-    let bad = |error: std::io::Error| Error::Input(format!("{}: cannot lock: {error}", path.display()));
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(bad)?;
-    flock(&file, FlockOperation::LockExclusive).map_err(|error| bad(error.into()))?;
-    Ok(file)
+    files::lock(&directory.join(LOCK_FILE))
 }

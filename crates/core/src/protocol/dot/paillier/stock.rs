@@ -93,8 +93,9 @@ impl<S: Store, R: CryptoRng> Encryptions for Stock<'_, S, R> {
     }
 
     fn take(&mut self, integers: &[i64]) -> Result<Ciphertexts> {
-        self.needed = self.needed.checked_sub(integers.len()).ok_or_else(|| internal("more numbers than announced"))?;
-        self.needed += integers.len();
+        if integers.len() > self.needed {
+            return Err(internal("more numbers than announced"));
+        }
         let mut made = self.key().public().no_ciphertexts();
         while made.len() < integers.len() {
             let rest = &integers[made.len()..];

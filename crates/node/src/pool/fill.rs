@@ -1,0 +1,143 @@
+//! Filling a pool.
+
+use std::path::{Path, PathBuf};
+
+use rand_core::CryptoRng;
+use tacita_core::primitive::paillier::KeySize;
+use tacita_core::{Error, Level, Result};
+
+use super::key::{Key, check_level};
+use super::segment::{Kind, Writer};
+use super::{FACTS_FILE, Facts, Status, fault, lock, segments, status};
+use crate::files::{self, LEFT_BEHIND, write_streamed_private};
+use crate::text;
+
+/// Keeps two processes from filling one pool at once: the second would take the first one's unfinished files for leavings.
+const LOCK_FILE: &str = "fill.lock";
+
+/// Encryptions of a segment: what is lost if filling is interrupted, and what is looked through to take the last ones.
+const SEGMENT_RECORDS: u64 = 1 << 16;
+
+/// Encryptions that are made at once.
+const BATCH: u64 = 1 << 12;
+
+/// What a pool is filled with.
+pub struct Fill {
+    /// The pool's directory, which is made if need be.
+    pub directory: PathBuf,
+    /// The key's file; likewise.
+    pub key_file: PathBuf,
+    /// The level of a new key; of an old one, what it must be.
+    pub level: Option<Level>,
+    /// Encryptions of 1 to be added.
+    pub ones: u64,
+    /// Encryptions of 0 to be added.
+    pub zeros: u64,
+}
+
+/// Fills a pool, and says what it holds then.
+pub fn fill(fill: &Fill, rng: &mut impl CryptoRng) -> Result<Status> {
+    let directory = &fill.directory;
+    files::make_private_directory(directory)?;
+    let _lock = files::try_lock(&directory.join(LOCK_FILE))?
+        .ok_or_else(|| fault(directory, "another process is filling this pool: wait for its end"))?;
+    remove_leavings(directory)?;
+    let key = open(fill, rng)?;
+    let mut left = [(Kind::Zero, fill.zeros), (Kind::One, fill.ones)];
+    while left.iter().any(|(_, count)| *count > 0) {
+        for (kind, left) in left.iter_mut().filter(|(_, count)| *count > 0) {
+            let count = SEGMENT_RECORDS.min(*left);
+            write(directory, &key, *kind, count, rng)?;
+            *left -= count;
+            tracing::info!("{} {} made, {} to go", text::count(count), kind.name(), text::count(*left));
+        }
+    }
+    status(directory)
+}
+
+/// The pool's key: read, or made with the pool.
+fn open(fill: &Fill, rng: &mut impl CryptoRng) -> Result<Key> {
+    let (directory, path) = (&fill.directory, &fill.key_file);
+    let known = directory.join(FACTS_FILE).exists().then(|| Facts::read(directory)).transpose()?;
+    let size = fill.level.map(KeySize::of);
+    let key = match (path.exists(), &known) {
+        (true, _) => Key::load(path)?,
+        (false, Some(facts)) => {
+            return Err(fault(
+                path,
+                &format!(
+                    "there is no such file, and {} is a pool for the key {}: name that key's file, or another directory",
+                    directory.display(),
+                    text::shown(&facts.key)
+                ),
+            ));
+        }
+        (false, None) => {
+            let key = Key::create(path, size.unwrap_or(KeySize::of(Level::Bits128)), rng)?;
+            tracing::info!("{}: new key {}; nobody else may have it", path.display(), key.fingerprint());
+            key
+        }
+    };
+    if let Some(size) = size {
+        check_level(path, &key, size)?;
+    }
+    if let Some(known) = &known {
+        known.check(directory, &key)?;
+    }
+    let key_file = std::fs::canonicalize(path).map_err(|error| fault(path, &error.to_string()))?;
+    let facts = Facts {
+        tacita_pool: 1,
+        key: key.fingerprint().to_string(),
+        bits: key.secret().public().size().bits(),
+        key_file,
+    };
+    facts.write(directory)?;
+    Ok(key)
+}
+
+/// Writes one segment, which appears whole or not at all.
+fn write(directory: &Path, key: &Key, kind: Kind, count: u64, rng: &mut impl CryptoRng) -> Result<()> {
+    let (mut writer, name) = Writer::new(kind, key, rng)?;
+    let path = directory.join(name);
+    write_streamed_private(&path, |file| {
+        let failed = |error: std::io::Error| fault(&path, &format!("cannot be written: {error}"));
+        file.write_all(writer.header()).map_err(failed)?;
+        let mut left = count;
+        while left > 0 {
+            let some = BATCH.min(left);
+            let integers = vec![i128::from(kind.integer()); some as usize];
+            let encrypted = key.secret().encrypt(&key.secret().public().encode(&integers), rng);
+            writer.write(&encrypted.to_bytes(), file).map_err(failed)?;
+            left -= some;
+        }
+        Ok(())
+    })
+}
+
+/// Removes what interrupted processes have left: unfinished files, and segments that are used up.
+fn remove_leavings(directory: &Path) -> Result<()> {
+    let _lock = lock(directory)?;
+    let failed = |error: std::io::Error| fault(directory, &format!("cannot clean up: {error}"));
+    let full: Vec<PathBuf> = segments(directory)?.iter().map(|segment| segment.path().to_owned()).collect();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let unfinished =
+            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(LEFT_BEHIND.as_bytes()));
+        if unfinished || super::segment::is_name(&path) && !full.contains(&path) {
+            std::fs::remove_file(&path).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+impl Fill {
+    /// Refuses what protects nothing any more, unless the user allows it.
+    pub fn check_secure(&self, allow_insecure: bool) -> Result<()> {
+        match self.level {
+            Some(level) if level.is_insecure() && !allow_insecure => Err(Error::Input(format!(
+                "--level {level}: it can be broken, and is there for comparisons: use bits128, or --allow-insecure"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Pools: encryptions of 0 and of 1 under a party's own Paillier key, made when there is time, for runs of `paillier`.
+//!
+//! A pool is a directory with segments ([`segment`]), which are files of sealed encryptions of one kind. What is taken is cut
+//! off from a segment's end, and the file is flushed to disk, before anybody gets it: whenever the process ends, an encryption
+//! is still there and was never used, or it is gone. A lock keeps other processes out meanwhile. What is taken depends on how
+//! many encryptions are wanted, never on a column.
+//!
+//! The key ([`key`]) is kept elsewhere. Two copies of a pool would give each encryption twice.
+
+mod fill;
+mod key;
+mod segment;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use rand_core::CryptoRng;
+use serde::{Deserialize, Serialize};
+use tacita_core::channel::Channel;
+use tacita_core::primitive::paillier::KeySize;
+use tacita_core::protocol::dot::paillier::{Params, Stock, Store, Taken, Used, encrypt_over};
+use tacita_core::protocol::dot::{Columns, Shares};
+use tacita_core::{Error, Result};
+
+use crate::files::{self, write_whole_private};
+use crate::job::{JobSpec, Protocol};
+use crate::text;
+pub use fill::{Fill, fill};
+use key::Key;
+use segment::{Kind, Segment};
+
+const FACTS_FILE: &str = "pool.json";
+const LOCK_FILE: &str = "lock";
+
+/// What everybody may know of a pool.
+#[derive(Serialize, Deserialize)]
+struct Facts {
+    tacita_pool: u32,
+    /// The key's fingerprint.
+    key: String,
+    /// The length of N.
+    bits: usize,
+    /// Where the key is kept.
+    key_file: PathBuf,
+}
+
+/// Where a pool is.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Its key's file, if it is not where it was.
+    pub key_file: Option<PathBuf>,
+}
+
+/// A pool with its key.
+pub struct Pool {
+    directory: PathBuf,
+    key: Key,
+}
+
+/// What is left in a pool, and for which key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Encryptions of 1.
+    pub ones: u64,
+    /// Encryptions of 0.
+    pub zeros: u64,
+    /// The key's fingerprint.
+    pub key: String,
+    /// The length of N.
+    pub bits: usize,
+    /// Where the key is kept.
+    pub key_file: PathBuf,
+}
+
+/// What makes encryptions disappear, step by step: tests look at the directory before and after each.
+trait Disk {
+    /// Cuts a file off.
+    fn truncate(&mut self, file: &File, length: u64) -> std::io::Result<()>;
+    /// Makes what was done to a file last.
+    fn sync(&mut self, file: &File) -> std::io::Result<()>;
+    /// Removes a file.
+    fn remove(&mut self, path: &Path) -> std::io::Result<()>;
+}
+
+/// The file system.
+struct Real;
+
+impl Disk for Real {
+    fn truncate(&mut self, file: &File, length: u64) -> std::io::Result<()> {
+        file.set_len(length)
+    }
+
+    fn sync(&mut self, file: &File) -> std::io::Result<()> {
+        file.sync_all()
+    }
+
+    fn remove(&mut self, path: &Path) -> std::io::Result<()> {
+        std::fs::remove_file(path)
+    }
+}
+
+/// What is left in a pool.
+pub fn status(directory: &Path) -> Result<Status> {
+    let facts = Facts::read(directory)?;
+    let _lock = lock(directory)?;
+    let segments = segments(directory)?;
+    let left = |kind| segments.iter().filter(|segment| segment.kind() == kind).map(Segment::records).sum();
+    let (ones, zeros) = (left(Kind::One), left(Kind::Zero));
+    Ok(Status { ones, zeros, key: facts.key, bits: facts.bits, key_file: facts.key_file })
+}
+
+impl Pool {
+    /// Opens a pool for a run of this job.
+    ///
+    /// Errors ([`Error::Input`]): the job does not encrypt, or under a key of another length; the pool is damaged, or another
+    /// key's.
+    pub fn open(place: &Place, job: &JobSpec) -> Result<Pool> {
+        if job.protocol != Protocol::Paillier {
+            return Err(Error::Input(
+                "--pool is for job = \"dot\" with protocol = \"paillier\": leave it out, or agree on that protocol"
+                    .into(),
+            ));
+        }
+        let directory = place.directory.clone();
+        let facts = Facts::read(&directory)?;
+        let wanted = KeySize::of(job.level).bits();
+        if facts.bits != wanted {
+            return Err(fault(
+                &directory,
+                &format!(
+                    "this pool is for a key of {} bits, and level = \"{}\" has {wanted}: use another pool",
+                    facts.bits, job.level
+                ),
+            ));
+        }
+        let key = Key::load(place.key_file.as_deref().unwrap_or(&facts.key_file))?;
+        facts.check(&directory, &key)?;
+        let pool = Pool { directory, key };
+        let _lock = lock(&pool.directory)?;
+        pool.segments()?;
+        Ok(pool)
+    }
+
+    /// The encryptor's part of a scalar product, with what the pool has and else with encryptions that are made now.
+    pub fn encrypt(
+        &self,
+        columns: &Columns,
+        params: &Params,
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<(Shares, Used)> {
+        let mut stock = Stock::new(self.key.secret(), self, columns.count() * columns.rows(), rng);
+        let shares = encrypt_over(columns, params, &mut stock, channel)?;
+        let used = stock.used();
+        let live = match used.live {
+            0 => String::new(),
+            live => format!(
+                ", and it had no more: {} were made now; `tacita pool fill {}` makes some in advance",
+                text::count(live),
+                self.directory.display()
+            ),
+        };
+        tracing::info!("{} from the pool{live}", text::counted(used.stored, "encryption"));
+        Ok((shares, used))
+    }
+
+    /// Its segments, checked under the key. The caller holds the lock.
+    fn segments(&self) -> Result<Vec<Segment>> {
+        let segments = segments(&self.directory)?;
+        segments.iter().try_for_each(|segment| segment.check(&self.key))?;
+        Ok(segments)
+    }
+
+    fn take(&self, count: usize, disk: &mut impl Disk) -> Result<Taken> {
+        let _lock = lock(&self.directory)?;
+        let segments = self.segments()?;
+        let left = |kind| segments.iter().filter(|segment| segment.kind() == kind).map(Segment::records).sum::<u64>();
+        let [zeros, all] = [left(Kind::Zero), left(Kind::Zero) + left(Kind::One)];
+        let count = all.min(count as u64);
+        // As many of each as there are for each other.
+        let of_zeros = (u128::from(count) * u128::from(zeros) / u128::from(all.max(1))) as u64;
+        let (mut bytes, mut integers, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
+        for (kind, mut wanted) in [(Kind::Zero, of_zeros), (Kind::One, count - of_zeros)] {
+            for segment in segments.iter().filter(|segment| segment.kind() == kind) {
+                let some = wanted.min(segment.records());
+                if some > 0 {
+                    let file = OpenOptions::new().read(true).write(true).open(segment.path());
+                    let file = file.map_err(|error| segment.fault(&format!("cannot be opened: {error}")))?;
+                    bytes.extend_from_slice(&segment.read_last(&file, some, &self.key)?);
+                    integers.extend(std::iter::repeat_n(kind.integer(), some as usize));
+                    cuts.push((segment, file, segment.records() - some));
+                    wanted -= some;
+                }
+            }
+        }
+        let ciphertexts = self.key.secret().public().read(&bytes);
+        let ciphertexts =
+            ciphertexts.map_err(|invalid| fault(&self.directory, &format!("a segment holds {invalid}")))?;
+        // Only now is it known that all can be used; and from here on none of them can be taken again.
+        for (segment, file, records) in cuts {
+            let failed = |error: std::io::Error| segment.fault(&format!("cannot take out encryptions: {error}"));
+            disk.truncate(&file, segment.length_of(records)).map_err(failed)?;
+            disk.sync(&file).map_err(failed)?;
+            if records == 0 {
+                disk.remove(segment.path()).map_err(failed)?;
+            }
+        }
+        Ok(Taken { ciphertexts, integers })
+    }
+}
+
+impl Store for &Pool {
+    fn take(&mut self, count: usize) -> Result<Taken> {
+        Pool::take(self, count, &mut Real)
+    }
+}
+
+/// Where it is only.
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Pool({}, {})", self.directory.display(), self.key.fingerprint())
+    }
+}
+
+impl Facts {
+    fn read(directory: &Path) -> Result<Facts> {
+        let path = directory.join(FACTS_FILE);
+        if !path.exists() {
+            return Err(fault(directory, "no pool: `tacita pool fill` makes one"));
+        }
+        let text = std::fs::read(&path).map_err(|error| fault(&path, &format!("cannot read: {error}")))?;
+        let facts: Option<Facts> = serde_json::from_slice(&text).ok();
+        facts.filter(|facts| facts.tacita_pool == 1).ok_or_else(|| {
+            fault(
+                &path,
+                "damaged, or of another version: remove the directory, and make a pool anew with `tacita pool fill`",
+            )
+        })
+    }
+
+    fn write(&self, directory: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::Internal(error.to_string()))?;
+        write_whole_private(&directory.join(FACTS_FILE), format!("{text}\n").as_bytes())
+    }
+
+    /// Refuses another key than the pool's.
+    fn check(&self, directory: &Path, key: &Key) -> Result<()> {
+        match (self.key == key.fingerprint().to_string(), key.secret().public().size().bits() == self.bits) {
+            (true, true) => Ok(()),
+            _ => Err(fault(
+                directory,
+                &format!(
+                    "this pool is for the key {}, and {} holds {}: give the file of that key",
+                    text::shown(&self.key),
+                    key.path().display(),
+                    key.fingerprint()
+                ),
+            )),
+        }
+    }
+}
+
+/// The segments in a directory that hold something, in the order of their names.
+fn segments(directory: &Path) -> Result<Vec<Segment>> {
+    let failed = |error: std::io::Error| fault(directory, &format!("cannot read: {error}"));
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if segment::is_name(&path) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let segments: Result<Vec<_>> = paths.into_iter().map(Segment::read).collect();
+    Ok(segments?.into_iter().filter(|segment| segment.records() > 0).collect())
+}
+
+/// Keeps other processes from taking until the file is dropped.
+fn lock(directory: &Path) -> Result<File> {
+    files::lock(&directory.join(LOCK_FILE))
+}
+
+fn fault(path: &Path, what: &str) -> Error {
+    Error::Input(format!("{}: {what}", path.display()))
+}

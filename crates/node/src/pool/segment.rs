@@ -1,0 +1,226 @@
+//! Segments: files of sealed encryptions of one kind.
+//!
+//! A header that tells the kind and the key, and records of equal length. Each record is sealed by ChaCha20-Poly1305 under the
+//! segment's own key with its place as nonce; a segment is written once, so that no nonce comes twice.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use chacha20poly1305::aead::{AeadInOut, KeyInit};
+use chacha20poly1305::{ChaCha20Poly1305, Nonce, Tag};
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+use tacita_core::primitive::paillier::KeySize;
+use tacita_core::{Error, Result};
+
+use super::fault;
+use super::key::Key;
+use crate::agree::hex;
+use crate::identity::FINGERPRINT_BYTES;
+
+const MAGIC: &[u8; 8] = b"tacpool1";
+const ID_BYTES: usize = 16;
+const TAG_BYTES: usize = 16;
+
+/// What the header says: magic, kind, bits of N, the key's fingerprint, the segment's random name.
+const NAMED_BYTES: usize = MAGIC.len() + 1 + 4 + FINGERPRINT_BYTES + ID_BYTES;
+const HEADER_BYTES: usize = NAMED_BYTES + TAG_BYTES;
+
+const ENDING: &str = "pool";
+
+/// The place of the header among the records.
+const HEADER_PLACE: u64 = u64::MAX;
+
+/// Which integer the encryptions of a segment hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// 0.
+    Zero,
+    /// 1.
+    One,
+}
+
+/// A segment as its file says, of which the header was read.
+pub struct Segment {
+    path: PathBuf,
+    kind: Kind,
+    size: KeySize,
+    header: [u8; HEADER_BYTES],
+    records: u64,
+}
+
+/// A segment that is being written.
+pub struct Writer {
+    cipher: ChaCha20Poly1305,
+    header: [u8; HEADER_BYTES],
+    record: usize,
+    written: u64,
+}
+
+impl Kind {
+    /// The integer.
+    pub fn integer(self) -> i64 {
+        match self {
+            Kind::Zero => 0,
+            Kind::One => 1,
+        }
+    }
+
+    /// The word for it in file names and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Zero => "zeros",
+            Kind::One => "ones",
+        }
+    }
+}
+
+/// Whether a file of this name is a segment.
+pub fn is_name(path: &Path) -> bool {
+    let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    !hidden && path.extension().is_some_and(|ending| ending == ENDING)
+}
+
+fn nonce(place: u64) -> Nonce {
+    let mut nonce = Nonce::default();
+    nonce[..8].copy_from_slice(&place.to_le_bytes());
+    nonce
+}
+
+fn cipher(key: &Key, header: &[u8; HEADER_BYTES]) -> ChaCha20Poly1305 {
+    ChaCha20Poly1305::new((&*key.of_segment(&header[NAMED_BYTES - ID_BYTES..NAMED_BYTES])).into())
+}
+
+impl Segment {
+    /// Reads what a file says of itself.
+    pub fn read(path: PathBuf) -> Result<Segment> {
+        let damaged = || fault(&path, "damaged: remove this file; what it holds is lost");
+        let failed = |error: std::io::Error| fault(&path, &format!("cannot be read: {error}"));
+        let mut file = File::open(&path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let mut header = [0; HEADER_BYTES];
+        file.read_exact(&mut header).map_err(|_| damaged())?;
+        let kind = match (&header[..8] == MAGIC, header[8]) {
+            (true, 0) => Kind::Zero,
+            (true, 1) => Kind::One,
+            _ => return Err(damaged()),
+        };
+        let bits = header[9..13].iter().rev().fold(0, |bits, byte| bits << 8 | usize::from(*byte));
+        let size = KeySize::new(bits).map_err(|_| damaged())?;
+        let record = (size.ciphertext_bytes() + TAG_BYTES) as u64;
+        let records = length - HEADER_BYTES as u64;
+        match records.is_multiple_of(record) {
+            true => Ok(Segment { kind, size, header, records: records / record, path }),
+            false => Err(damaged()),
+        }
+    }
+
+    /// Refuses a segment of another key, and one whose header was changed.
+    pub fn check(&self, key: &Key) -> Result<()> {
+        if self.header[13..13 + FINGERPRINT_BYTES] != key.fingerprint().0 {
+            return Err(self.fault("this was made for another key: remove it from this pool"));
+        }
+        let (named, tag) = self.header.split_at(NAMED_BYTES);
+        let tag: Tag = Tag::try_from(tag).map_err(|_| self.damaged())?;
+        let opened =
+            cipher(key, &self.header).decrypt_inout_detached(&nonce(HEADER_PLACE), named, (&mut [][..]).into(), &tag);
+        opened.map_err(|_| self.damaged())
+    }
+
+    /// Which integer its encryptions hold.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// How many encryptions there are.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file's length with so many encryptions.
+    pub fn length_of(&self, records: u64) -> u64 {
+        HEADER_BYTES as u64 + records * self.record() as u64
+    }
+
+    /// The last `count` encryptions, opened, one after the other. They are still there.
+    pub fn read_last(&self, file: &File, count: u64, key: &Key) -> Result<Vec<u8>> {
+        let (first, record) = (self.records - count, self.record());
+        let mut sealed = vec![0; count as usize * record];
+        file.read_exact_at(&mut sealed, self.length_of(first))
+            .map_err(|error| self.fault(&format!("cannot be read: {error}")))?;
+        let cipher = cipher(key, &self.header);
+        let named = &self.header[..NAMED_BYTES];
+        let open = |(index, sealed): (usize, &mut [u8])| {
+            let (contents, tag) = sealed.split_at_mut(record - TAG_BYTES);
+            let tag = Tag::try_from(&*tag).ok()?;
+            cipher.decrypt_inout_detached(&nonce(first + index as u64), named, (&mut *contents).into(), &tag).ok()
+        };
+        let opened: Option<()> = sealed.par_chunks_mut(record).enumerate().map(open).collect();
+        opened.ok_or_else(|| self.damaged())?;
+        Ok(sealed
+            .par_chunks(record)
+            .flat_map_iter(|record| record[..record.len() - TAG_BYTES].iter().copied())
+            .collect())
+    }
+
+    /// An error that blames the file.
+    pub fn fault(&self, what: &str) -> Error {
+        fault(&self.path, what)
+    }
+
+    fn damaged(&self) -> Error {
+        self.fault("damaged: remove this file; what it holds is lost")
+    }
+
+    fn record(&self) -> usize {
+        self.size.ciphertext_bytes() + TAG_BYTES
+    }
+}
+
+impl Writer {
+    /// A new segment of this kind, and the name of its file.
+    pub fn new(kind: Kind, key: &Key, rng: &mut impl CryptoRng) -> Result<(Writer, String)> {
+        let size = key.secret().public().size();
+        let mut header = [0; HEADER_BYTES];
+        header[..8].copy_from_slice(MAGIC);
+        header[8] = kind.integer() as u8;
+        header[9..13].copy_from_slice(&(size.bits() as u32).to_le_bytes());
+        header[13..13 + FINGERPRINT_BYTES].copy_from_slice(&key.fingerprint().0);
+        rng.fill_bytes(&mut header[NAMED_BYTES - ID_BYTES..NAMED_BYTES]);
+        let cipher = cipher(key, &header);
+        let tag = cipher.encrypt_inout_detached(&nonce(HEADER_PLACE), &header[..NAMED_BYTES], (&mut [][..]).into());
+        header[NAMED_BYTES..].copy_from_slice(&tag.map_err(|_| Error::Internal("a header cannot be sealed".into()))?);
+        let name = format!("{}-{}.{ENDING}", kind.name(), hex(&header[NAMED_BYTES - ID_BYTES..NAMED_BYTES]));
+        Ok((Writer { cipher, header, record: size.ciphertext_bytes() + TAG_BYTES, written: 0 }, name))
+    }
+
+    /// The header, which comes first.
+    pub fn header(&self) -> &[u8] {
+        &self.header
+    }
+
+    /// Seals encryptions that come next, and writes them.
+    pub fn write(&mut self, ciphertexts: &[u8], file: &mut (impl Write + ?Sized)) -> std::io::Result<()> {
+        let length = self.record - TAG_BYTES;
+        let mut sealed = vec![0; ciphertexts.len() / length * self.record];
+        let (first, named) = (self.written, &self.header[..NAMED_BYTES]);
+        let seal = |(index, (room, contents)): (usize, (&mut [u8], &[u8]))| {
+            let (body, tag) = room.split_at_mut(length);
+            body.copy_from_slice(contents);
+            let made = self.cipher.encrypt_inout_detached(&nonce(first + index as u64), named, body.into());
+            made.map(|made| tag.copy_from_slice(&made))
+        };
+        let done: std::result::Result<(), _> =
+            sealed.par_chunks_mut(self.record).zip(ciphertexts.par_chunks(length)).enumerate().map(seal).collect();
+        done.map_err(|_| std::io::Error::other("a record cannot be sealed"))?;
+        self.written += (ciphertexts.len() / length) as u64;
+        file.write_all(&sealed)
+    }
+}
