@@ -4,6 +4,8 @@ use tacita_core::Security;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 use tacita_core::protocol::rules::support::Support;
 
+use crate::choose::Chosen;
+use crate::dot::{Method, side};
 use crate::job::{Job, JobSpec, Operation, Reveal, Threshold};
 use crate::text::{count, counted};
 
@@ -65,6 +67,13 @@ fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
             }
         }
         _ => learned.push(format!("{party} learns no product.")),
+    }
+    if let Ok(Method::Paillier(params)) = Method::new(job, &Chosen::only(job.protocol), 0)
+        && params.encryptor() != side(job, party)
+    {
+        learned.push(format!(
+            "If {peer} takes its encryptions from a pool, {party} can tell which runs share that pool: they have the same key."
+        ));
     }
     alignment(job, party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));

@@ -128,6 +128,8 @@ fn what_the_plan_says_is_what_the_run_does() {
                 assert_eq!(share["bytes_sent"], ran["bytes"]["sent"], "{rest} {learners} {name}");
                 assert_eq!(share["learned"], ran["learned"], "{rest} {learners} {name}");
                 assert_eq!(planned["rounds"], ran["rounds"], "{rest} {learners}");
+                let encrypts = if learners.contains('a') { "a" } else { "b" };
+                assert_eq!(share["learned"].to_string().contains("from a pool"), name != encrypts, "{learners} {name}");
                 assert!(share["memory"].as_u64() >= ran["peak_memory"].as_u64().map(|held| held / 2));
             }
             assert_eq!(planned["protocol"], "paillier");

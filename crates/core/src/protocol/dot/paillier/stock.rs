@@ -12,8 +12,8 @@ use super::{Encryptions, Live, internal};
 use crate::error::Result;
 use crate::primitive::paillier::{Ciphertexts, SecretKey};
 
-/// Bytes of encryptions that are taken at once.
-const BATCH_BYTES: usize = 1 << 26;
+/// Bytes of encryptions that are taken at once: what is lost if the process ends before it has used them.
+const BATCH_BYTES: usize = 1 << 24;
 
 /// A place where encryptions are kept.
 pub trait Store {
