@@ -198,11 +198,11 @@ impl Run<'_> {
         let itemsets = std::fs::read_to_string(out.join("a.itemsets.csv")).expect("itemsets");
         // The first one is the most frequent item.
         let density = itemsets.lines().nth(1).and_then(|line| line.rsplit(',').next()?.parse().ok()).unwrap_or(0.0);
-        let levels = reports[0]["parties"]["a"]["levels"].as_array().map_or(0, Vec::len);
+        let levels = reports[0]["parties"]["a"]["levels"].as_array().cloned().unwrap_or_default();
         let mut all = (0.0, 0.0);
         let title = format!("{name}, {support}");
-        for level in 0..levels {
-            let text = |key: &str| reports[0]["parties"]["a"]["levels"][level][key].to_string();
+        for (level, first) in levels.iter().enumerate() {
+            let text = |key: &str| first[key].to_string();
             let number = |key: &str| median(&of(&format!("/a/levels/{level}/{key}")));
             let products = number("products");
             let published =
@@ -223,7 +223,7 @@ impl Run<'_> {
              {:.1} | {:.0} | {:.0} |",
             of("/a/result/itemsets")[0],
             of("/a/result/rules")[0],
-            (0..levels).map(|level| of(&format!("/a/levels/{level}/products"))[0]).sum::<f64>(),
+            (0..levels.len()).map(|level| of(&format!("/a/levels/{level}/products"))[0]).sum::<f64>(),
             median(&walls),
             median(&of("/a/seconds/protocol")),
             median(&of("/a/cpu_seconds")) + median(&of("/b/cpu_seconds")),
