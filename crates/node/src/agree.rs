@@ -29,7 +29,7 @@ const CONFIRMATIONS: [&str; 2] = ["confirm first", "confirm second"];
 const CONFIRMATION_BYTES: usize = 32;
 
 /// No message of the handshake is longer.
-const MAX_MESSAGE_BYTES: usize = 1 << 18;
+pub const MAX_MESSAGE_BYTES: usize = 1 << 18;
 
 /// First message of each party.
 #[derive(Serialize, Deserialize)]
@@ -76,6 +76,8 @@ pub struct Sizes {
 pub struct Greeted {
     /// The transcript of everything said.
     transcript: Transcript,
+    /// This party's and the peer's nonce, in hexadecimal.
+    pub nonces: [String; 2],
     /// Version of the peer's program.
     pub peer_version: String,
     /// What the user should be warned of, though it is no error.
@@ -102,9 +104,25 @@ pub fn greet(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Greeted> {
-    let terms = Terms::of(job);
+    greet_as(job, me, fresh_nonce(rng), exporter, channel)
+}
+
+/// A nonce for one run.
+pub fn fresh_nonce(rng: &mut impl CryptoRng) -> [u8; 32] {
     let mut nonce = [0; 32];
     rng.fill_bytes(&mut nonce);
+    nonce
+}
+
+/// As [`greet`], with the nonce that this party has for all its peers in this run.
+pub fn greet_as(
+    job: &JobSpec,
+    me: &str,
+    nonce: [u8; 32],
+    exporter: &[u8; 32],
+    channel: &mut Channel,
+) -> Result<Greeted> {
+    let terms = Terms::of(job);
     let own = Hello {
         tacita: WIRE_VERSION,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -156,13 +174,24 @@ pub fn greet(
             own.profiles.join(", ")
         ));
     }
-    Ok(Greeted { transcript, peer_version: shown(&theirs.version), warnings })
+    let nonces = [hex(&nonce), theirs.nonce];
+    Ok(Greeted { transcript, nonces, peer_version: shown(&theirs.version), warnings })
+}
+
+impl Greeted {
+    /// The session of this connection, where the job's further agreement is `parts`.
+    pub fn bound_to(mut self, parts: &[(&str, &[u8])]) -> Session {
+        for (label, bytes) in parts {
+            self.transcript.append(label, bytes);
+        }
+        Session::new(self.transcript)
+    }
 }
 
 /// Second flight and the choice of the protocol: sizes against the limits, `auto` resolved by the first party.
 /// `choose` is what this party would run, given its own and the peer's sizes.
 pub fn settle(
-    mut greeted: Greeted,
+    greeted: Greeted,
     job: &JobSpec,
     me: &str,
     own: &Sizes,
@@ -170,9 +199,7 @@ pub fn settle(
     channel: &mut Channel,
 ) -> Result<Agreed> {
     let own_bytes = message(own)?;
-    let their_bytes = channel.exchange(SIZES, own_bytes.clone(), MAX_MESSAGE_BYTES)?;
-    let theirs: Sizes = parse(channel, SIZES, &their_bytes)?;
-    check_sizes(job, &theirs, channel)?;
+    let (theirs, their_bytes) = exchange_sizes(job, own_bytes.clone(), channel)?;
 
     let first = job.parties.position(me) == Some(0);
     let mut choice = Vec::new();
@@ -195,15 +222,23 @@ pub fn settle(
     }
 
     let (one, two) = if first { (&own_bytes, &their_bytes) } else { (&their_bytes, &own_bytes) };
-    greeted.transcript.append("sizes", one).append("sizes", two).append("choice", &answer);
-    let session = Session::new(greeted.transcript);
+    let session = greeted.bound_to(&[("sizes", one), ("sizes", two), ("choice", &answer)]);
     Ok(Agreed { session, chosen, own_sizes: own.clone(), peer_sizes: theirs })
+}
+
+/// Tells the peer this party's sizes, and checks the peer's against the limits. Returns them, and as they were written.
+pub fn exchange_sizes(job: &JobSpec, own: Vec<u8>, channel: &mut Channel) -> Result<(Sizes, Vec<u8>)> {
+    let bytes = channel.exchange(SIZES, own, MAX_MESSAGE_BYTES)?;
+    let theirs = parse(channel, SIZES, &bytes)?;
+    check_sizes(job, &theirs, channel)?;
+    Ok((theirs, bytes))
 }
 
 /// Last flight: both parties prove to have the same session. Without it, parties whose handshakes differ would find
 /// nothing in common, and believe it.
 pub fn confirm(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel) -> Result<()> {
-    let [mine, other] = if job.parties.position(me) == Some(0) { [0, 1] } else { [1, 0] };
+    let first = job.parties.position(me) < job.parties.position(channel.peer());
+    let [mine, other] = if first { [0, 1] } else { [1, 0] };
     let own = session.derive(CONFIRMATIONS[mine]).to_vec();
     let theirs = channel.exchange(CONFIRM, own, CONFIRMATION_BYTES)?;
     match bool::from(theirs.ct_eq(&session.derive(CONFIRMATIONS[other]))) {
@@ -243,7 +278,8 @@ fn profiles(job: &JobSpec, party: &str) -> Vec<String> {
     profiles.iter().map(|profile| profile.kind().to_owned()).collect()
 }
 
-fn message(value: &impl Serialize) -> Result<Vec<u8>> {
+/// A message of the handshake, as JSON.
+pub fn message(value: &impl Serialize) -> Result<Vec<u8>> {
     let bytes = serde_json::to_vec(value).map_err(|error| Error::Internal(error.to_string()))?;
     if bytes.len() > MAX_MESSAGE_BYTES {
         return Err(Error::Input(format!(
@@ -254,7 +290,8 @@ fn message(value: &impl Serialize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn parse<'a, T: Deserialize<'a>>(channel: &Channel, label: Label, bytes: &'a [u8]) -> Result<T> {
+/// Reads a message of the handshake.
+pub fn parse<'a, T: Deserialize<'a>>(channel: &Channel, label: Label, bytes: &'a [u8]) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|_| channel.violation(format!("`{}` is not what it should be", label.name)))
 }
 
@@ -280,6 +317,14 @@ pub const ROUNDS: u32 = 5;
 
 /// Bytes that `me` sends in the handshake, framing included.
 pub fn bytes_sent(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes) -> u64 {
+    hello_bytes(job, me) + sizes_bytes(own) + (HEADER_BYTES + chosen.to_string().len()) as u64 + CONFIRM_BYTES
+}
+
+/// Bytes of the last flight of each party, framing included.
+pub const CONFIRM_BYTES: u64 = (HEADER_BYTES + CONFIRMATION_BYTES) as u64;
+
+/// Bytes of `me`'s `hello`, framing included.
+pub fn hello_bytes(job: &JobSpec, me: &str) -> u64 {
     let hello = Hello {
         tacita: WIRE_VERSION,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -288,12 +333,15 @@ pub fn bytes_sent(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes) -> u64 
         profiles: profiles(job, me),
         terms: Terms::of(job).json().clone(),
     };
-    let length = |json: serde_json::Result<Vec<u8>>| json.map_or(0, |bytes| bytes.len());
-    let messages = [
-        length(serde_json::to_vec(&hello)),
-        length(serde_json::to_vec(own)),
-        chosen.to_string().len(),
-        CONFIRMATION_BYTES,
-    ];
-    messages.iter().map(|length| (length + HEADER_BYTES) as u64).sum()
+    json_bytes(&hello)
+}
+
+/// Bytes of a party's `sizes`, framing included.
+pub fn sizes_bytes(own: &Sizes) -> u64 {
+    json_bytes(own)
+}
+
+/// Bytes of a message of JSON, framing included.
+pub fn json_bytes(value: &impl Serialize) -> u64 {
+    (HEADER_BYTES + serde_json::to_vec(value).map_or(0, |bytes| bytes.len())) as u64
 }

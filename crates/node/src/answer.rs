@@ -215,7 +215,11 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
 
 /// Refuses a job that needs more memory than the user allows.
 pub fn check_memory(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>) -> Result<()> {
-    let needed = memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?;
+    allow_memory(memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?, allowed)
+}
+
+/// Refuses a job that needs so much memory, if the user allows less.
+pub fn allow_memory(needed: u64, allowed: Option<u64>) -> Result<()> {
     match allowed {
         Some(allowed) if needed > allowed => Err(Error::Input(format!(
             "the job needs about {} of memory besides the table, and --memory allows {}: allow more, or split the input",

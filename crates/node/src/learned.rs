@@ -5,6 +5,7 @@ use tacita_core::protocol::intersect::vole::overfitted_items;
 use tacita_core::protocol::rules::support::Support;
 
 use crate::choose::Chosen;
+use crate::clients;
 use crate::dot::{Method, side};
 use crate::job::{Job, JobSpec, Operation, Reveal, Threshold};
 use crate::text::{count, counted};
@@ -30,7 +31,10 @@ pub struct Known {
 pub fn sentences(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     match job.job {
         Job::Intersect => intersect(job, party, known),
-        Job::Dot => dot(job, party, known),
+        Job::Dot => match job.clients() {
+            Some(roles) => clients::learned(job, &roles, party, None),
+            None => dot(job, party, known),
+        },
         Job::Shares => shares(job, party, known),
         Job::Rules => rules(job, party, known),
     }

@@ -7,6 +7,7 @@
 pub mod agree;
 pub mod answer;
 pub mod choose;
+pub mod clients;
 pub mod commands;
 pub mod console;
 pub mod dot;
@@ -16,6 +17,7 @@ pub mod interrupt;
 pub mod intersect;
 pub mod job;
 pub mod learned;
+pub mod links;
 pub mod party;
 pub mod plan;
 pub mod pool;

@@ -2,28 +2,28 @@
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
-use tacita_core::channel::{Channel, Handle};
+use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
 use crate::agree::{self, Greeted};
 use crate::answer::{self, Brought, Found, Told};
 use crate::choose::{Network, choose};
 use crate::console::{Voice, print};
-use crate::identity::{Fingerprint, Identity};
-use crate::job::{Job, JobSpec, Reveal, Terms};
+use crate::identity::Identity;
+use crate::job::{Clients, Job, JobSpec, Reveal, Terms};
+use crate::links::Links;
 use crate::pool::{Place, Pool};
 use crate::report::{Report, Seconds, round};
 use crate::simulate::Instructions;
 use crate::table::read::ReadOptions;
 use crate::transport::{self, Cancel, Connected, Peer, Shape};
 use crate::watch::Watcher;
-use crate::{interrupt, learned, rules, text};
+use crate::{clients, interrupt, learned, rules, text};
 
 /// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -115,13 +115,13 @@ impl Source {
     }
 }
 
-/// How the two parties meet.
+/// How a party meets its peers.
 pub struct Meeting {
-    /// The peer's fingerprint.
-    pub pin: Fingerprint,
-    /// Dial this address; absent: listen.
-    pub dial: Option<String>,
-    /// Listen here.
+    /// Whom it dials, and where.
+    pub dials: Vec<(Peer, String)>,
+    /// For whom it listens.
+    pub awaits: Vec<Peer>,
+    /// Where it listens.
     pub listen: String,
     /// Write the address that is listened on to this file.
     pub announce: Option<PathBuf>,
@@ -143,23 +143,52 @@ struct Met {
     round_trip: Duration,
 }
 
+/// A party that has its data and all its peers.
+struct Ready {
+    brought: Brought,
+    load: Duration,
+    /// In the order of the job file.
+    met: Vec<Met>,
+    links: Links,
+}
+
+/// What a run has come to, before its connections end.
+struct Done {
+    found: Found,
+    protocol: &'static str,
+    choice: String,
+    learned: Vec<String>,
+    setup: Duration,
+    running: Duration,
+    /// Flights that no connection of this party has seen.
+    further_rounds: u32,
+}
+
 impl PartyRun {
     /// The run of a party of a simulation.
     pub fn simulated(job: JobSpec, told: Instructions, voice: Voice) -> Result<PartyRun> {
-        let peer = job.peer_of(&told.party).to_owned();
-        let pin = told.pins.get(&peer).map(|pin| pin.parse()).transpose()?;
+        let mut meeting = Meeting {
+            dials: Vec::new(),
+            awaits: Vec::new(),
+            listen: "127.0.0.1:0".into(),
+            announce: Some(told.announce),
+            shape: Shape::default(),
+        };
+        for name in job.peers_of(&told.party) {
+            let pin = told.pins.get(name).map(|pin| pin.parse()).transpose()?;
+            let pin = pin.ok_or_else(|| Error::Internal("a simulated party has no pin for its peer".into()))?;
+            let peer = Peer { name: name.to_owned(), pin };
+            match told.dials.get(name) {
+                Some(address) => meeting.dials.push((peer, address.clone())),
+                None => meeting.awaits.push(peer),
+            }
+        }
         let settings = told.settings;
         set_threads(settings.threads)?;
-        let shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
+        meeting.shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
         Ok(PartyRun {
             identity: Identity::load(&told.identity)?,
-            meeting: Meeting {
-                pin: pin.ok_or_else(|| Error::Internal("a simulated party has no pin for its peer".into()))?,
-                dial: told.dial,
-                listen: "127.0.0.1:0".into(),
-                announce: Some(told.announce),
-                shape,
-            },
+            meeting,
             source: Source::of(&job, told.inputs, ReadOptions::default(), settings.allow_unreadable)?,
             me: told.party,
             job,
@@ -180,39 +209,27 @@ impl PartyRun {
         let started = Instant::now();
         interrupt::install();
         self.announce();
-        let (brought, load, met) = self.load_and_meet()?;
-        let (mut channel, connect) = (met.channel, met.connect);
-        let setup_started = Instant::now();
-        let done = self.settle_and_run(&brought, met.greeted, met.round_trip, &mut channel, setup_started);
-        let (found, mut report) = match done {
-            Ok(done) => done,
-            Err(error) => {
-                channel.abort(&error);
-                return Err(error);
-            }
-        };
-        let write = || interrupt::uncut(|| found.write(&self.job, &self.me, &brought, self.output.as_deref()));
+        let Ready { brought, load, met, links } = self.load_and_meet()?;
+        let connect = met.iter().map(|met| met.connect).max().unwrap_or_default();
+        let round_trip = met.iter().map(|met| met.round_trip).max().unwrap_or_default();
+        let (mut channels, greeted): (Vec<_>, Vec<_>) = met.into_iter().map(|met| (met.channel, met.greeted)).unzip();
+        let done = links.guard(|| self.settle_and_run(&brought, greeted, round_trip, &mut channels, &links))?;
+        let write = || interrupt::uncut(|| done.found.write(&self.job, &self.me, &brought, self.output.as_deref()));
         let output_started;
         let (traffic, result) = match self.job.reveal {
             // A share that one party cannot keep is of no use to the other: it hears of that before it is done.
             Reveal::Shares => {
                 output_started = Instant::now();
-                match write() {
-                    Ok(result) => (channel.finish()?, result),
-                    Err(error) => {
-                        channel.abort(&error);
-                        return Err(error);
-                    }
-                }
+                let result = links.guard(write)?;
+                (links.guard(|| finish(channels))?, result)
             }
             _ => {
-                let traffic = channel.finish()?;
+                let traffic = links.guard(|| finish(channels))?;
                 output_started = Instant::now();
                 (traffic, write()?)
             }
         };
-        report.bytes = traffic.into();
-        report.rounds = traffic.rounds;
+        let mut report = self.report_of(&brought, &done, traffic);
         report.result = result.json.clone();
         report.seconds.load = round(load);
         report.seconds.connect = round(connect);
@@ -221,7 +238,7 @@ impl PartyRun {
         if let Some(path) = &self.report {
             report.write(path)?;
         }
-        let page = self.write_page(&found, &report);
+        let page = self.write_page(&done.found, &report);
         self.say(&report, &result, page.is_ok())?;
         result.written?;
         page
@@ -319,11 +336,11 @@ impl PartyRun {
         self.report.as_deref().map_or(Ok(()), crate::files::check_writable)
     }
 
-    /// Loads the table and meets the peer, at the same time. Whichever fails first ends both.
-    fn load_and_meet(&self) -> Result<(Brought, Duration, Met)> {
+    /// Loads the table and meets the peers, at the same time. Whichever fails first ends all.
+    fn load_and_meet(&self) -> Result<Ready> {
         let listener = self.listener()?;
-        let (cancel, connected) = (Cancel::default(), Mutex::new(None));
-        std::thread::scope(|scope| {
+        let (cancel, links) = (Cancel::default(), Links::default());
+        let met = std::thread::scope(|scope| {
             let (events, reported) = mpsc::channel();
             let (loading, meeting) = (events.clone(), events);
             let (job, me, source) = (self.job.clone(), self.me.clone(), self.source.clone());
@@ -338,60 +355,63 @@ impl PartyRun {
                 });
                 let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
             });
-            let (cancelled, handle) = (&cancel, &connected);
-            scope.spawn(move || {
-                let met = self.meet(listener, cancelled, handle);
-                let _ = meeting.send(Event::Met(Box::new(met)));
-            });
-            let (mut brought, mut met) = (None, None);
-            loop {
+            let (cancelled, linked) = (&cancel, &links);
+            scope.spawn(move || self.meet(listener, cancelled, linked, &meeting));
+            let (mut brought, mut met) = (None, Vec::new());
+            let ended = loop {
                 match reported.recv_timeout(PEER_LOOK) {
-                    Ok(Event::Met(peer)) => met = Some((*peer)?),
+                    Ok(Event::Met(peer)) => match *peer {
+                        Ok(peer) => met.push(peer),
+                        Err(error) => break error,
+                    },
                     Ok(Event::Loaded(loaded, time)) => match *loaded {
                         Ok(loaded) => brought = Some((loaded, time)),
                         Err(error) => {
-                            self.tell(&error, &connected);
-                            cancel.cancel();
-                            return Err(error);
+                            self.tell(&error, &links);
+                            break error;
                         }
                     },
                     Err(RecvTimeoutError::Timeout) => {
                         // A peer that goes away while the table is being loaded is noticed now.
-                        if let Some(failure) = lock(&connected).as_ref().and_then(Handle::failure) {
-                            return Err(failure);
+                        if let Some(failure) = links.failure() {
+                            break failure;
                         }
                     }
                     Err(RecvTimeoutError::Disconnected) => {
-                        return Err(Error::Internal("loading or connecting ended without a word".into()));
+                        break Error::Internal("loading or connecting ended without a word".into());
                     }
                 }
-                if let (Some(_), Some(_)) = (&brought, &met)
-                    && let (Some((brought, load)), Some(met)) = (brought.take(), met.take())
-                {
-                    return Ok((brought, load, met));
+                if met.len() == self.peers() && brought.is_some() {
+                    return Ok((brought, met));
                 }
-            }
-        })
+            };
+            cancel.cancel();
+            links.end(&ended);
+            Err(ended)
+        });
+        let (brought, mut met) = met?;
+        let (brought, load) = brought.ok_or_else(|| Error::Internal("nothing was loaded".into()))?;
+        met.sort_by_key(|met| self.job.parties.position(met.channel.peer()));
+        Ok(Ready { brought, load, met, links })
     }
 
-    /// Tells the peer that this party cannot go on. A peer that is about to connect, or that waits to be dialed, is
-    /// worth a moment: else it would wait in vain until its time-out.
-    fn tell(&self, error: &Error, connected: &Mutex<Option<Handle>>) {
+    /// How many peers this party has connections to.
+    fn peers(&self) -> usize {
+        self.meeting.dials.len() + self.meeting.awaits.len()
+    }
+
+    /// Tells the peers that this party cannot go on. Those that are about to connect, or that wait to be dialed, are
+    /// worth a moment: else they would wait in vain until their time-out.
+    fn tell(&self, error: &Error, links: &Links) {
         let until = Instant::now() + WORTH_WAITING.min(self.timeout);
-        loop {
-            if let Some(channel) = lock(connected).as_ref() {
-                channel.interrupt(error.clone());
-                return;
-            }
-            if Instant::now() >= until {
-                return;
-            }
+        while links.len() < self.peers() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
         }
+        links.end(error);
     }
 
     fn listener(&self) -> Result<Option<TcpListener>> {
-        if self.meeting.dial.is_some() {
+        if self.meeting.awaits.is_empty() {
             return Ok(None);
         }
         let address = &self.meeting.listen;
@@ -406,35 +426,52 @@ impl PartyRun {
         Ok(Some(listener))
     }
 
-    /// Connects, authenticates and compares terms.
-    fn meet(&self, listener: Option<TcpListener>, cancel: &Cancel, connected: &Mutex<Option<Handle>>) -> Result<Met> {
+    /// Connects to all peers, authenticates them and compares terms. Reports each as it is done.
+    fn meet(&self, listener: Option<TcpListener>, cancel: &Cancel, links: &Links, events: &Sender<Event>) {
         let started = Instant::now();
-        let peer = Peer { name: self.job.peer_of(&self.me).to_owned(), pin: self.meeting.pin };
         let options = transport::Options {
             timeout: self.timeout,
             shape: self.meeting.shape,
             cancel: cancel.clone(),
             ..transport::Options::default()
         };
-        let Connected { mut channel, exporter, round_trip } = match (&self.meeting.dial, listener) {
-            (Some(address), _) => {
-                tracing::info!("dialing {} at {address}", peer.name);
-                transport::dial(address, &peer, &self.identity, &options)?
-            }
-            (None, Some(listener)) => {
-                tracing::info!("waiting for {} on {}", peer.name, self.meeting.listen);
-                transport::listen(&listener, &peer, &self.identity, &options)?
-            }
-            (None, None) => return Err(Error::Internal("neither an address to dial nor a listener".into())),
+        let report = |met| {
+            // Nobody listens any more once something has failed.
+            let _ = events.send(Event::Met(Box::new(met)));
         };
-        let connect = started.elapsed();
-        interrupt::tell(channel.handle());
-        *lock(connected) = Some(channel.handle());
-        tracing::info!("connected to {}", peer.name);
+        let nonce = match fresh_rng() {
+            Ok(mut rng) => agree::fresh_nonce(&mut rng),
+            Err(error) => return report(Err(error)),
+        };
+        let greet = |connected| report(self.greet(connected, nonce, started.elapsed(), links));
+        let (options, greet) = (&options, &greet);
+        std::thread::scope(|scope| {
+            for (peer, address) in &self.meeting.dials {
+                tracing::info!("dialing {} at {address}", peer.name);
+                scope.spawn(move || match transport::dial(address, peer, &self.identity, options) {
+                    Ok(connected) => greet(connected),
+                    Err(error) => report(Err(error)),
+                });
+            }
+            if let Some(listener) = listener {
+                let names: Vec<_> = self.meeting.awaits.iter().map(|peer| peer.name.as_str()).collect();
+                tracing::info!("waiting for {} on {}", names.join(", "), self.meeting.listen);
+                let found = |connected| drop(scope.spawn(move || greet(connected)));
+                let all = transport::listen_for_all(&listener, &self.meeting.awaits, &self.identity, options, found);
+                if let Err(error) = all {
+                    report(Err(error));
+                }
+            }
+        });
+    }
+
+    fn greet(&self, connected: Connected, nonce: [u8; 32], connect: Duration, links: &Links) -> Result<Met> {
+        let Connected { mut channel, exporter, round_trip } = connected;
+        links.add(channel.peer(), channel.handle());
+        tracing::info!("connected to {}", channel.peer());
         // Nothing has to be computed or loaded for the first message.
         channel.set_patience(self.timeout);
-        let mut rng = fresh_rng()?;
-        match agree::greet(&self.job, &self.me, &exporter, &mut channel, &mut rng) {
+        match agree::greet_as(&self.job, &self.me, nonce, &exporter, &mut channel) {
             Ok(greeted) => {
                 channel.set_patience(self.patience);
                 Ok(Met { channel, greeted, connect, round_trip })
@@ -449,15 +486,30 @@ impl PartyRun {
     fn settle_and_run(
         &self,
         brought: &Brought,
+        greeted: Vec<Greeted>,
+        round_trip: Duration,
+        channels: &mut [Channel],
+        links: &Links,
+    ) -> Result<Done> {
+        for warning in greeted.iter().flat_map(|greeted| &greeted.warnings) {
+            tracing::warn!("{warning}");
+        }
+        match (self.job.clients(), channels, <[Greeted; 1]>::try_from(greeted)) {
+            (None, [channel], Ok([greeted])) => self.run_with_one(brought, greeted, round_trip, channel),
+            (Some(roles), channels, Err(greeted)) => self.run_with_clients(&roles, brought, greeted, channels, links),
+            _ => Err(Error::Internal("peers of another job".into())),
+        }
+    }
+
+    fn run_with_one(
+        &self,
+        brought: &Brought,
         greeted: Greeted,
         round_trip: Duration,
         channel: &mut Channel,
-        setup_started: Instant,
-    ) -> Result<(Found, Report)> {
+    ) -> Result<Done> {
+        let setup_started = Instant::now();
         let (job, me) = (&self.job, self.me.as_str());
-        for warning in &greeted.warnings {
-            tracing::warn!("{warning}");
-        }
         let peer_version = greeted.peer_version.clone();
         let own = brought.sizes();
         let network = Network { round_trip, bandwidth: self.meeting.shape.bandwidth };
@@ -481,29 +533,75 @@ impl PartyRun {
         let found = brought.run(job, me, &agreed, self.memory, channel, &mut fresh_rng()?);
         drop(watcher);
         let found = found?;
-        let report = Report {
+        Ok(Done {
+            protocol: found.protocol(&agreed.chosen).name(),
+            choice: agreed.chosen.to_string(),
+            learned: found.learned(job, me, &agreed),
+            setup,
+            running: protocol_started.elapsed(),
+            further_rounds: 0,
+            found,
+        })
+    }
+
+    fn run_with_clients(
+        &self,
+        roles: &Clients<'_>,
+        brought: &Brought,
+        greeted: Vec<Greeted>,
+        channels: &mut [Channel],
+        links: &Links,
+    ) -> Result<Done> {
+        let setup_started = Instant::now();
+        let (job, me) = (&self.job, self.me.as_str());
+        let Brought::Dot(brought) = brought else {
+            return Err(Error::Internal("clients in another job".into()));
+        };
+        let rows = clients::agree(job, roles, me, brought.sizes(), greeted, channels)?;
+        answer::allow_memory(clients::memory(job, roles, me, &rows)?, self.memory)?;
+        let setup = setup_started.elapsed();
+        tracing::info!("agreed with {}: {} rows in all", job.peers_of(me).join(", "), text::count(rows.all));
+
+        let protocol_started = Instant::now();
+        let watcher = channels.first().map(|channel| Watcher::start(channel.handle(), self.voice));
+        let found = clients::run(job, roles, me, brought, &rows, channels, links);
+        drop(watcher);
+        Ok(Done {
+            found: Found::Dot(found?),
+            protocol: clients::PROTOCOL.name(),
+            choice: clients::PROTOCOL.name().into(),
+            learned: clients::learned(job, roles, me, Some(&rows)),
+            setup,
+            running: protocol_started.elapsed(),
+            further_rounds: clients::rounds_of_chain(roles),
+        })
+    }
+
+    fn report_of(&self, brought: &Brought, done: &Done, traffic: Traffic) -> Report {
+        let job = &self.job;
+        let others = job.parties.names().into_iter().filter(|name| *name != self.me);
+        Report {
             job: job.job.name().into(),
             id: job.id.clone(),
-            protocol: found.protocol(&agreed.chosen).name().into(),
+            protocol: done.protocol.into(),
             security: job.security.name().into(),
             level: job.level.name().into(),
             agreement: Terms::of(job).agreement(),
             version: env!("CARGO_PKG_VERSION").into(),
-            party: me.into(),
-            peers: vec![channel.peer().to_owned()],
+            party: self.me.clone(),
+            peers: others.map(str::to_owned).collect(),
             rows: brought.row_counts(),
             result: serde_json::Value::Null,
-            learned: found.learned(job, me, &agreed),
-            bytes: channel.traffic().into(),
-            rounds: 0,
-            seconds: Seconds { setup: round(setup), protocol: round(protocol_started.elapsed()), ..Seconds::default() },
+            learned: done.learned.clone(),
+            bytes: traffic.into(),
+            rounds: traffic.rounds + done.further_rounds,
+            seconds: Seconds { setup: round(done.setup), protocol: round(done.running), ..Seconds::default() },
             cpu_seconds: 0.0,
             peak_memory: None,
-            choice: agreed.chosen.to_string(),
-            levels: found.levels().to_vec(),
-            encryptions: found.encryptions(),
-        };
-        Ok((found, report))
+            choice: done.choice.clone(),
+            levels: done.found.levels().to_vec(),
+            encryptions: done.found.encryptions(),
+        }
     }
 
     fn say(&self, report: &Report, Told { line, written, .. }: &Told, paged: bool) -> Result<()> {
@@ -538,8 +636,19 @@ impl PartyRun {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Ends all connections in good order, at the same time. Returns what travelled over all of them, and the most flights of one.
+fn finish(channels: Vec<Channel>) -> Result<Traffic> {
+    let all = std::thread::scope(|scope| {
+        let ending: Vec<_> = channels.into_iter().map(|channel| scope.spawn(move || channel.finish())).collect();
+        let ended = ending.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect::<Result<Vec<_>>>()
+    })?;
+    let sum = |all: Traffic, one: Traffic| Traffic {
+        sent: all.sent + one.sent,
+        received: all.received + one.received,
+        rounds: all.rounds.max(one.rounds),
+    };
+    Ok(all.into_iter().fold(Traffic::default(), sum))
 }
 
 /// More threads than any machine makes use of are a typing error.

@@ -21,7 +21,7 @@ use crate::job::{Job, JobSpec, Protocol, Reveal};
 use crate::learned::{self, Known};
 use crate::shares::{EXTENSION, Work};
 use crate::transport::Shape;
-use crate::{answer, dot, intersect, rules, text, usage};
+use crate::{answer, clients, dot, intersect, rules, text, usage};
 
 /// A job's plan.
 #[derive(Debug, Clone, Serialize)]
@@ -205,6 +205,9 @@ pub fn plan(
     calibration: Calibration,
     network: Shape,
 ) -> Result<Plan> {
+    if let Some(roles) = job.clients() {
+        return clients::plan(job, &roles, sizes, calibration.threads, network);
+    }
     let names = job.parties.names();
     let (first, second) = (names[0], names[1]);
     let known = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };

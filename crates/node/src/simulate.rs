@@ -90,8 +90,8 @@ pub struct Instructions {
     pub identity: PathBuf,
     /// The fingerprint of each party's key pair in this simulation.
     pub pins: BTreeMap<String, String>,
-    /// Whom to dial; absent: listen.
-    pub dial: Option<String>,
+    /// Whom to dial, and where; the other peers are listened for.
+    pub dials: BTreeMap<String, String>,
     /// Where to write the address that it listens on.
     pub announce: PathBuf,
     /// What all share.
@@ -159,12 +159,15 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
     });
     let mut parties: Vec<Party> = Vec::new();
     for name in job.parties.names() {
-        let dial = match parties.first() {
-            None => None,
-            Some(listener) => Some(announced_address(&work.path().join(&listener.name), &mut parties)?),
-        };
-        // The listener has failed already: its error is the answer.
-        if dial.as_ref().is_some_and(Option::is_none) {
+        let mut dials = BTreeMap::new();
+        let earlier: Vec<_> =
+            job.peers_of(name).into_iter().filter(|peer| parties.iter().any(|party| party.name == *peer)).collect();
+        for listener in &earlier {
+            let address = announced_address(&work.path().join(listener), &mut parties)?;
+            dials.extend(address.map(|address| (String::from(*listener), address)));
+        }
+        // A listener has failed already: its error is the answer.
+        if dials.len() < earlier.len() {
             break;
         }
         let directory = work.path().join(name);
@@ -177,7 +180,7 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
             html: simulation.html.clone().filter(|_| parties.is_empty()),
             identity: directory.clone(),
             pins: pins.clone(),
-            dial: dial.flatten(),
+            dials,
             announce: directory.join("address"),
             settings: simulation.settings.clone(),
         };
@@ -238,15 +241,17 @@ fn check_inputs(job: &JobSpec, inputs: &BTreeMap<String, Vec<PathBuf>>) -> Resul
     Ok(())
 }
 
-/// Waits for the listener's address; `None` if the listener has ended instead.
+/// Waits for a listener's address; `None` if a party has ended instead.
 fn announced_address(directory: &Path, parties: &mut [Party]) -> Result<Option<String>> {
     let path = directory.join("address");
     loop {
         if let Ok(address) = std::fs::read_to_string(&path) {
             return Ok(Some(address));
         }
-        if parties[0].has_ended()? {
-            return Ok(None);
+        for party in parties.iter_mut() {
+            if party.has_ended()? {
+                return Ok(None);
+            }
         }
         std::thread::sleep(LOOK);
     }

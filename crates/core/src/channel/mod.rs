@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Progress;
 use link::{Direction, Event, Link, LockAnyway, Party};
 use queue::Queue;
@@ -377,5 +377,20 @@ impl Handle {
     /// Makes every call on the channel fail with `error`, now and later, and tells the peer its kind.
     pub fn interrupt(&self, error: Error) {
         self.link.fail(error);
+    }
+
+    /// As [`Handle::interrupt`], in a job of more than two parties, for an error that is not this peer's doing. One that
+    /// another party is to blame for is told as a lost connection: told as what it is, it would accuse this peer. Only terms
+    /// that differ are everybody's.
+    pub fn forward(&self, error: &Error) {
+        let kind = match (error, error.kind()) {
+            (_, ErrorKind::Terms) => ErrorKind::Terms,
+            (Error::Network { .. } | Error::Protocol { .. } | Error::Authentication { .. } | Error::Peer { .. }, _) => {
+                ErrorKind::Network
+            }
+            (_, own) => own,
+        };
+        self.link.tell(kind);
+        self.link.fail(error.clone());
     }
 }

@@ -13,7 +13,7 @@ use crate::identity::{Fingerprint, Identity};
 use crate::job::{Job, JobSpec, Limits, Parties, Party};
 use crate::party::Meeting;
 use crate::table::normalize::Profile;
-use crate::transport::Shape;
+use crate::transport::{Peer, Shape};
 
 /// Options of every such command.
 #[derive(Args)]
@@ -134,10 +134,14 @@ impl Pair {
     /// Runs this party of the job.
     pub fn run(self, job: JobSpec, voice: Voice) -> Result<()> {
         job.check()?;
-        let (me, _) = self.names()?;
+        let (me, name) = self.names()?;
+        let peer = Peer { name, pin: self.peer };
+        let (dials, awaits) = match &self.connect {
+            Some(address) => (vec![(peer, address.clone())], Vec::new()),
+            None => (Vec::new(), vec![peer]),
+        };
         let listen = self.listen.clone().unwrap_or_default();
-        let meeting =
-            Meeting { pin: self.peer, dial: self.connect.clone(), listen, announce: None, shape: Shape::default() };
+        let meeting = Meeting { dials, awaits, listen, announce: None, shape: Shape::default() };
         let source = self.common.source(&job, vec![self.input])?;
         self.common.run((job, None), me, source, meeting, voice)
     }

@@ -8,12 +8,12 @@ use tacita_core::{Error, Result};
 
 use super::arguments;
 use crate::console::Voice;
-use crate::identity::{Fingerprint, Identity};
+use crate::identity::Identity;
 use crate::job::{Job, JobSpec};
 use crate::party::{Meeting, PartyRun, Source, set_threads};
 use crate::pool::Place;
 use crate::table::read::ReadOptions;
-use crate::transport::Shape;
+use crate::transport::{Peer, Shape};
 
 /// Run one party of a job, on its own data, with the other parties elsewhere.
 #[derive(Args)]
@@ -142,26 +142,38 @@ impl Common {
     }
 }
 
-/// How a party of a job file meets the other: a later party dials earlier ones.
+/// How a party of a job file meets its peers: a later party dials earlier ones.
 fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
-    let peer = job.peer_of(me);
-    let pin: Fingerprint = job.party(peer)?.identity.ok_or_else(|| {
-        Error::Input(format!("parties.{peer}.identity is missing: ask {peer} for its `tacita identity show`"))
-    })?;
-    if job.parties.position(me) > job.parties.position(peer) {
-        let address = job.party(peer)?.address.clone();
-        let dial = address.ok_or_else(|| {
-            Error::Input(format!("parties.{peer}.address is missing: {me} dials it, being the later party in the file"))
+    let (mut dials, mut awaits) = (Vec::new(), Vec::new());
+    for name in job.peers_of(me) {
+        let pin = job.party(name)?.identity.ok_or_else(|| {
+            Error::Input(format!("parties.{name}.identity is missing: ask {name} for its `tacita identity show`"))
         })?;
-        if listen.is_some() {
+        let peer = Peer { name: name.to_owned(), pin };
+        if job.parties.position(me) < job.parties.position(name) {
+            awaits.push(peer);
+            continue;
+        }
+        let address = job.party(name)?.address.clone().ok_or_else(|| {
+            Error::Input(format!("parties.{name}.address is missing: {me} dials it, being the later party in the file"))
+        })?;
+        dials.push((peer, address));
+    }
+    let listen = match (awaits.is_empty(), listen, &dials[..]) {
+        (true, Some(_), [(peer, address), ..]) => {
             return Err(Error::Input(format!(
-                "--listen: {me} is the later party in the file: it dials {peer} at {dial}"
+                "--listen: {me} is the later party in the file: it dials {} at {address}",
+                peer.name
             )));
         }
-        return Ok(Meeting { pin, dial: Some(dial), listen: String::new(), announce: None, shape: Shape::default() });
-    }
-    let listen = listen.or_else(|| job.party(me).ok()?.address.clone()).ok_or_else(|| {
-        Error::Input(format!("parties.{me}.address is missing: {me} listens, being the first party in the file"))
-    })?;
-    Ok(Meeting { pin, dial: None, listen, announce: None, shape: Shape::default() })
+        (true, ..) => String::new(),
+        (false, Some(listen), _) => listen,
+        (false, None, _) => job.party(me)?.address.clone().ok_or_else(|| {
+            Error::Input(format!(
+                "parties.{me}.address is missing: {me} listens, being {} party in the file",
+                if job.parties.position(me) == Some(0) { "the first" } else { "an earlier" }
+            ))
+        })?,
+    };
+    Ok(Meeting { dials, awaits, listen, announce: None, shape: Shape::default() })
 }

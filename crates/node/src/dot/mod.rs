@@ -91,6 +91,11 @@ impl Brought {
         Brought { pool, ..self }
     }
 
+    /// The numbers.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
     /// How much it is, as the peer is told.
     pub fn sizes(&self) -> Sizes {
         self.sizes.clone()
@@ -230,6 +235,11 @@ pub fn modulus_warning(job: &JobSpec, shape: &Shape) -> Result<Option<String>> {
 }
 
 impl Found {
+    /// Of so many rows these products, row by row, or nothing.
+    pub fn new(rows: usize, values: Option<Vec<i128>>) -> Found {
+        Found { rows, outcome: values.map_or(Outcome::Nothing, Outcome::Values), encryptions: None }
+    }
+
     /// How many rows were multiplied.
     pub fn rows(&self) -> u64 {
         self.rows as u64

@@ -17,7 +17,7 @@ use crate::table::{Selection, Table, output};
 /// The products of one job, or what is known of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
-    /// Each party's name and columns, in the order of the job; none for a sum.
+    /// Name and columns of each side, in the order of the job; none for a sum.
     pub columns: Vec<(String, Vec<String>)>,
     /// Row by row: all columns of the second party with the first column of the first, and so on.
     pub cells: Cells,
@@ -40,8 +40,8 @@ pub enum Cells {
 impl Value {
     /// What a `dot` job's parties learn.
     pub fn of_job(job: &JobSpec, numbers: Vec<i128>) -> Value {
-        let columns = job.parties.names().into_iter().map(|name| (name.to_owned(), job.columns_of(name)));
-        Value { columns: columns.collect(), cells: Cells::Numbers { numbers, decimals: 2 * job.decimals() } }
+        let columns = job.sides().map(|(name, columns)| (name.to_owned(), columns));
+        Value { columns: columns.into(), cells: Cells::Numbers { numbers, decimals: 2 * job.decimals() } }
     }
 
     /// Whether it is one and no matrix.

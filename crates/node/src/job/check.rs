@@ -42,6 +42,9 @@ impl JobSpec {
     pub fn check(&self) -> Result<()> {
         self.check_names()?;
         self.check_own_keys()?;
+        if self.has_roles() {
+            self.check_clients()?;
+        }
         self.check_choices()?;
         match self.job {
             Job::Intersect => self.check_key()?,
@@ -66,9 +69,9 @@ impl JobSpec {
                 ));
             }
         }
-        if self.parties.0.len() != 2 {
+        if self.parties.0.len() != 2 && !(self.job == Job::Dot && self.has_roles()) {
             return bad(format!(
-                "parties: the job has {}, and this version ({}) has jobs of exactly two",
+                "parties: the job has {}, and this version ({}) has jobs of exactly two, but for dot with clients (role)",
                 self.parties.0.len(),
                 env!("CARGO_PKG_VERSION")
             ));
@@ -83,9 +86,14 @@ impl JobSpec {
                 return bad(format!("reveal_to: \"{name}\" is there twice"));
             }
         }
-        let identities: Vec<_> = self.parties.0.iter().filter_map(|(_, party)| party.identity.as_ref()).collect();
-        if identities.len() == 2 && identities[0] == identities[1] {
-            return bad("parties: both have the same identity; each party needs its own (`tacita identity new`)");
+        let identity = |place: usize| self.parties.0[place].1.identity.as_ref();
+        for place in 0..self.parties.0.len() {
+            if identity(place).is_some() && (0..place).any(|other| identity(other) == identity(place)) {
+                return bad(format!(
+                    "parties: {} has the same identity as another; each party needs its own (`tacita identity new`)",
+                    self.parties.0[place].0
+                ));
+            }
         }
         Ok(())
     }
@@ -97,6 +105,7 @@ impl JobSpec {
             ("[key]", self.key.is_some(), &[Job::Intersect, Job::Dot, Job::Rules]),
             ("column", self.column.is_some(), &[Job::Dot]),
             ("row_id", self.row_id.is_some(), &[Job::Dot, Job::Rules]),
+            ("parties.NAME.role and slice", self.has_roles(), &[Job::Dot]),
             ("bits", self.bits.is_some(), &[Job::Dot]),
             ("signed", self.signed.is_some(), &[Job::Dot]),
             ("scale", self.scale.is_some(), &[Job::Intersect, Job::Dot]),
@@ -499,6 +508,6 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_')
 }
 
-fn bad<T>(text: impl Into<String>) -> Result<T> {
+pub(super) fn bad<T>(text: impl Into<String>) -> Result<T> {
     Err(Error::Input(text.into()))
 }

@@ -8,7 +8,7 @@ use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape, paillier};
 use tacita_core::{Error, Level, Result};
 
-use super::{Duplicates, Job, JobSpec, Key, Limits, Nulls, Protocol, Reveal};
+use super::{Clients, Duplicates, Job, JobSpec, Key, Limits, Nulls, Protocol, Reveal};
 use crate::table::Profile;
 
 /// The logical name of the column where a job does not say any.
@@ -74,8 +74,22 @@ impl JobSpec {
 
     /// What a `dot` job over `rows` rows multiplies.
     pub fn dot_shape(&self, rows: usize) -> Result<Shape> {
-        let columns = |place: usize| self.parties.0.get(place).map_or(0, |(name, _)| self.columns_of(name).len());
-        Ok(Shape { rows, first: columns(0), second: columns(1), integers: self.integers()? })
+        let [first, second] = self.sides().map(|(_, columns)| columns.len());
+        Ok(Shape { rows, first, second, integers: self.integers()? })
+    }
+
+    /// Whose columns a `dot` job multiplies, and which: the first and the second party's, or the clients' and the server's.
+    pub fn sides(&self) -> [(&str, Vec<String>); 2] {
+        match self.clients() {
+            Some(Clients { server, clients }) => {
+                let columns = clients.first().map_or(Vec::new(), |client| self.columns_of(client));
+                [("clients", columns), (server, self.columns_of(server))]
+            }
+            None => [0, 1].map(|place| {
+                let name = self.parties.0.get(place).map_or("", |(name, _)| name.as_str());
+                (name, self.columns_of(name))
+            }),
+        }
     }
 
     /// What the shares of products of this shape add up modulo. Where the value is revealed, the smallest modulus that

@@ -2,6 +2,7 @@
 //! it too.
 
 mod check;
+mod clients;
 mod dot;
 mod reveal;
 mod rules;
@@ -25,6 +26,7 @@ use crate::identity::Fingerprint;
 use crate::table::Profile;
 use crate::text::shown;
 
+pub use clients::{Clients, Role};
 pub use dot::{ColumnNames, Names};
 pub use reveal::Reveal;
 pub use rules::{Basket, Bins, ItemsFrom, Star, USUAL_CONFIDENCE, Written};
@@ -212,6 +214,12 @@ pub struct Party {
     /// Its own profiles, where they differ.
     #[serde(default)]
     pub normalize: Option<Vec<Profile>>,
+    /// `dot`: what it is where several have one side's rows; see [`JobSpec::clients`].
+    #[serde(default, deserialize_with = "maybe_from_word")]
+    pub role: Option<Role>,
+    /// `dot`: which of the slices it has that make up that side's rows, from 1 on.
+    #[serde(default)]
+    pub slice: Option<u64>,
     /// `rules`: where its own items come from, if not from where the job says.
     #[serde(default)]
     pub items: Option<ItemsFrom>,
@@ -514,7 +522,7 @@ where
 }
 
 /// Tables and keys of job files that this version does not have.
-const LATER: [&str; 5] = ["helper", "relay", "density", "role", "slice"];
+const LATER: [&str; 3] = ["helper", "relay", "density"];
 
 /// A parser's message in the words of job files.
 fn in_our_words(message: &str) -> String {

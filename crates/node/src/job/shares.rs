@@ -105,9 +105,10 @@ impl JobSpec {
 
     /// The protocols that the job may name.
     pub fn protocols(&self) -> &'static [Protocol] {
-        match self.threshold() {
-            Some(_) => &[Protocol::Ot],
-            None => self.job.protocols(),
+        match (self.threshold(), self.clients()) {
+            (Some(_), _) => &[Protocol::Ot],
+            (None, Some(_)) => &[Protocol::Paillier],
+            (None, None) => self.job.protocols(),
         }
     }
 

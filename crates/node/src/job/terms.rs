@@ -62,8 +62,14 @@ impl Terms {
         put("limits", Value::Object(bounds.collect()));
         put("order", json!(job.parties.names()));
         let parties = job.parties.0.iter().map(|(name, party)| {
-            let identity = party.identity.as_ref().map(ToString::to_string);
-            (name.clone(), json!({ "identity": identity }))
+            let mut known = json!({ "identity": party.identity.as_ref().map(ToString::to_string) });
+            if let Some(role) = party.role {
+                known["role"] = role.name().into();
+            }
+            if let Some(slice) = party.slice {
+                known["slice"] = slice.into();
+            }
+            (name.clone(), known)
         });
         put("parties", Value::Object(parties.collect()));
         Terms(sorted(&Value::Object(terms)))

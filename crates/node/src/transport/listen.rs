@@ -28,7 +28,22 @@ const ACCEPT_POLL: Duration = Duration::from_millis(5);
 ///
 /// The listener is switched to non-blocking and can be used again.
 pub fn listen(listener: &TcpListener, peer: &Peer, identity: &Identity, options: &Options) -> Result<Connected> {
-    let failed = |e: io::Error| Error::Network { peer: peer.name.clone(), what: format!("cannot listen for it: {e}") };
+    let mut found = None;
+    listen_for_all(listener, std::slice::from_ref(peer), identity, options, |connected| found = Some(connected))?;
+    found.ok_or_else(|| Error::Internal("a wait ended without the peer".into()))
+}
+
+/// As [`listen`], until all of `peers` are there. `found` gets each as it comes. One that comes again is left aside.
+pub fn listen_for_all(
+    listener: &TcpListener,
+    peers: &[Peer],
+    identity: &Identity,
+    options: &Options,
+    mut found: impl FnMut(Connected),
+) -> Result<()> {
+    let mut awaited: Vec<&Peer> = peers.iter().collect();
+    let names = |awaited: &[&Peer]| awaited.iter().map(|peer| peer.name.as_str()).collect::<Vec<_>>().join(", ");
+    let failed = |e: io::Error| Error::Network { peer: names(&awaited), what: format!("cannot listen for it: {e}") };
     listener.set_nonblocking(true).map_err(failed)?;
     let here = listener.local_addr().map_err(failed)?;
     let until = Instant::now() + options.timeout;
@@ -36,27 +51,33 @@ pub fn listen(listener: &TcpListener, peer: &Peer, identity: &Identity, options:
     let mut strangers = Strangers::default();
     std::thread::scope(|scope| {
         let mut handshakes = Handshakes::default();
-        loop {
+        while !awaited.is_empty() {
             options.cancel.check()?;
             if Instant::now() >= until {
-                return Err(Error::Network { peer: peer.name.clone(), what: strangers.explain(here, options) });
+                return Err(Error::Network { peer: names(&awaited), what: strangers.explain(here, options) });
             }
             if let Ok(Arrival { id, from, outcome }) = arrivals.recv_timeout(ACCEPT_POLL) {
                 handshakes.remove(id);
-                match outcome.and_then(|arrived| arrived.accept(until, peer, options)) {
-                    Ok(connected) => return Ok(connected),
+                let accepted = outcome.and_then(|arrived| {
+                    let place = arrived.place_among(&awaited)?;
+                    let connected = arrived.accept(until, awaited[place], options)?;
+                    awaited.remove(place);
+                    Ok(connected)
+                });
+                match accepted {
+                    Ok(connected) => found(connected),
                     Err(Failure::Fatal(error)) => return Err(error),
                     Err(Failure::Fault(Fault::Unknown(what))) => strangers.note(from, what),
                     Err(Failure::Fault(Fault::TheirIdentity(what))) => {
                         let what = format!("at {from} {what}");
-                        return Err(Error::Authentication { peer: peer.name.clone(), what });
+                        return Err(Error::Authentication { peer: names(&awaited), what });
                     }
                     Err(Failure::Fault(Fault::OurIdentity(what))) => {
                         let what = format!(
                             "at {from} it refused {what} ({}); compare with what it expects of this party",
                             identity.fingerprint()
                         );
-                        return Err(Error::Authentication { peer: peer.name.clone(), what });
+                        return Err(Error::Authentication { peer: names(&awaited), what });
                     }
                 }
             }
@@ -65,12 +86,13 @@ pub fn listen(listener: &TcpListener, peer: &Peer, identity: &Identity, options:
                 let id = handshakes.add(to_end_it);
                 let (sender, until) = (sender.clone(), until.min(Instant::now() + HANDSHAKE_LIMIT));
                 scope.spawn(move || {
-                    let outcome = shake_hands(socket, until, peer, identity, options);
+                    let outcome = shake_hands(socket, until, peers, identity, options);
                     // The wait may be over.
                     let _ = sender.send(Arrival { id, from, outcome });
                 });
             }
         }
+        Ok(())
     })
 }
 
@@ -81,7 +103,7 @@ struct Arrival {
     outcome: std::result::Result<Arrived, Failure>,
 }
 
-/// Somebody who has proved to be the peer.
+/// Somebody who has proved to be one of the peers.
 struct Arrived {
     connection: Connection,
     refusal: Refusal,
@@ -91,6 +113,13 @@ struct Arrived {
 }
 
 impl Arrived {
+    /// Which of these peers it is.
+    fn place_among(&self, awaited: &[&Peer]) -> std::result::Result<usize, Failure> {
+        let presented = tls::presented(&self.connection);
+        let place = awaited.iter().position(|peer| Some(peer.pin) == presented);
+        place.ok_or_else(|| Failure::Fault(Fault::Unknown("it is connected already".into())))
+    }
+
     /// Tells the dialer that it was chosen.
     fn accept(mut self, until: Instant, peer: &Peer, options: &Options) -> std::result::Result<Connected, Failure> {
         let mut handshake = Handshake {
@@ -110,14 +139,15 @@ impl Arrived {
 fn shake_hands(
     socket: TcpStream,
     until: Instant,
-    peer: &Peer,
+    peers: &[Peer],
     identity: &Identity,
     options: &Options,
 ) -> std::result::Result<Arrived, Failure> {
     let failed = |e: io::Error| Failure::Fault(Fault::Unknown(format!("the socket failed: {e}")));
     socket::prepare(&socket).map_err(failed)?;
     let mut writer = super::writer(&socket, options.shape).map_err(failed)?;
-    let (connection, refusal) = tls::server(identity, peer.pin).map_err(Failure::Fatal)?;
+    let (connection, refusal) =
+        tls::server(identity, peers.iter().map(|peer| peer.pin).collect()).map_err(Failure::Fatal)?;
     let mut handshake =
         Handshake { connection, refusal, socket: &socket, writer: &mut writer, until, cancel: &options.cancel };
     let started = Instant::now();

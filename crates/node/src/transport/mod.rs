@@ -21,7 +21,7 @@ use rustls::Connection;
 use tacita_core::{Channel, Error, Result};
 
 pub use dial::dial;
-pub use listen::listen;
+pub use listen::{listen, listen_for_all};
 pub use shaped::Shape;
 pub use tls::{ALPN, EXPORTER_BYTES, EXPORTER_LABEL};
 

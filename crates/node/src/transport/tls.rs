@@ -34,7 +34,7 @@ pub(super) type Refusal = Arc<OnceLock<String>>;
 
 /// The dialer's end of a new connection to the owner of `pin`.
 pub(super) fn client(identity: &Identity, pin: Fingerprint) -> Result<(Connection, Refusal)> {
-    let (verifier, refusal) = Pinned::new(pin);
+    let (verifier, refusal) = Pinned::new(vec![pin]);
     let mut config = ClientConfig::builder_with_provider(verifier.provider.clone())
         .with_protocol_versions(&[&version::TLS13])
         .map_err(internal)?
@@ -51,9 +51,9 @@ pub(super) fn client(identity: &Identity, pin: Fingerprint) -> Result<(Connectio
     Ok((connection.into(), refusal))
 }
 
-/// The listener's end of a new connection from the owner of `pin`.
-pub(super) fn server(identity: &Identity, pin: Fingerprint) -> Result<(Connection, Refusal)> {
-    let (verifier, refusal) = Pinned::new(pin);
+/// The listener's end of a new connection from the owner of one of `pins`.
+pub(super) fn server(identity: &Identity, pins: Vec<Fingerprint>) -> Result<(Connection, Refusal)> {
+    let (verifier, refusal) = Pinned::new(pins);
     let mut config = ServerConfig::builder_with_provider(verifier.provider.clone())
         .with_protocol_versions(&[&version::TLS13])
         .map_err(internal)?
@@ -66,6 +66,12 @@ pub(super) fn server(identity: &Identity, pin: Fingerprint) -> Result<(Connectio
     config.max_early_data_size = 0;
     let connection = ServerConnection::new(Arc::new(config)).map_err(internal)?;
     Ok((connection.into(), refusal))
+}
+
+/// Whose certificate the other end of a finished handshake has shown.
+pub(super) fn presented(connection: &Connection) -> Option<Fingerprint> {
+    let certificate = connection.peer_certificates()?.first()?;
+    Certificate::parse(certificate.clone().into_owned()).ok().map(|certificate| certificate.fingerprint())
 }
 
 /// What both ends of a finished handshake know and nobody else does.
@@ -126,18 +132,18 @@ pub(super) fn fault(error: &rustls::Error, refusal: &Refusal) -> Fault {
     }
 }
 
-/// Accepts one key, whatever certificate it comes in, while the certificate's dates hold.
+/// Accepts certain keys, usually one, whatever certificate they come in, while the certificate's dates hold.
 #[derive(Debug)]
 struct Pinned {
-    pin: Fingerprint,
+    pins: Vec<Fingerprint>,
     provider: Arc<CryptoProvider>,
     refusal: Refusal,
 }
 
 impl Pinned {
-    fn new(pin: Fingerprint) -> (Pinned, Refusal) {
+    fn new(pins: Vec<Fingerprint>) -> (Pinned, Refusal) {
         let refusal = Refusal::default();
-        (Pinned { pin, provider: Arc::new(ring::default_provider()), refusal: refusal.clone() }, refusal)
+        (Pinned { pins, provider: Arc::new(ring::default_provider()), refusal: refusal.clone() }, refusal)
     }
 
     fn check(&self, end_entity: &CertificateDer<'_>, now: UnixTime) -> std::result::Result<(), rustls::Error> {
@@ -151,8 +157,10 @@ impl Pinned {
             Err(what) => return refuse(format!("what it presents {what}"), CertificateError::BadEncoding),
         };
         let presented = certificate.fingerprint();
-        if presented != self.pin {
-            let what = format!("it presents {presented}, expected {}; compare `tacita identity show` there", self.pin);
+        if !self.pins.contains(&presented) {
+            let pins: Vec<_> = self.pins.iter().map(ToString::to_string).collect();
+            let expected = pins.join(" or ");
+            let what = format!("it presents {presented}, expected {expected}; compare `tacita identity show` there");
             return refuse(what, CertificateError::ApplicationVerificationFailure);
         }
         match certificate.check_dates(i64::try_from(now.as_secs()).unwrap_or(i64::MAX)) {

@@ -74,6 +74,11 @@ impl Params {
         Params { chunk: rows.clamp(1, self.most_in_message()), ..self }
     }
 
+    /// The same with `side` as the encryptor, whatever that costs, and without [values](Params::values).
+    pub fn encrypted_by(self, side: Side) -> Params {
+        Params { encryptor: side, values: false, ..self }
+    }
+
     /// What is multiplied.
     pub fn shape(&self) -> &Shape {
         &self.shape

@@ -1,0 +1,106 @@
+//! A party's connections, which end together: whatever ends one of them ends the job for all parties.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tacita_core::channel::Handle;
+use tacita_core::{Error, Result};
+
+use crate::interrupt;
+
+/// How often connections are looked at while a job runs. What is seen twice ends them, so that the job itself, which waits on
+/// one of them, comes first with what it knows.
+const LOOK: Duration = Duration::from_millis(150);
+
+/// The connections of one run.
+#[derive(Default)]
+pub struct Links {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    handles: Vec<(String, Handle)>,
+    ended: Option<Error>,
+}
+
+impl Links {
+    /// Takes a new connection to `peer`. It ends at once if the others have.
+    pub fn add(&self, peer: &str, handle: Handle) {
+        interrupt::tell(handle.clone());
+        let mut state = self.lock();
+        if let Some(error) = &state.ended {
+            tell(peer, &handle, error);
+        }
+        state.handles.push((peer.to_owned(), handle));
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.lock().handles.len()
+    }
+
+    /// Whether there are none yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Why one of them has ended, if one has.
+    pub fn failure(&self) -> Option<Error> {
+        self.lock().handles.iter().find_map(|(_, handle)| handle.failure())
+    }
+
+    /// Ends all because of `error`: its own peer is told that, the others that the job cannot go on. The first error counts.
+    pub fn end(&self, error: &Error) {
+        let mut state = self.lock();
+        if state.ended.is_none() {
+            state.ended = Some(error.clone());
+            state.handles.iter().for_each(|(peer, handle)| tell(peer, handle, error));
+        }
+    }
+
+    /// Runs `work`, which waits on one connection at a time, and ends all when one ends. The error is the first one.
+    pub fn guard<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let done = std::thread::scope(|scope| {
+            // Dropped when the work is done, also if it panics.
+            let (working, ended) = std::sync::mpsc::channel::<()>();
+            if self.len() > 1 {
+                scope.spawn(move || {
+                    let mut seen = false;
+                    while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+                        match self.failure() {
+                            Some(error) if seen => return self.end(&error),
+                            failure => seen = failure.is_some(),
+                        }
+                    }
+                });
+            }
+            let done = work();
+            drop(working);
+            done
+        });
+        done.map_err(|error| {
+            self.end(&error);
+            self.lock().ended.clone().unwrap_or(error)
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends one connection because of `error`, which may be about another.
+fn tell(peer: &str, handle: &Handle, error: &Error) {
+    match error {
+        Error::Network { peer: other, .. }
+        | Error::Protocol { peer: other, .. }
+        | Error::Authentication { peer: other, .. }
+        | Error::Peer { peer: other, .. }
+            if other != peer =>
+        {
+            handle.forward(error);
+        }
+        _ => handle.interrupt(error.clone()),
+    }
+}
