@@ -264,6 +264,31 @@ fn an_interrupter_unblocks_both_halves_of_a_phase() {
     }
 }
 
+/// In a job of three: what happens between two of them is told to the third as what it means to that one.
+#[test]
+fn what_another_party_did_is_told_as_a_lost_connection() {
+    let carol = || "carol".to_owned();
+    for (error, told) in [
+        (Error::Network { peer: carol(), what: "went away".into() }, ErrorKind::Network),
+        (Error::Protocol { peer: carol(), check: "a length".into() }, ErrorKind::Network),
+        (Error::Authentication { peer: carol(), what: "a key".into() }, ErrorKind::Network),
+        (Error::Peer { peer: carol(), kind: ErrorKind::Input }, ErrorKind::Network),
+        (Error::Peer { peer: carol(), kind: ErrorKind::Protocol }, ErrorKind::Network),
+        (Error::Peer { peer: carol(), kind: ErrorKind::Terms }, ErrorKind::Terms),
+        (Error::Terms("other rows".into()), ErrorKind::Terms),
+        (Error::Input("bad".into()), ErrorKind::Input),
+        (Error::Interrupted, ErrorKind::Interrupted),
+    ] {
+        for (mut alice, mut bob) in [Channel::pair("alice", "bob"), sockets()] {
+            alice.handle().forward(&error);
+            assert_eq!(alice.receive(ITEMS, 1), Err(error.clone()));
+            soon("forward", || {
+                assert_eq!(bob.receive(ITEMS, 1), Err(Error::Peer { peer: "alice".into(), kind: told }), "{error:?}");
+            });
+        }
+    }
+}
+
 #[test]
 fn one_failing_half_ends_the_other() {
     let (mut alice, bob) = sockets();

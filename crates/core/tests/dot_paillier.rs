@@ -230,8 +230,8 @@ fn part(columns: &Columns, rows: std::ops::Range<usize>) -> Columns {
 #[test]
 fn several_clients_share_the_columns() {
     let modulus = Modulus::new(1 << 30).unwrap();
-    for (count, rows) in [(1, 10), (2, 11), (3, 50), (5, 4)] {
-        let dot = Dot::random(integers(4, true), rows, (2, 3), 0.5, 19);
+    for (count, rows, columns) in [(1, 10, (2, 3)), (2, 11, (3, 2)), (3, 50, (2, 3)), (5, 4, (6, 1))] {
+        let dot = Dot::random(integers(4, true), rows, columns, 0.5, 19);
         let (mine, theirs) = (dot.columns(Side::First), dot.columns(Side::Second));
         for own in [vec![0; 6], (1..7).collect()] {
             let own = Shares::new(modulus, own).unwrap();
@@ -240,7 +240,8 @@ fn several_clients_share_the_columns() {
             let partial = blindings.iter().enumerate().map(|(client, blinding)| {
                 let rows = client * rows / count..(client + 1) * rows / count;
                 let shape = Shape { rows: rows.len(), ..dot.shape() };
-                let params = Params::new(shape, modulus, size(), None).unwrap();
+                let params = Params::new(shape, modulus, size(), None).unwrap().encrypted_by(Side::First);
+                assert_eq!((params.encryptor(), params.values()), (Side::First, false));
                 let (mine, theirs) = (part(&mine, rows.clone()), part(&theirs, rows));
                 let key = SecretKey::generate(size(), &mut rng(client as u8));
                 let mut live = Live::new(&key, rng(20 + client as u8));

@@ -2,7 +2,7 @@
 
 use super::Rows;
 use crate::job::{Clients, JobSpec};
-use crate::text::{count, counted};
+use crate::text::count;
 
 /// What `party` learns, with the numbers that it knows.
 pub fn learned(job: &JobSpec, roles: &Clients<'_>, party: &str, rows: Option<&Rows>) -> Vec<String> {
@@ -53,14 +53,12 @@ fn of_client(job: &JobSpec, roles: &Clients<'_>, party: &str, place: usize, rows
     learned.push(format!("{party} learns how many rows {server} has{all}: as many as all clients together."));
     let neighbours: Vec<_> = roles.neighbours(place).into_iter().flatten().collect();
     learned.push(format!("{party} learns which versions {server} and {} run.", neighbours.join(" and ")));
-    let parts: Vec<_> = [(place, "before"), (roles.clients.len() - 1 - place, "after")]
-        .into_iter()
-        .filter(|(clients, _)| *clients > 0)
-        .map(|(clients, side)| format!("over those of the {} {side} it", counted(clients as u64, "client")))
-        .collect();
+    let (before, after) = (&roles.clients[..place], &roles.clients[place + 1..]);
+    let groups = [before, &roles.clients[place..=place], after].into_iter().filter(|group| !group.is_empty());
+    let groups: Vec<_> = groups.map(|group| format!("over the rows of {}", group.join(" and "))).collect();
     learned.push(format!(
-        "If {party} and {server} put together what they have, they know the sums over {party}'s rows and {}.",
-        parts.join(" and ")
+        "If {party} and {server} put together what they have, they know the sums {}, each by itself.",
+        groups.join(", ")
     ));
     learned.push(format!("{party} learns nothing else about the others' data, as long as all follow the protocol."));
     learned

@@ -17,7 +17,7 @@ use crate::transport::Shape;
 
 /// CPU seconds with keys of [`MEASURED_BITS`]: a key; a number that is encrypted; a ciphertext that is read, one that is
 /// multiplied into a product, an answer that is re-randomised, one that is decrypted. See `docs/protocols/paillier.md`.
-const KEY: f64 = 0.6;
+const KEY: f64 = 0.4;
 const ENCRYPT: f64 = 1.0 / 2190.0;
 const READ: f64 = 1.0 / 48_000.0;
 const MULTIPLY: f64 = 1.0 / 240_000.0;

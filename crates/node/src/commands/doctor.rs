@@ -116,22 +116,31 @@ impl Doctor {
                 }
             }
         }
-        let peer = job.peer_of(&self.me);
-        match job.party(peer).ok().and_then(|party| party.identity) {
-            Some(pin) => findings.good("peer", format_args!("{peer} is {pin}")),
-            None => findings.bad(
-                "peer",
-                format_args!("parties.{peer}.identity is missing: ask {peer} for its `tacita identity show`"),
-            ),
+        for peer in job.peers_of(&self.me) {
+            match job.party(peer).ok().and_then(|party| party.identity) {
+                Some(pin) => findings.good("peer", format_args!("{peer} is {pin}")),
+                None => findings.bad(
+                    "peer",
+                    format_args!("parties.{peer}.identity is missing: ask {peer} for its `tacita identity show`"),
+                ),
+            }
         }
     }
 
+    /// The addresses of those whom this party dials, which stand before it in the job, and its own if it is dialed.
     fn network(&self, job: &JobSpec, findings: &mut Findings) {
-        let first = job.parties.names()[0].to_owned();
-        let Some(address) = job.party(&first).ok().and_then(|party| party.address.clone()) else {
+        let peers = job.peers_of(&self.me);
+        let place = |name: &str| job.parties.position(name);
+        let dialed = peers.iter().filter(|peer| place(peer) < place(&self.me));
+        let own = peers.iter().any(|peer| place(&self.me) < place(peer)).then_some(self.me.as_str());
+        dialed.copied().chain(own).for_each(|listener| self.address(job, listener, findings));
+    }
+
+    fn address(&self, job: &JobSpec, listener: &str, findings: &mut Findings) {
+        let Some(address) = job.party(listener).ok().and_then(|party| party.address.clone()) else {
             findings.bad(
                 "network",
-                format_args!("parties.{first}.address is missing: {first} listens, the other dials it"),
+                format_args!("parties.{listener}.address is missing: {listener} listens, later parties dial it"),
             );
             return;
         };
@@ -142,7 +151,7 @@ impl Doctor {
                 return;
             }
         };
-        if first == self.me {
+        if listener == self.me {
             match TcpListener::bind(resolved.as_slice()) {
                 Ok(_) => findings.good("network", format_args!("can listen on {address}")),
                 Err(error) => findings.bad(
@@ -154,11 +163,13 @@ impl Doctor {
         }
         let reached = resolved.iter().map(|address| TcpStream::connect_timeout(address, PATIENCE));
         match reached.reduce(|one, other| one.or(other)) {
-            Some(Ok(_)) => findings.good("network", format_args!("{first} answers at {address}")),
+            Some(Ok(_)) => findings.good("network", format_args!("{listener} answers at {address}")),
             Some(Err(error)) => {
                 findings.note(
                     "network",
-                    format_args!("{first} does not answer at {address} now ({error}): fine if it is not running yet"),
+                    format_args!(
+                        "{listener} does not answer at {address} now ({error}): fine if it is not running yet"
+                    ),
                 );
             }
             None => findings.bad("network", format_args!("{address}: the name has no address")),
