@@ -11,7 +11,7 @@ use support::{Frame, Tap, payloads, rng, tapped};
 use tacita_core::Channel;
 use tacita_core::primitive::ot::Choices;
 use tacita_core::primitive::paillier::{Ciphertexts, KeySize, Products, SecretKey};
-use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, Live, PUBLIC_KEY, Params};
+use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, Live, PUBLIC_KEY, Params, clients};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, Side};
 
 fn size() -> KeySize {
@@ -229,4 +229,37 @@ fn shares_are_uniform_whatever_the_products() {
         let one: Vec<_> = products.iter().map(|&product| modulus.add(product, 5)).collect();
         uniform("shares", &counts(&one)).unwrap_err();
     }
+}
+
+/// What a client of several passes on, and what clients who work together have of the others, until nobody's is missing.
+#[test]
+fn what_clients_add_up_is_uniform_as_long_as_one_is_missing() {
+    let modulus = Modulus::new(13).unwrap();
+    let (products, count) = ([4, 0, 9], 3000);
+    let zeros = || Shares::new(modulus, vec![0; count]).unwrap();
+    let blindings = clients::blindings(3, &zeros(), &mut rng(5)).unwrap();
+    // Which clients' shares are in a sum: one's own, those that a chain passes on, those of two who are no neighbours.
+    let groups: [&[usize]; 6] = [&[0], &[1], &[2], &[0, 1], &[1, 2], &[0, 2]];
+    let sums = |blindings: &[Shares], group: &[usize]| {
+        let mut sums = vec![0; count];
+        for &client in group {
+            for (sum, blinding) in sums.iter_mut().zip(blindings[client].residues()) {
+                *sum = modulus.add(*sum, modulus.subtract(products[client], *blinding));
+            }
+        }
+        sums
+    };
+    let check = |sums: &[u128]| {
+        let mut counts = vec![0; 13];
+        sums.iter().for_each(|&sum| counts[sum as usize] += 1);
+        uniform("sums", &counts)
+    };
+    for group in groups {
+        check(&sums(&blindings, group)).unwrap();
+        // Leaky: no blindings.
+        check(&sums(&[zeros(), zeros(), zeros()], group)).unwrap_err();
+    }
+    assert!(sums(&blindings, &[0, 1, 2]).iter().all(|&sum| sum == 0), "4 + 0 + 9 modulo 13");
+    let again = clients::blindings(3, &zeros(), &mut rng(6)).unwrap();
+    assert_ne!(again[0].residues(), blindings[0].residues());
 }
