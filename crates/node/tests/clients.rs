@@ -6,7 +6,7 @@ mod common;
 use std::time::Duration;
 
 use common::dot::{noise, table};
-use common::{Ended, Home, Running, files, free_port, json, rows_of, tacita, text};
+use common::{Ended, Home, Running, examples, files, free_port, json, rows_of, tacita, text};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -128,6 +128,22 @@ fn signed_decimals_and_matrices_with_more_columns_at_the_clients() {
     let rows = rows_of(home.at("out/c2.csv"));
     assert_eq!(rows.len(), 6);
     assert_eq!((rows[1]["clients"].as_str(), rows[1]["s"].as_str(), rows[1]["value"].as_str()), ("p", "z", "-38.25"));
+}
+
+/// As the example's README says.
+#[test]
+fn the_example_gives_what_two_parties_get() {
+    let home = Home::new();
+    let shop = text(examples().join("dot/shop.csv"));
+    let (header, rows) = shop.split_once('\n').unwrap();
+    let rows: Vec<_> = rows.lines().collect();
+    let half = |name: &str, rows: &[&str]| {
+        format!("{name}={}", home.file(&format!("{name}.csv"), &format!("{header}\n{}\n", rows.join("\n"))))
+    };
+    let partner = format!("partner={}", examples().join("dot/partner.csv").display());
+    let inputs = [half("north", &rows[..200]), half("south", &rows[200..]), partner];
+    let printed = simulate(&home, &text(examples().join("dot/clients.toml")), &inputs, &[]).well().stdout;
+    assert_eq!(printed, "value 131\n");
 }
 
 #[test]

@@ -31,8 +31,11 @@ struct Run<'a> {
     /// What ties a party's end of a connection to another's.
     exporter: fn(&str, &str) -> [u8; 32],
     /// In place of the server, after `hello`.
-    server: Option<&'a (dyn Fn(Vec<Greeted>, &mut [Channel]) -> Result<()> + Sync)>,
+    server: Option<&'a Script>,
 }
+
+/// What a server says and hears instead of what it should.
+type Script = dyn Fn(Vec<Greeted>, &mut [Channel]) -> Result<()> + Sync;
 
 fn nonce(me: &str, _: &str) -> [u8; 32] {
     [me.bytes().fold(0, |all, byte| all ^ byte); 32]

@@ -9,6 +9,8 @@ mod learned;
 mod plan;
 
 use std::ops::Range;
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
@@ -28,6 +30,10 @@ pub use plan::{memory, plan, rounds_of_chain};
 
 /// The one protocol that there is for clients.
 pub const PROTOCOL: Protocol = Protocol::Paillier;
+
+/// How long a client waits for a neighbour, which may have many more rows to encrypt: for ever. A neighbour that stalls is
+/// given up by the server, and that ends all.
+const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// How many rows there are, as far as a party knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,8 +96,9 @@ fn serve(
         // One that fails ends them all.
         let guarded = |channel| move || answer(channel).inspect_err(|error| links.end(error));
         let working: Vec<_> = channels.iter_mut().map(|channel| scope.spawn(guarded(channel))).collect();
-        let done = working.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        done.fold(Ok(()), |all: Result<()>, one| all.and(one))
+        let join =
+            |one: ScopedJoinHandle<'_, Result<()>>| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        working.into_iter().try_for_each(join)
     })
 }
 
@@ -113,6 +120,9 @@ fn ask(
             Some(_) => &mut after,
         };
         *end = Some(channel);
+    }
+    for neighbour in [&mut before, &mut after].into_iter().flatten() {
+        neighbour.set_patience(FOREVER);
     }
     let server = server.ok_or_else(|| Error::Internal("no connection to the server".into()))?;
     let params = params(job, modulus(job, rows)?, columns.rows())?;
