@@ -119,7 +119,7 @@ fn body(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     data_encoding::BASE64.decode(&digits).ok().map(Zeroizing::new)
 }
 
-/// An error that blames the user's key.
+/// Refuses a key of another length than was asked for.
 pub fn check_level(path: &Path, key: &Key, size: KeySize) -> Result<()> {
     let bits = key.secret().public().size().bits();
     match bits == size.bits() {

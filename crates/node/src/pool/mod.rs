@@ -1,11 +1,11 @@
 //! Pools: encryptions of 0 and of 1 under a party's own Paillier key, made when there is time, for runs of `paillier`.
 //!
-//! A pool is a directory with segments ([`segment`]), which are files of sealed encryptions of one kind. What is taken is cut
+//! A pool is a directory with segments, which are files of sealed encryptions of one kind. What is taken is cut
 //! off from a segment's end, and the file is flushed to disk, before anybody gets it: whenever the process ends, an encryption
 //! is still there and was never used, or it is gone. A lock keeps other processes out meanwhile. What is taken depends on how
 //! many encryptions are wanted, never on a column.
 //!
-//! The key ([`key`]) is kept elsewhere. Two copies of a pool would give each encryption twice.
+//! The key is kept elsewhere. Two copies of a pool would give each encryption twice.
 
 mod fill;
 mod key;
