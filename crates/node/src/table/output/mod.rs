@@ -103,7 +103,7 @@ pub fn write(rows: &Selection, path: &Path, format: Option<Format>) -> Result<()
     }
 }
 
-/// As [`write`], of a file that waits to be put in its place.
+/// As [`write()`], of a file that waits to be put in its place.
 pub fn stage<'a>(rows: &Selection, path: &'a Path, format: Option<Format>) -> Result<files::Staged<'a>> {
     let format = match format {
         Some(format) => format,
