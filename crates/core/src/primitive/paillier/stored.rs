@@ -57,7 +57,9 @@ pub(super) fn is_pair_of_a_key(p: &BoxedUint, q: &BoxedUint, size: KeySize) -> b
     let distance = difference.bits().min(Zeroizing::new(q.wrapping_sub(p)).bits());
     let modulus = Zeroizing::new(p.concatenating_mul(q));
     let coprime = modulus.gcd(&order).is_one().to_bool();
-    distance + DISTANCE_BITS > half && coprime && modulus.bits() as usize == size.bits()
+    // Both are 2 modulo 4, so this says that nothing but 2 divides both: the squares modulo N are cyclic then.
+    let cyclic = Zeroizing::new(less(p).gcd(&*less(q))).bits() == 2;
+    distance + DISTANCE_BITS > half && coprime && cyclic && modulus.bits() as usize == size.bits()
 }
 
 /// Whether these are the primes of a key.

@@ -60,6 +60,11 @@ impl Part {
 
 /// What is wanted in parts that fit memory, in order.
 fn parts(wanted: &Wanted) -> Result<Vec<Part>> {
+    blocks(wanted).into_values().map(|places| Part::new(wanted.some(places))).collect()
+}
+
+/// Which products are in each part.
+fn blocks(wanted: &Wanted) -> BTreeMap<(usize, usize), Vec<usize>> {
     let most = part_columns(wanted.rows);
     let columns = [Side::First, Side::Second].map(|side| wanted.columns(side));
     let part = |side: usize, column| columns[side].partition_point(|&other| other < column) / most;
@@ -67,11 +72,26 @@ fn parts(wanted: &Wanted) -> Result<Vec<Part>> {
     for (place, &(first, second)) in wanted.pairs.iter().enumerate() {
         parts.entry((part(0, first), part(1, second))).or_default().push(place);
     }
-    parts.into_values().map(|places| Part::new(wanted.some(places))).collect()
+    parts
 }
 
-/// What products cost. Errors: they cannot be made.
-pub fn cost(parts: &[Wanted]) -> Result<Cost> {
+/// In how many parts what is wanted is made.
+fn count(wanted: &Wanted) -> usize {
+    blocks(wanted).len()
+}
+
+/// The error for more parts than the noise hides.
+fn too_many() -> Error {
+    Error::Input(format!(
+        "more than {BATCHES} parts of products under encryption: use protocol = \"ot\", or a higher min_support"
+    ))
+}
+
+/// What products cost, if `left` parts can still be made. Errors: they cannot be made.
+pub fn cost(parts: &[Wanted], left: usize) -> Result<Cost> {
+    if parts.iter().map(count).sum::<usize>() > left {
+        return Err(too_many());
+    }
     let mut cost = Cost { seconds: 0.0, bytes: 0 };
     for wanted in parts {
         for Part { params, .. } in self::parts(wanted)? {
@@ -87,6 +107,16 @@ impl<'a> Encrypted<'a> {
         Encrypted { session, left: BATCHES }
     }
 
+    /// How many parts can still be made.
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
+    /// Whether these can.
+    pub fn can_make(&self, parts: &[Wanted]) -> bool {
+        parts.iter().map(count).sum::<usize>() <= self.left
+    }
+
     /// Puts this party's shares of a part of a batch where they stand in it.
     pub fn products(
         &mut self,
@@ -97,11 +127,7 @@ impl<'a> Encrypted<'a> {
         residues: &mut [u128],
     ) -> Result<()> {
         for Part { params, columns, order } in parts(wanted)? {
-            self.left = self.left.checked_sub(1).ok_or_else(|| {
-                Error::Input(format!(
-                    "more than {BATCHES} parts of products under encryption: use protocol = \"ot\", or a higher min_support"
-                ))
-            })?;
+            self.left = self.left.checked_sub(1).ok_or_else(too_many)?;
             let mut own = Columns::new(Integers::BINARY, batch.rows());
             columns[batch.side() as usize].iter().for_each(|&index| {
                 own.push_bits(batch.column(index as usize).to_choices());

@@ -8,6 +8,7 @@ use std::time::Instant;
 use chacha20::ChaCha20Rng;
 use serde::Serialize;
 use tacita_core::channel::{Channel, Label, Traffic};
+use tacita_core::protocol::dot::lattice::BATCHES;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Modulus, Shares, Side};
 use tacita_core::protocol::rules::{Batch, Params, ScalarProducts};
@@ -122,7 +123,7 @@ impl Way {
     fn cheapest(
         wanted: &Wanted,
         transfers: Option<impl Fn(&[Wanted]) -> Result<Cost>>,
-        encrypted: bool,
+        encrypted: Option<usize>,
         bandwidth: f64,
     ) -> Result<(Way, Cost)> {
         // The two parties compute at the same time, and as much.
@@ -131,7 +132,7 @@ impl Way {
         for split in [false, true] {
             let parts = Way { protocol: Protocol::Auto, split }.parts(wanted.clone());
             let by_transfers = transfers.as_ref().map(|cost| (Protocol::Ot, cost(&parts)));
-            let encrypted = encrypted.then(|| (Protocol::Lattice, encrypted::cost(&parts)));
+            let encrypted = encrypted.map(|left| (Protocol::Lattice, encrypted::cost(&parts, left)));
             for (protocol, cost) in by_transfers.into_iter().chain(encrypted) {
                 match cost {
                     Ok(cost) if best.as_ref().is_some_and(|(_, least)| time(least) <= time(&cost)) => (),
@@ -153,7 +154,7 @@ pub fn estimate(chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Pr
         Some(Extension::SoftSpoken(k)) => Some(move |parts: &[Wanted]| transfers::cost(parts, k)),
         _ => None,
     };
-    let encrypted = chosen.protocol == Protocol::Lattice;
+    let encrypted = (chosen.protocol == Protocol::Lattice).then_some(BATCHES);
     let (way, cost) = Way::cheapest(&wanted, transfers, encrypted, bandwidth_for(chosen.extension))?;
     Ok((way.protocol, cost))
 }
@@ -218,13 +219,16 @@ impl<'a> Products<'a> {
         if batch.side() == Side::First {
             let transfers = self.transfers.as_ref();
             let transfers = transfers.map(|transfers| |parts: &[Wanted]| transfers.cost(parts));
-            let (way, _) = Way::cheapest(wanted, transfers, self.encrypted.is_some(), self.bandwidth)?;
+            let (way, _) =
+                Way::cheapest(wanted, transfers, self.encrypted.as_ref().map(Encrypted::left), self.bandwidth)?;
             channel.send(WAY, vec![way.code()])?;
             return Ok(way);
         }
         let code = channel.receive(WAY, 1)?;
         let possible = |way: &Way| match way.protocol {
-            Protocol::Lattice => self.encrypted.is_some(),
+            Protocol::Lattice => {
+                self.encrypted.as_ref().is_some_and(|encrypted| encrypted.can_make(&way.parts(wanted.clone())))
+            }
             _ => self.transfers.is_some(),
         };
         Way::of_code(code[0]).filter(possible).ok_or_else(|| channel.violation("`way` is none that was agreed on"))
@@ -300,11 +304,18 @@ mod tests {
         let all: Vec<_> = (0..100).flat_map(|first| (0..100).map(move |second| (first, second))).collect();
         let transfers = |parts: &[Wanted]| transfers::cost(parts, 4);
         for bandwidth in [1e8, 1e9] {
-            let way = |pairs: &[(u32, u32)]| Way::cheapest(&wanted(pairs), Some(transfers), true, bandwidth).unwrap().0;
+            let way = |pairs: &[(u32, u32)]| {
+                Way::cheapest(&wanted(pairs), Some(transfers), Some(BATCHES), bandwidth).unwrap().0
+            };
             assert_eq!(way(&all).protocol, Protocol::Lattice);
             assert_eq!(way(&[(0, 0)]).protocol, Protocol::Ot);
         }
-        let (way, _) = Way::cheapest(&wanted(&all), Some(transfers), false, 1e9).unwrap();
+        let (way, _) = Way::cheapest(&wanted(&all), Some(transfers), None, 1e9).unwrap();
         assert_eq!(way.protocol, Protocol::Ot);
+        // With less noise left than there are parts, nothing is begun.
+        let (way, _) = Way::cheapest(&wanted(&all), Some(transfers), Some(0), 1e9).unwrap();
+        assert_eq!(way.protocol, Protocol::Ot);
+        let none = None::<fn(&[Wanted]) -> Result<Cost>>;
+        assert!(matches!(Way::cheapest(&wanted(&all), none, Some(0), 1e9), Err(Error::Input(_))));
     }
 }

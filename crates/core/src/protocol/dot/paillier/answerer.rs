@@ -37,11 +37,13 @@ pub(super) fn run(
             )
         }
     };
-    // The encryptor knows all that its ciphertexts were made of: without this, which of them were multiplied would show.
-    let answers = key.rerandomize(&answers, rng).to_bytes();
-    answers
-        .chunks(params.most_in_message() * size.ciphertext_bytes())
-        .try_for_each(|payload| channel.send(ANSWERS, payload.to_vec()))
+    // The encryptor knows all that its ciphertexts were made of: without this, which of them were multiplied would show. It is
+    // slow, and what is ready is sent, so that nobody takes this party for dead.
+    let most = params.most_in_message();
+    (0..answers.len()).step_by(most).try_for_each(|start| {
+        let some = answers.select(start..(start + most).min(answers.len()));
+        channel.send(ANSWERS, key.rerandomize(&some, rng).to_bytes())
+    })
 }
 
 /// Receives one of the encryptor's columns, and multiplies it with all of these columns as it comes.
