@@ -9,21 +9,23 @@
 
 use std::fs::File;
 use std::io::{Result, Write};
-use std::time::Duration;
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use serde_json::{Value, json};
-use tacita::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{arguments, measure, median};
 use tacita_core::Channel;
+use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::ot::Choices;
 use tacita_core::primitive::paillier::{Ciphertexts, KeySize, SecretKey};
 use tacita_core::protocol::dot::paillier::{self, Encryptions, Live, Params, Stock, Store, Taken, clients};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 
 const LINK_BITS_PER_SECOND: f64 = 100e6;
+
+/// Those that the paper's text gives numbers for.
+const PAPER_ROWS: usize = 200_000;
 
 /// Bits of keys and rows: 512 and 1024 are the paper's, 2048 and 3072 what is used today.
 const SOME: [(usize, &[usize]); 4] =
@@ -107,10 +109,6 @@ impl Point {
         self.encryptor().max(self.transfer()).max(self.answerer)
     }
 
-    fn share(&self) -> f64 {
-        self.encryptor() / self.in_turns()
-    }
-
     fn print(&self) {
         println!(
             "| {} | {} | {} | {:.3} | {:.3} | {:.3} | {:.3} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} % |",
@@ -125,7 +123,7 @@ impl Point {
             self.transfer(),
             self.in_turns(),
             self.overlapped(),
-            1e2 * self.share()
+            1e2 * self.encryptor() / self.in_turns()
         );
     }
 
@@ -152,10 +150,9 @@ fn main() -> Result<()> {
     let mut keep = |value: Value| json.as_mut().map_or(Ok(()), |file| writeln!(file, "{value}"));
     rates().into_iter().try_for_each(&mut keep)?;
     let cores = std::thread::available_parallelism()?;
-    println!(
-        "\n{cores} cores: three clients and their server want 4, so that only CPU times show what clients gain with fewer."
-    );
-    println!("Seconds; transfer computed at {:.0} Mbit/s; of three clients the busiest.\n", LINK_BITS_PER_SECOND / 1e6);
+    println!("\nProducts by {}. {cores} cores: three clients and their server want 4.", backend::chosen().name());
+    println!("With fewer only CPU times show what clients gain; that of the busiest of them is here.");
+    println!("Seconds; transfer computed at {:.0} Mbit/s.\n", LINK_BITS_PER_SECOND / 1e6);
     println!(
         "| bits | rows | way | prepared, CPU | encryptor, CPU | answerer, CPU | wall, measured | MB | transfer | in turns | overlapped | encryptor's part |"
     );
@@ -169,7 +166,9 @@ fn main() -> Result<()> {
             points.push(point);
         }
     }
-    beside_the_paper(&points);
+    if points.iter().any(|point| point.rows == PAPER_ROWS) {
+        beside_the_paper(&points);
+    }
     Ok(())
 }
 
@@ -227,10 +226,8 @@ fn run(size: KeySize, rows: usize, way: Way) -> Point {
     }
     ends.push(None);
     let keys: Vec<_> = (0..count).map(|client| SecretKey::generate(size, &mut rng(10 + client as u8))).collect();
-    let (pool, before) = measure(|| {
-        let integers = (0..rows as i64).map(|number| number & 1).collect();
-        (way == Way::Prepared).then(|| Made::new(&keys[0], integers))
-    });
+    let zeros_and_ones = || (0..rows as i64).map(|number| number & 1).collect();
+    let (pool, before) = measure(|| (way == Way::Prepared).then(|| Made::new(&keys[0], zeros_and_ones())));
     let mut pools = vec![pool];
     pools.resize_with(count, || None);
     let (parts, sample) = measure(|| {
@@ -252,7 +249,7 @@ fn run(size: KeySize, rows: usize, way: Way) -> Point {
         way,
         encryptors: parts.iter().map(|part| part.cpu[0] / 1e3).collect(),
         answerer: parts.iter().map(|part| part.cpu[1] / 1e3).sum(),
-        prepared: if way == Way::Prepared { before.cpu } else { Duration::ZERO }.as_secs_f64(),
+        prepared: before.cpu.as_secs_f64(),
         wall: sample.wall.as_secs_f64(),
         bytes: parts.iter().map(|part| part.bytes).sum(),
     }
@@ -343,40 +340,49 @@ impl Store for Made<'_> {
 
 /// What the paper's text says. Its curves are pictures, from which nothing is read here.
 fn beside_the_paper(points: &[Point]) {
-    let find = |bits, way| points.iter().find(|point| (point.bits, point.rows, point.way) == (bits, 200_000, way));
+    let find = |bits, way| points.iter().find(|point| (point.bits, point.rows, point.way) == (bits, PAPER_ROWS, way));
     let line =
         |what: &str, paper: &str, here: String, ratio: String| println!("| {what} | {paper} | {here} | {ratio} |");
-    let seconds = |what: &str, paper: f64, here: f64| {
-        line(what, &format!("{paper} s"), format!("{here:.2} s"), format!("{:.0}", paper / here));
+    let seconds = |what: &str, paper: f64, point: &Point| {
+        let here = format!("{:.2} s, of it {:.2} transfer", point.in_turns(), point.transfer());
+        line(what, &format!("{paper} s"), here, format!("{:.1}", paper / point.in_turns()));
     };
-    println!("\n| 200,000 rows | paper | here | ratio |\n|---|---|---|---|");
+    println!("\n| {PAPER_ROWS} rows | paper | here | ratio |\n|---|---|---|---|");
     let plain = [512, 1024].map(|bits| find(bits, Way::Plain));
     for (point, minutes) in plain.iter().zip([17.4, 80.7]) {
         if let Some(point) = point {
-            seconds(&format!("figure 2: {} bits, overall", point.bits), minutes * 60.0, point.in_turns());
+            seconds(&format!("figure 2: {} bits, overall", point.bits), minutes * 60.0, point);
+            // The encryptor's part is 98 %.
+            let rows = PAPER_ROWS as f64;
+            let (paper, here) = (rows / (minutes * 60.0 * 0.98), rows / point.encryptor());
+            let what = format!("from figures 2 and 3: {} bits, encryptions a second", point.bits);
+            line(&what, &format!("{paper:.0}"), format!("{here:.0}"), format!("{:.0}", here / paper));
         }
     }
     if let [Some(short), Some(long)] = plain {
         let times = long.in_turns() / short.in_turns();
-        line("figure 2: 1024 bits against 512", "4.6 times", format!("{times:.1} times"), String::new());
-        let share = format!("{:.0} %", 1e2 * long.share());
-        line("figure 3: encryptor's part of it, 1024 bits", "98 %", share, String::new());
+        let computing = (long.encryptor() + long.answerer) / (short.encryptor() + short.answerer);
+        let here = format!("{times:.1} times; computing {computing:.1}");
+        line("figure 2: 1024 bits against 512", "4.6 times", here, "-".into());
+        let computing = long.encryptor() / (long.encryptor() + long.answerer);
+        let here = format!("{:.0} %; of computing {:.0} %", 1e2 * long.encryptor() / long.in_turns(), 1e2 * computing);
+        line("figure 3: 1024 bits, encryptor's part", "98 %", here, "-".into());
     }
     if let (Some(plain), Some(batched)) = (find(512, Way::Plain), find(512, Way::Batched)) {
-        let less = format!("{:.0} % less", 1e2 * (1.0 - batched.overlapped() / plain.in_turns()));
-        line("figure 6: chunks of 100, 512 bits, overall", "about 10 % less", less, String::new());
+        let less = format!("at most {:.0} % less", 1e2 * (1.0 - batched.overlapped() / plain.in_turns()));
+        line("figure 6: 512 bits, chunks of 100, overall", "about 10 % less", less, "-".into());
     }
     if let Some(prepared) = find(1024, Way::Prepared) {
-        seconds("figure 7: 1024 bits, online with preprocessing", 19.72, prepared.in_turns());
+        seconds("figure 7: 1024 bits, online with preprocessing", 19.72, prepared);
     }
     if let (Some(plain), Some(clients)) = (find(1024, Way::Plain), find(1024, Way::Clients)) {
-        let times = |one: f64, three: f64| format!("{:.2} times less", one / three);
-        let encrypting = times(plain.encryptor(), clients.encryptor());
-        line("figure 10: 3 clients, encrypting, 1024 bits", "2.99 times less (overall)", encrypting, String::new());
-        let overall = times(plain.in_turns(), clients.in_turns());
-        line("figure 10: 3 clients, overall, 1024 bits", "2.99 times less", overall, String::new());
+        let here = format!(
+            "{:.2} times less; encrypting {:.2}",
+            plain.in_turns() / clients.in_turns(),
+            plain.encryptor() / clients.encryptor()
+        );
+        line("figure 10: 1024 bits, 3 clients, overall", "2.99 times less", here, "-".into());
     }
-    println!("\nPeak memory of all: {} MiB.", usage::peak_memory().unwrap_or(0) >> 20);
 }
 
 fn shape(rows: usize) -> Shape {
