@@ -146,19 +146,20 @@ impl Point {
 
 fn main() -> Result<()> {
     let (json, others) = arguments();
+    let wanted = wanted(&others);
     let mut json = json.map(File::create).transpose()?;
     let mut keep = |value: Value| json.as_mut().map_or(Ok(()), |file| writeln!(file, "{value}"));
     rates().into_iter().try_for_each(&mut keep)?;
     let cores = std::thread::available_parallelism()?;
     println!("\nProducts by {}. {cores} cores: three clients and their server want 4.", backend::chosen().name());
-    println!("With fewer only CPU times show what clients gain; that of the busiest of them is here.");
+    println!("With fewer only CPU times show what clients gain. Of three, the time of the busiest.");
     println!("Seconds; transfer computed at {:.0} Mbit/s.\n", LINK_BITS_PER_SECOND / 1e6);
     println!(
         "| bits | rows | way | prepared, CPU | encryptor, CPU | answerer, CPU | wall, measured | MB | transfer | in turns | overlapped | encryptor's part |"
     );
     println!("|{}", "---|".repeat(12));
     let mut points = Vec::new();
-    for (bits, rows) in wanted(&others) {
+    for (bits, rows) in wanted {
         for way in Way::ALL {
             let point = run(KeySize::new(bits).expect("a length of keys"), rows, way);
             point.print();
@@ -188,7 +189,7 @@ fn wanted(arguments: &[String]) -> Vec<(usize, usize)> {
 }
 
 /// Encryptions a second of CPU time by the key's owner, on one thread.
-fn rates() -> Vec<Value> {
+fn rates() -> [Value; 4] {
     println!("| bits | encryptions a second |\n|---|---|");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread starts");
     let rate = |bits: usize| {
@@ -202,7 +203,7 @@ fn rates() -> Vec<Value> {
         println!("| {bits} | {rate:.0} |");
         json!({ "bits": bits, "encryptions_a_second": rate })
     };
-    let rates = [512, 1024, 2048, 3072].map(rate).to_vec();
+    let rates = [512, 1024, 2048, 3072].map(rate);
     println!("\nphe 1.5 with gmpy2: 124 a second at 2048 bits, measured on a machine of this kind.");
     rates
 }
@@ -213,7 +214,7 @@ fn run(size: KeySize, rows: usize, way: Way) -> Point {
     let expected = mine.iter().zip(theirs.iter()).filter(|(mine, theirs)| mine & theirs).count() as u128;
     let count = way.clients();
     let modulus = shape(rows).value_modulus().expect("the rows are possible");
-    // The paper's R, as a share. With several clients it has none: they learn the product.
+    // The paper's R. With several clients there is none: they learn the product.
     let own = match way {
         Way::Clients => Shares::new(modulus, vec![0]).expect("zero is below the modulus"),
         _ => Shares::random(modulus, 1, &mut rng(3)),
@@ -228,8 +229,7 @@ fn run(size: KeySize, rows: usize, way: Way) -> Point {
     let keys: Vec<_> = (0..count).map(|client| SecretKey::generate(size, &mut rng(10 + client as u8))).collect();
     let zeros_and_ones = || (0..rows as i64).map(|number| number & 1).collect();
     let (pool, before) = measure(|| (way == Way::Prepared).then(|| Made::new(&keys[0], zeros_and_ones())));
-    let mut pools = vec![pool];
-    pools.resize_with(count, || None);
+    let pools = std::iter::once(pool).chain(std::iter::repeat_with(|| None));
     let (parts, sample) = measure(|| {
         std::thread::scope(|scope| {
             let clients = keys.iter().zip(pools).zip(&blindings).zip(ends.chunks_mut(2)).enumerate();
@@ -284,8 +284,7 @@ fn one_client(
                     paillier::encrypt_over(&mine, &params, &mut Stock::new(key, pool, rows, rng(5)), channel)
                 }
                 (None, Way::Plain) => {
-                    let mut integers = vec![0; rows];
-                    mine.copy(0, 0, &mut integers);
+                    let integers = (0..rows).map(|row| mine.value(0, row)).collect();
                     paillier::encrypt_over(&mine, &params, &mut Made::new(key, integers), channel)
                 }
                 (None, _) => paillier::encrypt_over(&mine, &params, &mut Live::new(key, rng(5)), channel),
@@ -318,7 +317,7 @@ impl<'a> Made<'a> {
     }
 }
 
-/// The column's own.
+/// The column's.
 impl Encryptions for Made<'_> {
     fn key(&self) -> &SecretKey {
         self.key
