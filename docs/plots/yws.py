@@ -1,4 +1,4 @@
-"""Draws yws.svg from yws.json, which `yws full --json docs/plots/yws.json` (benches/src/bin/yws.rs) writes.
+"""Draws yws.svg from yws.jsonl, which `yws full --json docs/plots/yws.jsonl` (benches/src/bin/yws.rs) writes.
 
     python3 docs/plots/yws.py
 
@@ -16,7 +16,7 @@ RIGHT, BOTTOM = WIDTH - 20, HEIGHT - 30
 
 
 def main():
-    lines = [json.loads(line) for line in (HERE / "yws.json").read_text().splitlines()]
+    lines = [json.loads(line) for line in (HERE / "yws.jsonl").read_text().splitlines()]
     points = [line for line in lines if "way" in line and line["bits"] <= 1024]
 
     def curve(label, bits, way, value):
