@@ -31,9 +31,10 @@ pub use plan::{memory, plan, rounds_of_chain};
 /// The one protocol that there is for clients.
 pub const PROTOCOL: Protocol = Protocol::Paillier;
 
-/// How long a client waits for a neighbour, which may have many more rows to encrypt: for ever. A neighbour that stalls is
-/// given up by the server, and that ends all.
-const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
+/// How long a client waits for a neighbour that only says that it lives: this long, and for as long as the slowest machine
+/// encrypts all numbers that there are, under keys of 3072 bits (longer ones take the third power of their length).
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
+const ENCRYPTION: Duration = Duration::from_millis(10);
 
 /// How many rows there are, as far as a party knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,13 +123,19 @@ fn ask(
         *end = Some(channel);
     }
     for neighbour in [&mut before, &mut after].into_iter().flatten() {
-        neighbour.set_patience(FOREVER);
+        neighbour.set_patience(patience(job, columns.count(), rows));
     }
     let server = server.ok_or_else(|| Error::Internal("no connection to the server".into()))?;
     let params = params(job, modulus(job, rows)?, columns.rows())?;
     let key = SecretKey::generate(params.key_size(), rng);
     let mine = paillier::encrypt_over(columns, &params, &mut Live::new(&key, rng), server)?;
     paillier::clients::sum_up(&mine, before, after)
+}
+
+/// How long a client waits for a neighbour, which may have many more rows to encrypt.
+fn patience(job: &JobSpec, columns: usize, rows: &Rows) -> Duration {
+    let length = KeySize::of(job.level).bits() as f64 / 3072.0;
+    PATIENCE + ENCRYPTION.mul_f64(rows.all as f64 * columns as f64 * length.powi(3))
 }
 
 /// What all sums are taken modulo.
