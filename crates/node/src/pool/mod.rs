@@ -23,6 +23,7 @@ use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::dot::paillier::{Params, Stock, Store, Taken, Used, encrypt_over};
 use tacita_core::protocol::dot::{Columns, Shares};
 use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
 
 use crate::files::{self, write_whole_private};
 use crate::job::{JobSpec, Protocol};
@@ -183,7 +184,10 @@ impl Pool {
         let count = all.min(count as u64);
         // As many of each as there are for each other.
         let of_zeros = (u128::from(count) * u128::from(zeros) / u128::from(all.max(1))) as u64;
-        let (mut bytes, mut integers, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
+        let length = self.key.secret().public().size().ciphertext_bytes();
+        // All the room at once: what grows leaves copies behind.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(count as usize * length));
+        let (mut integers, mut cuts) = (Vec::new(), Vec::new());
         for (kind, mut wanted) in [(Kind::Zero, of_zeros), (Kind::One, count - of_zeros)] {
             for segment in segments.iter().filter(|segment| segment.kind() == kind) {
                 let some = wanted.min(segment.records());

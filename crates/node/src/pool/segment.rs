@@ -14,6 +14,7 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
 
 use super::fault;
 use super::key::Key;
@@ -150,9 +151,10 @@ impl Segment {
     }
 
     /// The last `count` encryptions, opened, one after the other. They are still there.
-    pub fn read_last(&self, file: &File, count: u64, key: &Key) -> Result<Vec<u8>> {
+    pub fn read_last(&self, file: &File, count: u64, key: &Key) -> Result<Zeroizing<Vec<u8>>> {
         let (first, record) = (self.records - count, self.record());
-        let mut sealed = vec![0; count as usize * record];
+        // What was made in advance is secret as long as nobody knows what became of it.
+        let mut sealed = Zeroizing::new(vec![0; count as usize * record]);
         file.read_exact_at(&mut sealed, self.length_of(first))
             .map_err(|error| self.fault(&format!("cannot be read: {error}")))?;
         let cipher = cipher(key, &self.header);
@@ -165,7 +167,7 @@ impl Segment {
         let opened: Option<()> = sealed.par_chunks_mut(record).enumerate().map(open).collect();
         opened.ok_or_else(|| self.damaged())?;
         let length = record - TAG_BYTES;
-        let mut all = vec![0; count as usize * length];
+        let mut all = Zeroizing::new(vec![0; count as usize * length]);
         let pairs = all.par_chunks_mut(length).zip(sealed.par_chunks(record));
         pairs.for_each(|(room, record)| room.copy_from_slice(&record[..length]));
         Ok(all)

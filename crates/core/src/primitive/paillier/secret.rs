@@ -91,7 +91,8 @@ impl SecretKey {
         let inverse_square = Zeroizing::new(square.invert_odd_mod(&modulus).into_option().expect("different primes"));
         let inverse_square = q.field.pack(std::iter::repeat_n(inverse_square.as_words(), LANES));
         let modulus = Zeroizing::new(q.prime.as_ref().clone()).to_odd().expect("an odd prime");
-        let inverse = p.prime.as_ref().rem(&q.prime).invert_odd_mod(&modulus).into_option().expect("different primes");
+        let residue = Zeroizing::new(p.prime.as_ref().rem(&q.prime));
+        let inverse = residue.invert_odd_mod(&modulus).into_option().expect("different primes");
         SecretKey { public, p, q, inverse_square, inverse: Zeroizing::new(inverse) }
     }
 
@@ -136,8 +137,11 @@ impl SecretKey {
         let high = Zeroizing::new(q.unpack(&q.multiply(&difference, &self.inverse_square)));
         let mut all = Vec::with_capacity(2 * LANES * words);
         for (low, high) in low.chunks_exact(words).zip(high.chunks_exact(words)) {
-            let sum = number(high).concatenating_mul(&p.square).wrapping_add(number(low).resize(128 * words as u32));
-            all.extend_from_slice(sum.as_words());
+            // Each of these by itself gives p^2 away; the sum is the ciphertext.
+            let (high, low) = (Zeroizing::new(number(high)), Zeroizing::new(number(low)));
+            let multiple = Zeroizing::new(high.concatenating_mul(&p.square));
+            let low = Zeroizing::new((&*low).resize(128 * words as u32));
+            all.extend_from_slice(multiple.wrapping_add(&*low).as_words());
         }
         all
     }
@@ -163,9 +167,10 @@ impl SecretKey {
     /// A number modulo N from what it is modulo p and q: m_p + p ((m_q - m_p) / p mod q).
     fn join(&self, of_p: &BoxedUint, of_q: &BoxedUint) -> Zeroizing<BoxedUint> {
         let prime = &self.q.prime;
-        let difference = Zeroizing::new(of_q.sub_mod(&of_p.rem(prime), prime));
+        let difference = Zeroizing::new(of_q.sub_mod(&Zeroizing::new(of_p.rem(prime)), prime));
         let quotient = Zeroizing::new(difference.mul_mod(&self.inverse, prime));
-        let bits = self.public.size().bits as u32;
-        Zeroizing::new(quotient.concatenating_mul(self.p.prime.as_ref()).wrapping_add(of_p.resize(bits)))
+        let multiple = Zeroizing::new(quotient.concatenating_mul(self.p.prime.as_ref()));
+        let low = Zeroizing::new(of_p.resize(self.public.size().bits as u32));
+        Zeroizing::new(multiple.wrapping_add(&*low))
     }
 }
