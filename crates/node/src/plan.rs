@@ -423,7 +423,7 @@ fn rules_notes(
             protocol.name()
         ))
     };
-    Ok(vec![
+    let mut notes = vec![
         "What it costs depends on what is frequent, and is not known before: rounds, traffic and time are those of a run \
          that finds no frequent item."
             .into(),
@@ -437,7 +437,15 @@ fn rules_notes(
             text::count(params.max_candidates as u64),
             text::count(params.max_rules as u64)
         ),
-    ])
+    ];
+    if job.alignment().is_some() {
+        notes.push(
+            "Aligning rows by ids tells both which of their rows are common; a form that hides it is not in this version. By \
+             position, without row_id, nothing is told."
+                .into(),
+        );
+    }
+    Ok(notes)
 }
 
 fn shares_cost<'a>(
