@@ -208,10 +208,10 @@ fn add_up(job: &JobSpec, me: &str, column: &str, table: &Table, keys: &Keys) -> 
     let sums = numbers::sums(table, &(column.to_owned(), header.to_owned()), job.summed_decimals(), keys)?;
     if sums.absent > 0 {
         tracing::warn!(
-            "{}: {} with a key {} no number in column {header:?}, and add nothing to the sum",
+            "{}: {} with a key {} to the sum, because column {header:?} is empty there",
             table.source(),
             text::counted(sums.absent as u64, "row"),
-            if sums.absent == 1 { "has" } else { "have" }
+            if sums.absent == 1 { "adds nothing" } else { "add nothing" }
         );
     }
     Ok(sums.of_keys)

@@ -389,7 +389,7 @@ fn a_sum_is_exact_over_all_rows_of_common_keys() {
         for (name, ended) in NAMES.into_iter().zip(running.map(Running::end)) {
             let ended = ended.well();
             assert_eq!(ended.stdout, line);
-            let warned = ended.stderr.contains("1 row with a key has no number in column \"cost\"");
+            let warned = ended.stderr.contains("1 row with a key adds nothing to the sum");
             assert_eq!(warned, name == "insurer", "{}", ended.stderr);
             assert_eq!(text(pair.out(name, "rows.csv")), row);
             let report = json(pair.out(name, "report.json"));

@@ -120,6 +120,9 @@ impl Pool {
     /// Errors ([`Error::Input`]): the job does not encrypt, or under a key of another length; the pool is damaged, or another
     /// key's.
     pub fn open(place: &Place, job: &JobSpec) -> Result<Pool> {
+        if job.clients().is_some() {
+            return Err(Error::Input("--pool is not there for jobs with several clients: leave it out".into()));
+        }
         if job.protocol != Protocol::Paillier {
             return Err(Error::Input(
                 "--pool is for job = \"dot\" with protocol = \"paillier\": leave it out, or agree on that protocol"
