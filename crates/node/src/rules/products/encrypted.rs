@@ -30,8 +30,8 @@ fn part_columns(rows: usize) -> usize {
 /// One party sends its columns encrypted, the other one multiplies them.
 pub struct Encrypted<'a> {
     session: &'a Session,
-    /// Runs that the noise still hides.
-    left: usize,
+    /// Parts that can still be made: the noise hides no more.
+    pub(super) left: usize,
 }
 
 /// Products of some columns here with some there.
@@ -105,11 +105,6 @@ pub fn cost(parts: &[Wanted], left: usize) -> Result<Cost> {
 impl<'a> Encrypted<'a> {
     pub fn new(session: &'a Session) -> Encrypted<'a> {
         Encrypted { session, left: BATCHES }
-    }
-
-    /// How many parts can still be made.
-    pub fn left(&self) -> usize {
-        self.left
     }
 
     /// Whether these can.

@@ -215,12 +215,16 @@ impl<'a> Products<'a> {
     }
 
     /// How a batch is made: the first party decides, by what both know.
-    fn way(&self, batch: &Batch<'_>, wanted: &Wanted, channel: &mut Channel) -> Result<Way> {
-        if batch.side() == Side::First {
+    fn way(&self, side: Side, wanted: &Wanted, channel: &mut Channel) -> Result<Way> {
+        if side == Side::First {
             let transfers = self.transfers.as_ref();
             let transfers = transfers.map(|transfers| |parts: &[Wanted]| transfers.cost(parts));
-            let (way, _) =
-                Way::cheapest(wanted, transfers, self.encrypted.as_ref().map(Encrypted::left), self.bandwidth)?;
+            let (way, _) = Way::cheapest(
+                wanted,
+                transfers,
+                self.encrypted.as_ref().map(|encrypted| encrypted.left),
+                self.bandwidth,
+            )?;
             channel.send(WAY, vec![way.code()])?;
             return Ok(way);
         }
@@ -240,7 +244,7 @@ impl ScalarProducts for Products<'_> {
         self.end(channel.traffic());
         self.began = Some((Instant::now(), channel.traffic()));
         let wanted = Wanted::of(batch);
-        let way = self.way(batch, &wanted, channel)?;
+        let way = self.way(batch.side(), &wanted, channel)?;
         self.levels.push(Level {
             length: batch.length(),
             products: batch.pairs().len(),
@@ -267,6 +271,8 @@ impl ScalarProducts for Products<'_> {
 
 #[cfg(test)]
 mod tests {
+    use rand_core::SeedableRng;
+
     use super::*;
 
     fn wanted(pairs: &[(u32, u32)]) -> Wanted {
@@ -296,6 +302,36 @@ mod tests {
         }
         assert_eq!(wanted(&[(1, 1)]).split().len(), 1);
         assert!(wanted(&[]).split().is_empty());
+    }
+
+    /// The second party takes no way that was not agreed on, and none that the noise is not enough for.
+    #[test]
+    fn ways_of_a_peer_are_checked() {
+        let session = Session::new(tacita_core::session::Transcript::new("test"));
+        let way = |choice: &str, left: usize, payload: &[u8]| {
+            let chosen = choice.parse().unwrap();
+            let mut products = Products::new(&session, &chosen, ChaCha20Rng::from_seed([1; 32])).unwrap();
+            if let Some(encrypted) = &mut products.encrypted {
+                encrypted.left = left;
+            }
+            let (mut own, mut peer) = Channel::pair("first", "second");
+            peer.send(WAY, payload.to_vec()).unwrap();
+            products.way(Side::Second, &wanted(&[(0, 1), (1, 0), (2, 0)]), &mut own)
+        };
+        for (choice, good) in
+            [("ot softspoken-4", &[0, 2][..]), ("lattice", &[1, 3]), ("lattice or ot softspoken-4", &[0, 1, 2, 3])]
+        {
+            for code in 0..=255 {
+                let ended = way(choice, 2, &[code]);
+                assert_eq!(ended.is_ok(), good.contains(&code), "{choice} {code}");
+                assert!(matches!(ended, Ok(_) | Err(Error::Protocol { .. })), "{choice} {code}");
+            }
+        }
+        // Two parts are one too many.
+        assert!(way("lattice", 1, &[1]).is_ok());
+        for payload in [&[3][..], &[], &[1, 1]] {
+            assert!(matches!(way("lattice", 1, payload), Err(Error::Protocol { .. })), "{payload:?}");
+        }
     }
 
     /// Few products of columns cost least by transfers, many under encryption, at every speed of network.
