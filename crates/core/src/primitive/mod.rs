@@ -1,5 +1,7 @@
 //! What the protocols are made of.
 
+pub mod blum;
+pub mod goldwasser_micali;
 pub mod group;
 pub mod kernel;
 pub mod okvs;

@@ -1,6 +1,6 @@
 //! What oblivious transfer and VOLE spend their time in: blocks of 128 bits, AES, GF(2^128), bit matrices; and what
 //! encryption on lattices does: transforms and products modulo primes; and Paillier's: products and powers modulo long
-//! numbers.
+//! numbers, and whether those are squares.
 //!
 //! Everything works on slices, on one thread, and in time that depends on lengths only. Callers divide long slices
 //! among threads. Each kernel has a portable form and one for x86-64 processors with AVX-512; [`backend::chosen`] says
@@ -14,6 +14,7 @@ mod doubling;
 pub mod fold;
 pub mod gf128;
 mod hash;
+pub mod jacobi;
 pub(crate) mod mask;
 pub mod montgomery;
 pub mod ntt;

@@ -38,6 +38,11 @@ impl std::fmt::Debug for Lanes {
 }
 
 impl Lanes {
+    /// Zeros, of so many limbs.
+    pub fn zero(limbs: usize) -> Lanes {
+        Lanes(vec![[0; LANES]; limbs])
+    }
+
     /// The same numbers, those of lane i + `by` in lane i.
     pub fn rotated(&self, by: usize) -> Lanes {
         Lanes(self.0.iter().map(|limbs| std::array::from_fn(|lane| limbs[(lane + by) % LANES])).collect())
@@ -123,7 +128,7 @@ impl Montgomery {
     /// Numbers as they are, in no form: at most eight, of at most [`words`](Montgomery::words) words each, the lowest
     /// first. The other lanes are zero.
     pub fn pack<'a>(&self, numbers: impl IntoIterator<Item = &'a [u64]>) -> Lanes {
-        let mut lanes = Lanes(vec![[0; LANES]; self.limbs()]);
+        let mut lanes = Lanes::zero(self.limbs());
         for (lane, number) in numbers.into_iter().enumerate() {
             assert!(lane < LANES && number.len() <= self.words, "numbers that fit");
             split(number, |limb, value| lanes.0[limb][lane] = value);
@@ -196,7 +201,7 @@ impl Montgomery {
 
     /// a b / R, below 2 n, for a and b below 4 n, or for one below n and the other below R.
     pub fn multiply(&self, a: &Lanes, b: &Lanes) -> Lanes {
-        let mut product = Lanes(vec![[0; LANES]; self.limbs()]);
+        let mut product = Lanes::zero(self.limbs());
         self.multiply_into(a, b, &mut product);
         product
     }
@@ -267,7 +272,7 @@ pub(super) fn masks(number: u64, numbers: &Limbs) -> Limbs {
 }
 
 /// Cuts words into limbs.
-fn split(words: &[u64], mut take: impl FnMut(usize, u64)) {
+pub(super) fn split(words: &[u64], mut take: impl FnMut(usize, u64)) {
     for limb in 0..(64 * words.len()).div_ceil(LIMB_BITS) {
         let (word, shift) = (limb * LIMB_BITS / 64, limb * LIMB_BITS % 64);
         let next = words.get(word + 1).filter(|_| shift + LIMB_BITS > 64).map_or(0, |next| next << (64 - shift));

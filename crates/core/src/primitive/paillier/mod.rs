@@ -25,77 +25,36 @@ pub use products::Products;
 pub use public::PublicKey;
 pub use secret::SecretKey;
 
+pub use super::blum::KeySize;
+
 use std::fmt;
 use std::ops::Range;
 
-use crypto_bigint::BoxedUint;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
+use super::blum::{number, words};
 use super::kernel::montgomery::LANES;
-use crate::error::{Error, Result};
-use crate::security::Level;
-
-/// How long N is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeySize {
-    bits: usize,
-}
 
 impl KeySize {
-    /// All that there are. 512 bits serve measurements and tests alone.
-    const ALL: [usize; 6] = [512, 1024, 2048, 3072, 7680, 15360];
-
-    /// Keys of so many bits.
-    ///
-    /// Errors ([`Error::Input`]): there are no such keys.
-    pub fn new(bits: usize) -> Result<KeySize> {
-        match KeySize::ALL.contains(&bits) {
-            true => Ok(KeySize { bits }),
-            false => Err(Error::Input(format!("keys of {bits} bits: use one of {:?}", KeySize::ALL))),
-        }
-    }
-
-    /// Keys for a level of security.
-    pub fn of(level: Level) -> KeySize {
-        let bits = match level {
-            Level::Paper80 => 1024,
-            Level::Bits112 => 2048,
-            Level::Bits128 => 3072,
-            Level::Bits192 => 7680,
-            Level::Bits256 => 15360,
-        };
-        KeySize { bits }
-    }
-
-    /// Bits of N: exactly so many.
-    pub fn bits(self) -> usize {
-        self.bits
-    }
-
     /// Bytes of a public key on the wire: N and h_s.
     pub fn public_key_bytes(self) -> usize {
-        self.bits / 8 + self.ciphertext_bytes()
+        self.modulus_bytes() + self.ciphertext_bytes()
     }
 
     /// Bytes of a secret key that is kept: the public one, p and q.
     pub fn secret_key_bytes(self) -> usize {
-        self.public_key_bytes() + self.bits / 8
+        self.public_key_bytes() + self.modulus_bytes()
     }
 
     /// Bytes of a ciphertext on the wire.
     pub fn ciphertext_bytes(self) -> usize {
-        self.bits / 4
-    }
-
-    /// 64-bit words of a plaintext.
-    fn words(self) -> usize {
-        self.bits / 64
+        2 * self.modulus_bytes()
     }
 
     /// Bits of r.
     fn random_bits(self) -> usize {
-        self.bits / 2
+        self.bits() / 2
     }
 }
 
@@ -137,10 +96,6 @@ impl fmt::Display for Invalid {
 }
 
 impl std::error::Error for Invalid {}
-
-fn number(words: &[u64]) -> BoxedUint {
-    BoxedUint::from_words(words.iter().copied())
-}
 
 /// Words of `count` numbers, made by all threads: `make` gets at most `groups` times eight of them, and may make more than it is
 /// asked for, which are dropped.

@@ -6,7 +6,7 @@ use crypto_bigint::{BoxedUint, ConcatenatingMul, ConcatenatingSquare, Gcd, NonZe
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{Ciphertexts, Invalid, KeySize, Plaintexts, Products, in_groups, number};
+use super::{Ciphertexts, Invalid, KeySize, Plaintexts, Products, in_groups, number, words};
 use crate::primitive::kernel::mask::mask;
 use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
 use crate::primitive::kernel::power::{FixedBase, power};
@@ -36,7 +36,7 @@ pub struct PublicKey {
 /// Size only.
 impl std::fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PublicKey({} bits)", self.size.bits)
+        write!(f, "PublicKey({} bits)", self.size.bits())
     }
 }
 
@@ -100,7 +100,7 @@ impl PublicKey {
         let words = words(bytes);
         let (modulus, base) = words.split_at(size.words());
         let modulus = number(modulus);
-        if modulus.bits_vartime() as usize != size.bits {
+        if modulus.bits_vartime() as usize != size.bits() {
             return Err(Invalid::Size);
         }
         let modulus = modulus.into_odd().into_option().ok_or(Invalid::Even)?;
@@ -262,7 +262,7 @@ impl PublicKey {
     /// owner: by x^N with a random x. Far slower than encrypting.
     pub fn rerandomize(&self, ciphertexts: &Ciphertexts, rng: &mut impl CryptoRng) -> Ciphertexts {
         let random = self.random(ciphertexts.len(), rng);
-        let (field, bits) = (&self.field, self.size.bits);
+        let (field, bits) = (&self.field, self.size.bits());
         self.map(ciphertexts.len(), |range| {
             let base = field.enter(&field.pack(random.range(range.clone())));
             let power = power(field, &base, &[self.modulus.as_words(); LANES], bits);
@@ -307,7 +307,7 @@ impl PublicKey {
         self.map(ciphertexts.len(), |range| {
             let exponents: Vec<&[u64]> = plaintexts.range(range.clone()).collect();
             let base = field.enter(&field.pack(ciphertexts.range(range)));
-            let power = power(field, &base, &exponents, self.size.bits);
+            let power = power(field, &base, &exponents, self.size.bits());
             // Out of Montgomery's form.
             let mut one = vec![0; 2 * self.size.words()];
             one[0] = 1;
@@ -349,9 +349,4 @@ impl RandomExponents {
             self.all[range.start * self.words..range.end * self.words].chunks_exact(self.words).collect();
         some.chunks(LANES).map(<[_]>::to_vec).collect()
     }
-}
-
-/// Little-endian words.
-pub(super) fn words(bytes: &[u8]) -> Vec<u64> {
-    bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }

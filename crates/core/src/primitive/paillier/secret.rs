@@ -6,6 +6,7 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::public::{Encoder, GROUPS};
 use super::{Ciphertexts, Plaintexts, PublicKey, in_groups, number};
+use crate::primitive::blum::Primes;
 use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
 use crate::primitive::kernel::power::{FixedBase, power};
 
@@ -43,7 +44,7 @@ struct Half {
 /// Size only.
 impl std::fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SecretKey({} bits)", self.public.size().bits)
+        write!(f, "SecretKey({} bits)", self.public.size().bits())
     }
 }
 
@@ -84,7 +85,8 @@ impl Half {
 
 impl SecretKey {
     /// `public` belongs to these primes.
-    pub(super) fn from_primes(public: PublicKey, p: &BoxedUint, q: &BoxedUint) -> SecretKey {
+    pub(super) fn from_primes(public: PublicKey, primes: &Primes) -> SecretKey {
+        let (p, q) = (&*primes.p, &*primes.q);
         let (p, q) = rayon::join(|| Half::new(&public, p, q), || Half::new(&public, q, p));
         let modulus = q.square.clone().into_odd().expect("an odd prime");
         let square = Zeroizing::new(p.square.rem(modulus.as_nz_ref()));
@@ -170,7 +172,7 @@ impl SecretKey {
         let difference = Zeroizing::new(of_q.sub_mod(&Zeroizing::new(of_p.rem(prime)), prime));
         let quotient = Zeroizing::new(difference.mul_mod(&self.inverse, prime));
         let multiple = Zeroizing::new(quotient.concatenating_mul(self.p.prime.as_ref()));
-        let low = Zeroizing::new(of_p.resize(self.public.size().bits as u32));
+        let low = Zeroizing::new(of_p.resize(self.public.size().bits() as u32));
         Zeroizing::new(multiple.wrapping_add(&*low))
     }
 }

@@ -3,7 +3,9 @@ use crypto_bigint::{BoxedUint, ConcatenatingMul, ConcatenatingSquare, Odd};
 use rand_core::{Rng, SeedableRng};
 
 use super::*;
+use crate::primitive::blum::Primes;
 use crate::primitive::ot::Choices;
+use crate::security::Level;
 
 // Computed by a program of a few lines in another language: primes, h_s, a plaintext, r, and the ciphertext.
 const P: &str = "c2b38755cd37880e16ac4191a26aa0ae044f1574f037afc644d82a531289bafb";
@@ -38,7 +40,7 @@ fn known() -> SecretKey {
     let (p, q) = (hex(P), hex(Q));
     let modulus = p.concatenating_mul(&q).into_odd().unwrap();
     let public = PublicKey::new(size(512), modulus, Some(hex(BASE).to_words().to_vec()));
-    SecretKey::from_primes(public, &p, &q)
+    SecretKey::from_primes(public, &Primes { p: Zeroizing::new(p), q: Zeroizing::new(q) })
 }
 
 fn square(key: &PublicKey) -> Odd<BoxedUint> {

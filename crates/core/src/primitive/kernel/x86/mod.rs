@@ -10,6 +10,7 @@ pub(super) mod doubling;
 pub(super) mod fold;
 pub(super) mod gf128;
 pub(super) mod hash;
+pub(super) mod jacobi;
 pub(super) mod montgomery;
 pub(super) mod ntt;
 pub(super) mod pclmul;

@@ -10,21 +10,21 @@ use super::super::montgomery::{LIMB, LIMB_BITS, Limbs, Montgomery, TOGETHER};
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load(limbs: &Limbs) -> __m512i {
+pub(super) fn load(limbs: &Limbs) -> __m512i {
     // SAFETY: 64 bytes are there to be read, and the load needs no alignment.
     unsafe { _mm512_loadu_si512(limbs.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn store(limbs: &mut Limbs, value: __m512i) {
+pub(super) fn store(limbs: &mut Limbs, value: __m512i) {
     // SAFETY: 64 bytes are there to be written, and the store needs no alignment.
     unsafe { _mm512_storeu_si512(limbs.as_mut_ptr().cast(), value) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn all(limb: u64) -> __m512i {
+pub(super) fn all(limb: u64) -> __m512i {
     _mm512_set1_epi64(limb as i64)
 }
 

@@ -1,0 +1,62 @@
+//! Lists of ciphertexts.
+
+use std::fmt;
+
+/// Ciphertexts of one key: numbers from 1 to N - 1 whose Jacobi symbol is 1. They are read by
+/// [`PublicKey::read`](super::PublicKey::read), which checks that.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Ciphertexts {
+    /// Bytes of one.
+    each: usize,
+    /// One after the other, little-endian.
+    bytes: Vec<u8>,
+}
+
+impl Ciphertexts {
+    /// Of bytes that are known to be right.
+    pub(super) fn new(each: usize, bytes: Vec<u8>) -> Ciphertexts {
+        Ciphertexts { each, bytes }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.bytes.len() / self.each
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// As they travel: one after the other, little-endian, [`KeySize::modulus_bytes`](super::KeySize::modulus_bytes) each.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// As they travel.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Appends ciphertexts of the same key.
+    ///
+    /// # Panics
+    ///
+    /// If they are of a key of another size.
+    pub fn append(&mut self, further: &Ciphertexts) {
+        assert_eq!(self.each, further.each, "ciphertexts of one key");
+        self.bytes.extend_from_slice(&further.bytes);
+    }
+
+    /// The bytes of one of them.
+    pub(super) fn one(&self, number: usize) -> &[u8] {
+        &self.bytes[number * self.each..][..self.each]
+    }
+}
+
+/// Their number.
+impl fmt::Debug for Ciphertexts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ciphertexts({})", self.len())
+    }
+}
