@@ -282,7 +282,7 @@ mod tests {
     }
 
     fn check<const WORDS: usize>(rng: &mut ChaCha20Rng) {
-        for _ in 0..4 {
+        for _ in 0..if WORDS > 8 { 1 } else { 3 } {
             let top = BoxedUint::one_with_precision(64 * WORDS as u32).shl(64 * WORDS as u32 - 1);
             let moduli = [
                 random(WORDS, rng),
@@ -294,7 +294,7 @@ mod tests {
             for n in moduli.map(odd) {
                 let numbers = numbers(&n, rng);
                 compare(&numbers, &n, |a| other::<WORDS>(a, &n));
-                numbers.iter().take(20).for_each(|a| assert_eq!(slow(a, &n), other::<WORDS>(a, &n)));
+                numbers.iter().rev().take(3).for_each(|a| assert_eq!(slow(a, &n), other::<WORDS>(a, &n)));
             }
         }
     }

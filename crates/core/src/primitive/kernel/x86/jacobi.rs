@@ -1,10 +1,14 @@
 //! Jacobi symbols, one pair in each of eight lanes.
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
 
 use super::super::jacobi::{LIMB, Pairs, Rounds, STEPS};
 use super::super::montgomery::Limbs;
 use super::montgomery::{all, load, store};
+
+/// Bits of a limb.
+const SHIFT: u32 = STEPS as u32;
 
 /// All rounds of groups of eight pairs. Steps wait for each other; those of several groups do not.
 #[target_feature(enable = "avx512f,avx512dq")]
@@ -37,27 +41,25 @@ pub(in super::super) fn run<const GROUPS: usize>(groups: &mut [Pairs; GROUPS], r
 fn words(a: &[Limbs], b: &[Limbs]) -> [__m512i; 2] {
     // The highest limbs of which one is not zero, with the two below them.
     let (mut x, mut y) = ([load(&a[2]), load(&a[1]), load(&a[0])], [load(&b[2]), load(&b[1]), load(&b[0])]);
-    let mut long = 0;
-    for (a, b) in a.array_windows::<3>().zip(b.array_windows::<3>()).skip(1) {
+    // Four bits more than two limbs make 64, below which words are the numbers.
+    let mut highest = _mm512_ternarylogic_epi64::<0xfe>(x[0], y[0], all(8));
+    for (a, b) in a[1..].array_windows::<3>().zip(b[1..].array_windows::<3>()) {
         let any = _mm512_or_si512(load(&a[2]), load(&b[2]));
         let some = _mm512_test_epi64_mask(any, any);
+        highest = _mm512_mask_mov_epi64(highest, some, any);
         for limb in 0..3 {
             x[limb] = _mm512_mask_mov_epi64(x[limb], some, load(&a[2 - limb]));
             y[limb] = _mm512_mask_mov_epi64(y[limb], some, load(&b[2 - limb]));
         }
-        long |= some;
     }
-    // Bits of the highest limb, from the exponent of a floating-point number. Four more than two limbs make 64, below which
-    // words are the numbers.
-    let highest = _mm512_or_si512(x[0], y[0]);
-    let highest = _mm512_mask_or_epi64(highest, !long, highest, all(8));
+    // Bits of the highest limb, from the exponent of a floating-point number.
     let exponent = _mm512_srli_epi64::<52>(_mm512_castpd_si512(_mm512_cvtepu64_pd(highest)));
     let length = _mm512_sub_epi64(exponent, all(1022));
     let (up, down) = (_mm512_sub_epi64(all(32), length), _mm512_add_epi64(all(28), length));
     let word = |limbs: [__m512i; 3], number: &[Limbs]| {
-        let below = _mm512_or_si512(_mm512_slli_epi64::<{ STEPS as u32 }>(limbs[1]), limbs[2]);
+        let below = _mm512_or_si512(_mm512_slli_epi64::<SHIFT>(limbs[1]), limbs[2]);
         let high = _mm512_or_si512(_mm512_sllv_epi64(limbs[0], up), _mm512_srlv_epi64(below, down));
-        let low = _mm512_or_si512(_mm512_slli_epi64::<{ STEPS as u32 }>(load(&number[1])), load(&number[0]));
+        let low = _mm512_or_si512(_mm512_slli_epi64::<SHIFT>(load(&number[1])), load(&number[0]));
         // high << 32 | low & 2^32 - 1.
         _mm512_mask_mov_epi32(_mm512_slli_epi64::<32>(high), 0x5555, low)
     };
@@ -68,7 +70,8 @@ fn words(a: &[Limbs], b: &[Limbs]) -> [__m512i; 2] {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn steps<const GROUPS: usize>(words: [[__m512i; 2]; GROUPS], signs: &mut [__m512i; GROUPS]) -> [[__m512i; 2]; GROUPS] {
-    let one = all(1);
+    // Of a number that is known, the optimiser would make two instructions of a test for it.
+    let one = all(black_box(1));
     let (mut numbers, mut rows, mut flips) = (words, [[one, all(1 << 32)]; GROUPS], *signs);
     for _ in 0..STEPS {
         for group in 0..GROUPS {
@@ -97,18 +100,22 @@ fn divide(a: &mut [Limbs], b: &mut [Limbs], rows: [__m512i; 2]) -> [__mmask8; 2]
     // Products take the lower halves of words, as signed numbers.
     let upper = |row| _mm512_srli_epi64::<32>(_mm512_add_epi64(row, all(1 << 31)));
     let ([f0, f1], [g0, g1]) = (rows, [upper(rows[0]), upper(rows[1])]);
-    let (mut x, mut y) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+    let sums = |[x, y]: [__m512i; 2], a: &Limbs, b: &Limbs| {
+        let (a, b) = (load(a), load(b));
+        [
+            _mm512_add_epi64(_mm512_add_epi64(x, _mm512_mul_epi32(a, f0)), _mm512_mul_epi32(b, g0)),
+            _mm512_add_epi64(_mm512_add_epi64(y, _mm512_mul_epi32(a, f1)), _mm512_mul_epi32(b, g1)),
+        ]
+    };
     let low = all(LIMB);
     let last = a.len() - 1;
-    for limb in 0..=last {
-        let (of_a, of_b) = (load(&a[limb]), load(&b[limb]));
-        x = _mm512_add_epi64(_mm512_add_epi64(x, _mm512_mul_epi32(of_a, f0)), _mm512_mul_epi32(of_b, g0));
-        y = _mm512_add_epi64(_mm512_add_epi64(y, _mm512_mul_epi32(of_a, f1)), _mm512_mul_epi32(of_b, g1));
-        if limb > 0 {
-            store(&mut a[limb - 1], _mm512_and_si512(x, low));
-            store(&mut b[limb - 1], _mm512_and_si512(y, low));
-        }
-        (x, y) = (_mm512_srai_epi64::<{ STEPS as u32 }>(x), _mm512_srai_epi64::<{ STEPS as u32 }>(y));
+    // The lowest limb of a sum is zero.
+    let [mut x, mut y] = sums([_mm512_setzero_si512(); 2], &a[0], &b[0]).map(|sum| _mm512_srai_epi64::<SHIFT>(sum));
+    for limb in 0..last {
+        [x, y] = sums([x, y], &a[limb + 1], &b[limb + 1]);
+        store(&mut a[limb], _mm512_and_si512(x, low));
+        store(&mut b[limb], _mm512_and_si512(y, low));
+        [x, y] = [x, y].map(|sum| _mm512_srai_epi64::<SHIFT>(sum));
     }
     store(&mut a[last], _mm512_and_si512(x, low));
     store(&mut b[last], _mm512_and_si512(y, low));
@@ -127,6 +134,6 @@ fn absolute(a: &mut [Limbs], b: &mut [Limbs], negative: [__mmask8; 2]) {
         y = _mm512_add_epi64(_mm512_xor_si512(load(b), of_b), y);
         store(a, _mm512_and_si512(x, low));
         store(b, _mm512_and_si512(y, low));
-        (x, y) = (_mm512_srli_epi64::<{ STEPS as u32 }>(x), _mm512_srli_epi64::<{ STEPS as u32 }>(y));
+        (x, y) = (_mm512_srli_epi64::<SHIFT>(x), _mm512_srli_epi64::<SHIFT>(y));
     }
 }
