@@ -1,0 +1,101 @@
+//! What Goldwasser and Micali's cryptosystem reaches on one thread, by the size of keys.
+//!
+//! `goldwasser_micali [--json FILE] [BITS...]`, by default keys of 1024, 2048 and 3072 bits. Set `TACITA_PORTABLE=1` for the form
+//! that every processor runs.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use tacita::usage;
+use tacita_bench::{Row, Table, arguments, median};
+use tacita_core::primitive::goldwasser_micali::{KeySize, SecretKey};
+use tacita_core::primitive::kernel::backend;
+use tacita_core::primitive::kernel::jacobi::Jacobi;
+use tacita_core::primitive::kernel::montgomery::{LANES, Montgomery};
+
+/// Runs of which the median counts.
+const RUNS: usize = 5;
+
+fn main() -> std::io::Result<()> {
+    let (json, others) = arguments();
+    let parse = |text: &String| text.parse().expect("the arguments are lengths of keys in bits");
+    let sizes: Vec<usize> = match others.is_empty() {
+        true => vec![1024, 2048, 3072],
+        false => others.iter().map(parse).collect(),
+    };
+    let mut table = Table::new(json.as_deref())?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be started");
+    pool.install(|| sizes.into_iter().try_for_each(|bits| measure_key(&mut table, bits)))
+}
+
+/// Measures `work`, which makes `n` things, adds a row, and gives the microseconds of CPU time for one.
+fn run(table: &mut Table, kernel: &str, bits: usize, n: usize, mut work: impl FnMut()) -> std::io::Result<String> {
+    work();
+    let (mut walls, mut cpus) = (Vec::new(), Vec::new());
+    for _ in 0..RUNS {
+        let (cpu, wall) = (usage::cpu_time(), Instant::now());
+        work();
+        walls.push(wall.elapsed().as_secs_f64() * 1e3);
+        cpus.push((usage::cpu_time() - cpu).as_secs_f64() * 1e3);
+    }
+    let cpu = median(&cpus);
+    table.add(&Row {
+        primitive: kernel.into(),
+        variant: format!("{} {bits}", backend::chosen().name()),
+        n,
+        threads: 1,
+        wall_ms: median(&walls),
+        cpu_ms: vec![cpu],
+        bytes: Vec::new(),
+        peak_memory: usage::peak_memory(),
+    })?;
+    Ok(format!("{kernel} {:.3}", 1e3 * cpu / n as f64))
+}
+
+/// All operations with a key of this size, in one line.
+fn measure_key(table: &mut Table, bits: usize) -> std::io::Result<()> {
+    let mut rng = ChaCha20Rng::from_seed([1; 32]);
+    let size = KeySize::new(bits).expect("there are keys of this size");
+    let key = SecretKey::generate(size, &mut rng);
+    let public = key.public();
+    // About equally long for all sizes.
+    let n = ((1 << 34) / bits.pow(2)).next_multiple_of(16 * LANES);
+    let plain: Vec<bool> = (0..n).map(|_| rng.next_u32() & 1 == 1).collect();
+    let encrypted = public.encrypt(&plain, &mut rng);
+    let order: Vec<u32> = (0..n as u32).rev().collect();
+    let mut parts = vec![run(table, "encrypt", bits, n, || {
+        black_box(public.encrypt(&plain, &mut rng));
+    })?];
+    parts.push(run(table, "rerandomize", bits, n, || {
+        black_box(public.rerandomize(&encrypted, &order, &mut rng));
+    })?);
+    parts.push(run(table, "check", bits, n, || {
+        black_box(public.read(encrypted.as_bytes()).expect("ciphertexts"));
+    })?);
+    parts.push(run(table, "open", bits, n, || {
+        black_box(key.open(encrypted.as_bytes()).expect("ciphertexts"));
+    })?);
+    parts.push(run(table, "decrypt", bits, n, || {
+        black_box(key.decrypt(&encrypted));
+    })?);
+    // Their parts: modulo numbers of as many bits, and the hash of a ciphertext.
+    let modulus = crypto_bigint::BoxedUint::max(bits as u32).into_odd().expect("an odd number");
+    let (field, jacobi) = (Montgomery::new(&modulus), Jacobi::new(&modulus));
+    let numbers = vec![field.radix(); n / LANES];
+    parts.push(run(table, "symbol", bits, n, || {
+        black_box(jacobi.symbols(black_box(&numbers)));
+    })?);
+    let mut product = field.one();
+    parts.push(run(table, "multiply", bits, n, || {
+        numbers.iter().for_each(|number| field.multiply_into(black_box(number), black_box(number), &mut product));
+    })?);
+    parts.push(run(table, "hash", bits, n, || {
+        for bytes in encrypted.as_bytes().chunks(bits / 8) {
+            black_box(blake3::hash(bytes));
+        }
+    })?);
+    println!("{} {bits} bits, us of CPU time: {}", backend::chosen().name(), parts.join(", "));
+    Ok(())
+}
