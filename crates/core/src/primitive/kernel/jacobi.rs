@@ -6,7 +6,7 @@
 //! divisor.
 //!
 //! As in Pornin, "Optimized Binary GCD for Modular Inversion" (ePrint 2020/972), section 3 with k = 31, and its remark on
-//! the Legendre symbol, [`STEPS`] steps at a time are first taken on words of 64 bits: the lowest 32 bits of a and b, which
+//! the Legendre symbol, thirty steps at a time are first taken on words of 64 bits: the lowest 32 bits of a and b, which
 //! say all that these steps have to know of parities and residues modulo 8, and 32 bits from the highest one of the longer
 //! of the two, which say which is the smaller one. What these steps do is a matrix: a f0 + b g0 and a f1 + b g1 are
 //! multiples of 2^30, and their quotients the new a and b. A limb has 30 bits, so a division is that limbs move down.

@@ -41,7 +41,7 @@ fn words(a: &[u64], b: &[u64], one: u64) -> (u64, u64) {
     // The highest limbs of which one is not zero, with the two below them.
     let (mut x, mut y) = ([a[2], a[1], a[0]], [b[2], b[1], b[0]]);
     let mut long = 0;
-    for (a, b) in a.windows(3).zip(b.windows(3)).skip(1) {
+    for (a, b) in a[1..].array_windows::<3>().zip(b[1..].array_windows::<3>()) {
         let any = a[2] | b[2];
         let some = (any.wrapping_neg() >> 63 & one).wrapping_neg();
         for limb in 0..3 {
