@@ -2,6 +2,7 @@
 
 pub mod blum;
 pub mod goldwasser_micali;
+pub mod bloom;
 pub mod group;
 pub mod kernel;
 pub mod okvs;

@@ -1,5 +1,6 @@
 //! Private set intersection.
 
+pub mod bloom;
 pub mod ecdh;
 pub mod entries;
 pub mod vole;

@@ -27,7 +27,7 @@ pub(crate) fn check(items: &[Item], agreed: usize, params: &Params) -> Result<()
 }
 
 /// Whether no two items are equal. They are sorted by their first bytes, which for random items settles it.
-fn all_distinct(items: &[Item]) -> bool {
+pub(crate) fn all_distinct(items: &[Item]) -> bool {
     let prefix = |item: &Item| u64::from_le_bytes(std::array::from_fn(|index| item.0[index]));
     let mut prefixes: Vec<u64> = items.par_iter().with_min_len(1 << 12).map(prefix).collect();
     prefixes.par_sort_unstable();

@@ -1,0 +1,102 @@
+//! The Bloom filter, and queries of the garbled one with its elements.
+
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+use super::{Hashes, PIECE};
+use crate::item::Item;
+use crate::primitive::kernel::block::Block;
+use crate::primitive::ot::Choices;
+
+/// Elements that are sorted together: their numbers have 16 bits, and what is sorted fits the caches.
+const RUN: usize = 1 << 16;
+
+/// The Bloom filter of a set, piece by piece, which then adds up the slots of a garbled one in the elements' places.
+pub struct Filter {
+    slots: usize,
+    runs: Vec<Run>,
+    mask: Block,
+}
+
+/// Some of the elements.
+struct Run {
+    /// Where the places in each piece begin among all, and how many there are.
+    starts: Vec<u32>,
+    /// For each place the slot in its piece, and above it the element in the run. In the order of pieces and elements.
+    places: Vec<u32>,
+    /// What the slots in each element's places should add up to, plus those that have been.
+    sums: Zeroizing<Vec<Block>>,
+}
+
+impl Filter {
+    /// The filter of `items`.
+    pub fn new(items: &[Item], hashes: &Hashes) -> Filter {
+        let runs = items.par_chunks(RUN).map(|items| Run::new(items, hashes)).collect();
+        Filter { slots: hashes.slots(), runs, mask: hashes.truncate(Block::ALL_ONES) }
+    }
+
+    /// The bits of piece number `piece`.
+    pub fn bits(&self, piece: usize) -> Choices {
+        let slots = PIECE.min(self.slots - piece * PIECE);
+        let mut bytes = Zeroizing::new(vec![0; slots.div_ceil(8)]);
+        for place in self.runs.iter().flat_map(|run| run.places_in(piece)) {
+            let slot = *place as u16;
+            bytes[usize::from(slot / 8)] |= 1 << (slot % 8);
+        }
+        Choices::from_bytes(&bytes, slots)
+    }
+
+    /// Adds the slots of piece number `piece`, of which only the k lowest bits matter, and only where [`Filter::bits`] are
+    /// set. Each piece has to be added once, in any order.
+    pub fn add(&mut self, piece: usize, slots: &[Block]) {
+        assert_eq!(slots.len(), PIECE.min(self.slots - piece * PIECE), "all slots of piece {piece}");
+        self.runs.par_iter_mut().for_each(|run| {
+            let Run { starts, places, sums } = run;
+            for place in &places[starts[piece] as usize..starts[piece + 1] as usize] {
+                sums[(place >> 16) as usize] ^= slots[*place as usize % PIECE];
+            }
+        });
+    }
+
+    /// The elements whose slots add up to their values, ascending; call it when all pieces have been added.
+    pub fn matches(&self) -> Vec<usize> {
+        let sums = self.runs.iter().flat_map(|run| run.sums.iter());
+        sums.enumerate().filter(|(_, sum)| **sum & self.mask == Block::ZERO).map(|(element, _)| element).collect()
+    }
+}
+
+impl Run {
+    fn new(items: &[Item], hashes: &Hashes) -> Run {
+        let found = hashes.places(items);
+        let pieces = hashes.slots().div_ceil(PIECE);
+        // Counts first, one place further than they belong; then where each piece begins; then where its next place goes.
+        let mut starts = vec![0; pieces + 2];
+        for element in 0..found.len() {
+            found.of(element).iter().for_each(|place| starts[*place as usize / PIECE + 2] += 1);
+        }
+        for piece in 2..starts.len() {
+            starts[piece] += starts[piece - 1];
+        }
+        let mut places = vec![0; starts[pieces + 1] as usize];
+        for element in 0..found.len() {
+            for place in found.of(element) {
+                let next = &mut starts[*place as usize / PIECE + 1];
+                places[*next as usize] = (element as u32) << 16 | *place % PIECE as u32;
+                *next += 1;
+            }
+        }
+        starts.pop();
+        let sums = Zeroizing::new((0..found.len()).map(|element| found.value(element)).collect());
+        Run { starts, places, sums }
+    }
+
+    fn places_in(&self, piece: usize) -> &[u32] {
+        &self.places[self.starts[piece] as usize..self.starts[piece + 1] as usize]
+    }
+}
+
+impl std::fmt::Debug for Filter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Filter({} slots)", self.slots)
+    }
+}

@@ -1,0 +1,85 @@
+//! Bloom filters and garbled Bloom filters (Dong, Chen & Wen, "When private set intersection meets big data", CCS 2013,
+//! sections 4.2 and 5).
+//!
+//! A Bloom filter of a set has a bit for each slot, which is set if it is a place of an element; an element has k
+//! places, one by each of k hash functions. A garbled Bloom filter has a string of k bits in each slot instead: those in
+//! an element's places add up (exclusive or) to the element's value, and all else about them is random.
+//!
+//! Neither filter ever stands in memory, where a set of 10^6 elements would take a gigabyte and a random access to it
+//! for each place. Both are used slot by slot, from the first to the last, in pieces of [`PIECE`] slots: [`Garbled`]
+//! computes the slots of a piece when they are due, and [`Filter`] has its places sorted by pieces.
+//!
+//! Which memory is touched depends on the elements, as in any hash table.
+
+mod filter;
+mod garbled;
+mod hashes;
+#[cfg(test)]
+mod tests;
+
+pub use filter::Filter;
+pub use garbled::Garbled;
+pub use hashes::{Hashes, Places};
+
+use crate::error::{Error, Result};
+use crate::security::Level;
+
+/// Slots that are worked on at once.
+pub const PIECE: usize = 1 << 16;
+
+/// The most slots of a filter.
+pub const MAX_SLOTS: u64 = 1 << 32;
+
+/// k: the number of hash functions, and the bits of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strength {
+    /// 80, the published experiments' smallest.
+    Bits80,
+    /// 112.
+    Bits112,
+    /// 128.
+    Bits128,
+}
+
+impl Strength {
+    /// The strength of a security level; none above 128 bits.
+    pub fn of(level: Level) -> Option<Strength> {
+        match level {
+            Level::Paper80 => Some(Strength::Bits80),
+            Level::Bits112 => Some(Strength::Bits112),
+            Level::Bits128 => Some(Strength::Bits128),
+            Level::Bits192 | Level::Bits256 => None,
+        }
+    }
+
+    /// k.
+    pub const fn bits(self) -> usize {
+        match self {
+            Strength::Bits80 => 80,
+            Strength::Bits112 => 112,
+            Strength::Bits128 => 128,
+        }
+    }
+
+    /// Bytes of a slot.
+    pub const fn slot_bytes(self) -> usize {
+        self.bits() / 8
+    }
+
+    /// Slots of a filter for `bound` elements: ceil(k * bound * log2 e), which the places of so many elements leave half
+    /// empty.
+    ///
+    /// Errors ([`Error::Input`]): more than [`MAX_SLOTS`].
+    pub fn slots(self, bound: usize) -> Result<usize> {
+        let places = (bound as u64).checked_mul(self.bits() as u64).filter(|places| *places < MAX_SLOTS);
+        let slots = places.map(|places| (places as f64 * std::f64::consts::LOG2_E).ceil() as u64);
+        match slots.filter(|slots| *slots <= MAX_SLOTS).and_then(|slots| usize::try_from(slots).ok()) {
+            Some(slots) => Ok(slots),
+            None => Err(Error::Input(format!(
+                "sets of {bound} items are too large for Bloom filters of strength {}: {} are possible",
+                self.bits(),
+                (MAX_SLOTS as f64 / self.bits() as f64 / std::f64::consts::LOG2_E) as u64
+            ))),
+        }
+    }
+}
