@@ -3,8 +3,8 @@
 mod support;
 
 use rand_core::Rng;
-use support::two::*;
-use support::*;
+use support::two::run;
+use support::{items, rng, session};
 use tacita_core::channel::{Channel, HEADER_BYTES};
 use tacita_core::protocol::intersect::bloom::{self, Params, Receiver, Sender, Strength};
 use tacita_core::{Error, ErrorKind, Item};
