@@ -6,6 +6,7 @@ use zeroize::Zeroizing;
 use super::{Hashes, PIECE};
 use crate::item::Item;
 use crate::primitive::kernel::block::Block;
+use crate::primitive::kernel::memory;
 use crate::primitive::ot::Choices;
 
 /// Elements that are sorted together: their numbers have 16 bits, and what is sorted fits the caches.
@@ -15,6 +16,8 @@ const RUN: usize = 1 << 16;
 pub struct Filter {
     slots: usize,
     runs: Vec<Run>,
+    /// What the slots in each element's places should add up to, plus those that have been.
+    sums: Zeroizing<Vec<Block>>,
     mask: Block,
 }
 
@@ -24,15 +27,15 @@ struct Run {
     starts: Vec<u32>,
     /// For each place the slot in its piece, and above it the element in the run. In the order of pieces and elements.
     places: Vec<u32>,
-    /// What the slots in each element's places should add up to, plus those that have been.
-    sums: Zeroizing<Vec<Block>>,
 }
 
 impl Filter {
     /// The filter of `items`.
     pub fn new(items: &[Item], hashes: &Hashes) -> Filter {
-        let runs = items.par_chunks(RUN).map(|items| Run::new(items, hashes)).collect();
-        Filter { slots: hashes.slots(), runs, mask: hashes.truncate(Block::ALL_ONES) }
+        let mut sums = memory::zeros(items.len());
+        let parts = items.par_chunks(RUN).zip(sums.par_chunks_mut(RUN));
+        let runs = parts.map(|(items, sums)| Run::new(items, hashes, sums)).collect();
+        Filter { slots: hashes.slots(), runs, sums, mask: hashes.truncate(Block::ALL_ONES) }
     }
 
     /// The bits of piece number `piece`.
@@ -50,9 +53,8 @@ impl Filter {
     /// set. Each piece has to be added once, in any order.
     pub fn add(&mut self, piece: usize, slots: &[Block]) {
         assert_eq!(slots.len(), PIECE.min(self.slots - piece * PIECE), "all slots of piece {piece}");
-        self.runs.par_iter_mut().for_each(|run| {
-            let Run { starts, places, sums } = run;
-            for place in &places[starts[piece] as usize..starts[piece + 1] as usize] {
+        self.runs.par_iter().zip(self.sums.par_chunks_mut(RUN)).for_each(|(run, sums)| {
+            for place in run.places_in(piece) {
                 sums[(place >> 16) as usize] ^= slots[*place as usize % PIECE];
             }
         });
@@ -60,13 +62,14 @@ impl Filter {
 
     /// The elements whose slots add up to their values, ascending; call it when all pieces have been added.
     pub fn matches(&self) -> Vec<usize> {
-        let sums = self.runs.iter().flat_map(|run| run.sums.iter());
-        sums.enumerate().filter(|(_, sum)| **sum & self.mask == Block::ZERO).map(|(element, _)| element).collect()
+        let sums = self.sums.iter().enumerate();
+        sums.filter(|(_, sum)| **sum & self.mask == Block::ZERO).map(|(element, _)| element).collect()
     }
 }
 
 impl Run {
-    fn new(items: &[Item], hashes: &Hashes) -> Run {
+    /// The places of `items`, whose values are written to `sums`.
+    fn new(items: &[Item], hashes: &Hashes, sums: &mut [Block]) -> Run {
         let found = hashes.places(items);
         let pieces = hashes.slots().div_ceil(PIECE);
         // Counts first, one place further than they belong; then where each piece begins; then where its next place goes.
@@ -86,8 +89,8 @@ impl Run {
             }
         }
         starts.pop();
-        let sums = Zeroizing::new((0..found.len()).map(|element| found.value(element)).collect());
-        Run { starts, places, sums }
+        sums.iter_mut().enumerate().for_each(|(element, sum)| *sum = found.value(element));
+        Run { starts, places }
     }
 
     fn places_in(&self, piece: usize) -> &[u32] {

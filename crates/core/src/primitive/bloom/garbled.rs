@@ -7,14 +7,14 @@ use zeroize::Zeroizing;
 use super::{Hashes, PIECE, Places};
 use crate::error::{Error, Result};
 use crate::item::Item;
-use crate::primitive::kernel::block::{self, Block};
-use crate::primitive::kernel::{Aes128, Prg};
+use crate::primitive::kernel::block::{self, BLOCK_BYTES, Block};
+use crate::primitive::kernel::{Aes128, Prg, memory};
 
 /// Elements whose places are computed while those of as many others are filled in.
 const BATCH: usize = 1 << 13;
 
-/// Slots that have two bits each in a word.
-const SLOTS_PER_WORD: usize = 32;
+/// Slots that have two bits each in a byte.
+const SLOTS_PER_BYTE: usize = 4;
 
 /// A garbled Bloom filter, slot by slot.
 ///
@@ -105,7 +105,7 @@ impl Batch {
 struct Filling {
     slots: usize,
     /// Two bits a slot: whether it is filled, and whether it was left for an element's last.
-    states: Vec<u64>,
+    states: Zeroizing<Vec<Block>>,
     /// The slot that was left for each element.
     left: Vec<u32>,
     /// The value plus all random slots in the places of each element.
@@ -114,14 +114,14 @@ struct Filling {
     dependencies: Vec<(u32, u32)>,
 }
 
-const FILLED: u64 = 1;
-const LEFT: u64 = 2;
+const FILLED: u8 = 1;
+const LEFT: u8 = 2;
 
 impl Filling {
     fn new(slots: usize, elements: usize) -> Filling {
         Filling {
             slots,
-            states: vec![0; slots.div_ceil(SLOTS_PER_WORD)],
+            states: memory::zeros(slots.div_ceil(SLOTS_PER_BYTE * BLOCK_BYTES)),
             left: Vec::with_capacity(elements),
             sums: Zeroizing::new(Vec::with_capacity(elements)),
             dependencies: Vec::with_capacity(elements / 2),
@@ -129,12 +129,13 @@ impl Filling {
     }
 
     fn insert(&mut self, batch: &Batch) -> Result<()> {
+        let states = block::as_bytes_mut(&mut self.states);
         for element in 0..batch.places.len() {
             let mut first_free = None;
             for &place in batch.places.of(element) {
-                let (word, shift) = (place as usize / SLOTS_PER_WORD, 2 * (place as usize % SLOTS_PER_WORD));
-                let state = self.states[word] >> shift;
-                self.states[word] |= FILLED << shift;
+                let (byte, shift) = (place as usize / SLOTS_PER_BYTE, 2 * (place as usize % SLOTS_PER_BYTE));
+                let state = states[byte] >> shift;
+                states[byte] |= FILLED << shift;
                 if state & LEFT != 0 {
                     self.dependencies.push((self.left.len() as u32, place));
                 }
@@ -147,7 +148,7 @@ impl Filling {
                         .into(),
                 ));
             };
-            self.states[place as usize / SLOTS_PER_WORD] |= LEFT << (2 * (place as usize % SLOTS_PER_WORD));
+            states[place as usize / SLOTS_PER_BYTE] |= LEFT << (2 * (place as usize % SLOTS_PER_BYTE));
             self.left.push(place);
         }
         self.sums.extend_from_slice(&batch.sums);
@@ -156,7 +157,7 @@ impl Filling {
 
     /// The filter: puts the slots in order, and the differences of earlier elements into those of later ones.
     fn finish(mut self, key: Zeroizing<Block>) -> Garbled {
-        drop(std::mem::take(&mut self.states));
+        self.states = Zeroizing::default();
         let mut order: Vec<u64> =
             (0u64..).zip(&self.left).map(|(element, slot)| u64::from(*slot) << 32 | element).collect();
         order.par_sort_unstable();

@@ -1,1 +1,148 @@
+//! Filters against readable ones, and what they promise.
 
+use std::collections::BTreeSet;
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+use super::*;
+use crate::error::ErrorKind;
+use crate::item::Item;
+use crate::primitive::kernel::Block;
+
+const STRENGTHS: [Strength; 3] = [Strength::Bits80, Strength::Bits112, Strength::Bits128];
+
+fn items(numbers: std::ops::Range<usize>) -> Vec<Item> {
+    numbers.map(|number| Item::new(&[7; 32], &number.to_le_bytes())).collect()
+}
+
+fn hashes(strength: Strength, bound: usize) -> Hashes {
+    Hashes::new(strength, strength.slots(bound).unwrap(), &[3; 32])
+}
+
+fn rng(seed: u8) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed([seed; 32])
+}
+
+/// All slots, without the bits that do not belong to them.
+fn all_slots(filter: &Garbled, hashes: &Hashes, step: usize) -> Vec<Block> {
+    let mut slots = vec![Block::ZERO; hashes.slots()];
+    for (start, out) in (0..).step_by(step).zip(slots.chunks_mut(step)) {
+        filter.slots(start, out);
+    }
+    slots.into_iter().map(|slot| hashes.truncate(slot)).collect()
+}
+
+fn sum_of(slots: &[Block], places: &[u32]) -> Block {
+    places.iter().fold(Block::ZERO, |sum, place| sum ^ slots[*place as usize])
+}
+
+/// Which items a garbled filter's slots have, by the definition.
+fn found(slots: &[Block], items: &[Item], hashes: &Hashes) -> Vec<usize> {
+    let places = hashes.places(items);
+    (0..items.len()).filter(|&item| sum_of(slots, places.of(item)) == places.value(item)).collect()
+}
+
+#[test]
+fn places_are_distinct_and_everywhere() {
+    for strength in STRENGTHS {
+        for bound in [1, 2, 30, 1000] {
+            let hashes = hashes(strength, bound);
+            let items = items(0..bound);
+            let places = hashes.places(&items);
+            let mut all = BTreeSet::new();
+            for element in 0..places.len() {
+                let of_element: BTreeSet<u32> = places.of(element).iter().copied().collect();
+                assert_eq!(of_element.len(), places.of(element).len());
+                assert!(of_element.len() > strength.bits() / 2 && of_element.len() <= strength.bits());
+                assert!(of_element.last().is_some_and(|last| (*last as usize) < hashes.slots()));
+                all.extend(of_element);
+            }
+            // Half of all slots: m / 2, with a variance below m / 4.
+            let (set, slots) = (all.len() as f64, hashes.slots() as f64);
+            assert!((set - slots / 2.0).abs() < 3.0 * slots.sqrt(), "{set} of {slots} slots are set");
+        }
+    }
+}
+
+/// Also where the elements have more than one piece, run and batch.
+#[test]
+fn garbled_filters_hold_their_elements_and_no_others() {
+    for (strength, sizes) in [
+        (Strength::Bits80, [0, 1, 2, 500, 30_000]),
+        (Strength::Bits112, [1, 3, 77, 200, 999]),
+        (Strength::Bits128, [1, 4, 50, 1001, 9000]),
+    ] {
+        for size in sizes {
+            let hashes = hashes(strength, size.max(1));
+            let filter = Garbled::new(&items(0..size), &hashes, &mut rng(1)).unwrap();
+            let slots = all_slots(&filter, &hashes, 4096);
+            assert!(slots == all_slots(&filter, &hashes, 3000) && slots == all_slots(&filter, &hashes, PIECE));
+            assert!(found(&slots, &items(0..size + 1000), &hashes).into_iter().eq(0..size));
+            // The slots, not the elements, are what is fresh.
+            let other = Garbled::new(&items(0..size), &hashes, &mut rng(2)).unwrap();
+            let same = all_slots(&other, &hashes, PIECE).iter().zip(&slots).filter(|(one, other)| one == other).count();
+            assert_eq!(same, 0);
+        }
+    }
+}
+
+#[test]
+fn filters_find_what_the_definition_finds() {
+    for (mine, theirs, bound) in
+        [(0..0, 0..3, 3), (0..5, 2..9, 9), (0..3000, 1000..1700, 3000), (0..70_000, 5..10, 70_000)]
+    {
+        let hashes = hashes(Strength::Bits80, bound);
+        let (mine, theirs) = (items(mine), items(theirs));
+        let garbled = all_slots(&Garbled::new(&theirs, &hashes, &mut rng(1)).unwrap(), &hashes, PIECE);
+        let mut filter = Filter::new(&mine, &hashes);
+        let places = hashes.places(&mine);
+        let set: BTreeSet<u32> = (0..mine.len()).flat_map(|item| places.of(item)).copied().collect();
+        for (piece, slots) in garbled.chunks(PIECE).enumerate().rev() {
+            let bits = filter.bits(piece);
+            assert_eq!(bits.len(), slots.len());
+            let mut slots = slots.to_vec();
+            for (slot, bit) in bits.iter().enumerate() {
+                assert_eq!(bit, set.contains(&((piece * PIECE + slot) as u32)));
+                // Slots that were not chosen do not matter, nor do bits beyond the k lowest.
+                slots[slot] ^= if bit { Block(5 << 80) } else { Block(99) };
+            }
+            filter.add(piece, &slots);
+        }
+        assert_eq!(filter.matches(), found(&garbled, &mine, &hashes));
+    }
+}
+
+/// Without the randomness of slots, or with a slot changed after it was filled, elements are lost.
+#[test]
+fn one_changed_slot_loses_its_elements() {
+    let hashes = hashes(Strength::Bits80, 100);
+    let items = items(0..100);
+    let mut slots = all_slots(&Garbled::new(&items, &hashes, &mut rng(1)).unwrap(), &hashes, PIECE);
+    let place = hashes.places(&items).of(17)[40];
+    slots[place as usize] ^= Block::ONE;
+    assert!(!found(&slots, &items, &hashes).contains(&17));
+}
+
+#[test]
+fn an_overfull_filter_is_an_error() {
+    let hashes = hashes(Strength::Bits80, 10);
+    let error = Garbled::new(&items(0..2000), &hashes, &mut rng(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotReady);
+    assert!(Garbled::new(&items(0..10), &hashes, &mut rng(1)).is_ok());
+}
+
+#[test]
+fn slots_are_k_w_log2_e() {
+    let exact = [(Strength::Bits80, 1 << 20, 121_022_032), (Strength::Bits128, 1 << 14, 3_025_527)];
+    for (strength, bound, slots) in exact {
+        assert_eq!(strength.slots(bound).unwrap(), slots);
+    }
+    assert_eq!(Strength::Bits80.slots(0).unwrap(), 0);
+    assert_eq!(Strength::Bits80.slots(1_000_000).unwrap(), 115_415_604);
+    for strength in STRENGTHS {
+        let most = (MAX_SLOTS as f64 / strength.bits() as f64 / std::f64::consts::LOG2_E) as usize;
+        assert!(strength.slots(most).is_ok() && strength.slots(most + 1).is_err());
+        assert!(strength.slots(usize::MAX).is_err());
+    }
+}

@@ -16,6 +16,7 @@ pub mod gf128;
 mod hash;
 pub mod jacobi;
 pub(crate) mod mask;
+pub(crate) mod memory;
 pub mod montgomery;
 pub mod ntt;
 mod portable;

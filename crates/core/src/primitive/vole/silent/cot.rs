@@ -12,11 +12,11 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::check::{self, Checker};
 use super::keys::Keys;
-use super::memory;
 use super::trees::{self, Holes};
 use super::vole::forked;
 use crate::channel::Channel;
 use crate::error::{Error, Result};
+use crate::primitive::kernel::memory;
 use crate::primitive::kernel::{Block, block};
 use crate::primitive::ot::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::primitive::vole::code::{Binary, FRONT};

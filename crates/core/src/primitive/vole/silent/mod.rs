@@ -16,7 +16,6 @@
 mod check;
 mod cot;
 mod keys;
-mod memory;
 mod traffic;
 mod trees;
 mod vole;

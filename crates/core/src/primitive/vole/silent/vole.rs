@@ -8,10 +8,10 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::check::{self, Checker};
 use super::keys::Keys;
-use super::memory;
 use super::trees::{self, Holes};
 use crate::channel::Channel;
 use crate::error::Result;
+use crate::primitive::kernel::memory;
 use crate::primitive::kernel::{Block, block};
 use crate::primitive::ot::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::primitive::vole::code::{FRONT, Field};

@@ -2,10 +2,10 @@
 
 use zeroize::Zeroizing;
 
-use crate::primitive::kernel::{Block, block};
+use super::block::{self, Block};
 
-/// `count` zero blocks, in large pages where the system has them: encoders read at random places.
-pub(super) fn zeros(count: usize) -> Zeroizing<Vec<Block>> {
+/// `count` zero blocks, in large pages where the system has them: it is accessed at random places.
+pub(crate) fn zeros(count: usize) -> Zeroizing<Vec<Block>> {
     #[allow(unused_mut, reason = "only Linux is advised")]
     let mut blocks = block::zeros(count);
     #[cfg(target_os = "linux")]
