@@ -206,7 +206,7 @@ pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<(
 /// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
 pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     match job.job {
-        Job::Intersect => Ok(intersect::memory(job, me, chosen.protocol, own, theirs)),
+        Job::Intersect => intersect::memory(job, me, chosen, own, theirs),
         Job::Dot => dot::memory(job, me, chosen, own, theirs),
         Job::Shares => Ok(shares::memory(job, own)),
         Job::Rules => rules::memory(job, me, chosen, own, theirs),

@@ -58,6 +58,9 @@ const FAR_BANDWIDTH: f64 = 100e6;
 const EXTENSIONS: [Extension; 4] =
     [Extension::SoftSpoken(2), Extension::SoftSpoken(4), Extension::SoftSpoken(8), Extension::Silent];
 
+/// How `bloom` makes them: for near networks, and for slow lines.
+const FOR_BLOOM: [Extension; 2] = [Extension::SoftSpoken(4), Extension::SoftSpoken(8)];
+
 impl Chosen {
     /// A protocol that needs nothing else.
     pub fn only(protocol: Protocol) -> Chosen {
@@ -129,7 +132,8 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
             // Where the terms leave both, each level of rules has its own choice.
             None => job.job != Job::Rules || job.protocol == Protocol::Ot,
         },
-        (Protocol::Ot, None) => false,
+        (Protocol::Bloom, Some(extension)) => FOR_BLOOM.contains(&extension),
+        (Protocol::Ot | Protocol::Bloom, None) => false,
         (Protocol::Lattice, extension) if job.job == Job::Rules => {
             job.extension.is_none() && extension.is_some() == (job.protocol == Protocol::Auto)
         }
@@ -140,8 +144,8 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
         Protocol::Ecdh => job.security == Security::SemiHonest,
         Protocol::Vole => !matches!(job.reveal, Reveal::Count | Reveal::Sum(_)),
         Protocol::Ot | Protocol::Lattice | Protocol::Open => job.security == Security::SemiHonest,
-        // Where others do, it costs a thousand times as much: only who names it gets it.
-        Protocol::Paillier => job.security == Security::SemiHonest && job.protocol == protocol,
+        // Where others do, they cost a thousand times as much, or ten times: only who names them gets them.
+        Protocol::Paillier | Protocol::Bloom => job.security == Security::SemiHonest && job.protocol == protocol,
     };
     job.protocols().contains(&protocol) && named && aligned && extended && fits
 }
@@ -171,6 +175,7 @@ fn choose_intersection(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, net
     let settled = |protocol, why: &str| Choice { chosen: Chosen::only(protocol), why: why.into() };
     match job.protocol {
         Protocol::Auto => (),
+        Protocol::Bloom => return choose_bloom(network),
         named => return settled(named, "the job names it"),
     }
     match job.reveal {
@@ -206,6 +211,16 @@ fn choose_intersection(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, net
         }
         _ => settled(Protocol::Ecdh, "fewest rounds and bytes for sets so small"),
     }
+}
+
+/// How `bloom` makes its transfers: each costs both parties time, and k bits and those of the extension travel.
+fn choose_bloom(network: Network) -> Choice {
+    let seconds = |extension: &Extension| {
+        let bits = if *extension == FOR_BLOOM[0] { 128.0 / 4.0 } else { 128.0 / 8.0 };
+        dot::transfer_seconds(*extension) / 2.0 + bits / network.bandwidth()
+    };
+    let least = FOR_BLOOM.into_iter().min_by(|one, other| seconds(one).total_cmp(&seconds(other)));
+    Choice { chosen: Chosen { extension: least, ..Chosen::only(Protocol::Bloom) }, why: "the job names it".into() }
 }
 
 fn choose_dot(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
@@ -304,6 +319,7 @@ mod tests {
             "lattice",
             "paillier",
             "paillier after vole",
+            "bloom softspoken-8",
             "ot softspoken-4",
             "ot silent after ecdh",
             "lattice after vole",

@@ -8,14 +8,16 @@ use rayon::prelude::*;
 use serde_json::json;
 use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
 use tacita_core::primitive::paillier::KeySize;
+use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::intersect::ecdh::{self, Domain};
 use tacita_core::protocol::intersect::entries::{Common, Params, Payload, SEAL_BYTES};
-use tacita_core::protocol::intersect::vole;
+use tacita_core::protocol::intersect::{bloom, vole};
 use tacita_core::{Error, Item, Result};
 use zeroize::Zeroizing;
 
 use crate::agree::{Agreed, Sizes, hex, unhex};
 use crate::answer::Told;
+use crate::choose::Chosen;
 use crate::console;
 use crate::job::{JobSpec, Protocol, Reveal};
 use crate::party::Source;
@@ -335,6 +337,16 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
     params
 }
 
+/// What `bloom` runs with: filters for the larger set of `sizes`.
+pub fn bloom_params(job: &JobSpec, chosen: &Chosen, sizes: &Params) -> Result<bloom::Params> {
+    match (bloom::Strength::of(job.level), chosen.extension) {
+        (Some(strength), Some(Extension::SoftSpoken(k))) => {
+            bloom::Params::new(sizes.receiver_items.max(sizes.sender_entries), strength, k)
+        }
+        _ => Err(Error::Internal(format!("\"{chosen}\" of level {} intersects no sets", job.level))),
+    }
+}
+
 /// Runs the protocol in the role that the job gives to `me`.
 pub fn run(
     job: &JobSpec,
@@ -361,6 +373,13 @@ pub fn run(
     if agreed.chosen.protocol == Protocol::Vole {
         let params = vole::Params::new(params, job.security)?;
         return run_vole(job, me, loaded, &items, &params, agreed, channel, rng);
+    }
+    if agreed.chosen.protocol == Protocol::Bloom {
+        let params = bloom_params(job, &agreed.chosen, &params)?;
+        return match receives {
+            true => Ok(Found::Rows(bloom::receive(&items, &params, &agreed.session, channel, rng)?)),
+            false => bloom::send(&items, &params, &agreed.session, channel, rng).map(|()| Found::Nothing),
+        };
     }
     match (&job.reveal, receives) {
         (Reveal::Rows, true) => Ok(Found::Rows(ecdh::rows::receive(&items, &domain, &params, channel, rng)?)),
@@ -521,27 +540,33 @@ fn write_sum(total: ecdh::sum::Total, decimals: u32, min_result: Option<u64>, pa
 }
 
 /// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
-pub fn memory(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: &Sizes) -> u64 {
+pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     let params = params(job, me, own, theirs);
     let (n_receiver, n_sender) = (params.receiver_items as u64, params.sender_entries as u64);
     let entries = n_sender * params.entry_bytes() as u64;
     let fixed = 64 << 20;
     let receives = me == job.receiver();
-    let function = match (protocol, receives) {
+    if chosen.protocol == Protocol::Bloom {
+        let bloom = bloom_params(job, chosen, &params)?;
+        return Ok(match receives {
+            true => bloom.memory_of_receiver() + n_receiver * 96,
+            false => bloom.memory_of_sender() + n_sender * 96,
+        });
+    }
+    let function = match (chosen.protocol, receives) {
         // Items, store, correlation, and what the correlation is made of.
         (Protocol::Vole, true) => n_receiver * VOLE_RECEIVER_BYTES,
         (Protocol::Vole, false) => n_receiver * VOLE_SENDER_BYTES + n_sender * 100,
         _ => 0,
     };
-    fixed
-        + function
-        + match (receives, &job.reveal) {
-            (true, Reveal::Count | Reveal::Sum(_)) => n_receiver * 128,
-            (true, Reveal::Payload) => n_receiver * 160 + entries * 2 + n_sender * 24,
-            (true, _) => n_receiver * 96,
-            (false, Reveal::Count) => n_receiver * 64 + n_sender * 96 + entries * 2,
-            // Numbers are encrypted as they are sent, with tables that take no more than the fixed part.
-            (false, Reveal::Sum(_)) => n_receiver * 64 + n_sender * (128 + 2 * params.tag_bytes as u64) + (64 << 20),
-            (false, _) => n_sender * 160 + entries * 3,
-        }
+    let of_role = match (receives, &job.reveal) {
+        (true, Reveal::Count | Reveal::Sum(_)) => n_receiver * 128,
+        (true, Reveal::Payload) => n_receiver * 160 + entries * 2 + n_sender * 24,
+        (true, _) => n_receiver * 96,
+        (false, Reveal::Count) => n_receiver * 64 + n_sender * 96 + entries * 2,
+        // Numbers are encrypted as they are sent, with tables that take no more than the fixed part.
+        (false, Reveal::Sum(_)) => n_receiver * 64 + n_sender * (128 + 2 * params.tag_bytes as u64) + (64 << 20),
+        (false, _) => n_sender * 160 + entries * 3,
+    };
+    Ok(fixed + function + of_role)
 }

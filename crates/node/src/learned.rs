@@ -7,7 +7,7 @@ use tacita_core::protocol::rules::support::Support;
 use crate::choose::Chosen;
 use crate::clients;
 use crate::dot::{Method, side};
-use crate::job::{Job, JobSpec, Operation, Reveal, Threshold};
+use crate::job::{Job, JobSpec, Operation, Protocol, Reveal, Threshold};
 use crate::text::{count, counted};
 
 /// What is known of both parties.
@@ -262,6 +262,12 @@ fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         learned.push(format!(
             "{peer} answers from a prepared part: {party} can tell which answers of this run equal answers of its other \
              runs against the same part, so it can join all that it ever asked."
+        ));
+    }
+    if job.protocol == Protocol::Bloom && party == job.receiver() {
+        learned.push(format!(
+            "Nothing checks what {party} asks: if it does not follow the protocol, it can test any number of keys for being \
+             {peer}'s."
         ));
     }
     match job.security {

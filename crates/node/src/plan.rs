@@ -91,6 +91,10 @@ const PAILLIER_RERANDOMIZE: f64 = 840.0;
 /// one of its own: measured with a profiler.
 const VOLE_SHARES: [f64; 3] = [0.6, 0.25, 0.15];
 
+/// CPU time in seconds that a slot costs each party in `bloom` besides its transfer: hashing, filling and hiding, or looking up.
+const BLOOM_RECEIVER_SLOT: f64 = 15e-9;
+const BLOOM_SENDER_SLOT: f64 = 20e-9;
+
 /// Bytes of the message with which parties tell each other how many frequent items they have.
 const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
 
@@ -213,7 +217,7 @@ pub fn plan(
     let known = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };
     let Choice { chosen, mut why } = choose(job, first, &sizes[first], &sizes[second], known)?;
     let cost = match job.job {
-        Job::Intersect => intersection_cost(chosen.protocol, job, sizes, calibration)?,
+        Job::Intersect => intersection_cost(&chosen, job, sizes, calibration)?,
         Job::Dot => dot_cost(&chosen, job, sizes, calibration)?,
         Job::Shares => {
             if work.is_none() {
@@ -285,7 +289,7 @@ struct RoleCost {
 }
 
 fn intersection_cost<'a>(
-    protocol: Protocol,
+    chosen: &Chosen,
     job: &'a JobSpec,
     sizes: &BTreeMap<String, Sizes>,
     calibration: Calibration,
@@ -299,7 +303,7 @@ fn intersection_cost<'a>(
         rows: receiver_sizes.entries.min(u64::from(u32::MAX)) as usize,
     };
     let (asked, sent) = (params.receiver_items as f64, params.sender_entries as f64);
-    let (of_receiver, of_sender, rounds) = match protocol {
+    let (of_receiver, of_sender, rounds) = match chosen.protocol {
         Protocol::Vole => {
             let params = vole::Params::new(params, job.security)?;
             let [receiver, answer, own] = VOLE_SHARES.map(|share| share * calibration.vole_item);
@@ -312,6 +316,17 @@ fn intersection_cost<'a>(
                 bytes: params.bytes_sent_by_sender()?,
             };
             (of_receiver, of_sender, params.rounds(returned))
+        }
+        Protocol::Bloom => {
+            let params = intersect::bloom_params(job, chosen, &params)?;
+            let slower = chosen.extension.map_or(1.0, dot::transfer_seconds) / dot::transfer_seconds(dot::MEASURED);
+            let transfer = calibration.ot_transfer / 2.0 * slower;
+            let slots = params.slots() as f64;
+            let cpu = |slot: f64| if slots > 0.0 { calibration.ot_start + slots * (transfer + slot) } else { 0.0 };
+            let bytes = params.bytes_sent();
+            let of_receiver = RoleCost { cpu: cpu(BLOOM_RECEIVER_SLOT), bytes: bytes.1 + CLOSE_BYTES };
+            let of_sender = RoleCost { cpu: cpu(BLOOM_SENDER_SLOT), bytes: bytes.0 + CLOSE_BYTES };
+            (of_receiver, of_sender, params.rounds())
         }
         _ => {
             let (pass, read) = (calibration.ecdh_pass, calibration.paillier_read);
@@ -356,7 +371,7 @@ fn dot_cost<'a>(
     let opens = learns(Side::First) || learns(Side::Second);
     let mut rounds = method.rounds() + u32::from(opens && (!follows || learns(method.ends())));
     if let (Some(alignment), Some(protocol)) = (job.alignment(), chosen.alignment) {
-        let cost = intersection_cost(protocol, &alignment, sizes, calibration)?;
+        let cost = intersection_cost(&Chosen::only(protocol), &alignment, sizes, calibration)?;
         // It ends with a message of its receiver; what begins with one of the same party goes on in that flight.
         let joined = method.rounds() > 0 && alignment.receiver() == party(method.begins());
         rounds += cost.rounds - u32::from(joined);
@@ -390,7 +405,7 @@ fn rules_cost<'a>(
 ) -> Result<Cost<'a>> {
     common_rows(job, sizes)?;
     if let (Some(alignment), Some(protocol)) = (job.alignment(), chosen.alignment) {
-        let cost = intersection_cost(protocol, &alignment, sizes, calibration)?;
+        let cost = intersection_cost(&Chosen::only(protocol), &alignment, sizes, calibration)?;
         let roles = job.parties.names().into_iter().map(|name| {
             let RoleCost { cpu, bytes } = cost.roles[name];
             (name, RoleCost { cpu, bytes: bytes + ITEMS_BYTES })

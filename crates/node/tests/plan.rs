@@ -70,22 +70,28 @@ fn bytes_rounds_and_sentences_are_those_of_the_run() {
 }
 
 #[test]
-fn vole_costs_what_its_plan_says_and_finds_what_ecdh_finds() {
+fn others_cost_what_their_plans_say_and_find_what_ecdh_finds() {
     let home = Home::new();
     let inputs = tables(&home, [0..900, 800..1000]);
     let inputs = [format!("a={}", inputs[0]), format!("b={}", inputs[1])];
     let inputs = ["--input", &inputs[0], "--input", &inputs[1]];
     for (reveal, learners) in [("rows", "[\"a\"]"), ("rows", "[\"a\", \"b\"]"), ("payload", "[\"b\"]")] {
         let mut found = Vec::new();
-        for (protocol, security) in [("ecdh", "semi-honest"), ("vole", "semi-honest"), ("vole", "malicious")] {
-            if security == "malicious" && learners.contains(',') {
+        for (protocol, security, limits) in [
+            ("ecdh", "semi-honest", ""),
+            ("vole", "semi-honest", ""),
+            ("vole", "malicious", ""),
+            ("bloom", "semi-honest", ""),
+            ("bloom", "semi-honest", "[limits]\npad_to = 1000\n"),
+        ] {
+            if security == "malicious" && learners.contains(',') || protocol == "bloom" && learners != "[\"a\"]" {
                 continue;
             }
             let given = if reveal == "payload" { "gives = { a = [\"ward\"], b = [\"payer\"] }" } else { "" };
             let text = format!(
                 "job = \"intersect\"\nid = \"plan\"\nprotocol = \"{protocol}\"\nsecurity = \"{security}\"\n\
                  reveal = \"{reveal}\"\nreveal_to = {learners}\n{given}\n\
-                 [key]\ncolumns = [\"name\"]\n[parties.a]\n[parties.b]\n"
+                 [key]\ncolumns = [\"name\"]\n{limits}[parties.a]\n[parties.b]\n"
             );
             let job = home.file("job.toml", &text);
             let planned = tacita(&[&["plan", &job, "--json"], &inputs[..]].concat()).well();

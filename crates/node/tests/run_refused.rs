@@ -232,7 +232,22 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
     let cases: Vec<(String, &[&str])> = vec![
         (change("\"intersect\"", "\"union\""), &["union", "intersect"]),
         (change("\"intersect\"", "\"guess\""), &["guess", "intersect"]),
-        (head("protocol = \"bloom\""), &["bloom", "vole", "ecdh"]),
+        (head("protocol = \"star\""), &["star", "not in this version", "vole", "bloom"]),
+        (head("protocol = \"bloom\"\nsecurity = \"malicious\""), &["bloom", "malicious form was broken", "vole"]),
+        (head("protocol = \"bloom\"\nreveal = \"count\""), &["bloom", "count", "ecdh"]),
+        (sum("gives = { insurer = [\"cost\"] }\nprotocol = \"bloom\""), &["bloom", "sum:COLUMN", "ecdh"]),
+        (
+            head("protocol = \"bloom\"\nreveal = \"payload\"\ngives = { insurer = [\"cost\"] }"),
+            &["bloom", "no columns", "vole"],
+        ),
+        (
+            head("protocol = \"bloom\"")
+                .replace("reveal_to = [\"hospital\"]", "reveal_to = [\"hospital\", \"insurer\"]"),
+            &["bloom", "reveal_to", "vole"],
+        ),
+        (head("protocol = \"bloom\"\nlevel = \"paper80\""), &["paper80", "--allow-insecure"]),
+        (head("protocol = \"bloom\"\nlevel = \"bits192\""), &["bits192", "bits128"]),
+        (head("protocol = \"bloom\"\nextension = \"softspoken-4\""), &["extension", "leave it out"]),
         (head("protocol = \"magic\""), &["magic", "vole", "ecdh"]),
         (head("protocol = \"vole\"\nreveal = \"count\""), &["count", "ecdh"]),
         (head("security = \"malicious\"\nprotocol = \"ecdh\""), &["malicious", "vole"]),

@@ -147,7 +147,8 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
     let columns = own.items * columns * bytes / 8;
     let method = Method::new(job, chosen, own.items.min(theirs.items) as usize)?;
     let alignment = job.alignment().zip(chosen.alignment);
-    let alignment = alignment.map_or(0, |(job, protocol)| intersect::memory(&job, me, protocol, own, theirs));
+    let alignment =
+        alignment.map_or(Ok(0), |(job, protocol)| intersect::memory(&job, me, &Chosen::only(protocol), own, theirs))?;
     Ok(method.memory() + 2 * columns + alignment)
 }
 

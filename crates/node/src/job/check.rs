@@ -211,6 +211,9 @@ impl JobSpec {
                 "protocol = \"vole\" reveals which keys are common: for reveal = \"{kind}\" use \"ecdh\" or \"auto\""
             ));
         }
+        if self.protocol == Protocol::Bloom {
+            self.check_bloom()?;
+        }
         match (&self.reveal, self.scale) {
             (Reveal::Sum(_), _) => self.check_scale()?,
             (_, Some(_)) => {
@@ -235,6 +238,34 @@ impl JobSpec {
             }
         }
         Ok(())
+    }
+
+    fn check_bloom(&self) -> Result<()> {
+        let kind = self.reveal.kind();
+        if self.security == Security::Malicious {
+            return bad(
+                "security = \"malicious\" is not there with protocol = \"bloom\", whose published malicious form was broken: \
+                 use \"vole\" or \"auto\"",
+            );
+        }
+        match self.reveal {
+            Reveal::Rows => (),
+            Reveal::Payload => {
+                return bad("protocol = \"bloom\" gives no columns: for reveal = \"payload\" use \"vole\" or \"auto\"");
+            }
+            _ => {
+                return bad(format!(
+                    "protocol = \"bloom\" reveals which keys are common: for reveal = \"{kind}\" use \"ecdh\" or \"auto\""
+                ));
+            }
+        }
+        match self.reveal_to.len() {
+            ..2 => Ok(()),
+            _ => bad(
+                "protocol = \"bloom\" tells one party alone which keys are common: name one in reveal_to, or use \"vole\" or \
+                 \"auto\"",
+            ),
+        }
     }
 
     fn check_scale(&self) -> Result<()> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
+use tacita_core::primitive::bloom::Strength;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape, paillier};
 use tacita_core::{Error, Level, Result};
@@ -155,6 +156,13 @@ impl JobSpec {
                     bad("chunk: only protocol = \"paillier\" sends its columns in chunks; leave it out".into())
                 }
                 (None, Level::Bits128) => Ok(()),
+                (None, level) if self.protocol == Protocol::Bloom => match Strength::of(level) {
+                    Some(_) => Ok(()),
+                    None => bad(format!(
+                        "level = \"{level}\" is not there with protocol = \"bloom\", whose oblivious transfers have 128 \
+                         bits: use \"bits128\""
+                    )),
+                },
                 (None, level) if self.job == Job::Dot => {
                     bad(format!("level = \"{level}\" is there with protocol = \"paillier\" only: use \"bits128\""))
                 }

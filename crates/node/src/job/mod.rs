@@ -153,6 +153,8 @@ pub enum Protocol {
     Ecdh,
     /// Vector oblivious linear evaluation: see `tacita_core::protocol::intersect::vole`.
     Vole,
+    /// Oblivious Bloom intersection: see `tacita_core::protocol::intersect::bloom`.
+    Bloom,
     /// Oblivious transfer: see `tacita_core::protocol::dot::ot`.
     Ot,
     /// Homomorphic encryption: see `tacita_core::protocol::dot::lattice`.
@@ -411,7 +413,7 @@ impl Job {
     /// The protocols that answer it.
     pub fn protocols(self) -> &'static [Protocol] {
         match self {
-            Job::Intersect => &[Protocol::Vole, Protocol::Ecdh],
+            Job::Intersect => &[Protocol::Vole, Protocol::Ecdh, Protocol::Bloom],
             Job::Dot => &[Protocol::Ot, Protocol::Lattice, Protocol::Paillier],
             Job::Rules => &[Protocol::Ot, Protocol::Lattice],
             Job::Shares => &[Protocol::Open],
@@ -426,6 +428,7 @@ impl Protocol {
             Protocol::Auto => "auto",
             Protocol::Ecdh => "ecdh",
             Protocol::Vole => "vole",
+            Protocol::Bloom => "bloom",
             Protocol::Ot => "ot",
             Protocol::Lattice => "lattice",
             Protocol::Paillier => "paillier",
@@ -452,18 +455,20 @@ impl FromStr for Protocol {
             Protocol::Auto,
             Protocol::Vole,
             Protocol::Ecdh,
+            Protocol::Bloom,
             Protocol::Ot,
             Protocol::Lattice,
             Protocol::Paillier,
             Protocol::Open,
         ];
-        let instead = "\"auto\", \"vole\" or \"ecdh\" (intersect), \"ot\", \"lattice\" or \"paillier\" (dot), \"ot\" or \
+        let instead = "\"auto\", \"vole\", \"ecdh\" or \"bloom\" (intersect), \"ot\", \"lattice\" or \"paillier\" (dot), \"ot\" or \
                        \"lattice\" (rules)";
         match all.into_iter().find(|protocol| protocol.name() == word) {
             Some(protocol) => Ok(protocol),
             None => match word {
-                "bloom" | "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "gm-bloom" | "dh"
-                | "naor-reingold" => later("protocol", word, instead),
+                "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "gm-bloom" | "dh" | "naor-reingold" => {
+                    later("protocol", word, instead)
+                }
                 _ => unknown("protocol", word, instead),
             },
         }

@@ -73,7 +73,8 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
     let candidates = params.max_candidates as u64 * CANDIDATE_BYTES;
     let rules = params.max_rules as u64 * RULE_BYTES;
     let alignment = job.alignment().zip(chosen.alignment);
-    let alignment = alignment.map_or(0, |(job, protocol)| intersect::memory(&job, me, protocol, own, theirs));
+    let alignment =
+        alignment.map_or(Ok(0), |(job, protocol)| intersect::memory(&job, me, &Chosen::only(protocol), own, theirs))?;
     let encrypted =
         if chosen.protocol == Protocol::Lattice { products::memory(own.items.min(theirs.items)) } else { 0 };
     Ok((128 << 20) + candidates + rules + encrypted + alignment)
