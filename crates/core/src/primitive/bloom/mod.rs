@@ -1,5 +1,4 @@
-//! Bloom filters and garbled Bloom filters (Dong, Chen & Wen, "When private set intersection meets big data", CCS 2013,
-//! sections 4.2 and 5).
+//! Bloom filters and garbled Bloom filters (Dong, Chen & Wen, "When private set intersection meets big data", CCS 2013).
 //!
 //! A Bloom filter of a set has a bit for each slot, which is set if it is a place of an element; an element has k
 //! places, one by each of k hash functions. A garbled Bloom filter has a string of k bits in each slot instead: those in

@@ -2,7 +2,7 @@
 //!
 //! The receiver makes a Bloom filter of its items, the sender a garbled one. In one OT for each slot, the receiver's bit
 //! chooses between a random string and the sender's slot. So the receiver gets a garbled filter of what is common, and
-//! looks for its items in it. Dong, Chen & Wen, "When private set intersection meets big data" (CCS 2013), section 5.1, as
+//! looks for its items in it. Dong, Chen & Wen, "When private set intersection meets big data" (CCS 2013), as
 //! used by Dong & Chen, "A fast secure dot product protocol with application to privacy preserving association rule mining"
 //! (PAKDD 2014), section 3.1.
 //!
@@ -11,7 +11,7 @@
 //!
 //! Semi-honest parties only. A malicious receiver would set all bits and get all slots, and test any item; the published
 //! malicious form does not prevent that (Rindal & Rosulek, "Improved private set intersection against malicious
-//! adversaries", EUROCRYPT 2017, section 3).
+//! adversaries", EUROCRYPT 2017).
 //!
 //! The OTs are SoftSpoken's, set up once for any number of runs ([`Receiver`], [`Sender`]). All keys of a run are derived
 //! from the session, the purpose of the set-up and the number of the run. What each role learns, and why, is in
