@@ -67,7 +67,7 @@ fn large_sets() {
 fn many_runs_over_one_set_up() {
     let mut sizes = rng(5);
     let mut size = || sizes.next_u32() as usize % 60;
-    let cases: Vec<_> = (0..20).map(|_| (size(), size(), size())).collect();
+    let cases: Vec<_> = (0..20).map(|_| (size(), size(), size())).chain([(0, 0, 0), (1, 1, 0)]).collect();
     let params = |one: usize, other: usize| Params::new(one.max(other), Strength::Bits112, 4).unwrap();
     let receive = |channel: &mut Channel| {
         let mut receiver = Receiver::setup(&params(0, 0), &session(), "test", channel, &mut rng(1))?;

@@ -175,7 +175,7 @@ fn what_cannot_be_prepared_is_refused() {
     count.prepare(&[]).failed(2, &["count"]);
     let learner = Service::new("reveal_to = [\"client\", \"authority\"]", "");
     learner.prepare(&[]).failed(2, &["authority learns"]);
-    for ruled_out in ["protocol = \"vole\"", "security = \"malicious\""] {
+    for ruled_out in ["protocol = \"vole\"", "protocol = \"bloom\"", "security = \"malicious\""] {
         let other = Service::new(&format!("{ruled_out}\nreveal_to = [\"client\"]"), "");
         other.prepare(&[]).failed(2, &["prepared part", "ecdh", "security"]);
     }

@@ -52,9 +52,9 @@ impl std::fmt::Debug for Sender {
 
 /// One run alone. Items must be distinct, and made with a key of this session. Nothing is learned.
 ///
-/// Errors: [`Error::Input`](crate::Error::Input) for more items than agreed on, and [`Error::NotReady`](crate::Error::NotReady)
-/// if no filter of the items could be made (see [`Garbled::new`]), both before anything is sent; the channel fails, or the
-/// peer breaks the protocol.
+/// Errors: [`Error::Input`](crate::Error::Input) for more items than agreed on, before anything is sent;
+/// [`Error::NotReady`](crate::Error::NotReady) if no filter of the items could be made (see [`Garbled::new`]), before anything
+/// that depends on them is; the channel fails, or the peer breaks the protocol.
 ///
 /// Memory besides the items: a quarter of a byte for each slot, about 50 bytes for each item, and 16 MB.
 pub fn send(
