@@ -1,8 +1,8 @@
 //! What the protocols are made of.
 
+pub mod bloom;
 pub mod blum;
 pub mod goldwasser_micali;
-pub mod bloom;
 pub mod group;
 pub mod kernel;
 pub mod okvs;
