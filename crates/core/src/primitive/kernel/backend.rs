@@ -13,6 +13,8 @@ pub enum Backend {
     Portable,
     /// x86-64 with PCLMULQDQ: as `Portable`, with multiplication in GF(2^128) by carry-less products.
     Pclmul,
+    /// x86-64 with PCLMULQDQ and AVX2: as `Pclmul`, with Jacobi symbols in vectors. Intel since Haswell, AMD since Zen.
+    Avx2,
     /// x86-64 with AVX-512 (F, BW, DQ, VL, VBMI, IFMA), VAES, VPCLMULQDQ and GFNI: Intel since Ice Lake, AMD since Zen 4.
     Avx512,
 }
@@ -23,6 +25,7 @@ impl Backend {
         match self {
             Backend::Portable => "portable",
             Backend::Pclmul => "pclmul",
+            Backend::Avx2 => "avx2",
             Backend::Avx512 => "avx512",
         }
     }
@@ -37,6 +40,7 @@ impl Backend {
         match self {
             Backend::Portable => true,
             Backend::Pclmul => has!("pclmulqdq"),
+            Backend::Avx2 => has!("pclmulqdq") && has!("avx2"),
             Backend::Avx512 => {
                 has!("pclmulqdq") && has!("aes") && has!("vaes") && has!("vpclmulqdq") && has!("gfni") && vectors()
             }
@@ -68,6 +72,6 @@ fn fastest() -> Backend {
 
 /// All families that the processor can run, the fastest last.
 pub fn available() -> Vec<Backend> {
-    let families = [Backend::Portable, Backend::Pclmul, Backend::Avx512];
+    let families = [Backend::Portable, Backend::Pclmul, Backend::Avx2, Backend::Avx512];
     families.into_iter().filter(|family| family.is_available()).collect()
 }

@@ -15,7 +15,7 @@ macro_rules! dispatch {
             backend::Backend::Avx512 => unsafe { x86::gf128::$function$(::<$add>)?($($argument),*) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            backend::Backend::Pclmul => unsafe { x86::pclmul::$function$(::<$add>)?($($argument),*) },
+            backend::Backend::Pclmul | backend::Backend::Avx2 => unsafe { x86::pclmul::$function$(::<$add>)?($($argument),*) },
             _ => portable::gf128::$function$(::<$add>)?($($argument),*),
         }
     };
@@ -25,9 +25,11 @@ macro_rules! dispatch {
 #[inline]
 pub fn product(a: Block, b: Block) -> Block {
     match backend::chosen() {
-        // SAFETY: the processor has what the chosen back end needs, and `Avx512` includes `Pclmul`.
+        // SAFETY: the processor has what the chosen back end needs, and all but `Portable` include `Pclmul`.
         #[cfg(target_arch = "x86_64")]
-        backend::Backend::Pclmul | backend::Backend::Avx512 => unsafe { x86::pclmul::product(a, b) },
+        backend::Backend::Pclmul | backend::Backend::Avx2 | backend::Backend::Avx512 => unsafe {
+            x86::pclmul::product(a, b)
+        },
         _ => portable::gf128::product(a, b),
     }
 }

@@ -1,6 +1,6 @@
 //! The kernels for x86-64.
 //!
-//! All functions but those of `pclmul` need what [`Backend::Avx512`](super::backend::Backend) stands for. Vectors hold
+//! All functions but those of `pclmul` and `jacobi_avx2` need what [`Backend::Avx512`](super::backend::Backend) stands for. Vectors hold
 //! four blocks. A function works on whole chunks of several vectors, which keep the units for AES and for products busy;
 //! what is left at the end is padded to a chunk.
 
@@ -11,6 +11,7 @@ pub(super) mod fold;
 pub(super) mod gf128;
 pub(super) mod hash;
 pub(super) mod jacobi;
+pub(super) mod jacobi_avx2;
 pub(super) mod montgomery;
 pub(super) mod ntt;
 pub(super) mod pclmul;
