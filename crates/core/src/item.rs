@@ -1,12 +1,14 @@
 //! Items: what the set protocols work on.
 
+use zeroize::Zeroize;
+
 /// Length of an [`Item`] in bytes. 256 bits, so that not even a malicious party finds two keys with one item.
 pub const ITEM_BYTES: usize = 32;
 
 /// A matching key of any length, hashed to 32 bytes under a key of the session (or of the prepared epoch).
 ///
 /// Equal keys give equal items within a session, and unrelated ones in another.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Zeroize)]
 pub struct Item(pub [u8; ITEM_BYTES]);
 
 impl Item {

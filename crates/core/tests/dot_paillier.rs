@@ -121,6 +121,39 @@ fn matrices_of_every_shape() {
 }
 
 #[test]
+fn some_of_the_products() {
+    let dot = Dot::random(Integers::BINARY, 60, (3, 4), 0.5, 9);
+    let modulus = dot.shape().value_modulus().unwrap();
+    let truth = dot.truth(modulus);
+    let pairs_of = |shape: Shape, pairs: &[(u32, u32)]| Params::of_pairs(shape, modulus, size(), pairs);
+    for pairs in [&[(2, 1), (0, 3), (1, 0), (0, 0)][..], &[(0, 2), (2, 2), (1, 2)]] {
+        let params = pairs_of(dot.shape(), pairs).unwrap();
+        assert_eq!((params.encryptor(), params.products()), (Side::First, pairs.len()));
+        let (mine, theirs) = (dot.columns(Side::First), dot.columns(Side::Second));
+        let role = |side: Side| {
+            let (params, columns) = (&params, if side == Side::First { &mine } else { &theirs });
+            move |channel: &mut Channel| {
+                let shares = match side {
+                    Side::First => paillier::first(columns, params, channel, &mut rng(1)),
+                    Side::Second => paillier::second(columns, params, channel, &mut rng(2)),
+                }?;
+                assert_eq!(channel.traffic().sent, params.bytes_sent_by(side));
+                Ok(shares)
+            }
+        };
+        let ((first, _), (second, _)) = both(role(Side::First), role(Side::Second));
+        let expected: Vec<u128> = pairs.iter().map(|&(one, other)| truth[(one * 4 + other) as usize]).collect();
+        assert_eq!(first.open(&second), expected);
+    }
+    // The second party's columns are fewer: it encrypts.
+    let wide = Shape { first: 4, second: 2, ..dot.shape() };
+    assert_eq!(pairs_of(wide, &[(3, 1), (0, 0)]).unwrap().encryptor(), Side::Second);
+    let internal = |shape, pairs: &[(u32, u32)]| matches!(pairs_of(shape, pairs), Err(Error::Internal(_)));
+    assert!(internal(dot.shape(), &[(0, 0), (1, 4), (2, 0)]) && internal(dot.shape(), &[(3, 0)]));
+    assert!(internal(dot.shape(), &[(0, 0), (2, 0)]), "a column that is encrypted for nothing");
+}
+
+#[test]
 fn chunks_of_every_size() {
     let dot = Dot::random(Integers::BINARY, 100, (2, 2), 0.5, 11);
     let params = Params::new(dot.shape(), dot.shape().value_modulus().unwrap(), size(), None).unwrap();

@@ -92,7 +92,7 @@ impl FromStr for Chosen {
         };
         let (protocol, extension) = match (answer.strip_prefix("lattice or ot "), answer.split_once(' ')) {
             (Some(extension), _) => ("lattice", Some(extension.parse()?)),
-            (None, Some((protocol @ ("lattice" | "paillier"), extension))) => {
+            (None, Some((protocol @ ("lattice" | "paillier" | "gm-bloom"), extension))) => {
                 return Err(Error::Input(format!("{protocol} has no extension \"{}\"", extension.escape_debug())));
             }
             (None, Some((protocol, extension))) => (protocol, Some(extension.parse()?)),
@@ -145,7 +145,9 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
         Protocol::Vole => !matches!(job.reveal, Reveal::Count | Reveal::Sum(_)),
         Protocol::Ot | Protocol::Lattice | Protocol::Open => job.security == Security::SemiHonest,
         // Where others do, they cost a thousand times as much, or ten times: only who names them gets them.
-        Protocol::Paillier | Protocol::Bloom => job.security == Security::SemiHonest && job.protocol == protocol,
+        Protocol::Paillier | Protocol::GmBloom | Protocol::Bloom => {
+            job.security == Security::SemiHonest && job.protocol == protocol
+        }
     };
     job.protocols().contains(&protocol) && named && aligned && extended && fits
 }
@@ -239,8 +241,8 @@ fn choose_dot(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Net
     if job.protocol == Protocol::Lattice || (named(Protocol::Lattice) && several && job.extension.is_none()) {
         candidates.push(Chosen { alignment, ..Chosen::only(Protocol::Lattice) });
     }
-    if job.protocol == Protocol::Paillier {
-        candidates.push(Chosen { alignment, ..Chosen::only(Protocol::Paillier) });
+    if job.protocol.is_published() {
+        candidates.push(Chosen { alignment, ..Chosen::only(job.protocol) });
     }
     let only = candidates.len() == 1;
     let mut best: Option<(Chosen, f64, u64)> = None;
@@ -287,8 +289,8 @@ fn choose_rules(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: N
     let alignment = job.alignment().map(|job| choose_intersection(&job, me, own, theirs, network).chosen.protocol);
     let settled =
         |protocol, extension, why: &str| Choice { chosen: Chosen { protocol, extension, alignment }, why: why.into() };
-    if job.protocol == Protocol::Lattice {
-        return settled(Protocol::Lattice, None, "the job names it");
+    if job.protocol == Protocol::Lattice || job.protocol.is_published() {
+        return settled(job.protocol, None, "the job names it");
     }
     if let Some(extension) = job.extension {
         return settled(Protocol::Ot, Some(extension), "the job names how its oblivious transfers are made");
@@ -319,6 +321,7 @@ mod tests {
             "lattice",
             "paillier",
             "paillier after vole",
+            "gm-bloom after vole",
             "bloom softspoken-8",
             "ot softspoken-4",
             "ot silent after ecdh",
@@ -333,6 +336,7 @@ mod tests {
             "ot ",
             "lattice softspoken-4",
             "paillier softspoken-4",
+            "gm-bloom softspoken-4",
             "lattice or ot",
             "lattice or ot ",
             "ot or lattice",
@@ -345,24 +349,34 @@ mod tests {
     /// A peer's choice must be one of those that the terms leave.
     #[test]
     fn only_what_the_terms_leave_is_allowed() {
-        let choices =
-            ["ot softspoken-4", "ot softspoken-8", "ot silent", "lattice", "lattice or ot softspoken-4", "paillier"];
+        let choices = [
+            "ot softspoken-4",
+            "ot softspoken-8",
+            "ot silent",
+            "lattice",
+            "lattice or ot softspoken-4",
+            "paillier",
+            "gm-bloom",
+        ];
         for (job, terms, expected) in [
-            ("rules", "", [false, false, false, false, true, false]),
-            ("rules", "protocol = \"ot\"", [true, true, false, false, false, false]),
-            ("rules", "protocol = \"lattice\"", [false, false, false, true, false, false]),
-            ("rules", "extension = \"softspoken-8\"", [false, true, false, false, false, false]),
-            ("dot", "", [true, true, true, true, false, false]),
-            ("dot", "protocol = \"lattice\"", [false, false, false, true, false, false]),
-            ("dot", "protocol = \"paillier\"", [false, false, false, false, false, true]),
+            ("rules", "", &["lattice or ot softspoken-4"][..]),
+            ("rules", "protocol = \"ot\"", &["ot softspoken-4", "ot softspoken-8"]),
+            ("rules", "protocol = \"lattice\"", &["lattice"]),
+            ("rules", "protocol = \"paillier\"\nreveal = \"counts\"", &["paillier"]),
+            ("rules", "protocol = \"gm-bloom\"\nreveal = \"counts\"", &["gm-bloom"]),
+            ("rules", "extension = \"softspoken-8\"", &["ot softspoken-8"]),
+            ("dot", "", &["ot softspoken-4", "ot softspoken-8", "ot silent", "lattice"]),
+            ("dot", "protocol = \"lattice\"", &["lattice"]),
+            ("dot", "protocol = \"paillier\"", &["paillier"]),
+            ("dot", "protocol = \"gm-bloom\"", &["gm-bloom"]),
         ] {
             let keys = if job == "rules" { "min_support = 2" } else { "column = \"x\"" };
             let text = format!(
                 "job = \"{job}\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\n{keys}\n{terms}\n[parties.a]\n[parties.b]\n"
             );
             let job = JobSpec::parse(&text, false).unwrap();
-            let allowed = choices.map(|choice| allowed(&job, &choice.parse().unwrap()));
-            assert_eq!(allowed, expected, "{text}");
+            let allowed = choices.into_iter().filter(|choice| allowed(&job, &choice.parse().unwrap()));
+            assert_eq!(allowed.collect::<Vec<_>>(), expected, "{text}");
             let sizes = Sizes { items: 1000, ..Sizes::default() };
             let chosen = choose(&job, "a", &sizes, &sizes, Network::default()).unwrap().chosen;
             assert!(super::allowed(&job, &chosen), "{text}: {chosen}");

@@ -53,6 +53,11 @@ fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         ),
     };
     match job.reveal {
+        Reveal::Shares if job.protocol == Protocol::GmBloom => learned.push(format!(
+            "{party} gets a part of each product that tells much of it: about half, so that twice the part is the product, give or \
+             take twice its square root. These parts are no uniformly random shares. Where a share must say nothing, use \
+             protocol = \"ot\"."
+        )),
         Reveal::Shares => learned.push(format!(
             "{party} learns no product: it gets a share of it, a uniformly random number. Whoever has both shares knows \
              the product; who may is agreed upon in the job that opens them."
@@ -79,9 +84,23 @@ fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
             "If {peer} takes its encryptions from a pool, {party} can tell which runs share that pool: they have the same key."
         ));
     }
+    density(job, peer, &mut learned);
     alignment(job, party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
+}
+
+/// What an agreed bound on the ones of a column tells.
+fn density(job: &JobSpec, peer: &str, learned: &mut Vec<String>) {
+    if let (Some(_), Ok(Some(density))) = (&job.density, job.density()) {
+        let (whose, what) = match job.job {
+            Job::Rules => ("no frequent item", "is in"),
+            _ => ("no column", "has ones in"),
+        };
+        learned.push(format!(
+            "That the run goes on says that {whose} of {peer}'s {what} more than {density} of the rows: the agreed density."
+        ));
+    }
 }
 
 /// What `party` learns of rows, in jobs over rows that both have.
@@ -177,6 +196,7 @@ fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         "A frequent itemset can describe few rows, or one, if min_support is low; and who knows many rows can infer more from \
          counts. Nothing checks what baskets {peer} brings."
     ));
+    density(job, peer, &mut learned);
     alignment(job, party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned

@@ -427,7 +427,7 @@ fn rules_notes(
     let params = job.mining(rows as usize)?;
     // A level of pairs, by what would make it.
     let level = |items: u32| -> Result<String> {
-        let (protocol, cost) = rules::estimate(chosen, &params, [items; 2])?;
+        let (protocol, cost) = rules::estimate(job, chosen, &params, [items; 2])?;
         let machine = calibration.ot_transfer / dot::transfer_seconds(dot::MEASURED);
         Ok(format!(
             "If {items} items here and {items} there are frequent, their {} pairs take {} of traffic and about {} of CPU of both \

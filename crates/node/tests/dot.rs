@@ -286,7 +286,7 @@ fn jobs_that_make_no_sense_are_refused_with_what_would() {
     for (rest, words) in [
         ("security = \"malicious\"", ["malicious", "semi-honest"]),
         ("protocol = \"vole\"", ["\"vole\"", "\"ot\""]),
-        ("protocol = \"gm-bloom\"", ["gm-bloom", "not in this version"]),
+        ("protocol = \"star\"", ["star", "not in this version"]),
         ("reveal = \"rows\"", ["\"rows\"", "\"shares\""]),
         ("bits = 33", ["bits = 33", "1 to 32"]),
         ("bits = 0", ["bits = 0", "1 to 32"]),
@@ -302,7 +302,7 @@ fn jobs_that_make_no_sense_are_refused_with_what_would() {
         ("limits = { pad_to = 10 }", ["pad_to", "position"]),
         ("protocol = \"lattice\"\nextension = \"silent\"", ["extension", "lattice"]),
         ("key = { columns = [\"x\"] }", ["[key]", "row_id"]),
-        ("density = 0.1", ["density", "not in this version"]),
+        ("density = 0.1", ["density", "gm-bloom"]),
         ("reveal = \"shares\"\nlimits = { min_result = 3 }", ["min_result", "opens"]),
         ("row_id = \"x\"\nkey = { columns = [\"y\"] }", ["key.columns", "row_id"]),
     ] {

@@ -244,6 +244,9 @@ fn more_mushrooms_and_retail_are_exact() {
     real("retail", &[("0.01", "0.5"), ("0.005", "0.5")]);
 }
 
+/// Protocols that run in rules for those who name them.
+const PUBLISHED: [&str; 2] = ["paillier", "gm-bloom"];
+
 /// Small baskets in which things go together: of items a1, a2, ... and of numbers.
 fn sample(rows: usize) -> Vec<BTreeSet<String>> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
@@ -323,6 +326,61 @@ fn every_kind_of_question_is_answered_exactly() {
             check(&home, &job, [&a, &b], &[], &truth);
         }
     }
+}
+
+/// Protocols that make each count by itself, and open them all, as algorithm 1 of Dong and Chen has it.
+#[test]
+fn protocols_that_a_job_names_find_the_same() {
+    let home = Home::new();
+    let baskets = sample(60);
+    let [a, b] = tables(&home, &baskets, "|", false);
+    for protocol in PUBLISHED {
+        for (rest, asked) in [
+            ("min_support = 12\nmin_confidence = 0.55", ASKED),
+            (
+                "min_support = 15\nmin_confidence = 0.3\nconsequents = \"any\"\nmixed_only = true",
+                Asked { minimum: 15, percent: 30, any: true, mixed_only: true, ..ASKED },
+            ),
+        ] {
+            let truth = mined(&baskets, asked);
+            let named = format!("reveal = \"counts\"\nprotocol = \"{protocol}\"\nlevel = \"paper80\"");
+            let report = check(&home, &job(&format!("{rest}\n{named}")), [&a, &b], &["--allow-insecure"], &truth);
+            for party in ["a", "b"] {
+                let levels = report["parties"][party]["levels"].as_array().unwrap();
+                assert!(levels.len() > 1 && levels.iter().all(|level| level["protocol"] == protocol), "{levels:?}");
+                assert_eq!(report["parties"][party]["choice"], protocol);
+            }
+        }
+        let ended = attempt(&home, &job(&format!("min_support = 12\nprotocol = \"{protocol}\"")), [&a, &b], "out", &[]);
+        ended.failed(2, &["reveal = \"frequent\" those of frequent ones alone: use protocol = \"ot\" or \"lattice\""]);
+    }
+}
+
+/// Said by the party whose item it is, before anything is counted. The bound is a part of the terms.
+#[test]
+fn an_item_in_more_rows_than_the_density_allows_is_refused() {
+    let home = Home::new();
+    let baskets = sample(60);
+    let [a, b] = tables(&home, &baskets, "|", false);
+    let count = |item: &String| baskets.iter().filter(|basket| basket.contains(item)).count();
+    let most = baskets.iter().flatten().map(count).max().unwrap();
+    let named = |density: String, rest: &str| {
+        let terms = "min_support = 20\nmin_confidence = 0.55\nlevel = \"paper80\"\nprotocol = \"gm-bloom\"";
+        job(&format!("{terms}\n{rest}\ndensity = \"{density}\""))
+    };
+    let density = |rows: usize| format!("{}e-4", rows * 10_000 / 60);
+    let truth = mined(&baskets, Asked { minimum: 20, ..ASKED });
+    let good = named(density(most), "reveal = \"counts\"");
+    let report = check(&home, &good, [&a, &b], &["--allow-insecure"], &truth);
+    assert!(report["parties"]["a"]["learned"].to_string().contains("the agreed density"), "{report}");
+    let bad = named(density(most - 1), "reveal = \"counts\"");
+    let ended = attempt(&home, &bad, [&a, &b], "bad", &["--allow-insecure"]);
+    ended.failed(2, &[&format!("in {most} of 60 rows"), &format!("allows {}", most - 1), "higher density"]);
+    assert!(!Path::new(&home.at("bad/a.csv")).exists());
+    let other = job("min_support = 20\nprotocol = \"paillier\"\nreveal = \"counts\"\ndensity = 0.5");
+    attempt(&home, &other, [&a, &b], "bad", &[]).failed(2, &["density", "gm-bloom"]);
+    attempt(&home, &named("1".into(), "reveal = \"frequent\""), [&a, &b], "bad", &["--allow-insecure"])
+        .failed(2, &["gm-bloom", "reveal = \"counts\""]);
 }
 
 /// The report says what each level took; only what was chosen for all of them, or what is cheaper, makes products.

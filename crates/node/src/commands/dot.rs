@@ -5,7 +5,7 @@ use tacita_core::Result;
 
 use super::pair::{Pair, named_columns};
 use crate::console::Voice;
-use crate::job::{ColumnNames, Duplicates, Job, JobSpec, Key, Names, Nulls};
+use crate::job::{ColumnNames, Duplicates, Job, JobSpec, Key, Names, Nulls, Written};
 
 /// Multiply a column here with a column there, row by row, and learn the sum, without a job file: one party listens, the
 /// other connects.
@@ -46,6 +46,9 @@ pub struct Dot {
     /// Rows of a column in one message (protocol "paillier") [default: as many as keep both parties busy].
     #[arg(long, value_name = "N")]
     chunk: Option<u64>,
+    /// Which part of a column's rows may be ones, as 0.1 or 10% (protocol "gm-bloom") [default: all].
+    #[arg(long, value_name = "PART")]
+    density: Option<String>,
     #[command(flatten)]
     pair: Pair,
 }
@@ -83,6 +86,7 @@ impl Dot {
             modulus,
             extension,
             chunk: self.chunk,
+            density: self.density.clone().map(Written),
             ..self.pair.job(Job::Dot, mapping)?
         };
         self.pair.run(job, voice)

@@ -42,7 +42,7 @@ pub struct Pair {
     /// semi-honest or malicious.
     #[arg(long, default_value = "semi-honest")]
     security: String,
-    /// bits128; with protocol "paillier" also bits192 and bits256; with "paillier" or "bloom" and --allow-insecure bits112 and
+    /// bits128; with protocol "paillier" also bits192 and bits256; with "paillier", "gm-bloom" or "bloom" and --allow-insecure bits112 and
     /// paper80.
     #[arg(long, default_value = "bits128")]
     level: String,

@@ -59,6 +59,9 @@ pub struct Rules {
     /// How oblivious transfers are made: softspoken-1 to softspoken-8 [default: chosen by the network].
     #[arg(long, value_name = "HOW")]
     extension: Option<String>,
+    /// Which part of the rows may hold an item, as 0.1 or 10% (protocol "gm-bloom") [default: all].
+    #[arg(long, value_name = "PART")]
+    density: Option<String>,
     #[command(flatten)]
     pair: Pair,
 }
@@ -90,6 +93,7 @@ impl Rules {
             key: (!row_id.is_empty()).then_some(key),
             row_id: (!row_id.is_empty()).then_some(Names::Several(row_id)),
             extension: self.extension.as_deref().map(str::parse).transpose()?,
+            density: self.density.clone().map(Written),
             ..self.pair.job(Job::Rules, mapping)?
         };
         if let Some(own) = job.parties.get_mut(&me) {

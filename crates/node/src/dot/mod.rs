@@ -8,6 +8,7 @@ use std::path::Path;
 use rand_core::CryptoRng;
 use serde_json::json;
 use tacita_core::channel::Channel;
+use tacita_core::protocol::dot::gm_bloom::{self, Dense};
 use tacita_core::protocol::dot::{Columns, Shape, Shares, Side, reveal};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
@@ -22,7 +23,7 @@ use crate::pool::Pool;
 use crate::report::Encryptions;
 use crate::shares::ShareFile;
 use crate::table::{RowCounts, numbers, read};
-use crate::text::count;
+use crate::text::{count, counted};
 pub use method::{MEASURED, Method, OT_START, OT_WORD, transfer_seconds};
 pub use value::{Cells, Value, write_values};
 
@@ -71,6 +72,7 @@ impl Brought {
                 )));
             }
             let columns = numbers::columns(&table, &names, integers, decimals, |_| true)?;
+            check_density(job, me, &columns)?;
             let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
             let sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
             intersect::check_limits(job, table.source(), &mut sizes.clone())?;
@@ -152,6 +154,21 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
     Ok(method.memory() + 2 * columns + alignment)
 }
 
+/// Refuses a column with more ones than the terms allow, where the protocol has such a bound.
+fn check_density(job: &JobSpec, me: &str, columns: &Columns) -> Result<()> {
+    let (Some(density), Some(bound)) = (job.density()?, job.most_ones(columns.rows())?) else { return Ok(()) };
+    match gm_bloom::dense(columns, bound) {
+        Some(Dense { column, ones }) => Err(Error::Input(format!(
+            "column \"{}\" has {} in {}, and density = {density} allows {}: agree on a higher density, or leave it out",
+            job.columns_of(me).get(column).map_or("", |name| job.header(me, name)).escape_debug(),
+            counted(ones as u64, "one"),
+            counted(columns.rows() as u64, "row"),
+            count(bound as u64)
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Aligns rows, multiplies, and opens the product as far as the job says.
 pub fn run(
     job: &JobSpec,
@@ -164,6 +181,7 @@ pub fn run(
     let aligned = align(job, me, brought.ids.as_ref(), agreed, channel, rng)?;
     let aligned = aligned.map(|rows| brought.columns.select(&rows));
     let columns = aligned.as_ref().unwrap_or(&brought.columns);
+    check_density(job, me, columns)?;
     let method = Method::new(job, &agreed.chosen, columns.rows())?;
     if let Some(text) = modulus_warning(job, &job.dot_shape(columns.rows())?)? {
         tracing::warn!("{text}");

@@ -112,6 +112,7 @@ impl JobSpec {
             ("modulus", self.modulus.is_some(), &[Job::Dot]),
             ("extension", self.extension.is_some(), &[Job::Dot, Job::Rules]),
             ("chunk", self.chunk.is_some(), &[Job::Dot]),
+            ("density", self.density.is_some(), &[Job::Dot, Job::Rules]),
             ("operation", self.operation.is_some(), &[Job::Shares]),
             ("min_support", self.min_support.is_some(), &[Job::Rules]),
             ("min_confidence", self.min_confidence.is_some(), &[Job::Rules]),
@@ -153,6 +154,9 @@ impl JobSpec {
                 list(known.collect())
             ));
         }
+        if self.protocol == Protocol::GmBloom && self.extension.is_some() {
+            return bad("extension: protocol = \"gm-bloom\" has one way to make its oblivious transfers; leave it out");
+        }
         if matches!(self.protocol, Protocol::Lattice | Protocol::Paillier) && self.extension.is_some() {
             return bad(format!(
                 "extension: protocol = \"{}\" makes no oblivious transfers; leave it out",
@@ -188,7 +192,15 @@ impl JobSpec {
                 );
             }
         }
-        self.check_paillier()
+        if self.job == Job::Rules && self.protocol.is_published() && self.reveal != Reveal::Counts {
+            return bad(format!(
+                "protocol = \"{}\" opens the count of every candidate, and reveal = \"{}\" those of frequent ones alone: use \
+                 protocol = \"ot\" or \"lattice\", or reveal = \"counts\"",
+                self.protocol.name(),
+                self.reveal
+            ));
+        }
+        self.check_named()
     }
 
     /// Refuses what protects nothing any more, unless the user allows it.

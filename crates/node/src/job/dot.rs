@@ -6,11 +6,14 @@ use serde::Deserialize;
 use serde_json::Value;
 use tacita_core::primitive::bloom::Strength;
 use tacita_core::primitive::paillier::KeySize;
-use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape, paillier};
+use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape, gm_bloom, paillier};
+use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Level, Result};
 
+use super::check::bad;
 use super::{Clients, Duplicates, Job, JobSpec, Key, Limits, Nulls, Protocol, Reveal};
 use crate::table::Profile;
+use crate::text::shown;
 
 /// The logical name of the column where a job does not say any.
 const USUAL_COLUMN: &str = "value";
@@ -147,35 +150,66 @@ impl JobSpec {
         })
     }
 
-    /// What goes with `protocol = "paillier"` alone: its chunks, and levels other than 128 bits.
-    pub(super) fn check_paillier(&self) -> Result<()> {
-        let bad = |text: String| Err(Error::Input(text));
-        if self.protocol != Protocol::Paillier {
-            return match (self.chunk, self.level) {
-                (Some(_), _) => {
-                    bad("chunk: only protocol = \"paillier\" sends its columns in chunks; leave it out".into())
-                }
-                (None, Level::Bits128) => Ok(()),
-                (None, level) if self.protocol == Protocol::Bloom => match Strength::of(level) {
-                    Some(_) => Ok(()),
-                    None => bad(format!(
-                        "level = \"{level}\" is not there with protocol = \"bloom\", whose oblivious transfers have 128 \
-                         bits: use \"bits128\""
-                    )),
-                },
-                (None, level) if self.job == Job::Dot => {
-                    bad(format!("level = \"{level}\" is there with protocol = \"paillier\" only: use \"bits128\""))
-                }
-                (None, level) => bad(format!("level = \"{level}\" is not there for this job: use \"bits128\"")),
-            };
+    /// Which part of a column's rows may be ones, where the protocol has such a bound: all, unless the job says otherwise.
+    pub fn density(&self) -> Result<Option<Fraction>> {
+        let Some(written) = &self.density else {
+            return Ok((self.protocol == Protocol::GmBloom).then_some(Fraction::ONE));
+        };
+        let density = written.0.parse().ok().filter(|density| *density != Fraction::ZERO);
+        density.map(Some).ok_or_else(|| {
+            Error::Input(format!(
+                "density = {}: it is the part of a column's rows that may be ones; use a decimal above 0 and up to 1, as 0.1 or \
+                 \"10%\"",
+                shown(&written.0)
+            ))
+        })
+    }
+
+    /// How many of so many rows may be ones in a column, where the protocol has such a bound.
+    pub fn most_ones(&self, rows: usize) -> Result<Option<usize>> {
+        Ok(self.density()?.map(|density| density.ceiling(rows as u64) as usize))
+    }
+
+    /// What goes with some protocols alone: chunks, a density, and levels other than 128 bits.
+    pub(super) fn check_named(&self) -> Result<()> {
+        if self.protocol != Protocol::Paillier && self.chunk.is_some() {
+            return bad("chunk: only protocol = \"paillier\" sends its columns in chunks; leave it out");
         }
-        if self.level != Level::Bits128 && self.row_id.is_some() {
-            return bad(format!(
+        if self.protocol != Protocol::GmBloom && self.density.is_some() {
+            return bad("density: only protocol = \"gm-bloom\" has a bound on the ones of a column; leave it out");
+        }
+        match self.protocol {
+            Protocol::Paillier => self.check_chunk()?,
+            Protocol::GmBloom => self.check_gm_bloom()?,
+            _ if self.level == Level::Bits128 => (),
+            Protocol::Bloom => {
+                if Strength::of(self.level).is_none() {
+                    return bad(format!(
+                        "level = \"{}\" is not there with protocol = \"bloom\", whose oblivious transfers have 128 bits: use \
+                         \"bits128\"",
+                        self.level
+                    ));
+                }
+            }
+            _ if matches!(self.job, Job::Dot | Job::Rules) => {
+                return bad(format!(
+                    "level = \"{}\" is there with protocol = \"paillier\" or \"gm-bloom\" only: use \"bits128\"",
+                    self.level
+                ));
+            }
+            _ => return bad(format!("level = \"{}\" is not there for this job: use \"bits128\"", self.level)),
+        }
+        match self.level != Level::Bits128 && self.row_id.is_some() {
+            true => bad(format!(
                 "level = \"{}\" is not there with row_id, because the intersection that aligns rows has 128 bits: use \
                  \"bits128\", or align rows by position",
                 self.level
-            ));
+            )),
+            false => Ok(()),
         }
+    }
+
+    fn check_chunk(&self) -> Result<()> {
         let size = KeySize::of(self.level);
         let most = paillier::max_chunk(size) as u64;
         match self.chunk {
@@ -185,6 +219,25 @@ impl JobSpec {
             )),
             _ => Ok(()),
         }
+    }
+
+    fn check_gm_bloom(&self) -> Result<()> {
+        self.density()?;
+        gm_bloom::Lengths::of(self.level)?;
+        match self.integers()? == Integers::BINARY {
+            true => Ok(()),
+            false => bad(
+                "protocol = \"gm-bloom\" multiplies zeros and ones: leave out bits and signed, or use \"ot\", \"lattice\" or \
+                 \"paillier\"",
+            ),
+        }
+    }
+
+    /// The bound on ones for the terms, with its default filled in.
+    pub(super) fn density_term(&self) -> Option<(&'static str, Value)> {
+        // Job files whose density cannot be read are refused.
+        let density = self.density().ok().flatten()?;
+        Some(("density", density.to_string().into()))
     }
 
     /// The keys of numbers for the terms, with defaults filled in.
@@ -214,6 +267,7 @@ impl JobSpec {
                 if let Some(chunk) = self.chunk {
                     terms.push(("chunk", chunk.into()));
                 }
+                terms.extend(self.density_term());
                 terms
             }
         }

@@ -95,6 +95,9 @@ pub struct JobSpec {
     /// [`Params::new`]: tacita_core::protocol::dot::paillier::Params::new
     #[serde(default)]
     pub chunk: Option<u64>,
+    /// Scalar products by `gm-bloom`: which part of a column's rows may be ones; see [`JobSpec::density`].
+    #[serde(default)]
+    pub density: Option<Written>,
     /// `shares`: what is done with them.
     #[serde(default)]
     pub operation: Option<Operation>,
@@ -161,6 +164,8 @@ pub enum Protocol {
     Lattice,
     /// Paillier's encryption: see `tacita_core::protocol::dot::paillier`.
     Paillier,
+    /// Goldwasser and Micali's encryption, and Bloom filters: see `tacita_core::protocol::dot::gm_bloom`.
+    GmBloom,
     /// Nothing but sending shares: see `tacita_core::protocol::dot::reveal`.
     Open,
 }
@@ -253,6 +258,7 @@ impl JobSpec {
             modulus: None,
             extension: None,
             chunk: None,
+            density: None,
             operation: None,
             min_support: None,
             min_confidence: None,
@@ -414,8 +420,7 @@ impl Job {
     pub fn protocols(self) -> &'static [Protocol] {
         match self {
             Job::Intersect => &[Protocol::Vole, Protocol::Ecdh, Protocol::Bloom],
-            Job::Dot => &[Protocol::Ot, Protocol::Lattice, Protocol::Paillier],
-            Job::Rules => &[Protocol::Ot, Protocol::Lattice],
+            Job::Dot | Job::Rules => &[Protocol::Ot, Protocol::Lattice, Protocol::Paillier, Protocol::GmBloom],
             Job::Shares => &[Protocol::Open],
         }
     }
@@ -432,8 +437,14 @@ impl Protocol {
             Protocol::Ot => "ot",
             Protocol::Lattice => "lattice",
             Protocol::Paillier => "paillier",
+            Protocol::GmBloom => "gm-bloom",
             Protocol::Open => "open",
         }
+    }
+
+    /// Whether it is there as a paper has it, for who names it, and costs more than others that do the same.
+    pub fn is_published(self) -> bool {
+        matches!(self, Protocol::Paillier | Protocol::GmBloom)
     }
 }
 
@@ -459,14 +470,15 @@ impl FromStr for Protocol {
             Protocol::Ot,
             Protocol::Lattice,
             Protocol::Paillier,
+            Protocol::GmBloom,
             Protocol::Open,
         ];
-        let instead = "\"auto\", \"vole\", \"ecdh\" or \"bloom\" (intersect), \"ot\", \"lattice\" or \"paillier\" (dot), \"ot\" or \
-                       \"lattice\" (rules)";
+        let instead = "\"auto\", \"vole\", \"ecdh\" or \"bloom\" (intersect), \"ot\", \"lattice\", \"paillier\" or \"gm-bloom\" \
+                       (dot, rules)";
         match all.into_iter().find(|protocol| protocol.name() == word) {
             Some(protocol) => Ok(protocol),
             None => match word {
-                "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "gm-bloom" | "dh" | "naor-reingold" => {
+                "polynomial" | "star" | "outsourced" | "outsourced-bloom" | "dh" | "naor-reingold" => {
                     later("protocol", word, instead)
                 }
                 _ => unknown("protocol", word, instead),
@@ -527,7 +539,7 @@ where
 }
 
 /// Tables and keys of job files that this version does not have.
-const LATER: [&str; 3] = ["helper", "relay", "density"];
+const LATER: [&str; 2] = ["helper", "relay"];
 
 /// A parser's message in the words of job files.
 fn in_our_words(message: &str) -> String {

@@ -142,6 +142,7 @@ impl JobSpec {
         if let Some(extension) = &self.extension {
             terms.push(("extension", extension.to_string().into()));
         }
+        terms.extend(self.density_term());
         if !self.bins.is_empty() {
             let bins = self.bins.iter().map(|(column, bins)| (column.clone(), serde_json::json!(bins)));
             terms.push(("bins", Value::Object(bins.collect())));
@@ -196,11 +197,12 @@ impl<'de> Deserialize<'de> for Written {
     }
 }
 
-/// The thresholds of a job, each as `T` reads it.
+/// The fractions of a job, each as `T` reads it.
 #[derive(Deserialize)]
 struct Thresholds<T> {
     min_support: Option<T>,
     min_confidence: Option<T>,
+    density: Option<T>,
 }
 
 impl<T> Thresholds<T> {
@@ -213,6 +215,7 @@ impl<T> Thresholds<T> {
         };
         put(&mut job.min_support, self.min_support);
         put(&mut job.min_confidence, self.min_confidence);
+        put(&mut job.density, self.density);
     }
 }
 

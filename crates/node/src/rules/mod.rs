@@ -75,9 +75,8 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
     let alignment = job.alignment().zip(chosen.alignment);
     let alignment =
         alignment.map_or(Ok(0), |(job, protocol)| intersect::memory(&job, me, &Chosen::only(protocol), own, theirs))?;
-    let encrypted =
-        if chosen.protocol == Protocol::Lattice { products::memory(own.items.min(theirs.items)) } else { 0 };
-    Ok((128 << 20) + candidates + rules + encrypted + alignment)
+    let products = products::memory(job, chosen, own.items.min(theirs.items))?;
+    Ok((128 << 20) + candidates + rules + products + alignment)
 }
 
 /// Aligns rows, mines, and exchanges the names of what was found, with as much memory as is `allowed`.
@@ -116,12 +115,13 @@ pub fn run(
         );
     }
     let items = Aligned::new(&brought.items, aligned.as_deref(), params.minimum);
+    items.check_density(job)?;
     let others = memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?;
     items.check_memory(&params, others, allowed)?;
     let baskets = items.baskets(&params)?;
     let mut seed = zeroize::Zeroizing::new([0; 32]);
     rng.fill_bytes(&mut *seed);
-    let mut products = Products::new(&agreed.session, &agreed.chosen, ChaCha20Rng::from_seed(*seed))?;
+    let mut products = Products::new(job, &agreed.session, &agreed.chosen, ChaCha20Rng::from_seed(*seed))?;
     let side = side(job, me);
     let mined = match side {
         Side::First => mining::first(&baskets, &params, &agreed.session, &mut products, channel, rng)?,
@@ -173,6 +173,21 @@ impl<'a> Aligned<'a> {
             None => Some(row as usize),
             Some(places) => places[row as usize],
         })
+    }
+
+    /// Refuses an item in more rows than the terms allow, where the protocol has such a bound. No itemset is in more.
+    fn check_density(&self, job: &JobSpec) -> Result<()> {
+        let (Some(density), Some(bound)) = (job.density()?, job.most_ones(self.rows)?) else { return Ok(()) };
+        match self.frequent.iter().map(|&item| self.rows_of(item).count()).find(|rows| *rows > bound) {
+            Some(rows) => Err(Error::Input(format!(
+                "an item of this party is in {} of {}, and density = {density} allows {}: agree on a higher density, or leave it \
+                 out",
+                text::count(rows as u64),
+                text::counted(self.rows as u64, "row"),
+                text::count(bound as u64)
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Refuses frequent items that take more memory than the user allows, `others` aside; so many that the run ends take

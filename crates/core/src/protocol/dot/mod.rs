@@ -5,6 +5,7 @@
 //! to the products modulo [`Modulus`]. [`reveal`] opens them to one party or to both.
 
 mod columns;
+pub mod gm_bloom;
 pub mod lattice;
 mod modulus;
 pub mod ot;

@@ -12,7 +12,8 @@ use crate::protocol::dot::{Modulus, Shares};
 pub trait ScalarProducts {
     /// For each of the batch's [pairs](Batch::pairs) the number of rows that are in both columns, shared modulo
     /// [`Batch::modulus`]. The peer must do the same at once, with a batch that differs in [`Batch::side`] only. Shares
-    /// must be uniformly random for each party alone.
+    /// must be uniformly random for each party alone; or, with [`Reveal::Counts`](super::Reveal::Counts), which opens all of
+    /// them to both, they may be the counts and zeros.
     fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel) -> Result<Shares>;
 }
 

@@ -20,6 +20,9 @@ impl Fraction {
     /// 0.
     pub const ZERO: Fraction = Fraction { numerator: 0, digits: 0 };
 
+    /// 1.
+    pub const ONE: Fraction = Fraction { numerator: 1, digits: 0 };
+
     /// The fraction that is written as `0.25`, `25%` or `2.5e-1`; `None` if `text` is none of them, or more than 1.
     fn parse(text: &str) -> Option<Fraction> {
         let (text, percent) = match text.strip_suffix('%') {

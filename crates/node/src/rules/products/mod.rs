@@ -1,6 +1,8 @@
 //! The scalar products of a run, level by level: who makes them, and what they took.
 
 mod encrypted;
+mod named;
+mod parts;
 mod transfers;
 
 use std::time::Instant;
@@ -16,12 +18,11 @@ use tacita_core::{Error, Result, Session};
 use zeroize::Zeroizing;
 
 use crate::choose::{Chosen, bandwidth_for};
-use crate::job::Protocol;
+use crate::job::{JobSpec, Protocol};
 use crate::report;
 use encrypted::Encrypted;
+use named::Named;
 use transfers::Transfers;
-
-pub use encrypted::memory;
 
 /// What products cost, an estimate: CPU seconds of both parties together, and bytes both ways.
 #[derive(Debug, Clone, Copy)]
@@ -146,10 +147,22 @@ impl Way {
     }
 }
 
+/// Bytes that a batch over so many rows holds besides the items, an estimate from above.
+pub fn memory(job: &JobSpec, chosen: &Chosen, rows: u64) -> Result<u64> {
+    match named::Terms::of(job)? {
+        Some(terms) => terms.memory(rows, &job.mining(rows as usize)?),
+        None if chosen.protocol == Protocol::Lattice => Ok(encrypted::memory(rows)),
+        None => Ok(0),
+    }
+}
+
 /// What all products of `items` items of each party cost, by what was chosen, and who would make them.
-pub fn estimate(chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Protocol, Cost)> {
+pub fn estimate(job: &JobSpec, chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Protocol, Cost)> {
     let pairs = (0..items[0]).flat_map(|first| (0..items[1]).map(move |second| (first, second)));
     let wanted = Wanted::new(params.rows, params.modulus()?, pairs.collect());
+    if let Some(terms) = named::Terms::of(job)? {
+        return Ok((terms.protocol(), terms.cost(&wanted)?));
+    }
     let transfers = match chosen.extension {
         Some(Extension::SoftSpoken(k)) => Some(move |parts: &[Wanted]| transfers::cost(parts, k)),
         _ => None,
@@ -180,6 +193,7 @@ pub struct Level {
 pub struct Products<'a> {
     transfers: Option<Transfers<'a>>,
     encrypted: Option<Encrypted<'a>>,
+    named: Option<Named<'a>>,
     /// Bits a second that are assumed where both could be.
     bandwidth: f64,
     rng: ChaCha20Rng,
@@ -189,16 +203,17 @@ pub struct Products<'a> {
 }
 
 impl<'a> Products<'a> {
-    /// By what was chosen.
-    pub fn new(session: &'a Session, chosen: &Chosen, rng: ChaCha20Rng) -> Result<Products<'a>> {
+    /// By what the job names, or what was chosen.
+    pub fn new(job: &JobSpec, session: &'a Session, chosen: &Chosen, rng: ChaCha20Rng) -> Result<Products<'a>> {
         let transfers = match chosen.extension {
             Some(Extension::SoftSpoken(k)) => Some(Transfers::new(session, k)?),
             Some(Extension::Silent) => return Err(Error::Internal("rules by silent transfers".into())),
             None => None,
         };
         let encrypted = (chosen.protocol == Protocol::Lattice).then(|| Encrypted::new(session));
+        let named = named::Terms::of(job)?.map(|terms| Named::new(terms, session));
         let bandwidth = bandwidth_for(chosen.extension);
-        Ok(Products { transfers, encrypted, bandwidth, rng, levels: Vec::new(), began: None })
+        Ok(Products { transfers, encrypted, named, bandwidth, rng, levels: Vec::new(), began: None })
     }
 
     /// What each level took, if all are done.
@@ -214,8 +229,11 @@ impl<'a> Products<'a> {
         }
     }
 
-    /// How a batch is made: the first party decides, by what both know.
+    /// How a batch is made: as the job says, or as the first party decides, by what both know.
     fn way(&self, side: Side, wanted: &Wanted, channel: &mut Channel) -> Result<Way> {
+        if let Some(named) = &self.named {
+            return Ok(Way { protocol: named.protocol(), split: false });
+        }
         if side == Side::First {
             let transfers = self.transfers.as_ref();
             let transfers = transfers.map(|transfers| |parts: &[Wanted]| transfers.cost(parts));
@@ -255,11 +273,14 @@ impl ScalarProducts for Products<'_> {
         });
         let mut residues = Zeroizing::new(vec![0; batch.pairs().len()]);
         for wanted in &way.parts(wanted) {
-            match (way.protocol, &mut self.transfers, &mut self.encrypted) {
-                (Protocol::Lattice, _, Some(encrypted)) => {
+            match (way.protocol, &mut self.transfers, &mut self.encrypted, &mut self.named) {
+                (_, _, _, Some(named)) => {
+                    named.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
+                }
+                (Protocol::Lattice, _, Some(encrypted), _) => {
                     encrypted.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
                 }
-                (Protocol::Ot, Some(transfers), _) => {
+                (Protocol::Ot, Some(transfers), ..) => {
                     transfers.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
                 }
                 _ => return Err(Error::Internal("products by a protocol that was not chosen".into())),
@@ -274,6 +295,7 @@ mod tests {
     use rand_core::SeedableRng;
 
     use super::*;
+    use crate::job::{Job, Parties};
 
     fn wanted(pairs: &[(u32, u32)]) -> Wanted {
         Wanted::new(1000, Modulus::power_of_two(11).unwrap(), pairs.to_vec())
@@ -308,9 +330,10 @@ mod tests {
     #[test]
     fn ways_of_a_peer_are_checked() {
         let session = Session::new(tacita_core::session::Transcript::new("test"));
+        let job = JobSpec::new(Job::Rules, "test", Parties::default());
         let way = |choice: &str, left: usize, payload: &[u8]| {
             let chosen = choice.parse().unwrap();
-            let mut products = Products::new(&session, &chosen, ChaCha20Rng::from_seed([1; 32])).unwrap();
+            let mut products = Products::new(&job, &session, &chosen, ChaCha20Rng::from_seed([1; 32])).unwrap();
             if let Some(encrypted) = &mut products.encrypted {
                 encrypted.left = left;
             }

@@ -22,15 +22,15 @@ pub(super) fn run(
     let encrypted = params.shape().columns(params.encryptor());
     channel.progress().start("multiplying", encrypted * columns.rows());
     let mut products = key.no_ciphertexts();
-    for _ in 0..encrypted {
-        products.append(&receive_and_multiply(columns, params, &key, channel)?);
+    for column in 0..encrypted {
+        products.append(&receive_and_multiply(columns, &params.partners(column), params, &key, channel)?);
     }
     let answers = match params.values() {
         true => products,
         false => {
             let modulus = params.modulus();
             let negative: Vec<u128> =
-                params.places().map(|place| modulus.subtract(0, shares.residues()[place])).collect();
+                params.places().into_iter().map(|place| modulus.subtract(0, shares.residues()[place])).collect();
             key.add_plain(
                 &products,
                 &key.random_with_residues(&zeroize::Zeroizing::new(negative), modulus.value(), rng),
@@ -46,26 +46,27 @@ pub(super) fn run(
     })
 }
 
-/// Receives one of the encryptor's columns, and multiplies it with all of these columns as it comes.
+/// Receives one of the encryptor's columns, and multiplies it with its partners among these columns as it comes.
 fn receive_and_multiply(
     columns: &Columns,
+    partners: &[usize],
     params: &Params,
     key: &PublicKey,
     channel: &mut Channel,
 ) -> Result<Ciphertexts> {
     let bits = columns.integers().bits();
-    let mut products = Products::new(key, columns.count() * bits as usize);
+    let mut products = Products::new(key, partners.len() * bits as usize);
     for rows in params.chunks() {
         let payload = channel.receive(COLUMNS, rows.len() * params.key_size().ciphertext_bytes())?;
         let encrypted = key.read(&payload).map_err(|invalid| channel.violation(holds(COLUMNS, invalid)))?;
-        let planes = (0..columns.count()).flat_map(|column| (0..bits).map(move |bit| (column, bit)));
+        let planes = partners.iter().flat_map(|&column| (0..bits).map(move |bit| (column, bit)));
         let choices: Vec<Choices> = planes.map(|(column, bit)| columns.plane(column, bit, rows.clone())).collect();
         products.multiply(&encrypted, &choices);
         channel.progress().advance(rows.len());
     }
-    // Column by column its planes, the lowest bit first. Twice what there is, and the next lower plane.
+    // Partner by partner its planes, the lowest bit first. Twice what there is, and the next lower plane.
     let planes = products.finish();
-    let plane = |bit: u32| planes.select((0..columns.count()).map(|column| column * bits as usize + bit as usize));
+    let plane = |bit: u32| planes.select((0..partners.len()).map(|partner| partner * bits as usize + bit as usize));
     let top = plane(bits - 1);
     let top = if columns.integers().signed() { key.negate(&top) } else { top };
     Ok((0..bits - 1).rev().fold(top, |sum, bit| key.add(&key.add(&sum, &sum), &plane(bit))))

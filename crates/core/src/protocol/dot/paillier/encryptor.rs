@@ -83,7 +83,7 @@ pub(super) fn run(
     match params.values() {
         false => {
             let residues = public.residues(&plaintexts, params.modulus().value());
-            params.places().zip(residues.iter()).for_each(|(place, residue)| shares[place] = *residue);
+            params.places().into_iter().zip(residues.iter()).for_each(|(place, residue)| shares[place] = *residue);
         }
         true => {
             let (low, high) = params.shape().range();
@@ -91,7 +91,7 @@ pub(super) fn run(
             let products = products.filter(|products| products.iter().all(|value| (low..=high).contains(value)));
             let products =
                 products.ok_or_else(|| channel.violation(format!("`{}` hold what is no product", ANSWERS.name)))?;
-            for (place, product) in params.places().zip(products.iter()) {
+            for (place, product) in params.places().into_iter().zip(products.iter()) {
                 shares[place] = params.modulus().residue(*product);
             }
         }
@@ -100,7 +100,7 @@ pub(super) fn run(
 }
 
 fn receive_answers(public: &PublicKey, params: &Params, channel: &mut Channel) -> Result<Ciphertexts> {
-    let (mut answers, products) = (public.no_ciphertexts(), params.shape().products());
+    let (mut answers, products) = (public.no_ciphertexts(), params.products());
     while answers.len() < products {
         let count = params.most_in_message().min(products - answers.len());
         let payload = channel.receive(ANSWERS, count * params.key_size().ciphertext_bytes())?;

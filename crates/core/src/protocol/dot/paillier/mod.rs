@@ -11,6 +11,7 @@
 //!   memory grows with the number of rows.
 //! - Encryptions come from wherever the encryptor has them from (section 3.3): see [`Encryptions`] and [`Stock`].
 //! - Several encryptors may share one column, of which each has some rows (section 3.4): see [`clients`].
+//! - Not all products need be wanted: see [`Params::of_pairs`].
 //! - An integer of the answerer's is cut into bits. Each bit has a product of its own, and the products are put together by
 //!   squarings; that of a sign is inverted.
 //!
@@ -43,7 +44,7 @@ pub const COLUMNS: Label = Label::new(37, "Paillier ciphertexts");
 pub const ANSWERS: Label = Label::new(38, "Paillier answers");
 
 /// The first party's part: its shares of the products, row by row (all columns of the second party with the first column of
-/// the first, and so on). The encryptor makes a fresh key.
+/// the first, and so on), or in the order of the pairs that were chosen. The encryptor makes a fresh key.
 ///
 /// Where outputs are values ([`Params::values`]), the encryptor's shares are the products and the other party's are zero.
 ///
@@ -74,7 +75,7 @@ fn run(
         }
         false if params.values() => answer_with(columns, params, &zeros(params)?, channel, rng),
         false => {
-            let shares = Shares::random(params.modulus(), params.shape().products(), rng);
+            let shares = Shares::random(params.modulus(), params.products(), rng);
             answer_with(columns, params, &shares, channel, rng)
         }
     }
@@ -112,7 +113,7 @@ pub fn answer_with(
 ) -> Result<Shares> {
     params.check(params.encryptor().other(), columns)?;
     let zero = shares.residues().iter().fold(0, |all, share| all | share) == 0;
-    if (shares.modulus(), shares.len()) != (params.modulus(), params.shape().products()) || params.values() && !zero {
+    if (shares.modulus(), shares.len()) != (params.modulus(), params.products()) || params.values() && !zero {
         return Err(internal("shares that were not agreed on"));
     }
     match params.is_empty() {
@@ -126,7 +127,7 @@ pub fn answer_with(
 
 /// Shares of nothing.
 fn zeros(params: &Params) -> Result<Shares> {
-    Shares::new(params.modulus(), vec![0; params.shape().products()])
+    Shares::new(params.modulus(), vec![0; params.products()])
 }
 
 /// An error that blames this program.

@@ -1,6 +1,7 @@
 //! What both parties agree on before the first message, and what it costs.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::internal;
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
@@ -22,7 +23,7 @@ pub fn max_chunk(size: KeySize) -> usize {
 }
 
 /// Agreed public values of one run. Both parties must use equal ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Params {
     shape: Shape,
     modulus: Modulus,
@@ -30,6 +31,17 @@ pub struct Params {
     encryptor: Side,
     values: bool,
     chunk: usize,
+    /// The products that there are, if not all.
+    chosen: Option<Arc<Chosen>>,
+}
+
+/// Chosen products.
+#[derive(Debug, PartialEq, Eq)]
+struct Chosen {
+    /// Which of the answerer's columns each of the encryptor's is multiplied with.
+    partners: Vec<Vec<u32>>,
+    /// Where each of these products stands among those that were asked for.
+    places: Vec<usize>,
 }
 
 impl Params {
@@ -65,23 +77,58 @@ impl Params {
             std::cmp::Ordering::Greater => Side::Second,
         };
         let values = learner == Some(encryptor) && shape.fits(&modulus);
-        let params = Params { shape, modulus, size, encryptor, values, chunk: 0 };
+        let params = Params { shape, modulus, size, encryptor, values, chunk: 0, chosen: None };
         Ok(params.with_chunk((CHUNK_BYTES / size.ciphertext_bytes()).next_multiple_of(64)))
     }
 
+    /// As [`Params::new`] without a learner, for some of the products: `pairs` are columns of the first and of the second
+    /// party, distinct, and in the order in which the shares shall come. Each of the encryptor's columns is encrypted once.
+    ///
+    /// Errors: as those of [`Params::new`]; [`Error::Internal`] for a column that is not there, or an encryptor's column that
+    /// is in no pair.
+    pub fn of_pairs(shape: Shape, modulus: Modulus, size: KeySize, pairs: &[(u32, u32)]) -> Result<Params> {
+        let params = Params::new(shape, modulus, size, None)?;
+        let mut chosen = vec![Vec::new(); shape.columns(params.encryptor)];
+        for (place, &(first, second)) in pairs.iter().enumerate() {
+            let (encrypted, other) = if params.encryptor == Side::First { (first, second) } else { (second, first) };
+            match chosen.get_mut(encrypted as usize) {
+                Some(partners) if (other as usize) < shape.columns(params.encryptor.other()) => {
+                    partners.push((other, place));
+                }
+                _ => return Err(internal("a pair of columns that are not there")),
+            }
+        }
+        if chosen.iter().any(Vec::is_empty) {
+            return Err(internal("a column that is multiplied with none"));
+        }
+        let partners = chosen.iter().map(|partners| partners.iter().map(|(other, _)| *other).collect()).collect();
+        let places = chosen.iter().flatten().map(|(_, place)| *place).collect();
+        Ok(Params { chosen: Some(Arc::new(Chosen { partners, places })), ..params })
+    }
+
     /// The same with chunks of so many rows, at most [`max_chunk`].
-    pub fn with_chunk(self, rows: usize) -> Params {
-        Params { chunk: rows.clamp(1, self.most_in_message()), ..self }
+    pub fn with_chunk(&self, rows: usize) -> Params {
+        Params { chunk: rows.clamp(1, self.most_in_message()), ..self.clone() }
     }
 
     /// The same with `side` as the encryptor, whatever that costs, and without [values](Params::values).
-    pub fn encrypted_by(self, side: Side) -> Params {
-        Params { encryptor: side, values: false, ..self }
+    ///
+    /// # Panics
+    ///
+    /// If products were chosen: these have their encryptor.
+    pub fn encrypted_by(&self, side: Side) -> Params {
+        assert!(self.chosen.is_none(), "all products");
+        Params { encryptor: side, values: false, ..self.clone() }
     }
 
     /// What is multiplied.
     pub fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// How many products there are.
+    pub fn products(&self) -> usize {
+        self.chosen.as_ref().map_or(self.shape.products(), |chosen| chosen.places.len())
     }
 
     /// What shares add up modulo.
@@ -129,13 +176,13 @@ impl Params {
                 let columns = self.shape.columns(side) as u64 * ciphertexts(self.shape.rows, self.chunk);
                 (HEADER_BYTES + self.size.public_key_bytes()) as u64 + columns
             }
-            false => ciphertexts(self.shape.products(), self.most_in_message()),
+            false => ciphertexts(self.products(), self.most_in_message()),
         }
     }
 
     /// Whether there is nothing to multiply: then nothing travels.
     pub(super) fn is_empty(&self) -> bool {
-        self.shape.products() == 0
+        self.products() == 0
     }
 
     /// The rows of each message of a column.
@@ -149,18 +196,25 @@ impl Params {
         max_chunk(self.size)
     }
 
-    /// Where the product of these columns of the encryptor and the answerer stands among all.
-    pub(super) fn place(&self, encrypted: usize, other: usize) -> usize {
-        match self.encryptor {
-            Side::First => encrypted * self.shape.second + other,
-            Side::Second => other * self.shape.second + encrypted,
+    /// Which of the answerer's columns one of the encryptor's is multiplied with.
+    pub(super) fn partners(&self, encrypted: usize) -> Vec<usize> {
+        match &self.chosen {
+            Some(chosen) => chosen.partners[encrypted].iter().map(|&other| other as usize).collect(),
+            None => (0..self.shape.columns(self.encryptor.other())).collect(),
         }
     }
 
     /// The places of all products in the order of the answers: those of the encryptor's first column, and so on.
-    pub(super) fn places(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn places(&self) -> Vec<usize> {
+        if let Some(chosen) = &self.chosen {
+            return chosen.places.clone();
+        }
         let others = self.shape.columns(self.encryptor.other());
-        (0..self.shape.products()).map(move |answer| self.place(answer / others, answer % others))
+        let place = |answer: usize| match (self.encryptor, answer / others, answer % others) {
+            (Side::First, encrypted, other) => encrypted * self.shape.second + other,
+            (Side::Second, encrypted, other) => other * self.shape.second + encrypted,
+        };
+        (0..self.shape.products()).map(place).collect()
     }
 
     /// Refuses columns that are not those agreed on.

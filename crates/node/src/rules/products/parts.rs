@@ -1,0 +1,85 @@
+//! Products in parts: what a protocol that keeps a party's columns makes at a time, so that memory does not grow with their
+//! number.
+
+use std::collections::BTreeMap;
+
+use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, Side};
+use tacita_core::protocol::rules::Batch;
+
+use super::{Wanted, column};
+
+/// Columns of a party in one part: so many that they take this many bytes, within limits.
+const PART_BYTES: usize = 128 << 20;
+const FEWEST: usize = 64;
+pub const MOST: usize = 512;
+
+/// Columns of a party in one part.
+pub fn part_columns(rows: usize) -> usize {
+    (PART_BYTES * 8 / rows.max(1)).clamp(FEWEST, MOST)
+}
+
+/// Products of some columns here with some there.
+pub struct Part {
+    /// Columns and rows that are used.
+    pub shape: Shape,
+    /// What shares add up modulo.
+    pub modulus: Modulus,
+    /// The products, by the places of their columns among those that are used.
+    pub pairs: Vec<(u32, u32)>,
+    /// The columns of both parties that are used.
+    columns: [Vec<u32>; 2],
+    /// Where each product stands in the batch.
+    order: Vec<usize>,
+}
+
+impl Part {
+    fn new(wanted: Wanted) -> Part {
+        let columns = [Side::First, Side::Second].map(|side| wanted.columns(side));
+        let place = |side: usize, column| columns[side].partition_point(|&other| other < column) as u32;
+        let pairs = wanted.pairs.iter().map(|&(first, second)| (place(0, first), place(1, second)));
+        let (first, second) = (columns[0].len(), columns[1].len());
+        Part {
+            shape: Shape { rows: wanted.rows, first, second, integers: Integers::BINARY },
+            modulus: wanted.modulus,
+            pairs: pairs.collect(),
+            columns,
+            order: wanted.order,
+        }
+    }
+
+    /// This party's columns.
+    pub fn own(&self, batch: &Batch<'_>) -> Columns {
+        let mut own = Columns::new(Integers::BINARY, batch.rows());
+        self.columns[batch.side() as usize].iter().for_each(|&index| {
+            own.push_bits(batch.column(index as usize).to_choices());
+        });
+        own
+    }
+
+    /// Puts shares of the products where they stand in the batch.
+    pub fn put(&self, shares: &Shares, residues: &mut [u128]) {
+        self.order.iter().zip(shares.residues()).for_each(|(&place, residue)| residues[place] = *residue);
+    }
+}
+
+/// What is wanted in parts that fit memory, in order.
+pub fn parts(wanted: &Wanted) -> impl Iterator<Item = Part> {
+    blocks(wanted).into_values().map(|places| Part::new(wanted.some(places)))
+}
+
+/// In how many parts what is wanted is made.
+pub fn count(wanted: &Wanted) -> usize {
+    blocks(wanted).len()
+}
+
+/// Which products are in each part.
+fn blocks(wanted: &Wanted) -> BTreeMap<(usize, usize), Vec<usize>> {
+    let most = part_columns(wanted.rows);
+    let columns = [Side::First, Side::Second].map(|side| wanted.columns(side));
+    let part = |side: Side, pair| columns[side as usize].partition_point(|&other| other < column(pair, side)) / most;
+    let mut parts: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for (place, pair) in wanted.pairs.iter().enumerate() {
+        parts.entry((part(Side::First, pair), part(Side::Second, pair))).or_default().push(place);
+    }
+    parts
+}
