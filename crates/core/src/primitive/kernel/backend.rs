@@ -13,7 +13,8 @@ pub enum Backend {
     Portable,
     /// x86-64 with PCLMULQDQ: as `Portable`, with multiplication in GF(2^128) by carry-less products.
     Pclmul,
-    /// x86-64 with PCLMULQDQ and AVX2: as `Pclmul`, with Jacobi symbols in vectors. Intel since Haswell, AMD since Zen.
+    /// x86-64 with PCLMULQDQ and AVX2: as `Pclmul`, with products modulo long numbers and Jacobi symbols
+    /// in vectors. Intel since Haswell, AMD since Zen.
     Avx2,
     /// x86-64 with AVX-512 (F, BW, DQ, VL, VBMI, IFMA), VAES, VPCLMULQDQ and GFNI: Intel since Ice Lake, AMD since Zen 4.
     Avx512,

@@ -3,7 +3,7 @@
 //! numbers, and whether those are squares.
 //!
 //! Everything works on slices, on one thread, and in time that depends on lengths only. Callers divide long slices
-//! among threads. Each kernel has a portable form and one for x86-64 processors with AVX-512, and two of them one for less;
+//! among threads. Each kernel has a portable form and one for x86-64 processors with AVX-512, and some have one for less;
 //! [`backend::chosen`] says which of them this process takes.
 
 mod aes;

@@ -214,6 +214,9 @@ impl Montgomery {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
             Backend::Avx512 => unsafe { x86::montgomery::multiply(self, &a.0, &b.0, &mut product.0) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2 => unsafe { x86::montgomery_avx2::multiply(self, &a.0, &b.0, &mut product.0) },
             _ => portable::montgomery::multiply(self, &a.0, &b.0, &mut product.0),
         }
     }

@@ -6,22 +6,18 @@
 //! which is 1, never. **Errors of the words**, as there: u is 2^(n - 63) and the difference less than 2^31 u, so 2^(n - 32) is
 //! the bound as well.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::super::jacobi::{LIMB, Pairs, Rounds, STEPS};
-use super::super::montgomery::{LANES, Limbs};
+use super::super::montgomery::Limbs;
+use super::montgomery_avx2::{HALVES, all, load, store};
 
 /// Bits of a limb.
 const SHIFT: i32 = STEPS as i32;
 
 /// The lowest bits that a word has of its number.
 const LOW: i32 = 31;
-
-/// Lanes of a vector.
-const WIDTH: usize = 4;
-
-/// Vectors of a group. Steps wait for each other; those of two vectors do not.
-const HALVES: usize = LANES / WIDTH;
 
 /// All rounds of eight pairs.
 #[target_feature(enable = "avx2")]
@@ -33,8 +29,8 @@ pub(in super::super) fn run(pairs: &mut Pairs, rounds: Rounds) {
     for round in 0..rounds.count() {
         let (width, next) = (rounds.width(round), rounds.width(round + 1));
         let (a, b) = (&mut pairs.a[..width], &mut pairs.b[..width]);
-        let words: [_; HALVES] = [self::words(a, b, 0), self::words(a, b, 1)];
-        let mut signs: [_; HALVES] = [load(&pairs.sign, 0), load(&pairs.sign, 1)];
+        let words = [words(a, b, 0), words(a, b, 1)];
+        let mut signs = [load(&pairs.sign, 0), load(&pairs.sign, 1)];
         let rows = steps(words, &mut signs);
         for half in 0..HALVES {
             let negative = divide(a, b, half, rows[half]);
@@ -129,7 +125,7 @@ fn divide(a: &mut [Limbs], b: &mut [Limbs], half: usize, rows: [__m256i; 2]) -> 
     let bias = all(1 << 63);
     let again = all((1 << 63) - (1 << (63 - SHIFT)));
     let sum = |carry, a, f, b, g| {
-        let products = _mm256_add_epi64(_mm256_mul_epi32(a, f), _mm256_mul_epi32(b, g));
+        let products = _mm256_add_epi64(multiply_low(a, f), multiply_low(b, g));
         _mm256_add_epi64(products, carry)
     };
     let low = all(LIMB);
@@ -150,6 +146,20 @@ fn divide(a: &mut [Limbs], b: &mut [Limbs], half: usize, rows: [__m256i; 2]) -> 
     store(&mut b[last], half, high(y));
     // With 2^63 added, all other numbers have the highest bit.
     [x, y].map(|sum| _mm256_cmpgt_epi64(sum, all(u64::MAX)))
+}
+
+/// The products of the lower halves as signed numbers. An instruction, not the intrinsic, for the reason that
+/// [`super::montgomery_avx2`] has.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn multiply_low(a: __m256i, b: __m256i) -> __m256i {
+    let product;
+    // SAFETY: the instruction reads and writes registers only, and AVX2 has it.
+    unsafe {
+        asm!("vpmuldq {}, {}, {}", lateout(ymm_reg) product, in(ymm_reg) a, in(ymm_reg) b,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    product
 }
 
 /// Minus those numbers that are negative.
@@ -174,26 +184,4 @@ fn absolute(a: &mut [Limbs], b: &mut [Limbs], half: usize, negative: [__m256i; 2
 fn choose(one: __m256i, other: __m256i, mask: __m256i) -> __m256i {
     let [one, other, mask] = [one, other, mask].map(|lanes| _mm256_castsi256_pd(lanes));
     _mm256_castpd_si256(_mm256_blendv_pd(one, other, mask))
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load(limbs: &Limbs, half: usize) -> __m256i {
-    let lanes: &[u64; WIDTH] = &limbs.as_chunks().0[half];
-    // SAFETY: 32 bytes are there to be read, and the load needs no alignment.
-    unsafe { _mm256_loadu_si256(lanes.as_ptr().cast()) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn store(limbs: &mut Limbs, half: usize, value: __m256i) {
-    let lanes: &mut [u64; WIDTH] = &mut limbs.as_chunks_mut().0[half];
-    // SAFETY: 32 bytes are there to be written, and the store needs no alignment.
-    unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), value) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn all(limb: u64) -> __m256i {
-    _mm256_set1_epi64x(limb as i64)
 }

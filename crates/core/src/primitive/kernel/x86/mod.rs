@@ -1,6 +1,6 @@
 //! The kernels for x86-64.
 //!
-//! All functions but those of `pclmul` and `jacobi_avx2` need what [`Backend::Avx512`](super::backend::Backend) stands for. Vectors hold
+//! All functions but those of `pclmul`, `jacobi_avx2` and `montgomery_avx2` need what [`Backend::Avx512`](super::backend::Backend) stands for. Vectors hold
 //! four blocks. A function works on whole chunks of several vectors, which keep the units for AES and for products busy;
 //! what is left at the end is padded to a chunk.
 
@@ -13,6 +13,7 @@ pub(super) mod hash;
 pub(super) mod jacobi;
 pub(super) mod jacobi_avx2;
 pub(super) mod montgomery;
+pub(super) mod montgomery_avx2;
 pub(super) mod ntt;
 pub(super) mod pclmul;
 pub(super) mod transpose;
