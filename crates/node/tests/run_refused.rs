@@ -245,7 +245,6 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
                 .replace("reveal_to = [\"hospital\"]", "reveal_to = [\"hospital\", \"insurer\"]"),
             &["bloom", "reveal_to", "vole"],
         ),
-        (head("protocol = \"bloom\"\nlevel = \"paper80\""), &["paper80", "--allow-insecure"]),
         (head("protocol = \"bloom\"\nlevel = \"bits192\""), &["bits192", "bits128"]),
         (head("protocol = \"bloom\"\nextension = \"softspoken-4\""), &["extension", "leave it out"]),
         (head("protocol = \"magic\""), &["magic", "vole", "ecdh"]),
@@ -308,6 +307,22 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
         ended.failed(2, &[&[job.as_str()], words].concat());
         let ended = tacita(&["plan", &job, "--rows", "hospital=1", "--rows", "insurer=1"]);
         ended.failed(2, words);
+    }
+}
+
+/// Filters of the published experiments are for tables without secrets.
+#[test]
+fn bloom_below_128_bits_asks_for_leave() {
+    let home = Home::new();
+    let text = format!("{TERMS}[parties.hospital]\n[parties.insurer]\n");
+    let input = home.file("a.csv", "name\nJane Doe\n");
+    let inputs = ["hospital", "insurer"].map(|name| format!("{name}={input}"));
+    for level in ["paper80", "bits112"] {
+        let job = text.replace("[key]", &format!("protocol = \"bloom\"\nlevel = \"{level}\"\n[key]"));
+        let job = home.file("job.toml", &job);
+        let simulate = ["simulate", &job, "--input", &inputs[0], "--input", &inputs[1]];
+        tacita(&simulate).failed(2, &[level, "--allow-insecure"]);
+        tacita(&[&simulate[..], &["--allow-insecure"]].concat()).well();
     }
 }
 
