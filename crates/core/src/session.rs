@@ -18,6 +18,13 @@ impl Session {
         Session { id: transcript.challenge("session") }
     }
 
+    /// The session of part `index` of this one, for the purpose `label`: as fresh, and unrelated to that of any other part.
+    pub fn child(&self, label: &str, index: u64) -> Session {
+        let mut transcript = Transcript::new(label);
+        transcript.append("session", &self.id).append("index", &index.to_le_bytes());
+        Session::new(transcript)
+    }
+
     /// The session's id, 32 bytes.
     pub fn id(&self) -> &[u8; SESSION_ID_BYTES] {
         &self.id
@@ -89,5 +96,14 @@ mod tests {
     fn labels_separate_keys() {
         let session = Session::new(Transcript::new("test"));
         assert_ne!(session.derive("a"), session.derive("b"));
+    }
+
+    #[test]
+    fn parts_have_sessions_of_their_own() {
+        let session = Session::new(Transcript::new("test"));
+        let all = [session.clone(), session.child("a", 0), session.child("a", 1), session.child("b", 0)];
+        let all = all.iter().flat_map(|session| [session.clone(), session.child("a", 0)]);
+        // One is there twice: the first's own child.
+        assert_eq!(all.map(|session| *session.id()).collect::<std::collections::HashSet<_>>().len(), 7);
     }
 }

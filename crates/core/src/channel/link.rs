@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use super::lanes::Route;
 use super::queue::{Popped, Queue, Refused};
 use super::{HEADER_BYTES, Label, Traffic};
 use crate::error::{Error, ErrorKind, Result};
@@ -32,6 +33,8 @@ pub(super) struct Link {
     pub(super) flights: Mutex<Flights>,
     /// How long the peer may send no message that is due, or read none of ours, though it is alive.
     pub(super) patience: Mutex<Duration>,
+    /// The channel that this one is a lane of.
+    pub(super) route: Option<Route>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -52,16 +55,29 @@ pub(super) enum Party {
 
 /// One thing that travels.
 pub(super) enum Event {
-    Data { label: u8, payload: Vec<u8> },
+    Data {
+        label: u8,
+        payload: Vec<u8>,
+    },
     Heartbeat,
     Abort(ErrorKind),
     Close,
+    /// A message of a lane.
+    LaneData {
+        lane: u8,
+        label: u8,
+        payload: Vec<u8>,
+    },
+    /// The end of a lane.
+    LaneClose {
+        lane: u8,
+    },
 }
 
 impl Event {
     pub(super) fn wire_bytes(&self) -> u64 {
         match self {
-            Event::Data { payload, .. } => (HEADER_BYTES + payload.len()) as u64,
+            Event::Data { payload, .. } | Event::LaneData { payload, .. } => (HEADER_BYTES + payload.len()) as u64,
             _ => HEADER_BYTES as u64,
         }
     }
@@ -72,6 +88,8 @@ impl Event {
             Event::Heartbeat => "a heartbeat".into(),
             Event::Abort(_) => "an abort".into(),
             Event::Close => "the end of the job".into(),
+            Event::LaneData { lane, label, .. } => format!("message {label} of lane {lane}"),
+            Event::LaneClose { lane } => format!("the end of lane {lane}"),
         }
     }
 }
@@ -95,6 +113,7 @@ impl Link {
             received: AtomicU64::new(0),
             flights: Mutex::default(),
             patience: Mutex::new(PATIENCE),
+            route: None,
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -129,13 +148,16 @@ impl Link {
 
     /// Queues something for the peer.
     pub(super) fn push(&self, event: Event) -> Result<()> {
+        if let Some(route) = &self.route {
+            return route.push(event);
+        }
         self.outgoing.push(event, self.patience()).map_err(|refused| match refused {
             Refused::Closed(_) => self.failure(),
             Refused::Full => self.stalled("read"),
         })
     }
 
-    fn patience(&self) -> Duration {
+    pub(super) fn patience(&self) -> Duration {
         *self.patience.lock_anyway()
     }
 
@@ -168,6 +190,9 @@ impl Link {
             false => self.tell(kind),
         }
         self.incoming.close();
+        if let Some(route) = &self.route {
+            route.fail(self.failure());
+        }
     }
 
     /// Lets the writer tell the peer, and end the transport: ahead of everything that still waits, unless the kind
@@ -300,6 +325,18 @@ impl Flights {
         }
         self.last = Some(direction);
         self.seen.push((direction, label.code));
+    }
+
+    /// Forgets which labels have travelled: what follows is counted as a run of its own.
+    pub(super) fn anew(&mut self) {
+        self.seen.clear();
+        self.last = None;
+    }
+
+    /// Flights of lanes that ran at once.
+    pub(super) fn after_lanes(&mut self, count: u32) {
+        self.count += count;
+        self.last = None;
     }
 
     /// A label that travels both ways at once.

@@ -7,6 +7,7 @@
 //! The peer is hostile at the parser: a frame's length is checked before memory is taken for it, its sequence number
 //! and label before anybody looks at its payload, and a receiver always says how long a message may be.
 
+mod lanes;
 mod link;
 mod queue;
 mod stream;
@@ -27,6 +28,8 @@ pub const HEADER_BYTES: usize = 10;
 
 /// The longest payload of one frame. Larger messages travel in chunks.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
+
+pub use lanes::MAX_LANES;
 
 /// Frames that may wait in either direction.
 const QUEUE_FRAMES: usize = 4;

@@ -38,6 +38,11 @@ impl<T> Queue<T> {
         Queue { state: Mutex::new(state), changed: Condvar::new(), capacity }
     }
 
+    /// A queue whose producer is never kept waiting, and bounds what waits by other means.
+    pub(super) fn unbounded() -> Queue<T> {
+        Queue { capacity: usize::MAX, ..Queue::new(0) }
+    }
+
     /// Appends an element, waiting for room for at most `patience`.
     pub(super) fn push(&self, element: T, patience: Duration) -> Result<(), Refused<T>> {
         let until = Instant::now() + patience;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::link::{Event, FAREWELL, Link, Party, keeps_its_place};
 use super::queue::Popped;
-use super::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use super::{HEADER_BYTES, MAX_LANES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, ErrorKind};
 
 /// Kinds of frames on the wire.
@@ -14,6 +14,9 @@ const DATA: u8 = 0;
 const HEARTBEAT: u8 = 1;
 const ABORT: u8 = 2;
 const CLOSE: u8 = 3;
+/// The kinds of lane 0; those of lane i are i greater.
+const LANE_DATA: u8 = 0x10;
+const LANE_CLOSE: u8 = 0x20;
 
 /// The reader waits for this party's own protocol as long as it takes.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
@@ -84,6 +87,8 @@ fn write_frame(writer: &mut impl Write, sequence: u32, event: &Event) -> std::io
         Event::Heartbeat => (HEARTBEAT, 0, &[]),
         Event::Abort(reason) => (ABORT, reason.code(), &[]),
         Event::Close => (CLOSE, 0, &[]),
+        Event::LaneData { lane, label, payload } => (LANE_DATA + lane, *label, payload),
+        Event::LaneClose { lane } => (LANE_CLOSE + lane, 0, &[]),
     };
     let mut header = [0; HEADER_BYTES];
     header[..4].copy_from_slice(&(payload.len() as u32).to_le_bytes());
@@ -133,7 +138,7 @@ fn read_until_end(link: &Link, reader: &mut impl Read) -> Error {
                 link.complete.store(true, Ordering::Release);
                 link.incoming.close_with(Event::Close);
             }
-            Event::Data { .. } => {
+            Event::Data { .. } | Event::LaneData { .. } | Event::LaneClose { .. } => {
                 // It fails if nobody wants it any more.
                 let _ = link.incoming.push(event, FOREVER);
             }
@@ -151,15 +156,23 @@ fn read_frame(link: &Link, reader: &mut impl Read, sequence: u32) -> Result<Even
     if claimed_sequence != sequence {
         return Err(link.violation(format!("frame {claimed_sequence} came where frame {sequence} was due")));
     }
-    if length > MAX_PAYLOAD_BYTES || (kind != DATA && length != 0) {
+    let lane_of = |first: u8| kind.checked_sub(first).filter(|lane| usize::from(*lane) < MAX_LANES);
+    let has_payload = kind == DATA || lane_of(LANE_DATA).is_some();
+    if length > MAX_PAYLOAD_BYTES || (!has_payload && length != 0) {
         return Err(link.violation(format!("a frame of kind {kind} claims {length} bytes")));
     }
+    if has_payload {
+        let mut payload = vec![0; length];
+        read_exact(link, reader, &mut payload)?;
+        return Ok(match lane_of(LANE_DATA) {
+            Some(lane) => Event::LaneData { lane, label, payload },
+            None => Event::Data { label, payload },
+        });
+    }
+    if let Some(lane) = lane_of(LANE_CLOSE) {
+        return Ok(Event::LaneClose { lane });
+    }
     match kind {
-        DATA => {
-            let mut payload = vec![0; length];
-            read_exact(link, reader, &mut payload)?;
-            Ok(Event::Data { label, payload })
-        }
         HEARTBEAT => Ok(Event::Heartbeat),
         CLOSE => Ok(Event::Close),
         ABORT => ErrorKind::from_code(label)

@@ -25,6 +25,7 @@ use crate::primitive::kernel::{Aes128, Block};
 
 pub use element::{Coefficient, Element};
 pub use params::Params;
+pub(crate) use params::bin_capacity;
 
 /// Keys that one step of hashing or decoding works on.
 const BATCH: usize = 1 << 10;

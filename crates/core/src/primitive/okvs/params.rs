@@ -68,18 +68,18 @@ pub(super) fn expansion(rows: usize, bits: f64) -> f64 {
     TRANSITION.0 + (bits - TRANSITION.1) / log_slope.exp2()
 }
 
-/// The least number of keys that none of `bins` bins exceeds when `keys` keys fall into them at random, but with
-/// probability 2^-`bits`: Chernoff's bound in its relative-entropy form, P(X >= c) <= exp(-n D(c/n || 1/bins)).
-fn bin_capacity(keys: usize, bins: usize, bits: f64) -> usize {
+/// The least number of keys that a bin of `bins` does not exceed when `keys` keys fall into them at random, but with
+/// probability 2^-`bits` for each bin: Chernoff's bound in its relative-entropy form, P(X >= c) <= exp(-n D(c/n || 1/bins)).
+pub(crate) fn bin_capacity(keys: usize, bins: usize, bits: f64) -> usize {
     if bins == 1 {
         return keys;
     }
     let (n, p) = (keys as f64, 1.0 / bins as f64);
-    // `bits` counts each bin for itself already: log2(bins) is in it.
     let fits = |capacity: usize| {
         let q = (capacity + 1) as f64 / n;
-        q >= 1.0 || {
-            let divergence = q * (q / p).ln() + (1.0 - q) * ((1.0 - q) / (1.0 - p)).ln();
+        q > 1.0 || {
+            let rest = if q == 1.0 { 0.0 } else { (1.0 - q) * ((1.0 - q) / (1.0 - p)).ln() };
+            let divergence = q * (q / p).ln() + rest;
             n * divergence >= bits * std::f64::consts::LN_2
         }
     };
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn bins_hold_what_falls_into_them() {
         for (keys, bins) in [(1000usize, 4usize), (70_000, 2), (1 << 20, 16)] {
-            for bits in [10.0, 46.0] {
+            for bits in [10.0f64, 46.0] {
                 let capacity = bin_capacity(keys, bins, bits);
                 let log_p = |hits: usize| {
                     let choose: f64 = (0..hits).map(|i| ((keys - i) as f64 / (i + 1) as f64).ln()).sum();

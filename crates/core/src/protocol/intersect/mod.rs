@@ -1,6 +1,7 @@
 //! Private set intersection.
 
 pub mod bloom;
+pub mod buckets;
 pub mod ecdh;
 pub mod entries;
 pub mod vole;

@@ -13,7 +13,7 @@ use rand_core::CryptoRng;
 
 use super::exchange::answer;
 use super::payload::Common;
-use super::{CHUNK, Domain, Params, Payload, Reveal};
+use super::{Domain, Params, Payload, Reveal};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -106,7 +106,7 @@ impl Prepared {
 /// What the entries' form depends on.
 fn wire_params(row_bytes: Option<usize>, entries: usize, tag_bytes: usize) -> Params {
     let reveal = row_bytes.map_or(Reveal::Rows, |row_bytes| Reveal::Payload { row_bytes, returned: None });
-    Params { receiver_items: 0, sender_entries: entries, tag_bytes, reveal, to_sender: false, chunk: CHUNK }
+    Params { tag_bytes, reveal, ..Params::rows(0, entries) }
 }
 
 impl std::fmt::Debug for Prepared {

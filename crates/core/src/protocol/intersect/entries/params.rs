@@ -32,6 +32,8 @@ pub struct Params {
     pub sender_entries: usize,
     /// Length of a tag in bytes; see [`tag_bytes`], [`payload_tag_bytes`] and [`epoch_tag_bytes`].
     pub tag_bytes: usize,
+    /// What else may fail by chance does so with probability 2^-this at most: 40, unless this is one of several runs.
+    pub statistical_bits: u32,
     /// What is revealed.
     pub reveal: Reveal,
     /// Whether the sender learns, afterwards, what the receiver has learned.
@@ -100,8 +102,12 @@ pub fn epoch_tag_bytes(queries: usize, runs: usize, sender_entries: usize) -> us
 
 /// (40 + log2(pairs)) / 8, rounded up, in integers: 256^k is the first power that reaches `pairs`.
 fn bytes_for_pairs(pairs: u128) -> usize {
-    let bits = u128::BITS - pairs.saturating_sub(1).leading_zeros();
-    (STATISTICAL_BITS + bits).div_ceil(8) as usize
+    (STATISTICAL_BITS + bits_of(pairs)).div_ceil(8) as usize
+}
+
+/// log2 of a number, rounded up.
+fn bits_of(number: u128) -> u32 {
+    u128::BITS - number.saturating_sub(1).leading_zeros()
 }
 
 impl Params {
@@ -111,6 +117,7 @@ impl Params {
             receiver_items,
             sender_entries: sender_items,
             tag_bytes: tag_bytes(receiver_items, sender_items),
+            statistical_bits: STATISTICAL_BITS,
             reveal: Reveal::Rows,
             to_sender: false,
             chunk: CHUNK,
@@ -135,6 +142,17 @@ impl Params {
             tag_bytes: payload_tag_bytes(receiver_items, sender_entries),
             reveal: Reveal::Payload { row_bytes, returned: None },
             ..Params::rows(receiver_items, sender_entries)
+        }
+    }
+
+    /// The same, as one of `runs` of which none may go wrong by chance, but with the probability that one alone may.
+    /// For `rows` and `count`.
+    pub fn one_of(self, runs: usize) -> Params {
+        let pairs = self.receiver_items as u128 * self.sender_entries as u128;
+        Params {
+            tag_bytes: bytes_for_pairs(pairs * runs as u128),
+            statistical_bits: STATISTICAL_BITS + bits_of(runs as u128),
+            ..self
         }
     }
 

@@ -86,7 +86,7 @@ impl Params {
 
     /// Sizes of the receiver's store.
     pub(super) fn okvs(&self) -> Result<okvs::Params> {
-        okvs::Params::new(self.entries.receiver_items, STATISTICAL_BITS)
+        okvs::Params::new(self.entries.receiver_items, self.entries.statistical_bits)
     }
 }
 

@@ -1,0 +1,29 @@
+//! Intersections larger than memory, bucket by bucket: which items are common, by `vole` or `ecdh` among semi-honest
+//! parties, so that a run that was cut off goes on where it was.
+//!
+//! Both parties sort their items into the same buckets, by bits of the items under a seed that they draw together, and
+//! fill each bucket up to a number that follows from what was agreed on. Each bucket is an intersection of its own; several
+//! are in flight at once, each on a lane of the channel. Who calls keeps the buckets on a disk: it is asked for the items
+//! of each ([`BucketSource::load`]), and told when each is done ([`BucketSource::finish`]).
+//!
+//! 1. Both parties know how many items each has, and how many buckets there are: [`Params`].
+//! 2. [`agree`] draws the seed of a fresh run, or compares what both have kept of an earlier one: [`Agreed`].
+//! 3. Each keeps the [`Run`], makes its items with [`Run::item_key`] and sorts them with [`bucket_of`].
+//! 4. [`run`] does the buckets that remain.
+//!
+//! Why this hides what it should, and what each role learns, is in `docs/protocols/vole.md`, *On disk*.
+
+mod agree;
+mod params;
+mod run;
+
+pub use agree::{Agreed, Kept, Party, Run, State, agree};
+pub use params::{Attempt, MAX_BUCKETS, Params, Protocol, Role, bucket_of, buckets_for};
+pub use run::{BucketSource, run};
+
+use crate::channel::Label;
+
+/// Both parties at once: whether it starts or resumes, what its input is committed to, which buckets it has finished.
+pub const STATE: Label = Label::new(53, "state");
+/// Both parties at once, in a fresh run: a share of the seed.
+pub const SHARE: Label = Label::new(54, "seed share");

@@ -1,0 +1,215 @@
+//! What both parties agree on before a bucketed run, and what it costs.
+
+use super::agree::State;
+use crate::channel::{HEADER_BYTES, MAX_LANES};
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::okvs;
+use crate::protocol::intersect::entries::{self, ReturnedRows};
+use crate::protocol::intersect::vole;
+use crate::security::{STATISTICAL_BITS, Security};
+
+/// Buckets of a run at most.
+pub const MAX_BUCKETS: usize = 1 << 16;
+
+/// Bytes of a share of the seed.
+pub(super) const SHARE_BYTES: usize = 32;
+
+/// Which protocol does each bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// See [`crate::protocol::intersect::vole`].
+    Vole,
+    /// See [`crate::protocol::intersect::ecdh`].
+    Ecdh,
+}
+
+/// Which part a party has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It learns which items are common.
+    Receiver,
+    /// It learns this too, or nothing.
+    Sender,
+}
+
+impl Role {
+    /// The part of the other party.
+    pub fn other(self) -> Role {
+        match self {
+            Role::Receiver => Role::Sender,
+            Role::Sender => Role::Receiver,
+        }
+    }
+}
+
+/// What an attempt at a run has left to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// All of it.
+    Fresh,
+    /// So many buckets, as [`super::Agreed::remaining`] says.
+    Resumed {
+        /// How many.
+        remaining: usize,
+    },
+}
+
+/// Agreed public values of a bucketed run. Both parties must use equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    /// Which protocol does each bucket.
+    pub protocol: Protocol,
+    /// Distinct items of the receiver, or a bound on them that was agreed on.
+    pub receiver_items: usize,
+    /// Distinct items of the sender, or a bound on them that was agreed on.
+    pub sender_items: usize,
+    /// Number of buckets.
+    pub buckets: usize,
+    /// Buckets in flight at most.
+    pub lanes: usize,
+    /// Whether the sender learns, too, which items are common.
+    pub to_sender: bool,
+}
+
+impl Params {
+    /// A run of which the receiver alone learns. There are 1 to [`MAX_BUCKETS`] buckets, and 1 to [`MAX_LANES`] lanes.
+    pub fn new(
+        protocol: Protocol,
+        receiver_items: usize,
+        sender_items: usize,
+        buckets: usize,
+        lanes: usize,
+    ) -> Result<Params> {
+        if !(1..=MAX_BUCKETS).contains(&buckets) || !(1..=MAX_LANES).contains(&lanes) {
+            return Err(Error::Internal(format!("{buckets} buckets on {lanes} lanes")));
+        }
+        let params = Params { protocol, receiver_items, sender_items, buckets, lanes, to_sender: false };
+        params.bucket().check()?;
+        params.vole().map(|_| params)
+    }
+
+    /// The same, and the sender learns too.
+    pub fn to_both(self) -> Params {
+        Params { to_sender: true, ..self }
+    }
+
+    /// Items of the party with this role that each bucket is filled up to: the least number that each bucket exceeds with
+    /// probability 2^-(40 + 1 + log2(buckets)) at most, so that any bucket of either party does with 2^-40 at most.
+    pub fn bound(&self, role: Role) -> usize {
+        let items = match role {
+            Role::Receiver => self.receiver_items,
+            Role::Sender => self.sender_items,
+        };
+        let bits = f64::from(STATISTICAL_BITS) + 1.0 + (self.buckets as f64).log2();
+        okvs::bin_capacity(items, self.buckets, bits)
+    }
+
+    /// Refuses a bucket with more items than its bound.
+    pub fn check_bucket(&self, role: Role, items: usize) -> Result<()> {
+        match items <= self.bound(role) {
+            true => Ok(()),
+            false => Err(Error::NotReady(
+                "the items do not fit their buckets under this run's seed, which happens once in 2^40 runs: start anew, and not with --resume"
+                    .into(),
+            )),
+        }
+    }
+
+    /// Parameters of each bucket's intersection.
+    pub fn bucket(&self) -> entries::Params {
+        let rows = entries::Params::rows(self.bound(Role::Receiver), self.bound(Role::Sender)).one_of(self.buckets);
+        if self.to_sender { rows.to_both() } else { rows }
+    }
+
+    /// The same, as `vole` takes them.
+    pub(super) fn vole(&self) -> Result<vole::Params> {
+        vole::Params::new(self.bucket(), Security::SemiHonest)
+    }
+
+    /// Bytes that a party sends in an attempt, headers included and heartbeats not.
+    pub fn bytes_sent_by(&self, role: Role, attempt: Attempt) -> Result<u64> {
+        let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
+        let agreed = match attempt {
+            Attempt::Fresh => frame(State::bytes(false, self.buckets)) + frame(SHARE_BYTES),
+            Attempt::Resumed { .. } => frame(State::bytes(true, self.buckets)),
+        };
+        let buckets = self.left(attempt) as u64 * self.bucket_bytes_sent_by(role)?;
+        // Each lane ends, and then the job.
+        Ok(agreed + buckets + (self.lanes_for(self.left(attempt)) as u64 + 1) * frame(0))
+    }
+
+    /// Bytes that a party sends for each bucket.
+    pub(super) fn bucket_bytes_sent_by(&self, role: Role) -> Result<u64> {
+        let bytes = match (self.protocol, role) {
+            (Protocol::Vole, Role::Receiver) => self.vole()?.bytes_sent_by_receiver(ReturnedRows::default())?,
+            (Protocol::Vole, Role::Sender) => self.vole()?.bytes_sent_by_sender()?,
+            (Protocol::Ecdh, Role::Receiver) => self.bucket().bytes_sent_by_receiver(ReturnedRows::default()),
+            (Protocol::Ecdh, Role::Sender) => self.bucket().bytes_sent_by_sender(),
+        };
+        // A job's end is in them, which a bucket has not.
+        Ok(bytes - HEADER_BYTES as u64)
+    }
+
+    /// Message flights of an attempt in sequence, as [`crate::channel::Traffic`] counts them. Lanes run at once.
+    pub fn rounds(&self, attempt: Attempt) -> Result<u32> {
+        let agreed = match attempt {
+            Attempt::Fresh => 2,
+            Attempt::Resumed { .. } => 1,
+        };
+        let of_bucket = match self.protocol {
+            Protocol::Vole => self.vole()?.rounds(ReturnedRows::default()),
+            Protocol::Ecdh => self.bucket().rounds(ReturnedRows::default()),
+        };
+        let left = self.left(attempt);
+        Ok(agreed + left.div_ceil(self.lanes_for(left).max(1)) as u32 * of_bucket)
+    }
+
+    /// Buckets that an attempt sends anything for: none if a party has no items, because nothing is common then.
+    fn left(&self, attempt: Attempt) -> usize {
+        match attempt {
+            _ if self.is_empty() => 0,
+            Attempt::Fresh => self.buckets,
+            Attempt::Resumed { remaining } => remaining,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.receiver_items == 0 || self.sender_items == 0
+    }
+
+    /// Lanes for so many buckets.
+    pub(super) fn lanes_for(&self, buckets: usize) -> usize {
+        self.lanes.min(buckets)
+    }
+}
+
+/// The bucket of an item. Items are random 32 bytes, of which `vole` takes the last 16 as random values: the bucket comes
+/// from the 8 before these, as a fraction of all buckets.
+pub fn bucket_of(item: &Item, buckets: usize) -> usize {
+    let bits = u64::from_le_bytes(std::array::from_fn(|index| item.0[8 + index]));
+    ((u128::from(bits) * buckets as u128) >> 64) as usize
+}
+
+/// The least power of two of buckets with which `lanes` of them fit into `memory` bytes, where `bytes` tells what this party
+/// needs for an intersection of so many items of the receiver and the sender. The parties take the larger of theirs.
+pub fn buckets_for(
+    receiver_items: usize,
+    sender_items: usize,
+    lanes: usize,
+    memory: u64,
+    bytes: impl Fn(usize, usize) -> u64,
+) -> Result<usize> {
+    let mut buckets = 1;
+    while buckets <= MAX_BUCKETS {
+        let params = Params::new(Protocol::Ecdh, receiver_items, sender_items, buckets, lanes)?;
+        let one = bytes(params.bound(Role::Receiver), params.bound(Role::Sender));
+        if one.saturating_mul(params.lanes_for(buckets) as u64) <= memory {
+            return Ok(buckets);
+        }
+        buckets *= 2;
+    }
+    Err(Error::Input(format!(
+        "{memory} bytes of memory are too few for sets of {receiver_items} and {sender_items} items: allow more"
+    )))
+}
