@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 pub mod attack;
+pub mod buckets;
 pub mod dealer;
 pub mod dot;
 pub mod two;
