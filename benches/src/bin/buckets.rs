@@ -1,0 +1,109 @@
+//! What buckets cost: `vole` and `ecdh` from items to common items, whole and in 16 buckets on one or two lanes, with the
+//! buckets in memory.
+//!
+//! `buckets [--json FILE] [LOG2_VOLE] [LOG2_ECDH] [RUNS]`, by default 20, 16 and 3. Both parties run in this process on the
+//! same threads, so that CPU time is that of both together; bytes are those of the sender and of the receiver.
+
+use std::io::Result;
+use std::sync::Mutex;
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+use tacita::usage;
+use tacita_bench::{Row, Table, arguments, measure, median};
+use tacita_core::protocol::intersect::buckets::{self, BucketSource, Params, Party, Protocol, Role, Run, bucket_of};
+use tacita_core::session::{Session, Transcript};
+use tacita_core::{Channel, Item};
+
+fn main() -> Result<()> {
+    let (json, others) = arguments();
+    let argument = |index: usize, default: usize| {
+        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
+    };
+    let runs = argument(2, 3).max(1);
+    let mut table = Table::new(json.as_deref())?;
+    for (protocol, size) in [(Protocol::Vole, 1 << argument(0, 20)), (Protocol::Ecdh, 1 << argument(1, 16))] {
+        for (buckets, lanes) in [(1, 1), (16, 1), (16, 2)] {
+            table.add(&row(protocol, size, buckets, lanes, runs))?;
+        }
+    }
+    Ok(())
+}
+
+fn row(protocol: Protocol, n: usize, buckets: usize, lanes: usize, runs: usize) -> Row {
+    let params = Params::new(protocol, n, n, buckets, lanes).expect("the sizes are possible");
+    let (mut walls, mut cpus, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+    for run in 0..runs {
+        let (traffic, sample) = measure(|| both(&params, n, run as u8));
+        walls.push(sample.wall.as_secs_f64() * 1e3);
+        cpus.push(sample.cpu.as_secs_f64() * 1e3);
+        bytes = traffic;
+    }
+    Row {
+        primitive: format!("{protocol:?}").to_lowercase(),
+        variant: format!("{buckets} buckets, {lanes} lanes"),
+        n,
+        threads: rayon::current_num_threads(),
+        wall_ms: median(&walls),
+        cpu_ms: vec![median(&cpus)],
+        bytes,
+        peak_memory: usage::peak_memory(),
+    }
+}
+
+/// Both parties: bytes that the sender and the receiver have sent.
+fn both(params: &Params, n: usize, run: u8) -> Vec<u64> {
+    let (receiver, sender) = Channel::pair("receiver", "sender");
+    std::thread::scope(|scope| {
+        let sending = scope.spawn(|| party(Role::Sender, n / 2..n / 2 + n, params, sender, run).0);
+        let (received, common) = party(Role::Receiver, 0..n, params, receiver, run);
+        assert_eq!(common, n - n / 2, "the intersection is wrong");
+        vec![sending.join().expect("the sender does not panic"), received]
+    })
+}
+
+/// Bytes that a party has sent, and how many of its items are common.
+fn party(role: Role, keys: std::ops::Range<usize>, params: &Params, mut channel: Channel, run: u8) -> (u64, usize) {
+    let session = Session::new(Transcript::new(&format!("bench {run}")));
+    let mut rng = ChaCha20Rng::from_seed([2 * run + role as u8; 32]);
+    let commitment = [role as u8; 32];
+    let agreed = buckets::agree(
+        Party { role, commitment: &commitment, kept: None },
+        &[0; 32],
+        params,
+        &session,
+        &mut channel,
+        &mut rng,
+    )
+    .expect("both start");
+    let source = Memory::new(keys, params.buckets, &agreed.run);
+    buckets::run(role, &agreed.remaining, &source, params, &session, &mut channel, &mut rng).expect("both succeed");
+    (channel.finish().expect("both end").sent, source.common.into_inner().expect("no lane panicked"))
+}
+
+struct Memory {
+    buckets: Vec<Vec<Item>>,
+    common: Mutex<usize>,
+}
+
+impl Memory {
+    fn new(keys: std::ops::Range<usize>, count: usize, run: &Run) -> Memory {
+        let mut buckets = vec![Vec::new(); count];
+        for key in keys {
+            let item = Item::new(&run.item_key(), &key.to_le_bytes());
+            buckets[bucket_of(&item, count)].push(item);
+        }
+        Memory { buckets, common: Mutex::default() }
+    }
+}
+
+impl BucketSource for Memory {
+    fn load(&self, bucket: usize) -> tacita_core::Result<Vec<Item>> {
+        Ok(self.buckets[bucket].clone())
+    }
+
+    fn finish(&self, _: usize, common: Option<&[usize]>) -> tacita_core::Result<()> {
+        *self.common.lock().expect("no lane panicked") += common.map_or(0, <[usize]>::len);
+        Ok(())
+    }
+}
