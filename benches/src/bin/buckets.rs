@@ -1,7 +1,7 @@
 //! What buckets cost: `vole` and `ecdh` from items to common items, whole and in 16 buckets on one or two lanes, with the
 //! buckets in memory.
 //!
-//! `buckets [--json FILE] [LOG2_VOLE] [LOG2_ECDH] [RUNS]`, by default 20, 16 and 3. Both parties run in this process on the
+//! `buckets [--json FILE] [LOG2_VOLE] [LOG2_ECDH] [RUNS]`, by default 20, 12 and 3. Both parties run in this process on the
 //! same threads, so that CPU time is that of both together; bytes are those of the sender and of the receiver.
 
 use std::io::Result;
@@ -22,8 +22,8 @@ fn main() -> Result<()> {
     };
     let runs = argument(2, 3).max(1);
     let mut table = Table::new(json.as_deref())?;
-    for (protocol, size) in [(Protocol::Vole, 1 << argument(0, 20)), (Protocol::Ecdh, 1 << argument(1, 16))] {
-        for (buckets, lanes) in [(1, 1), (16, 1), (16, 2)] {
+    for (protocol, size) in [(Protocol::Vole, 1 << argument(0, 20)), (Protocol::Ecdh, 1 << argument(1, 12))] {
+        for (buckets, lanes) in [(16, 1), (16, 2), (1, 1)] {
             table.add(&row(protocol, size, buckets, lanes, runs))?;
         }
     }

@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use support::two::{self, Ended};
 use support::*;
@@ -229,6 +230,40 @@ fn what_waits_unread_is_bounded() {
             }
         }
     }
+}
+
+/// A party that is busy for longer than its patience with the peer has nobody to blame.
+#[test]
+fn patience_is_for_messages_that_are_due() {
+    let patience = Duration::from_millis(20);
+    let busy = |channel: &mut Channel| {
+        channel.set_patience(patience);
+        let handle = channel.handle();
+        channel.lanes(vec![()], AMPLE, |(), channel| {
+            // All that the peer has to say: the message and the end of the lane.
+            while handle.traffic().received < 2 * HEADER_BYTES as u64 + 5 {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(5 * patience);
+            channel.receive(ONE, 5).map(drop)
+        })
+    };
+    let (one, other) = two::run(
+        &|channel| {
+            busy(channel)?;
+            channel.set_patience(Duration::from_secs(60));
+            Ok(())
+        },
+        &|channel| channel.lanes(vec![()], AMPLE, |(), channel| channel.send(ONE, vec![1; 5])),
+    );
+    (one.unwrap(), other.unwrap());
+    let waits = |channel: &mut Channel| {
+        channel.set_patience(patience);
+        channel.lanes(vec![(); 2], AMPLE, |(), channel| channel.receive(ONE, 5).map(drop))
+    };
+    let (one, other) = two::run(&waits, &|channel| channel.receive(ONE, 5));
+    assert!(matches!(one.unwrap_err(), Error::Network { what, .. } if what.contains("sent nothing")));
+    other.unwrap_err();
 }
 
 #[test]

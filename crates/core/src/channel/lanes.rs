@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 /// Lanes of a channel at most: their numbers are told by the kinds of frames.
 pub const MAX_LANES: usize = 16;
 
-/// A lane has nothing to give up by itself: the outer channel's patience is that of all of them.
+/// Whoever hands messages to the lanes waits for the next as long as there is a peer: none may be due, because the lanes are
+/// at work. How long a message may be overdue is for the lane to say that waits for it.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// Where a lane's messages go.
@@ -63,7 +64,7 @@ impl Channel {
             return Err(Error::Internal(format!("{} lanes where 1 to {MAX_LANES} are possible", states.len())));
         }
         let outer = self.link.clone();
-        let lanes: Vec<Channel> = (0..states.len()).map(|lane| self.lane(lane as u8)).collect();
+        let lanes: Vec<Channel> = (0..states.len()).map(|lane| self.lane(lane, states.len())).collect();
         let links: Vec<Arc<Link>> = lanes.iter().map(|lane| lane.link.clone()).collect();
         let ended: Vec<Result<A>> = std::thread::scope(|scope| {
             let threads: Vec<_> = states
@@ -93,12 +94,13 @@ impl Channel {
         Ok(ended)
     }
 
-    fn lane(&self, lane: u8) -> Channel {
+    /// Lane number `lane` of `lanes`. They share what the peer can do, so that each has patience for all.
+    fn lane(&self, lane: usize, lanes: usize) -> Channel {
         let (outgoing, incoming) = (Arc::new(Queue::new(0)), Arc::new(Queue::unbounded()));
         let mut link = Link::new(self.peer(), outgoing, incoming, Box::new(|| ()));
-        link.route = Some(Route { outer: self.link.clone(), lane });
+        link.route = Some(Route { outer: self.link.clone(), lane: lane as u8 });
         let mut channel = Channel::new(link);
-        channel.set_patience(FOREVER);
+        channel.set_patience(self.link.patience() * lanes as u32);
         channel
     }
 
@@ -113,7 +115,7 @@ fn deliver(incoming: &mut Incoming, lanes: &[Arc<Link>], ahead: u64) -> Result<(
     // Bytes that each lane was given; `None` when the peer has ended it.
     let mut given = vec![Some(0u64); lanes.len()];
     while given.iter().any(Option::is_some) {
-        let event = incoming.link.next()?;
+        let event = incoming.link.next_within(FOREVER)?;
         let (bytes, described) = (event.wire_bytes(), event.describe());
         incoming.link.received.fetch_add(bytes, Ordering::Relaxed);
         let (lane, event) = match event {

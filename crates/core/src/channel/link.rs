@@ -130,12 +130,17 @@ impl Link {
     /// The next thing from the peer. A failure comes before what still waits, which nobody needs any more, unless it
     /// is an abort that [keeps its place](keeps_its_place).
     pub(super) fn next(&self) -> Result<Event> {
+        self.next_within(self.patience())
+    }
+
+    /// As [`Link::next`], with another patience than the channel's.
+    pub(super) fn next_within(&self, patience: Duration) -> Result<Event> {
         match self.recorded() {
             Some(Error::Peer { kind, .. }) if keeps_its_place(kind) => {}
             Some(error) => return Err(error),
             None => {}
         }
-        match self.incoming.pop(self.patience()) {
+        match self.incoming.pop(patience) {
             Popped::Element(Event::Abort(kind)) => {
                 self.fail(self.ended_by_peer(kind));
                 Err(self.failure())

@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn bins_hold_what_falls_into_them() {
         for (keys, bins) in [(1000usize, 4usize), (70_000, 2), (1 << 20, 16)] {
-            for bits in [10.0f64, 46.0] {
+            for bits in [10.0, 46.0] {
                 let capacity = bin_capacity(keys, bins, bits);
                 let log_p = |hits: usize| {
                     let choose: f64 = (0..hits).map(|i| ((keys - i) as f64 / (i + 1) as f64).ln()).sum();
@@ -141,5 +141,32 @@ mod tests {
                 assert!(tail.log2() > -bits - 8.0, "the bound is not that loose: 2^{}", tail.log2());
             }
         }
+    }
+
+    /// Few keys, down to none: every key may be in one bin, and with few enough bins all of them must fit.
+    #[test]
+    fn bins_hold_few_keys_too() {
+        for keys in 0..80usize {
+            for bins in [2usize, 3, 7, 64, 1024] {
+                for bits in [3.0, 20.0, 43.0, 51.0] {
+                    let capacity = bin_capacity(keys, bins, bits);
+                    let p = 1.0 / bins as f64;
+                    let exactly = |hits: usize| {
+                        let choose: f64 = (0..hits).map(|i| (keys - i) as f64 / (hits - i) as f64).product();
+                        choose * p.powi(hits as i32) * (1.0 - p).powi((keys - hits) as i32)
+                    };
+                    let above = |capacity: usize| -> f64 { (capacity + 1..=keys).rev().map(exactly).sum() };
+                    assert!(
+                        capacity <= keys && above(capacity) <= (-bits).exp2(),
+                        "{keys} keys in {bins} bins, {bits}"
+                    );
+                    // All in one bin is as likely as the bound has it: there is nothing loose about it.
+                    assert!(capacity < keys || keys == 0 || above(keys - 1) > (-bits).exp2());
+                    let mean = keys / bins;
+                    assert!(capacity <= mean || above(capacity - 1) > (-bits - 12.0).exp2(), "{keys}, {bins}, {bits}");
+                }
+            }
+        }
+        assert_eq!((bin_capacity(1, 64, 5.0), bin_capacity(1, 64, 6.5), bin_capacity(0, 64, 40.0)), (0, 1, 0));
     }
 }
