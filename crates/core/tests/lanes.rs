@@ -254,14 +254,14 @@ fn patience_is_for_messages_that_are_due() {
             channel.set_patience(Duration::from_secs(60));
             Ok(())
         },
-        &|channel| channel.lanes(vec![()], AMPLE, |(), channel| channel.send(ONE, vec![1; 5])),
+        &|channel| channel.lanes(vec![()], AMPLE, |(), channel| channel.send(ONE, vec![1; 5])).map(drop),
     );
     (one.unwrap(), other.unwrap());
     let waits = |channel: &mut Channel| {
         channel.set_patience(patience);
         channel.lanes(vec![(); 2], AMPLE, |(), channel| channel.receive(ONE, 5).map(drop))
     };
-    let (one, other) = two::run(&waits, &|channel| channel.receive(ONE, 5));
+    let (one, other) = two::run(&waits, &|channel| channel.receive(ONE, 5).map(|_| Vec::new()));
     assert!(matches!(one.unwrap_err(), Error::Network { what, .. } if what.contains("sent nothing")));
     other.unwrap_err();
 }
