@@ -121,7 +121,8 @@ fn tags_of_another_attempt_match_nothing() {
             Some(vec![frame])
         });
         let (received, sent) = attempt_over(&pair, 1, tapped(passing(), tap));
-        (received.unwrap(), sent.unwrap());
+        received.unwrap();
+        sent.unwrap();
         assert_eq!(pair[0].learned().unwrap().len(), 0);
     }
 }

@@ -56,7 +56,8 @@ fn lengths_follow_from_what_was_agreed_on() {
                     let kits = kits(params, receiver, sender);
                     recorded(|one, other| {
                         let (received, sent) = attempt_over(&kits, 0, (one, other));
-                        (received.unwrap(), sent.unwrap());
+                        received.unwrap();
+                        sent.unwrap();
                     })
                 })
                 .collect();
@@ -65,6 +66,9 @@ fn lengths_follow_from_what_was_agreed_on() {
         }
     }
 }
+
+/// A party's part in the intersection of a bucket of which both sides' items are known.
+type Intersects<'a> = &'a (dyn Fn(&[Vec<Item>; 2], &ecdh::Params, &mut Channel) + Sync);
 
 /// Leaky: buckets of as many items as fall into them.
 #[test]
@@ -78,7 +82,7 @@ fn buckets_that_are_not_filled_up_are_caught() {
             let run = received.unwrap().0.run;
             let [mine, theirs] = kits.each_ref().map(|kit| Memory::new(kit, &run));
             let domain = Domain::of_session(&session());
-            let each = |channel: &mut Channel, role: &(dyn Fn(&[Vec<Item>; 2], &ecdh::Params, &mut Channel) + Sync)| {
+            let each = |channel: &mut Channel, role: Intersects| {
                 channel.lanes(vec![()], 1 << 30, |(), channel| {
                     for bucket in 0..4 {
                         let items = [mine.load(bucket)?, theirs.load(bucket)?];
@@ -100,7 +104,8 @@ fn buckets_that_are_not_filled_up_are_caught() {
                     })
                 },
             );
-            (received.unwrap(), sent.unwrap());
+            received.unwrap();
+            sent.unwrap();
         }));
     }
     // Even of sets that are equally large: of other items, other numbers fall into each bucket.

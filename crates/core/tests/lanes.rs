@@ -256,7 +256,8 @@ fn patience_is_for_messages_that_are_due() {
         },
         &|channel| channel.lanes(vec![()], AMPLE, |(), channel| channel.send(ONE, vec![1; 5])).map(drop),
     );
-    (one.unwrap(), other.unwrap());
+    one.unwrap();
+    other.unwrap();
     let waits = |channel: &mut Channel| {
         channel.set_patience(patience);
         channel.lanes(vec![(); 2], AMPLE, |(), channel| channel.receive(ONE, 5).map(drop))
