@@ -1,10 +1,12 @@
 //! Jacobi symbols by AVX2, one pair in each of the four lanes of a vector, of which two make a group.
 //!
-//! Numbers with sign are all that AVX2 compares, so the words have 63 bits: one of the lowest less than elsewhere. A step needs the
-//! lowest three bits of b, after it, for the halving only, and these are there again when the next step starts, be it after a
-//! division. That is where they count, whereby n's own count once too much before the first step, and those of the last b,
-//! which is 1, never. **Errors of the words**, as there: u is 2^(n - 63) and the difference less than 2^31 u, so 2^(n - 32) is
-//! the bound as well.
+//! A difference of numbers below 2^63 says by its sign which of them is the smaller one, so the words have 63 bits here, of
+//! the lowest 31. Only the halving needs three bits of b, after its step; they are still there when the next step starts,
+//! be it after a division. There they count. Those of n itself thus count once too much, for which they count once more
+//! before all steps, and those of the last b never, but that is 1 where the symbol is not 0.
+//!
+//! **Errors of the words**, as in [`jacobi`](super::super::jacobi): for n > 63 bits, u is 2^(n - 63) and the difference
+//! less than 2^31 u. That is the same 2^(n - 32).
 
 use std::arch::asm;
 use std::arch::x86_64::*;
