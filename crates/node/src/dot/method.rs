@@ -79,9 +79,9 @@ const FACTOR: f64 = 4.2e-6;
 /// that it opens; the labeller for one that it reads, and for one that it makes new; all of these with the length of a key to the
 /// power of 1.5. And each of them for a slot of the filters.
 const GM_ENCRYPT: f64 = 8e-6;
-const GM_OPEN: f64 = 67e-6;
-const GM_READ: f64 = 130e-6;
-const GM_RENEW: f64 = 14e-6;
+const GM_OPEN: f64 = 25e-6;
+const GM_READ: f64 = 25e-6;
+const GM_RENEW: f64 = 15e-6;
 const GM_SLOT: f64 = 45e-9;
 
 fn gm_bloom_cpu(params: &gm_bloom::Params) -> Cpu {
