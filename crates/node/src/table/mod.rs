@@ -68,7 +68,7 @@ impl Table {
             starts.push(starts[starts.len() - 1] + batch.num_rows());
         }
         if starts[batches.len()] > MAX_ROWS {
-            return Err(Error::Input(format!("{source}: more than {MAX_ROWS} rows; split the job")));
+            return Err(too_many_rows(&source));
         }
         Ok(Table { source, schema, batches, starts, lines })
     }
@@ -95,10 +95,13 @@ impl Table {
 
     /// Where the user finds a row (counted from 0): `line 17` in a text file, `row 16` (counted from 1) elsewhere.
     pub fn place(&self, row: usize) -> String {
-        match &self.lines {
-            Some(lines) => format!("line {}", lines.line(row)),
-            None => format!("row {}", row + 1),
-        }
+        let origin = self.origin();
+        origin.place(origin.number(row))
+    }
+
+    /// What messages about rows need to know.
+    fn origin(&self) -> Origin<'_> {
+        Origin { source: &self.source, lines: self.lines.as_ref(), first: self.batches.first() }
     }
 
     /// The first blank line between rows of a text file with one column: it was skipped, and may stand for an absent value.
@@ -111,18 +114,7 @@ impl Table {
     /// Errors: there is none of that name; the message lists the columns and tells how to map. `wanted` is the logical
     /// name, which the message needs.
     pub fn column(&self, header: &str, wanted: &str) -> Result<usize> {
-        let names = || self.schema.fields().iter().map(|field| field.name().as_str());
-        names().position(|name| name == header).ok_or_else(|| {
-            let nearest = nearest(header, names());
-            let example = nearest.unwrap_or("HEADER");
-            let guess = nearest.map_or(String::new(), |name| format!(" (did you mean {name:?}?)"));
-            Error::Input(format!(
-                "{}: no column {header:?}{guess}; its columns are {}; if another one holds it, map it: \
-                 `columns = {{ {wanted} = {example:?} }}` in [parties.X] of the job file, or `{wanted}={example}` on the command line",
-                self.source,
-                listed(names()),
-            ))
-        })
+        find_column(&self.source, &self.schema, header, wanted)
     }
 
     /// Batch and place in the batch of a row.
@@ -173,7 +165,7 @@ impl fmt::Debug for Warning {
 /// Line numbers of a text file's rows: one entry wherever rows and lines stop running in step (values of several
 /// lines, blank lines).
 #[derive(Debug, Clone, Default)]
-struct Lines {
+pub(crate) struct Lines {
     /// The first blank line between rows, in a table of one column, where it may stand for an absent value.
     blank: Option<u64>,
     /// (row, its line), ascending.
@@ -188,12 +180,60 @@ impl Lines {
         }
     }
 
+    /// Forgets where the rows before `row` stand.
+    pub(crate) fn forget_before(&mut self, row: usize) {
+        let known = self.jumps.partition_point(|&(at, _)| at <= row);
+        self.jumps.drain(..known.saturating_sub(1));
+    }
+
     /// Notes the line of a row; rows come in order.
     fn note(&mut self, row: usize, line: u64) {
         if self.line(row) != line {
             self.jumps.push((row, line));
         }
     }
+}
+
+/// What messages about a table's rows need to know.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'a> {
+    /// What messages call the table.
+    pub source: &'a str,
+    /// Where its rows stand, in a text file.
+    pub lines: Option<&'a Lines>,
+    /// Its first batch, if it has any rows.
+    pub first: Option<&'a RecordBatch>,
+}
+
+impl Origin<'_> {
+    /// The line of a row in a text file, or else its number counted from 1.
+    pub fn number(&self, row: usize) -> u64 {
+        self.lines.map_or(row as u64 + 1, |lines| lines.line(row))
+    }
+
+    /// Where the user finds the row of this [`Origin::number`].
+    pub fn place(&self, number: u64) -> String {
+        format!("{} {number}", if self.lines.is_some() { "line" } else { "row" })
+    }
+}
+
+fn too_many_rows(source: &str) -> Error {
+    Error::Input(format!("{source}: more than {MAX_ROWS} rows; split the job"))
+}
+
+/// As [`Table::column`].
+pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: &str) -> Result<usize> {
+    let names = || schema.fields().iter().map(|field| field.name().as_str());
+    names().position(|name| name == header).ok_or_else(|| {
+        let nearest = nearest(header, names());
+        let example = nearest.unwrap_or("HEADER");
+        let guess = nearest.map_or(String::new(), |name| format!(" (did you mean {name:?}?)"));
+        Error::Input(format!(
+            "{source}: no column {header:?}{guess}; its columns are {}; if another one holds it, map it: \
+             `columns = {{ {wanted} = {example:?} }}` in [parties.X] of the job file, or `{wanted}={example}` on the command line",
+            listed(names()),
+        ))
+    })
 }
 
 /// Checks that every column has a name of its own.

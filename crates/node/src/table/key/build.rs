@@ -1,5 +1,7 @@
 //! From a table to its distinct keys.
 
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
 use rayon::prelude::*;
 use tacita_core::{Error, Result};
 
@@ -7,42 +9,21 @@ use super::unreadable::{Samples, report};
 use super::{Duplicates, KeySpec, Keys, Nulls, RowCounts, Table, Warning, compare, encode_part, parts};
 use crate::table::normalize::Reading;
 use crate::table::text::{TextColumn, has_text};
+use crate::table::{Origin, find_column};
 
 /// Rows that one task reads.
 const TASK_ROWS: usize = 8 << 10;
 
 pub(super) fn build(table: &Table, spec: &KeySpec) -> Result<(Keys, Vec<Warning>)> {
-    let columns = find_columns(table, spec)?;
-    let tasks: Vec<_> = (0..table.batches.len())
-        .flat_map(|batch| {
-            let rows = table.batches[batch].num_rows();
-            (0..rows).step_by(TASK_ROWS).map(move |start| (batch, start, TASK_ROWS.min(rows - start)))
-        })
-        .collect();
-    let pieces: Vec<Piece> = tasks
-        .into_par_iter()
-        .map(|(batch, start, rows)| read_piece(table, spec, &columns, batch, start, rows))
-        .collect();
+    let columns = find_columns(table.source(), &table.schema, spec)?;
+    let origin = table.origin();
+    let of_batch = |batch: usize| read_pieces(&table.batches[batch], table.starts[batch], spec, &columns, origin);
+    let pieces: Vec<Piece> = (0..table.batches.len()).into_par_iter().flat_map(of_batch).collect();
 
-    let mut counts = RowCounts { read: table.rows(), ..RowCounts::default() };
-    let mut samples = vec![Samples::default(); columns.len()];
-    let mut first_null: Option<(usize, usize)> = None;
-    for piece in &pieces {
-        counts.nulls += piece.nulls;
-        counts.unreadable += piece.unreadable;
-        first_null = first_null.or(piece.first_null);
-        samples.iter_mut().zip(&piece.samples).for_each(|(all, some)| all.append(some));
-    }
-    let warnings = report(table, spec, counts, &samples)?;
-    if let (Nulls::Error, Some((row, column))) = (spec.nulls, first_null) {
-        return Err(Error::Input(format!(
-            "{}, {}: no value in key column {:?}; fill it in, remove the row, or agree on nulls = \"skip\"",
-            table.source(),
-            table.place(row),
-            spec.columns[column].header
-        )));
-    }
-    let keys = collect(pieces, counts);
+    let mut tally = Tally::new(spec);
+    pieces.iter().for_each(|piece| tally.add(piece));
+    let warnings = tally.check(spec, origin)?;
+    let keys = collect(pieces, tally.counts);
     if spec.duplicates == Duplicates::Error {
         refuse_duplicates(table, &keys)?;
     }
@@ -50,16 +31,15 @@ pub(super) fn build(table: &Table, spec: &KeySpec) -> Result<(Keys, Vec<Warning>
     Ok((keys, warnings))
 }
 
-/// The positions of the key's columns.
-fn find_columns(table: &Table, spec: &KeySpec) -> Result<Vec<usize>> {
+/// The positions of the key's columns in a table of this schema.
+pub(crate) fn find_columns(source: &str, schema: &Schema, spec: &KeySpec) -> Result<Vec<usize>> {
     let find = |column: &super::KeyColumn| {
-        let position = table.column(&column.header, &column.name)?;
-        let data_type = table.schema.field(position).data_type();
+        let position = find_column(source, schema, &column.header, &column.name)?;
+        let data_type = schema.field(position).data_type();
         match has_text(data_type) {
             true => Ok(position),
             false => Err(Error::Input(format!(
-                "{}: column {:?} is of type {data_type}, which cannot be a key; convert it to text, a number or a date",
-                table.source(),
+                "{source}: column {:?} is of type {data_type}, which cannot be a key; convert it to text, a number or a date",
                 column.header
             ))),
         }
@@ -68,14 +48,15 @@ fn find_columns(table: &Table, spec: &KeySpec) -> Result<Vec<usize>> {
 }
 
 /// Some consecutive rows' keys.
-struct Piece {
+pub(crate) struct Piece {
     bytes: Vec<u8>,
     /// Where each key ends, and its row.
     entries: Vec<(u32, u32)>,
+    rows: usize,
     nulls: usize,
     unreadable: usize,
-    /// Row and key column.
-    first_null: Option<(usize, usize)>,
+    /// Number of the row, and key column.
+    first_null: Option<(u64, usize)>,
     samples: Vec<Samples>,
 }
 
@@ -84,10 +65,70 @@ impl Piece {
         let start = if entry == 0 { 0 } else { self.entries[entry - 1].0 };
         &self.bytes[start as usize..self.entries[entry].0 as usize]
     }
+
+    /// The encoded keys, each with the number of its row.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = (&[u8], u32)> {
+        (0..self.entries.len()).map(|entry| (self.key(entry), self.entries[entry].1))
+    }
 }
 
-fn read_piece(table: &Table, spec: &KeySpec, columns: &[usize], batch: usize, start: usize, rows: usize) -> Piece {
-    let slice = table.batches[batch].slice(start, rows);
+/// What has become of rows so far.
+pub(crate) struct Tally {
+    /// Rows read, empty and unreadable.
+    pub counts: RowCounts,
+    samples: Vec<Samples>,
+    first_null: Option<(u64, usize)>,
+}
+
+impl Tally {
+    /// Of no rows.
+    pub fn new(spec: &KeySpec) -> Tally {
+        let samples = vec![Samples::default(); spec.columns.len()];
+        Tally { counts: RowCounts::default(), samples, first_null: None }
+    }
+
+    /// Adds the rows that come next.
+    pub fn add(&mut self, piece: &Piece) {
+        self.counts.read += piece.rows;
+        self.counts.nulls += piece.nulls;
+        self.counts.unreadable += piece.unreadable;
+        self.first_null = self.first_null.or(piece.first_null);
+        self.samples.iter_mut().zip(&piece.samples).for_each(|(all, some)| all.append(some));
+    }
+
+    /// Refuses a table with too much in it that is no key; returns what its user should know.
+    pub fn check(&self, spec: &KeySpec, origin: Origin<'_>) -> Result<Vec<Warning>> {
+        let warnings = report(origin, spec, self.counts, &self.samples)?;
+        match (spec.nulls, self.first_null) {
+            (Nulls::Error, Some((number, column))) => Err(Error::Input(format!(
+                "{}, {}: no value in key column {:?}; fill it in, remove the row, or agree on nulls = \"skip\"",
+                origin.source,
+                origin.place(number),
+                spec.columns[column].header
+            ))),
+            _ => Ok(warnings),
+        }
+    }
+}
+
+/// Reads the keys of a batch on all threads. Its first row is number `first` of the table.
+pub(crate) fn read_pieces(
+    batch: &RecordBatch,
+    first: usize,
+    spec: &KeySpec,
+    columns: &[usize],
+    origin: Origin<'_>,
+) -> Vec<Piece> {
+    let starts: Vec<_> = (0..batch.num_rows()).step_by(TASK_ROWS).collect();
+    let piece = |start: usize| {
+        let slice = batch.slice(start, TASK_ROWS.min(batch.num_rows() - start));
+        read_piece(&slice, first + start, spec, columns, origin)
+    };
+    starts.into_par_iter().map(piece).collect()
+}
+
+fn read_piece(slice: &RecordBatch, first: usize, spec: &KeySpec, columns: &[usize], origin: Origin<'_>) -> Piece {
+    let rows = slice.num_rows();
     let texts: Vec<_> = columns
         .iter()
         .map(|&column| TextColumn::new(slice.column(column)).expect("the type was checked to have text"))
@@ -95,12 +136,12 @@ fn read_piece(table: &Table, spec: &KeySpec, columns: &[usize], batch: usize, st
     let mut piece = Piece {
         bytes: Vec::with_capacity(rows * columns.len() * 16),
         entries: Vec::with_capacity(rows),
+        rows,
         nulls: 0,
         unreadable: 0,
         first_null: None,
         samples: vec![Samples::default(); columns.len()],
     };
-    let first = table.starts[batch] + start;
     let mut part = String::new();
     for i in 0..rows {
         let (row, end) = (first + i, piece.bytes.len());
@@ -110,19 +151,19 @@ fn read_piece(table: &Table, spec: &KeySpec, columns: &[usize], batch: usize, st
             part.clear();
             match spec.profile.canonical(value, &mut part) {
                 Reading::Value => encode_part(&part, &mut piece.bytes),
-                Reading::Null => null = null.or(Some((row, column))),
+                Reading::Null => null = null.or(Some(column)),
                 Reading::Unreadable => {
                     unreadable = true;
-                    piece.samples[column].add(row, value);
+                    piece.samples[column].add(origin.number(row), value);
                 }
             }
         }
         match (unreadable, null) {
             (false, None) => piece.entries.push((piece.bytes.len() as u32, row as u32)),
             (true, _) => piece.unreadable += 1,
-            (false, Some(_)) => {
+            (false, Some(column)) => {
                 piece.nulls += 1;
-                piece.first_null = piece.first_null.or(null);
+                piece.first_null = piece.first_null.or_else(|| Some((origin.number(row), column)));
             }
         }
         if unreadable || null.is_some() {
@@ -179,7 +220,7 @@ fn collect(pieces: Vec<Piece>, mut counts: RowCounts) -> Keys {
 
 /// The first eight bytes of the first part, so that most comparisons need no look at the key: where two differ, the
 /// keys are in the same order.
-fn prefix(key: &[u8]) -> u64 {
+pub(crate) fn prefix(key: &[u8]) -> u64 {
     let part = parts(key).next().unwrap_or_default();
     let mut bytes = [0; 8];
     let n = part.len().min(8);
@@ -192,13 +233,21 @@ fn refuse_duplicates(table: &Table, keys: &Keys) -> Result<()> {
     let several = (0..keys.len()).map(|key| keys.rows(key)).filter(|rows| rows.len() > 1);
     match several.min_by_key(|rows| rows[1]) {
         None => Ok(()),
-        Some(rows) => Err(Error::Input(format!(
-            "{}: {} and {} have the same key; remove one, or, in an intersection, agree on duplicates = \"first\" or \"all\"",
-            table.source(),
-            table.place(rows[0] as usize),
-            table.place(rows[1] as usize)
-        ))),
+        Some(rows) => {
+            let origin = table.origin();
+            Err(same_key(origin, [rows[0], rows[1]].map(|row| origin.number(row as usize))))
+        }
     }
+}
+
+/// Two rows of these numbers have the same key.
+pub(crate) fn same_key(origin: Origin<'_>, [first, second]: [u64; 2]) -> Error {
+    Error::Input(format!(
+        "{}: {} and {} have the same key; remove one, or, in an intersection, agree on duplicates = \"first\" or \"all\"",
+        origin.source,
+        origin.place(first),
+        origin.place(second)
+    ))
 }
 
 fn first_rows(keys: Keys) -> Keys {

@@ -4,7 +4,7 @@
 //! columns, as its length in bytes (unsigned, 4 bytes, little-endian) followed by its UTF-8 bytes. Nothing stands before,
 //! between or after the parts. This encoding is what items are hashed from, so all parties must agree on every byte.
 
-mod build;
+pub(crate) mod build;
 mod unreadable;
 
 use std::cmp::Ordering;

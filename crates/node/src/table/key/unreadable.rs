@@ -2,8 +2,8 @@
 
 use tacita_core::{Error, Result};
 
-use super::{KeyColumn, KeySpec, RowCounts, Table, Warning};
-use crate::table::Profile;
+use super::{KeyColumn, KeySpec, RowCounts, Warning};
+use crate::table::{Origin, Profile};
 use crate::table::text::TextColumn;
 
 /// So many unreadable values are kept, to look for a profile that reads them.
@@ -16,15 +16,15 @@ const SHOWN: usize = 40;
 #[derive(Clone, Default)]
 pub(super) struct Samples {
     count: usize,
-    /// The first ones, with their rows.
-    first: Vec<(usize, String)>,
+    /// The first ones, with the [`Origin::number`] of their rows.
+    first: Vec<(u64, String)>,
 }
 
 impl Samples {
-    pub fn add(&mut self, row: usize, value: &str) {
+    pub fn add(&mut self, number: u64, value: &str) {
         self.count += 1;
         if self.first.len() < KEPT {
-            self.first.push((row, value.to_string()));
+            self.first.push((number, value.to_string()));
         }
     }
 
@@ -37,7 +37,12 @@ impl Samples {
 }
 
 /// Warns if over 1 % of the rows are unreadable; over half is an error, unless the user allowed it.
-pub(super) fn report(table: &Table, spec: &KeySpec, counts: RowCounts, samples: &[Samples]) -> Result<Vec<Warning>> {
+pub(super) fn report(
+    origin: Origin<'_>,
+    spec: &KeySpec,
+    counts: RowCounts,
+    samples: &[Samples],
+) -> Result<Vec<Warning>> {
     if counts.unreadable * 100 <= counts.read {
         return Ok(Vec::new());
     }
@@ -46,7 +51,7 @@ pub(super) fn report(table: &Table, spec: &KeySpec, counts: RowCounts, samples: 
     let matters = |samples: &&Samples| samples.count == worst || samples.count * 100 > counts.read;
     let texts = spec.columns.iter().zip(samples).filter(|(_, samples)| samples.count > 0 && matters(samples)).map(
         |(column, samples)| {
-            let text = |show| describe(table, column, samples, counts.read, show);
+            let text = |show| describe(origin, column, samples, counts.read, show);
             Warning { text: text(true), without_values: text(false) }
         },
     );
@@ -62,28 +67,28 @@ pub(super) fn report(table: &Table, spec: &KeySpec, counts: RowCounts, samples: 
 
 /// `people.csv: 70 of 100 values in column "dob" cannot be read as date, the first in line 3 ("20/13/1991"); date:DMY
 /// reads them`.
-fn describe(table: &Table, column: &KeyColumn, samples: &Samples, read: usize, show_value: bool) -> String {
-    let (row, value) = &samples.first[0];
+fn describe(origin: Origin<'_>, column: &KeyColumn, samples: &Samples, read: usize, show_value: bool) -> String {
+    let (number, value) = &samples.first[0];
     let values: Vec<_> = samples.first.iter().map(|(_, value)| value.as_str()).collect();
     let shown: String = value.chars().take(SHOWN).collect();
     let more = if shown.len() < value.len() { "..." } else { "" };
     let example = if show_value { format!(" ({shown:?}{more})") } else { String::new() };
     format!(
         "{}: {} of {read} values in column {:?} cannot be read as {}, the first in {}{example}; {}",
-        table.source(),
+        origin.source,
         samples.count,
         column.header,
         column.profile,
-        table.place(*row),
-        advice(column, &values, table)
+        origin.place(*number),
+        advice(column, &values, origin)
     )
 }
 
-fn advice(column: &KeyColumn, values: &[&str], table: &Table) -> String {
+fn advice(column: &KeyColumn, values: &[&str], origin: Origin<'_>) -> String {
     let mut found = column.profile.alternatives(values);
     if found.len() > 1 {
         // 05/06/2001 does not tell them apart, but another value of the column may.
-        let texts = first_values(table, &column.header);
+        let texts = first_values(origin, &column.header);
         let values: Vec<_> = texts.iter().flat_map(|(text, rows)| (0..*rows).filter_map(|row| text.get(row))).collect();
         let reads: Vec<_> = found.iter().map(|profile| profile.count_read(&values)).collect();
         let most = reads.iter().max().copied();
@@ -101,7 +106,7 @@ fn advice(column: &KeyColumn, values: &[&str], table: &Table) -> String {
 }
 
 /// A column's first batch, and its number of rows.
-fn first_values(table: &Table, header: &str) -> Option<(TextColumn, usize)> {
-    let batch = table.batches().first()?;
+fn first_values(origin: Origin<'_>, header: &str) -> Option<(TextColumn, usize)> {
+    let batch = origin.first?;
     Some((TextColumn::new(batch.column_by_name(header)?)?, batch.num_rows()))
 }

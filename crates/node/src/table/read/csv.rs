@@ -9,8 +9,8 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use csv::ByteRecord;
 use tacita_core::{Error, Result};
 
-use super::{ReadOptions, unreadable};
-use crate::table::{BATCH_ROWS, Lines, MAX_ROWS, Table, check_names, schema_of};
+use super::{ReadOptions, Source, unreadable};
+use crate::table::{BATCH_ROWS, Lines, MAX_ROWS, check_names, schema_of, too_many_rows};
 
 /// What the ending says about the delimiter.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,37 +19,83 @@ pub(super) enum Hint {
     Tab,
 }
 
-/// Values of one batch take at most about this many bytes, far from the 2 GiB at which Arrow's offsets end.
-const BATCH_BYTES: usize = 64 << 20;
-
 /// The header is looked for in this many bytes to find the delimiter.
 const HEADER_BYTES: usize = 1 << 20;
 
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-pub(super) fn read(mut input: impl Read, name: &str, hint: Hint, options: &ReadOptions) -> Result<Table> {
-    let head = read_head(&mut input).map_err(|error| unreadable(name, error))?;
-    check_encoding(&head, name)?;
-    let start = if head.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
-    let (header, crlf) = first_line(&head[start..]);
-    let delimiter = options.delimiter.unwrap_or_else(|| detect(header, hint));
+/// A text file that is being read.
+pub(super) struct Text<R> {
+    name: String,
+    reader: csv::Reader<Marked<io::Chain<io::Cursor<Vec<u8>>, R>>>,
+    record: ByteRecord,
+    /// Whether lines end with CR LF.
+    crlf: bool,
+    columns: Vec<String>,
+    batch: Batch,
+    /// A record that the last batch had no room for is in `record`.
+    held: bool,
+    /// The end has been read.
+    ended: bool,
+    lines: Lines,
+    rows: usize,
+    /// The line after the last record, in a table of one column.
+    due: Option<u64>,
+}
 
-    let mark = if crlf { MARK } else { &MARK[1..] };
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(delimiter)
-        .has_headers(false)
-        .flexible(true)
-        .buffer_capacity(1 << 16)
-        .from_reader(Marked { input: io::Cursor::new(&head[start..]).chain(input), mark, bytes: 0 });
-    let mut record = ByteRecord::new();
-    // The next record, or none at the end mark. If the last record has swallowed the mark, a quote was left open.
-    let mut next = |record: &mut ByteRecord| -> Result<Option<u64>> {
+impl<R: Read> Text<R> {
+    /// Reads the header. Values of one batch will take about `batch_bytes` at most.
+    pub fn open(
+        mut input: R,
+        name: &str,
+        hint: Hint,
+        options: &ReadOptions,
+        batch_bytes: usize,
+    ) -> Result<(SchemaRef, Text<R>)> {
+        let mut head = read_head(&mut input).map_err(|error| unreadable(name, error))?;
+        check_encoding(&head, name)?;
+        if head.starts_with(b"\xEF\xBB\xBF") {
+            head.drain(..3);
+        }
+        let (header, crlf) = first_line(&head);
+        let delimiter = options.delimiter.unwrap_or_else(|| detect(header, hint));
+        let mark = if crlf { MARK } else { &MARK[1..] };
+        let reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .has_headers(false)
+            .flexible(true)
+            .buffer_capacity(1 << 16)
+            .from_reader(Marked { input: io::Cursor::new(head).chain(input), mark, bytes: 0 });
+        let mut text = Text {
+            name: name.to_owned(),
+            reader,
+            record: ByteRecord::new(),
+            crlf,
+            columns: Vec::new(),
+            batch: Batch::new(&[], batch_bytes),
+            held: false,
+            ended: false,
+            lines: Lines::default(),
+            rows: 0,
+            due: None,
+        };
+        if text.next()?.is_none() {
+            return Err(Error::Input(format!("{name}: is empty; its first line must name the columns")));
+        }
+        text.columns = header_names(&text.record, name)?;
+        text.batch = Batch::new(&text.columns, batch_bytes);
+        Ok((text.batch.schema.clone(), text))
+    }
+
+    /// The next record, or none at the end mark. If the last record has swallowed the mark, a quote was left open.
+    fn next(&mut self) -> Result<Option<u64>> {
+        let (reader, record, name) = (&mut self.reader, &mut self.record, &self.name);
         let before = reader.position().line();
         reader.read_byte_record(record).map_err(|error| csv_error(name, error))?;
         let last = reader.position().byte() == reader.get_ref().bytes && record.as_slice().ends_with(&MARK[2..]);
         // The reader counts the line feeds that it has consumed; it stops behind the carriage return of a CRLF.
         let inside = lines_inside(record);
-        let line = reader.position().line().saturating_sub(inside + u64::from(!crlf));
+        let line = reader.position().line().saturating_sub(inside + u64::from(!self.crlf));
         match last {
             false => Ok(Some(line)),
             true if record.as_slice() == &MARK[2..] && record.len() == 1 => Ok(None),
@@ -58,73 +104,100 @@ pub(super) fn read(mut input: impl Read, name: &str, hint: Hint, options: &ReadO
                  belongs to the value"
             ))),
         }
-    };
-    if next(&mut record)?.is_none() {
-        return Err(Error::Input(format!("{name}: is empty; its first line must name the columns")));
     }
-    let columns = header_names(&record, name)?;
-    let mut batches = Batches::new(&columns);
-    let mut lines = Lines::default();
-    let (mut rows, mut due) = (0, None);
-    while let Some(line) = next(&mut record)? {
-        if record.len() != columns.len() {
-            return Err(ragged(name, line, &record, columns.len()));
+
+    /// Notes where the record stands, and checks that it fits the table.
+    fn accept(&mut self, line: u64) -> Result<()> {
+        let (name, record) = (&self.name, &self.record);
+        if record.len() != self.columns.len() {
+            return Err(ragged(name, line, record, self.columns.len()));
         }
-        if rows == MAX_ROWS {
-            return Err(Error::Input(format!("{name}: more than {MAX_ROWS} rows; split the job")));
+        if self.rows == MAX_ROWS {
+            return Err(too_many_rows(name));
         }
-        lines.note(rows, line);
-        if columns.len() == 1 && due.is_some_and(|due| line > due) {
-            lines.blank = lines.blank.or(due);
+        self.lines.note(self.rows, line);
+        if self.columns.len() == 1 && self.due.is_some_and(|due| line > due) {
+            self.lines.blank = self.lines.blank.or(self.due);
         }
-        due = Some(line + lines_inside(&record) + 1);
-        batches.push(&record).map_err(|column| not_utf8(name, line, column, &columns[column], &record[column]))?;
-        rows += 1;
+        self.due = Some(line + lines_inside(record) + 1);
+        self.rows += 1;
+        for (column, value) in record.iter().enumerate() {
+            if std::str::from_utf8(value).is_err() {
+                return Err(not_utf8(name, line, column, &self.columns[column], value));
+            }
+        }
+        Ok(())
     }
-    let (schema, batches) = batches.finish()?;
-    Table::with_lines(name.to_string(), schema, batches, Some(lines))
 }
 
-/// Columns being filled, and the batches done.
-struct Batches {
+impl<R: Read> Source for Text<R> {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        while !self.ended {
+            if !std::mem::take(&mut self.held) {
+                match self.next()? {
+                    Some(line) => self.accept(line)?,
+                    None => {
+                        self.ended = true;
+                        break;
+                    }
+                }
+            }
+            if !self.batch.has_room_for(&self.record) {
+                self.held = true;
+                return Ok(self.batch.take());
+            }
+            self.batch.push(&self.record).map_err(|error| unreadable(&self.name, error))?;
+        }
+        Ok(self.batch.take())
+    }
+
+    fn lines(&mut self) -> Option<&mut Lines> {
+        Some(&mut self.lines)
+    }
+
+    fn done(&self) -> u64 {
+        self.reader.position().byte()
+    }
+}
+
+/// Columns being filled.
+struct Batch {
     schema: SchemaRef,
     columns: Vec<StringBuilder>,
     rows: usize,
     bytes: usize,
-    done: Vec<RecordBatch>,
+    most_bytes: usize,
 }
 
-impl Batches {
-    fn new(names: &[String]) -> Batches {
+impl Batch {
+    fn new(names: &[String], most_bytes: usize) -> Batch {
         let fields = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
         let columns = names.iter().map(|_| StringBuilder::new()).collect();
-        Batches { schema: schema_of(fields), columns, rows: 0, bytes: 0, done: Vec::new() }
+        Batch { schema: schema_of(fields), columns, rows: 0, bytes: 0, most_bytes }
     }
 
-    /// Appends a record of as many fields as there are columns, or says which field is not UTF-8.
-    fn push(&mut self, record: &ByteRecord) -> std::result::Result<(), usize> {
-        if self.rows == BATCH_ROWS || self.bytes + record.as_slice().len() > BATCH_BYTES && self.rows > 0 {
-            self.flush();
-        }
-        for (column, (builder, value)) in self.columns.iter_mut().zip(record).enumerate() {
-            builder.append_value(std::str::from_utf8(value).map_err(|_| column)?);
+    fn has_room_for(&self, record: &ByteRecord) -> bool {
+        self.rows == 0 || self.rows < BATCH_ROWS && self.bytes + record.as_slice().len() <= self.most_bytes
+    }
+
+    /// Appends a record of as many fields as there are columns, all of them UTF-8.
+    fn push(&mut self, record: &ByteRecord) -> std::result::Result<(), std::str::Utf8Error> {
+        for (builder, value) in self.columns.iter_mut().zip(record) {
+            builder.append_value(std::str::from_utf8(value)?);
         }
         self.rows += 1;
         self.bytes += record.as_slice().len();
         Ok(())
     }
 
-    fn flush(&mut self) {
-        let columns = self.columns.iter_mut().map(|column| Arc::new(column.finish()) as _).collect();
-        self.done.push(RecordBatch::try_new(self.schema.clone(), columns).expect("columns are filled in step"));
-        (self.rows, self.bytes) = (0, 0);
-    }
-
-    fn finish(mut self) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-        if self.rows > 0 {
-            self.flush();
+    /// What has been filled in, if anything.
+    fn take(&mut self) -> Option<RecordBatch> {
+        if self.rows == 0 {
+            return None;
         }
-        Ok((self.schema, self.done))
+        let columns = self.columns.iter_mut().map(|column| Arc::new(column.finish()) as _).collect();
+        (self.rows, self.bytes) = (0, 0);
+        Some(RecordBatch::try_new(self.schema.clone(), columns).expect("columns are filled in step"))
     }
 }
 
@@ -242,7 +315,7 @@ fn not_utf8(name: &str, line: u64, column: usize, header: &str, value: &[u8]) ->
 const MARK: &[u8] = b"\r\n\x1c\x1dend of input\x1d\x1c";
 
 /// The input, then the mark; counts the bytes.
-struct Marked<R> {
+pub(super) struct Marked<R> {
     input: R,
     mark: &'static [u8],
     bytes: u64,

@@ -7,10 +7,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use flate2::read::MultiGzDecoder;
 use tacita_core::{Error, Result};
 
-use super::Table;
+use super::{Lines, MAX_ROWS, Table, check_names, too_many_rows};
 
 /// How to read a file where its name and content do not say.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,36 +24,147 @@ pub struct ReadOptions {
 /// Endings of the files that can be read, for messages.
 const KNOWN: &str = ".csv, .tsv, .txt (each also .gz), .parquet, .arrow, .ipc, .feather, or - for CSV on standard input; for job \"rules\" also .dat";
 
+/// Values of one batch of a table in memory take at most about this many bytes, far from the 2 GiB at which Arrow's
+/// offsets end.
+const BATCH_BYTES: usize = 64 << 20;
+
+/// A table that is read batch by batch.
+pub struct Stream {
+    name: String,
+    schema: SchemaRef,
+    source: Box<dyn Source + Send>,
+    rows: usize,
+    units: Option<u64>,
+}
+
+/// What batches come from.
+trait Source {
+    /// The next batch, in order; none at the end.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>>;
+
+    /// Line numbers of the rows so far, in a text file.
+    fn lines(&mut self) -> Option<&mut Lines>;
+
+    /// How much has been read, in the units of [`Stream::units`].
+    fn done(&self) -> u64;
+}
+
 /// Reads a table. The format is told by the ending: `.csv`, `.tsv`, `.txt` (also with `.gz`), `.parquet`, `.arrow`,
 /// `.ipc`, `.feather`; `-` is CSV on standard input.
 ///
 /// The file is read as a stream; memory is that of the table. Errors ([`Error::Input`]): the file is absent,
 /// unreadable or corrupt, or is not a table (see `docs/tables.md`).
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
+    let Stream { name, schema, source, .. } = open(path, options, BATCH_BYTES)?;
+    collect(name, schema, source)
+}
+
+/// Reads CSV from a stream that messages call `name`.
+pub fn read_csv(input: impl Read, name: &str, options: &ReadOptions) -> Result<Table> {
+    let (schema, text) = csv::Text::open(input, name, csv::Hint::None, options, BATCH_BYTES)?;
+    collect(name.to_owned(), schema, Box::new(text))
+}
+
+fn collect<'a>(name: String, schema: SchemaRef, mut source: Box<dyn Source + 'a>) -> Result<Table> {
+    let mut batches = Vec::new();
+    while let Some(batch) = source.next_batch()? {
+        batches.push(batch);
+    }
+    let lines = source.lines().map(std::mem::take);
+    Table::with_lines(name, schema, batches, lines)
+}
+
+/// As [`read`], batch by batch. Batches take about `batch_bytes` at most, as far as the file's own blocks allow.
+pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
     if path.as_os_str() == "-" {
-        return csv::read(io::stdin().lock(), "standard input", csv::Hint::None, options);
+        return Stream::text(io::stdin(), "standard input", csv::Hint::None, options, batch_bytes);
     }
     let name = path.display().to_string();
     let ending = ending(path);
     let text = |hint| {
-        let file = open(path, &name)?;
+        let file = open_file(path, &name)?;
         match ending.ends_with(".gz") {
-            true => csv::read(MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, file)), &name, hint, options),
-            false => csv::read(file, &name, hint, options),
+            true => {
+                let unpacked = MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, file));
+                Stream::text(unpacked, &name, hint, options, batch_bytes)
+            }
+            false => {
+                let units = file.metadata().ok().map(|facts| facts.len());
+                Ok(Stream { units, ..Stream::text(file, &name, hint, options, batch_bytes)? })
+            }
         }
     };
     match ending.trim_end_matches(".gz") {
         ".csv" | ".txt" => text(csv::Hint::None),
         ".tsv" => text(csv::Hint::Tab),
-        ".parquet" if ending == ".parquet" => columnar::read_parquet(open(path, &name)?, &name),
-        ".arrow" | ".ipc" | ".feather" if !ending.ends_with(".gz") => columnar::read_ipc(open(path, &name)?, &name),
+        ".parquet" if ending == ".parquet" => {
+            Stream::typed(&name, columnar::open_parquet(open_file(path, &name)?, &name, batch_bytes)?)
+        }
+        ".arrow" | ".ipc" | ".feather" if !ending.ends_with(".gz") => {
+            Stream::typed(&name, columnar::open_ipc(open_file(path, &name)?, &name)?)
+        }
         _ => Err(Error::Input(format!("{name}: not a known kind of table; known endings are {KNOWN}"))),
     }
 }
 
-/// Reads CSV from a stream that messages call `name`.
-pub fn read_csv(input: impl Read, name: &str, options: &ReadOptions) -> Result<Table> {
-    csv::read(input, name, csv::Hint::None, options)
+impl Stream {
+    fn text(
+        input: impl Read + Send + 'static,
+        name: &str,
+        hint: csv::Hint,
+        options: &ReadOptions,
+        batch_bytes: usize,
+    ) -> Result<Stream> {
+        let (schema, text) = csv::Text::open(input, name, hint, options, batch_bytes)?;
+        Ok(Stream { name: name.to_owned(), schema, source: Box::new(text), rows: 0, units: None })
+    }
+
+    fn typed(name: &str, (schema, source): (SchemaRef, columnar::Columnar)) -> Result<Stream> {
+        check_names(name, schema.fields().iter().map(|field| field.name().as_str()))?;
+        let units = source.rows();
+        Ok(Stream { name: name.to_owned(), schema, source: Box::new(source), rows: 0, units })
+    }
+
+    /// What messages call this table.
+    pub fn source(&self) -> &str {
+        &self.name
+    }
+
+    /// Names and types of the columns.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The next batch, of at most [`BATCH_ROWS`](super::BATCH_ROWS) rows and never empty; none at the end.
+    ///
+    /// Errors: the file is not as it should be; more than [`MAX_ROWS`] rows.
+    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            let batch = self.source.next_batch()?;
+            self.rows += batch.as_ref().map_or(0, RecordBatch::num_rows);
+            if self.rows > MAX_ROWS {
+                return Err(too_many_rows(&self.name));
+            }
+            if batch.as_ref().is_none_or(|batch| batch.num_rows() > 0) {
+                return Ok(batch);
+            }
+        }
+    }
+
+    /// How much there is to read, for whoever waits: bytes of a text file, rows of others; none if that is not known.
+    pub fn units(&self) -> Option<u64> {
+        self.units
+    }
+
+    /// How much of [`Stream::units`] has been read.
+    pub fn done(&self) -> u64 {
+        self.source.done()
+    }
+
+    /// Line numbers of the rows read so far, in a text file.
+    pub(crate) fn lines(&mut self) -> Option<&mut Lines> {
+        self.source.lines()
+    }
 }
 
 /// The ending that tells the format, in lower case, with `.gz` if that follows another one.
@@ -65,7 +178,7 @@ pub(super) fn ending(path: &Path) -> String {
     }
 }
 
-fn open(path: &Path, name: &str) -> Result<File> {
+fn open_file(path: &Path, name: &str) -> Result<File> {
     let file = File::open(path).map_err(|error| unreadable(name, error))?;
     match file.metadata() {
         Ok(metadata) if metadata.is_dir() => Err(Error::Input(format!("{name}: is a directory; name a file"))),
