@@ -17,7 +17,7 @@ pub mod session;
 
 pub use channel::Channel;
 pub use error::{Error, ErrorKind, Result};
-pub use item::Item;
+pub use item::{ITEM_BYTES, Item};
 pub use progress::Progress;
 pub use security::{Level, Security};
 pub use session::Session;

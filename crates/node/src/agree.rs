@@ -70,6 +70,34 @@ pub struct Sizes {
     /// The runs whose shares are to be opened, in hexadecimal, in the order in which the sender would open them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Vec<String>>,
+    /// Where the sender's table is on disk, and is intersected bucket by bucket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
+}
+
+/// A run on disk, as the peer is told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Work {
+    /// Bytes of memory for the buckets in flight.
+    pub memory: u64,
+    /// The run that the sender has kept and would go on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
+}
+
+/// A run that a party has kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// Its fingerprint in hexadecimal.
+    pub run: String,
+    /// How many buckets the party has finished.
+    pub finished: u64,
+    /// How many there are.
+    pub buckets: u64,
+    /// The name of its protocol.
+    pub protocol: String,
 }
 
 /// What the handshake has established so far: the peer is who it should be and has the same terms.

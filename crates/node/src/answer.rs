@@ -5,6 +5,7 @@ use std::path::Path;
 use rand_core::CryptoRng;
 use serde_json::{Value, json};
 use tacita_core::channel::Channel;
+use tacita_core::protocol::intersect::buckets::Role;
 use tacita_core::{Error, Result};
 
 use crate::agree::{Agreed, Sizes};
@@ -15,7 +16,7 @@ use crate::party::Source;
 use crate::pool::Pool;
 use crate::report::Encryptions;
 use crate::table::{RowCounts, Selection, output};
-use crate::{dot, intersect, rules, shares, text};
+use crate::{disk, dot, intersect, rules, shares, text};
 
 /// What a party brings.
 pub enum Brought {
@@ -115,6 +116,22 @@ impl Brought {
         }
     }
 
+    /// Notes that the peer has all that it needs of this party, and this party of the peer.
+    pub fn end(&self) -> Result<()> {
+        match self {
+            Brought::Intersect(intersect::Brought::Disk(disk)) => disk.end(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes what was kept on disk for this run alone, now that it has succeeded.
+    pub fn clear(&self) -> Result<()> {
+        match self {
+            Brought::Intersect(intersect::Brought::Disk(disk)) => disk.clear(),
+            _ => Ok(()),
+        }
+    }
+
     /// Runs what was agreed on, with as much memory as is `allowed`, as far as that shows only now.
     pub fn run(
         &self,
@@ -190,8 +207,14 @@ impl Found {
     }
 }
 
+/// Memory of an item and its place among all buckets, at a party that keeps them in memory.
+const ITEM_IN_MEMORY_BYTES: u64 = 48;
+
 /// Checks that the peer's sizes fit the job and this party's own.
 pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<()> {
+    if job.job != Job::Intersect && agreed.peer_sizes.work.is_some() {
+        return Err(channel.violation("it announces a run on disk in a job that has none"));
+    }
     if job.job != Job::Shares && agreed.peer_sizes.runs.is_some() {
         return Err(channel.violation("it announces shares in a job that opens none"));
     }
@@ -206,6 +229,13 @@ pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<(
 /// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
 pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     match job.job {
+        Job::Intersect if disk::is_bucketed(own, theirs) => {
+            let params = disk::params(job, me, chosen.protocol, own, theirs)?;
+            let [asked, sent] = [Role::Receiver, Role::Sender].map(|role| params.bound(role) as u64);
+            let one = intersect::memory_of_bucket(job, me == job.receiver(), chosen.protocol, asked, sent);
+            let in_memory = if own.work.is_none() { own.items * ITEM_IN_MEMORY_BYTES } else { 0 };
+            Ok(disk::memory::FIXED_BYTES + one * params.buckets.min(disk::LANES) as u64 + in_memory)
+        }
         Job::Intersect => intersect::memory(job, me, chosen, own, theirs),
         Job::Dot => dot::memory(job, me, chosen, own, theirs),
         Job::Shares => Ok(shares::memory(job, own)),
@@ -213,16 +243,39 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
     }
 }
 
-/// Refuses a job that needs more memory than the user allows.
+/// Refuses a job that needs more memory than the user allows, and warns of one that needs more than there is.
 pub fn check_memory(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>) -> Result<()> {
-    allow_memory(memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?, allowed)
+    let (own, theirs) = (&agreed.own_sizes, &agreed.peer_sizes);
+    let needed = memory(job, me, &agreed.chosen, own, theirs)?;
+    if own.work.is_some() {
+        // There are as many buckets as it takes.
+        return Ok(());
+    }
+    let on_disk = disk::check_job(job).is_ok();
+    if let (None, Some(available)) = (allowed, disk::memory::available())
+        && needed > available
+    {
+        tracing::warn!(
+            "the job needs about {} of memory besides the table, and this machine has {} available{}",
+            text::bytes(needed),
+            text::bytes(available),
+            if on_disk { ": --work DIR takes less, on disk" } else { "" }
+        );
+    }
+    allow(needed, allowed, if on_disk { "allow more, or let --work DIR take it to disk" } else { SPLIT })
 }
 
 /// Refuses a job that needs so much memory, if the user allows less.
 pub fn allow_memory(needed: u64, allowed: Option<u64>) -> Result<()> {
+    allow(needed, allowed, SPLIT)
+}
+
+const SPLIT: &str = "allow more, or split the input";
+
+fn allow(needed: u64, allowed: Option<u64>, advice: &str) -> Result<()> {
     match allowed {
         Some(allowed) if needed > allowed => Err(Error::Input(format!(
-            "the job needs about {} of memory besides the table, and --memory allows {}: allow more, or split the input",
+            "the job needs about {} of memory besides the table, and --memory allows {}: {advice}",
             text::bytes(needed),
             text::bytes(allowed)
         ))),

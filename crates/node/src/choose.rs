@@ -10,6 +10,7 @@ use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::{Error, Result, Security};
 
 use crate::agree::Sizes;
+use crate::disk;
 use crate::dot;
 use crate::intersect;
 use crate::job::{Job, JobSpec, Protocol, Reveal};
@@ -179,6 +180,9 @@ fn choose_intersection(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, net
         Protocol::Auto => (),
         Protocol::Bloom => return choose_bloom(network),
         named => return settled(named, "the job names it"),
+    }
+    if let Some(protocol) = disk::resumed(own, theirs).and_then(|name| name.parse().ok()) {
+        return settled(protocol, "the run began with it");
     }
     match job.reveal {
         Reveal::Count => return settled(Protocol::Ecdh, "a count needs a protocol whose sender shuffles its answers"),

@@ -114,6 +114,13 @@ impl Identity {
         &self.certificate
     }
 
+    /// A key of 32 bytes for a purpose, which whoever has the private key can derive again.
+    pub(crate) fn derive(&self, purpose: &str, salt: &[u8]) -> Zeroizing<[u8; 32]> {
+        let mut hasher = blake3::Hasher::new_derive_key(&format!("tacita 1 identity {purpose}"));
+        hasher.update(&(salt.len() as u64).to_le_bytes()).update(salt).update(&self.key);
+        Zeroizing::new(hasher.finalize().into())
+    }
+
     /// The key as TLS wants it.
     pub(crate) fn private_key(&self) -> PrivateKeyDer<'static> {
         PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.to_vec()))

@@ -19,6 +19,8 @@ use crate::agree::{Agreed, Sizes, hex, unhex};
 use crate::answer::Told;
 use crate::choose::Chosen;
 use crate::console;
+use crate::disk::memory::FIXED_BYTES;
+use crate::disk::{self, Disk};
 use crate::job::{JobSpec, Protocol, Reveal};
 use crate::party::Source;
 use crate::prepared::{self, Prepared};
@@ -34,6 +36,8 @@ pub enum Brought {
     Table(Box<Loaded>),
     /// The sender's part, made earlier.
     Prepared(Box<Prepared>),
+    /// A table on disk, sorted by its keys.
+    Disk(Box<Disk>),
 }
 
 /// A table that has been read, with its distinct keys.
@@ -58,6 +62,8 @@ pub enum Found {
     Nothing,
     /// Indices of its keys that are common.
     Rows(Vec<usize>),
+    /// The same, on disk.
+    OnDisk,
     /// The same, with the other party's rows, where it gave columns.
     Payload(Vec<usize>, Option<(PayloadSchema, Payload)>),
     /// How many keys are common.
@@ -71,6 +77,9 @@ const ENTRY_OVERHEAD: usize = 32 + SEAL_BYTES;
 
 /// Memory of the receiver in `vole` for each of its items, measured and rounded up.
 const VOLE_RECEIVER_BYTES: u64 = 260;
+
+/// Memory of an item of a bucket, the number of its key, and its place among the bucket's.
+const BUCKET_ITEM_BYTES: u64 = 48;
 
 /// Memory of the sender in `vole` for each of the receiver's items, likewise.
 const VOLE_SENDER_BYTES: u64 = 130;
@@ -89,6 +98,9 @@ impl Brought {
                 }
                 Ok(Brought::Prepared(Box::new(prepared)))
             }
+            Source::Disk { path, options, allow_unreadable, work } => {
+                Ok(Brought::Disk(Box::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)))
+            }
             Source::Shares(_) => Err(Error::Internal("an intersection of shares".into())),
         }
     }
@@ -98,6 +110,7 @@ impl Brought {
         match self {
             Brought::Table(loaded) => loaded.sizes.clone(),
             Brought::Prepared(prepared) => prepared.sizes(),
+            Brought::Disk(disk) => disk.sizes(),
         }
     }
 
@@ -106,6 +119,7 @@ impl Brought {
         match self {
             Brought::Table(loaded) => loaded.keys.counts(),
             Brought::Prepared(prepared) => prepared.row_counts(),
+            Brought::Disk(disk) => disk.row_counts(),
         }
     }
 }
@@ -118,14 +132,7 @@ impl Loaded {
 
     /// As [`Loaded::read`], of a table that has been read.
     pub fn of(job: &JobSpec, me: &str, table: Table, allow_unreadable: bool) -> Result<Loaded> {
-        let key = job.key.as_ref().ok_or_else(|| Error::Internal("an intersection without a key".into()))?;
-        let columns = key.columns.iter().zip(job.profiles(me)).map(|(name, profile)| KeyColumn {
-            name: name.clone(),
-            header: job.header(me, name).to_owned(),
-            profile,
-        });
-        let spec =
-            KeySpec { columns: columns.collect(), duplicates: key.duplicates, nulls: key.nulls, allow_unreadable };
+        let spec = key_spec(job, me, allow_unreadable)?;
         let (keys, warnings) = Keys::build(&table, &spec)?;
         for warning in warnings {
             console::warn_own_user(&warning);
@@ -186,6 +193,17 @@ impl Loaded {
     pub fn items(&self, key: &[u8; 32]) -> Vec<Item> {
         (0..self.keys.len()).into_par_iter().map(|index| Item::new(key, self.keys.key(index))).collect()
     }
+}
+
+/// What a party's rows are matched by.
+pub fn key_spec(job: &JobSpec, me: &str, allow_unreadable: bool) -> Result<KeySpec> {
+    let key = job.key.as_ref().ok_or_else(|| Error::Internal("an intersection without a key".into()))?;
+    let columns = key.columns.iter().zip(job.profiles(me)).map(|(name, profile)| KeyColumn {
+        name: name.clone(),
+        header: job.header(me, name).to_owned(),
+        profile,
+    });
+    Ok(KeySpec { columns: columns.collect(), duplicates: key.duplicates, nulls: key.nulls, allow_unreadable })
 }
 
 impl Given {
@@ -276,6 +294,10 @@ pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<(
             }
         }
     }
+    disk::check_sizes(job, sizes, channel)?;
+    if sizes.epoch.is_some() && disk::is_bucketed(&agreed.own_sizes, sizes) {
+        return refuse("it announces a prepared part, which a table on disk cannot use");
+    }
     if sizes.epoch.is_some() != sizes.tag_bytes.is_some() {
         return refuse("it announces half a prepared part");
     }
@@ -356,10 +378,14 @@ pub fn run(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Found> {
+    if disk::is_bucketed(&agreed.own_sizes, &agreed.peer_sizes) {
+        return run_buckets(job, me, brought, agreed, channel, rng);
+    }
     let params = params(job, me, &agreed.own_sizes, &agreed.peer_sizes);
     let loaded = match brought {
         Brought::Prepared(prepared) => return prepared.send(job, me, &params, channel),
         Brought::Table(loaded) => loaded,
+        Brought::Disk(_) => return Err(Error::Internal("a table on disk in a run in memory".into())),
     };
     let (item_key, domain) = match epoch(&agreed.peer_sizes) {
         Some(epoch) => {
@@ -410,6 +436,34 @@ pub fn run(
             common.map_or(Ok(Found::Nothing), |common| found_payload(job, me, common, &agreed.peer_sizes))
         }
         (reveal, _) => Err(Error::Internal(format!("an intersection reveals no {reveal}"))),
+    }
+}
+
+/// A run in which one of the parties has its table on disk.
+fn run_buckets(
+    job: &JobSpec,
+    me: &str,
+    brought: &Brought,
+    agreed: &Agreed,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Found> {
+    let party = match brought {
+        Brought::Disk(disk) => disk::Party::Disk(disk),
+        Brought::Table(loaded) => disk::Party::Memory(&loaded.keys),
+        Brought::Prepared(_) => {
+            return Err(Error::Terms(format!(
+                "{} has its table on disk (--work), and a prepared part answers from memory: run it here with --input \
+                 instead, or there without --work",
+                channel.peer()
+            )));
+        }
+    };
+    let common = disk::run(job, me, party, agreed, channel, rng)?;
+    match (job.learns(me), common) {
+        (false, _) => Ok(Found::Nothing),
+        (true, Some(common)) => Ok(Found::Rows(common)),
+        (true, None) => Ok(Found::OnDisk),
     }
 }
 
@@ -478,10 +532,12 @@ impl Found {
         let loaded = match (self, brought) {
             (Found::Nothing, _) => return Ok(Told::nothing()),
             (_, Brought::Table(loaded)) => loaded,
+            (Found::OnDisk, Brought::Disk(disk)) => return disk.write(path),
+            (_, Brought::Disk(_)) => return Err(Error::Internal("a table on disk has found something else".into())),
             (_, Brought::Prepared(_)) => return Err(Error::Internal("a prepared sender learns nothing".into())),
         };
         match self {
-            Found::Nothing => Ok(Told::nothing()),
+            Found::Nothing | Found::OnDisk => Ok(Told::nothing()),
             Found::Count(count) => write_count(*count, job.limits.min_result, path),
             Found::Sum(total) => write_sum(*total, job.summed_decimals(), job.limits.min_result, path),
             Found::Rows(common) => write_rows(&Selection::of_rows(&loaded.table, loaded.keys.rows_of(common))?, path),
@@ -511,7 +567,12 @@ fn write_rows(rows: &Selection, path: Option<&Path>) -> Result<Told> {
     if let Some(path) = path {
         output::write(rows, path, None)?;
     }
-    Ok(Told { json: json!({ "rows": rows.rows() }), line: Some(format!("rows {}", rows.rows())), written: Ok(()) })
+    Ok(told_rows(rows.rows()))
+}
+
+/// So many rows are common.
+pub fn told_rows(rows: usize) -> Told {
+    Told { json: json!({ "rows": rows }), line: Some(format!("rows {rows}")), written: Ok(()) }
 }
 
 fn write_count(count: u64, min_result: Option<u64>, path: Option<&Path>) -> Result<Told> {
@@ -542,31 +603,42 @@ fn write_sum(total: ecdh::sum::Total, decimals: u32, min_result: Option<u64>, pa
 /// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
 pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     let params = params(job, me, own, theirs);
-    let (n_receiver, n_sender) = (params.receiver_items as u64, params.sender_entries as u64);
-    let entries = n_sender * params.entry_bytes() as u64;
-    let fixed = 64 << 20;
     let receives = me == job.receiver();
     if chosen.protocol == Protocol::Bloom {
         let bloom = bloom_params(job, chosen, &params)?;
         return Ok(match receives {
-            true => bloom.memory_of_receiver() + n_receiver * 96,
-            false => bloom.memory_of_sender() + n_sender * 96,
+            true => bloom.memory_of_receiver() + params.receiver_items as u64 * 96,
+            false => bloom.memory_of_sender() + params.sender_entries as u64 * 96,
         });
     }
-    let function = match (chosen.protocol, receives) {
+    Ok(FIXED_BYTES + memory_of_items(&job.reveal, receives, chosen.protocol, &params))
+}
+
+/// Memory for one bucket of a bucketed run, in bytes, with its items, and with what the peer sends before it is read.
+pub fn memory_of_bucket(job: &JobSpec, receives: bool, protocol: Protocol, asked: u64, sent: u64) -> u64 {
+    let params = Params::rows(asked as usize, sent as usize);
+    let own = if receives { asked } else { sent };
+    own * BUCKET_ITEM_BYTES + memory_of_items(&job.reveal, receives, protocol, &params)
+}
+
+/// What grows with the items.
+fn memory_of_items(reveal: &Reveal, receives: bool, protocol: Protocol, params: &Params) -> u64 {
+    let (n_receiver, n_sender) = (params.receiver_items as u64, params.sender_entries as u64);
+    let entries = n_sender * params.entry_bytes() as u64;
+    let function = match (protocol, receives) {
         // Items, store, correlation, and what the correlation is made of.
         (Protocol::Vole, true) => n_receiver * VOLE_RECEIVER_BYTES,
         (Protocol::Vole, false) => n_receiver * VOLE_SENDER_BYTES + n_sender * 100,
         _ => 0,
     };
-    let of_role = match (receives, &job.reveal) {
-        (true, Reveal::Count | Reveal::Sum(_)) => n_receiver * 128,
-        (true, Reveal::Payload) => n_receiver * 160 + entries * 2 + n_sender * 24,
-        (true, _) => n_receiver * 96,
-        (false, Reveal::Count) => n_receiver * 64 + n_sender * 96 + entries * 2,
-        // Numbers are encrypted as they are sent, with tables that take no more than the fixed part.
-        (false, Reveal::Sum(_)) => n_receiver * 64 + n_sender * (128 + 2 * params.tag_bytes as u64) + (64 << 20),
-        (false, _) => n_sender * 160 + entries * 3,
-    };
-    Ok(fixed + function + of_role)
+    function
+        + match (receives, reveal) {
+            (true, Reveal::Count | Reveal::Sum(_)) => n_receiver * 128,
+            (true, Reveal::Payload) => n_receiver * 160 + entries * 2 + n_sender * 24,
+            (true, _) => n_receiver * 96,
+            (false, Reveal::Count) => n_receiver * 64 + n_sender * 96 + entries * 2,
+            // Numbers are encrypted as they are sent, with tables that take no more than the fixed part.
+            (false, Reveal::Sum(_)) => n_receiver * 64 + n_sender * (128 + 2 * params.tag_bytes as u64) + (64 << 20),
+            (false, _) => n_sender * 160 + entries * 3,
+        }
 }

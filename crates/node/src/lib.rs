@@ -10,6 +10,7 @@ pub mod choose;
 pub mod clients;
 pub mod commands;
 pub mod console;
+pub mod disk;
 pub mod dot;
 pub mod files;
 pub mod identity;

@@ -12,6 +12,7 @@ use crate::agree::{self, Greeted};
 use crate::answer::{self, Brought, Found, Told};
 use crate::choose::{Network, choose};
 use crate::console::{Voice, print};
+use crate::disk::Disk;
 use crate::identity::Identity;
 use crate::job::{Clients, Job, JobSpec, Reveal, Terms};
 use crate::links::Links;
@@ -22,7 +23,7 @@ use crate::simulate::Instructions;
 use crate::table::read::ReadOptions;
 use crate::transport::{self, Peer, Shape};
 use crate::watch::Watcher;
-use crate::{clients, interrupt, learned, rules, text};
+use crate::{clients, disk, interrupt, intersect, learned, rules, text};
 
 /// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -78,6 +79,17 @@ pub enum Source {
         /// The table that it must have been made of, if the user gives it again.
         check: Option<(PathBuf, ReadOptions)>,
     },
+    /// A table that is sorted on disk, and intersected there.
+    Disk {
+        /// Its path, or `-` for CSV on standard input.
+        path: PathBuf,
+        /// How to read it.
+        options: ReadOptions,
+        /// Go on although more than half of the keys cannot be read.
+        allow_unreadable: bool,
+        /// Where the work is kept.
+        work: disk::Work,
+    },
     /// Share files.
     Shares(Vec<PathBuf>),
 }
@@ -97,10 +109,20 @@ impl Source {
         }
     }
 
+    /// The same with the work on disk.
+    pub fn on_disk(self, work: disk::Work) -> Result<Source> {
+        match self {
+            Source::File { path, options, allow_unreadable } => {
+                Ok(Source::Disk { path, options, allow_unreadable, work })
+            }
+            _ => Err(Error::Input("--work: only a table can be on disk".into())),
+        }
+    }
+
     /// The files that are read.
     fn paths(&self) -> Vec<&Path> {
         match self {
-            Source::File { path, .. } => vec![path],
+            Source::File { path, .. } | Source::Disk { path, .. } => vec![path],
             Source::Prepared { .. } => Vec::new(),
             Source::Shares(paths) => paths.iter().map(PathBuf::as_path).collect(),
         }
@@ -141,10 +163,20 @@ impl PartyRun {
         let settings = told.settings;
         set_threads(settings.threads)?;
         meeting.shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
+        let voice = Voice { relayed: settings.progress, ..voice };
+        let identity = Identity::load(&told.identity)?;
+        let source = Source::of(&job, told.inputs, ReadOptions::default(), settings.allow_unreadable)?;
+        let source = match settings.work {
+            Some(directory) => {
+                let (directory, identity) = (directory.join(&told.party), identity.clone());
+                source.on_disk(disk::Work { directory, resume: false, memory: settings.memory, identity, voice })?
+            }
+            None => source,
+        };
         Ok(PartyRun {
-            identity: Identity::load(&told.identity)?,
+            identity,
             meeting,
-            source: Source::of(&job, told.inputs, ReadOptions::default(), settings.allow_unreadable)?,
+            source,
             me: told.party,
             job,
             job_file: None,
@@ -155,7 +187,7 @@ impl PartyRun {
             timeout: transport::DEFAULT_TIMEOUT,
             patience: DEFAULT_PATIENCE,
             memory: settings.memory,
-            voice: Voice { relayed: settings.progress, ..voice },
+            voice,
         })
     }
 
@@ -163,8 +195,18 @@ impl PartyRun {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
         interrupt::install();
+        if let Source::Disk { work, .. } = &self.source {
+            self.check_paths()?;
+            if let Some(disk) = Disk::ended(&self.job, &self.me, work)? {
+                tracing::info!("all buckets are done: what is left is to write the result");
+                return self.write_ended(disk, started)?.clear();
+            }
+        }
         self.announce();
-        let Ready { brought, load, met, links } = self.load_and_meet()?;
+        let Ready { brought, load, met, links } = match self.load_and_meet() {
+            Ok(ready) => ready,
+            Err(error) => return self.write_alone(error, started),
+        };
         let connect = met.iter().map(|met| met.connect).max().unwrap_or_default();
         let round_trip = met.iter().map(|met| met.round_trip).max().unwrap_or_default();
         let (mut channels, greeted): (Vec<_>, Vec<_>) = met.into_iter().map(|met| (met.channel, met.greeted)).unzip();
@@ -180,6 +222,7 @@ impl PartyRun {
             }
             _ => {
                 let traffic = links.guard(|| finish(channels))?;
+                brought.end()?;
                 output_started = Instant::now();
                 (traffic, write()?)
             }
@@ -196,7 +239,52 @@ impl PartyRun {
         let page = self.write_page(&done.found, &report);
         self.say(&report, &result, page.is_ok())?;
         result.written?;
+        brought.clear()?;
         page
+    }
+
+    /// A peer that cannot be reached is not missed by a party that was cut off after its last bucket.
+    fn write_alone(&self, error: Error, started: Instant) -> Result<()> {
+        let (Error::Network { peer, .. }, Source::Disk { work, .. }) = (&error, &self.source) else {
+            return Err(error);
+        };
+        let Ok(Some(disk)) = Disk::complete(&self.job, &self.me, work) else { return Err(error) };
+        self.write_ended(disk, started)?;
+        tracing::warn!(
+            "{error}; all buckets are done here, so the result was written without it. {} is kept, for {peer} may need this \
+             party to finish: --resume goes on when it is there; else remove it",
+            work.directory.display()
+        );
+        Ok(())
+    }
+
+    /// Writes the result of a run that was cut off after its last bucket.
+    fn write_ended(&self, disk: Disk, started: Instant) -> Result<Brought> {
+        let protocol = disk.protocol()?;
+        let done = Done {
+            found: Found::Intersect(match self.job.learns(&self.me) {
+                true => intersect::Found::OnDisk,
+                false => intersect::Found::Nothing,
+            }),
+            protocol: protocol.name(),
+            choice: protocol.name().into(),
+            learned: learned::sentences(&self.job, &self.me, learned::Known::default()),
+            setup: Duration::ZERO,
+            running: Duration::ZERO,
+            further_rounds: 0,
+        };
+        let brought = Brought::Intersect(intersect::Brought::Disk(Box::new(disk)));
+        let output_started = Instant::now();
+        let result = done.found.write(&self.job, &self.me, &brought, self.output.as_deref())?;
+        let mut report = self.report_of(&brought, &done, Traffic::default());
+        report.result = result.json.clone();
+        report.seconds.output = round(output_started.elapsed());
+        report.measure(started);
+        if let Some(path) = &self.report {
+            report.write(path)?;
+        }
+        self.say(&report, &result, false)?;
+        Ok(brought)
     }
 
     /// Writes the page for readers, if one is wanted.

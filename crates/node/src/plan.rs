@@ -10,6 +10,7 @@ use tacita_core::channel::{Channel, HEADER_BYTES};
 use tacita_core::primitive::paillier::{KeySize, PublicKey};
 use tacita_core::protocol::dot::ot;
 use tacita_core::protocol::dot::{Columns, Integers, Shape as DotShape, Side, reveal_bytes};
+use tacita_core::protocol::intersect::buckets::{Attempt, Role};
 use tacita_core::protocol::intersect::entries::{Domain, Params, ReturnedRows};
 use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::session::Transcript;
@@ -21,7 +22,7 @@ use crate::job::{Job, JobSpec, Protocol, Reveal};
 use crate::learned::{self, Known};
 use crate::shares::{EXTENSION, Work};
 use crate::transport::Shape;
-use crate::{answer, clients, dot, intersect, rules, text, usage};
+use crate::{answer, clients, disk, dot, intersect, rules, text, usage};
 
 /// A job's plan.
 #[derive(Debug, Clone, Serialize)]
@@ -38,6 +39,9 @@ pub struct Plan {
     pub seconds_apart: f64,
     /// Seconds, if both share this machine, as in a simulation.
     pub seconds_together: f64,
+    /// Buckets of a run on disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<usize>,
     /// What rounds, bytes and seconds depend on that cannot be known before: they are then what is spent at least.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -54,8 +58,11 @@ pub struct Share {
     pub bytes_sent: u64,
     /// CPU seconds for the protocol.
     pub cpu_seconds: f64,
-    /// Memory besides its table, in bytes, estimated from above.
+    /// Memory besides its table, in bytes, estimated from above; with its table, where that is on disk.
     pub memory: u64,
+    /// Bytes on disk at once, for a table that is sorted there: an estimate, since it is not known how long rows are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<u64>,
     /// What it learns, in sentences.
     pub learned: Vec<String>,
 }
@@ -94,6 +101,8 @@ const VOLE_SHARES: [f64; 3] = [0.6, 0.25, 0.15];
 /// CPU time in seconds that a slot costs each party in `bloom` besides its transfer: hashing, filling and hiding, or looking up.
 const BLOOM_RECEIVER_SLOT: f64 = 15e-9;
 const BLOOM_SENDER_SLOT: f64 = 20e-9;
+/// CPU time in seconds that it takes to read a row, sort it on disk, hash its key and write it, measured.
+const SORTED_ROW: f64 = 3e-6;
 
 /// Bytes of the message with which parties tell each other how many frequent items they have.
 const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
@@ -231,6 +240,10 @@ pub fn plan(
         Job::Rules => rules_notes(&chosen, job, sizes, calibration)?,
         _ => Vec::new(),
     };
+    let bucketed = match disk::is_bucketed(&sizes[first], &sizes[second]) {
+        true => Some(disk::params(job, first, chosen.protocol, &sizes[first], &sizes[second])?),
+        false => None,
+    };
     let rounds = agree::ROUNDS + cost.rounds;
     let mut parties = BTreeMap::new();
     for me in [first, second] {
@@ -249,6 +262,7 @@ pub fn plan(
             bytes_sent: agree::bytes_sent(job, me, &chosen, &sizes[me]) + role.bytes,
             cpu_seconds: role.cpu,
             memory: answer::memory(job, me, &chosen, &sizes[me], &sizes[peer])?,
+            disk: sizes[me].work.as_ref().map(|_| disk::bytes(sizes[me].items, job.learns(me))),
             learned: learned::sentences(job, me, known),
         };
         parties.insert(me.to_owned(), share);
@@ -269,6 +283,7 @@ pub fn plan(
         rounds,
         seconds_apart: seconds(parties.values().map(|share| share.cpu_seconds).fold(0.0, f64::max)),
         seconds_together: seconds(parties.values().map(|share| share.cpu_seconds).sum()),
+        buckets: bucketed.map(|params| params.buckets),
         notes,
         parties,
     })
@@ -297,6 +312,9 @@ fn intersection_cost<'a>(
     let receiver = job.receiver();
     let sender = job.peer_of(receiver);
     let (receiver_sizes, sender_sizes) = (&sizes[receiver], &sizes[sender]);
+    if disk::is_bucketed(receiver_sizes, sender_sizes) {
+        return cost_of_buckets(protocol, job, sizes, calibration);
+    }
     let params = intersect::params(job, receiver, receiver_sizes, sender_sizes);
     let returned = ReturnedRows {
         items: receiver_sizes.items.min(sender_sizes.items) as usize,
@@ -344,6 +362,34 @@ fn intersection_cost<'a>(
         }
     };
     Ok(Cost { roles: BTreeMap::from([(receiver, of_receiver), (sender, of_sender)]), rounds })
+}
+
+/// What a run on disk costs, sorting and hashing included.
+fn cost_of_buckets<'a>(
+    protocol: Protocol,
+    job: &'a JobSpec,
+    sizes: &BTreeMap<String, Sizes>,
+    calibration: Calibration,
+) -> Result<Cost<'a>> {
+    let receiver = job.receiver();
+    let sender = job.peer_of(receiver);
+    let params = disk::params(job, receiver, protocol, &sizes[receiver], &sizes[sender])?;
+    let buckets = params.buckets as f64;
+    let [asked, sent] = [Role::Receiver, Role::Sender].map(|role| params.bound(role) as f64 * buckets);
+    let [of_receiver, of_sender] = match protocol {
+        Protocol::Vole => {
+            let [receiver, answer, own] = VOLE_SHARES.map(|share| share * calibration.vole_item);
+            let start = calibration.vole_start * buckets;
+            [start + receiver * asked, start + answer * asked + own * sent]
+        }
+        _ => [2.0 * asked, asked + sent].map(|passes| calibration.ecdh_pass * passes),
+    };
+    let role = |name: &'a str, role, cpu: f64| -> Result<(&'a str, RoleCost)> {
+        let sorted = if sizes[name].work.is_some() { SORTED_ROW * sizes[name].items as f64 } else { 0.0 };
+        Ok((name, RoleCost { cpu: cpu + sorted, bytes: params.bytes_sent_by(role, Attempt::Fresh)? }))
+    };
+    let roles = [role(receiver, Role::Receiver, of_receiver)?, role(sender, Role::Sender, of_sender)?];
+    Ok(Cost { roles: BTreeMap::from(roles), rounds: params.rounds(Attempt::Fresh)? })
 }
 
 fn dot_cost<'a>(

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
 use crate::console::Voice;
+use crate::disk;
 use crate::files::check_distinct;
 use crate::identity::Identity;
 use crate::interrupt;
@@ -67,6 +68,8 @@ pub struct Settings {
     pub threads: Option<usize>,
     /// Memory that each party may use, in bytes.
     pub memory: Option<u64>,
+    /// Directory where every party has one of its name for a table on disk.
+    pub work: Option<PathBuf>,
     /// Whether the parties tell how far they are.
     pub progress: bool,
 }
@@ -120,6 +123,17 @@ pub struct Failure {
 pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Result<Outcome, Failure>> {
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
     check_inputs(&job, &simulation.inputs)?;
+    if let Some(directory) = &simulation.settings.work {
+        disk::check_job(&job)?;
+        if let Some(held) =
+            job.parties.names().into_iter().map(|name| directory.join(name)).find(|at| disk::holds_run(at))
+        {
+            return Err(Error::Input(format!(
+                "{}: left by a run that was cut off, which a simulation cannot resume: remove it",
+                held.display()
+            )));
+        }
+    }
     if let Some(directory) = &simulation.output {
         if directory == Path::new("-") {
             return Err(Error::Input(

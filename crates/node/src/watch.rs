@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
+use tacita_core::Progress;
 use tacita_core::channel::Handle;
 
 use crate::console::{BARS, Log, Voice};
@@ -38,13 +39,22 @@ impl Snapshot {
         Snapshot { phase: phase.into(), done: done.min(total), total, sent: traffic.sent, received: traffic.received }
     }
 
+    /// Of something that is done without a peer.
+    fn of_progress(progress: &Progress) -> Snapshot {
+        let (phase, done, total) = progress.read();
+        Snapshot { phase: phase.into(), done: done.min(total), total, sent: 0, received: 0 }
+    }
+
     /// What a simulated party told in a line of standard error, if that is what the line is.
     pub fn relayed(line: &str) -> Option<Snapshot> {
         serde_json::from_str(line.strip_prefix(RELAY)?).ok()
     }
 
     fn traffic(&self) -> String {
-        format!("{} out, {} in", text::bytes(self.sent), text::bytes(self.received))
+        match self.sent + self.received {
+            0 => "on disk".into(),
+            _ => format!("{} out, {} in", text::bytes(self.sent), text::bytes(self.received)),
+        }
     }
 }
 
@@ -145,12 +155,21 @@ pub struct Watcher {
 impl Watcher {
     /// Watches a channel.
     pub fn start(channel: Handle, voice: Voice) -> Watcher {
+        Watcher::look(move || Snapshot::of(&channel), voice)
+    }
+
+    /// Watches what is done without a peer.
+    pub fn of_progress(progress: Arc<Progress>, voice: Voice) -> Watcher {
+        Watcher::look(move || Snapshot::of_progress(&progress), voice)
+    }
+
+    fn look(look: impl Fn() -> Snapshot + Send + 'static, voice: Voice) -> Watcher {
         let done = Arc::new(AtomicBool::new(false));
         let stop = done.clone();
         let thread = std::thread::spawn(move || {
             let mut display = Display::new(voice, None);
             while !stop.load(Ordering::Acquire) {
-                display.show(&Snapshot::of(&channel));
+                display.show(&look());
                 std::thread::park_timeout(LOOK);
             }
         });

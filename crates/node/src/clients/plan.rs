@@ -62,6 +62,7 @@ pub fn plan(
             bytes_sent: bytes + hello * job.peers_of(me).len() as u64,
             cpu_seconds,
             memory: memory(job, roles, me, &rows)?,
+            disk: None,
             learned: learned(job, roles, me, Some(&rows)),
         };
         parties.insert(me.to_owned(), share);
@@ -80,6 +81,7 @@ pub fn plan(
         rounds,
         seconds_apart: seconds(most(&|share| share.cpu_seconds)),
         seconds_together: seconds(parties.values().map(|share| share.cpu_seconds).sum()),
+        buckets: None,
         notes: Vec::new(),
         parties,
     })

@@ -8,13 +8,14 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
-use crate::agree::Sizes;
+use crate::agree::{Sizes, Work};
 use crate::answer::Brought;
 use crate::console::print;
+use crate::disk;
 use crate::job::{Job, JobSpec, Reveal};
 use crate::party::{Source, fresh_rng, set_threads};
 use crate::plan::{self, Calibration};
-use crate::shares::Work;
+use crate::shares;
 use crate::table::payload::PayloadSchema;
 use crate::table::read::ReadOptions;
 use crate::text::{self, count, counted};
@@ -44,6 +45,9 @@ pub struct Plan {
     /// Bandwidth of the network, as 100Mbit.
     #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth)]
     bandwidth: Option<u64>,
+    /// Plan a run with --work, where every party's table is on disk and the run may use so much memory, as 2GiB.
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    memory: Option<u64>,
     /// Threads for computation [default: all cores].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -66,16 +70,20 @@ impl Plan {
                 }
             }
         }
+        if self.memory.is_some() {
+            disk::check_job(&job)?;
+        }
         set_threads(self.threads)?;
-        let (mut sizes, mut work) = (BTreeMap::new(), None);
+        let (mut sizes, mut shares) = (BTreeMap::new(), None);
         for name in job.parties.names() {
-            let (of_party, known) = self.sizes(&job, name)?;
+            let (mut of_party, known) = self.sizes(&job, name)?;
+            of_party.work = self.memory.map(|memory| Work { memory: disk::memory::for_run(memory), kept: None });
             sizes.insert(name.to_owned(), of_party);
-            work = work.or(known);
+            shares = shares.or(known);
         }
         let network = Shape { latency: self.latency.unwrap_or_default(), bandwidth: self.bandwidth };
         let calibration = Calibration::measure(&mut fresh_rng()?)?;
-        let plan = plan::plan(&job, &sizes, work, calibration, network)?;
+        let plan = plan::plan(&job, &sizes, shares, calibration, network)?;
         if self.json {
             let text = serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?;
             print(text)?;
@@ -86,7 +94,7 @@ impl Plan {
     }
 
     /// How much a party brings; and what its share files say, if it brings such.
-    fn sizes(&self, job: &JobSpec, name: &str) -> Result<(Sizes, Option<Work>)> {
+    fn sizes(&self, job: &JobSpec, name: &str) -> Result<(Sizes, Option<shares::Work>)> {
         let inputs: Vec<_> =
             self.input.iter().filter(|(party, _)| party == name).map(|(_, path)| path.clone()).collect();
         if !inputs.is_empty() {
@@ -129,10 +137,15 @@ impl Plan {
         let time = |seconds: f64| text::duration(Duration::from_secs_f64(seconds));
         print(format_args!(
             "Time      {least}{} if each party has a machine like this one, {} if both share this one; reading and writing \
-             tables not counted",
+             tables {}",
             time(plan.seconds_apart),
-            time(plan.seconds_together)
+            time(plan.seconds_together),
+            if plan.buckets.is_some() { "included, as far as they cost CPU" } else { "not counted" }
         ))?;
+        if let Some(buckets) = plan.buckets {
+            let done = "done one after the other with --work, up to";
+            print(format_args!("Buckets   {}, {done} {} at a time", counted(buckets as u64, "bucket"), disk::LANES))?;
+        }
         if self.bandwidth.is_none() {
             print("          with a network that is no limit: say --bandwidth and --latency for yours")?;
         }
@@ -140,8 +153,12 @@ impl Plan {
             print(format_args!("          {note}"))?;
         }
         for (name, share) in &plan.parties {
+            let besides = match share.disk {
+                Some(disk) => format!("of memory, and about {} on disk", text::bytes(disk)),
+                None => "besides its table".into(),
+            };
             print(format_args!(
-                "\n{name}: {}, sends {least}{}, needs {least}{} of CPU and up to {} besides its table",
+                "\n{name}: {}, sends {least}{}, needs {least}{} of CPU and up to {} {besides}",
                 counted(share.items, job.things().trim_end_matches('s')),
                 text::bytes(share.bytes_sent),
                 time(share.cpu_seconds),

@@ -8,11 +8,13 @@ use tacita_core::{Error, Result};
 
 use super::arguments;
 use crate::console::Voice;
+use crate::disk;
 use crate::identity::Identity;
 use crate::job::{Job, JobSpec};
 use crate::meet::Meeting;
 use crate::party::{PartyRun, Source, set_threads};
 use crate::pool::Place;
+use crate::prepared;
 use crate::table::read::ReadOptions;
 use crate::transport::{Peer, Shape};
 
@@ -31,9 +33,14 @@ pub struct Run {
     /// The party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets. Or share files, each with an --input.
     #[arg(long, value_name = "FILE", required_unless_present = "work")]
     input: Vec<PathBuf>,
-    /// Directory with the part that `tacita prepare` made. With --input too, it must have been made of that table.
+    /// Directory where a table larger than memory is sorted and intersected (job "intersect", reveal "rows"), sealed with a
+    /// key that only this identity can derive; the run's files go when it has succeeded. Or one with the part that `tacita
+    /// prepare` made: without --input, or with that of the table that it was made of.
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
+    /// Go on with the run that was cut off in the directory of --work; the other party does the same.
+    #[arg(long, requires = "work")]
+    resume: bool,
     /// Listen here rather than on the address in the job file.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
@@ -63,7 +70,7 @@ pub struct Common {
     /// How long the peer may be connected and alive, and neither send nor read anything.
     #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration)]
     pub patience: Duration,
-    /// Memory that the job may use, as 4GiB.
+    /// Memory that the job may use, as 4GiB; with --work, half of what the machine has available if not said.
     #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
     pub memory: Option<u64>,
     /// Threads for computation [default: all cores].
@@ -91,18 +98,43 @@ impl Run {
     pub fn execute(self, voice: Voice) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
         job.party(&self.me)?;
-        let source = match self.work {
-            None => self.common.source(&job, self.input)?,
-            Some(_) if job.job != Job::Intersect => {
-                return Err(Error::Input(format!("--work: job = \"{}\" has no prepared part", job.job.name())));
-            }
-            Some(directory) => {
-                let options = ReadOptions { delimiter: self.common.delimiter };
-                Source::Prepared { directory, check: self.input.into_iter().next().map(|path| (path, options)) }
-            }
+        let source = match self.work.clone() {
+            None => self.common.source(&job, self.input.clone())?,
+            Some(directory) => self.source_at(&job, directory, voice)?,
         };
         let meeting = meeting(&job, &self.me, self.listen.clone())?;
         self.common.run((job, Some(self.job)), self.me, source, meeting, voice)
+    }
+}
+
+impl Run {
+    /// What is in the directory of --work: a part that was prepared, or the place for a table that is sorted.
+    fn source_at(&self, job: &JobSpec, directory: PathBuf, voice: Voice) -> Result<Source> {
+        let prepared = prepared::is_in(&directory);
+        if !prepared && !self.input.is_empty() {
+            disk::check_job(job)?;
+            let (resume, memory) = (self.resume, self.common.memory);
+            let identity = Identity::load(&self.common.identity)?;
+            let work = disk::Work { directory, resume, memory, identity, voice };
+            return self.common.source(job, self.input.clone())?.on_disk(work);
+        }
+        if !prepared && disk::holds_run(&directory) {
+            return Err(Error::Input(format!(
+                "{}: there is an unfinished run in it: give the --input that it began with, too",
+                directory.display()
+            )));
+        }
+        if job.job != Job::Intersect {
+            return Err(Error::Input(format!("--work: job = \"{}\" has no prepared part", job.job.name())));
+        }
+        if self.resume {
+            return Err(Error::Input(format!(
+                "--resume: {} is for a prepared part, which answers every run from the beginning: leave --resume out",
+                directory.display()
+            )));
+        }
+        let options = ReadOptions { delimiter: self.common.delimiter };
+        Ok(Source::Prepared { directory, check: self.input.first().map(|path| (path.clone(), options)) })
     }
 }
 

@@ -53,6 +53,12 @@ pub struct Simulate {
     /// Memory that each party may use, as 4GiB.
     #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
     memory: Option<u64>,
+    /// Directory where every party, each in one of its name, sorts and intersects a table larger than memory (job
+    /// "intersect", reveal "rows").
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    resume: bool,
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     allow_unreadable: bool,
@@ -66,6 +72,13 @@ impl Simulate {
     pub fn execute(self, voice: Voice) -> Result<u8> {
         let job = JobText::load(&self.job)?;
         JobSpec::parse(&job.text, job.is_json)?.check_secure(self.allow_insecure)?;
+        if self.resume {
+            return Err(Error::Input(
+                "--resume: the parties of a simulation have new identities each time, which open nothing of an earlier one: \
+                 `tacita run` can be resumed"
+                    .into(),
+            ));
+        }
         let mut inputs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for (name, file) in self.input {
             inputs.entry(name).or_default().push(file);
@@ -83,6 +96,11 @@ impl Simulate {
             allow_unreadable: self.allow_unreadable,
             threads: self.threads,
             memory: self.memory,
+            work: self
+                .work
+                .map(std::path::absolute)
+                .transpose()
+                .map_err(|error| Error::Input(format!("--work: {error}")))?,
             progress: !voice.quiet,
         };
         let simulation =

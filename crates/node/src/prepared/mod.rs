@@ -21,6 +21,7 @@ use zeroize::Zeroizing;
 
 use crate::agree::{Sizes, hex};
 use crate::choose::{Chosen, allowed};
+use crate::disk;
 use crate::files::{self, write_whole_private};
 use crate::intersect::{Found, Loaded, empty_rows, item_key_of_epoch};
 use crate::job::{JobSpec, Protocol, Reveal, Terms};
@@ -54,6 +55,11 @@ struct Facts {
     epoch: String,
 }
 
+/// Whether a prepared part is in a directory.
+pub fn is_in(directory: &Path) -> bool {
+    directory.join(FACTS_FILE).exists()
+}
+
 /// Makes a party's part of a job for many clients. `anew` replaces one that is there, with a new key.
 pub fn prepare(
     job: &JobSpec,
@@ -66,7 +72,13 @@ pub fn prepare(
     check_job(job, me)?;
     files::make_private_directory(directory)?;
     let _lock = lock(directory)?;
-    if directory.join(FACTS_FILE).exists() && !anew {
+    if disk::holds_run(directory) {
+        return Err(Error::Input(format!(
+            "{}: there is an unfinished run in it: take another directory",
+            directory.display()
+        )));
+    }
+    if is_in(directory) && !anew {
         return Err(Error::Input(format!(
             "{}: there is a prepared part already: --rotate makes a new one, with a new key and fresh quotas",
             directory.display()
@@ -116,7 +128,7 @@ impl Prepared {
         let shown = directory.display();
         let bad = |text: String| Error::Input(format!("{shown}: {text}"));
         let damaged = || bad("the prepared part is damaged: make it anew with `tacita prepare --rotate`".into());
-        if !directory.join(FACTS_FILE).exists() {
+        if !is_in(directory) {
             return Err(bad("no prepared part: make one with `tacita prepare`".into()));
         }
         let _lock = lock(directory)?;

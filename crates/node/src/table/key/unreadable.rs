@@ -3,8 +3,8 @@
 use tacita_core::{Error, Result};
 
 use super::{KeyColumn, KeySpec, RowCounts, Warning};
-use crate::table::{Origin, Profile};
 use crate::table::text::TextColumn;
+use crate::table::{Origin, Profile};
 
 /// So many unreadable values are kept, to look for a profile that reads them.
 const KEPT: usize = 100;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use tacita_core::{Error, Result};
 
 use super::numbers::to_column;
@@ -71,6 +72,25 @@ impl FromStr for Format {
     }
 }
 
+/// Rows that can be written, made or read batch by batch.
+pub trait Rows {
+    /// Names and types of the columns.
+    fn schema(&self) -> &SchemaRef;
+
+    /// The rows, in order.
+    fn batches(&self) -> Box<dyn Iterator<Item = Result<RecordBatch>> + '_>;
+}
+
+impl Rows for Selection<'_> {
+    fn schema(&self) -> &SchemaRef {
+        self.schema()
+    }
+
+    fn batches(&self) -> Box<dyn Iterator<Item = Result<RecordBatch>> + '_> {
+        Box::new(self.batches())
+    }
+}
+
 /// Checks before any work that a file of this name can be written, and tells its format (`format`, or else by the
 /// ending). Nothing is left behind.
 ///
@@ -88,7 +108,7 @@ pub fn check_writable(path: &Path, format: Option<Format>) -> Result<Format> {
 
 /// Writes rows to a file, by the ending unless `format` is given; `-` is standard output. The file appears whole, on
 /// disk, or not at all; one of that name is replaced. Where a party learns no rows, this is not called.
-pub fn write(rows: &Selection, path: &Path, format: Option<Format>) -> Result<()> {
+pub fn write(rows: &dyn Rows, path: &Path, format: Option<Format>) -> Result<()> {
     let format = match format {
         Some(format) => format,
         None => Format::of(path)?,
@@ -104,7 +124,7 @@ pub fn write(rows: &Selection, path: &Path, format: Option<Format>) -> Result<()
 }
 
 /// As [`write()`], of a file that waits to be put in its place.
-pub fn stage<'a>(rows: &Selection, path: &'a Path, format: Option<Format>) -> Result<files::Staged<'a>> {
+pub fn stage<'a>(rows: &dyn Rows, path: &'a Path, format: Option<Format>) -> Result<files::Staged<'a>> {
     let format = match format {
         Some(format) => format,
         None => Format::of(path)?,

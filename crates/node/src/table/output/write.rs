@@ -12,11 +12,11 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use tacita_core::{Error, Result};
 
-use super::{Format, Selection};
+use super::{Format, Rows};
 use crate::table::schema_of;
 use crate::table::text::TextColumn;
 
-pub(super) fn write(rows: &Selection, format: Format, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
+pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| Error::Input(format!("{name}: cannot be written: {error}"));
     match format {
         Format::Csv => csv(rows, out, name),
@@ -60,7 +60,7 @@ fn times_as_text(batch: &RecordBatch) -> Result<RecordBatch> {
         .map_err(|error| Error::Internal(format!("rows cannot be written as JSON: {error}")))
 }
 
-fn csv(rows: &Selection, out: &mut dyn Write, name: &str) -> Result<()> {
+fn csv(rows: &dyn Rows, out: &mut dyn Write, name: &str) -> Result<()> {
     let failed = |error: csv::Error| Error::Input(format!("{name}: cannot be written: {error}"));
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out);
     writer.write_record(rows.schema().fields().iter().map(|field| field.name())).map_err(failed)?;

@@ -28,9 +28,11 @@ pub(super) struct Columnar {
 pub(super) fn open_parquet(file: File, name: &str, batch_bytes: usize) -> Result<(SchemaRef, Columnar)> {
     guarded(name, || {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| unreadable(name, error))?;
-        let widest = builder.metadata().row_groups().iter().map(|group| {
-            group.total_byte_size().max(0) as usize / (group.num_rows().max(1) as usize)
-        });
+        let widest = builder
+            .metadata()
+            .row_groups()
+            .iter()
+            .map(|group| group.total_byte_size().max(0) as usize / (group.num_rows().max(1) as usize));
         let rows = (batch_bytes / widest.max().unwrap_or(0).max(1)).clamp(1, BATCH_ROWS);
         let builder = builder.with_batch_size(rows);
         let all = builder.metadata().file_metadata().num_rows().max(0) as u64;

@@ -1,0 +1,185 @@
+//! Where a party's buckets are while a bucketed run lasts: on disk, or in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rayon::prelude::*;
+use tacita_core::protocol::intersect::buckets::{BucketSource, Params, Role, bucket_of};
+use tacita_core::{Error, ITEM_BYTES, Item, Progress, Result};
+
+use super::directory::{Directory, Sorted};
+use super::prepare::keys_of;
+use super::seal::{Place, Readable};
+use super::{BUCKETS, KEYS, RESULT};
+use crate::table::Keys;
+
+/// An item on disk, with the number of its key.
+const ENTRY_BYTES: usize = ITEM_BYTES + 4;
+
+/// What one bucket collects before it is written, at most.
+const MOST_BUFFER_BYTES: usize = 1800 * ENTRY_BYTES;
+
+/// Buckets in a file, one for all of them.
+pub struct OnDisk<'a> {
+    directory: &'a Directory,
+    /// What results are sealed for: this run.
+    run: &'a str,
+    file: Readable,
+    /// Where the parts of each bucket are.
+    places: Vec<Vec<Place>>,
+    /// The numbers of the keys of the buckets that are being done.
+    loaded: Mutex<BTreeMap<usize, Vec<u32>>>,
+}
+
+impl<'a> OnDisk<'a> {
+    /// Hashes the keys of a sorted table, and sorts their items into buckets.
+    pub fn make(
+        directory: &'a Directory,
+        run: &'a str,
+        sorted: &Sorted,
+        item_key: &[u8; 32],
+        params: &Params,
+        memory: usize,
+        progress: &Progress,
+    ) -> Result<OnDisk<'a>> {
+        progress.start("hashing", sorted.counts.items);
+        directory.note_needed(sorted.counts.items as u64 * (ENTRY_BYTES as u64 + 4));
+        let mut keys = directory.open_file(KEYS, KEYS)?;
+        let mut file = directory.create_file(BUCKETS, BUCKETS)?;
+        let room = (memory / params.buckets).clamp(ENTRY_BYTES, MOST_BUFFER_BYTES);
+        let mut buffers: Vec<Vec<u8>> = vec![Vec::new(); params.buckets];
+        let mut places = vec![Vec::new(); params.buckets];
+        let mut number = 0u32;
+        while let Some(record) = keys.next()? {
+            let record = keys_of(&record).ok_or_else(|| Error::Internal("keys that are no keys".into()))?;
+            let items: Vec<_> = record.par_iter().with_min_len(256).map(|key| Item::new(item_key, key)).collect();
+            for item in &items {
+                let bucket = bucket_of(item, params.buckets);
+                let buffer = &mut buffers[bucket];
+                buffer.extend_from_slice(&item.0);
+                buffer.extend_from_slice(&number.to_le_bytes());
+                number += 1;
+                if buffer.len() >= room {
+                    places[bucket].push(file.write(std::mem::take(buffer))?);
+                }
+            }
+            progress.advance(items.len());
+        }
+        for (buffer, places) in buffers.into_iter().zip(&mut places) {
+            if !buffer.is_empty() {
+                places.push(file.write(buffer)?);
+            }
+        }
+        Ok(OnDisk { directory, run, file: file.readable()?, places, loaded: Mutex::default() })
+    }
+}
+
+impl BucketSource for OnDisk<'_> {
+    fn load(&self, bucket: usize) -> Result<Vec<Item>> {
+        let (mut items, mut numbers) = (Vec::new(), Vec::new());
+        for place in &self.places[bucket] {
+            let record = self.file.read(*place)?;
+            for entry in record.chunks_exact(ENTRY_BYTES) {
+                let (item, number) = entry.split_at(ITEM_BYTES);
+                items.push(Item(std::array::from_fn(|index| item[index])));
+                numbers.push(u32::from_le_bytes(std::array::from_fn(|index| number[index])));
+            }
+        }
+        lock(&self.loaded).insert(bucket, numbers);
+        Ok(items)
+    }
+
+    fn finish(&self, bucket: usize, common: Option<&[usize]>) -> Result<()> {
+        let numbers = lock(&self.loaded).remove(&bucket).unwrap_or_default();
+        let common = common.unwrap_or_default().iter().flat_map(|&index| numbers[index].to_le_bytes()).collect();
+        self.directory.put(&result_name(bucket), &result_purpose(self.run, bucket), common)
+    }
+}
+
+fn result_name(bucket: usize) -> String {
+    RESULT.name(bucket)
+}
+
+fn result_purpose(run: &str, bucket: usize) -> String {
+    format!("result {bucket} of {run}")
+}
+
+/// The buckets that are finished in a run, ascending.
+pub fn finished(directory: &Directory) -> Result<Vec<usize>> {
+    let mut buckets: Vec<_> = RESULT.numbers(directory)?;
+    buckets.sort_unstable();
+    Ok(buckets)
+}
+
+/// The numbers of the keys that are common, as far as buckets are finished: a bit for each of `items` keys.
+pub fn common(directory: &Directory, run: &str, items: usize) -> Result<Vec<u64>> {
+    let mut bits = vec![0u64; items.div_ceil(64)];
+    for bucket in finished(directory)? {
+        let name = result_name(bucket);
+        let record = directory.open_file(&name, &result_purpose(run, bucket))?.only()?;
+        for number in record.chunks_exact(4) {
+            let number = u32::from_le_bytes(std::array::from_fn(|index| number[index])) as usize;
+            let word = bits.get_mut(number / 64).ok_or_else(|| super::seal::damaged(&directory.path(&name)))?;
+            *word |= 1 << (number % 64);
+        }
+    }
+    Ok(bits)
+}
+
+/// Buckets in memory: of a party whose table is there, too.
+pub struct InMemory {
+    items: Vec<Item>,
+    /// Numbers of the keys, bucket by bucket, and where each bucket starts.
+    order: Vec<u32>,
+    starts: Vec<usize>,
+    common: Mutex<Vec<usize>>,
+}
+
+impl InMemory {
+    /// Sorts the items of these keys into buckets.
+    pub fn make(keys: &Keys, item_key: &[u8; 32], params: &Params) -> InMemory {
+        let items: Vec<_> = (0..keys.len()).into_par_iter().map(|index| Item::new(item_key, keys.key(index))).collect();
+        let mut starts = vec![0; params.buckets + 1];
+        items.iter().for_each(|item| starts[bucket_of(item, params.buckets) + 1] += 1);
+        (0..params.buckets).for_each(|bucket| starts[bucket + 1] += starts[bucket]);
+        let (mut next, mut order) = (starts.clone(), vec![0; items.len()]);
+        for (number, item) in items.iter().enumerate() {
+            let next = &mut next[bucket_of(item, params.buckets)];
+            order[*next] = number as u32;
+            *next += 1;
+        }
+        InMemory { items, order, starts, common: Mutex::default() }
+    }
+
+    /// The numbers of the keys that are common, ascending.
+    pub fn common(self) -> Vec<usize> {
+        let mut common = self.common.into_inner().unwrap_or_else(PoisonError::into_inner);
+        common.sort_unstable();
+        common
+    }
+
+    fn numbers(&self, bucket: usize) -> &[u32] {
+        &self.order[self.starts[bucket]..self.starts[bucket + 1]]
+    }
+}
+
+impl BucketSource for InMemory {
+    fn load(&self, bucket: usize) -> Result<Vec<Item>> {
+        Ok(self.numbers(bucket).iter().map(|&number| self.items[number as usize]).collect())
+    }
+
+    fn finish(&self, bucket: usize, common: Option<&[usize]>) -> Result<()> {
+        let numbers = self.numbers(bucket);
+        lock(&self.common).extend(common.unwrap_or_default().iter().map(|&index| numbers[index] as usize));
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The role of a party.
+pub fn role(receives: bool) -> Role {
+    if receives { Role::Receiver } else { Role::Sender }
+}

@@ -1,0 +1,355 @@
+//! The directory of a run that keeps its work on disk: its key, its lock, its files, and how far the run has come.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+use tacita_core::{Error, Result};
+
+use super::seal::{Key, Reader, Writer, cannot_write, damaged};
+use super::{BUCKETS, KEYS, RESULT, ROWS, RUNS};
+use crate::agree::{hex, unhex};
+use crate::files;
+use crate::identity::Identity;
+use crate::table::RowCounts;
+use crate::text;
+
+/// What everybody may read of a run: whose it is, and what its key is derived with.
+const HEAD_FILE: &str = "run.json";
+const STATE_FILE: &str = "state.sealed";
+const LOCK_FILE: &str = "run.lock";
+
+const VERSION: u32 = 1;
+const SALT_BYTES: usize = 32;
+
+/// A directory that this process alone works in.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    key: Key,
+    _lock: File,
+    /// Bytes that the run needs in all, about; 0 if that is not known yet.
+    needed: AtomicU64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    tacita_work: u32,
+    /// The job's id.
+    id: String,
+    party: String,
+    /// Fingerprint of the identity whose key opens the files.
+    identity: String,
+    /// Fingerprint of the terms.
+    terms: String,
+    /// What the key of the files is derived with, in hexadecimal.
+    salt: String,
+}
+
+/// Whose run it is.
+pub struct Owner<'a> {
+    /// The job's id.
+    pub id: &'a str,
+    /// The party.
+    pub party: &'a str,
+    /// Fingerprint of the terms.
+    pub terms: &'a str,
+    /// The party's key pair.
+    pub identity: &'a Identity,
+}
+
+/// How far a run has come.
+#[derive(Serialize, Deserialize)]
+pub struct State {
+    /// Which table it is of.
+    pub input: Input,
+    /// What the commitment to the input is made with, in hexadecimal.
+    pub nonce: String,
+    /// The table in order, once it is.
+    pub sorted: Option<Sorted>,
+    /// The run that was agreed on with the peer.
+    pub run: Option<Agreed>,
+    /// Both parties have all they need of each other.
+    pub ended: bool,
+}
+
+/// A party's table, as far as one can tell without reading it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// Where it is, or `-`.
+    pub path: PathBuf,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// When it was changed, in nanoseconds.
+    pub changed: i128,
+    /// Fingerprint of how it is read: which columns are the key, by which profiles.
+    pub reading: String,
+}
+
+/// A table that is on disk in the order of its keys.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Sorted {
+    /// What became of the table's rows.
+    pub counts: RowCounts,
+    /// Random name of the file of keys, in hexadecimal.
+    pub keys: String,
+    /// Likewise of the file of rows, where the party learns any.
+    pub rows: Option<String>,
+    /// BLAKE3 of the table's file, and of its keys, in hexadecimal.
+    pub digest: String,
+    /// BLAKE3 of the table's file alone, where there is one.
+    pub file: Option<String>,
+    /// Runs that were merged.
+    pub runs: usize,
+}
+
+/// What was agreed on with the peer.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Agreed {
+    /// The run's seed and commitments, in hexadecimal.
+    pub run: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// Number of buckets.
+    pub buckets: usize,
+}
+
+impl Directory {
+    /// Opens a directory for this process alone. Returns how far the run has come that is kept in it, if one is to be
+    /// resumed.
+    ///
+    /// Errors: another process has it; there is an unfinished run and `resume` is not set, or one of another party,
+    /// identity or other terms; its files are damaged.
+    pub fn open(path: &Path, owner: &Owner<'_>, resume: bool) -> Result<(Directory, Option<State>)> {
+        let fault = |what: String| Error::Input(format!("{}: {what}", path.display()));
+        files::make_private_directory(path)?;
+        let lock = lock(&path.join(LOCK_FILE))?
+            .ok_or_else(|| fault("another run works here: wait for its end, or give another --work".into()))?;
+        let head_path = path.join(HEAD_FILE);
+        let text = match std::fs::read_to_string(&head_path) {
+            Ok(text) if resume => text,
+            Ok(_) => {
+                return Err(fault("there is an unfinished run in it: --resume goes on with it, or remove it".into()));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                if resume {
+                    tracing::info!("{}: nothing to resume, the run starts from the beginning", path.display());
+                }
+                return Ok((Directory::create(path, owner, lock)?, None));
+            }
+            Err(error) => return Err(fault(format!("cannot be read: {error}"))),
+        };
+        let head: Head = serde_json::from_str(&text).map_err(|_| damaged(&head_path))?;
+        if head.tacita_work != VERSION {
+            return Err(fault(
+                "begun by another version of this program: finish it with that one, or remove it".into(),
+            ));
+        }
+        if head.identity != owner.identity.fingerprint().to_string() {
+            return Err(fault(format!(
+                "the run in it was begun by {}, and --identity is {}: use that identity, or remove it",
+                text::shown(&head.identity),
+                owner.identity.fingerprint()
+            )));
+        }
+        if head.party != owner.party {
+            return Err(Error::Terms(format!(
+                "{}: the run in it is that of {}: resume it as that party, or remove it",
+                path.display(),
+                text::shown(&head.party)
+            )));
+        }
+        if head.terms != owner.terms {
+            return Err(Error::Terms(format!(
+                "{}: the terms have changed since this run of \"{}\" began: take the job file that it began with, or remove \
+                 the directory and start anew",
+                path.display(),
+                text::shown(&head.id)
+            )));
+        }
+        let salt = unhex(&head.salt).filter(|salt| salt.len() == SALT_BYTES).ok_or_else(|| damaged(&head_path))?;
+        let directory = Directory::new(path, owner, &salt, lock);
+        let state_path = directory.path(STATE_FILE);
+        if !state_path.exists() {
+            return Ok((directory, None));
+        }
+        let state = directory.open_file(STATE_FILE, STATE_FILE)?.only()?;
+        let state = serde_json::from_slice(&state).map_err(|_| damaged(&state_path))?;
+        Ok((directory, Some(state)))
+    }
+
+    fn create(path: &Path, owner: &Owner<'_>, lock: File) -> Result<Directory> {
+        let mut salt = [0; SALT_BYTES];
+        getrandom::fill(&mut salt)
+            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        let head = Head {
+            tacita_work: VERSION,
+            id: owner.id.to_owned(),
+            party: owner.party.to_owned(),
+            identity: owner.identity.fingerprint().to_string(),
+            terms: owner.terms.to_owned(),
+            salt: hex(&salt),
+        };
+        let directory = Directory::new(path, owner, &salt, lock);
+        // Of a run that was ended while it removed its files.
+        directory.remove_all()?;
+        let text = serde_json::to_string_pretty(&head).map_err(|error| Error::Internal(error.to_string()))?;
+        files::write_whole_private(&path.join(HEAD_FILE), format!("{text}\n").as_bytes())?;
+        Ok(directory)
+    }
+
+    fn new(path: &Path, owner: &Owner<'_>, salt: &[u8], lock: File) -> Directory {
+        let key = Key::new(owner.identity.derive("work directory", salt));
+        Directory { path: path.to_owned(), key, _lock: lock, needed: AtomicU64::new(0) }
+    }
+
+    /// Whether a run is kept in a directory.
+    pub fn holds_run(path: &Path) -> bool {
+        path.join(HEAD_FILE).exists()
+    }
+
+    /// The path of one of its files.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Notes how many bytes the run will need in all, about.
+    pub fn note_needed(&self, bytes: u64) {
+        self.needed.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Begins a file of this purpose.
+    pub fn create_file(&self, name: &str, purpose: &str) -> Result<Writer> {
+        Writer::create(self.path(name), &self.key, purpose, self.advice())
+    }
+
+    /// Opens a file of this purpose.
+    pub fn open_file(&self, name: &str, purpose: &str) -> Result<Reader> {
+        Reader::open(self.path(name), &self.key, purpose)
+    }
+
+    /// Writes a file with one record, whole or not at all, and on disk before this returns.
+    pub fn put(&self, name: &str, purpose: &str, record: Vec<u8>) -> Result<()> {
+        let part = part(name);
+        let mut writer = self.create_file(&part, purpose)?;
+        writer.write(record)?;
+        writer.finish()?;
+        let path = self.path(name);
+        let failed = |error: std::io::Error| cannot_write(&path, &error, &self.advice());
+        std::fs::rename(self.path(&part), &path).map_err(failed)?;
+        // Not every file system lets directories be flushed.
+        let _ = File::open(&self.path).and_then(|directory| directory.sync_all());
+        Ok(())
+    }
+
+    /// Keeps how far the run has come.
+    pub fn keep(&self, state: &State) -> Result<()> {
+        let bytes = serde_json::to_vec(state).map_err(|error| Error::Internal(error.to_string()))?;
+        self.put(STATE_FILE, STATE_FILE, bytes)
+    }
+
+    /// Removes one of its files, if it is there.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let path = self.path(name);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::Input(format!("{}: cannot be removed: {error}", path.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Names of its files.
+    fn names(&self) -> Result<Vec<String>> {
+        let failed = |error: std::io::Error| Error::Input(format!("{}: cannot be read: {error}", self.path.display()));
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.path).map_err(failed)? {
+            names.extend(entry.map_err(failed)?.file_name().into_string());
+        }
+        Ok(names)
+    }
+
+    /// Removes all that a run leaves, and the lock last. The head goes first: without it there is no run.
+    pub fn clear(&self) -> Result<()> {
+        self.remove(HEAD_FILE)?;
+        self.remove_all()?;
+        self.remove(LOCK_FILE)
+    }
+
+    fn remove_all(&self) -> Result<()> {
+        for name in [STATE_FILE, KEYS, ROWS, BUCKETS] {
+            self.remove(name)?;
+            self.remove(&part(name))?;
+        }
+        [RUNS, RESULT].iter().try_for_each(|numbered| numbered.remove_all(self))
+    }
+
+    fn advice(&self) -> String {
+        match self.needed.load(Ordering::Relaxed) {
+            0 => "the run needs a few times the table's size".into(),
+            bytes => format!("the run needs about {} there in all", text::bytes(bytes)),
+        }
+    }
+}
+
+/// The name of a file that is not whole yet.
+fn part(name: &str) -> String {
+    format!("{name}.part")
+}
+
+/// Files of one kind, each with a number in its name.
+pub struct Numbered(pub &'static str);
+
+impl Numbered {
+    /// The name of one of them.
+    pub fn name(&self, number: usize) -> String {
+        format!("{}-{number:06}.sealed", self.0)
+    }
+
+    /// The numbers of those that are there, whole.
+    pub fn numbers(&self, directory: &Directory) -> Result<Vec<usize>> {
+        Ok(directory.names()?.iter().filter_map(|name| self.number(name)).collect())
+    }
+
+    /// Removes all of them.
+    pub fn remove_all(&self, directory: &Directory) -> Result<()> {
+        let is_one = |name: &&String| self.number(name.strip_suffix(".part").unwrap_or(name)).is_some();
+        directory.names()?.iter().filter(is_one).try_for_each(|name| directory.remove(name))
+    }
+
+    fn number(&self, name: &str) -> Option<usize> {
+        let digits = name.strip_prefix(self.0)?.strip_prefix('-')?.strip_suffix(".sealed")?;
+        digits.parse().ok().filter(|number| self.name(*number) == name)
+    }
+}
+
+impl Input {
+    /// What can be told of a table now.
+    pub fn of(path: &Path, reading: String) -> Result<Input> {
+        if path.as_os_str() == "-" {
+            return Ok(Input { path: path.to_owned(), bytes: 0, changed: 0, reading });
+        }
+        let failed = |error: std::io::Error| Error::Input(format!("{}: cannot read: {error}", path.display()));
+        let facts = std::fs::metadata(path).map_err(failed)?;
+        Ok(Input {
+            path: std::fs::canonicalize(path).map_err(failed)?,
+            bytes: facts.len(),
+            changed: i128::from(facts.mtime()) * 1_000_000_000 + i128::from(facts.mtime_nsec()),
+            reading,
+        })
+    }
+}
+
+/// The lock, unless another process has it.
+fn lock(path: &Path) -> Result<Option<File>> {
+    loop {
+        let Some(file) = files::try_lock(path)? else { return Ok(None) };
+        // A run that ended meanwhile has removed the file that is locked now.
+        let inode = |facts: std::io::Result<std::fs::Metadata>| facts.map(|facts| facts.ino()).ok();
+        if inode(file.metadata()) == inode(std::fs::metadata(path)) {
+            return Ok(Some(file));
+        }
+    }
+}

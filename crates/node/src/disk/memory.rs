@@ -1,0 +1,42 @@
+//! How much memory a run on disk uses, and how it is shared out.
+
+/// What every run takes: the program, its threads, a connection.
+pub const FIXED_BYTES: u64 = 64 << 20;
+
+/// Memory that is used where the machine does not tell what it has.
+const UNKNOWN: u64 = 1 << 30;
+
+/// More than this makes no run faster.
+const MOST: u64 = 16 << 30;
+
+/// Memory for the data of a run that may use `allowed` bytes; by default half of what the machine has available, at most
+/// [`MOST`].
+pub fn for_data(allowed: Option<u64>) -> u64 {
+    let allowed = allowed.unwrap_or_else(|| (available().unwrap_or(2 * UNKNOWN) / 2).min(MOST));
+    allowed - FIXED_BYTES.min(allowed / 2)
+}
+
+/// Of memory for data, the part that buckets in flight may take; the rest is for those on their way to the disk.
+pub fn for_buckets(data: u64) -> u64 {
+    data / 4 * 3
+}
+
+/// What buckets in flight may take of a run that may use `allowed` bytes.
+pub fn for_run(allowed: u64) -> u64 {
+    for_buckets(for_data(Some(allowed)))
+}
+
+/// Memory that programs can have without others losing theirs, in bytes, as far as the system tells.
+pub fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let machine = kibibytes * 1024;
+    Some(limit_of_group().map_or(machine, |group| machine.min(group)))
+}
+
+/// What the control group of this process leaves, as in a container.
+fn limit_of_group() -> Option<u64> {
+    let read = |file: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{file}")).ok()?.trim().parse::<u64>().ok();
+    Some(read("memory.max")?.saturating_sub(read("memory.current")?))
+}

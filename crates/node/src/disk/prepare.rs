@@ -1,0 +1,278 @@
+//! From a table of any length to a file of its keys and a file of its rows, both in the order of the keys.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+
+use arrow_array::{RecordBatch, UInt32Array};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use tacita_core::{Error, Progress, Result};
+
+use super::directory::{Directory, Input, Sorted};
+use super::seal::Writer;
+use super::sort::{Chunk, Sorter, to_bytes};
+use super::{KEYS, ROWS, RUNS};
+use crate::agree::hex;
+use crate::console;
+use crate::table::key::build::{Tally, find_columns, read_pieces, same_key};
+use crate::table::read::{self, Stream};
+use crate::table::{Duplicates, KeySpec, Lines, Origin, ReadOptions, RowCounts};
+
+/// Of the memory that a run may use, the part that a batch takes which is being read: some are on their way at once.
+const BATCH_PART: usize = 32;
+
+/// A batch takes between this many bytes ...
+const LEAST_BATCH_BYTES: usize = 64 << 10;
+
+/// ... and that many.
+const MOST_BATCH_BYTES: usize = 8 << 20;
+
+/// What is to be prepared, and how.
+pub struct Preparation<'a> {
+    /// The table.
+    pub path: &'a Path,
+    /// How it is read.
+    pub options: ReadOptions,
+    /// What is its key.
+    pub spec: &'a KeySpec,
+    /// Whether rows are kept: those of a party that learns.
+    pub rows: bool,
+    /// Bytes of memory.
+    pub memory: usize,
+}
+
+/// Sorts a table into `directory`.
+///
+/// Errors: those of a table in memory; a file that was changed meanwhile; a disk that is full.
+pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &Progress) -> Result<Sorted> {
+    let &Preparation { path, options, spec, memory, .. } = preparation;
+    RUNS.remove_all(directory)?;
+    let before = Input::of(path, String::new())?;
+    directory.note_needed(before.bytes.saturating_mul(5) / 2);
+    let batch_bytes = (memory / BATCH_PART).clamp(LEAST_BATCH_BYTES, MOST_BATCH_BYTES);
+    let stream = read::open(path, &options, batch_bytes)?;
+    let source = stream.source().to_owned();
+    let columns = find_columns(&source, stream.schema(), spec)?;
+    let own = if preparation.rows { stream.schema().clone() } else { Arc::new(Schema::empty()) };
+    let mut sorter = Sorter::new(directory, &own, memory);
+    let mut tally = Tally::new(spec);
+    let (mut first, mut is_text) = (None, false);
+
+    let file = std::thread::scope(|scope| {
+        let hashing = scope.spawn(|| hash_file(path));
+        let (give, taken) = sync_channel(1);
+        let reading = scope.spawn(move || read_all(stream, progress, |batch| give.send(batch).is_ok()));
+        let added = taken.iter().try_for_each(|Batch { batch, row, lines }| {
+            first.get_or_insert_with(|| batch.clone());
+            is_text = lines.is_some();
+            let origin = Origin { source: &source, lines: lines.as_ref(), first: None };
+            let pieces = read_pieces(&batch, row, spec, &columns, origin);
+            pieces.iter().for_each(|piece| tally.add(piece));
+            sorter.add(batch, row, &pieces, |row| origin.number(row))
+        });
+        // Whoever reads waits for someone to take it.
+        drop(taken);
+        let read = join(reading.join());
+        added.and(read)?;
+        join(hashing.join())
+    })?;
+
+    let none = Lines::default();
+    let origin = Origin { source: &source, lines: is_text.then_some(&none), first: first.as_ref() };
+    for warning in tally.check(spec, origin)? {
+        console::warn_own_user(&warning);
+    }
+    if Input::of(path, String::new())? != before {
+        return Err(Error::Input(format!("{source}: it was changed while it was read: run it again")));
+    }
+    directory.note_needed(2 * sorter.written());
+
+    progress.start("sorting", sorter.rows());
+    let mut ordered = Ordered::new(directory, &own, preparation, sorter.chunk_bytes())?;
+    let runs = sorter.merge(progress, |chunk| ordered.add(&chunk))?;
+    let sorted = ordered.finish(tally.counts, file, runs)?;
+    match sorted.1 {
+        Some(twice) if spec.duplicates == Duplicates::Error => Err(same_key(origin, twice)),
+        _ => Ok(sorted.0),
+    }
+}
+
+fn join<T>(result: std::thread::Result<T>) -> T {
+    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// A batch on its way.
+struct Batch {
+    batch: RecordBatch,
+    /// Number of its first row in the table.
+    row: usize,
+    /// Where its rows stand in a text file.
+    lines: Option<Lines>,
+}
+
+/// Reads a table to its end, or until nobody wants more.
+fn read_all(mut stream: Stream, progress: &Progress, mut give: impl FnMut(Batch) -> bool) -> Result<()> {
+    progress.start("reading", stream.units().unwrap_or(0) as usize);
+    let (mut row, mut done) = (0, 0);
+    while let Some(batch) = stream.next_batch()? {
+        let lines = stream.lines().map(|lines| {
+            lines.forget_before(row);
+            lines.clone()
+        });
+        let next = row + batch.num_rows();
+        if !give(Batch { batch, row, lines }) {
+            return Ok(());
+        }
+        row = next;
+        let now = stream.done();
+        progress.advance((now - done) as usize);
+        done = now;
+    }
+    Ok(())
+}
+
+/// BLAKE3 of a file; none of standard input, which can be read only once.
+fn hash_file(path: &Path) -> Result<Option<[u8; 32]>> {
+    if path.as_os_str() == "-" {
+        return Ok(None);
+    }
+    let failed = |error: std::io::Error| Error::Input(format!("{}: cannot be read: {error}", path.display()));
+    let mut file = File::open(path).map_err(failed)?;
+    let mut hasher = blake3::Hasher::new();
+    let mut part = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut part) {
+            Ok(0) => return Ok(Some(hasher.finalize().into())),
+            Ok(length) => drop(hasher.update(&part[..length])),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => (),
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+/// Whether the file is the one that was sorted.
+pub fn is_same(path: &Path, sorted: &Sorted) -> Result<bool> {
+    Ok(hash_file(path)?.map(|digest| hex(&digest)) == sorted.file)
+}
+
+/// The files of keys and rows, as they are filled.
+struct Ordered {
+    duplicates: Duplicates,
+    keys: Writer,
+    rows: Option<Writer>,
+    /// Of the file of rows: own columns, and the number of the key.
+    schema: SchemaRef,
+    /// Keys on their way: each as its length and its bytes.
+    buffer: Vec<u8>,
+    buffer_bytes: usize,
+    hasher: blake3::Hasher,
+    /// Of the last row.
+    key: Vec<u8>,
+    items: usize,
+    repeated: usize,
+    /// Where the first row of the last key is, and whether there was a second one.
+    last: (u64, bool),
+    /// The two first rows of a key, of that whose second one comes first.
+    twice: Option<[u64; 2]>,
+}
+
+impl Ordered {
+    fn new(directory: &Directory, own: &Schema, preparation: &Preparation<'_>, buffer_bytes: usize) -> Result<Ordered> {
+        let mut fields: Vec<_> = own.fields().iter().cloned().collect();
+        fields.push(Arc::new(Field::new("", DataType::UInt32, false)));
+        let schema = Arc::new(Schema::new_with_metadata(fields, own.metadata().clone()));
+        let mut rows = preparation.rows.then(|| directory.create_file(ROWS, ROWS)).transpose()?;
+        if let Some(rows) = &mut rows {
+            // A table without rows has columns, too.
+            rows.write(to_bytes(&RecordBatch::new_empty(schema.clone()))?)?;
+        }
+        Ok(Ordered {
+            duplicates: preparation.spec.duplicates,
+            keys: directory.create_file(KEYS, KEYS)?,
+            rows,
+            schema,
+            buffer: Vec::new(),
+            buffer_bytes,
+            hasher: blake3::Hasher::new_derive_key("tacita 1 work keys"),
+            key: Vec::new(),
+            items: 0,
+            repeated: 0,
+            last: (0, false),
+            twice: None,
+        })
+    }
+
+    fn add(&mut self, chunk: &Chunk) -> Result<()> {
+        let (mut rows, mut numbers) = (Vec::with_capacity(chunk.rows()), Vec::with_capacity(chunk.rows()));
+        for row in 0..chunk.rows() {
+            let key = chunk.key(row);
+            let new = self.items == 0 || self.key != key;
+            if new {
+                self.items += 1;
+                self.key.clear();
+                self.key.extend_from_slice(key);
+                self.buffer.extend_from_slice(&(key.len() as u32).to_le_bytes());
+                self.buffer.extend_from_slice(key);
+                self.last = (chunk.number(row), false);
+            } else {
+                self.repeated += 1;
+                let number = chunk.number(row);
+                if !std::mem::replace(&mut self.last.1, true) && self.twice.is_none_or(|[_, second]| number < second) {
+                    self.twice = Some([self.last.0, number]);
+                }
+            }
+            if new || self.duplicates != Duplicates::First {
+                rows.push(row);
+                numbers.push((self.items - 1) as u32);
+            }
+            if self.buffer.len() >= self.buffer_bytes {
+                self.write_keys()?;
+            }
+        }
+        match &mut self.rows {
+            Some(file) if !rows.is_empty() => {
+                let batch = chunk.select(&rows, Arc::new(UInt32Array::from(numbers)), &self.schema)?;
+                file.write(to_bytes(&batch)?).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write_keys(&mut self) -> Result<()> {
+        self.hasher.update(&self.buffer);
+        self.keys.write(std::mem::take(&mut self.buffer)).map(drop)
+    }
+
+    /// What there is now on disk, and two rows of one key, if there are such.
+    fn finish(mut self, counts: RowCounts, file: Option<[u8; 32]>, runs: usize) -> Result<(Sorted, Option<[u64; 2]>)> {
+        if !self.buffer.is_empty() {
+            self.write_keys()?;
+        }
+        let (keys, _) = self.keys.finish()?;
+        let rows = self.rows.map(Writer::finish).transpose()?;
+        self.hasher.update(&file.unwrap_or_default());
+        let sorted = Sorted {
+            counts: RowCounts { items: self.items, duplicates: self.repeated, ..counts },
+            keys: hex(&keys),
+            rows: rows.map(|(id, _)| hex(&id)),
+            digest: hex(self.hasher.finalize().as_bytes()),
+            file: file.map(|digest| hex(&digest)),
+            runs,
+        };
+        Ok((sorted, self.twice))
+    }
+}
+
+/// The keys of a record of the file of keys.
+pub fn keys_of(mut record: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut keys = Vec::new();
+    while !record.is_empty() {
+        let (length, rest) = record.split_first_chunk()?;
+        let (key, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        keys.push(key);
+        record = rest;
+    }
+    Some(keys)
+}

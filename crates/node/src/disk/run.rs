@@ -1,0 +1,215 @@
+//! The protocol of a bucketed run: how many buckets, whether it is a fresh run, and each bucket's intersection.
+
+use rand_core::CryptoRng;
+use tacita_core::channel::Channel;
+use tacita_core::protocol::intersect::buckets::{
+    self, MAX_BUCKETS, Params, Protocol as BucketProtocol, Role, Run, buckets_for,
+};
+use tacita_core::{Error, Result};
+
+use super::buckets::{InMemory, OnDisk, role};
+use super::directory::Agreed as Kept;
+use super::{Disk, RESULT, check_job};
+use crate::agree::{Agreed, Sizes, hex, unhex};
+use crate::intersect::memory_of_bucket;
+use crate::job::{JobSpec, Protocol, Terms};
+use crate::table::Keys;
+
+/// Buckets in flight at once: one travels while another is computed.
+pub const LANES: usize = 4;
+
+/// Where a party has its table.
+pub enum Party<'a> {
+    /// On disk.
+    Disk(&'a Disk),
+    /// In memory.
+    Memory(&'a Keys),
+}
+
+/// Whether parties of these sizes intersect bucket by bucket: one of them has its work on disk.
+pub fn is_bucketed(own: &Sizes, theirs: &Sizes) -> bool {
+    own.work.is_some() || theirs.work.is_some()
+}
+
+/// The name of the protocol of the run that both parties of these sizes go on with.
+pub fn resumed<'a>(own: &'a Sizes, theirs: &'a Sizes) -> Option<&'a str> {
+    let [own, theirs] = [own, theirs].map(|sizes| sizes.work.as_ref()?.kept.as_ref());
+    own.filter(|own| Some(&own.run) == theirs.map(|theirs| &theirs.run)).map(|own| own.protocol.as_str())
+}
+
+/// Refuses what a peer says of its run if no party says such a thing.
+pub fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
+    let Some(work) = &sizes.work else { return Ok(()) };
+    let refuse = |what: &str| Err(channel.violation(what));
+    if check_job(job).is_err() {
+        return refuse("it has its table on disk, which this job cannot use");
+    }
+    let Some(kept) = &work.kept else { return Ok(()) };
+    let bounded = (1..=MAX_BUCKETS as u64).contains(&kept.buckets) && kept.finished <= kept.buckets;
+    let known = matches!(kept.protocol.parse(), Ok(Protocol::Vole | Protocol::Ecdh));
+    match bounded && known && unhex(&kept.run).is_some_and(|run| run.len() == 32) {
+        true => Ok(()),
+        false => refuse("it announces a run that cannot be"),
+    }
+}
+
+/// What both derive from sizes and protocol. `own` are the sizes of `me`.
+pub fn params(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: &Sizes) -> Result<Params> {
+    let receives = me == job.receiver();
+    let (receiver, sender) = if receives { (own, theirs) } else { (theirs, own) };
+    let kept = own.work.as_ref().and_then(|work| work.kept.as_ref()).filter(|_| resumed(own, theirs).is_some());
+    let buckets = match kept {
+        Some(kept) => kept.buckets as usize,
+        None => buckets_of(job, protocol, receiver, sender)?,
+    };
+    let protocol = match protocol {
+        Protocol::Vole => BucketProtocol::Vole,
+        _ => BucketProtocol::Ecdh,
+    };
+    let params = Params::new(protocol, receiver.items as usize, sender.items as usize, buckets, LANES)?;
+    Ok(if job.reveal_to.len() > 1 { params.to_both() } else { params })
+}
+
+/// Number of buckets in a fresh run: as many as the party needs that needs most.
+pub fn buckets_of(job: &JobSpec, protocol: Protocol, receiver: &Sizes, sender: &Sizes) -> Result<usize> {
+    let (asked, sent) = (receiver.items as usize, sender.items as usize);
+    let of = |sizes: &Sizes, receives: bool| match &sizes.work {
+        Some(work) => buckets_for(asked, sent, LANES, work.memory, |asked, sent| {
+            memory_of_bucket(job, receives, protocol, asked as u64, sent as u64)
+        }),
+        None => Ok(1),
+    };
+    Ok(of(receiver, true)?.max(of(sender, false)?))
+}
+
+/// Fingerprint of a kept run, by which parties see that they have kept the same.
+pub fn public_id(kept: &Kept) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("tacita 1 work run");
+    hasher.update(kept.run.as_bytes()).update(&(kept.buckets as u64).to_le_bytes()).update(kept.protocol.as_bytes());
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Runs all buckets that are left. Returns the numbers of the common keys of a table in memory, ascending; those of one
+/// on disk are there.
+pub fn run(
+    job: &JobSpec,
+    me: &str,
+    party: Party<'_>,
+    agreed: &Agreed,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Option<Vec<usize>>> {
+    let (own, theirs) = (&agreed.own_sizes, &agreed.peer_sizes);
+    let protocol = agreed.chosen.protocol;
+    let params = params(job, me, protocol, own, theirs)?;
+    let role = role(me == job.receiver());
+    let resumes = resumed(own, theirs).is_some();
+    if !resumes {
+        check_fresh(own, theirs, channel.peer())?;
+    }
+    let Party::Disk(disk) = party else {
+        let Party::Memory(keys) = party else { return Err(Error::Internal("a party of no kind".into())) };
+        // Nothing of this run is ever resumed by a party that keeps nothing: it is committed to nothing.
+        let mut commitment = [0; 32];
+        rng.fill_bytes(&mut commitment);
+        let agreed_run = agree(job, role, &commitment, None, &params, agreed, channel, rng)?;
+        let source = InMemory::make(keys, &agreed_run.run.item_key(), &params);
+        let remaining = &agreed_run.remaining;
+        buckets::run(role, remaining, &source, &params, &agreed.session, channel, rng)?;
+        return Ok(Some(source.common()));
+    };
+
+    let commitment = disk.commitment()?;
+    let (kept, finished) = disk.kept(resumes)?;
+    let kept = kept.as_ref().map(|run| buckets::Kept { run, finished: &finished });
+    let agreed_run = agree(job, role, &commitment, kept, &params, agreed, channel, rng)?;
+    let run = hex(&agreed_run.run.to_bytes());
+    disk.keep(Kept { run: run.clone(), protocol: protocol.name().into(), buckets: params.buckets })?;
+    tracing::info!(
+        "{} of {} left, {} at a time",
+        crate::text::count(agreed_run.remaining.len() as u64),
+        crate::text::counted(params.buckets as u64, "bucket"),
+        params.lanes
+    );
+    let progress = channel.progress().clone();
+    let room = (disk.memory - super::memory::for_buckets(disk.memory)) as usize;
+    let item_key = agreed_run.run.item_key();
+    let source = OnDisk::make(&disk.directory, &run, &disk.sorted, &item_key, &params, room, &progress)?;
+    buckets::run(role, &agreed_run.remaining, &source, &params, &agreed.session, channel, rng)?;
+    Ok(None)
+}
+
+#[expect(clippy::too_many_arguments, reason = "everything that an attempt has; both callers are above")]
+fn agree(
+    job: &JobSpec,
+    role: Role,
+    commitment: &[u8; 32],
+    kept: Option<buckets::Kept<'_>>,
+    params: &Params,
+    agreed: &Agreed,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<buckets::Agreed> {
+    let terms = unhex(&Terms::of(job).agreement()).and_then(|terms| terms.try_into().ok());
+    let terms = terms.ok_or_else(|| Error::Internal("terms have no fingerprint".into()))?;
+    buckets::agree(buckets::Party { role, commitment, kept }, &terms, params, &agreed.session, channel, rng)
+}
+
+/// Refuses to begin anew what one party has done a part of, unless the other keeps nothing.
+fn check_fresh(own: &Sizes, theirs: &Sizes, peer: &str) -> Result<()> {
+    let done = |sizes: &Sizes| sizes.work.as_ref()?.kept.as_ref().map(|kept| kept.finished).filter(|done| *done > 0);
+    let (Some(_), Some(_)) = (&own.work, &theirs.work) else {
+        if done(own).is_some() {
+            tracing::info!("{peer} keeps nothing on disk: all buckets are done again");
+        }
+        return Ok(());
+    };
+    match (done(own), done(theirs)) {
+        (None, None) => Ok(()),
+        (Some(_), None) => Err(Error::Terms(format!(
+            "this run is resumed, and {peer} begins a new one: {peer} resumes the same with --resume, or both remove their \
+             directories and start anew"
+        ))),
+        (None, Some(_)) => Err(Error::Terms(format!(
+            "{peer} resumes a run, and this one is new: go on with that one here, too, with --resume and its --work, or both \
+             remove their directories and start anew"
+        ))),
+        (Some(_), Some(_)) => Err(Error::Terms(format!(
+            "{peer} resumes another run than this one: take the directories of one run, or both remove them and start anew"
+        ))),
+    }
+}
+
+impl Disk {
+    /// What the peer sees of the table: nothing, but that it is the same as before.
+    fn commitment(&self) -> Result<[u8; 32]> {
+        let state = self.state();
+        let parts = unhex(&state.nonce).zip(unhex(&self.sorted.digest));
+        let (nonce, digest) = parts.ok_or_else(|| Error::Internal("a table without a digest".into()))?;
+        let mut hasher = blake3::Hasher::new_derive_key("tacita 1 work commitment");
+        hasher.update(&nonce).update(&digest);
+        Ok(hasher.finalize().into())
+    }
+
+    /// The run that is resumed, and its finished buckets. What is kept of one that is not resumed goes.
+    fn kept(&self, resumes: bool) -> Result<(Option<Run>, Vec<usize>)> {
+        let mut state = self.state();
+        if !resumes {
+            if state.run.take().is_some() {
+                self.directory.keep(&state)?;
+            }
+            RESULT.remove_all(&self.directory)?;
+            return Ok((None, Vec::new()));
+        }
+        let bytes = state.run.as_ref().and_then(|kept| unhex(&kept.run)).and_then(|bytes| bytes.try_into().ok());
+        let bytes = bytes.ok_or_else(|| Error::Internal("no run is kept".into()))?;
+        Ok((Some(Run::from_bytes(&bytes)), super::buckets::finished(&self.directory)?))
+    }
+
+    /// Keeps the run that was agreed on.
+    fn keep(&self, run: Kept) -> Result<()> {
+        let mut state = self.state();
+        state.run = Some(run);
+        self.directory.keep(&state)
+    }
+}
