@@ -196,8 +196,8 @@ impl PartyRun {
         let started = Instant::now();
         interrupt::install();
         if let Source::Disk { work, .. } = &self.source {
-            self.check_paths()?;
             if let Some(disk) = Disk::ended(&self.job, &self.me, work)? {
+                self.check_paths()?;
                 tracing::info!("all buckets are done: what is left is to write the result");
                 return self.write_ended(disk, started)?.clear();
             }

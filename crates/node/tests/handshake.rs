@@ -422,6 +422,46 @@ fn only_a_fitting_prepared_part_is_accepted() {
 }
 
 #[test]
+fn only_a_run_on_disk_that_can_be_is_accepted() {
+    let job = rows();
+    let script = |job: &JobSpec, work: Value| {
+        let sizes = json!({"items": 5, "entries": 0, "row_bytes": 0, "schema": "", "work": work});
+        with(job, "hospital", SIZES, sizes.to_string())
+    };
+    let kept = |key: &str, value: Value| {
+        let mut kept = json!({"run": "ab".repeat(32), "finished": 3, "buckets": 8, "protocol": "vole"});
+        kept[key] = value;
+        json!({"memory": 1 << 20, "kept": kept})
+    };
+    for work in [json!({"memory": 1 << 20}), kept("finished", json!(0)), kept("protocol", json!("ecdh"))] {
+        play(&job, "hospital", &script(&job, work), false).0.unwrap();
+    }
+    let bad = [
+        json!([]),
+        json!({}),
+        json!({"memory": 0}),
+        json!({"memory": -1}),
+        json!({"memory": 1 << 20, "surprise": 1}),
+        kept("run", json!("zz".repeat(32))),
+        kept("run", json!("ab".repeat(31))),
+        kept("finished", json!(9)),
+        kept("finished", json!(-1)),
+        kept("buckets", json!(0)),
+        kept("buckets", json!(65_537)),
+        kept("protocol", json!("ot")),
+        kept("protocol", json!("auto")),
+        kept("surprise", json!(1)),
+    ];
+    for work in bad {
+        refused(&job, "hospital", &script(&job, work.clone()), ErrorKind::Protocol, &format!("work = {work}"));
+    }
+    // Where nothing can be on disk.
+    let job = payload("");
+    let sizes = changed(&job, "hospital", SIZES, "work", json!({"memory": 1 << 20}));
+    refused(&job, "hospital", &sizes, ErrorKind::Protocol, "a table on disk in another job");
+}
+
+#[test]
 fn the_protocol_is_the_chosen_one_or_none() {
     let auto = rows();
     let named = job("protocol = \"ecdh\"\nreveal_to = [\"hospital\", \"insurer\"]", "");

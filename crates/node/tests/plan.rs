@@ -164,3 +164,39 @@ fn sizes_alone_are_enough_and_missing_ones_are_asked_for() {
     tacita(&["plan", &job, "--rows", "a=1", "--rows", "b=1", "--rows", "c=1"]).failed(2, &["\"c\"", "a, b"]);
     tacita(&["plan", &job, "--rows", "a=1", "--rows", "b=9999999999"]).failed(2, &["--rows b="]);
 }
+
+#[test]
+fn a_run_on_disk_is_planned() {
+    let home = Home::new();
+    for (learners, protocol) in [("[\"a\"]", "vole"), ("[\"a\", \"b\"]", "vole"), ("[\"b\"]", "ecdh")] {
+        let rows = if protocol == "ecdh" { 300 } else { 20_000 };
+        let inputs = tables(&home, [0..rows, rows / 2..rows * 3]);
+        let job = home.file(
+            "job.toml",
+            &format!(
+                "job = \"intersect\"\nid = \"plan\"\nprotocol = \"{protocol}\"\nreveal_to = {learners}\n\
+                 [key]\ncolumns = [\"name\"]\n[parties.a]\n[parties.b]\n"
+            ),
+        );
+        let inputs = [format!("a={}", inputs[0]), format!("b={}", inputs[1])];
+        let inputs = ["--input", &inputs[0], "--input", &inputs[1], "--memory", "4MiB"];
+        let planned = tacita(&[&["plan", &job, "--json"], &inputs[..]].concat()).well();
+        let planned: Value = serde_json::from_str(&planned.stdout).unwrap();
+        let (file, work) = (home.at("report.json"), home.at("work"));
+        let ended = tacita(&[&["simulate", &job, "--report", &file, "--work", &work], &inputs[..]].concat()).well();
+        let report = json(&file);
+        if protocol == "vole" {
+            assert!(planned["buckets"].as_u64() >= Some(8), "{planned}");
+        }
+        let said = format!("of {} bucket", planned["buckets"]);
+        assert!(ended.stderr.contains(&said), "{said}: {}", ended.stderr);
+        for name in ["a", "b"] {
+            let (share, ran) = (&planned["parties"][name], &report["parties"][name]);
+            assert_eq!(share["bytes_sent"], ran["bytes"]["sent"], "{name}, {protocol}, {learners}");
+            assert_eq!(planned["rounds"], ran["rounds"], "{name}, {protocol}, {learners}");
+            assert!(share["disk"].as_u64() > Some(0) && share["memory"].as_u64() > Some(0));
+        }
+        let text = tacita(&[&["plan", &job], &inputs[..]].concat()).well().stdout;
+        assert!(text.contains("Buckets   ") && text.contains(" on disk"), "{text}");
+    }
+}

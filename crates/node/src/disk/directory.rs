@@ -215,9 +215,11 @@ impl Directory {
         self.path.join(name)
     }
 
-    /// Notes how many bytes the run will need in all, about.
-    pub fn note_needed(&self, bytes: u64) {
-        self.needed.store(bytes, Ordering::Relaxed);
+    /// Notes that the run will need about so many bytes beside the files that are there.
+    pub fn note_needed(&self, more: u64) {
+        let length = |name: &String| std::fs::metadata(self.path(name)).map_or(0, |facts| facts.len());
+        let there: u64 = self.names().unwrap_or_default().iter().map(length).sum();
+        self.needed.store(there + more, Ordering::Relaxed);
     }
 
     /// Begins a file of this purpose.

@@ -9,6 +9,9 @@ const UNKNOWN: u64 = 1 << 30;
 /// More than this makes no run faster.
 const MOST: u64 = 16 << 30;
 
+/// Less than this for data sorts and intersects nothing.
+pub const LEAST_BYTES: u64 = 256 << 10;
+
 /// Memory for the data of a run that may use `allowed` bytes; by default half of what the machine has available, at most
 /// [`MOST`].
 pub fn for_data(allowed: Option<u64>) -> u64 {

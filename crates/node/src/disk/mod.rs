@@ -114,11 +114,15 @@ impl Disk {
         check_job(job)?;
         let spec = key_spec(job, me, allow_unreadable)?;
         let memory = memory::for_data(work.memory);
+        if memory < memory::LEAST_BYTES {
+            return Err(Error::Input("--memory: too little to sort a table in: allow at least 1MiB".into()));
+        }
         let (directory, kept) = open(job, me, work)?;
         let mut state = state_for(kept, path, reading(&spec, options), &work.directory)?;
         let sorted = match state.sorted.clone() {
             Some(sorted) => {
                 check_files(&directory, &sorted)?;
+                directory.keep(&state)?;
                 tracing::info!("{}: the sorted table is there", work.directory.display());
                 sorted
             }
@@ -130,17 +134,17 @@ impl Disk {
                 let memory = memory as usize;
                 let preparation = prepare::Preparation { path, options: *options, spec: &spec, rows, memory };
                 let sorted = prepare::prepare(&directory, &preparation, &progress)?;
+                state.sorted = Some(sorted.clone());
+                directory.keep(&state)?;
                 tracing::info!(
                     "sorted {} into {}, merging {}",
                     crate::text::counted(sorted.counts.read as u64, "row"),
                     work.directory.display(),
                     crate::text::counted(sorted.runs as u64, "run")
                 );
-                state.sorted = Some(sorted.clone());
                 sorted
             }
         };
-        directory.keep(&state)?;
         let mut sizes = Sizes { items: sorted.counts.items as u64, ..Sizes::default() };
         check_limits(job, &path.display().to_string(), &mut sizes)?;
         let kept = match &state.run {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 
 use arrow_array::{RecordBatch, UInt32Array};
@@ -59,9 +60,10 @@ pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &
     let mut sorter = Sorter::new(directory, &own, memory);
     let mut tally = Tally::new(spec);
     let (mut first, mut is_text) = (None, false);
+    let stopped = AtomicBool::new(false);
 
     let file = std::thread::scope(|scope| {
-        let hashing = scope.spawn(|| hash_file(path));
+        let hashing = scope.spawn(|| hash_file(path, &stopped));
         let (give, taken) = sync_channel(1);
         let reading = scope.spawn(move || read_all(stream, progress, |batch| give.send(batch).is_ok()));
         let added = taken.iter().try_for_each(|Batch { batch, row, lines }| {
@@ -74,9 +76,10 @@ pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &
         });
         // Whoever reads waits for someone to take it.
         drop(taken);
-        let read = join(reading.join());
-        added.and(read)?;
-        join(hashing.join())
+        let read = added.and(join(reading.join()));
+        stopped.store(read.is_err(), Ordering::Relaxed);
+        let digest = join(hashing.join());
+        read.and(digest)
     })?;
 
     let none = Lines::default();
@@ -87,7 +90,7 @@ pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &
     if Input::of(path, String::new())? != before {
         return Err(Error::Input(format!("{source}: it was changed while it was read: run it again")));
     }
-    directory.note_needed(2 * sorter.written());
+    directory.note_needed(sorter.written());
 
     progress.start("sorting", sorter.rows());
     let mut ordered = Ordered::new(directory, &own, preparation, sorter.chunk_bytes())?;
@@ -133,8 +136,8 @@ fn read_all(mut stream: Stream, progress: &Progress, mut give: impl FnMut(Batch)
     Ok(())
 }
 
-/// BLAKE3 of a file; none of standard input, which can be read only once.
-fn hash_file(path: &Path) -> Result<Option<[u8; 32]>> {
+/// BLAKE3 of a file; none of standard input, which can be read only once, or if nobody wants it any more.
+fn hash_file(path: &Path, stopped: &AtomicBool) -> Result<Option<[u8; 32]>> {
     if path.as_os_str() == "-" {
         return Ok(None);
     }
@@ -142,7 +145,7 @@ fn hash_file(path: &Path) -> Result<Option<[u8; 32]>> {
     let mut file = File::open(path).map_err(failed)?;
     let mut hasher = blake3::Hasher::new();
     let mut part = vec![0; 1 << 18];
-    loop {
+    while !stopped.load(Ordering::Relaxed) {
         match file.read(&mut part) {
             Ok(0) => return Ok(Some(hasher.finalize().into())),
             Ok(length) => drop(hasher.update(&part[..length])),
@@ -150,11 +153,12 @@ fn hash_file(path: &Path) -> Result<Option<[u8; 32]>> {
             Err(error) => return Err(failed(error)),
         }
     }
+    Ok(None)
 }
 
 /// Whether the file is the one that was sorted.
 pub fn is_same(path: &Path, sorted: &Sorted) -> Result<bool> {
-    Ok(hash_file(path)?.map(|digest| hex(&digest)) == sorted.file)
+    Ok(hash_file(path, &AtomicBool::new(false))?.map(|digest| hex(&digest)) == sorted.file)
 }
 
 /// The files of keys and rows, as they are filled.

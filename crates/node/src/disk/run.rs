@@ -9,6 +9,7 @@ use tacita_core::{Error, Result};
 
 use super::buckets::{InMemory, OnDisk, role};
 use super::directory::Agreed as Kept;
+use super::memory::{LEAST_BYTES, for_buckets};
 use super::{Disk, RESULT, check_job};
 use crate::agree::{Agreed, Sizes, hex, unhex};
 use crate::intersect::memory_of_bucket;
@@ -43,6 +44,9 @@ pub fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()
     let refuse = |what: &str| Err(channel.violation(what));
     if check_job(job).is_err() {
         return refuse("it has its table on disk, which this job cannot use");
+    }
+    if work.memory < for_buckets(LEAST_BYTES) {
+        return refuse("it has its table on disk, and no memory for any of it");
     }
     let Some(kept) = &work.kept else { return Ok(()) };
     let bounded = (1..=MAX_BUCKETS as u64).contains(&kept.buckets) && kept.finished <= kept.buckets;
@@ -105,7 +109,7 @@ pub fn run(
     let role = role(me == job.receiver());
     let resumes = resumed(own, theirs).is_some();
     if !resumes {
-        check_fresh(own, theirs, channel.peer())?;
+        check_fresh(own, theirs, channel.peer()).map_err(|error| channel.conclude_for(error))?;
     }
     let Party::Disk(disk) = party else {
         let Party::Memory(keys) = party else { return Err(Error::Internal("a party of no kind".into())) };
@@ -132,7 +136,7 @@ pub fn run(
         params.lanes
     );
     let progress = channel.progress().clone();
-    let room = (disk.memory - super::memory::for_buckets(disk.memory)) as usize;
+    let room = (disk.memory - for_buckets(disk.memory)) as usize;
     let item_key = agreed_run.run.item_key();
     let source = OnDisk::make(&disk.directory, &run, &disk.sorted, &item_key, &params, room, &progress)?;
     buckets::run(role, &agreed_run.remaining, &source, &params, &agreed.session, channel, rng)?;

@@ -50,6 +50,8 @@ pub struct Reader {
     id: [u8; ID_BYTES],
     records: u64,
     left: u64,
+    /// The last record has been read.
+    ended: bool,
 }
 
 /// A file that this process has written.
@@ -188,7 +190,8 @@ impl Reader {
         if magic != *MAGIC {
             return Err(damaged(&path));
         }
-        Ok(Reader { file, cipher: key.cipher(purpose, &id), id, records: 0, left: length - HEADER_BYTES, path })
+        let cipher = key.cipher(purpose, &id);
+        Ok(Reader { file, cipher, id, records: 0, left: length - HEADER_BYTES, ended: false, path })
     }
 
     /// The file's random name.
@@ -198,6 +201,9 @@ impl Reader {
 
     /// The next record; none at the end.
     pub fn next(&mut self) -> Result<Option<Zeroizing<Vec<u8>>>> {
+        if self.ended {
+            return Ok(None);
+        }
         let mut length = [0; LENGTH_BYTES];
         self.take(&mut length)?;
         let length = u32::from_le_bytes(length) as u64 + TAG_BYTES as u64;
@@ -208,6 +214,7 @@ impl Reader {
         let mut record = Zeroizing::new(vec![0; length as usize]);
         self.take(&mut record)?;
         let last = self.left == 0;
+        self.ended = last;
         open(&self.cipher, nonce(self.records, last), &mut record).ok_or_else(|| damaged(&self.path))?;
         self.records += 1;
         Ok((!last).then_some(record))
