@@ -143,8 +143,8 @@ impl Plan {
             if plan.buckets.is_some() { "included, as far as they cost CPU" } else { "not counted" }
         ))?;
         if let Some(buckets) = plan.buckets {
-            let done = "done one after the other with --work, up to";
-            print(format_args!("Buckets   {}, {done} {} at a time", counted(buckets as u64, "bucket"), disk::LANES))?;
+            let buckets = counted(buckets as u64, "bucket");
+            print(format_args!("Buckets   {buckets}, {} at a time, with --work", disk::LANES))?;
         }
         if self.bandwidth.is_none() {
             print("          with a network that is no limit: say --bandwidth and --latency for yours")?;

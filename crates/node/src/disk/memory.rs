@@ -13,7 +13,7 @@ const MOST: u64 = 16 << 30;
 pub const LEAST_BYTES: u64 = 256 << 10;
 
 /// Memory for the data of a run that may use `allowed` bytes; by default half of what the machine has available, at most
-/// [`MOST`].
+/// 16 GiB.
 pub fn for_data(allowed: Option<u64>) -> u64 {
     let allowed = allowed.unwrap_or_else(|| (available().unwrap_or(2 * UNKNOWN) / 2).min(MOST));
     allowed - FIXED_BYTES.min(allowed / 2)

@@ -1,10 +1,10 @@
 //! Intersections of tables that do not fit memory: sorted on disk, intersected bucket by bucket, and resumed after
 //! whatever ended a run.
 //!
-//! [`prepare`] sorts a table by key into two files. The parties agree on buckets and a seed ([`run`]); items are hashed and
-//! sorted into buckets ([`buckets`]), and the result of each is on disk before the next begins. At the end one pass over
-//! the sorted rows writes those that are common ([`rows`]). All files are sealed ([`seal`]) with a key that only the
-//! party's identity can derive ([`directory`]), and are gone after the run. What lies on the disk meanwhile is described in
+//! `prepare` sorts a table by key into two files. The parties agree on buckets and a seed (`run`); items are hashed and
+//! sorted into buckets (`buckets`), and the result of each is on disk before the bucket counts as done. At the end one pass
+//! over the sorted rows writes those that are common (`rows`). All files are sealed (`seal`) with a key that only the
+//! party's identity can derive (`directory`), and are gone after the run. What lies on the disk meanwhile is described in
 //! `docs/security.md`.
 
 mod buckets;

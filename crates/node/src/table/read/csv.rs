@@ -29,6 +29,8 @@ pub(super) struct Text<R> {
     name: String,
     reader: csv::Reader<Marked<io::Chain<io::Cursor<Vec<u8>>, R>>>,
     record: ByteRecord,
+    /// The line of `record`.
+    line: u64,
     /// Whether lines end with CR LF.
     crlf: bool,
     columns: Vec<String>,
@@ -70,6 +72,7 @@ impl<R: Read> Text<R> {
             name: name.to_owned(),
             reader,
             record: ByteRecord::new(),
+            line: 0,
             crlf,
             columns: Vec::new(),
             batch: Batch::new(&[], batch_bytes),
@@ -121,12 +124,13 @@ impl<R: Read> Text<R> {
         }
         self.due = Some(line + lines_inside(record) + 1);
         self.rows += 1;
-        for (column, value) in record.iter().enumerate() {
-            if std::str::from_utf8(value).is_err() {
-                return Err(not_utf8(name, line, column, &self.columns[column], value));
-            }
-        }
+        self.line = line;
         Ok(())
+    }
+
+    /// Why the record that stands there cannot be taken.
+    fn not_utf8(&self, column: usize) -> Error {
+        not_utf8(&self.name, self.line, column, &self.columns[column], &self.record[column])
     }
 }
 
@@ -146,7 +150,7 @@ impl<R: Read> Source for Text<R> {
                 self.held = true;
                 return Ok(self.batch.take());
             }
-            self.batch.push(&self.record).map_err(|error| unreadable(&self.name, error))?;
+            self.batch.push(&self.record).map_err(|column| self.not_utf8(column))?;
         }
         Ok(self.batch.take())
     }
@@ -180,10 +184,10 @@ impl Batch {
         self.rows == 0 || self.rows < BATCH_ROWS && self.bytes + record.as_slice().len() <= self.most_bytes
     }
 
-    /// Appends a record of as many fields as there are columns, all of them UTF-8.
-    fn push(&mut self, record: &ByteRecord) -> std::result::Result<(), std::str::Utf8Error> {
-        for (builder, value) in self.columns.iter_mut().zip(record) {
-            builder.append_value(std::str::from_utf8(value)?);
+    /// Appends a record of as many fields as there are columns, or says which field is not UTF-8.
+    fn push(&mut self, record: &ByteRecord) -> std::result::Result<(), usize> {
+        for (column, (builder, value)) in self.columns.iter_mut().zip(record).enumerate() {
+            builder.append_value(std::str::from_utf8(value).map_err(|_| column)?);
         }
         self.rows += 1;
         self.bytes += record.as_slice().len();
