@@ -14,7 +14,7 @@ use crate::job::{Job, JobSpec, Protocol};
 use crate::learned::{self, Known};
 use crate::party::Source;
 use crate::pool::Pool;
-use crate::report::Encryptions;
+use crate::report::{Encryptions, Work};
 use crate::table::{RowCounts, Selection, output};
 use crate::{disk, dot, intersect, rules, shares, text};
 
@@ -113,6 +113,14 @@ impl Brought {
             Brought::Dot(brought) => brought.row_counts(),
             Brought::Shares(brought) => brought.row_counts(),
             Brought::Rules(brought) => brought.row_counts(),
+        }
+    }
+
+    /// How a run on disk went.
+    pub fn work(&self) -> Option<Work> {
+        match self {
+            Brought::Intersect(intersect::Brought::Disk(disk)) => disk.work(),
+            _ => None,
         }
     }
 

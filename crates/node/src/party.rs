@@ -497,6 +497,7 @@ impl PartyRun {
             choice: done.choice.clone(),
             levels: done.found.levels().to_vec(),
             encryptions: done.found.encryptions(),
+            work: brought.work(),
         }
     }
 

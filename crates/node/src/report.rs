@@ -57,6 +57,20 @@ pub struct Report {
     /// Where this party's encryptions came from, if it was given a pool and has encrypted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encryptions: Option<Encryptions>,
+    /// Of a run on disk: how it went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
+}
+
+/// What a run on disk has done.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Work {
+    /// Sorted runs that were merged.
+    pub runs: usize,
+    /// Buckets.
+    pub buckets: usize,
+    /// Those of them that were done in this run, and not in one that it has resumed.
+    pub done: usize,
 }
 
 /// How many encryptions came from where.

@@ -280,8 +280,11 @@ fn who_begins_anew_while_the_other_resumes_is_told() {
     // Until some buckets are done.
     let running = NAMES.map(|name| start(&pair, name, &[]));
     let until = Instant::now() + Duration::from_secs(20);
-    let finished =
-        |name: &str| files(&pair.home.at(&format!("{name}.work"))).iter().any(|file| file.starts_with("result-"));
+    let finished = |name: &str| {
+        files(&pair.home.at(&format!("{name}.work")))
+            .iter()
+            .any(|file| file.starts_with("result-") && file.ends_with(".sealed"))
+    };
     while !NAMES.iter().all(|name| Path::new(&pair.home.at(&format!("{name}.work"))).exists() && finished(name)) {
         assert!(Instant::now() < until);
         std::thread::sleep(Duration::from_millis(1));

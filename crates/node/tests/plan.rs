@@ -183,17 +183,16 @@ fn a_run_on_disk_is_planned() {
         let planned = tacita(&[&["plan", &job, "--json"], &inputs[..]].concat()).well();
         let planned: Value = serde_json::from_str(&planned.stdout).unwrap();
         let (file, work) = (home.at("report.json"), home.at("work"));
-        let ended = tacita(&[&["simulate", &job, "--report", &file, "--work", &work], &inputs[..]].concat()).well();
+        tacita(&[&["simulate", &job, "--report", &file, "--work", &work], &inputs[..]].concat()).well();
         let report = json(&file);
         if protocol == "vole" {
             assert!(planned["buckets"].as_u64() >= Some(8), "{planned}");
         }
-        let said = format!("of {} bucket", planned["buckets"]);
-        assert!(ended.stderr.contains(&said), "{said}: {}", ended.stderr);
         for name in ["a", "b"] {
             let (share, ran) = (&planned["parties"][name], &report["parties"][name]);
             assert_eq!(share["bytes_sent"], ran["bytes"]["sent"], "{name}, {protocol}, {learners}");
             assert_eq!(planned["rounds"], ran["rounds"], "{name}, {protocol}, {learners}");
+            assert_eq!(planned["buckets"], ran["work"]["buckets"]);
             assert!(share["disk"].as_u64() > Some(0) && share["memory"].as_u64() > Some(0));
         }
         let text = tacita(&[&["plan", &job], &inputs[..]].concat()).well().stdout;

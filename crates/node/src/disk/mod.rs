@@ -17,6 +17,7 @@ mod seal;
 mod sort;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tacita_core::{Error, Progress, Result, Security};
@@ -28,6 +29,7 @@ use crate::console::Voice;
 use crate::identity::Identity;
 use crate::intersect::{check_limits, key_spec, told_rows};
 use crate::job::{Job, JobSpec, Protocol, Reveal, Terms};
+use crate::report::Work as WorkReport;
 use crate::table::{KeySpec, ReadOptions, RowCounts, output};
 use crate::watch::Watcher;
 use directory::{Directory, Input, Numbered, Owner, Sorted, State};
@@ -61,6 +63,8 @@ pub struct Disk {
     sizes: Sizes,
     /// Memory for data, in bytes.
     memory: u64,
+    /// Buckets that this process has done.
+    done: AtomicUsize,
 }
 
 /// Whether a job can run on disk, and if not, why.
@@ -157,7 +161,7 @@ impl Disk {
             None => None,
         };
         sizes.work = Some(WorkSizes { memory: memory::for_buckets(memory), kept });
-        Ok(Disk { directory, state: Mutex::new(state), sorted, sizes, memory })
+        Ok(Disk { directory, state: Mutex::new(state), sorted, sizes, memory, done: AtomicUsize::new(0) })
     }
 
     /// A run in the directory of which both parties have all they need of each other, so that only the result is to be
@@ -189,7 +193,8 @@ impl Disk {
         };
         check_files(&directory, &sorted)?;
         let memory = memory::for_data(work.memory);
-        Ok(Some(Disk { directory, state: Mutex::new(state), sorted, sizes: Sizes::default(), memory }))
+        let (state, done) = (Mutex::new(state), AtomicUsize::new(0));
+        Ok(Some(Disk { directory, state, sorted, sizes: Sizes::default(), memory, done }))
     }
 
     /// How much it is, as the peer is told.
@@ -200,6 +205,12 @@ impl Disk {
     /// What became of the table's rows.
     pub fn row_counts(&self) -> RowCounts {
         self.sorted.counts
+    }
+
+    /// How the run went.
+    pub fn work(&self) -> Option<WorkReport> {
+        let buckets = self.state().run.as_ref().map(|run| run.buckets)?;
+        Some(WorkReport { runs: self.sorted.runs, buckets, done: self.done.load(Ordering::Relaxed) })
     }
 
     /// The protocol that ran.

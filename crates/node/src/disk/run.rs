@@ -1,5 +1,7 @@
 //! The protocol of a bucketed run: how many buckets, whether it is a fresh run, and each bucket's intersection.
 
+use std::sync::atomic::Ordering;
+
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets::{
@@ -140,6 +142,7 @@ pub fn run(
     let item_key = agreed_run.run.item_key();
     let source = OnDisk::make(&disk.directory, &run, &disk.sorted, &item_key, &params, room, &progress)?;
     buckets::run(role, &agreed_run.remaining, &source, &params, &agreed.session, channel, rng)?;
+    disk.done.store(agreed_run.remaining.len(), Ordering::Relaxed);
     Ok(None)
 }
 
