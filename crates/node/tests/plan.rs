@@ -169,7 +169,7 @@ fn sizes_alone_are_enough_and_missing_ones_are_asked_for() {
 fn a_run_on_disk_is_planned() {
     let home = Home::new();
     for (learners, protocol) in [("[\"a\"]", "vole"), ("[\"a\", \"b\"]", "vole"), ("[\"b\"]", "ecdh")] {
-        let rows = if protocol == "ecdh" { 300 } else { 20_000 };
+        let rows = if protocol == "ecdh" { 300 } else { 8_000 };
         let inputs = tables(&home, [0..rows, rows / 2..rows * 3]);
         let job = home.file(
             "job.toml",
