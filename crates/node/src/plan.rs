@@ -313,7 +313,7 @@ fn intersection_cost<'a>(
     let sender = job.peer_of(receiver);
     let (receiver_sizes, sender_sizes) = (&sizes[receiver], &sizes[sender]);
     if disk::is_bucketed(receiver_sizes, sender_sizes) {
-        return cost_of_buckets(protocol, job, sizes, calibration);
+        return cost_of_buckets(chosen.protocol, job, sizes, calibration);
     }
     let params = intersect::params(job, receiver, receiver_sizes, sender_sizes);
     let returned = ReturnedRows {
