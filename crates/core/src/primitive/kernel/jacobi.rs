@@ -223,7 +223,7 @@ mod tests {
         for backend in backend::available() {
             let field = Montgomery::on(backend, n);
             let groups: Vec<_> =
-                numbers.chunks(LANES).map(|group| field.pack(group.iter().map(|a| a.as_words().as_ref()))).collect();
+                numbers.chunks(LANES).map(|group| field.pack(group.iter().map(|a| a.as_words()))).collect();
             let symbols = Jacobi::on(backend, n).symbols(&groups);
             assert_eq!(symbols.len(), LANES * groups.len());
             for (index, number) in numbers.iter().enumerate() {
@@ -333,8 +333,8 @@ mod tests {
             for _ in 0..20 {
                 let bits = 64 * words;
                 let factor = odd(random(words as usize, &mut rng).shr(bits / 2));
-                let n = odd((&*factor).wrapping_mul(odd(random(words as usize, &mut rng).shr(bits / 2 + 1)).as_ref()));
-                let a = (&*factor).wrapping_mul(random(words as usize, &mut rng).shr(bits / 2));
+                let n = odd(factor.wrapping_mul(odd(random(words as usize, &mut rng).shr(bits / 2 + 1)).as_ref()));
+                let a = factor.wrapping_mul(random(words as usize, &mut rng).shr(bits / 2));
                 compare(&[a, factor.as_ref().clone()], &n, |a| slow(a, &n));
             }
         }
@@ -360,7 +360,7 @@ mod tests {
                 let (field, jacobi) = (Montgomery::on(backend, &n), Jacobi::on(backend, &n));
                 let residues: Vec<_> =
                     (0..LANES).map(|_| random(words as usize, &mut rng).rem(n.as_nz_ref())).collect();
-                let lanes = field.pack(residues.iter().map(|residue| residue.as_words().as_ref()));
+                let lanes = field.pack(residues.iter().map(|residue| residue.as_words()));
                 let difference = field.subtract(&Lanes::zero(field.limbs()), &lanes);
                 let symbols = jacobi.symbols(&[difference]);
                 for (symbol, residue) in symbols.iter().zip(&residues) {
