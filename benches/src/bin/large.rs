@@ -41,12 +41,12 @@ fn main() {
         "| rows of each | party | wall s | sort s | protocol s | write s | CPU s | peak MiB | peak disk MiB | bytes a row | CPU a row, relative |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
-    let mut first = None;
+    let mut first = [None; 2];
     for rows in sizes {
         let bench = Bench::new(&program, rows);
         let reports = bench.run(&memory);
         bench.check();
-        for (party, (report, disk)) in PARTIES.iter().zip(&reports) {
+        for ((party, (report, disk)), first) in PARTIES.iter().zip(&reports).zip(&mut first) {
             let cpu = number(report, "/cpu_seconds") / rows as f64;
             let relative = cpu / *first.get_or_insert(cpu);
             let seconds =

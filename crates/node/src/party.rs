@@ -195,12 +195,12 @@ impl PartyRun {
     pub fn run(self) -> Result<()> {
         let started = Instant::now();
         interrupt::install();
-        if let Source::Disk { work, .. } = &self.source {
-            if let Some(disk) = Disk::ended(&self.job, &self.me, work)? {
-                self.check_paths()?;
-                tracing::info!("all buckets are done: what is left is to write the result");
-                return self.write_ended(disk, started)?.clear();
-            }
+        if let Source::Disk { work, .. } = &self.source
+            && let Some(disk) = Disk::ended(&self.job, &self.me, work)?
+        {
+            self.check_paths()?;
+            tracing::info!("all buckets are done: what is left is to write the result");
+            return self.write_ended(disk, started)?.clear();
         }
         self.announce();
         let Ready { brought, load, met, links } = match self.load_and_meet() {

@@ -41,8 +41,12 @@ fn tables(pair: &Pair, rows: usize) -> [String; 2] {
 
 /// Starts a party with its work in NAME.work.
 fn start(pair: &Pair, name: &str, more: &[&str]) -> Running {
+    start_with(LITTLE, pair, name, more)
+}
+
+fn start_with(memory: &str, pair: &Pair, name: &str, more: &[&str]) -> Running {
     let work = pair.home.at(&format!("{name}.work"));
-    pair.start(name, &[&["--work", &work, "--memory", LITTLE][..], more].concat())
+    pair.start(name, &[&["--work", &work, "--memory", memory][..], more].concat())
 }
 
 /// Whether a party has written its result, whole; nothing else is ever there under its name.
@@ -58,7 +62,7 @@ fn is_done(pair: &Pair, name: &str, expected: &str) -> bool {
 }
 
 /// Kills one party or both at random moments, `kills` times, and lets them come to the end.
-fn kill_and_resume(rows: usize, kills: usize, seed: u64, limit: Duration) {
+fn kill_and_resume(rows: usize, memory: &str, kills: usize, seed: u64, limit: Duration) {
     println!("seed {seed}");
     let pair = Pair::new(TERMS);
     let expected = tables(&pair, rows);
@@ -72,7 +76,7 @@ fn kill_and_resume(rows: usize, kills: usize, seed: u64, limit: Duration) {
         let pending = NAMES.iter().zip(&expected).filter(|(name, expected)| !is_done(&pair, name, expected));
         let started = Instant::now();
         let mut running: Vec<_> =
-            pending.map(|(name, _)| start(&pair, name, &["--resume", "--timeout", "3s"])).collect();
+            pending.map(|(name, _)| start_with(memory, &pair, name, &["--resume", "--timeout", "3s"])).collect();
         if killed < kills && running.len() == 2 {
             std::thread::sleep(whole.mul_f64((noise.next().unwrap() % 1000) as f64 / 1000.0));
             let victims = noise.next().unwrap() % 3;
@@ -83,7 +87,7 @@ fn kill_and_resume(rows: usize, kills: usize, seed: u64, limit: Duration) {
             }
             killed += 1;
         }
-        let codes: Vec<_> = running.drain(..).map(|party| party.end()).collect();
+        let codes: Vec<_> = running.drain(..).map(|party| party.end_within(limit)).collect();
         for ended in &codes {
             assert!([0, 3, -1].contains(&ended.code), "{}: {}", ended.code, ended.stderr);
         }
@@ -97,13 +101,13 @@ fn kill_and_resume(rows: usize, kills: usize, seed: u64, limit: Duration) {
 #[test]
 fn killed_parties_go_on_where_they_were() {
     let seed = u64::from(std::process::id());
-    kill_and_resume(1 << 16, 6, seed, Duration::from_secs(60));
+    kill_and_resume(1 << 16, LITTLE, 6, seed, Duration::from_secs(60));
 }
 
 #[test]
 #[ignore = "minutes: four million rows, killed ten times"]
 fn killed_parties_with_millions_of_rows_go_on() {
-    kill_and_resume(1 << 22, 10, 7, Duration::from_secs(3600));
+    kill_and_resume(1 << 22, "512MiB", 10, 7, Duration::from_secs(3600));
 }
 
 /// A pair of which the hospital has sorted its table, and was killed then.

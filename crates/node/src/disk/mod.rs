@@ -293,7 +293,7 @@ fn reading(spec: &KeySpec, options: &ReadOptions) -> String {
     let mut part = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
     };
-    part(options.delimiter.as_ref().map_or(&[], std::slice::from_ref));
+    part(options.delimiter.as_slice());
     for column in &spec.columns {
         part(column.header.as_bytes());
         part(column.profile.to_string().as_bytes());

@@ -91,9 +91,9 @@ pub struct Chunk {
 impl<'a> Sorter<'a> {
     /// Sorts rows with these columns in about `memory` bytes.
     pub fn new(directory: &'a Directory, columns: &Schema, memory: usize) -> Sorter<'a> {
-        // What is sorted is in memory once, and beside it what allocators and builders leave unused, and the batch that
-        // is being read.
-        let run_bytes = memory / 2;
+        // What is sorted is in memory once, and beside it what allocators and builders leave unused, and the batches that
+        // are being read.
+        let run_bytes = memory / 5 * 2;
         let chunk_bytes = (memory / MERGED_CHUNKS).clamp(LEAST_CHUNK_BYTES, MOST_CHUNK_BYTES);
         let mut fields: Vec<_> = columns.fields().iter().cloned().collect();
         // No column of a table is without a name.

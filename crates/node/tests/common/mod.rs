@@ -109,8 +109,14 @@ impl Running {
 
     /// Waits for its end.
     #[track_caller]
-    pub fn end(mut self) -> Ended {
-        let until = Instant::now() + LIMIT;
+    pub fn end(self) -> Ended {
+        self.end_within(LIMIT)
+    }
+
+    /// As [`Running::end`], of one that may run longer.
+    #[track_caller]
+    pub fn end_within(mut self, limit: Duration) -> Ended {
+        let until = Instant::now() + limit;
         drop(self.child.stdin.take());
         let status = loop {
             match self.child.try_wait().unwrap() {
