@@ -184,10 +184,10 @@ fn every_run_has_a_key_of_its_own() {
     let params = Params::new(shape(1, 1, 1), Modulus::new(4).unwrap(), size(), None).unwrap();
     let keys: HashSet<Vec<u8>> = (0..4)
         .map(|run| {
-            let (mut one, mut other) = Channel::pair("first", "second");
+            let (params, (mut one, mut other)) = (&params, Channel::pair("first", "second"));
             std::thread::scope(|scope| {
                 scope.spawn(move || {
-                    let _ = paillier::first(&columns(1, &[1]), &params, &mut one, &mut rng(run));
+                    let _ = paillier::first(&columns(1, &[1]), params, &mut one, &mut rng(run));
                 });
                 let key = other.receive(PUBLIC_KEY, size().public_key_bytes()).unwrap();
                 // The encryptor would wait for an answer.
