@@ -59,9 +59,6 @@ const FAR_BANDWIDTH: f64 = 100e6;
 const EXTENSIONS: [Extension; 4] =
     [Extension::SoftSpoken(2), Extension::SoftSpoken(4), Extension::SoftSpoken(8), Extension::Silent];
 
-/// How `bloom` makes them: for near networks, and for slow lines.
-const FOR_BLOOM: [Extension; 2] = [Extension::SoftSpoken(4), Extension::SoftSpoken(8)];
-
 impl Chosen {
     /// A protocol that needs nothing else.
     pub fn only(protocol: Protocol) -> Chosen {
@@ -93,7 +90,7 @@ impl FromStr for Chosen {
         };
         let (protocol, extension) = match (answer.strip_prefix("lattice or ot "), answer.split_once(' ')) {
             (Some(extension), _) => ("lattice", Some(extension.parse()?)),
-            (None, Some((protocol @ ("lattice" | "paillier" | "gm-bloom"), extension))) => {
+            (None, Some((protocol @ ("lattice" | "paillier" | "gm-bloom" | "bloom"), extension))) => {
                 return Err(Error::Input(format!("{protocol} has no extension \"{}\"", extension.escape_debug())));
             }
             (None, Some((protocol, extension))) => (protocol, Some(extension.parse()?)),
@@ -133,8 +130,7 @@ pub fn allowed(job: &JobSpec, chosen: &Chosen) -> bool {
             // Where the terms leave both, each level of rules has its own choice.
             None => job.job != Job::Rules || job.protocol == Protocol::Ot,
         },
-        (Protocol::Bloom, Some(extension)) => FOR_BLOOM.contains(&extension),
-        (Protocol::Ot | Protocol::Bloom, None) => false,
+        (Protocol::Ot, None) => false,
         (Protocol::Lattice, extension) if job.job == Job::Rules => {
             job.extension.is_none() && extension.is_some() == (job.protocol == Protocol::Auto)
         }
@@ -178,7 +174,6 @@ fn choose_intersection(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, net
     let settled = |protocol, why: &str| Choice { chosen: Chosen::only(protocol), why: why.into() };
     match job.protocol {
         Protocol::Auto => (),
-        Protocol::Bloom => return choose_bloom(network),
         named => return settled(named, "the job names it"),
     }
     if let Some(protocol) = disk::resumed(own, theirs).and_then(|name| name.parse().ok()) {
@@ -217,16 +212,6 @@ fn choose_intersection(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, net
         }
         _ => settled(Protocol::Ecdh, "fewest rounds and bytes for sets so small"),
     }
-}
-
-/// How `bloom` makes its transfers: each costs both parties time, and k bits and those of the extension travel.
-fn choose_bloom(network: Network) -> Choice {
-    let seconds = |extension: &Extension| {
-        let bits = if *extension == FOR_BLOOM[0] { 128.0 / 4.0 } else { 128.0 / 8.0 };
-        dot::transfer_seconds(*extension) / 2.0 + bits / network.bandwidth()
-    };
-    let least = FOR_BLOOM.into_iter().min_by(|one, other| seconds(one).total_cmp(&seconds(other)));
-    Choice { chosen: Chosen { extension: least, ..Chosen::only(Protocol::Bloom) }, why: "the job names it".into() }
 }
 
 fn choose_dot(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
@@ -326,7 +311,7 @@ mod tests {
             "paillier",
             "paillier after vole",
             "gm-bloom after vole",
-            "bloom softspoken-8",
+            "bloom",
             "ot softspoken-4",
             "ot silent after ecdh",
             "lattice after vole",
@@ -341,6 +326,7 @@ mod tests {
             "lattice softspoken-4",
             "paillier softspoken-4",
             "gm-bloom softspoken-4",
+            "bloom softspoken-4",
             "lattice or ot",
             "lattice or ot ",
             "ot or lattice",

@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use serde_json::json;
 use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
 use tacita_core::primitive::paillier::KeySize;
-use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::intersect::ecdh::{self, Domain};
 use tacita_core::protocol::intersect::entries::{Common, Params, Payload, SEAL_BYTES};
 use tacita_core::protocol::intersect::{bloom, vole};
@@ -359,13 +358,14 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
     params
 }
 
+/// SoftSpoken's k in `bloom`: 4 bytes a slot beside the slot's own 16. With a larger one hardly less would travel.
+const BLOOM_EXTENSION: usize = 4;
+
 /// What `bloom` runs with: filters for the larger set of `sizes`.
-pub fn bloom_params(job: &JobSpec, chosen: &Chosen, sizes: &Params) -> Result<bloom::Params> {
-    match (bloom::Strength::of(job.level), chosen.extension) {
-        (Some(strength), Some(Extension::SoftSpoken(k))) => {
-            bloom::Params::new(sizes.receiver_items.max(sizes.sender_entries), strength, k)
-        }
-        _ => Err(Error::Internal(format!("\"{chosen}\" of level {} intersects no sets", job.level))),
+pub fn bloom_params(job: &JobSpec, sizes: &Params) -> Result<bloom::Params> {
+    match bloom::Strength::of(job.level) {
+        Some(strength) => bloom::Params::new(sizes.receiver_items.max(sizes.sender_entries), strength, BLOOM_EXTENSION),
+        None => Err(Error::Internal(format!("bloom of level {}", job.level))),
     }
 }
 
@@ -401,7 +401,7 @@ pub fn run(
         return run_vole(job, me, loaded, &items, &params, agreed, channel, rng);
     }
     if agreed.chosen.protocol == Protocol::Bloom {
-        let params = bloom_params(job, &agreed.chosen, &params)?;
+        let params = bloom_params(job, &params)?;
         return match receives {
             true => Ok(Found::Rows(bloom::receive(&items, &params, &agreed.session, channel, rng)?)),
             false => bloom::send(&items, &params, &agreed.session, channel, rng).map(|()| Found::Nothing),
@@ -605,7 +605,7 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
     let params = params(job, me, own, theirs);
     let receives = me == job.receiver();
     if chosen.protocol == Protocol::Bloom {
-        let bloom = bloom_params(job, chosen, &params)?;
+        let bloom = bloom_params(job, &params)?;
         return Ok(match receives {
             true => bloom.memory_of_receiver() + params.receiver_items as u64 * 96,
             false => bloom.memory_of_sender() + params.sender_entries as u64 * 96,

@@ -336,9 +336,8 @@ fn intersection_cost<'a>(
             (of_receiver, of_sender, params.rounds(returned))
         }
         Protocol::Bloom => {
-            let params = intersect::bloom_params(job, chosen, &params)?;
-            let slower = chosen.extension.map_or(1.0, dot::transfer_seconds) / dot::transfer_seconds(dot::MEASURED);
-            let transfer = calibration.ot_transfer / 2.0 * slower;
+            let params = intersect::bloom_params(job, &params)?;
+            let transfer = calibration.ot_transfer / 2.0;
             let slots = params.slots() as f64;
             let cpu = |slot: f64| if slots > 0.0 { calibration.ot_start + slots * (transfer + slot) } else { 0.0 };
             let bytes = params.bytes_sent();
