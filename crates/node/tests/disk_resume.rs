@@ -25,7 +25,7 @@ fn tables(pair: &Pair, rows: usize) -> [String; 2] {
         let person = row * 2_654_435_761 % rows;
         format!(
             "{},{row} at {party}\n",
-            if person % 2 == 0 { format!("p{person}") } else { format!("{party}p{person}") }
+            if person.is_multiple_of(2) { format!("p{person}") } else { format!("{party}p{person}") }
         )
     };
     [0, 1].map(|party| {
