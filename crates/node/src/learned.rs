@@ -53,11 +53,23 @@ fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         ),
     };
     match job.reveal {
-        Reveal::Shares if job.protocol == Protocol::GmBloom => learned.push(format!(
-            "{party} gets a part of each product that tells much of it: about half, so that twice the part is the product, give or \
-             take twice its square root. These parts are no uniformly random shares. Where a share must say nothing, use \
-             protocol = \"ot\"."
-        )),
+        Reveal::Shares if job.protocol == Protocol::GmBloom => {
+            let part = match side(job, party) {
+                Side::First => "about half, so that twice the part is the product, give or take twice its square root",
+                Side::Second => {
+                    "the exact product over half of its ones, at random, and it knows which: nearly what the other half would \
+                     give, and more than the product says about the rows of that half"
+                }
+            };
+            learned.push(format!(
+                "{party} gets a part of each product that tells much of it: {part}. These parts are no uniformly random shares. \
+                 Where a share must say nothing, use protocol = \"ot\"."
+            ));
+            learned.push(
+                "Columns that overlap, and runs that are repeated, are split anew each time: each tells more, and many tell all."
+                    .into(),
+            );
+        }
         Reveal::Shares => learned.push(format!(
             "{party} learns no product: it gets a share of it, a uniformly random number. Whoever has both shares knows \
              the product; who may is agreed upon in the job that opens them."

@@ -13,7 +13,7 @@ use zeroize::ZeroizeOnDrop;
 use crate::agree::hex;
 use crate::dot::{Cells, Value};
 use crate::files::write_whole_private;
-use crate::job::{JobSpec, Terms};
+use crate::job::{JobSpec, Protocol, Terms};
 use crate::text;
 
 /// Share files are read up to this size: each of the most numbers that one file holds in the longest form.
@@ -52,6 +52,9 @@ pub struct ShareFile {
     /// Each party's name and columns, in the order of the job.
     #[zeroize(skip)]
     columns: Vec<(String, Vec<String>)>,
+    /// Whether these are `gm-bloom`'s parts, of which each alone tells its product nearly.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub telling: bool,
     /// Hash of everything else, so that a changed file is noticed.
     check: String,
 }
@@ -81,6 +84,7 @@ impl ShareFile {
             decimals: 2 * job.decimals(),
             range: [low.to_string(), high.to_string()],
             columns,
+            telling: job.protocol == Protocol::GmBloom,
             check: String::new(),
         };
         file.check = file.digest();
@@ -164,6 +168,9 @@ impl ShareFile {
             part(text.as_bytes());
         }
         self.values.iter().for_each(|value| part(value.as_bytes()));
+        if self.telling {
+            part(b"telling");
+        }
         hasher.finalize().to_hex().to_string()
     }
 

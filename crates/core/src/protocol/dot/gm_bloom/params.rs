@@ -115,7 +115,7 @@ impl Params {
     /// splits each of its columns in two at random, and figure 1 runs twice, with the roles switched.
     ///
     /// **These are no uniform shares**: each party's part is about half of the product, and tells it to within a few of its
-    /// square roots.
+    /// square roots. The second party's is the exact product with a column that it knows, half of its ones.
     ///
     /// Errors: as those of [`Params::new`] otherwise.
     pub fn in_parts(shape: Shape, modulus: Modulus, lengths: Lengths, bound: usize) -> Result<Params> {
