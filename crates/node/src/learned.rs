@@ -1,6 +1,7 @@
 //! Who learns what, in plain sentences: the plan prints them before a job, the report after it.
 
 use tacita_core::Security;
+use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 use tacita_core::protocol::rules::support::Support;
 
