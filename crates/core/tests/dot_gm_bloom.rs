@@ -121,8 +121,13 @@ fn matrices_and_chosen_pairs() {
         let all = dot.truth(modulus);
         let truth: Vec<u128> = pairs.iter().map(|&(a, b)| all[a as usize * counts.1 + b as usize]).collect();
         check(&dot, &params, &truth);
-        let missing = Params::of_pairs(dot.shape(), modulus, lengths(), 40, &[(4, 0)]);
-        assert!(matches!(missing, Err(Error::Internal(_))));
+        // A column that is not there, one of the counter's without a partner, and a pair twice.
+        let all: Vec<(u32, u32)> = (0..12).map(|pair| (pair % counts.0 as u32, pair % counts.1 as u32)).collect();
+        assert!(Params::of_pairs(dot.shape(), modulus, lengths(), 40, &all).is_ok());
+        for wrong in [[&all[..], &[(4, 0)]].concat(), all[..2].to_vec(), [&all[..], &all[3..4]].concat()] {
+            let refused = Params::of_pairs(dot.shape(), modulus, lengths(), 40, &wrong);
+            assert!(matches!(refused, Err(Error::Internal(_))), "{wrong:?}");
+        }
     }
 }
 

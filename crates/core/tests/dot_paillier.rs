@@ -151,6 +151,7 @@ fn some_of_the_products() {
     let internal = |shape, pairs: &[(u32, u32)]| matches!(pairs_of(shape, pairs), Err(Error::Internal(_)));
     assert!(internal(dot.shape(), &[(0, 0), (1, 4), (2, 0)]) && internal(dot.shape(), &[(3, 0)]));
     assert!(internal(dot.shape(), &[(0, 0), (2, 0)]), "a column that is encrypted for nothing");
+    assert!(internal(dot.shape(), &[(0, 0), (1, 0), (2, 0), (1, 0)]), "a pair twice");
 }
 
 #[test]

@@ -226,6 +226,10 @@ fn buckets_fit_the_memory() {
         assert!(needed(buckets) <= memory && (buckets == 1 || needed(buckets / 2) > memory));
     }
     assert!(matches!(buckets_for(1 << 30, 1, 1, 1000, bytes), Err(Error::Input(_))));
+    // Sets that are too large for one bucket, whatever the memory, and for any number of them.
+    assert_eq!(buckets_for(1 << 33, 1, 1, u64::MAX, bytes).unwrap(), 4);
+    assert_eq!(buckets_for(3, 1 << 32, 2, u64::MAX, bytes).unwrap(), 2);
+    assert!(buckets_for(1 << 50, 1, 1, u64::MAX, bytes).is_err());
     assert!(Params::new(Protocol::Vole, 1, 1, 0, 1).is_err() && Params::new(Protocol::Vole, 1, 1, 1, 17).is_err());
     assert!(Params::new(Protocol::Vole, 1, 1, buckets::MAX_BUCKETS + 1, 1).is_err());
 }

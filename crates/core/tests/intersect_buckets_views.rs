@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering;
 use support::buckets::*;
 use support::views::*;
 use support::*;
-use tacita_core::protocol::intersect::buckets::{BucketSource, Params, Protocol, SHARE, STATE};
+use tacita_core::channel::{HEADER_BYTES, LEAST_ROOM_BYTES};
+use tacita_core::protocol::intersect::buckets::{BucketSource, Params, Protocol, Role, SHARE, STATE};
 use tacita_core::protocol::intersect::ecdh::{self, BLINDED, Domain, EVALUATED};
 use tacita_core::protocol::intersect::vole::{ENTRIES, MASKED, SEED};
 use tacita_core::{Channel, Item};
@@ -63,6 +64,30 @@ fn lengths_follow_from_what_was_agreed_on() {
                 .collect();
             same_shapes(&runs).unwrap();
             assert_eq!(shape(&runs[0].receiver).len(), lanes + 1);
+        }
+    }
+}
+
+/// Two buckets of an honest party, had they come before anything was read, are what a lane allows: each kind of message may end in
+/// a short one, whatever the size of a bucket.
+#[test]
+fn honest_parties_are_not_too_far_ahead() {
+    for (protocol, size) in [(Protocol::Ecdh, 1), (Protocol::Ecdh, 900), (Protocol::Vole, 1), (Protocol::Vole, 200_000)]
+    {
+        let params = Params::new(protocol, size, size, 2, 1).unwrap().to_both();
+        let kits = kits(params, 0..size, 0..size);
+        let run = recorded(|one, other| {
+            let (received, sent) = attempt_over(&kits, 0, (one, other));
+            received.unwrap();
+            sent.unwrap();
+        });
+        for (role, frames) in [(Role::Receiver, &run.receiver), (Role::Sender, &run.sender)] {
+            let of_lane = frames.iter().filter(|frame| LANE_DATA.contains(&frame.kind));
+            let bytes: Vec<u64> = of_lane.map(|frame| (HEADER_BYTES + frame.payload.len()) as u64).collect();
+            let room: u64 = bytes.iter().map(|&bytes| bytes.max(LEAST_ROOM_BYTES)).sum();
+            let short = bytes.iter().filter(|&&bytes| bytes < LEAST_ROOM_BYTES).count();
+            eprintln!("{protocol:?} {size} {role:?}: {short} short of {}", bytes.len());
+            assert!(room <= params.bytes_ahead(role).unwrap(), "{protocol:?} {size} {role:?}: {short} short messages");
         }
     }
 }

@@ -16,6 +16,10 @@ use crate::error::{Error, Result};
 /// Lanes of a channel at most: their numbers are told by the kinds of frames.
 pub const MAX_LANES: usize = 16;
 
+/// What a message counts for at least while it waits for a lane: with a queue that doubles, an empty one takes about as much
+/// memory, and any one at most twice what it counts for.
+pub const LEAST_ROOM_BYTES: u64 = 128;
+
 /// Whoever hands messages to the lanes waits for the next as long as there is a peer: none may be due, because the lanes are
 /// at work. How long a message may be overdue is for the lane to say that waits for it.
 const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
@@ -23,7 +27,7 @@ const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 /// Where a lane's messages go.
 pub(super) struct Route {
     outer: Arc<Link>,
-    lane: u8,
+    pub(super) lane: u8,
 }
 
 impl Route {
@@ -51,8 +55,8 @@ impl Channel {
     /// its own; the peer must open as many. A lane is a channel: role functions run on it as on any other. It ends when
     /// `work` has returned at both ends. Returns what `work` has returned, lane by lane.
     ///
-    /// `ahead` is how many bytes, headers included, an honest peer may have sent to a lane that has not read them;
-    /// more is a violation. Traffic is counted here, and rounds are those of the lane that has most. If one lane fails, or
+    /// `ahead` is how many bytes, headers included, an honest peer may have sent to a lane that has not read them, where a
+    /// message counts as [`LEAST_ROOM_BYTES`] if it is shorter; more is a violation. Traffic is counted here, and rounds are those of the lane that has most. If one lane fails, or
     /// this channel does, all fail, and the first cause is returned.
     pub fn lanes<S: Send, A: Send>(
         &mut self,
@@ -67,6 +71,8 @@ impl Channel {
         let lanes: Vec<Channel> = (0..states.len()).map(|lane| self.lane(lane, states.len())).collect();
         let links: Vec<Arc<Link>> = lanes.iter().map(|lane| lane.link.clone()).collect();
         let ended: Vec<Result<A>> = std::thread::scope(|scope| {
+            // If a thread cannot be had, or this one panics, the lanes that run must not wait for messages that nobody hands them.
+            let _panic = OnPanic(&links);
             let threads: Vec<_> = states
                 .into_iter()
                 .zip(lanes)
@@ -100,7 +106,7 @@ impl Channel {
         let mut link = Link::new(self.peer(), outgoing, incoming, Box::new(|| ()));
         link.route = Some(Route { outer: self.link.clone(), lane: lane as u8 });
         let mut channel = Channel::new(link);
-        channel.set_patience(self.link.patience() * lanes as u32);
+        channel.set_patience(self.link.patience().saturating_mul(lanes as u32).min(FOREVER));
         channel
     }
 
@@ -110,9 +116,21 @@ impl Channel {
     }
 }
 
+/// A guard that ends these lanes if its thread panics.
+struct OnPanic<'a>(&'a [Arc<Link>]);
+
+impl Drop for OnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let error = Error::Internal("the thread that serves the lanes panicked".into());
+            self.0.iter().for_each(|lane| lane.fail(error.clone()));
+        }
+    }
+}
+
 /// Hands what the peer sends to the lanes until it has ended all of them.
 fn deliver(incoming: &mut Incoming, lanes: &[Arc<Link>], ahead: u64) -> Result<()> {
-    // Bytes that each lane was given; `None` when the peer has ended it.
+    // What each lane was given, by the room that it takes; `None` when the peer has ended it.
     let mut given = vec![Some(0u64); lanes.len()];
     while given.iter().any(Option::is_some) {
         let event = incoming.link.next_within(FOREVER)?;
@@ -126,8 +144,8 @@ fn deliver(incoming: &mut Incoming, lanes: &[Arc<Link>], ahead: u64) -> Result<(
         let Some((link, Some(so_far))) = lanes.get(lane).zip(given.get_mut(lane).map(Option::as_mut)) else {
             return Err(incoming.broken(format!("{described} came, which is not open")));
         };
-        *so_far += bytes;
-        if *so_far - link.received.load(Ordering::Relaxed) > ahead {
+        *so_far += event.room();
+        if *so_far - link.taken.load(Ordering::Relaxed) > ahead {
             return Err(incoming.broken(format!("{described} came before {ahead} bytes of that lane were read")));
         }
         if matches!(event, Event::Close) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::lanes::Route;
 use super::queue::{Popped, Queue, Refused};
-use super::{HEADER_BYTES, Label, Traffic};
+use super::{HEADER_BYTES, LEAST_ROOM_BYTES, Label, Traffic};
 use crate::error::{Error, ErrorKind, Result};
 
 /// How long the end of a channel waits for a peer that does not hang up, and a failed writer for the peer's own word
@@ -30,6 +30,8 @@ pub(super) struct Link {
     pub(super) shut: Box<dyn Fn() + Send + Sync>,
     pub(super) sent: AtomicU64,
     pub(super) received: AtomicU64,
+    /// What was taken from the incoming queue, by [`Event::room`].
+    pub(super) taken: AtomicU64,
     pub(super) flights: Mutex<Flights>,
     /// How long the peer may send no message that is due, or read none of ours, though it is alive.
     pub(super) patience: Mutex<Duration>,
@@ -82,6 +84,12 @@ impl Event {
         }
     }
 
+    /// What it counts for while it waits where the peer decides how many do: the place in a queue and an allocation are more than
+    /// a short message's bytes.
+    pub(super) fn room(&self) -> u64 {
+        self.wire_bytes().max(LEAST_ROOM_BYTES)
+    }
+
     pub(super) fn describe(&self) -> String {
         match self {
             Event::Data { label, .. } => format!("message {label}"),
@@ -111,6 +119,7 @@ impl Link {
             shut,
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
             flights: Mutex::default(),
             patience: Mutex::new(PATIENCE),
             route: None,
@@ -145,7 +154,10 @@ impl Link {
                 self.fail(self.ended_by_peer(kind));
                 Err(self.failure())
             }
-            Popped::Element(event) => Ok(event),
+            Popped::Element(event) => {
+                self.taken.fetch_add(event.room(), Ordering::Relaxed);
+                Ok(event)
+            }
             Popped::Closed => Err(self.failure()),
             Popped::Nothing => Err(self.stalled("sent")),
         }
@@ -295,7 +307,19 @@ impl Link {
     }
 
     pub(super) fn violation(&self, check: impl Into<String>) -> Error {
-        Error::Protocol { peer: self.peer.clone(), check: check.into() }
+        let check = match &self.route {
+            Some(route) => format!("lane {}: {}", route.lane, check.into()),
+            None => check.into(),
+        };
+        Error::Protocol { peer: self.peer.clone(), check }
+    }
+
+    /// What came, in this channel's words.
+    pub(super) fn describe(&self, event: &Event) -> String {
+        match (event, &self.route) {
+            (Event::Close, Some(_)) => "the end of the lane".into(),
+            _ => event.describe(),
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub const HEADER_BYTES: usize = 10;
 /// The longest payload of one frame. Larger messages travel in chunks.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 
-pub use lanes::MAX_LANES;
+pub use lanes::{LEAST_ROOM_BYTES, MAX_LANES};
 
 /// Frames that may wait in either direction.
 const QUEUE_FRAMES: usize = 4;
@@ -261,7 +261,7 @@ impl Channel {
                 self.link.received.fetch_add(HEADER_BYTES as u64, Ordering::Relaxed);
                 Ok(self.traffic())
             }
-            event => Err(self.incoming.broken(format!("{} came after the last message", event.describe()))),
+            event => Err(self.incoming.broken(format!("{} came after the last message", self.link.describe(&event)))),
         }
     }
 
@@ -336,7 +336,7 @@ impl Incoming {
                 self.link.flights.lock_anyway().first_use(Direction::Received, label);
                 return Ok(payload);
             }
-            event => format!("{} came where `{}` was due", event.describe(), label.name),
+            event => format!("{} came where `{}` was due", self.link.describe(&event), label.name),
         };
         Err(self.broken(check))
     }

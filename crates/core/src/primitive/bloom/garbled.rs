@@ -158,8 +158,8 @@ impl Filling {
     /// The filter: puts the slots in order, and the differences of earlier elements into those of later ones.
     fn finish(mut self, key: Zeroizing<Block>) -> Garbled {
         self.states = Zeroizing::default();
-        let mut order: Vec<u64> =
-            (0u64..).zip(&self.left).map(|(element, slot)| u64::from(*slot) << 32 | element).collect();
+        let order = (0u64..).zip(&self.left).map(|(element, slot)| u64::from(*slot) << 32 | element);
+        let mut order: Zeroizing<Vec<u64>> = Zeroizing::new(order.collect());
         order.par_sort_unstable();
         let slot_of = |entry: &u64| (entry >> 32) as u32;
         let pieces = self.slots.div_ceil(PIECE);

@@ -29,6 +29,9 @@ pub const PIECE: usize = 1 << 16;
 /// The most slots of a filter.
 pub const MAX_SLOTS: u64 = 1 << 32;
 
+/// Elements, if any, for which a filter has slots at least.
+pub const LEAST_BOUND: usize = 16;
+
 /// k: the number of hash functions, and the bits of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strength {
@@ -66,11 +69,16 @@ impl Strength {
     }
 
     /// Slots of a filter for `bound` elements: ceil(k * bound * log2 e), which the places of so many elements leave half
-    /// empty.
+    /// empty, and those for [`LEAST_BOUND`] elements if there are fewer, but any.
+    ///
+    /// An element that is not in the set has all its places set with probability E[p^k], where p is the part of slots that are set. That
+    /// is more than 2^-k, because p varies, and the more so the fewer slots there are: for one element in 116 slots 2^-70.4
+    /// where k is 80. With the slots of 16 elements or more it is below 2^-(k-2) for every k.
     ///
     /// Errors ([`Error::Input`]): more than [`MAX_SLOTS`].
     pub fn slots(self, bound: usize) -> Result<usize> {
-        let places = (bound as u64).checked_mul(self.bits() as u64).filter(|places| *places < MAX_SLOTS);
+        let elements = if bound == 0 { 0 } else { bound.max(LEAST_BOUND) };
+        let places = (elements as u64).checked_mul(self.bits() as u64).filter(|places| *places < MAX_SLOTS);
         let slots = places.map(|places| (places as f64 * std::f64::consts::LOG2_E).ceil() as u64);
         match slots.filter(|slots| *slots <= MAX_SLOTS).and_then(|slots| usize::try_from(slots).ok()) {
             Some(slots) => Ok(slots),

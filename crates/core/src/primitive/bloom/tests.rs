@@ -48,7 +48,7 @@ fn places_are_distinct_and_everywhere() {
     for strength in STRENGTHS {
         for bound in [1, 2, 30, 1000] {
             let hashes = hashes(strength, bound);
-            let items = items(0..bound);
+            let items = items(0..bound.max(LEAST_BOUND));
             let places = hashes.places(&items);
             let mut all = BTreeSet::new();
             for element in 0..places.len() {
@@ -132,6 +132,35 @@ fn an_overfull_filter_is_an_error() {
     assert!(Garbled::new(&items(0..10), &hashes, &mut rng(1)).is_ok());
 }
 
+/// The probability that an element has all its places set that is in no filter of `elements` with so many slots: E[p^k] from the exact
+/// distribution of how many slots are set.
+fn all_set(k: usize, elements: usize, slots: usize) -> f64 {
+    let part = |set: usize| set as f64 / slots as f64;
+    let mut chances = vec![0.0; k * elements + 1];
+    chances[0] = 1.0;
+    for thrown in 0..k * elements {
+        for set in (0..=thrown).rev() {
+            chances[set + 1] += chances[set] * (1.0 - part(set));
+            chances[set] *= part(set);
+        }
+    }
+    chances.iter().enumerate().map(|(set, chance)| chance * part(set).powi(k as i32)).sum()
+}
+
+#[test]
+fn elements_that_are_not_in_a_filter_are_not_found() {
+    for strength in STRENGTHS {
+        let k = strength.bits();
+        for bound in [1, 2, 15, 16, 17, 20] {
+            let bits = -all_set(k, bound, strength.slots(bound).unwrap()).log2();
+            assert!(bits > k as f64 - 2.0, "{k} {bound}: {bits}");
+        }
+    }
+    // With as many slots as one element alone would leave half empty.
+    let bits = -all_set(80, 1, 116).log2();
+    assert!((70.3..70.4).contains(&bits), "{bits}");
+}
+
 #[test]
 fn slots_are_k_w_log2_e() {
     let exact = [(Strength::Bits80, 1 << 20, 121_022_032), (Strength::Bits128, 1 << 14, 3_025_527)];
@@ -139,6 +168,8 @@ fn slots_are_k_w_log2_e() {
         assert_eq!(strength.slots(bound).unwrap(), slots);
     }
     assert_eq!(Strength::Bits80.slots(0).unwrap(), 0);
+    assert!((1..=16).all(|bound| Strength::Bits80.slots(bound).unwrap() == 1847));
+    assert_eq!(Strength::Bits80.slots(17).unwrap(), 1963);
     assert_eq!(Strength::Bits80.slots(1_000_000).unwrap(), 115_415_604);
     for strength in STRENGTHS {
         let most = (MAX_SLOTS as f64 / strength.bits() as f64 / std::f64::consts::LOG2_E) as usize;

@@ -69,6 +69,10 @@ impl SecretKey {
     }
 
     /// Decrypts.
+    ///
+    /// # Panics
+    ///
+    /// If they are ciphertexts of another key, some of which are no numbers below N.
     pub fn decrypt(&self, ciphertexts: &Ciphertexts) -> Zeroizing<Vec<bool>> {
         let bytes = ciphertexts.as_bytes();
         self.bits(bytes, |_, _| Ok(())).expect("ciphertexts are what they have been checked to be")
@@ -100,9 +104,12 @@ impl SecretKey {
             check(&groups, &symbols)?;
             Ok(symbols)
         })?;
-        // No jump: the sign is the bit.
-        Ok(Zeroizing::new(
-            blocks.iter().flat_map(|symbols| symbols.iter().map(|symbol| symbol >> 7 & 1 == 1)).collect(),
-        ))
+        // All room at once: a list that grows leaves its bits where it was.
+        let mut bits = Zeroizing::new(Vec::with_capacity(bytes.len() / each));
+        for symbols in &blocks {
+            // No jump: the sign is the bit.
+            bits.extend(symbols.iter().map(|symbol| symbol >> 7 & 1 == 1));
+        }
+        Ok(bits)
     }
 }

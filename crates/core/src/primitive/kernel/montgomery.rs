@@ -5,7 +5,7 @@
 //! ever compared with n: of factors below 4 n comes a product below 2 n. All forms of the kernel give the same limbs.
 
 use crypto_bigint::{BoxedUint, Odd};
-use zeroize::ZeroizeOnDrop;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::backend::{self, Backend};
 use super::portable;
@@ -94,8 +94,10 @@ impl Montgomery {
         let power = |bits: usize| {
             let room = (bits + 64).next_multiple_of(64) as u32;
             let power = BoxedUint::one_with_precision(room).shl(bits as u32);
+            // It tells the modulus.
+            let remainder = Zeroizing::new(power.rem(divisor));
             let mut residue = vec![0; limbs];
-            split(power.rem(divisor).as_words(), |limb, value| residue[limb] = value);
+            split(remainder.as_words(), |limb, value| residue[limb] = value);
             residue
         };
         let mut own = vec![0; limbs];

@@ -17,7 +17,7 @@ pub use modulus::Modulus;
 pub use shares::{Shares, reveal, reveal_bytes};
 
 use crate::channel::Label;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Each party to one that learns: its shares, packed.
 pub const SHARES: Label = Label::new(20, "shares");
@@ -60,6 +60,27 @@ impl Shape {
         match side {
             Side::First => self.first,
             Side::Second => self.second,
+        }
+    }
+
+    /// Refuses a choice of products, each given by the columns of the first and the second party: columns that are not
+    /// there, a pair that stands there twice, and a column of `side` that is in no pair.
+    fn check_pairs(&self, pairs: &[(u32, u32)], side: Side) -> Result<()> {
+        let mut alone = vec![true; self.columns(side)];
+        for &(first, second) in pairs {
+            if first as usize >= self.first || second as usize >= self.second {
+                return Err(Error::Internal("dot: a pair of columns that are not there".into()));
+            }
+            alone[if side == Side::First { first } else { second } as usize] = false;
+        }
+        if alone.contains(&true) {
+            return Err(Error::Internal("dot: a column that is multiplied with none".into()));
+        }
+        let mut sorted = pairs.to_vec();
+        sorted.sort_unstable();
+        match sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+            true => Err(Error::Internal("dot: a pair that is asked for twice".into())),
+            false => Ok(()),
         }
     }
 

@@ -66,7 +66,9 @@ fn steps(mut a: u64, mut b: u64, sign: &mut u64, one: u64) -> (u64, u64) {
     let mut flips = *sign;
     for _ in 0..STEPS {
         let odd = (a & one).wrapping_neg();
-        let swap = odd & u64::from(a < b).wrapping_neg();
+        // Whether a is less than b, as the borrow of a - b: a comparison may become a jump.
+        let less = ((!a & b) | ((!a | b) & a.wrapping_sub(b))) >> 63 & one;
+        let swap = odd & less.wrapping_neg();
         flips ^= a & b & swap;
         let (numbers, rows) = ((a ^ b) & swap, (first ^ second) & swap);
         (a, b, first, second) = (a ^ numbers, b ^ numbers, first ^ rows, second ^ rows);

@@ -97,7 +97,8 @@ impl Params {
     /// As [`Params::new`] for both parties, for some of the products: `pairs` are columns of the first and of the second party,
     /// distinct, and in the order in which the products shall come.
     ///
-    /// Errors: as there; [`Error::Internal`] for a column that is not there.
+    /// Errors: as there; [`Error::Internal`] for a column that is not there, a counter's column that is in no pair, or a pair
+    /// that stands there twice.
     pub fn of_pairs(
         shape: Shape,
         modulus: Modulus,
@@ -105,10 +106,9 @@ impl Params {
         bound: usize,
         pairs: &[(u32, u32)],
     ) -> Result<Params> {
-        if pairs.iter().any(|&(first, second)| first as usize >= shape.first || second as usize >= shape.second) {
-            return Err(internal("a pair of columns that are not there"));
-        }
-        Ok(Params { pairs: Some(pairs.into()), ..Params::new(shape, modulus, lengths, bound, None)? })
+        let params = Params::new(shape, modulus, lengths, bound, None)?;
+        params.counter.map_or(Ok(()), |counter| shape.check_pairs(pairs, counter))?;
+        Ok(Params { pairs: Some(pairs.into()), ..params })
     }
 
     /// Parts that add up to the products modulo any `modulus`: the paper's form with two outputs (section 3.3). The second party

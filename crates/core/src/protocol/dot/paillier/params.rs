@@ -84,22 +84,15 @@ impl Params {
     /// As [`Params::new`] without a learner, for some of the products: `pairs` are columns of the first and of the second
     /// party, distinct, and in the order in which the shares shall come. Each of the encryptor's columns is encrypted once.
     ///
-    /// Errors: as those of [`Params::new`]; [`Error::Internal`] for a column that is not there, or an encryptor's column that
-    /// is in no pair.
+    /// Errors: as those of [`Params::new`]; [`Error::Internal`] for a column that is not there, an encryptor's column that is
+    /// in no pair, or a pair that stands there twice.
     pub fn of_pairs(shape: Shape, modulus: Modulus, size: KeySize, pairs: &[(u32, u32)]) -> Result<Params> {
         let params = Params::new(shape, modulus, size, None)?;
-        let mut chosen = vec![Vec::new(); shape.columns(params.encryptor)];
+        shape.check_pairs(pairs, params.encryptor)?;
+        let mut chosen: Vec<Vec<(u32, usize)>> = vec![Vec::new(); shape.columns(params.encryptor)];
         for (place, &(first, second)) in pairs.iter().enumerate() {
             let (encrypted, other) = if params.encryptor == Side::First { (first, second) } else { (second, first) };
-            match chosen.get_mut(encrypted as usize) {
-                Some(partners) if (other as usize) < shape.columns(params.encryptor.other()) => {
-                    partners.push((other, place));
-                }
-                _ => return Err(internal("a pair of columns that are not there")),
-            }
-        }
-        if chosen.iter().any(Vec::is_empty) {
-            return Err(internal("a column that is multiplied with none"));
+            chosen[encrypted as usize].push((other, place));
         }
         let partners = chosen.iter().map(|partners| partners.iter().map(|(other, _)| *other).collect()).collect();
         let places = chosen.iter().flatten().map(|(_, place)| *place).collect();

@@ -101,6 +101,8 @@ pub fn agree(
                     "{peer} resumes another run than this party, or one under other terms: take the directories of the same run, or start anew without --resume"
                 ))));
             }
+            // The peer has found this before it sent anything, unless it deviates, and ends the job for its own error: there is
+            // no end in good order to wait for.
             if commitment != kept.run.commitments[place(party.role.other())] {
                 return Err(Error::Terms(format!(
                     "{peer}'s input has changed since the run that is resumed: start anew without --resume"

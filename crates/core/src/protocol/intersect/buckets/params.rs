@@ -1,7 +1,7 @@
 //! What both parties agree on before a bucketed run, and what it costs.
 
 use super::agree::State;
-use crate::channel::{HEADER_BYTES, MAX_LANES};
+use crate::channel::{HEADER_BYTES, LEAST_ROOM_BYTES, MAX_LANES};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::okvs;
@@ -14,6 +14,10 @@ pub const MAX_BUCKETS: usize = 1 << 16;
 
 /// Bytes of a share of the seed.
 pub(super) const SHARE_BYTES: usize = 32;
+
+/// Messages of a bucket at most, from one party, that count for more than their bytes while they wait: those that are short, and
+/// the last of those into which a long one is cut.
+const SHORT_MESSAGES: u64 = 64;
 
 /// Which protocol does each bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +155,12 @@ impl Params {
         Ok(bytes - HEADER_BYTES as u64)
     }
 
+    /// What a party with this role may have sent to a lane that has not read it, as [`crate::channel::Channel::lanes`] counts it:
+    /// if it has done its part of one bucket it may be at the next; to do its part of that, too, it needs an answer.
+    pub fn bytes_ahead(&self, role: Role) -> Result<u64> {
+        Ok(2 * (self.bucket_bytes_sent_by(role)? + SHORT_MESSAGES * LEAST_ROOM_BYTES))
+    }
+
     /// Message flights of an attempt in sequence, as [`crate::channel::Traffic`] counts them. Lanes run at once.
     pub fn rounds(&self, attempt: Attempt) -> Result<u32> {
         let agreed = match attempt {
@@ -193,6 +203,8 @@ pub fn bucket_of(item: &Item, buckets: usize) -> usize {
 
 /// The least power of two of buckets with which `lanes` of them fit into `memory` bytes, where `bytes` tells what this party
 /// needs for an intersection of so many items of the receiver and the sender. The parties take the larger of theirs.
+///
+/// Errors: those of [`Params::new`] with [`MAX_BUCKETS`]; [`Error::Input`] if these do not fit either.
 pub fn buckets_for(
     receiver_items: usize,
     sender_items: usize,
@@ -200,14 +212,16 @@ pub fn buckets_for(
     memory: u64,
     bytes: impl Fn(usize, usize) -> u64,
 ) -> Result<usize> {
-    let mut buckets = 1;
-    while buckets <= MAX_BUCKETS {
-        let params = Params::new(Protocol::Ecdh, receiver_items, sender_items, buckets, lanes)?;
+    for buckets in (0..=MAX_BUCKETS.ilog2()).map(|bits| 1 << bits) {
+        let params = match Params::new(Protocol::Ecdh, receiver_items, sender_items, buckets, lanes) {
+            // So few may be too few for such sets.
+            Err(_) if buckets < MAX_BUCKETS => continue,
+            params => params?,
+        };
         let one = bytes(params.bound(Role::Receiver), params.bound(Role::Sender));
         if one.saturating_mul(params.lanes_for(buckets) as u64) <= memory {
             return Ok(buckets);
         }
-        buckets *= 2;
     }
     Err(Error::Input(format!(
         "{memory} bytes of memory are too few for sets of {receiver_items} and {sender_items} items: allow more"

@@ -48,9 +48,7 @@ pub fn run(
     }
     let lanes = params.lanes_for(remaining.len());
     let states: Vec<(usize, ChaCha20Rng)> = (0..lanes).map(|lane| (lane, fork(rng))).collect();
-    // A peer that has done its part of one bucket may be at the next; to do its part of that, too, it needs an answer.
-    let ahead = 2 * params.bucket_bytes_sent_by(role.other())?;
-    channel.lanes(states, ahead, |(lane, mut rng), channel| {
+    channel.lanes(states, params.bytes_ahead(role.other())?, |(lane, mut rng), channel| {
         for &bucket in remaining.iter().skip(lane).step_by(lanes) {
             let items = source.load(bucket)?;
             params.check_bucket(role, items.len())?;
