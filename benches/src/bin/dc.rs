@@ -390,7 +390,7 @@ fn beside() {
         (Protocol::Lattice, 100, 10_000_000),
         (Protocol::GmBloom, 10, 100_000),
         (Protocol::GmBloom, 100, 100_000),
-        (Protocol::Paillier, 100, 1_000),
+        (Protocol::Paillier, 100, 10_000),
     ];
     for (protocol, density, most) in protocols {
         let mut last: Option<Point> = None;
