@@ -86,7 +86,6 @@ fn honest_parties_are_not_too_far_ahead() {
             let bytes: Vec<u64> = of_lane.map(|frame| (HEADER_BYTES + frame.payload.len()) as u64).collect();
             let room: u64 = bytes.iter().map(|&bytes| bytes.max(LEAST_ROOM_BYTES)).sum();
             let short = bytes.iter().filter(|&&bytes| bytes < LEAST_ROOM_BYTES).count();
-            eprintln!("{protocol:?} {size} {role:?}: {short} short of {}", bytes.len());
             assert!(room <= params.bytes_ahead(role).unwrap(), "{protocol:?} {size} {role:?}: {short} short messages");
         }
     }
@@ -158,11 +157,12 @@ fn nothing_comes_again(attempts: &[Vec<Frame>]) -> Check {
 fn an_attempt_has_keys_of_its_own() {
     for protocol in PROTOCOLS {
         let params = Params::new(protocol, 300, 300, 4, 2).unwrap();
-        // The numbers of the attempts decide what is drawn, and the session.
+        // The numbers of the attempts decide what is drawn, and the session. None but the last finishes a bucket, so that lanes have
+        // the same ones in all.
         let attempts = |numbers: [u8; 3]| -> [Vec<Vec<Frame>>; 2] {
             let kits = kits(params, 0..300, 0..300);
             let mut frames = [Vec::new(), Vec::new()];
-            for (number, room) in numbers.into_iter().zip([0, 1, usize::MAX]) {
+            for (number, room) in numbers.into_iter().zip([0, 0, usize::MAX]) {
                 kits[0].room.store(room, Ordering::SeqCst);
                 let attempt = recorded(|one, other| {
                     let (received, _) = attempt_over(&kits, number, (one, other));

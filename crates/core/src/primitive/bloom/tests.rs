@@ -163,7 +163,7 @@ fn elements_that_are_not_in_a_filter_are_not_found() {
 
 #[test]
 fn slots_are_k_w_log2_e() {
-    let exact = [(Strength::Bits80, 1 << 20, 121_022_032), (Strength::Bits128, 1 << 14, 3_025_527)];
+    let exact = [(Strength::Bits80, 1 << 20, 121_022_032), (Strength::Bits128, 1 << 14, 3_025_551)];
     for (strength, bound, slots) in exact {
         assert_eq!(strength.slots(bound).unwrap(), slots);
     }
