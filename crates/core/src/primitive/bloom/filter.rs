@@ -84,7 +84,7 @@ impl Run {
         for element in 0..found.len() {
             for place in found.of(element) {
                 let next = &mut starts[*place as usize / PIECE + 1];
-                places[*next as usize] = (element as u32) << 16 | *place % PIECE as u32;
+                places[*next as usize] = ((element as u32) << 16) | (*place % PIECE as u32);
                 *next += 1;
             }
         }

@@ -80,7 +80,7 @@ impl Hashes {
         let mut seen = [0u64; SEEN_BITS / 64];
         let mut distinct = 0;
         for number in numbers.iter().flat_map(|number| [number.0 as u64, (number.0 >> 64) as u64]) {
-            let place = (u128::from(number) * self.slots as u128 >> 64) as u32;
+            let place = ((u128::from(number) * self.slots as u128) >> 64) as u32;
             let (word, bit) = (&mut seen[place as usize % SEEN_BITS / 64], 1 << (place % 64));
             if *word & bit != 0 && places[..distinct].contains(&place) {
                 continue;
