@@ -424,13 +424,13 @@ fn slow_line() -> Result<()> {
     let rows = 10_000;
     println!("{rows} rows, 80 bits of security, one thread a party, medians of 3: seconds of the protocol phase.\n");
     println!("| density | Mbit/s | gm-bloom | paillier |\n|---|---|---|---|");
-    for density in [10, 100] {
+    for (density, rates) in SLOW_LINES {
         for (name, seed) in [("a", 1), ("b", 2)] {
             let bits = vector(rows, rows * density / 100, seed);
             let lines: String = bits.iter().map(|bit| format!("{}\n", u8::from(bit))).collect();
             std::fs::write(directory.join(format!("{name}.csv")), format!("bit\n{lines}"))?;
         }
-        for rate in SLOW_LINES {
+        for rate in rates {
             let seconds = [Protocol::GmBloom, Protocol::Paillier].map(|protocol| {
                 let runs = [0; 3].map(|_| over_line(&program, &directory, protocol, density, rate));
                 median(&runs)
@@ -441,8 +441,8 @@ fn slow_line() -> Result<()> {
     std::fs::remove_dir_all(&directory)
 }
 
-/// In Mbit/s.
-const SLOW_LINES: [u32; 6] = [1, 4, 16, 64, 256, 1024];
+/// Densities in per cent, with rates in Mbit/s around that at which both protocols are equal.
+const SLOW_LINES: [(usize, [u32; 3]); 2] = [(10, [3, 12, 48]), (100, [32, 128, 512])];
 
 /// Seconds of the protocol phase of one run over a line of `rate` Mbit/s.
 fn over_line(program: &Path, directory: &Path, protocol: Protocol, density: usize, rate: u32) -> f64 {

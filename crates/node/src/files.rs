@@ -40,6 +40,9 @@ pub fn write_streamed_private(path: &Path, write: impl FnOnce(&mut (dyn Write + 
 /// Makes a directory, for this user alone, unless it is there.
 pub fn make_private_directory(directory: &Path) -> Result<()> {
     let bad = |error: std::io::Error| fault(directory, &format!("cannot use the directory: {error}"));
+    if directory.exists() && !directory.is_dir() {
+        return Err(Error::Input(format!("{}: is no directory; name one", directory.display())));
+    }
     if !directory.is_dir() {
         fs::create_dir_all(directory).map_err(bad)?;
         fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).map_err(bad)?;

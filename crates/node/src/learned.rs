@@ -3,7 +3,7 @@
 use tacita_core::Security;
 use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::intersect::vole::overfitted_items;
-use tacita_core::protocol::rules::support::Support;
+use tacita_core::protocol::rules::support::{Fraction, Support};
 
 use crate::choose::Chosen;
 use crate::clients;
@@ -105,7 +105,9 @@ fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
 
 /// What an agreed bound on the ones of a column tells.
 fn density(job: &JobSpec, peer: &str, learned: &mut Vec<String>) {
-    if let (Some(_), Ok(Some(density))) = (&job.density, job.density()) {
+    if let (Some(_), Ok(Some(density))) = (&job.density, job.density())
+        && density != Fraction::ONE
+    {
         let (whose, what) = match job.job {
             Job::Rules => ("no frequent item", "is in"),
             _ => ("no column", "has ones in"),

@@ -241,6 +241,8 @@ fn what_cannot_be_on_disk_is_refused() {
     simulate(&terms(&format!("reveal = \"count\"\n{key}")), &[]).failed(2, &["--work", "count", "in memory"]);
     let one = terms(&format!("security = \"malicious\"\n{key}")).replace(", \"insurer\"", "");
     simulate(&one, &[]).failed(2, &["--work", "malicious"]);
+    let bloom = terms(&format!("protocol = \"bloom\"\n{key}")).replace(", \"insurer\"", "");
+    simulate(&bloom, &[]).failed(2, &["--work", "bloom", "\"vole\" and \"ecdh\""]);
     simulate(&terms(key), &["--resume"]).failed(2, &["--resume", "tacita run"]);
     assert!(!Path::new(&work).exists());
 }

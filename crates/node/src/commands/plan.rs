@@ -72,6 +72,7 @@ impl Plan {
         }
         if self.memory.is_some() {
             disk::check_job(&job)?;
+            disk::memory::enough_for_data(self.memory)?;
         }
         set_threads(self.threads)?;
         let (mut sizes, mut shares) = (BTreeMap::new(), None);

@@ -127,6 +127,12 @@ impl Run {
         if job.job != Job::Intersect {
             return Err(Error::Input(format!("--work: job = \"{}\" has no prepared part", job.job.name())));
         }
+        if !prepared && self.resume {
+            return Err(Error::Input(format!(
+                "{}: there is no run in it to go on with, and no prepared part: give --input, to start one",
+                directory.display()
+            )));
+        }
         if self.resume {
             return Err(Error::Input(format!(
                 "--resume: {} is for a prepared part, which answers every run from the beginning: leave --resume out",

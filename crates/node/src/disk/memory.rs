@@ -1,5 +1,7 @@
 //! How much memory a run on disk uses, and how it is shared out.
 
+use tacita_core::{Error, Result};
+
 /// What every run takes: the program, its threads, a connection.
 pub const FIXED_BYTES: u64 = 64 << 20;
 
@@ -17,6 +19,16 @@ pub const LEAST_BYTES: u64 = 256 << 10;
 pub fn for_data(allowed: Option<u64>) -> u64 {
     let allowed = allowed.unwrap_or_else(|| (available().unwrap_or(2 * UNKNOWN) / 2).min(MOST));
     allowed - FIXED_BYTES.min(allowed / 2)
+}
+
+/// As [`for_data`], refused if it is too little to sort anything in.
+pub fn enough_for_data(allowed: Option<u64>) -> Result<u64> {
+    match for_data(allowed) {
+        data if data < LEAST_BYTES => {
+            Err(Error::Input("--memory: too little to sort a table in: allow at least 1MiB".into()))
+        }
+        data => Ok(data),
+    }
 }
 
 /// Of memory for data, the part that buckets in flight may take; the rest is for those on their way to the disk.

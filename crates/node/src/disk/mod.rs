@@ -73,6 +73,12 @@ pub fn check_job(job: &JobSpec) -> Result<()> {
     if job.job != Job::Intersect {
         return bad(format!("job = \"{}\" keeps its tables in memory", job.job.name()));
     }
+    if !matches!(job.protocol, Protocol::Auto | Protocol::Vole | Protocol::Ecdh) {
+        return bad(format!(
+            "protocol = \"{}\" keeps its tables in memory: \"vole\" and \"ecdh\" can be on disk",
+            job.protocol.name()
+        ));
+    }
     if job.reveal != Reveal::Rows {
         return bad(format!(
             "reveal = \"{}\" keeps its tables in memory: reveal = \"rows\" can be on disk",
@@ -117,10 +123,7 @@ impl Disk {
     ) -> Result<Disk> {
         check_job(job)?;
         let spec = key_spec(job, me, allow_unreadable)?;
-        let memory = memory::for_data(work.memory);
-        if memory < memory::LEAST_BYTES {
-            return Err(Error::Input("--memory: too little to sort a table in: allow at least 1MiB".into()));
-        }
+        let memory = memory::enough_for_data(work.memory)?;
         let (directory, kept) = open(job, me, work)?;
         let mut state = state_for(kept, path, reading(&spec, options), &work.directory)?;
         let sorted = match state.sorted.clone() {

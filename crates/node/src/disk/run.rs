@@ -70,7 +70,8 @@ pub fn params(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: 
     };
     let protocol = match protocol {
         Protocol::Vole => BucketProtocol::Vole,
-        _ => BucketProtocol::Ecdh,
+        Protocol::Ecdh => BucketProtocol::Ecdh,
+        other => return Err(Error::Internal(format!("{} bucket by bucket", other.name()))),
     };
     let params = Params::new(protocol, receiver.items as usize, sender.items as usize, buckets, LANES)?;
     Ok(if job.reveal_to.len() > 1 { params.to_both() } else { params })

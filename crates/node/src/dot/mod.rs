@@ -17,7 +17,7 @@ use crate::agree::{Agreed, Sizes};
 use crate::answer::Told;
 use crate::choose::Chosen;
 use crate::intersect;
-use crate::job::{JobSpec, Reveal};
+use crate::job::{JobSpec, Protocol, Reveal};
 use crate::party::Source;
 use crate::pool::Pool;
 use crate::report::Encryptions;
@@ -71,7 +71,8 @@ impl Brought {
                     table.source()
                 )));
             }
-            let columns = numbers::columns(&table, &names, integers, decimals, |_| true)?;
+            let columns =
+                numbers::columns(&table, &names, integers, decimals, |_| true).map_err(|error| named(job, error))?;
             check_density(job, me, &columns)?;
             let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
             let sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
@@ -83,7 +84,8 @@ impl Brought {
         for key in 0..loaded.keys().len() {
             loaded.keys().rows(key).iter().for_each(|&row| identified[row as usize] = true);
         }
-        let columns = numbers::columns(loaded.table(), &names, integers, decimals, |row| identified[row])?;
+        let columns = numbers::columns(loaded.table(), &names, integers, decimals, |row| identified[row])
+            .map_err(|error| named(job, error))?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
         Ok(Brought { columns, rows, ids: Some(intersect::Brought::Table(Box::new(loaded))), sizes, pool: None })
     }
@@ -166,6 +168,16 @@ fn check_density(job: &JobSpec, me: &str, columns: &Columns) -> Result<()> {
             count(bound as u64)
         ))),
         None => Ok(()),
+    }
+}
+
+/// An error about a number, with what the named protocol has to do with it.
+fn named(job: &JobSpec, error: Error) -> Error {
+    match error {
+        Error::Input(text) if job.protocol == Protocol::GmBloom => Error::Input(format!(
+            "{text} (\"gm-bloom\" multiplies zeros and ones alone: name another protocol for other numbers)"
+        )),
+        error => error,
     }
 }
 

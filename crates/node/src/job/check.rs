@@ -205,9 +205,13 @@ impl JobSpec {
 
     /// Refuses what protects nothing any more, unless the user allows it.
     pub fn check_secure(&self, allow_insecure: bool) -> Result<()> {
-        match self.level.is_insecure() && !allow_insecure {
-            false => Ok(()),
-            true => bad(format!(
+        match (self.level.is_insecure(), allow_insecure) {
+            (false, _) => Ok(()),
+            (true, true) => {
+                tracing::warn!("level = \"{}\" can be broken: it protects nothing in the tables", self.level);
+                Ok(())
+            }
+            (true, false) => bad(format!(
                 "level = \"{}\" can be broken, and is there for comparisons: use \"bits128\", or --allow-insecure if nothing \
                  in the tables is secret",
                 self.level

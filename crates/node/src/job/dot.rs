@@ -224,10 +224,10 @@ impl JobSpec {
     fn check_gm_bloom(&self) -> Result<()> {
         self.density()?;
         gm_bloom::Lengths::of(self.level)?;
-        match self.integers()? == Integers::BINARY {
+        match self.integers()? == Integers::BINARY && self.decimals() == 0 {
             true => Ok(()),
             false => bad(
-                "protocol = \"gm-bloom\" multiplies zeros and ones: leave out bits and signed, or use \"ot\", \"lattice\" or \
+                "protocol = \"gm-bloom\" multiplies zeros and ones: leave out bits, signed and scale, or use \"ot\", \"lattice\" or \
                  \"paillier\"",
             ),
         }

@@ -224,6 +224,6 @@ pub fn buckets_for(
         }
     }
     Err(Error::Input(format!(
-        "{memory} bytes of memory are too few for sets of {receiver_items} and {sender_items} items: allow more"
+        "too little memory for sets of {receiver_items} and {sender_items} items, in however many buckets: allow more"
     )))
 }

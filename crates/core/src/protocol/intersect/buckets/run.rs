@@ -28,7 +28,7 @@ pub trait BucketSource: Sync {
 /// Does the `remaining` buckets in the role of a party, which are those of [`super::agree`] at both. `session` is the
 /// session of this attempt: keys and correlations are fresh in each, and for each bucket.
 ///
-/// Progress counts rows of both parties in the phase `buckets`. An error of `source` ends the run; the peer is told its kind.
+/// Progress counts rows of both parties in the phase `intersecting`, items that fill buckets up included. An error of `source` ends the run; the peer is told its kind.
 pub fn run(
     role: Role,
     remaining: &[usize],
@@ -40,7 +40,7 @@ pub fn run(
 ) -> Result<()> {
     let progress = channel.progress().clone();
     let rows = params.bound(Role::Receiver) + params.bound(Role::Sender);
-    progress.start("buckets", remaining.len() * rows);
+    progress.start("intersecting", remaining.len() * rows);
     let learns = role == Role::Receiver || params.to_sender;
     if params.is_empty() || remaining.is_empty() {
         // Nothing is common, as both parties know.
