@@ -7,7 +7,10 @@ use std::sync::atomic::Ordering;
 
 use support::buckets::*;
 use support::*;
-use tacita_core::protocol::intersect::buckets::{self, Attempt, BucketSource, Params, Protocol, Role, buckets_for};
+use tacita_core::protocol::intersect::buckets::{
+    self, Attempt, BucketSource, Params, Party, Protocol, Role, buckets_for,
+};
+use tacita_core::protocol::intersect::ecdh::{self, Domain};
 use tacita_core::{Channel, Error, ErrorKind, Item, Result};
 
 /// A whole run, with its traffic, and what it tells both.
@@ -57,6 +60,33 @@ fn large_sets() {
     for (buckets, lanes) in [(2, 2), (7, 3), (64, 4)] {
         let params = Params::new(Protocol::Vole, 1 << 17, (1 << 16) + 1, buckets, lanes).unwrap();
         check(params.to_both(), 0..1 << 17, (1 << 16) + 77..(1 << 17) + 78);
+    }
+}
+
+/// A bucket's session is that of its number: with a sender by hand that takes another's nothing is common.
+#[test]
+fn every_bucket_has_a_session_of_its_own() {
+    let params = Params::new(Protocol::Ecdh, 60, 60, 4, 1).unwrap();
+    for (other, common) in [(0, 60), (1, 0)] {
+        let kits = kits(params, 0..60, 0..60);
+        let send = |channel: &mut Channel| {
+            let (session, mut rng) = (session_of(0), rng(1));
+            let party = Party { role: Role::Sender, commitment: &kits[1].commitment, kept: None };
+            let agreed = buckets::agree(party, &TERMS, &params, &session, channel, &mut rng)?;
+            let source = Memory::new(&kits[1], &agreed.run);
+            channel.lanes(vec![rng], u64::MAX, |mut rng, channel| {
+                for bucket in 0..params.buckets {
+                    let domain = Domain::of_session(&session.child("bucket", bucket as u64 ^ other));
+                    ecdh::rows::send(&source.load(bucket)?, &domain, &params.bucket(), channel, &mut rng)?;
+                }
+                Ok(())
+            })?;
+            Ok(agreed)
+        };
+        let ends = Channel::pair("receiver", "sender");
+        let (received, sent) = two::run_over(ends, &|channel| kits[0].run(0, channel), &send);
+        assert_eq!((received.map(|_| ()), sent.map(|_| ())), (Ok(()), Ok(())));
+        assert_eq!(kits[0].learned().unwrap().len(), common);
     }
 }
 
