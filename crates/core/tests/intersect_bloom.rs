@@ -62,6 +62,24 @@ fn large_sets() {
     check(&items(0..3), &items((0..70_000).rev()), &params);
 }
 
+/// Keys are those of a run's number: parties that take different ones find nothing in common.
+#[test]
+fn every_run_has_keys_of_its_own() {
+    let params = Params::new(50, Strength::Bits80, 4).unwrap();
+    for (number, common) in [(7, 50), (8, 0)] {
+        let receive = |channel: &mut Channel| {
+            let mut receiver = Receiver::setup(&params, &session(), "test", channel, &mut rng(1))?;
+            Ok(receiver.intersect(&items(0..50), &params, 7, channel)?.len())
+        };
+        let send = |channel: &mut Channel| {
+            let mut sender = Sender::setup(&params, &session(), "test", channel, &mut rng(2))?;
+            sender.intersect(&items(0..50), &params, number, channel).map(|()| common)
+        };
+        let (received, sent) = run(&receive, &send);
+        assert_eq!((received.unwrap().0, sent.unwrap().0), (common, common));
+    }
+}
+
 /// One set-up serves many runs, of any sizes, each of which has its own keys.
 #[test]
 fn many_runs_over_one_set_up() {
