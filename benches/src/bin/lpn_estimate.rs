@@ -1,7 +1,7 @@
 //! What attacks on the silent protocols cost, for the parameters that they take: `lpn_estimate`.
 //!
 //! Costs are powers of two. `code` is the probability that a run's code is worse than its distance says; `lpn_estimate all`
-//! computes it for the codes over GF(2) too, which takes minutes for each size.
+//! computes it for the codes over GF(2) too, which takes minutes for each size. `nodes` is a guess of a tree's missing node.
 
 use tacita_core::primitive::vole::estimator::{Costs, code_failure};
 use tacita_core::primitive::vole::params::{Kind, LEAST_OUTPUTS, MOST_OUTPUTS, Parameters};
@@ -9,8 +9,8 @@ use tacita_core::primitive::vole::params::{Kind, LEAST_OUTPUTS, MOST_OUTPUTS, Pa
 fn main() -> tacita_core::Result<()> {
     let all = std::env::args().any(|argument| argument == "all");
     println!(
-        "{:<7} {:>9} {:>6} {:>6} {:>6} {:>8} {:>8} {:>8} {:>8} {:>10} {:>8}",
-        "kind", "outputs", "d", "trees", "leaves", "linear", "Gauss", "permute", "enum", "algebraic", "code"
+        "{:<7} {:>9} {:>6} {:>6} {:>6} {:>8} {:>8} {:>8} {:>8} {:>10} {:>8} {:>8}",
+        "kind", "outputs", "d", "trees", "leaves", "linear", "Gauss", "permute", "enum", "algebraic", "code", "nodes"
     );
     for kind in [Kind::Field, Kind::Binary] {
         for bits in LEAST_OUTPUTS.ilog2()..=MOST_OUTPUTS.ilog2() {
@@ -18,7 +18,7 @@ fn main() -> tacita_core::Result<()> {
             let costs = Costs::new(&parameters);
             let code = (all || kind == Kind::Field).then(|| code_failure(&parameters));
             println!(
-                "{:<7} {:>9} {:>6.3} {:>6} {:>6} {:>8.1} {:>8.1} {:>8.1} {:>8} {:>10.1} {:>8}",
+                "{:<7} {:>9} {:>6.3} {:>6} {:>6} {:>8.1} {:>8.1} {:>8.1} {:>8} {:>10.1} {:>8} {:>8.1}",
                 format!("{kind:?}"),
                 format!("2^{bits}"),
                 f64::from(kind.distance(parameters.outputs)) / 1000.0,
@@ -30,6 +30,7 @@ fn main() -> tacita_core::Result<()> {
                 costs.enumeration_decoding.map_or("-".into(), |cost| format!("{cost:.1}")),
                 costs.algebraic,
                 code.map_or("-".into(), |code| format!("{code:.1}")),
+                costs.trees,
             );
         }
     }

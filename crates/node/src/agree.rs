@@ -16,7 +16,7 @@ use crate::job::{JobSpec, Terms};
 use crate::text::shown;
 
 /// Version of everything that travels. Parties with different ones do not talk.
-pub const WIRE_VERSION: u32 = 1;
+pub const WIRE_VERSION: u32 = 2;
 
 const HELLO: Label = Label::new(0xf0, "hello");
 const SIZES: Label = Label::new(0xf1, "sizes");

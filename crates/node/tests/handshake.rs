@@ -66,7 +66,7 @@ fn honest(job: &JobSpec, name: &str) -> Script {
 
 fn hello(job: &JobSpec, name: &str) -> Value {
     json!({
-        "tacita": 1,
+        "tacita": 2,
         "version": "0.1.0",
         "as": name,
         "nonce": "ab".repeat(32),

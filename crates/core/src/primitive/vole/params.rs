@@ -112,6 +112,13 @@ impl Parameters {
         self.leaves.div_ceil(1 << (self.depth - level))
     }
 
+    /// Where on `level` a node stands that is computed though it leads to no leaf that counts: behind all others, as a right
+    /// child. Not on the last level, where the sums have it. Trees drop it, and their tips add it.
+    pub(super) fn dropped(&self, level: usize) -> Option<usize> {
+        let nodes = self.nodes(level);
+        (level < self.depth && 2 * self.nodes(level - 1) > nodes).then_some(nodes)
+    }
+
     /// Correlated OTs that the trees take.
     pub fn tree_transfers(&self) -> usize {
         self.trees * self.depth

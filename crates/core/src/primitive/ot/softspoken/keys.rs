@@ -6,8 +6,8 @@ use crate::primitive::kernel::{Doubling, RekeyedHash};
 use crate::session::Session;
 
 pub(super) struct Keys {
-    /// Grows trees.
-    pub(super) doubling: Doubling,
+    /// What the trees' generators are keyed from.
+    trees: [u8; 32],
     /// Makes random blocks of correlated ones.
     pub(super) hash: RekeyedHash,
     /// Of the hash that makes seeds and tags of leaves.
@@ -26,14 +26,25 @@ impl Keys {
             let (security, k) = (params.security(), params.k());
             session.derive(&format!("OT extension {part} {security} {k} of {purpose}"))
         };
-        let blocks = |key: [u8; 32]| [0, BLOCK_BYTES].map(|at| Block::from_le_slice(&key[at..]));
         Keys {
-            doubling: Doubling::new(blocks(derive("trees"))),
-            hash: RekeyedHash::new(blocks(derive("hash"))[0]),
+            trees: derive("trees"),
+            hash: RekeyedHash::new(Block::from_le_slice(&derive("hash"))),
             leaves: derive("leaves"),
             tags: derive("tags"),
             chain: derive("chain"),
             consistency: derive("consistency"),
         }
     }
+
+    /// The generator of one tree. A guess of a seed can be tested against all that one pair of AES keys has expanded: here
+    /// one missing node for each of the tree's levels, at most [`MAX_K`](super::params::MAX_K).
+    pub(super) fn doubling(&self, tree: usize) -> Doubling {
+        let key = blake3::keyed_hash(&self.trees, &(tree as u64).to_le_bytes());
+        Doubling::new(blocks(key.as_bytes()))
+    }
+}
+
+/// Two blocks of 32 bytes.
+fn blocks(key: &[u8; 32]) -> [Block; 2] {
+    [0, BLOCK_BYTES].map(|at| Block::from_le_slice(&key[at..]))
 }

@@ -39,7 +39,7 @@ pub(super) fn grow(params: &Params, keys: &Keys, roots: &[Block], pads: &[[Block
         let depth = params.bits(tree).len();
         let mut leaves = Zeroizing::new(block::zeros(1 << depth));
         let mut sums = [[Block::ZERO; 2]; super::params::MAX_K];
-        keys.doubling.expand_tree(*root, &mut leaves, &mut sums[..depth]);
+        keys.doubling(tree).expand_tree(*root, &mut leaves, &mut sums[..depth]);
         for (sums, pads) in sums[..depth].iter().zip(&mut pads) {
             for (sum, pad) in sums.iter().zip(pads) {
                 message.extend_from_slice(&(*sum ^ *pad).to_bytes());
@@ -88,7 +88,7 @@ pub(super) fn grow_punctured(
         sums.iter_mut().for_each(|sum| *sum = given.next().unwrap_or_default());
         let hole = (delta.0 >> bits.start) as usize & ((1 << bits.len()) - 1);
         let mut leaves = Zeroizing::new(block::zeros(1 << bits.len()));
-        keys.doubling.expand_punctured(hole, sums, &mut leaves);
+        keys.doubling(tree).expand_punctured(hole, sums, &mut leaves);
         permute_by_xor(&mut leaves, hole);
         if params.malicious() {
             let mut of_leaves = tags.replace(tree, hole, &mut leaves);

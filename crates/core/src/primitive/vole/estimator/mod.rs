@@ -12,6 +12,9 @@ use super::params::{Kind, Parameters};
 use attacks::Instance;
 use distance::{Ensemble, Incidence, Map};
 
+/// Bits of a node of the trees.
+const SEED_BITS: f64 = 128.0;
+
 /// The costs of all attacks on one run, as powers of two; the least counts.
 #[derive(Debug, Clone, Copy)]
 pub struct Costs {
@@ -25,6 +28,9 @@ pub struct Costs {
     pub enumeration_decoding: Option<f64>,
     /// See [`attacks::algebraic`].
     pub algebraic: f64,
+    /// A guess of a node that the receiver lacks: no attack on the code, so [`Costs::least`] leaves it out. One pair of AES
+    /// keys expands a level of one run, where each of the t trees has one such node, and one call tests a guess for all.
+    pub trees: f64,
 }
 
 impl Costs {
@@ -39,10 +45,11 @@ impl Costs {
             permutation_decoding: attacks::permutation_decoding(instance, binary),
             enumeration_decoding: binary.then(|| attacks::enumeration_decoding(instance)),
             algebraic: attacks::algebraic(instance, binary),
+            trees: SEED_BITS - (parameters.trees as f64).log2(),
         }
     }
 
-    /// The least of all.
+    /// The least of all attacks on the code.
     pub fn least(&self) -> f64 {
         let enumeration = self.enumeration_decoding.unwrap_or(f64::INFINITY);
         [self.linear_test, self.pooled_gauss, self.permutation_decoding, enumeration, self.algebraic]
@@ -98,6 +105,7 @@ mod tests {
             for outputs in [LEAST_OUTPUTS, 1 << 20, MOST_OUTPUTS] {
                 let costs = Costs::new(&Parameters::new(kind, outputs).unwrap());
                 assert!(costs.least() >= SECURITY_BITS, "{kind:?} {outputs}: {costs:?}");
+                assert!(costs.trees >= 118.0, "{kind:?} {outputs}: {costs:?}");
                 // The number of trees is not larger than needed either.
                 assert!(costs.linear_test < SECURITY_BITS + 1.0);
             }

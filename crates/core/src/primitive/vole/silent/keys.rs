@@ -5,8 +5,8 @@ use crate::session::Session;
 
 /// Everything public that both parties derive from the session.
 pub(super) struct Keys {
-    /// Grows the trees.
-    pub(super) doubling: Doubling,
+    /// What the trees' generators are keyed from.
+    trees: [u8; 32],
     /// Makes masks of correlated OTs.
     pub(super) hash: RekeyedHash,
     /// What the code is drawn from.
@@ -24,17 +24,22 @@ impl Keys {
     pub(super) fn new(session: &Session, purpose: &str) -> Keys {
         let derive = |what: &str| session.derive(&format!("silent {purpose}: {what}"));
         let block = |what: &str| Block::from_le_slice(&derive(what));
-        let (trees, mut keys) = (derive("trees"), [Block::ZERO; 2]);
-        for (key, bytes) in keys.iter_mut().zip(trees.as_chunks().0) {
-            *key = Block::from_bytes(*bytes);
-        }
         Keys {
-            doubling: Doubling::new(keys),
+            trees: derive("trees"),
             hash: RekeyedHash::new(block("masks")),
             code: block("code"),
             answer: derive("answer"),
             hashed: 0,
             runs: 0,
         }
+    }
+
+    /// The generator that makes the nodes of `level` of the current run's trees. A guess of a seed can be tested against
+    /// all that one pair of AES keys has expanded, so no two levels and no two runs have the same
+    /// ([`Costs::trees`](crate::primitive::vole::estimator::Costs::trees)).
+    pub(super) fn doubling(&self, level: usize) -> Doubling {
+        let mut hasher = blake3::Hasher::new_keyed(&self.trees);
+        let key = hasher.update(&self.runs.to_le_bytes()).update(&(level as u64).to_le_bytes()).finalize();
+        Doubling::new([0, 16].map(|at| Block::from_le_slice(&key.as_bytes()[at..])))
     }
 }

@@ -15,6 +15,8 @@
 
 mod check;
 mod cot;
+#[cfg(test)]
+mod deviating;
 mod keys;
 mod traffic;
 mod trees;

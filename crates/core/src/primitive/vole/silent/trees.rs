@@ -2,6 +2,11 @@
 //!
 //! All t trees grow in lockstep: node j of tree i stands at j t + i of its level, so that every step works on long slices.
 //! Leaf j of tree i is symbol j t + i of the code's input.
+//!
+//! Where the number of leaves is no power of two, a level may end with a right child that leads to none. It has counted in
+//! its level's sums, so a path can end there: such nodes are dropped, and belong into the tip with the leaves. With them
+//! every string of choices leaves exactly one node unknown of those that the tip adds up, and the tip says nothing but
+//! what is meant for that node.
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
@@ -25,7 +30,7 @@ pub(super) fn room(parameters: &Parameters) -> usize {
 
 /// The sender's trees, in the first blocks of `nodes`, of which there are [`room`]. Sends the sums of each level, masked
 /// with both outputs of an OT, whose first blocks are `masks`, and the tips: for each tree `tips[i]` plus the sum of all
-/// its leaves. What is no leaf is zero afterwards.
+/// its leaves and dropped nodes. What is no leaf is zero afterwards.
 #[allow(clippy::too_many_arguments, reason = "each is something else")]
 pub(super) fn grow(
     parameters: &Parameters,
@@ -41,16 +46,21 @@ pub(super) fn grow(
     nodes[..trees].copy_from_slice(&Zeroizing::new(block::random(trees, rng)));
     let mut sums = Zeroizing::new(vec![[Block::ZERO; 2]; trees]);
     let mut pads = Zeroizing::new(vec![[Block::ZERO; 2]; trees]);
+    let mut dropped = Zeroizing::new(vec![Block::ZERO; trees]);
     for (depth, masks) in masks.chunks_exact(trees).enumerate() {
         sums.fill([Block::ZERO; 2]);
-        expand(&keys.doubling, parameters.nodes(depth), nodes, &mut sums, |_, _| ());
+        expand(&keys.doubling(depth + 1), parameters.nodes(depth), nodes, &mut sums, |_, _| ());
+        if let Some(row) = parameters.dropped(depth + 1) {
+            block::xor_into(&nodes[row * trees..][..trees], &mut dropped);
+        }
         keys.hash.hash_pairs(keys.hashed, masks, delta, &mut pads, false);
         keys.hashed += trees as u64;
         let message: Vec<Block> =
             sums.as_flattened().iter().zip(pads.as_flattened()).map(|(sum, pad)| *sum ^ *pad).collect();
         channel.send(TREE_SUMS, block::as_bytes(&message).to_vec())?;
     }
-    let message: Vec<Block> = sums.iter().zip(tips).map(|(sums, tip)| sums[0] ^ sums[1] ^ *tip).collect();
+    let frontiers = sums.iter().zip(dropped.iter()).map(|(leaves, dropped)| leaves[0] ^ leaves[1] ^ *dropped);
+    let message: Vec<Block> = frontiers.zip(tips).map(|(frontier, tip)| frontier ^ *tip).collect();
     channel.send(TREE_TIPS, block::as_bytes(&message).to_vec())?;
     nodes[parameters.leaves * trees..].fill(Block::ZERO);
     Ok(())
@@ -133,6 +143,13 @@ impl Repairs {
             }
         }
     }
+
+    /// Adds a row of right nodes, those of pair `pair` as [`Repairs::apply`] would leave them, to `sums`.
+    fn add_right(&self, pair: usize, row: &[Block], sums: &mut [Block]) {
+        for (tree, (sum, node)) in sums.iter_mut().zip(row).enumerate() {
+            sum.0 ^= node.0 ^ (self.add[tree][1].0 & equal(self.pair[tree], pair as u32));
+        }
+    }
 }
 
 /// All ones if the numbers are equal, else zero.
@@ -150,7 +167,7 @@ pub(super) struct Punctured {
 }
 
 /// Receives what [`grow`] sends. `masks` are the outputs of the OTs with [`Holes::choices`]; a tree's leaf at the hole
-/// becomes its tip less the other leaves, plus `tips[i]`. Leaves are the first of `nodes`, of which there are [`room`], and
+/// becomes its tip less the other leaves and the dropped nodes, plus `tips[i]`. Leaves are the first of `nodes`, of which there are [`room`], and
 /// right when [`Punctured::finish`] has had them.
 pub(super) fn grow_punctured(
     parameters: &Parameters,
@@ -162,16 +179,18 @@ pub(super) fn grow_punctured(
     channel: &mut Channel,
 ) -> Result<Punctured> {
     let trees = parameters.trees;
-    let mut of_zero = [Block::ZERO; 2];
-    keys.doubling.expand(&[Block::ZERO], &mut of_zero);
     let mut repairs = Repairs::none(trees);
     let mut sums = Zeroizing::new(vec![[Block::ZERO; 2]; trees]);
     let mut pads = Zeroizing::new(vec![Block::ZERO; trees]);
+    let mut dropped = Zeroizing::new(vec![Block::ZERO; trees]);
     nodes[..trees].fill(Block::ZERO);
     for (depth, masks) in masks.chunks_exact(trees).enumerate() {
+        let doubling = keys.doubling(depth + 1);
+        let mut of_zero = [Block::ZERO; 2];
+        doubling.expand(&[Block::ZERO], &mut of_zero);
         sums.fill([Block::ZERO; 2]);
         let repair = |pair: usize, rows: &mut [Block]| repairs.apply(pair, rows);
-        expand(&keys.doubling, parameters.nodes(depth), nodes, &mut sums, repair);
+        expand(&doubling, parameters.nodes(depth), nodes, &mut sums, repair);
         keys.hash.hash(keys.hashed, masks, &mut pads, false);
         keys.hashed += trees as u64;
         let message = channel.receive(TREE_SUMS, parameters.sums_bytes())?;
@@ -191,12 +210,15 @@ pub(super) fn grow_punctured(
             // What all others are together: of the last level, the tip needs it.
             sums[tree] = [sums[tree][0] ^ sums[tree][1] ^ of_zero[0] ^ of_zero[1] ^ sibling, Block::ZERO];
         }
+        if let Some(row) = parameters.dropped(depth + 1) {
+            repairs.add_right(row / 2, &nodes[row * trees..][..trees], &mut dropped);
+        }
     }
     let message = channel.receive(TREE_TIPS, parameters.tips_bytes())?;
     let message = Zeroizing::new(block::from_bytes(&message).expect("its length has been checked"));
     for (tree, hole) in holes.0.iter().enumerate() {
         let right = u128::from(hole & 1).wrapping_neg();
-        let leaf = message[tree] ^ sums[tree][0] ^ tips[tree];
+        let leaf = message[tree] ^ sums[tree][0] ^ dropped[tree] ^ tips[tree];
         repairs.add[tree][0].0 ^= leaf.0 & !right;
         repairs.add[tree][1].0 ^= leaf.0 & right;
     }
