@@ -8,7 +8,7 @@ use tacita_core::protocol::rules::support::{Fraction, Support};
 use crate::choose::Chosen;
 use crate::clients;
 use crate::dot::{Method, side};
-use crate::job::{Job, JobSpec, Operation, Protocol, Reveal, Threshold};
+use crate::job::{Bins, Job, JobSpec, Operation, Protocol, Reveal, Threshold};
 use crate::text::{count, counted};
 
 /// What is known of both parties.
@@ -211,6 +211,16 @@ fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         "A frequent itemset can describe few rows, or one, if min_support is low; and who knows many rows can infer more from \
          counts. Nothing checks what baskets {peer} brings."
     ));
+    let bins = job.bins.iter().filter(|(_, bins)| matches!(bins, Bins::Quantiles(_)));
+    let bins: Vec<String> = bins.map(|(column, _)| column.escape_debug().to_string()).collect();
+    if !bins.is_empty() {
+        let rows = if job.row_id.is_some() { "the rows that both have" } else { "all rows" };
+        learned.push(format!(
+            "Bins of {} hold about as many of {rows} each. The name of one of {peer}'s shows {party} a bound, a number of \
+             {peer}'s, only if {enough} hold exactly that number; else it has the bin's rank alone.",
+            list(&bins)
+        ));
+    }
     density(job, peer, &mut learned);
     alignment(job, party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));

@@ -596,6 +596,53 @@ fn categories_and_bins() {
     assert!(cells(&home.at("out/b.json")).iter().any(|row| row["conviction"] == "null"));
 }
 
+/// The bounds of a bin are numbers of single rows. `b` has few of `a`'s rows, and would learn numbers of the others.
+#[test]
+fn bins_of_equal_size_show_no_number_of_a_single_row() {
+    let salary = |row: u32| 30_011 + 37 * row;
+    let home = Home::new();
+    // In twelve of the rows that both have the salary is the same, and in the middle.
+    let same = |row: u32| row % 50 == 7;
+    let of = |row: u32| if same(row) { salary(500) } else { salary(row) };
+    let lines: String = (0..1000).map(|row| format!("{row},{},{}\n", of(row), row % 3)).collect();
+    let a = home.file("a.csv", &format!("id,salary,kind\n{lines}"));
+    let mine = |row: &u32| (200..800).contains(row) && row % 2 == 1;
+    let mut rows: Vec<u32> = (0..1000).filter(mine).collect();
+    rows.extend(5000..5100);
+    let b = home.file("b.csv", &format!("id,items\n{}", rows.iter().map(|row| format!("{row},x\n")).collect::<String>()));
+    let by_id = job("min_support = 12\nrow_id = \"id\"\nbins = { salary = 20 }\n")
+        .replace("[parties.a]", "[parties.a]\nitems = [\"salary\"]");
+    // The same rows in the same order, and nothing to align.
+    let by_position = by_id.replace("row_id = \"id\"\n", "");
+    let common: String = (0..1000).filter(mine).map(|row| format!("{},x\n", of(row))).collect();
+    let both = [home.file("a-common.csv", &format!("salary,items\n{common}")), home.file("b-common.csv", &format!("salary,items\n{common}"))];
+
+    let mut seen = Vec::new();
+    for (job, inputs, rows) in [(&by_id, [&a, &b], "the rows that both have"), (&by_position, [&both[0], &both[1]], "all rows")] {
+        attempt(&home, job, inputs.map(String::as_str), "out", &[]).well();
+        let itemsets = rows_of(home.at("out/b.itemsets.csv"));
+        let names: BTreeSet<String> =
+            itemsets.iter().flat_map(|row| row["items"].split('|').map(str::to_owned).collect::<Vec<_>>()).collect();
+        let once = (0..1000).filter(|row| !same(*row) && *row != 500).map(|row| salary(row).to_string());
+        for number in once {
+            assert!(names.iter().all(|name| !name.contains(&number)), "{number} is one row's: {names:?}");
+        }
+        let bins: Vec<&String> = names.iter().filter(|name| name.starts_with("salary")).collect();
+        assert!(bins.contains(&&"salary=bin 01 of 20".to_owned()) && bins.len() > 15, "{bins:?}");
+        let counts = itemsets.iter().filter(|row| row["items"].starts_with("salary") && !row["items"].contains('|'));
+        assert_eq!(counts.map(|row| row["count"].parse::<u32>().unwrap()).sum::<u32>(), 300, "{itemsets:?}");
+        let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
+        assert!(learned.contains(rows) && learned.contains("at least 12 rows hold exactly that number"), "{learned}");
+        seen.push(itemsets);
+    }
+    assert_eq!(seen[0], seen[1]);
+    // What twelve rows have is shown, as an item of its own would be.
+    let few = by_id.replace("salary = 20", "salary = 2");
+    attempt(&home, &few, [&a, &b], "out", &[]).well();
+    let names: Vec<String> = rows_of(home.at("out/b.itemsets.csv")).iter().map(|row| row["items"].clone()).collect();
+    assert_eq!(names, ["x", "salary>=48511", "salary<48511", "salary>=48511|x", "salary<48511|x"]);
+}
+
 #[test]
 fn an_explosion_ends_with_its_numbers_and_a_suggestion() {
     let home = Home::new();

@@ -60,7 +60,7 @@ pub struct Star;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "`bins` has, for each column, a number of bins or a list of bounds")]
 pub enum Bins {
-    /// So many bins of about as many of the party's own rows each.
+    /// So many bins of about as many of the rows that both have each.
     Quantiles(u32),
     /// Bins between these bounds, ascending: below the first, from the first to below the second, and so on.
     Bounds(Vec<f64>),

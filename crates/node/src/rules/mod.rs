@@ -97,7 +97,8 @@ pub fn run(
         );
     }
     let aligned = dot::align(job, me, brought.ids.as_ref(), agreed, channel, rng)?;
-    let rows = aligned.as_ref().map_or(brought.items.rows(), Vec::len);
+    let common = Common::new(brought.items.rows(), aligned.as_deref());
+    let rows = common.rows;
     if let Some(least) = job.limits.min_rows.filter(|least| *least > rows as u64) {
         // Both know both numbers.
         return Err(channel.conclude_for(Error::Input(format!(
@@ -114,7 +115,8 @@ pub fn run(
             text::count(rows as u64)
         );
     }
-    let items = Aligned::new(&brought.items, aligned.as_deref(), params.minimum);
+    let binned = brought.items.binned(|row| common.place(row).is_some(), params.minimum);
+    let items = Aligned::new([&brought.items, &binned], &common, params.minimum);
     items.check_density(job)?;
     let others = memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?;
     items.check_memory(&params, others, allowed)?;
@@ -130,8 +132,8 @@ pub fn run(
     let levels = products.levels(channel.traffic());
     let own = mined.frequent.shown(side).into_iter().map(|number| {
         let item = mined.items.get(number as usize).and_then(|item| items.frequent.get(*item));
-        let item = item.ok_or_else(|| Error::Internal("an item that is not there".into()))?;
-        Ok(brought.items.name(*item).to_owned())
+        let (name, _) = item.ok_or_else(|| Error::Internal("an item that is not there".into()))?;
+        Ok((*name).to_owned())
     });
     let own = own.collect::<Result<Vec<_>>>()?;
     let theirs = names::exchange(&own, mined.frequent.shown(side.other()).len(), channel)?;
@@ -140,50 +142,63 @@ pub fn run(
     Ok(Found { named: Named::new(mined, [(parties[0], first), (parties[1], second)])?, levels })
 }
 
+/// The rows that both have.
+struct Common {
+    rows: usize,
+    /// Where each of the own rows stands among them; absent where rows are aligned by position.
+    places: Option<Vec<Option<usize>>>,
+}
+
+impl Common {
+    /// All of so many own rows, or those that were aligned.
+    fn new(rows: usize, aligned: Option<&[u32]>) -> Common {
+        let places = aligned.map(|aligned| {
+            let mut places = vec![None; rows];
+            aligned.iter().enumerate().for_each(|(place, &row)| places[row as usize] = Some(place));
+            places
+        });
+        Common { rows: aligned.map_or(rows, <[u32]>::len), places }
+    }
+
+    /// Where an own row stands among them.
+    fn place(&self, row: u32) -> Option<usize> {
+        match &self.places {
+            None => Some(row as usize),
+            Some(places) => places[row as usize],
+        }
+    }
+
+    /// Those of an item, each once, from its own rows, ascending.
+    fn of(&self, rows: &[u32]) -> impl Iterator<Item = usize> {
+        let once = rows.iter().enumerate().filter(|(index, row)| *index == 0 || rows[index - 1] != **row);
+        once.filter_map(|(_, &row)| self.place(row))
+    }
+}
+
 /// A party's items over the rows that both have.
 struct Aligned<'a> {
-    items: &'a Items,
-    rows: usize,
-    /// Where each of the own rows stands among the aligned ones; absent where they are aligned by position.
-    places: Option<Vec<Option<usize>>>,
-    /// The items that are in enough of the aligned rows.
-    frequent: Vec<usize>,
+    common: &'a Common,
+    /// The items that are in enough of these rows: their names, and the own rows that hold them.
+    frequent: Vec<(&'a str, &'a [u32])>,
 }
 
 impl<'a> Aligned<'a> {
     /// Counts the rows of each item, from the list of them: items that are rare cost no more than that.
-    fn new(items: &'a Items, aligned: Option<&[u32]>, minimum: usize) -> Aligned<'a> {
-        let places = aligned.map(|aligned| {
-            let mut places = vec![None; items.rows()];
-            aligned.iter().enumerate().for_each(|(place, &row)| places[row as usize] = Some(place));
-            places
-        });
-        let rows = aligned.map_or(items.rows(), <[u32]>::len);
-        let mut aligned = Aligned { items, rows, places, frequent: Vec::new() };
-        aligned.frequent = (0..items.len()).filter(|&item| aligned.rows_of(item).count() >= minimum).collect();
-        aligned
-    }
-
-    /// The aligned rows of an item, each once.
-    fn rows_of(&self, item: usize) -> impl Iterator<Item = usize> {
-        let rows = self.items.rows_of(item);
-        // Ascending.
-        let once = rows.iter().enumerate().filter(|(index, row)| *index == 0 || rows[index - 1] != **row);
-        once.filter_map(|(_, &row)| match &self.places {
-            None => Some(row as usize),
-            Some(places) => places[row as usize],
-        })
+    fn new(kinds: [&'a Items; 2], common: &'a Common, minimum: usize) -> Aligned<'a> {
+        let items =
+            kinds.into_iter().flat_map(|items| (0..items.len()).map(|item| (items.name(item), items.rows_of(item))));
+        Aligned { common, frequent: items.filter(|(_, rows)| common.of(rows).count() >= minimum).collect() }
     }
 
     /// Refuses an item in more rows than the terms allow, where the protocol has such a bound. No itemset is in more.
     fn check_density(&self, job: &JobSpec) -> Result<()> {
-        let (Some(density), Some(bound)) = (job.density()?, job.most_ones(self.rows)?) else { return Ok(()) };
-        match self.frequent.iter().map(|&item| self.rows_of(item).count()).find(|rows| *rows > bound) {
+        let (Some(density), Some(bound)) = (job.density()?, job.most_ones(self.common.rows)?) else { return Ok(()) };
+        match self.frequent.iter().map(|(_, rows)| self.common.of(rows).count()).find(|rows| *rows > bound) {
             Some(rows) => Err(Error::Input(format!(
                 "an item of this party is in {} of {}, and density = {density} allows {}: agree on a higher density, or leave it \
                  out",
                 text::count(rows as u64),
-                text::counted(self.rows as u64, "row"),
+                text::counted(self.common.rows as u64, "row"),
                 text::count(bound as u64)
             ))),
             None => Ok(()),
@@ -194,7 +209,7 @@ impl<'a> Aligned<'a> {
     /// none.
     fn check_memory(&self, params: &Params, others: u64, allowed: Option<u64>) -> Result<()> {
         let items = self.frequent.len() as u64;
-        let bytes = items * Baskets::item_bytes(self.rows) as u64;
+        let bytes = items * Baskets::item_bytes(self.common.rows) as u64;
         if self.frequent.len() > params.max_candidates {
             return Ok(());
         }
@@ -223,8 +238,8 @@ impl<'a> Aligned<'a> {
 
     /// The baskets of the frequent items.
     fn baskets(&self, params: &Params) -> Result<Baskets> {
-        let mut baskets = Baskets::new(self.rows, params.minimum, params.max_candidates)?;
-        self.frequent.iter().try_for_each(|&item| baskets.push(self.rows_of(item)))?;
+        let mut baskets = Baskets::new(self.common.rows, params.minimum, params.max_candidates)?;
+        self.frequent.iter().try_for_each(|(_, rows)| baskets.push(self.common.of(rows)))?;
         Ok(baskets)
     }
 }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tacita_core::{Error, Result};
 
-use super::{check_name, texts};
+use super::bins::{Measured, interval};
+use super::{Texts, check_name, texts};
 use crate::table::Table;
 
 /// Numbers of a column that are each an item without bins.
@@ -27,29 +28,55 @@ pub struct ItemColumn {
 /// How numbers become items.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Binning {
-    /// So many bins with about as many of the table's own numbers in each; fewer where many are equal.
+    /// So many bins with about as many of the rows that count in each; fewer where many are equal.
     Quantiles(usize),
     /// Below the first of these bounds, from each to below the next, and from the last on. Ascending.
     Bounds(Vec<f64>),
 }
 
+/// What a column makes.
+pub(super) enum Made {
+    /// Items, with their rows.
+    Items(BTreeMap<String, Vec<u32>>),
+    /// Numbers whose bins are made when it is known which rows count.
+    Numbers(Measured),
+}
+
 impl ItemColumn {
-    /// The items of this column, with their rows.
-    pub(super) fn items(&self, table: &Table) -> Result<BTreeMap<String, Vec<u32>>> {
+    /// What this column makes.
+    pub(super) fn read(&self, table: &Table) -> Result<Made> {
         let position = table.column(&self.header, &self.name)?;
         let texts = texts(table, position)?;
-        let mut items: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        if let Some(binning) = &self.binning {
-            for (row, item) in self.binned(table, binning, texts.iter())? {
-                items.entry(item).or_default().push(row);
+        let items = match &self.binning {
+            None => self.values(table, &texts)?,
+            Some(Binning::Bounds(bounds)) => {
+                let mut items: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+                for (row, number) in self.numbers(table, &texts)? {
+                    let above = bounds.partition_point(|bound| *bound <= number);
+                    let start = above.checked_sub(1).map(|index| bounds[index]);
+                    let name = interval(self.item_name(), start, bounds.get(above).copied());
+                    items.entry(name).or_default().push(row);
+                }
+                items
             }
-            self.check(table, &items)?;
-            return Ok(items);
-        }
+            Some(Binning::Quantiles(parts)) => {
+                let numbers = self.numbers(table, &texts)?;
+                let measured = Measured { name: self.item_name().to_owned(), parts: *parts, numbers };
+                let first = measured.numbers.first().map(|(row, _)| *row);
+                measured.names_without_bounds().try_for_each(|name| self.check(table, &name, first))?;
+                return Ok(Made::Numbers(measured));
+            }
+        };
+        items.iter().try_for_each(|(name, rows)| self.check(table, name, rows.first().copied()))?;
+        Ok(Made::Items(items))
+    }
+
+    /// The items of a column without bins.
+    fn values(&self, table: &Table, texts: &Texts) -> Result<BTreeMap<String, Vec<u32>>> {
+        let mut items: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         if texts.iter().all(|(_, text)| truth(text).is_some()) {
             let held = texts.iter().filter(|(_, text)| truth(text) == Some(true)).map(|(row, _)| row as u32);
             items.insert(self.item_name().to_owned(), held.collect());
-            self.check(table, &items)?;
             return Ok(items);
         }
         for (row, text) in texts.iter() {
@@ -68,9 +95,7 @@ impl ItemColumn {
                 self.name
             )));
         }
-        let items = items.into_iter().map(|(text, rows)| (format!("{}={text}", self.item_name()), rows)).collect();
-        self.check(table, &items)?;
-        Ok(items)
+        Ok(items.into_iter().map(|(text, rows)| (format!("{}={text}", self.item_name()), rows)).collect())
     }
 
     /// Its name as items have it.
@@ -78,14 +103,9 @@ impl ItemColumn {
         self.name.trim()
     }
 
-    /// The rows that hold a number, each with the item of its bin.
-    fn binned<'t>(
-        &self,
-        table: &Table,
-        binning: &Binning,
-        texts: impl Iterator<Item = (usize, &'t str)>,
-    ) -> Result<Vec<(u32, String)>> {
-        let numbers = texts.map(|(row, text)| match number(text) {
+    /// The rows that hold a number, ascending, with it.
+    fn numbers(&self, table: &Table, texts: &Texts) -> Result<Vec<(u32, f64)>> {
+        let numbers = texts.iter().map(|(row, text)| match number(text) {
             Some(number) => Ok((row as u32, number)),
             None => Err(Error::Input(format!(
                 "{}, {}, column {:?}: this is no number, and `bins` has the column",
@@ -94,44 +114,16 @@ impl ItemColumn {
                 self.header
             ))),
         });
-        let numbers: Vec<(u32, f64)> = numbers.collect::<Result<_>>()?;
-        let bounds = match binning {
-            Binning::Bounds(bounds) => bounds.clone(),
-            Binning::Quantiles(count) => quantiles(numbers.iter().map(|(_, number)| *number).collect(), *count),
-        };
-        let own = self.item_name();
-        let name = |number: f64| {
-            let above = bounds.partition_point(|bound| *bound <= number);
-            match (above.checked_sub(1).map(|index| bounds[index]), bounds.get(above)) {
-                (None, None) => format!("{own}=number"),
-                (None, Some(end)) => format!("{own}<{end}"),
-                (Some(start), None) => format!("{own}>={start}"),
-                (Some(start), Some(end)) => format!("{own}=[{start},{end})"),
-            }
-        };
-        Ok(numbers.into_iter().map(|(row, number)| (row, name(number))).collect())
+        numbers.collect()
     }
 
-    fn check(&self, table: &Table, items: &BTreeMap<String, Vec<u32>>) -> Result<()> {
-        for (name, rows) in items {
-            check_name(name).map_err(|what| {
-                let place = rows.first().map_or(String::new(), |&row| format!(", {}", table.place(row as usize)));
-                Error::Input(format!("{}{place}, column {:?}: {what}", table.source(), self.header))
-            })?;
-        }
-        Ok(())
+    /// Refuses a name that no item can have, by the first row that holds it.
+    fn check(&self, table: &Table, name: &str, row: Option<u32>) -> Result<()> {
+        check_name(name).map_err(|what| {
+            let place = row.map_or(String::new(), |row| format!(", {}", table.place(row as usize)));
+            Error::Input(format!("{}{place}, column {:?}: {what}", table.source(), self.header))
+        })
     }
-}
-
-/// Bounds between `count` parts of about as many numbers each. Equal numbers stay together, so there may be fewer.
-fn quantiles(mut numbers: Vec<f64>, count: usize) -> Vec<f64> {
-    numbers.sort_by(f64::total_cmp);
-    let lowest = numbers.first().copied();
-    let mut bounds: Vec<f64> =
-        (1..count).filter_map(|part| numbers.get(numbers.len() * part / count).copied()).collect();
-    bounds.retain(|bound| Some(*bound) != lowest);
-    bounds.dedup();
-    bounds
 }
 
 /// Whether a text stands for yes or no.
@@ -195,7 +187,6 @@ mod tests {
         assert_eq!(age(None).len(), 4);
         let bounds = Binning::Bounds(vec![18.0, 65.0]);
         assert_eq!(age(Some(bounds)), items(&[("age<18", &[0]), ("age=[18,65)", &[1, 2]), ("age>=65", &[3])]));
-        assert_eq!(age(Some(Binning::Quantiles(2))), items(&[("age<40", &[0, 2]), ("age>=40", &[1, 3])]));
     }
 
     #[test]
@@ -206,14 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_keep_equal_numbers_together() {
-        assert_eq!(quantiles(vec![1.0, 1.0, 1.0, 2.0], 4), [2.0]);
-        assert_eq!(quantiles(vec![5.0; 10], 4), [0.0; 0]);
-        assert_eq!(quantiles((0..100).map(f64::from).collect(), 4), [25.0, 50.0, 75.0]);
-        assert_eq!(quantiles(Vec::new(), 4), [0.0; 0]);
-    }
-
-    #[test]
     fn what_makes_no_items_is_refused_with_its_place_and_no_value() {
         let many: String = (0..30).map(|number| format!("{number},a\n")).collect();
         for (text, columns, words) in [
@@ -221,6 +204,16 @@ mod tests {
             ("n\n7\nseven\n".into(), vec![column("n", Some(Binning::Quantiles(2)))], ["line 3", "no number"]),
             ("n\nred\nb|d\n".into(), vec![column("n", None)], ["line 3", "`|`"]),
             ("a,a=1\n1,1\n2,0\n".into(), vec![column("a", None), column("a=1", None)], ["\"a=1\"", "same name"]),
+            (
+                "a,a=bin 2 of 3\n1,1\n2,0\n".into(),
+                vec![column("a", Some(Binning::Quantiles(3))), column("a=bin 2 of 3", None)],
+                ["\"a=bin 2 of 3\"", "same name"],
+            ),
+            (
+                format!("{}\n1\n", "a".repeat(1020)),
+                vec![column(&"a".repeat(1020), Some(Binning::Quantiles(3)))],
+                ["line 2", "1024 bytes"],
+            ),
             ("a\n1\n".into(), vec![column("b", None)], ["no column", "\"b\""]),
             ("a\nred\nb\u{202e}d\n".into(), vec![column("a", None)], ["line 3", "direction of writing"]),
         ] {

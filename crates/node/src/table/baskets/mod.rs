@@ -3,6 +3,7 @@
 //! A basket is a row. Its items stand in one column with something between them, or each item has a column of its own, or
 //! they are the lines of a `.dat` file. An empty basket is a row like any other.
 
+mod bins;
 mod columns;
 mod dat;
 
@@ -13,6 +14,8 @@ use tacita_core::{Error, Result};
 
 use super::Table;
 use super::text::{TextColumn, has_text};
+use bins::Measured;
+use columns::Made;
 pub use columns::{Binning, ItemColumn, all_columns};
 pub use dat::{is_dat, parse_dat, read_dat};
 
@@ -22,11 +25,13 @@ pub const MAX_NAME_BYTES: usize = 1024;
 /// What stands between items where itemsets are written, and so in no item's name.
 pub const JOINT: char = '|';
 
-/// A party's items, sorted by name, and the rows whose baskets hold them. Secret: never printed.
-#[derive(Clone, PartialEq, Eq)]
+/// A party's items, sorted by name, and the rows whose baskets hold them; and the columns of numbers whose items are not made
+/// yet. Secret: never printed.
+#[derive(Clone, PartialEq)]
 pub struct Items {
     rows: usize,
     items: Vec<(String, Vec<u32>)>,
+    measured: Vec<Measured>,
 }
 
 impl Items {
@@ -35,7 +40,7 @@ impl Items {
         self.rows
     }
 
-    /// How many items there are.
+    /// How many items there are, but for those of [`Items::binned`].
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -63,8 +68,21 @@ impl Items {
         &self.items[item].1
     }
 
+    /// The items of numbers of which each bin holds about as many of the rows that count. A bound is a number of somebody's
+    /// row: a name shows it only if at least `minimum` of these rows hold just this number, as for an item of its own; else the
+    /// bin is named by its rank.
+    pub fn binned(&self, counts: impl Fn(u32) -> bool, minimum: usize) -> Items {
+        let mut all: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        let fixed = |name: &str| self.items.binary_search_by(|(item, _)| item.as_str().cmp(name)).is_ok();
+        for measured in &self.measured {
+            let items = measured.items(&counts, minimum, |name| fixed(name) || all.contains_key(name));
+            all.extend(items);
+        }
+        Items::sorted(self.rows, all)
+    }
+
     fn sorted(rows: usize, items: impl IntoIterator<Item = (String, Vec<u32>)>) -> Items {
-        Items { rows, items: items.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect() }
+        Items { rows, items: items.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect(), measured: Vec::new() }
     }
 }
 
@@ -120,10 +138,23 @@ pub fn perhaps_separator(items: &Items) -> Option<char> {
 /// Errors ([`Error::Input`]): as [`of_column`]; a column of many numbers without bins; two columns that make items of one
 /// name.
 pub fn of_columns(table: &Table, columns: &[ItemColumn]) -> Result<Items> {
-    let mut all: BTreeMap<String, (Vec<u32>, &ItemColumn)> = BTreeMap::new();
+    let mut owners: BTreeMap<String, &ItemColumn> = BTreeMap::new();
+    let (mut items, mut measured) = (Vec::new(), Vec::new());
     for column in columns {
-        for (name, rows) in column.items(table)? {
-            if let Some((_, other)) = all.insert(name, (rows, column)) {
+        let names: Vec<String> = match column.read(table)? {
+            Made::Items(made) => {
+                let names = made.keys().cloned().collect();
+                items.extend(made);
+                names
+            }
+            Made::Numbers(made) => {
+                let names = made.names_without_bounds().collect();
+                measured.push(made);
+                names
+            }
+        };
+        for name in names {
+            if let Some(other) = owners.insert(name, column) {
                 return Err(Error::Input(format!(
                     "{}: the columns {:?} and {:?} make items of the same name: rename one",
                     table.source(),
@@ -133,7 +164,7 @@ pub fn of_columns(table: &Table, columns: &[ItemColumn]) -> Result<Items> {
             }
         }
     }
-    Ok(Items { rows: table.rows(), items: all.into_iter().map(|(name, (rows, _))| (name, rows)).collect() })
+    Ok(Items { measured, ..Items::sorted(table.rows(), items) })
 }
 
 /// The texts of a column that are not empty, without blanks around them, by row.
