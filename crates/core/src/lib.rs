@@ -19,5 +19,5 @@ pub use channel::Channel;
 pub use error::{Error, ErrorKind, Result};
 pub use item::{ITEM_BYTES, Item};
 pub use progress::Progress;
-pub use security::{Level, Security};
+pub use security::{Chance, Level, Security};
 pub use session::Session;

@@ -5,8 +5,45 @@ use std::str::FromStr;
 
 use crate::error::Error;
 
-/// Statistical security in bits: a wrong answer, or a leak by chance, has probability at most 2^-40.
+/// Statistical security in bits: a wrong answer, or a leak by chance, has probability at most 2^-40 in a whole job.
 pub const STATISTICAL_BITS: u32 = 40;
+
+/// What may go wrong by chance in a job. They share the 2^-40, each for all times that it may happen in the job together:
+/// all pairs, products, runs and buckets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chance {
+    /// A mask hides a value only nearly: the flood of `lattice`, the residues of `paillier`.
+    Mask,
+    /// The items do not fit a key-value store of `vole`.
+    Store,
+    /// Two different items have equal tags.
+    Tag,
+    /// A code of silent VOLE or COT has a lighter word than its distance says.
+    Code,
+    /// More items fall into a bucket than it holds.
+    Bucket,
+    /// A malicious receiver of `vole` fits more items into its store than the plan says.
+    Fit,
+}
+
+impl Chance {
+    /// All of them.
+    pub const ALL: [Chance; 6] = [Chance::Mask, Chance::Store, Chance::Tag, Chance::Code, Chance::Bucket, Chance::Fit];
+
+    /// In a job it happens with probability at most 2^-this. What costs most for a further bit has the largest part; what is not
+    /// among them is far below the 2^-46 that is left.
+    pub const fn bits(self) -> u32 {
+        STATISTICAL_BITS
+            + match self {
+                Chance::Mask => 1,
+                Chance::Store => 2,
+                Chance::Tag => 3,
+                Chance::Code => 4,
+                Chance::Bucket => 5,
+                Chance::Fit => 6,
+            }
+    }
+}
 
 /// What the other parties are assumed to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,5 +129,22 @@ impl FromStr for Level {
             let known: Vec<_> = Level::ALL.iter().map(|level| level.name()).collect();
             Error::Input(format!("level = \"{word}\" is unknown: use one of {}", known.join(", ")))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_may_happen_by_chance_stays_below_the_whole() {
+        // In parts of 2^-64.
+        let all: u128 = Chance::ALL.iter().map(|chance| 1 << (64 - chance.bits())).sum();
+        let whole = 1u128 << (64 - STATISTICAL_BITS);
+        assert!(all < whole, "{all} of {whole}");
+        assert!(2 * all > whole, "half of it is left: {all} of {whole}");
+        for (index, chance) in Chance::ALL.iter().enumerate() {
+            assert!(!Chance::ALL[..index].contains(chance), "{chance:?} is counted twice");
+        }
     }
 }

@@ -10,19 +10,23 @@ pub const SESSION_ID_BYTES: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     id: [u8; SESSION_ID_BYTES],
+    /// The id of the session that this one is a part of, or its own.
+    whole: [u8; SESSION_ID_BYTES],
 }
 
 impl Session {
     /// The session that a finished transcript stands for.
     pub fn new(transcript: Transcript) -> Session {
-        Session { id: transcript.challenge("session") }
+        let id = transcript.challenge("session");
+        Session { id, whole: id }
     }
 
-    /// The session of part `index` of this one, for the purpose `label`: as fresh, and unrelated to that of any other part.
+    /// The session of part `index` of this one, for the purpose `label`: as fresh, and unrelated to that of any other part, but for
+    /// [`Session::derive_shared`].
     pub fn child(&self, label: &str, index: u64) -> Session {
         let mut transcript = Transcript::new(label);
         transcript.append("session", &self.id).append("index", &index.to_le_bytes());
-        Session::new(transcript)
+        Session { whole: self.whole, ..Session::new(transcript) }
     }
 
     /// The session's id, 32 bytes.
@@ -34,6 +38,12 @@ impl Session {
     /// (the labels are constants of this program, as BLAKE3 asks of contexts) over the session's id.
     pub fn derive(&self, label: &str) -> [u8; 32] {
         blake3::derive_key(&format!("tacita 1 {label}"), &self.id)
+    }
+
+    /// As [`Session::derive`] of the session that this one is a part of: all parts have the same. For public constants that are
+    /// bad ones by chance, of which a session of many parts then draws one and not many.
+    pub fn derive_shared(&self, label: &str) -> [u8; 32] {
+        blake3::derive_key(&format!("tacita 1 {label}"), &self.whole)
     }
 }
 
@@ -102,8 +112,10 @@ mod tests {
     fn parts_have_sessions_of_their_own() {
         let session = Session::new(Transcript::new("test"));
         let all = [session.clone(), session.child("a", 0), session.child("a", 1), session.child("b", 0)];
-        let all = all.iter().flat_map(|session| [session.clone(), session.child("a", 0)]);
+        let all: Vec<_> = all.iter().flat_map(|session| [session.clone(), session.child("a", 0)]).collect();
+        assert!(all.iter().all(|part| part.derive_shared("x") == session.derive("x")));
+        assert_ne!(session.derive_shared("x"), session.derive_shared("y"));
         // One is there twice: the first's own child.
-        assert_eq!(all.map(|session| *session.id()).collect::<std::collections::HashSet<_>>().len(), 7);
+        assert_eq!(all.iter().map(|session| *session.id()).collect::<std::collections::HashSet<_>>().len(), 7);
     }
 }

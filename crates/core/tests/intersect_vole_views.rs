@@ -10,7 +10,7 @@ use support::*;
 use tacita_core::primitive::kernel::{Block, block};
 use tacita_core::primitive::okvs::{Okvs, Params};
 use tacita_core::protocol::intersect::vole::{COIN, COMMITMENT, ENTRIES, MASKED, MATCHES, OPENING, SEED};
-use tacita_core::{Item, Security};
+use tacita_core::{Chance, Item, Security};
 
 const SIZE: usize = 200;
 
@@ -21,7 +21,7 @@ fn receivers() -> Vec<Vec<Item>> {
 
 /// Masked stores are as long as the agreed number of items says, uniform, and unrelated from run to run.
 fn fresh_stores(runs: &[Vec<u8>]) -> Check {
-    let length = 16 * Params::new(SIZE, 40).unwrap().columns();
+    let length = 16 * Params::new(SIZE, Chance::Store.bits()).unwrap().columns();
     let mut seen = HashSet::new();
     for store in runs {
         if store.len() != length {
@@ -67,7 +67,7 @@ fn leaky_receivers_are_caught() {
         let half = |half: usize| -> Vec<Block> {
             items.iter().map(|item| Block::from_le_slice(&item.0[half..half + 16])).collect()
         };
-        let okvs = Okvs::new(Params::new(SIZE, 40).unwrap(), &[seed; 32]);
+        let okvs = Okvs::new(Params::new(SIZE, Chance::Store.bits()).unwrap(), &[seed; 32]);
         let (grouped, values) = okvs.group(&half(0), &half(16));
         okvs.encode(&grouped, &values).unwrap()
     };

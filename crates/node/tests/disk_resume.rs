@@ -174,6 +174,22 @@ fn another_table_and_other_terms_are_refused() {
 }
 
 #[test]
+fn a_run_of_another_version_is_refused_with_what_to_do() {
+    let (pair, _) = cut_off(TERMS);
+    let head = pair.home.at("hospital.work/run.json");
+    let good = text(&head);
+    assert!(good.contains("\"tacita_work\": 2"), "{good}");
+    for (version, which) in [("1", "an older"), ("3", "a newer")] {
+        std::fs::write(&head, good.replace("\"tacita_work\": 2", &format!("\"tacita_work\": {version}"))).unwrap();
+        let ended = start(&pair, "hospital", &["--resume"]).end();
+        ended
+            .failed(2, &["hospital.work", &format!("begun by {which} version"), "remove the directory and start anew"]);
+    }
+    std::fs::write(&head, good).unwrap();
+    start(&pair, "hospital", &["--resume"]).until_it_says("the sorted table is there");
+}
+
+#[test]
 fn another_identity_opens_nothing() {
     let (mut pair, _) = cut_off(TERMS);
     let work = pair.home.at("hospital.work");

@@ -402,7 +402,7 @@ fn only_a_fitting_prepared_part_is_accepted() {
         with(&job, "hospital", SIZES, sizes.to_string())
     };
     let epoch = json!("ab".repeat(32));
-    // 1000 rows at most, so 10 * 1000 * 1000 queries of 5 keys: (40 + log2(5 * 10^7)) / 8 bytes, rounded up.
+    // 1000 rows at most, so 10 * 1000 * 1000 queries of 5 keys: (43 + log2(5 * 10^7)) / 8 bytes, rounded up.
     play(&job, "hospital", &script(epoch.clone(), json!(9)), false).0.unwrap();
     for (epoch, tag_bytes) in [
         (epoch.clone(), json!(0)),

@@ -185,6 +185,24 @@ fn what_cannot_be_prepared_is_refused() {
 }
 
 #[test]
+fn a_part_of_another_version_is_refused_with_what_to_do() {
+    let service = Service::payload("");
+    service.prepare(&[]).well();
+    let path = service.home.at("work/prepared.json");
+    let good = text(&path);
+    assert!(good.contains("\"tacita_prepared\": 2"), "{good}");
+    for (version, which) in [("1", "an older"), ("3", "a newer")] {
+        std::fs::write(&path, good.replace("\"tacita_prepared\": 2", &format!("\"tacita_prepared\": {version}")))
+            .unwrap();
+        service.open(&[]).failed(2, &["work", &format!("prepared by {which} version"), "tacita prepare --rotate"]);
+    }
+    service.prepare(&["--rotate"]).well();
+    for ended in service.ask("a", &[]) {
+        ended.well();
+    }
+}
+
+#[test]
 fn damaged_parts_are_one_clear_line() {
     let service = Service::payload("");
     service.open(&[]).failed(2, &["tacita prepare"]);

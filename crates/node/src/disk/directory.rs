@@ -21,7 +21,8 @@ const HEAD_FILE: &str = "run.json";
 const STATE_FILE: &str = "state.sealed";
 const LOCK_FILE: &str = "run.lock";
 
-const VERSION: u32 = 1;
+/// 2: tags and buckets have other sizes than in 1, because all that may go wrong by chance shares one bound.
+const VERSION: u32 = 2;
 const SALT_BYTES: usize = 32;
 
 /// A directory that this process alone works in.
@@ -143,9 +144,11 @@ impl Directory {
         };
         let head: Head = serde_json::from_str(&text).map_err(|_| damaged(&head_path))?;
         if head.tacita_work != VERSION {
-            return Err(fault(
-                "begun by another version of this program: finish it with that one, or remove it".into(),
-            ));
+            let which = if head.tacita_work < VERSION { "an older" } else { "a newer" };
+            return Err(fault(format!(
+                "the run in it was begun by {which} version of this program: finish it with that one at both parties, or \
+                 remove the directory and start anew"
+            )));
         }
         if head.identity != owner.identity.fingerprint().to_string() {
             return Err(fault(format!(

@@ -30,6 +30,9 @@ use crate::text;
 use quota::Ledger;
 pub use quota::{DEFAULT_MAX_CLIENTS, DEFAULT_RUNS, MAX_TOTAL_QUERIES, Quota};
 
+/// 2: tags have other lengths than in 1, because all that may go wrong by chance shares one bound.
+const VERSION: u32 = 2;
+
 const SECRET_FILE: &str = "prepared.bin";
 const FACTS_FILE: &str = "prepared.json";
 const LOCK_FILE: &str = "lock";
@@ -105,7 +108,7 @@ pub fn prepare(
     sizes.epoch = Some(hex(&epoch));
     sizes.tag_bytes = Some(tag_bytes as u32);
     let facts = Facts {
-        tacita_prepared: 1,
+        tacita_prepared: VERSION,
         terms: terms(job, me),
         data: data(loaded),
         rows: loaded.keys().counts(),
@@ -134,8 +137,11 @@ impl Prepared {
         let _lock = lock(directory)?;
         let text = std::fs::read_to_string(directory.join(FACTS_FILE)).map_err(|_| damaged())?;
         let facts: Facts = serde_json::from_str(&text).map_err(|_| damaged())?;
-        if facts.tacita_prepared != 1 {
-            return Err(bad("prepared by another version: make it anew with `tacita prepare --rotate`".into()));
+        if facts.tacita_prepared != VERSION {
+            let which = if facts.tacita_prepared < VERSION { "an older" } else { "a newer" };
+            return Err(bad(format!(
+                "prepared by {which} version of this program: make it anew with `tacita prepare --rotate`"
+            )));
         }
         if facts.terms != terms(job, me) {
             return Err(bad(

@@ -2,19 +2,23 @@
 //!
 //! The number t of noisy places follows from the relative distance d of the code: a linear test of the outputs succeeds
 //! with probability (1 - d)^t over GF(2^128), and has bias (1 - 2 d)^t over GF(2) (Boyle et al., CRYPTO 2020), which has
-//! to be at most 2^-128. d is the largest multiple of 0.005 for which a code of the ensemble has a lighter word with
-//! probability at most 2^-41, computed by [`super::estimator::distance`]; that makes 2^-40 together with the positions
-//! that do not divide evenly. All other attacks cost more: see [`super::estimator`], whose tests check some of the
+//! to be at most 2^-128. d is a multiple of 0.005 for which a code of the ensemble has a lighter word with
+//! probability at most 2^-46, computed by [`super::estimator::distance`]. All other attacks cost more: see [`super::estimator`], whose tests check some of the
 //! tables' entries, and in the long run all of them.
 
 use super::code::{binary, field};
 use crate::error::{Error, Result};
+use crate::security::Chance;
 
 /// Computational security in bits.
 pub const SECURITY_BITS: f64 = 128.0;
 
-/// A code is worse than its distance says with probability at most 2^-40.
-pub const CODE_BITS: f64 = 40.0;
+/// Codes of a job at most, as powers of two: an intersection and the products over its rows, each with runs of two sizes. All
+/// runs of one size have the same code.
+const CODES: u32 = 2;
+
+/// A code is worse than its distance says with probability at most 2^-this.
+pub const CODE_BITS: u32 = Chance::Code.bits() + CODES;
 
 /// The most outputs that a run can be made for.
 pub const MOST_OUTPUTS: usize = 1 << 25;
@@ -36,7 +40,7 @@ pub enum Kind {
 
 /// For up to 2^i outputs, thousandths of the relative distance: those of [`Kind::Field`].
 pub const FIELD_DISTANCES: [(u32, u32); 10] =
-    [(16, 210), (17, 205), (18, 185), (19, 165), (20, 150), (21, 135), (22, 125), (23, 110), (24, 100), (25, 90)];
+    [(16, 210), (17, 200), (18, 180), (19, 165), (20, 150), (21, 135), (22, 120), (23, 110), (24, 100), (25, 90)];
 
 /// As [`FIELD_DISTANCES`], for [`Kind::Binary`].
 pub const BINARY_DISTANCES: [(u32, u32); 4] = [(20, 95), (22, 85), (24, 80), (25, 75)];

@@ -9,7 +9,8 @@ pub(super) struct Keys {
     trees: [u8; 32],
     /// Makes masks of correlated OTs.
     pub(super) hash: RekeyedHash,
-    /// What the code is drawn from.
+    /// What the code is drawn from: the same in all parts of a session, so that a session in many buckets has no more codes that could be
+    /// bad ones than another.
     pub(super) code: Block,
     /// The key of the hash in the check.
     pub(super) answer: [u8; 32],
@@ -27,7 +28,7 @@ impl Keys {
         Keys {
             trees: derive("trees"),
             hash: RekeyedHash::new(block("masks")),
-            code: block("code"),
+            code: Block::from_le_slice(&session.derive_shared(&format!("silent {purpose}: code"))),
             answer: derive("answer"),
             hashed: 0,
             runs: 0,

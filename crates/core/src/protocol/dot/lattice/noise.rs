@@ -1,10 +1,14 @@
 //! How large errors can become, and what hides them. The derivation is in `docs/protocols/lattice.md`.
 
 use crate::primitive::rlwe::{self, ERROR_BOUND, Flood};
-use crate::security::STATISTICAL_BITS;
+use crate::security::Chance;
 
 /// The error of a coefficient that comes from writing one digit as a multiple of q over a power of the base.
 pub(super) const ROUNDING: u64 = 2;
+
+/// sigma: numbers that are flooded with 2^sigma times their bound differ in distribution by 2^-(sigma + 1) at most, and all
+/// outputs together by [`Chance::Mask`].
+pub(super) const FLOOD_BITS: u32 = Chance::Mask.bits() - 1;
 
 /// What decides about the noise of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +46,7 @@ impl Noise {
     /// most N outputs of all answers, but for a statistical distance of 2^-41 for all of them together.
     pub fn flood(&self) -> Option<Flood> {
         let number = self.bound()?.checked_mul(self.answers.max(1) as u128)?;
-        Some(Flood::at_least(number, STATISTICAL_BITS + self.degree.ilog2()))
+        Some(Flood::at_least(number, FLOOD_BITS + self.degree.ilog2()))
     }
 }
 

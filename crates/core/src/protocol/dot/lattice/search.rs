@@ -1,6 +1,6 @@
 //! The choice of parameters: the cheapest among all that hold.
 
-use super::noise::Noise;
+use super::noise::{FLOOD_BITS, Noise};
 use super::params::{BATCHES, Group, Params};
 use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
@@ -176,7 +176,7 @@ impl Search<'_> {
         let plaintext = logarithm(base) * digits as u64;
         let noise: Noise = params.noise();
         let flooded = noise.bound()?.checked_mul(noise.answers.max(1) as u128)?;
-        let sigma = u64::from(crate::security::STATISTICAL_BITS + self.degree.ilog2());
+        let sigma = u64::from(FLOOD_BITS + self.degree.ilog2());
         // 2 t F. One part more because F is rounded up; then what rounding and primes below 2^bits take away.
         let least = PARTS + plaintext + logarithm(flooded) + PARTS * sigma + 1 + 10;
         let bits = |primes: u64| (least + 3 * primes).div_ceil(PARTS * primes);

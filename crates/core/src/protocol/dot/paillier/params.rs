@@ -8,7 +8,7 @@ use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::primitive::paillier::KeySize;
 use crate::protocol::dot::{Columns, MAX_ROWS, Modulus, Shape, Side};
-use crate::security::STATISTICAL_BITS;
+use crate::security::Chance;
 
 /// The most columns of a party: what the answerer keeps for each of its own, and for each bit of their integers, fits
 /// memory.
@@ -66,7 +66,7 @@ impl Params {
         let (low, high) = shape.range();
         let bits = |number: u128| 128 - number.leading_zeros();
         let longest = modulus.bits().max(bits(low.unsigned_abs().max(high.unsigned_abs())));
-        let all = longest + bits(shape.products() as u128) + STATISTICAL_BITS + 1;
+        let all = longest + bits(shape.products() as u128) + Chance::Mask.bits() + 1;
         if all as usize >= size.bits() {
             let key = size.bits();
             return Err(Error::Input(format!("modulus = {modulus}: too long for a key of {key} bits")));

@@ -7,7 +7,7 @@ use crate::item::Item;
 use crate::primitive::okvs;
 use crate::protocol::intersect::entries::{self, ReturnedRows};
 use crate::protocol::intersect::vole;
-use crate::security::{STATISTICAL_BITS, Security};
+use crate::security::{Chance, Security};
 
 /// Buckets of a run at most.
 pub const MAX_BUCKETS: usize = 1 << 16;
@@ -99,13 +99,14 @@ impl Params {
     }
 
     /// Items of the party with this role that each bucket is filled up to: the least number that each bucket exceeds with
-    /// probability 2^-(40 + 1 + log2(buckets)) at most, so that any bucket of either party does with 2^-40 at most.
+    /// probability 2^-(45 + 1 + log2(buckets)) at most, so that any bucket of either party does with 2^-45 at most
+    /// ([`Chance::Bucket`]).
     pub fn bound(&self, role: Role) -> usize {
         let items = match role {
             Role::Receiver => self.receiver_items,
             Role::Sender => self.sender_items,
         };
-        let bits = f64::from(STATISTICAL_BITS) + 1.0 + (self.buckets as f64).log2();
+        let bits = f64::from(Chance::Bucket.bits()) + 1.0 + (self.buckets as f64).log2();
         okvs::bin_capacity(items, self.buckets, bits)
     }
 
@@ -114,7 +115,7 @@ impl Params {
         match items <= self.bound(role) {
             true => Ok(()),
             false => Err(Error::NotReady(
-                "the items do not fit their buckets under this run's seed, which happens once in 2^40 runs: start anew, and not with --resume"
+                "the items do not fit their buckets under this run's seed, which happens less than once in 2^40 runs: start anew, and not with --resume"
                     .into(),
             )),
         }

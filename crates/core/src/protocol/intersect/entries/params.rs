@@ -6,7 +6,7 @@ use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::primitive::oprf::ELEMENT_BYTES;
 use crate::primitive::paillier::KeySize;
-use crate::security::STATISTICAL_BITS;
+use crate::security::Chance;
 
 /// Elements in one message, unless the parties agree on another number.
 pub const CHUNK: usize = 1 << 12;
@@ -32,8 +32,8 @@ pub struct Params {
     pub sender_entries: usize,
     /// Length of a tag in bytes; see [`tag_bytes`], [`payload_tag_bytes`] and [`epoch_tag_bytes`].
     pub tag_bytes: usize,
-    /// What else may fail by chance does so with probability 2^-this at most: 40, unless this is one of several runs.
-    pub statistical_bits: u32,
+    /// The receiver's items do not fit a store with probability 2^-this at most; more where this is one of several runs.
+    pub store_bits: u32,
     /// What is revealed.
     pub reveal: Reveal,
     /// Whether the sender learns, afterwards, what the receiver has learned.
@@ -82,8 +82,8 @@ pub struct ReturnedRows {
 }
 
 /// Length of a tag so that, over all pairs of `receiver_items` and `sender_items`, two different items have equal tags
-/// with probability at most 2^-40: (40 + log2(receiver_items * sender_items)) / 8 bytes, rounded up. The least is 5
-/// bytes, for at most one pair.
+/// with probability at most 2^-43 ([`Chance::Tag`]): (43 + log2(receiver_items * sender_items)) / 8 bytes, rounded up.
+/// The least is 6 bytes.
 pub fn tag_bytes(receiver_items: usize, sender_items: usize) -> usize {
     bytes_for_pairs(receiver_items as u128 * sender_items as u128)
 }
@@ -100,9 +100,9 @@ pub fn epoch_tag_bytes(queries: usize, runs: usize, sender_entries: usize) -> us
     bytes_for_pairs((queries as u128 + found) * sender_entries as u128)
 }
 
-/// (40 + log2(pairs)) / 8, rounded up, in integers: 256^k is the first power that reaches `pairs`.
+/// (43 + log2(pairs)) / 8, both rounded up.
 fn bytes_for_pairs(pairs: u128) -> usize {
-    (STATISTICAL_BITS + bits_of(pairs)).div_ceil(8) as usize
+    (Chance::Tag.bits() + bits_of(pairs)).div_ceil(8) as usize
 }
 
 /// log2 of a number, rounded up.
@@ -117,7 +117,7 @@ impl Params {
             receiver_items,
             sender_entries: sender_items,
             tag_bytes: tag_bytes(receiver_items, sender_items),
-            statistical_bits: STATISTICAL_BITS,
+            store_bits: Chance::Store.bits(),
             reveal: Reveal::Rows,
             to_sender: false,
             chunk: CHUNK,
@@ -151,7 +151,7 @@ impl Params {
         let pairs = self.receiver_items as u128 * self.sender_entries as u128;
         Params {
             tag_bytes: bytes_for_pairs(pairs * runs as u128),
-            statistical_bits: STATISTICAL_BITS + bits_of(runs as u128),
+            store_bits: Chance::Store.bits() + bits_of(runs as u128),
             ..self
         }
     }

@@ -86,7 +86,7 @@ pub(super) fn receive(
         match error {
         EncodeError::Duplicate(one, other) => Error::Internal(format!("vole: items {one} and {other} are equal")),
         EncodeError::Unlucky => Error::NotReady(
-            "the items do not fit their store under this run's seed, which happens once in 2^40 runs: run the job again"
+            "the items do not fit their store under this run's seed, which happens less than once in 2^40 runs: run the job again"
                 .into(),
         ),
     }

@@ -8,10 +8,11 @@ use crate::item::Item;
 use crate::primitive::kernel::block::BLOCK_BYTES;
 use crate::primitive::okvs;
 use crate::protocol::intersect::entries::{self, ReturnedRows};
-use crate::security::{STATISTICAL_BITS, Security};
+use crate::security::{Chance, Security};
 
-/// Length of a tag among malicious parties: an output of the random oracle, long enough that no two inputs that anybody
-/// tries collide by more than chance.
+/// Length of a tag among malicious parties: an output of the random oracle. A tag that is none of the sender's items' matches one of
+/// 2^32 of the receiver's with probability 2^-96. Two inputs of one tag exist among 2^64 that are tried: a sender that evaluates its
+/// function so often, while the receiver waits, has one item more for each such pair than it sends tags.
 const MALICIOUS_TAG_BYTES: usize = 16;
 
 /// Agreed public values of one run. Both parties must use equal ones.
@@ -86,7 +87,7 @@ impl Params {
 
     /// Sizes of the receiver's store.
     pub(super) fn okvs(&self) -> Result<okvs::Params> {
-        okvs::Params::new(self.entries.receiver_items, self.entries.statistical_bits)
+        okvs::Params::new(self.entries.receiver_items, self.entries.store_bits)
     }
 }
 
@@ -97,16 +98,16 @@ fn frame(payload: usize) -> u64 {
 /// How many items a malicious receiver can have the function evaluated at, at most, although its store is sized for
 /// `receiver_items`: a store has more columns than items, and whoever tries many items finds some that fit by chance.
 ///
-/// The least n' with C(q, n') * q * 2^(-128 (n' - m)) <= 2^-40, for a store of m columns and q = 2^128 questions to the
+/// The least n' with C(q, n') * q * 2^(-128 (n' - m)) <= 2^-46 ([`Chance::Fit`]), for a store of m columns and q = 2^128 questions to the
 /// random oracle, as many as computational security allows. The right-hand sides of n' equations in m unknowns are
 /// random, so that a solution exists with probability 2^(-128 (n' - m)) at most; the adversary chooses among all
 /// subsets of the items that it has asked for, and among as many seeds. (The game of Rindal & Schoppmann 2021, section 3,
 /// and of Pinkas, Rosulek, Trieu & Yanai 2020; with C(q, n') <= (e q / n')^n'.)
 pub fn overfitted_items(receiver_items: usize) -> Result<u64> {
-    let columns = okvs::Params::new(receiver_items, STATISTICAL_BITS)?.columns() as f64;
+    let columns = okvs::Params::new(receiver_items, Chance::Store.bits())?.columns() as f64;
     let possible = |items: f64| {
         let subsets = items * (QUESTION_BITS + std::f64::consts::LOG2_E - items.log2());
-        subsets + QUESTION_BITS - FIELD_BITS * (items - columns) > -f64::from(STATISTICAL_BITS)
+        subsets + QUESTION_BITS - FIELD_BITS * (items - columns) > -f64::from(Chance::Fit.bits())
     };
     // Impossible beyond some number, possible below: n' (log2 n' - log2 e) grows with n'.
     let (mut low, mut high) = (columns as u64, u64::MAX >> 8);
