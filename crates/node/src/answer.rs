@@ -203,6 +203,7 @@ impl Found {
             items: Some(theirs.items),
             entries: Some(theirs.entries),
             prepared: theirs.epoch.is_some(),
+            on_disk: theirs.work.is_some(),
             runs: theirs.runs.as_ref().map(|runs| runs.len() as u64),
             common: None,
         };

@@ -11,6 +11,12 @@ use crate::dot::{Method, side};
 use crate::job::{Bins, Job, JobSpec, Operation, Protocol, Reveal, Threshold};
 use crate::text::{count, counted};
 
+/// Which products are known without being learned.
+pub(crate) const ZEROS: &str = " (but that those with a column of zeros are 0)";
+
+/// Which keys a number tells.
+const WHICH: &str = "but none or all of its own say which, and two runs with one key more or less tell of that key";
+
 /// What is known of both parties.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known {
@@ -22,6 +28,8 @@ pub struct Known {
     pub entries: Option<u64>,
     /// The peer answers with a prepared part.
     pub prepared: bool,
+    /// The peer keeps its table and the run on disk.
+    pub on_disk: bool,
     /// The runs of which the peer brings shares, likewise.
     pub runs: Option<u64>,
     /// Rows that both have, where they are multiplied.
@@ -72,8 +80,8 @@ fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
             );
         }
         Reveal::Shares => learned.push(format!(
-            "{party} learns no product: it gets a share of it, a uniformly random number. Whoever has both shares knows \
-             the product; who may is agreed upon in the job that opens them."
+            "{party} learns no product{ZEROS}: it gets a share of it, a uniformly random number (0 if there are no rows). Whoever \
+             has both shares knows the product; who may is agreed upon in the job that opens them."
         )),
         _ if job.learns(party) => {
             learned.push(format!("{party} learns {products}."));
@@ -81,14 +89,9 @@ fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
                 "A sum can tell more than it seems: if all of {party}'s numbers but one were 0, it would be {peer}'s \
                  number in that row. Nothing checks what numbers a party brings."
             ));
-            if let Some(limit) = job.limits.min_result {
-                learned.push(format!(
-                    "A value below {limit} is reported as below it. That is a filter on the output: whoever runs \
-                     {party}'s program could look at the number."
-                ));
-            }
+            learned.extend(filtered(job, party, "value"));
         }
-        _ => learned.push(format!("{party} learns no product.")),
+        _ => learned.push(format!("{party} learns no product{ZEROS}.")),
     }
     if let Ok(Method::Paillier(params)) = Method::new(job, &Chosen::only(job.protocol), 0)
         && params.encryptor() != side(job, party)
@@ -113,7 +116,8 @@ fn density(job: &JobSpec, peer: &str, learned: &mut Vec<String>) {
             _ => ("no column", "has ones in"),
         };
         learned.push(format!(
-            "That the run goes on says that {whose} of {peer}'s {what} more than {density} of the rows: the agreed density."
+            "That the run goes on says that {whose} of {peer}'s {what} more than {density} of the rows, rounded up: the agreed \
+             density. How long {peer} takes may hint at its numbers of ones."
         ));
     }
 }
@@ -171,7 +175,8 @@ fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
             ));
             learned.push(format!(
                 "{party} learns how many of {peer}'s items are frequent, and the names of those that stand in a frequent \
-                 itemset with items of both."
+                 itemset with items of both. If all rows hold some item of {party}'s, that is all of {peer}'s frequent itemsets: \
+                 each of them makes one of both with that item, in as many rows."
             ));
         }
     }
@@ -208,8 +213,9 @@ fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         ));
     }
     learned.push(format!(
-        "A frequent itemset can describe few rows, or one, if min_support is low; and who knows many rows can infer more from \
-         counts. Nothing checks what baskets {peer} brings."
+        "A frequent itemset can describe few rows, or one, if min_support is low. Whatever it is, two items of {party}'s that \
+         differ in one row tell by the difference of their counts what {peer} has in that row. Nothing checks what baskets a party \
+         brings."
     ));
     let bins = job.bins.iter().filter(|(_, bins)| matches!(bins, Bins::Quantiles(_)));
     let bins: Vec<String> = bins.map(|(column, _)| column.escape_debug().to_string()).collect();
@@ -233,7 +239,7 @@ fn shares(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     let numbers = known.items.map_or("the numbers".into(), |items| counted(items, "number"));
     let what = match job.operation {
         Some(Operation::Sum) if known.items == Some(1) => "the one number in the shares".into(),
-        Some(Operation::Sum) => format!("the sum of {numbers} in the shares, and none of them alone"),
+        Some(Operation::Sum) => format!("the sum of {numbers} in the shares, and is shown none of them alone"),
         _ => format!("{numbers} in the shares"),
     };
     let mut learned = match (job.threshold(), job.learns(party)) {
@@ -241,16 +247,23 @@ fn shares(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         (None, true) => vec![format!("{party} learns {what}.")],
         (None, false) => vec![format!("{party} learns no number.")],
     };
-    if let Some(limit) = job.limits.min_result.filter(|_| job.learns(party)) {
+    if job.operation == Some(Operation::Sum) && job.learns(party) && known.items != Some(1) {
         learned.push(format!(
-            "A value below {limit} is reported as below it. That is a filter on the output: whoever runs {party}'s program \
-             could look at the number."
+            "What {party} knows of the numbers, it can take off: if all but one come from columns of its own that it filled with \
+             zeros, or so that it knows the products, the sum gives that one away. Nothing checks what numbers a party brought."
         ));
+    }
+    if job.learns(party) && job.threshold().is_none() {
+        learned.extend(filtered(job, party, "value"));
     }
     learned.push(format!("{party} learns which runs' shares {peer} brings, and which version it runs."));
     learned.push(match job.threshold() {
-        Some(_) => "Each share answers once: both parties' share files are marked as opened.".into(),
-        None => "Each share opens once: both parties' share files are marked as opened.".into(),
+        Some(_) => {
+            "Each share answers once: both parties' share files are marked as opened. Copies elsewhere are not.".into()
+        }
+        None => {
+            "Each share opens once: both parties' share files are marked as opened. Copies elsewhere are not.".into()
+        }
     });
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
@@ -260,21 +273,21 @@ fn shares(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
 fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known) -> Vec<String> {
     let answers = known.items.zip(known.runs).filter(|(_, runs)| *runs > 0).map(|(items, runs)| (items / runs, runs));
     let what = match answers {
-        Some((1, 1)) => format!("whether the number in the shares is at least {threshold}, and not the number"),
+        Some((1, 1)) => format!("whether the number in the shares is at least {threshold}, and nothing else of it"),
         Some((1, runs)) => {
             format!(
-                "whether the sum of the {} in the shares is at least {threshold}, and neither it nor them",
+                "whether the sum of the {} in the shares is at least {threshold}, and nothing else of it or them",
                 counted(runs, "number")
             )
         }
         Some((places, 1)) => {
             format!(
-                "of each of the {} in the shares whether it is at least {threshold}, and none of them",
+                "of each of the {} in the shares whether it is at least {threshold}, and nothing else of them",
                 counted(places, "number")
             )
         }
         Some((places, runs)) => format!(
-            "of each of {}, each of {}, whether it is at least {threshold}, and neither sums nor numbers",
+            "of each of {}, each of {}, whether it is at least {threshold}, and nothing else of sums and numbers",
             counted(places, "sum"),
             counted(runs, "number")
         ),
@@ -286,7 +299,8 @@ fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known) -> Vec
         format!("{party} learns {what}."),
         format!(
             "An answer can tell more than it seems: if {party} knows a number but for one of {peer}'s rows, the answer can give \
-             that row away. Nothing checks what numbers a party brought."
+             that row away, and so can answers to several thresholds, over shares of several runs. Nothing checks what numbers a \
+             party brought."
         ),
     ]
 }
@@ -300,13 +314,23 @@ fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         limit(job, &mut learned);
     } else {
         let sum = job.summed().map_or(String::new(), |(_, column)| format!(", nor the sum of `{column}` over them"));
-        learned.push(format!("{party} does not learn which keys the two have in common, nor how many{sum}."));
+        learned.push(format!(
+            "{party} does not learn which keys the two have in common, nor how many{sum}; but if one of them has no key, there are \
+             none."
+        ));
     }
     sizes(job, party, peer, known, &mut learned);
     if known.prepared && party == job.receiver() {
         learned.push(format!(
             "{peer} answers from a prepared part: {party} can tell which answers of this run equal answers of its other \
-             runs against the same part, so it can join all that it ever asked."
+             runs against the same part, so it can join all that it ever asked, also with what others asked and show it; and \
+             that {peer}'s table is the same in all of these runs."
+        ));
+    }
+    if known.on_disk {
+        learned.push(format!(
+            "{peer} works on disk: {party} learns how much memory its buckets may take and, if the run is resumed, which of them it \
+             has finished, and whether its keys are the same as before."
         ));
     }
     if job.protocol == Protocol::Bloom && party == job.receiver() {
@@ -352,20 +376,15 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
             }
         }
         Reveal::Count => {
-            learned.push(format!("{party} learns how many distinct keys the two have in common, not which."));
-            if let Some(limit) = job.limits.min_result {
-                learned.push(format!(
-                    "A count below {limit} is reported as below it. That is a filter on the output: whoever runs \
-                     {party}'s program could look at the number."
-                ));
-            }
+            learned.push(format!("{party} learns how many distinct keys the two have in common, not which; {WHICH}."));
+            learned.extend(filtered(job, party, "count"));
         }
         Reveal::Sum(column) => {
             let gives = job.summed().is_some_and(|(giver, _)| giver == party);
             let whose = if gives { "its own".to_owned() } else { format!("{peer}'s") };
             learned.push(format!(
                 "{party} learns how many distinct keys the two have in common, not which, and the sum of {whose} `{column}` over \
-                 all rows with those keys."
+                 all rows with those keys; {WHICH}."
             ));
             learned.push(match gives {
                 true => format!(
@@ -391,8 +410,8 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
 fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
     if let Some(bound) = job.limits.pad_to {
         learned.push(format!(
-            "{party} does not learn how many keys {peer} has: all sets are padded to {}. (The time that {peer} takes \
-             to load its table may hint at it.)",
+            "{party} does not learn how many keys {peer} has, beyond what the result says and that they are no more than {}: all \
+             sets are padded to that. (The time that {peer} takes to load its table may hint at it.)",
             count(bound)
         ));
     } else {
@@ -413,6 +432,16 @@ fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec
             "{party} learns the types of {peer}'s given columns, the length of the longest text in each{rows}."
         ));
     }
+}
+
+/// What `min_result` does to a value or count that `party` learns.
+pub(crate) fn filtered(job: &JobSpec, party: &str, what: &str) -> Option<String> {
+    job.limits.min_result.map(|limit| {
+        format!(
+            "If a {what} is below {limit}, only that is reported. That is a filter on the output: whoever runs {party}'s \
+             program could look at the number, and who brings larger numbers or more keys gets above the limit."
+        )
+    })
 }
 
 /// What `min_result` does not do.

@@ -254,6 +254,7 @@ pub fn plan(
             items: Some(sizes[peer].items),
             entries: (!sizes[peer].schema.is_empty()).then_some(sizes[peer].entries),
             prepared: false,
+            on_disk: sizes[peer].work.is_some(),
             runs: sizes[peer].runs.as_ref().map(|runs| runs.len() as u64),
             common: None,
         };
@@ -501,7 +502,7 @@ fn rules_notes(
     if job.alignment().is_some() {
         notes.push(
             "Aligning rows by ids tells both which of their rows are common; a form that hides it is not in this version. By \
-             position, without row_id, nothing is told."
+             position, without row_id, they learn no more of their rows than that they have equally many."
                 .into(),
         );
     }

@@ -109,6 +109,38 @@ fn slices_of_every_length_give_the_sum_to_the_clients_alone_as_planned() {
     }
 }
 
+/// A client that adds nothing learns the others' sum; of one other, that one's. All who can see it are told.
+#[test]
+fn slices_that_add_nothing_are_warned_of() {
+    let home = Home::new();
+    let order = ["c1", "c2", "s"];
+    let server = format!("s={}", table(&home, "s.csv", [1, 1, 1]));
+    let of = |name: &str, rows: &[u64]| format!("{name}={}", table(&home, &format!("{name}.csv"), rows));
+    let bare = "c1 alone, which every client learns";
+    for (slices, words, none) in [
+        (
+            [&[1, 0, 1][..], &[]],
+            &["c2: c2 has no rows", "no other client than c1 has rows", "s: no rows at c2", bare][..],
+            "zeros",
+        ),
+        ([&[1, 0], &[0]], &["c2: a column of c2 holds nothing but zeros"], "no rows"),
+        ([&[1, 0], &[1]], &[], "adds nothing"),
+    ] {
+        let inputs = [of("c1", slices[0]), of("c2", slices[1]), server.clone()];
+        let ended = simulate(&home, &job("", &order, plain), &inputs, &[]).well();
+        for word in words {
+            assert!(ended.stderr.contains(word), "`{word}` is missing: {}", ended.stderr);
+        }
+        assert!(!ended.stderr.contains(none), "{}", ended.stderr);
+        let file = home.at("job.toml");
+        let planned =
+            tacita(&["plan", &file, "--input", &inputs[0], "--input", &inputs[1], "--input", &inputs[2]]).well();
+        assert_eq!(planned.stderr.contains(bare), slices[1].is_empty(), "{}", planned.stderr);
+        assert!(planned.stdout.contains("the sum is that of the others"), "{}", planned.stdout);
+        assert!(!planned.stdout.contains("not even"), "{}", planned.stdout);
+    }
+}
+
 #[test]
 fn signed_decimals_and_matrices_with_more_columns_at_the_clients() {
     let home = Home::new();

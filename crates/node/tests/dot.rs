@@ -469,6 +469,33 @@ fn sums_open_without_their_parts_whatever_the_order() {
     assert_eq!(text(home.at("opened/a.csv")), "input,value\n1,9\n2,18\n");
 }
 
+/// A second run into which a party brings zeros adds nothing that it does not know: the sum is the other's number.
+#[test]
+fn a_sum_with_a_run_of_zeros_is_the_other_number_and_is_said_to_be() {
+    let home = Home::new();
+    let january = shared(&home, "january", "bits = 8", &[3, 4, 5], &[7, 11, 13]);
+    let zeros = shared(&home, "zeros", "bits = 8", &[3, 4, 5], &[0, 0, 0]);
+    let job = opening("sum", "[\"b\"]");
+    open(&home, &job, &[("a", &january[0]), ("a", &zeros[0]), ("b", &january[1]), ("b", &zeros[1])]).well();
+    let report = json(home.at("report.json"));
+    assert_eq!(report["parties"]["b"]["result"], json!({"value": 3 * 7 + 4 * 11 + 5 * 13}));
+    let learned = report["parties"]["b"]["learned"].to_string();
+    assert!(learned.contains("the sum of 2 numbers") && learned.contains("filled with zeros"), "{learned}");
+    assert!(!report["parties"]["a"]["learned"].to_string().contains("zeros"), "{report}");
+    // So is the product of each run with zeros, before anything is opened.
+    let ran = simulate(
+        &home,
+        &common::dot::job("bits = 8").replace("[\"a\", \"b\"]", "[\"b\"]"),
+        [&table(&home, "a.csv", [0]), &table(&home, "b.csv", [9])],
+        "out",
+        &[],
+    );
+    assert!(
+        ran["parties"]["a"]["learned"][0].as_str().unwrap().contains("those with a column of zeros are 0"),
+        "{ran}"
+    );
+}
+
 #[test]
 fn sums_that_the_modulus_may_not_hold_are_refused_and_those_that_it_holds_are_exact() {
     let home = Home::new();

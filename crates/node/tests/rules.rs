@@ -527,6 +527,28 @@ fn a_part_of_few_common_rows_is_warned_of_and_can_be_refused() {
     attempt(&home, &odd, inputs, "no", &[]).failed(2, &["min_rows = 3", "max_rows = 2"]);
 }
 
+/// `mixed_only` withholds the other's itemsets, but not from who brings an item that all rows hold; and counts of two items that
+/// differ in one row tell of that row.
+#[test]
+fn an_item_in_all_rows_or_two_that_differ_in_one_tell_what_the_sentences_say() {
+    let home = Home::new();
+    let a = home.file("a.csv", "items\nbread|tea\nbread\nbread|tea\nwine\n");
+    let b = home.file("b.csv", "items\nall|but\nall|but\nall\nall|but\n");
+    attempt(&home, &job("min_support = 2\nmixed_only = true"), [&a, &b], "out", &[]).well();
+    let rows = rows_of(home.at("out/b.itemsets.csv"));
+    let count = |items: &str| rows.iter().find(|row| row["items"] == items).map(|row| row["count"].clone());
+    assert_eq!(count("all|bread|tea").as_deref(), Some("2"), "bread and tea are a's alone: {rows:?}");
+    // The third row holds bread.
+    assert_eq!((count("all|bread").as_deref(), count("bread|but").as_deref()), (Some("3"), Some("2")));
+    let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
+    for words in [
+        "If all rows hold some item of b's, that is all of a's frequent itemsets",
+        "two items of b's that differ in one row",
+    ] {
+        assert!(learned.contains(words), "{learned}");
+    }
+}
+
 #[test]
 fn what_looks_like_a_slip_is_warned_of() {
     let home = Home::new();
@@ -609,16 +631,22 @@ fn bins_of_equal_size_show_no_number_of_a_single_row() {
     let mine = |row: &u32| (200..800).contains(row) && row % 2 == 1;
     let mut rows: Vec<u32> = (0..1000).filter(mine).collect();
     rows.extend(5000..5100);
-    let b = home.file("b.csv", &format!("id,items\n{}", rows.iter().map(|row| format!("{row},x\n")).collect::<String>()));
+    let b =
+        home.file("b.csv", &format!("id,items\n{}", rows.iter().map(|row| format!("{row},x\n")).collect::<String>()));
     let by_id = job("min_support = 12\nrow_id = \"id\"\nbins = { salary = 20 }\n")
         .replace("[parties.a]", "[parties.a]\nitems = [\"salary\"]");
     // The same rows in the same order, and nothing to align.
     let by_position = by_id.replace("row_id = \"id\"\n", "");
     let common: String = (0..1000).filter(mine).map(|row| format!("{},x\n", of(row))).collect();
-    let both = [home.file("a-common.csv", &format!("salary,items\n{common}")), home.file("b-common.csv", &format!("salary,items\n{common}"))];
+    let both = [
+        home.file("a-common.csv", &format!("salary,items\n{common}")),
+        home.file("b-common.csv", &format!("salary,items\n{common}")),
+    ];
 
     let mut seen = Vec::new();
-    for (job, inputs, rows) in [(&by_id, [&a, &b], "the rows that both have"), (&by_position, [&both[0], &both[1]], "all rows")] {
+    for (job, inputs, rows) in
+        [(&by_id, [&a, &b], "the rows that both have"), (&by_position, [&both[0], &both[1]], "all rows")]
+    {
         attempt(&home, job, inputs.map(String::as_str), "out", &[]).well();
         let itemsets = rows_of(home.at("out/b.itemsets.csv"));
         let names: BTreeSet<String> =

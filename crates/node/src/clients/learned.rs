@@ -2,6 +2,7 @@
 
 use super::Rows;
 use crate::job::{Clients, JobSpec};
+use crate::learned::{ZEROS, filtered};
 use crate::text::count;
 
 /// What `party` learns, with the numbers that it knows.
@@ -18,7 +19,7 @@ fn of_server(roles: &Clients<'_>, party: &str, rows: Option<&Rows>) -> Vec<Strin
     let each = each.map_or(String::new(), |each| format!(" ({})", each.join(", ")));
     vec![
         format!(
-            "{party} learns no product: it gets the clients' numbers encrypted, each client's under a key of its own."
+            "{party} learns no product{ZEROS}: it gets the clients' numbers encrypted, each client's under a key of its own."
         ),
         format!("{party} learns how many rows each client has{each}, and which version it runs."),
         format!("{party} learns nothing else about the clients' data, as long as all follow the protocol."),
@@ -30,27 +31,31 @@ fn of_client(job: &JobSpec, roles: &Clients<'_>, party: &str, place: usize, rows
     let [(_, own), (_, theirs)] = job.sides();
     let mut learned = vec![match (own.len(), theirs.len()) {
         (1, 1) => format!(
-            "{party} learns the sum over all clients' rows of their number times {server}'s, and of no client's rows alone, not \
-             even of its own."
+            "{party} learns the sum over all clients' rows of their number times {server}'s, and is told that of no client's rows \
+             alone, its own included."
         ),
         (one, other) => format!(
             "{party} learns, for each of the {} pairs of a column of the clients and one of {server}'s, the sum over all \
-             clients' rows of their products, and of no client's rows alone, not even of its own.",
+             clients' rows of their products, and is told that of no client's rows alone, its own included.",
             count(one as u64 * other as u64)
         ),
     }];
+    learned.push(
+        "A client without rows, or with zeros alone, adds 0: the sum is that of the others, and that of one client alone if all \
+         but one do so."
+            .into(),
+    );
     learned.push(format!(
         "A sum can tell more than it seems: if all of the clients' numbers but one were 0, it would be {server}'s number in \
          that row. Nothing checks what numbers a party brings."
     ));
-    if let Some(limit) = job.limits.min_result {
-        learned.push(format!(
-            "A value below {limit} is reported as below it. That is a filter on the output: whoever runs {party}'s program \
-             could look at the number."
-        ));
-    }
+    learned.extend(filtered(job, party, "value"));
     let all = rows.map_or(String::new(), |rows| format!(" ({})", count(rows.all)));
-    learned.push(format!("{party} learns how many rows {server} has{all}: as many as all clients together."));
+    let other = match &roles.clients[..] {
+        [one, other] => format!(", and so how many {} has", if place == 0 { other } else { one }),
+        _ => String::new(),
+    };
+    learned.push(format!("{party} learns how many rows {server} has{all}: as many as all clients together{other}."));
     let neighbours: Vec<_> = roles.neighbours(place).into_iter().flatten().collect();
     learned.push(format!("{party} learns which versions {server} and {} run.", neighbours.join(" and ")));
     let (before, after) = (&roles.clients[..place], &roles.clients[place + 1..]);

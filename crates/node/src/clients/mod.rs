@@ -45,6 +45,43 @@ pub struct Rows {
     pub slices: Vec<Option<u64>>,
 }
 
+impl Rows {
+    /// Warns of clients that add nothing to the sums, which are then those of the others.
+    fn warn_of_empty(&self, roles: &Clients<'_>) {
+        let each = || roles.clients.iter().zip(&self.slices);
+        let empty: Vec<&str> = each().filter(|(_, rows)| **rows == Some(0)).map(|(name, _)| *name).collect();
+        if empty.is_empty() || self.all == 0 {
+            return;
+        }
+        let others: Vec<&str> = each().filter(|(_, rows)| **rows != Some(0)).map(|(name, _)| *name).collect();
+        let whose = match others[..] {
+            [one] => format!("{one} alone, which every client learns"),
+            _ => "the other clients".to_owned(),
+        };
+        tracing::warn!("no rows at {}: the sums are those of {whose}", empty.join(", "));
+    }
+}
+
+/// Warns of a slice that adds nothing to the sums, and of one beside which all others are empty.
+fn warn_of_slice(me: &str, columns: &Columns, rows: &Rows) {
+    let is_zero = |column: usize| (0..columns.rows()).all(|row| columns.value(column, row) == 0);
+    if rows.all == 0 {
+        return;
+    }
+    if columns.rows() == 0 {
+        tracing::warn!("{me} has no rows: it adds nothing, and the sums are those of the other clients");
+    } else if (0..columns.count()).any(is_zero) {
+        tracing::warn!(
+            "a column of {me} holds nothing but zeros: it adds nothing, and its sums are those of the other clients"
+        );
+    }
+    if columns.rows() as u64 == rows.all {
+        tracing::warn!(
+            "no other client than {me} has rows: the sums are those of {me} alone, which every client learns"
+        );
+    }
+}
+
 /// A party's part: the clients get the products of all rows, the server nothing.
 ///
 /// Errors: a connection fails, or a peer breaks the protocol; `links` has then ended.
@@ -60,10 +97,12 @@ pub fn run(
     let columns = brought.columns();
     match roles.place(me) {
         None => {
+            rows.warn_of_empty(roles);
             serve(job, roles, columns, rows, channels, links)?;
             Ok(Found::new(columns.rows(), None))
         }
         Some(place) => {
+            warn_of_slice(me, columns, rows);
             let sums = ask(job, roles, place, columns, rows, channels, &mut fresh_rng()?)?;
             let (modulus, signed) = (sums.modulus(), job.integers()?.signed());
             let values = sums.residues().iter().map(|&residue| modulus.integer(residue, signed));

@@ -53,6 +53,7 @@ pub fn plan(
         )));
     }
     let rows = Rows { all, slices: slices.into_iter().map(Some).collect() };
+    rows.warn_of_empty(roles);
     let mut parties = BTreeMap::new();
     for me in job.parties.names() {
         let (cpu_seconds, bytes) = share(job, roles, me, &rows)?;
