@@ -25,8 +25,8 @@ struct Bound {
 }
 
 impl Measured {
-    /// The items of the bins, made of the numbers of rows that count; the rows are all that fall into them. A name shows bounds only if at
-    /// least `minimum` of the rows that count hold exactly these numbers, and if it is no name that is `taken`.
+    /// The items of the bins, made of the rows that count. A name shows bounds only if at least `minimum` of these rows hold
+    /// exactly these numbers, and if it is no name that is `taken`.
     pub fn items(
         &self,
         counts: impl Fn(u32) -> bool,
@@ -160,7 +160,8 @@ mod tests {
         ) {
             // No number looks like a rank.
             let number = |of: u32| f64::from(1000 + 7 * of) / 4.0;
-            let counted: Vec<(u32, f64)> = (0..).zip(&rows).filter(|(_, row)| row.1).map(|(row, (of, _))| (row, number(*of))).collect();
+            let counted = (0..).zip(&rows).filter(|(_, (_, counts))| *counts);
+            let counted: Vec<(u32, f64)> = counted.map(|(row, (of, _))| (row, number(*of))).collect();
             let all = (0..).zip(rows.iter().map(|(of, _)| number(*of))).collect();
             let bins = |numbers| Measured { name: "n".into(), parts, numbers };
             let items = bins(all).items(|row| rows[row as usize].1, minimum, |_| false);
@@ -182,8 +183,8 @@ mod tests {
 
             for (name, rows) in &items {
                 let (low, high) = ends(rows);
-                let shown = name.trim_start_matches("n").split(['<', '>', '=', '[', ',', ')']).filter_map(|word| word.parse::<f64>().ok());
-                for bound in shown {
+                let words = name.split(['<', '>', '=', '[', ',', ')']);
+                for bound in words.filter_map(|word| word.parse::<f64>().ok()) {
                     let exactly = counted.iter().filter(|(_, number)| *number == bound).count();
                     prop_assert!(exactly >= minimum, "{name}: {exactly} rows");
                     let bound = (bound * 4.0) as u32;

@@ -9,8 +9,8 @@ pub(super) struct Keys {
     trees: [u8; 32],
     /// Makes masks of correlated OTs.
     pub(super) hash: RekeyedHash,
-    /// What the code is drawn from: the same in all parts of a session, so that a session in many buckets has no more codes that could be
-    /// bad ones than another.
+    /// What the code is drawn from: the same in all parts of a session, so that a session in many buckets has no more codes
+    /// that could be bad ones than another.
     pub(super) code: Block,
     /// The key of the hash in the check.
     pub(super) answer: [u8; 32],
@@ -42,5 +42,21 @@ impl Keys {
         let mut hasher = blake3::Hasher::new_keyed(&self.trees);
         let key = hasher.update(&self.runs.to_le_bytes()).update(&(level as u64).to_le_bytes()).finalize();
         Doubling::new([0, 16].map(|at| Block::from_le_slice(&key.as_bytes()[at..])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Transcript;
+
+    #[test]
+    fn parts_of_a_session_share_the_code_and_nothing_else() {
+        let session = Session::new(Transcript::new("test"));
+        let keys = [0, 1].map(|bucket| Keys::new(&session.child("bucket", bucket), "a"));
+        assert_eq!(keys[0].code, keys[1].code);
+        assert!(keys[0].trees != keys[1].trees && keys[0].answer != keys[1].answer);
+        let other = Session::new(Transcript::new("another"));
+        assert!([Keys::new(&other, "a"), Keys::new(&session, "b")].iter().all(|others| others.code != keys[0].code));
     }
 }

@@ -10,9 +10,9 @@ use crate::primitive::okvs;
 use crate::protocol::intersect::entries::{self, ReturnedRows};
 use crate::security::{Chance, Security};
 
-/// Length of a tag among malicious parties: an output of the random oracle. A tag that is none of the sender's items' matches one of
-/// 2^32 of the receiver's with probability 2^-96. Two inputs of one tag exist among 2^64 that are tried: a sender that evaluates its
-/// function so often, while the receiver waits, has one item more for each such pair than it sends tags.
+/// Length of a tag among malicious parties: an output of the random oracle. One that is of none of the sender's inputs
+/// matches one of the receiver's 2^32 with probability 2^-96. But of 2^64 inputs two have the same: a sender that evaluates
+/// so many, while the receiver waits, has one item more in its set, for each such pair, than it sends tags.
 const MALICIOUS_TAG_BYTES: usize = 16;
 
 /// Agreed public values of one run. Both parties must use equal ones.
@@ -98,8 +98,8 @@ fn frame(payload: usize) -> u64 {
 /// How many items a malicious receiver can have the function evaluated at, at most, although its store is sized for
 /// `receiver_items`: a store has more columns than items, and whoever tries many items finds some that fit by chance.
 ///
-/// The least n' with C(q, n') * q * 2^(-128 (n' - m)) <= 2^-46 ([`Chance::Fit`]), for a store of m columns and q = 2^128 questions to the
-/// random oracle, as many as computational security allows. The right-hand sides of n' equations in m unknowns are
+/// The least n' with C(q, n') * q * 2^(-128 (n' - m)) <= 2^-46 ([`Chance::Fit`]), for a store of m columns and q = 2^128
+/// questions to the random oracle, as many as computational security allows. The right-hand sides of n' equations in m unknowns are
 /// random, so that a solution exists with probability 2^(-128 (n' - m)) at most; the adversary chooses among all
 /// subsets of the items that it has asked for, and among as many seeds. (The game of Rindal & Schoppmann 2021, section 3,
 /// and of Pinkas, Rosulek, Trieu & Yanai 2020; with C(q, n') <= (e q / n')^n'.)
