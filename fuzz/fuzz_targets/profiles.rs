@@ -6,8 +6,10 @@ use libfuzzer_sys::fuzz_target;
 use tacita::table::Profile;
 use tacita::table::normalize::Reading;
 
-const PROFILES: [&str; 10] =
-    ["none", "text", "name", "date", "date:DMY", "date:MDY", "email", "phone:DE", "ip", "integer"];
+const PROFILES: [&str; 14] = [
+    "none", "text", "name", "date", "date:DMY", "date:MDY", "email", "phone", "phone:DE", "phone:US", "phone:AR", "phone:IM",
+    "ip", "integer",
+];
 
 fuzz_target!(|text: &str| {
     for word in PROFILES {

@@ -73,8 +73,23 @@ fn names_of_profiles() {
 }
 
 fn profiles() -> impl Strategy<Value = Profile> {
-    let names = ["none", "text", "name", "date", "date:DMY", "date:MDY", "email", "phone", "phone:US", "ip", "integer"];
-    prop::sample::select(names.to_vec()).prop_map(|name| name.parse().unwrap())
+    let names = ["none", "text", "name", "date", "date:DMY", "date:MDY", "email", "phone", "ip", "integer"];
+    let others = prop::sample::select(names.to_vec()).prop_map(|name| name.parse().unwrap());
+    prop_oneof![5 => others, 1 => prop::sample::select(phones())]
+}
+
+/// `phone`, and `phone:CC` for every country.
+fn phones() -> Vec<Profile> {
+    let letters = || 'A'..='Z';
+    let countries = letters().flat_map(|one| letters().map(move |other| format!("phone:{one}{other}")));
+    let phones: Vec<Profile> = countries.filter_map(|name| name.parse().ok()).chain([Profile::Phone(None)]).collect();
+    assert!(phones.len() > 240, "{}", phones.len());
+    phones
+}
+
+/// Digits as they are dialled: with what announces a country code, or a number of the same country.
+fn dialled() -> impl Strategy<Value = String> {
+    ("(\\+|00|011|810|0{1,5}|8|1)?", "[0-9]{1,4}", "[0-9]{1,14}").prop_map(|(front, code, rest)| front + &code + &rest)
 }
 
 /// Text that comes near to what the profiles read.
@@ -85,6 +100,10 @@ fn values() -> impl Strategy<Value = String> {
         "[+0-9() .x/-]{0,24}",
         "[0-9a-fA-F:.]{0,24}",
         "[a-zA-Z.@ ÄßéİΣ\u{301}\u{345}ﬁ]{0,16}",
+        // Marks, Greek with breathings, ligatures and presentation forms, jamo, squares, half-width kana, dots and signs.
+        "[\u{300}-\u{36f}\u{1dc0}-\u{1dff}\u{1f00}-\u{1fff}\u{fb00}-\u{fdff}\u{fe70}-\u{fefc}\u{1100}-\u{11ff}@.a ]{1,8}",
+        "[\u{a8}-\u{b8}\u{130}\u{149}\u{1f0}\u{2024}-\u{2026}\u{2100}-\u{215f}\u{3300}-\u{33ff}\u{ff00}-\u{ff9f}@.b ]{1,8}",
+        dialled(),
         "\\PC{0,12}",
     ]
 }
@@ -97,6 +116,19 @@ proptest! {
         if let Some(canonical) = read(profile, &value) {
             prop_assert!(!canonical.is_empty());
             prop_assert_eq!(read(profile, &canonical), Some(canonical.clone()), "{:?}", value);
+        }
+    }
+
+    #[test]
+    fn a_number_in_its_canonical_form_is_the_same_to_every_reader(
+        profile in prop::sample::select(phones()),
+        others in prop::collection::vec(prop::sample::select(phones()), 16),
+        value in dialled(),
+    ) {
+        if let Some(canonical) = read(profile, &value) {
+            for reader in others.into_iter().chain([profile, Profile::Phone(None)]) {
+                prop_assert_eq!(read(reader, &canonical), Some(canonical.clone()), "{} by {}, {}", value, profile, reader);
+            }
         }
     }
 
