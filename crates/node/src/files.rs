@@ -6,16 +6,14 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use tacita_core::{Error, Result};
 use tempfile::NamedTempFile;
+
+use crate::folder::LEFT_BEHIND;
 
 /// Permissions of files that anybody may read as far as the user's umask allows, and of those that nobody else may.
 const PUBLIC: u32 = 0o666;
 const PRIVATE: u32 = 0o600;
-
-/// How names of files begin that are not whole yet, and that a process leaves behind if it is killed.
-pub const LEFT_BEHIND: &str = ".tacita-";
 
 /// Writes `bytes` to a file.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -25,16 +23,6 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 /// As [`write_whole`], readable by this user alone.
 pub fn write_whole_private(path: &Path, bytes: &[u8]) -> Result<()> {
     write_with(path, PRIVATE, |file| put(path, file, bytes))
-}
-
-/// Lets `write` fill a file.
-pub fn write_streamed(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
-    write_with(path, PUBLIC, write)
-}
-
-/// As [`write_streamed`], readable by this user alone.
-pub fn write_streamed_private(path: &Path, write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>) -> Result<()> {
-    write_with(path, PRIVATE, write)
 }
 
 /// Makes a directory, for this user alone, unless it is there.
@@ -55,16 +43,6 @@ pub fn lock(path: &Path) -> Result<File> {
     let file = open_lock(path)?;
     flock(&file, FlockOperation::LockExclusive).map_err(|error| fault(path, &format!("cannot lock: {error}")))?;
     Ok(file)
-}
-
-/// As [`lock`]; nothing if another process holds it.
-pub fn try_lock(path: &Path) -> Result<Option<File>> {
-    let file = open_lock(path)?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(file)),
-        Err(Errno::WOULDBLOCK) => Ok(None),
-        Err(error) => Err(fault(path, &format!("cannot lock: {error}"))),
-    }
 }
 
 fn open_lock(path: &Path) -> Result<File> {
@@ -213,7 +191,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.json");
         write_whole(&path, b"old").unwrap();
-        let failed = write_streamed(&path, |file| {
+        let failed = write_with(&path, PUBLIC, |file| {
             put(&path, file, b"new")?;
             Err(Error::Input("the table is no good".into()))
         });

@@ -8,7 +8,7 @@ mod fingerprint;
 
 use std::fmt;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -17,6 +17,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
+
+use crate::folder::others_replace;
 
 pub use certificate::{CLOCK_SLACK_SECONDS, Certificate};
 pub use fingerprint::{FINGERPRINT_BYTES, Fingerprint};
@@ -58,7 +60,9 @@ impl Identity {
 
     /// Writes the identity into `directory`. A key that is already there stays, and is an error.
     pub fn save(&self, directory: &Path) -> Result<()> {
-        std::fs::create_dir_all(directory).map_err(|e| cannot_write(directory, &e))?;
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(directory).map_err(|e| cannot_write(directory, &e))?;
+        check_directory(directory)?;
         let path = directory.join(KEY_FILE);
         let pem = Zeroizing::new(self.pair()?.serialize_pem());
         let file = write_beside(directory, pem.as_bytes(), 0o600)?;
@@ -72,7 +76,8 @@ impl Identity {
         self.save_certificate(directory)
     }
 
-    /// Reads the identity in `directory`. A key file that others than its owner can read is refused.
+    /// Reads the identity in `directory`. A key file that others than its owner can read is refused, and one that they
+    /// can replace by another.
     pub fn load(directory: &Path) -> Result<Identity> {
         let key = Identity::load_key(directory)?;
         let certificate = Certificate::read(directory)?;
@@ -149,6 +154,7 @@ impl Identity {
         let at = |what: &dyn fmt::Display| Error::Input(format!("{}: {what}", path.display()));
         let file = std::fs::File::open(&path)
             .map_err(|e| at(&format_args!("{e}; `tacita identity new DIR` makes an identity")))?;
+        check_directory(directory)?;
         let mode = file.metadata().map_err(|e| at(&e))?.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {
             return Err(at(&format_args!(
@@ -173,6 +179,18 @@ impl Identity {
 
     fn pair(&self) -> Result<KeyPair> {
         KeyPair::try_from(self.key.as_slice()).map_err(|e| Error::Internal(format!("our own key: {e}")))
+    }
+}
+
+/// Refuses a directory in which others can put another key in the place of this one: what is sealed under it would be
+/// open to them.
+fn check_directory(directory: &Path) -> Result<()> {
+    match others_replace(directory) {
+        Some(what) => Err(Error::Input(format!(
+            "{}: {what}, and an identity's key could be replaced: chmod 700 it, or name a directory of your own",
+            directory.display()
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -250,6 +268,29 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             let error = Identity::load(home.path()).unwrap_err().to_string();
             assert!(error.contains("chmod 600") && !error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_directory_where_others_can_replace_the_key_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = home.path().join("id");
+        Identity::create(&directory, "a").unwrap();
+        let set_mode = |mode| std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(std::fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+        for mode in [0o770, 0o707, 0o775] {
+            set_mode(mode);
+            for refused in
+                [Identity::load(&directory), Identity::renew(&directory, None), Identity::create(&directory, "a")]
+            {
+                let error = refused.unwrap_err().to_string();
+                assert!(error.contains("others can write") && error.contains("chmod 700"), "{error}");
+            }
+        }
+        // Others can look, or make files of other names.
+        for mode in [0o755, 0o1777] {
+            set_mode(mode);
+            Identity::load(&directory).unwrap();
         }
     }
 

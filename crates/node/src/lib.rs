@@ -13,6 +13,7 @@ pub mod console;
 pub mod disk;
 pub mod dot;
 pub mod files;
+pub mod folder;
 pub mod identity;
 pub mod interrupt;
 pub mod intersect;

@@ -324,3 +324,37 @@ fn who_begins_anew_while_the_other_resumes_is_told() {
     assert!(ended[0].stderr.contains("keeps nothing on disk"), "{}", ended[0].stderr);
     assert!(NAMES.iter().zip(&expected).all(|(name, expected)| is_done(&pair, name, expected)));
 }
+
+#[test]
+fn a_directory_that_others_can_write_to_is_refused_and_so_are_links_in_it() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let pair = Pair::new(TERMS);
+    tables(&pair, 100);
+    let work = pair.home.directory("hospital.work");
+    let set_mode = |mode| std::fs::set_permissions(&work, std::fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(0o775);
+    start(&pair, "hospital", &[]).end().failed(2, &["/hospital.work: others can write", "chmod 700"]);
+    set_mode(0o700);
+    let precious = pair.home.file("precious", "precious");
+    for name in ["run.lock", "run.json"] {
+        symlink(&precious, format!("{work}/{name}")).unwrap();
+        start(&pair, "hospital", &[]).end().failed(2, &[name, "is a link", "remove it"]);
+        std::fs::remove_file(format!("{work}/{name}")).unwrap();
+    }
+    // Files that are made take the place of what is there.
+    for name in ["state.sealed.part", "keys.sealed", "buckets.sealed", ".tacita-run.json.part"] {
+        symlink(&precious, format!("{work}/{name}")).unwrap();
+    }
+    start(&pair, "hospital", &["--timeout", "1s"]).end().failed(3, &[]);
+    let left = files(&work);
+    assert!(left.iter().any(|name| name == "state.sealed"), "{left:?}");
+    for name in left {
+        assert!(!Path::new(&work).join(&name).is_symlink(), "{name}");
+    }
+    // A run is resumed from its own files only.
+    let (state, moved) = (format!("{work}/state.sealed"), pair.home.at("moved"));
+    std::fs::rename(&state, &moved).unwrap();
+    symlink(&moved, &state).unwrap();
+    start(&pair, "hospital", &["--resume"]).end().failed(2, &["state.sealed", "is a link", "remove it"]);
+    assert_eq!(text(&precious), "precious");
+}

@@ -348,3 +348,31 @@ fn no_ciphertext_travels_twice() {
     }
     assert_eq!(seen.len(), 150);
 }
+
+#[test]
+fn a_pool_that_others_can_write_to_is_refused_and_so_are_links_in_it() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let pair = pair(TERMS, 10);
+    let (home, pool) = (&pair.home, pair.home.at("pool"));
+    fill(home, 5, 5).well();
+    let set_mode = |mode| std::fs::set_permissions(&pool, std::fs::Permissions::from_mode(mode)).unwrap();
+    let run = || pair.start("hospital", &["--allow-insecure", "--pool", &pool]).end();
+    set_mode(0o777);
+    for refused in [run(), fill(home, 1, 0), tacita(&["pool", "status", &pool])] {
+        refused.failed(2, &["/pool: others can write", "chmod 700"]);
+    }
+    set_mode(0o700);
+    // A file of the user's that was to be cut off in the place of a segment, and one to be locked in that of the lock.
+    let precious = home.file("precious", "precious");
+    for name in ["ones-00.pool", "lock"] {
+        let link = format!("{pool}/{name}");
+        let _ = std::fs::remove_file(&link);
+        symlink(&precious, &link).unwrap();
+        for refused in [run(), fill(home, 1, 0), tacita(&["pool", "status", &pool])] {
+            refused.failed(2, &[name, "is a link", "remove it"]);
+        }
+        std::fs::remove_file(&link).unwrap();
+    }
+    assert_eq!(text(&precious), "precious");
+    assert_eq!(left(home), [5, 5]);
+}

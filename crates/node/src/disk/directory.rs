@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
-use super::seal::{Key, Reader, Writer, cannot_write, damaged};
+use super::seal::{self, Key, Reader, Writer, damaged, part};
 use super::{BUCKETS, KEYS, RESULT, ROWS, RUNS};
 use crate::agree::{hex, unhex};
-use crate::files;
+use crate::folder::{Folder, LEFT_BEHIND};
 use crate::identity::Identity;
 use crate::table::RowCounts;
 use crate::text;
@@ -28,7 +28,7 @@ const SALT_BYTES: usize = 32;
 /// A directory that this process alone works in.
 #[derive(Debug)]
 pub struct Directory {
-    path: PathBuf,
+    folder: Folder,
     key: Key,
     _lock: File,
     /// Bytes that the run needs in all, about; 0 if that is not known yet.
@@ -121,15 +121,15 @@ impl Directory {
     /// Opens a directory for this process alone. Returns how far the run has come that is kept in it, if one is to be
     /// resumed.
     ///
-    /// Errors: another process has it; there is an unfinished run and `resume` is not set, or one of another party,
-    /// identity or other terms; its files are damaged.
+    /// Errors: others can write to it; another process has it; there is an unfinished run and `resume` is not set, or one
+    /// of another party, identity or other terms; its files are damaged.
     pub fn open(path: &Path, owner: &Owner<'_>, resume: bool) -> Result<(Directory, Option<State>)> {
         let fault = |what: String| Error::Input(format!("{}: {what}", path.display()));
-        files::make_private_directory(path)?;
-        let lock = lock(&path.join(LOCK_FILE))?
+        let folder = Folder::make(path)?;
+        let lock = folder
+            .try_lock(LOCK_FILE)?
             .ok_or_else(|| fault("another run works here: wait for its end, or give another --work".into()))?;
-        let head_path = path.join(HEAD_FILE);
-        let text = match std::fs::read_to_string(&head_path) {
+        let text = match folder.read(HEAD_FILE).and_then(std::io::read_to_string) {
             Ok(text) if resume => text,
             Ok(_) => {
                 return Err(fault("there is an unfinished run in it: --resume goes on with it, or remove it".into()));
@@ -138,10 +138,13 @@ impl Directory {
                 if resume {
                     tracing::info!("{}: nothing to resume, the run starts from the beginning", path.display());
                 }
-                return Ok((Directory::create(path, owner, lock)?, None));
+                return Ok((Directory::create(folder, owner, lock)?, None));
             }
-            Err(error) => return Err(fault(format!("cannot be read: {error}"))),
+            Err(error) => {
+                return Err(Error::Input(format!("{}: cannot be read: {error}", folder.at(HEAD_FILE).display())));
+            }
         };
+        let head_path = folder.at(HEAD_FILE);
         let head: Head = serde_json::from_str(&text).map_err(|_| damaged(&head_path))?;
         if head.tacita_work != VERSION {
             let which = if head.tacita_work < VERSION { "an older" } else { "a newer" };
@@ -173,17 +176,16 @@ impl Directory {
             )));
         }
         let salt = unhex(&head.salt).filter(|salt| salt.len() == SALT_BYTES).ok_or_else(|| damaged(&head_path))?;
-        let directory = Directory::new(path, owner, &salt, lock);
-        let state_path = directory.path(STATE_FILE);
-        if !state_path.exists() {
+        let directory = Directory::new(folder, owner, &salt, lock);
+        if !directory.folder.has(STATE_FILE) {
             return Ok((directory, None));
         }
         let state = directory.open_file(STATE_FILE, STATE_FILE)?.only()?;
-        let state = serde_json::from_slice(&state).map_err(|_| damaged(&state_path))?;
+        let state = serde_json::from_slice(&state).map_err(|_| damaged(&directory.path(STATE_FILE)))?;
         Ok((directory, Some(state)))
     }
 
-    fn create(path: &Path, owner: &Owner<'_>, lock: File) -> Result<Directory> {
+    fn create(folder: Folder, owner: &Owner<'_>, lock: File) -> Result<Directory> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt)
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
@@ -195,17 +197,17 @@ impl Directory {
             terms: owner.terms.to_owned(),
             salt: hex(&salt),
         };
-        let directory = Directory::new(path, owner, &salt, lock);
+        let directory = Directory::new(folder, owner, &salt, lock);
         // Of a run that was ended while it removed its files.
         directory.remove_all()?;
         let text = serde_json::to_string_pretty(&head).map_err(|error| Error::Internal(error.to_string()))?;
-        files::write_whole_private(&path.join(HEAD_FILE), format!("{text}\n").as_bytes())?;
+        directory.folder.write(HEAD_FILE, format!("{text}\n").as_bytes())?;
         Ok(directory)
     }
 
-    fn new(path: &Path, owner: &Owner<'_>, salt: &[u8], lock: File) -> Directory {
+    fn new(folder: Folder, owner: &Owner<'_>, salt: &[u8], lock: File) -> Directory {
         let key = Key::new(owner.identity.derive("work directory", salt));
-        Directory { path: path.to_owned(), key, _lock: lock, needed: AtomicU64::new(0) }
+        Directory { folder, key, _lock: lock, needed: AtomicU64::new(0) }
     }
 
     /// Whether a run is kept in a directory.
@@ -215,38 +217,29 @@ impl Directory {
 
     /// The path of one of its files.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.path.join(name)
+        self.folder.at(name)
     }
 
     /// Notes that the run will need about so many bytes beside the files that are there.
     pub fn note_needed(&self, more: u64) {
         let length = |name: &String| std::fs::metadata(self.path(name)).map_or(0, |facts| facts.len());
-        let there: u64 = self.names().unwrap_or_default().iter().map(length).sum();
+        let there: u64 = self.folder.names().unwrap_or_default().iter().map(length).sum();
         self.needed.store(there + more, Ordering::Relaxed);
     }
 
     /// Begins a file of this purpose.
     pub fn create_file(&self, name: &str, purpose: &str) -> Result<Writer> {
-        Writer::create(self.path(name), &self.key, purpose, self.advice())
+        Writer::create(&self.folder, name, &self.key, purpose, self.advice())
     }
 
     /// Opens a file of this purpose.
     pub fn open_file(&self, name: &str, purpose: &str) -> Result<Reader> {
-        Reader::open(self.path(name), &self.key, purpose)
+        Reader::open(&self.folder, name, &self.key, purpose)
     }
 
     /// Writes a file with one record, whole or not at all, and on disk before this returns.
     pub fn put(&self, name: &str, purpose: &str, record: Vec<u8>) -> Result<()> {
-        let part = part(name);
-        let mut writer = self.create_file(&part, purpose)?;
-        writer.write(record)?;
-        writer.finish()?;
-        let path = self.path(name);
-        let failed = |error: std::io::Error| cannot_write(&path, &error, &self.advice());
-        std::fs::rename(self.path(&part), &path).map_err(failed)?;
-        // Not every file system lets directories be flushed.
-        let _ = File::open(&self.path).and_then(|directory| directory.sync_all());
-        Ok(())
+        seal::put(&self.folder, name, &self.key, purpose, record, self.advice()).map(drop)
     }
 
     /// Keeps how far the run has come.
@@ -257,23 +250,8 @@ impl Directory {
 
     /// Removes one of its files, if it is there.
     pub fn remove(&self, name: &str) -> Result<()> {
-        let path = self.path(name);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::Input(format!("{}: cannot be removed: {error}", path.display())))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Names of its files.
-    fn names(&self) -> Result<Vec<String>> {
-        let failed = |error: std::io::Error| Error::Input(format!("{}: cannot be read: {error}", self.path.display()));
-        let mut names = Vec::new();
-        for entry in std::fs::read_dir(&self.path).map_err(failed)? {
-            names.extend(entry.map_err(failed)?.file_name().into_string());
-        }
-        Ok(names)
+        let failed = |error| Error::Input(format!("{}: cannot be removed: {error}", self.path(name).display()));
+        self.folder.remove(name).map_err(failed)
     }
 
     /// Removes all that a run leaves, and the lock last. The head goes first: without it there is no run.
@@ -288,6 +266,8 @@ impl Directory {
             self.remove(name)?;
             self.remove(&part(name))?;
         }
+        let names = self.folder.names()?;
+        names.iter().filter(|name| name.starts_with(LEFT_BEHIND)).try_for_each(|name| self.remove(name))?;
         [RUNS, RESULT].iter().try_for_each(|numbered| numbered.remove_all(self))
     }
 
@@ -297,11 +277,6 @@ impl Directory {
             bytes => format!("the run needs about {} there in all", text::bytes(bytes)),
         }
     }
-}
-
-/// The name of a file that is not whole yet.
-fn part(name: &str) -> String {
-    format!("{name}.part")
 }
 
 /// Files of one kind, each with a number in its name.
@@ -315,13 +290,13 @@ impl Numbered {
 
     /// The numbers of those that are there, whole.
     pub fn numbers(&self, directory: &Directory) -> Result<Vec<usize>> {
-        Ok(directory.names()?.iter().filter_map(|name| self.number(name)).collect())
+        Ok(directory.folder.names()?.iter().filter_map(|name| self.number(name)).collect())
     }
 
     /// Removes all of them.
     pub fn remove_all(&self, directory: &Directory) -> Result<()> {
         let is_one = |name: &&String| self.number(name.strip_suffix(".part").unwrap_or(name)).is_some();
-        directory.names()?.iter().filter(is_one).try_for_each(|name| directory.remove(name))
+        directory.folder.names()?.iter().filter(is_one).try_for_each(|name| directory.remove(name))
     }
 
     fn number(&self, name: &str) -> Option<usize> {
@@ -344,17 +319,5 @@ impl Input {
             changed: i128::from(facts.mtime()) * 1_000_000_000 + i128::from(facts.mtime_nsec()),
             reading,
         })
-    }
-}
-
-/// The lock, unless another process has it.
-fn lock(path: &Path) -> Result<Option<File>> {
-    loop {
-        let Some(file) = files::try_lock(path)? else { return Ok(None) };
-        // A run that ended meanwhile has removed the file that is locked now.
-        let inode = |facts: std::io::Result<std::fs::Metadata>| facts.map(|facts| facts.ino()).ok();
-        if inode(file.metadata()) == inode(std::fs::metadata(path)) {
-            return Ok(Some(file));
-        }
     }
 }

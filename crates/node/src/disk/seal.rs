@@ -1,4 +1,4 @@
-//! Sealed files: what a run keeps on disk, of no use to anybody without the run's key.
+//! Sealed files: what a run or a prepared part keeps on disk, of no use to anybody without its key.
 //!
 //! A header, and records, each with its length before it. A record is sealed by ChaCha20-Poly1305 under the file's own key
 //! with its place as nonce; the place of the last one, which is empty, is marked, so that a file that was cut off does not
@@ -6,15 +6,17 @@
 //! its Nonce-Reuse Misuse-Resistance", CRYPTO 2015). The file's key depends on its purpose and on a random name, so that
 //! one file cannot stand in for another, and no nonce comes twice.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce, Tag};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
+
+use crate::folder::Folder;
 
 const MAGIC: &[u8; 8] = b"tacwork1";
 
@@ -27,7 +29,7 @@ const TAG_BYTES: usize = 16;
 
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// The key of a run's files.
+/// The key of a run's files, or of a prepared part's.
 pub struct Key(Zeroizing<[u8; 32]>);
 
 /// A file that is being written.
@@ -96,13 +98,18 @@ fn nonce(record: u64, last: bool) -> Nonce {
 }
 
 impl Writer {
-    /// Begins a file, in place of one of that name. `advice` says how much room the run needs, for a disk that is full.
-    pub fn create(path: PathBuf, key: &Key, purpose: &str, advice: String) -> Result<Writer> {
+    /// Begins a file of this name, in place of one that is there. `advice` says how much room the run needs, for a disk
+    /// that is full.
+    pub fn create(folder: &Folder, name: &str, key: &Key, purpose: &str, advice: String) -> Result<Writer> {
+        let path = folder.at(name);
+        let file = folder.create(name).map_err(|error| cannot_write(&path, &error, &advice))?;
+        Writer::over(file, path, key, purpose, advice)
+    }
+
+    fn over(file: File, path: PathBuf, key: &Key, purpose: &str, advice: String) -> Result<Writer> {
         let mut id = [0; ID_BYTES];
         getrandom::fill(&mut id)
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
-        let opened = OpenOptions::new().create(true).truncate(true).read(true).write(true).mode(0o600).open(&path);
-        let file = opened.map_err(|error| cannot_write(&path, &error, &advice))?;
         let mut writer = Writer {
             file: BufWriter::with_capacity(BUFFER_BYTES, file),
             cipher: key.cipher(purpose, &id),
@@ -179,9 +186,10 @@ impl Readable {
 }
 
 impl Reader {
-    /// Opens a file of this purpose.
-    pub fn open(path: PathBuf, key: &Key, purpose: &str) -> Result<Reader> {
-        let mut file = File::open(&path).map_err(|error| cannot_read(&path, &error))?;
+    /// Opens a file of this name and purpose.
+    pub fn open(folder: &Folder, name: &str, key: &Key, purpose: &str) -> Result<Reader> {
+        let path = folder.at(name);
+        let mut file = folder.read(name).map_err(|error| cannot_read(&path, &error))?;
         let length = file.seek(SeekFrom::End(0)).map_err(|error| cannot_read(&path, &error))?;
         file.rewind().map_err(|error| cannot_read(&path, &error))?;
         let mut file = BufReader::with_capacity(BUFFER_BYTES, file);
@@ -234,6 +242,28 @@ impl Reader {
     }
 }
 
+/// Writes a file with one record, whole or not at all, and on disk before this returns. Returns the file's random name.
+pub fn put(
+    folder: &Folder,
+    name: &str,
+    key: &Key,
+    purpose: &str,
+    record: Vec<u8>,
+    advice: String,
+) -> Result<[u8; ID_BYTES]> {
+    let part = part(name);
+    let mut writer = Writer::create(folder, &part, key, purpose, advice.clone())?;
+    writer.write(record)?;
+    let (id, _) = writer.finish()?;
+    folder.rename(&part, name).map_err(|error| cannot_write(&folder.at(name), &error, &advice))?;
+    Ok(id)
+}
+
+/// The name of a file that is not whole yet.
+pub fn part(name: &str) -> String {
+    format!("{name}.part")
+}
+
 /// Opens a record with its tag; what is left is the contents.
 fn open(cipher: &ChaCha20Poly1305, nonce: Nonce, record: &mut Vec<u8>) -> Option<()> {
     let contents = record.len().checked_sub(TAG_BYTES)?;
@@ -272,18 +302,18 @@ mod tests {
         Key::new(Zeroizing::new([byte; 32]))
     }
 
-    fn write(path: &Path, records: &[&[u8]]) -> Vec<u8> {
-        let mut writer = Writer::create(path.to_owned(), &key(1), "test", String::new()).unwrap();
+    fn write(folder: &Folder, records: &[&[u8]]) -> Vec<u8> {
+        let mut writer = Writer::create(folder, "file", &key(1), "test", String::new()).unwrap();
         let places: Vec<_> = records.iter().map(|record| writer.write(record.to_vec()).unwrap()).collect();
         let file = writer.readable().unwrap();
         for (place, record) in places.iter().zip(records) {
             assert_eq!(**file.read(*place).unwrap(), **record);
         }
-        std::fs::read(path).unwrap()
+        std::fs::read(folder.at("file")).unwrap()
     }
 
-    fn read(path: &Path, key: &Key, purpose: &str) -> Result<Vec<Vec<u8>>> {
-        let mut reader = Reader::open(path.to_owned(), key, purpose)?;
+    fn read(folder: &Folder, key: &Key, purpose: &str) -> Result<Vec<Vec<u8>>> {
+        let mut reader = Reader::open(folder, "file", key, purpose)?;
         let mut records = Vec::new();
         while let Some(record) = reader.next()? {
             records.push(record.to_vec());
@@ -294,37 +324,39 @@ mod tests {
     #[test]
     fn records_come_back_and_nothing_else_passes() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file");
-        let whole = write(&path, &[b"one", b"", b"three"]);
-        assert_eq!(read(&path, &key(1), "test").unwrap(), [&b"one"[..], b"", b"three"]);
+        let folder = Folder::open(directory.path()).unwrap();
+        let path = folder.at("file");
+        let whole = write(&folder, &[b"one", b"", b"three"]);
+        assert_eq!(read(&folder, &key(1), "test").unwrap(), [&b"one"[..], b"", b"three"]);
         assert!(!whole.windows(5).any(|part| part == b"three"));
         let refused = |result: Result<Vec<Vec<u8>>>| {
             let error = result.unwrap_err().to_string();
             assert!(error.contains("damaged") && error.contains("start the run anew"), "{error}");
         };
-        refused(read(&path, &key(2), "test"));
-        refused(read(&path, &key(1), "other"));
+        refused(read(&folder, &key(2), "test"));
+        refused(read(&folder, &key(1), "other"));
         for length in 0..whole.len() {
             std::fs::write(&path, &whole[..length]).unwrap();
-            refused(read(&path, &key(1), "test"));
+            refused(read(&folder, &key(1), "test"));
         }
         for position in 0..whole.len() {
             let mut changed = whole.clone();
             changed[position] ^= 0x80;
             std::fs::write(&path, changed).unwrap();
-            refused(read(&path, &key(1), "test"));
+            refused(read(&folder, &key(1), "test"));
         }
         std::fs::write(&path, [&whole[..], b"more"].concat()).unwrap();
-        refused(read(&path, &key(1), "test"));
+        refused(read(&folder, &key(1), "test"));
         // A record taken out.
         let first = HEADER_BYTES as usize + LENGTH_BYTES + TAG_BYTES + 3;
         std::fs::write(&path, [&whole[..HEADER_BYTES as usize], &whole[first..]].concat()).unwrap();
-        refused(read(&path, &key(1), "test"));
+        refused(read(&folder, &key(1), "test"));
     }
 
     #[test]
     fn a_full_disk_is_told() {
-        let writer = Writer::create("/dev/full".into(), &key(1), "test", "12 GB are needed".into()).unwrap();
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let writer = Writer::over(full, "/dev/full".into(), &key(1), "test", "12 GB are needed".into()).unwrap();
         let error = writer.finish().unwrap_err().to_string();
         assert!(
             error.starts_with("/dev/full: the disk is full") && error.contains("12 GB are needed; make room"),

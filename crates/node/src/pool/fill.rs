@@ -1,6 +1,6 @@
 //! Filling a pool.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rand_core::CryptoRng;
 use tacita_core::primitive::paillier::KeySize;
@@ -8,8 +8,8 @@ use tacita_core::{Error, Level, Result};
 
 use super::key::{Key, check_level};
 use super::segment::{Kind, Writer};
-use super::{FACTS_FILE, Facts, Status, fault, lock, segments, status};
-use crate::files::{self, LEFT_BEHIND, write_streamed_private};
+use super::{FACTS_FILE, Facts, Status, fault, segments, status};
+use crate::folder::{Folder, LEFT_BEHIND};
 use crate::text;
 
 /// Locked while a pool is filled: keeps two processes from filling one pool at once: the second would take the first one's unfinished files for leavings.
@@ -38,16 +38,17 @@ pub struct Fill {
 /// Fills a pool, and says what it holds then.
 pub fn fill(fill: &Fill, rng: &mut impl CryptoRng) -> Result<Status> {
     let directory = &fill.directory;
-    files::make_private_directory(directory)?;
-    let _lock = files::try_lock(&directory.join(LOCK_FILE))?
+    let folder = &Folder::make(directory)?;
+    let _lock = folder
+        .try_lock(LOCK_FILE)?
         .ok_or_else(|| fault(directory, "another process is filling this pool: wait for its end"))?;
-    remove_leavings(directory)?;
-    let key = open(fill, rng)?;
+    remove_leavings(folder)?;
+    let key = open(fill, folder, rng)?;
     let mut left = [(Kind::Zero, fill.zeros), (Kind::One, fill.ones)];
     while left.iter().any(|(_, count)| *count > 0) {
         for (kind, left) in left.iter_mut().filter(|(_, count)| *count > 0) {
             let count = SEGMENT_RECORDS.min(*left);
-            write(directory, &key, *kind, count, rng)?;
+            write(folder, &key, *kind, count, rng)?;
             *left -= count;
             tracing::info!("{} {} made, {} to go", text::count(count), kind.name(), text::count(*left));
         }
@@ -56,9 +57,9 @@ pub fn fill(fill: &Fill, rng: &mut impl CryptoRng) -> Result<Status> {
 }
 
 /// The pool's key: read, or made with the pool.
-fn open(fill: &Fill, rng: &mut impl CryptoRng) -> Result<Key> {
+fn open(fill: &Fill, folder: &Folder, rng: &mut impl CryptoRng) -> Result<Key> {
     let (directory, path) = (&fill.directory, &fill.key_file);
-    let known = directory.join(FACTS_FILE).exists().then(|| Facts::read(directory)).transpose()?;
+    let known = folder.has(FACTS_FILE).then(|| Facts::read(folder)).transpose()?;
     let size = fill.level.map(KeySize::of);
     let key = match (path.exists(), &known) {
         (true, _) => Key::load(path)?,
@@ -91,15 +92,15 @@ fn open(fill: &Fill, rng: &mut impl CryptoRng) -> Result<Key> {
         bits: key.secret().public().size().bits(),
         key_file,
     };
-    facts.write(directory)?;
+    facts.write(folder)?;
     Ok(key)
 }
 
 /// Writes one segment, which appears whole or not at all.
-fn write(directory: &Path, key: &Key, kind: Kind, count: u64, rng: &mut impl CryptoRng) -> Result<()> {
+fn write(folder: &Folder, key: &Key, kind: Kind, count: u64, rng: &mut impl CryptoRng) -> Result<()> {
     let (mut writer, name) = Writer::new(kind, key, rng)?;
-    let path = directory.join(name);
-    write_streamed_private(&path, |file| {
+    let path = folder.at(&name);
+    folder.write_streamed(&name, |file| {
         let failed = |error: std::io::Error| fault(&path, &format!("cannot be written: {error}"));
         file.write_all(writer.header()).map_err(failed)?;
         let mut left = count;
@@ -115,16 +116,13 @@ fn write(directory: &Path, key: &Key, kind: Kind, count: u64, rng: &mut impl Cry
 }
 
 /// Removes what interrupted processes have left: unfinished files, and segments that are used up.
-fn remove_leavings(directory: &Path) -> Result<()> {
-    let _lock = lock(directory)?;
-    let failed = |error: std::io::Error| fault(directory, &format!("cannot clean up: {error}"));
-    let full: Vec<PathBuf> = segments(directory)?.iter().map(|segment| segment.path().to_owned()).collect();
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let unfinished =
-            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(LEFT_BEHIND.as_bytes()));
-        if unfinished || super::segment::is_name(&path) && !full.contains(&path) {
-            std::fs::remove_file(&path).map_err(failed)?;
+fn remove_leavings(folder: &Folder) -> Result<()> {
+    let _lock = folder.lock(super::LOCK_FILE)?;
+    let full = segments(folder)?;
+    let is_full = |name: &str| full.iter().any(|segment| segment.name() == name);
+    for name in folder.names()? {
+        if name.starts_with(LEFT_BEHIND) || super::segment::is_name(&name) && !is_full(&name) {
+            folder.remove(&name).map_err(|error| fault(&folder.at(&name), &format!("cannot clean up: {error}")))?;
         }
     }
     Ok(())

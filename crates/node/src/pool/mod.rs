@@ -13,7 +13,7 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rand_core::CryptoRng;
@@ -25,7 +25,7 @@ use tacita_core::protocol::dot::{Columns, Shares};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use crate::files::{self, write_whole_private};
+use crate::folder::Folder;
 use crate::job::{JobSpec, Protocol};
 use crate::text;
 pub use fill::{Fill, fill};
@@ -58,7 +58,7 @@ pub struct Place {
 
 /// A pool with its key.
 pub struct Pool {
-    directory: PathBuf,
+    folder: Folder,
     key: Key,
 }
 
@@ -84,7 +84,7 @@ trait Disk {
     /// Makes what was done to a file last.
     fn sync(&mut self, file: &File) -> std::io::Result<()>;
     /// Removes a file.
-    fn remove(&mut self, path: &Path) -> std::io::Result<()>;
+    fn remove(&mut self, folder: &Folder, name: &str) -> std::io::Result<()>;
 }
 
 /// The file system.
@@ -99,16 +99,17 @@ impl Disk for Real {
         file.sync_all()
     }
 
-    fn remove(&mut self, path: &Path) -> std::io::Result<()> {
-        std::fs::remove_file(path)
+    fn remove(&mut self, folder: &Folder, name: &str) -> std::io::Result<()> {
+        folder.remove(name)
     }
 }
 
 /// What is left in a pool.
 pub fn status(directory: &Path) -> Result<Status> {
-    let facts = Facts::read(directory)?;
-    let _lock = lock(directory)?;
-    let segments = segments(directory)?;
+    let folder = open(directory)?;
+    let facts = Facts::read(&folder)?;
+    let _lock = folder.lock(LOCK_FILE)?;
+    let segments = segments(&folder)?;
     let left = |kind| segments.iter().filter(|segment| segment.kind() == kind).map(Segment::records).sum();
     let (ones, zeros) = (left(Kind::One), left(Kind::Zero));
     Ok(Status { ones, zeros, key: facts.key, bits: facts.bits, key_file: facts.key_file })
@@ -118,7 +119,7 @@ impl Pool {
     /// Opens a pool for a run of this job.
     ///
     /// Errors ([`Error::Input`]): the job does not encrypt, or under a key of another length; the pool is damaged, or another
-    /// key's.
+    /// key's, or others can write to it.
     pub fn open(place: &Place, job: &JobSpec) -> Result<Pool> {
         if job.clients().is_some() {
             return Err(Error::Input("--pool is not there for jobs with several clients: leave it out".into()));
@@ -129,12 +130,12 @@ impl Pool {
                     .into(),
             ));
         }
-        let directory = place.directory.clone();
-        let facts = Facts::read(&directory)?;
+        let folder = open(&place.directory)?;
+        let facts = Facts::read(&folder)?;
         let wanted = KeySize::of(job.level).bits();
         if facts.bits != wanted {
             return Err(fault(
-                &directory,
+                folder.path(),
                 &format!(
                     "this pool is for a key of {} bits, and level = \"{}\" has {wanted}: use another pool",
                     facts.bits, job.level
@@ -142,9 +143,9 @@ impl Pool {
             ));
         }
         let key = Key::load(place.key_file.as_deref().unwrap_or(&facts.key_file))?;
-        facts.check(&directory, &key)?;
-        let pool = Pool { directory, key };
-        let _lock = lock(&pool.directory)?;
+        facts.check(folder.path(), &key)?;
+        let pool = Pool { folder, key };
+        let _lock = pool.folder.lock(LOCK_FILE)?;
         pool.segments()?;
         Ok(pool)
     }
@@ -165,7 +166,7 @@ impl Pool {
             live => format!(
                 ", and it had no more: {} were made now; `tacita pool fill {}` makes some in advance",
                 text::count(live),
-                self.directory.display()
+                self.folder.path().display()
             ),
         };
         tracing::info!("{} from the pool{live}", text::counted(used.stored, "encryption"));
@@ -174,13 +175,13 @@ impl Pool {
 
     /// Its segments, checked under the key. The caller holds the lock.
     fn segments(&self) -> Result<Vec<Segment>> {
-        let segments = segments(&self.directory)?;
+        let segments = segments(&self.folder)?;
         segments.iter().try_for_each(|segment| segment.check(&self.key))?;
         Ok(segments)
     }
 
     fn take(&self, count: usize, disk: &mut impl Disk) -> Result<Taken> {
-        let _lock = lock(&self.directory)?;
+        let _lock = self.folder.lock(LOCK_FILE)?;
         let segments = self.segments()?;
         let left = |kind| segments.iter().filter(|segment| segment.kind() == kind).map(Segment::records).sum::<u64>();
         let [zeros, all] = [left(Kind::Zero), left(Kind::Zero) + left(Kind::One)];
@@ -195,8 +196,10 @@ impl Pool {
             for segment in segments.iter().filter(|segment| segment.kind() == kind) {
                 let some = wanted.min(segment.records());
                 if some > 0 {
-                    let file = OpenOptions::new().read(true).write(true).open(segment.path());
-                    let file = file.map_err(|error| segment.fault(&format!("cannot be opened: {error}")))?;
+                    let file = self
+                        .folder
+                        .change(segment.name())
+                        .map_err(|error| segment.fault(&format!("cannot be opened: {error}")))?;
                     bytes.extend_from_slice(&segment.read_last(&file, some, &self.key)?);
                     integers.extend(std::iter::repeat_n(kind.integer(), some as usize));
                     cuts.push((segment, file, segment.records() - some));
@@ -206,14 +209,14 @@ impl Pool {
         }
         let ciphertexts = self.key.secret().public().read(&bytes);
         let ciphertexts =
-            ciphertexts.map_err(|invalid| fault(&self.directory, &format!("a segment holds {invalid}")))?;
+            ciphertexts.map_err(|invalid| fault(self.folder.path(), &format!("a segment holds {invalid}")))?;
         // Only now is it known that all can be used; and from here on none of them can be taken again.
         for (segment, file, records) in cuts {
             let failed = |error: std::io::Error| segment.fault(&format!("cannot take out encryptions: {error}"));
             disk.truncate(&file, segment.length_of(records)).map_err(failed)?;
             disk.sync(&file).map_err(failed)?;
             if records == 0 {
-                disk.remove(segment.path()).map_err(failed)?;
+                disk.remove(&self.folder, segment.name()).map_err(failed)?;
             }
         }
         Ok(Taken { ciphertexts, integers })
@@ -229,18 +232,16 @@ impl Store for &Pool {
 /// Where it is only.
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Pool({}, {})", self.directory.display(), self.key.fingerprint())
+        write!(f, "Pool({}, {})", self.folder.path().display(), self.key.fingerprint())
     }
 }
 
 impl Facts {
-    fn read(directory: &Path) -> Result<Facts> {
-        let path = directory.join(FACTS_FILE);
-        if !path.exists() {
-            return Err(fault(directory, "no pool: `tacita pool fill` makes one"));
-        }
-        let text = std::fs::read(&path).map_err(|error| fault(&path, &format!("cannot read: {error}")))?;
-        let facts: Option<Facts> = serde_json::from_slice(&text).ok();
+    fn read(folder: &Folder) -> Result<Facts> {
+        let path = folder.at(FACTS_FILE);
+        let text = folder.read(FACTS_FILE).and_then(std::io::read_to_string);
+        let text = text.map_err(|error| fault(&path, &format!("cannot read: {error}")))?;
+        let facts: Option<Facts> = serde_json::from_str(&text).ok();
         facts.filter(|facts| facts.tacita_pool == 1).ok_or_else(|| {
             fault(
                 &path,
@@ -249,9 +250,9 @@ impl Facts {
         })
     }
 
-    fn write(&self, directory: &Path) -> Result<()> {
+    fn write(&self, folder: &Folder) -> Result<()> {
         let text = serde_json::to_string_pretty(self).map_err(|error| Error::Internal(error.to_string()))?;
-        write_whole_private(&directory.join(FACTS_FILE), format!("{text}\n").as_bytes())
+        folder.write(FACTS_FILE, format!("{text}\n").as_bytes())
     }
 
     /// Refuses another key than the pool's.
@@ -271,24 +272,21 @@ impl Facts {
     }
 }
 
-/// The segments in a directory that hold something, in the order of their names.
-fn segments(directory: &Path) -> Result<Vec<Segment>> {
-    let failed = |error: std::io::Error| fault(directory, &format!("cannot read: {error}"));
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if segment::is_name(&path) {
-            paths.push(path);
-        }
+/// The directory of a pool that is there.
+fn open(directory: &Path) -> Result<Folder> {
+    match directory.join(FACTS_FILE).symlink_metadata() {
+        Err(_) => Err(fault(directory, "no pool: `tacita pool fill` makes one")),
+        Ok(_) => Folder::open(directory),
     }
-    paths.sort();
-    let segments: Result<Vec<_>> = paths.into_iter().map(Segment::read).collect();
-    Ok(segments?.into_iter().filter(|segment| segment.records() > 0).collect())
 }
 
-/// Keeps other processes from taking until the file is dropped.
-fn lock(directory: &Path) -> Result<File> {
-    files::lock(&directory.join(LOCK_FILE))
+/// The segments in a directory that hold something, in the order of their names.
+fn segments(folder: &Folder) -> Result<Vec<Segment>> {
+    let mut names = folder.names()?;
+    names.retain(|name| segment::is_name(name));
+    names.sort();
+    let segments: Result<Vec<_>> = names.into_iter().map(|name| Segment::read(folder, name)).collect();
+    Ok(segments?.into_iter().filter(|segment| segment.records() > 0).collect())
 }
 
 fn fault(path: &Path, what: &str) -> Error {

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chacha20poly1305::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce, Tag};
@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 use super::fault;
 use super::key::Key;
 use crate::agree::hex;
+use crate::folder::Folder;
 use crate::identity::FINGERPRINT_BYTES;
 
 const MAGIC: &[u8; 8] = b"tacpool1";
@@ -45,6 +46,7 @@ pub enum Kind {
 
 /// A segment as its file says, of which the header was read.
 pub struct Segment {
+    name: String,
     path: PathBuf,
     kind: Kind,
     size: KeySize,
@@ -79,9 +81,8 @@ impl Kind {
 }
 
 /// Whether a file of this name is a segment.
-pub fn is_name(path: &Path) -> bool {
-    let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    !hidden && path.extension().is_some_and(|ending| ending == ENDING)
+pub fn is_name(name: &str) -> bool {
+    !name.starts_with('.') && name.rsplit_once('.').is_some_and(|(_, ending)| ending == ENDING)
 }
 
 fn nonce(place: u64) -> Nonce {
@@ -96,10 +97,11 @@ fn cipher(key: &Key, header: &[u8; HEADER_BYTES]) -> ChaCha20Poly1305 {
 
 impl Segment {
     /// Reads what a file says of itself.
-    pub fn read(path: PathBuf) -> Result<Segment> {
+    pub fn read(folder: &Folder, name: String) -> Result<Segment> {
+        let path = folder.at(&name);
         let damaged = || fault(&path, "damaged: remove this file; what it holds is lost");
         let failed = |error: std::io::Error| fault(&path, &format!("cannot be read: {error}"));
-        let mut file = File::open(&path).map_err(failed)?;
+        let mut file = folder.read(&name).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
         let mut header = [0; HEADER_BYTES];
         file.read_exact(&mut header).map_err(|_| damaged())?;
@@ -113,7 +115,7 @@ impl Segment {
         let record = (size.ciphertext_bytes() + TAG_BYTES) as u64;
         let records = length - HEADER_BYTES as u64;
         match records.is_multiple_of(record) {
-            true => Ok(Segment { kind, size, header, records: records / record, path }),
+            true => Ok(Segment { kind, size, header, records: records / record, name, path }),
             false => Err(damaged()),
         }
     }
@@ -140,9 +142,9 @@ impl Segment {
         self.records
     }
 
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Its name in the pool's directory.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The file's length with so many encryptions.

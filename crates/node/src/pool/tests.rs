@@ -12,8 +12,8 @@ use tacita_core::{Error, Level, Result};
 use super::fill::{Fill, fill};
 use super::key::Key;
 use super::segment::{Kind, Segment, Writer};
-use super::{Disk, Facts, Pool, Real, lock, segments, status};
-use crate::files::write_streamed_private;
+use super::{Disk, Facts, LOCK_FILE, Pool, Real, segments, status};
+use crate::folder::Folder;
 
 /// A pool with two segments of each kind, under a key of 1024 bits.
 struct Home(tempfile::TempDir);
@@ -38,7 +38,7 @@ impl Home {
     }
 
     fn open(&self, directory: &Path) -> Pool {
-        Pool { directory: directory.to_owned(), key: Key::load(&self.at("key")).unwrap() }
+        Pool { folder: Folder::open(directory).unwrap(), key: Key::load(&self.at("key")).unwrap() }
     }
 }
 
@@ -61,7 +61,7 @@ fn all(pool: &Pool) -> Vec<Vec<u8>> {
 }
 
 fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir(to).unwrap();
+    Folder::make(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
@@ -112,8 +112,8 @@ impl Disk for Watched<'_> {
         Ok(())
     }
 
-    fn remove(&mut self, path: &Path) -> std::io::Result<()> {
-        self.step(|| Real.remove(path))
+    fn remove(&mut self, folder: &Folder, name: &str) -> std::io::Result<()> {
+        self.step(|| Real.remove(folder, name))
     }
 }
 
@@ -127,7 +127,7 @@ fn nothing_that_was_given_comes_again_after_a_crash_at_any_step() {
             // The same pool again, under the same key.
             let directory = home.at(&format!("pool-{count}-{fails_at}"));
             copy(&home.at("pool"), &directory);
-            pool.directory = directory.clone();
+            pool.folder = Folder::open(&directory).unwrap();
             let entries = |taken: super::Taken| -> BTreeSet<Vec<u8>> {
                 taken.ciphertexts.to_bytes().chunks(256).map(<[u8]>::to_vec).collect()
             };
@@ -145,13 +145,13 @@ fn nothing_that_was_given_comes_again_after_a_crash_at_any_step() {
             let second = pool.take(count, &mut disk);
             // Whenever the process ended meanwhile: what was given before is not there, and what is there is there once.
             for crashed in &disk.crashed {
-                pool.directory = crashed.clone();
+                pool.folder = Folder::open(crashed).unwrap();
                 let left = all(&pool);
                 assert!(left.len() <= 12 && left.iter().all(|entry| !given.contains(entry)));
                 assert_eq!(left.iter().collect::<BTreeSet<_>>().len(), left.len());
                 crashes += 1;
             }
-            pool.directory.clone_from(&directory);
+            pool.folder = Folder::open(&directory).unwrap();
             match second {
                 Ok(taken) => {
                     // What is given is gone for good: no step is left that a failing power supply could undo.
@@ -182,7 +182,7 @@ fn a_pool_that_forgets_to_cut_is_noticed() {
         fn sync(&mut self, _: &File) -> std::io::Result<()> {
             Ok(())
         }
-        fn remove(&mut self, _: &Path) -> std::io::Result<()> {
+        fn remove(&mut self, _: &Folder, _: &str) -> std::io::Result<()> {
             Ok(())
         }
     }
@@ -212,7 +212,7 @@ fn encryptions_hold_what_they_should_and_are_taken_in_proportion() {
     assert_eq!((left.ones, left.zeros), (0, 0));
     assert!(pool.take(5, &mut Real).unwrap().integers.is_empty());
     // Segments that are used up are gone.
-    assert!(segments(&home.at("pool")).unwrap().is_empty());
+    assert!(segments(&pool.folder).unwrap().is_empty());
 }
 
 #[test]
@@ -238,8 +238,8 @@ fn damaged_and_foreign_segments_are_refused_by_name_and_nothing_is_lost() {
         assert!(words.iter().all(|word| error.contains(word)) && !error.contains('\n'), "{error}");
         error
     };
-    let victim = segments(&directory).unwrap()[0].path().to_owned();
-    let name = victim.file_name().unwrap().to_str().unwrap().to_owned();
+    let name = segments(&pool.folder).unwrap()[0].name().to_owned();
+    let victim = directory.join(&name);
     let whole = std::fs::read(&victim).unwrap();
     // In the magic, the kind, the length, the fingerprint, the id, the tag, the first and the last record.
     for byte in [0, 8, 9, 20, 50, 62, 80, whole.len() - 1] {
@@ -260,10 +260,10 @@ fn damaged_and_foreign_segments_are_refused_by_name_and_nothing_is_lost() {
     std::fs::write(&victim, &swapped).unwrap();
     refused(&[&name, "damaged"]);
     std::fs::write(&victim, &whole).unwrap();
-    let foreign = segments(&other.at("pool")).unwrap()[0].path().to_owned();
-    let there = directory.join(foreign.file_name().unwrap());
-    std::fs::copy(&foreign, &there).unwrap();
-    refused(&[there.file_name().unwrap().to_str().unwrap(), "another key"]);
+    let foreign = segments(&Folder::open(&other.at("pool")).unwrap()).unwrap()[0].name().to_owned();
+    let there = directory.join(&foreign);
+    std::fs::copy(other.at("pool").join(&foreign), &there).unwrap();
+    refused(&[&foreign, "another key"]);
     std::fs::remove_file(&there).unwrap();
     // A segment whose name says another kind is of the kind that its header says.
     assert_eq!(status(&directory).unwrap(), before);
@@ -296,7 +296,7 @@ fn keys_are_private_files_that_are_never_replaced() {
         // The sealing key has nothing to be checked against but what it has sealed.
         match Key::load(&path) {
             Ok(changed) => {
-                let pool = Pool { directory: home.at("pool"), key: changed };
+                let pool = Pool { folder: Folder::open(&home.at("pool")).unwrap(), key: changed };
                 assert!(pool.take(1, &mut Real).unwrap_err().to_string().contains("damaged"), "line {line}");
             }
             Err(error) => assert!(matches!(&error, Error::Input(text) if !text.contains(lines[line])), "{error}"),
@@ -318,21 +318,17 @@ fn leavings_of_a_killed_filling_are_removed_and_two_at_once_are_refused() {
     let pool = home.open(&directory);
     let rng = &mut ChaCha20Rng::from_seed(rand_seed());
     let (writer, name) = Writer::new(Kind::One, &pool.key, rng).unwrap();
-    let empty = directory.join(name);
-    write_streamed_private(&empty, |file| {
-        file.write_all(writer.header()).unwrap();
-        Ok(())
-    })
-    .unwrap();
-    assert_eq!(Segment::read(empty.clone()).unwrap().records(), 0);
+    let empty = directory.join(&name);
+    pool.folder.write(&name, writer.header()).unwrap();
+    assert_eq!(Segment::read(&pool.folder, name).unwrap().records(), 0);
     assert_eq!(status(&directory).unwrap().ones, 2);
     home.fill(0, 1).unwrap();
     assert!(!left.exists() && !empty.exists());
     assert_eq!((status(&directory).unwrap().ones, status(&directory).unwrap().zeros), (2, 3));
-    let busy = crate::files::lock(&directory.join("fill.lock")).unwrap();
+    let busy = pool.folder.lock("fill.lock").unwrap();
     assert!(home.fill(1, 1).unwrap_err().to_string().contains("another process"));
     drop(busy);
-    drop(lock(&directory).unwrap());
+    drop(pool.folder.lock(LOCK_FILE).unwrap());
     home.fill(1, 1).unwrap();
-    assert_eq!(Facts::read(&directory).unwrap().bits, 1024);
+    assert_eq!(Facts::read(&pool.folder).unwrap().bits, 1024);
 }

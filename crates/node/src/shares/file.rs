@@ -206,6 +206,12 @@ impl Kept {
         if facts.permissions().mode() & 0o077 != 0 {
             tracing::warn!("{}: others on this machine can read this share: `chmod 600` it", path.display());
         }
+        if let Some(directory) = mark.parent()
+            && let Some(what) = crate::folder::others_replace(directory)
+        {
+            let shown = directory.display();
+            tracing::warn!("{shown}: {what}, and the mark of an opened share could be removed: keep shares elsewhere");
+        }
         Ok(Kept { path: path.to_owned(), share })
     }
 }
