@@ -2,10 +2,9 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
 use tacita_core::{Error, Result};
 use tempfile::NamedTempFile;
 
@@ -23,31 +22,6 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 /// As [`write_whole`], readable by this user alone.
 pub fn write_whole_private(path: &Path, bytes: &[u8]) -> Result<()> {
     write_with(path, PRIVATE, |file| put(path, file, bytes))
-}
-
-/// Makes a directory, for this user alone, unless it is there.
-pub fn make_private_directory(directory: &Path) -> Result<()> {
-    let bad = |error: std::io::Error| fault(directory, &format!("cannot use the directory: {error}"));
-    if directory.exists() && !directory.is_dir() {
-        return Err(Error::Input(format!("{}: is no directory; name one", directory.display())));
-    }
-    if !directory.is_dir() {
-        fs::create_dir_all(directory).map_err(bad)?;
-        fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).map_err(bad)?;
-    }
-    Ok(())
-}
-
-/// Waits until no other process holds this lock, and holds it until the file is dropped.
-pub fn lock(path: &Path) -> Result<File> {
-    let file = open_lock(path)?;
-    flock(&file, FlockOperation::LockExclusive).map_err(|error| fault(path, &format!("cannot lock: {error}")))?;
-    Ok(file)
-}
-
-fn open_lock(path: &Path) -> Result<File> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(PRIVATE).open(path);
-    file.map_err(|error| fault(path, &format!("cannot lock: {error}")))
 }
 
 /// Checks early that a file of this name could be written. Nothing is left behind.

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Ended, Home, Running, files, free_port, json, rows_of, tacita, text};
-use serde_json::json;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// An authority with a prepared part, and clients with key pairs of their own.
 struct Service {
@@ -89,8 +90,26 @@ impl Service {
         [authority.end(), asked]
     }
 
-    fn clients(&self) -> serde_json::Value {
-        json(self.home.at("work/clients.json"))["clients"].clone()
+    /// What the authority is told of the clients that have asked.
+    #[track_caller]
+    fn asked(&self, told: &str) {
+        let said = self.open(&[]).stderr;
+        assert!(said.contains(&format!("work: {told}; no more than")), "{said}");
+    }
+
+    /// The directory of the part, to be put back.
+    fn keep(&self, name: &str) -> String {
+        let kept = self.home.at(name);
+        std::fs::create_dir(&kept).unwrap();
+        for file in files(&self.home.at("work")) {
+            std::fs::copy(self.home.at(&format!("work/{file}")), format!("{kept}/{file}")).unwrap();
+        }
+        kept
+    }
+
+    /// Puts one file back.
+    fn put_back(&self, kept: &str, file: &str) {
+        std::fs::copy(format!("{kept}/{file}"), self.home.at(&format!("work/{file}"))).unwrap();
     }
 }
 
@@ -117,7 +136,7 @@ fn many_clients_get_what_a_plain_run_gives() {
             .map(|(name, file)| format!("{name}={}", service.home.at(file)));
         tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
         assert_eq!(rows_of(format!("{out}/client.csv")), rows_of(service.home.at("out.csv")));
-        assert_eq!(service.clients().as_object().unwrap().values().collect::<Vec<_>>(), [2, 2, 2]);
+        service.asked("3 clients asked so far, for 6 keys in all");
     }
 }
 
@@ -154,7 +173,7 @@ fn quotas_are_charged_before_anything_is_answered() {
         asked.failed(3, &["authority"]);
         assert!(!files(&service.home.at("")).contains(&"out.csv".to_owned()));
     }
-    assert_eq!(service.clients().as_object().unwrap().len(), 2);
+    service.asked("2 clients asked so far, for 6 keys in all");
     // A new key, and everything from the start.
     let epoch = || json(service.home.at("work/prepared.json"))["sizes"]["epoch"].clone();
     let before = (epoch(), std::fs::read(service.home.at("work/prepared.bin")).unwrap());
@@ -163,7 +182,7 @@ fn quotas_are_charged_before_anything_is_answered() {
     service.prepare(&["--rotate"]).well();
     let after = (epoch(), std::fs::read(service.home.at("work/prepared.bin")).unwrap());
     assert!(before.0 != after.0 && before.1 != after.1);
-    assert_eq!(service.clients(), json!({}));
+    service.asked("0 clients asked so far, for 0 keys in all");
     for ended in service.ask("c", &[]) {
         ended.well();
     }
@@ -207,22 +226,75 @@ fn damaged_parts_are_one_clear_line() {
     let service = Service::payload("");
     service.open(&[]).failed(2, &["tacita prepare"]);
     service.prepare(&[]).well();
-    for name in ["prepared.bin", "prepared.json", "clients.json"] {
+    for name in ["prepared.bin", "prepared.json", "clients.sealed", "clients.mark"] {
         let path = service.home.at(&format!("work/{name}"));
         let good = std::fs::read(&path).unwrap();
         let mut flipped = good.clone();
         flipped[good.len() / 2] ^= 0x80;
         for bad in [&flipped[..], &good[..good.len() / 2], b""] {
             std::fs::write(&path, bad).unwrap();
-            let [authority, asked] = match name {
-                "clients.json" => service.ask("a", &[]).map(Some),
-                _ => [Some(service.open(&[])), None],
-            };
-            authority.unwrap().failed(2, &["damaged", "--rotate"]);
-            if let Some(asked) = asked {
-                asked.failed(3, &["authority"]);
-            }
+            service.open(&[]).failed(2, &["damaged", "--rotate"]);
         }
-        std::fs::write(&path, good).unwrap();
+        // A link is refused even if it leads to what should be there.
+        std::fs::remove_file(&path).unwrap();
+        let elsewhere = service.home.at("elsewhere");
+        std::fs::write(&elsewhere, &good).unwrap();
+        std::fs::set_permissions(&elsewhere, Permissions::from_mode(0o600)).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        service.open(&[]).failed(2, &[name, "is a link"]);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::rename(&elsewhere, &path).unwrap();
     }
+    service.asked("0 clients asked so far, for 0 keys in all");
+}
+
+#[test]
+fn an_earlier_ledger_is_not_taken_for_the_last_one() {
+    let service = Service::payload("max_queries = 6\n");
+    service.prepare(&[]).well();
+    let fresh = service.keep("fresh");
+    service.ask("a", &[]).into_iter().for_each(|ended| drop(ended.well()));
+    let one = service.keep("one");
+    service.ask("a", &[]).into_iter().for_each(|ended| drop(ended.well()));
+    let two = service.keep("two");
+    // Quotas that a client has used up come back with no file of an earlier time, nor with none.
+    for kept in [&fresh, &one] {
+        service.put_back(kept, "clients.sealed");
+        let [authority, asked] = service.ask("a", &[]);
+        authority.failed(2, &["clients.sealed", "an earlier state", "--rotate"]);
+        asked.failed(3, &[]);
+        service.put_back(&two, "clients.sealed");
+    }
+    for file in ["clients.sealed", "clients.mark"] {
+        std::fs::remove_file(service.home.at(&format!("work/{file}"))).unwrap();
+        service.open(&[]).failed(2, &[file, "cannot read", "--rotate"]);
+        service.put_back(&two, file);
+    }
+    service.asked("1 client asked so far, for 4 keys in all");
+    // The ledger of another part is none of this one's, whose quotas are fresh.
+    service.prepare(&["--rotate"]).well();
+    let rotated = service.keep("rotated");
+    for file in ["clients.sealed", "clients.mark"] {
+        service.put_back(&two, file);
+        service.open(&[]).failed(2, &[file, "of another part", "--rotate"]);
+        service.put_back(&rotated, file);
+    }
+    service.asked("0 clients asked so far, for 0 keys in all");
+}
+
+#[test]
+fn directories_of_others_and_parts_of_other_versions_are_refused() {
+    let service = Service::payload("");
+    service.prepare(&[]).well();
+    let work = service.home.at("work");
+    std::fs::set_permissions(&work, Permissions::from_mode(0o770)).unwrap();
+    service.open(&[]).failed(2, &["/work: others can write", "chmod 700"]);
+    service.prepare(&["--rotate"]).failed(2, &["/work: others can write", "chmod 700"]);
+    std::fs::set_permissions(&work, Permissions::from_mode(0o700)).unwrap();
+    let path = service.home.at("work/prepared.json");
+    let earlier = text(&path).replace("\"tacita_prepared\": 2", "\"tacita_prepared\": 1");
+    std::fs::write(&path, earlier).unwrap();
+    service.open(&[]).failed(2, &["another version", "--rotate"]);
+    service.prepare(&["--rotate"]).well();
+    service.asked("0 clients asked so far, for 0 keys in all");
 }

@@ -13,7 +13,7 @@ pub mod memory;
 mod prepare;
 mod rows;
 mod run;
-mod seal;
+pub(crate) mod seal;
 mod sort;
 
 use std::path::{Path, PathBuf};

@@ -6,9 +6,9 @@
 
 mod quota;
 
-use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,8 @@ use zeroize::Zeroizing;
 use crate::agree::{Sizes, hex};
 use crate::choose::{Chosen, allowed};
 use crate::disk;
-use crate::files::{self, write_whole_private};
+use crate::disk::seal::Key;
+use crate::folder::Folder;
 use crate::intersect::{Found, Loaded, empty_rows, item_key_of_epoch};
 use crate::job::{JobSpec, Protocol, Reveal, Terms};
 use crate::table::RowCounts;
@@ -37,9 +38,12 @@ const SECRET_FILE: &str = "prepared.bin";
 const FACTS_FILE: &str = "prepared.json";
 const LOCK_FILE: &str = "lock";
 
+/// Version of the files.
+const VERSION: u32 = 2;
+
 /// A prepared part that has been read, and fits the job.
 pub struct Prepared {
-    directory: PathBuf,
+    folder: Folder,
     facts: Facts,
     part: ecdh::prepared::Prepared,
 }
@@ -73,8 +77,8 @@ pub fn prepare(
     rng: &mut impl CryptoRng,
 ) -> Result<()> {
     check_job(job, me)?;
-    files::make_private_directory(directory)?;
-    let _lock = lock(directory)?;
+    let folder = Folder::make(directory)?;
+    let _lock = folder.lock(LOCK_FILE)?;
     if disk::holds_run(directory) {
         return Err(Error::Input(format!(
             "{}: there is an unfinished run in it: take another directory",
@@ -116,12 +120,12 @@ pub fn prepare(
         epoch: hex(&epoch),
     };
     // The facts come last: without them there is no prepared part.
-    remove(&directory.join(FACTS_FILE))?;
-    Ledger::new(hex(&epoch)).write(directory)?;
-    let bytes = Zeroizing::new(part.to_bytes());
-    write_whole_private(&directory.join(SECRET_FILE), &bytes)?;
+    let failed = |error| Error::Input(format!("{}: cannot remove {FACTS_FILE}: {error}", directory.display()));
+    folder.remove(FACTS_FILE).map_err(failed)?;
+    Ledger::begin(&folder, &ledger_key(&part))?;
+    folder.write(SECRET_FILE, &part.to_bytes())?;
     let text = serde_json::to_string_pretty(&facts).map_err(|error| Error::Internal(error.to_string()))?;
-    write_whole_private(&directory.join(FACTS_FILE), format!("{text}\n").as_bytes())
+    folder.write(FACTS_FILE, format!("{text}\n").as_bytes())
 }
 
 impl Prepared {
@@ -134,15 +138,17 @@ impl Prepared {
         if !is_in(directory) {
             return Err(bad("no prepared part: make one with `tacita prepare`".into()));
         }
-        let _lock = lock(directory)?;
-        let text = std::fs::read_to_string(directory.join(FACTS_FILE)).map_err(|_| damaged())?;
-        let facts: Facts = serde_json::from_str(&text).map_err(|_| damaged())?;
-        if facts.tacita_prepared != VERSION {
-            let which = if facts.tacita_prepared < VERSION { "an older" } else { "a newer" };
+        let folder = Folder::open(directory)?;
+        let _lock = folder.lock(LOCK_FILE)?;
+        let facts: Value = serde_json::from_slice(&read(&folder, FACTS_FILE)?).map_err(|_| damaged())?;
+        if facts["tacita_prepared"] != VERSION {
+            let older = facts["tacita_prepared"].as_u64().is_some_and(|version| version < u64::from(VERSION));
+            let which = if older { "an older" } else { "another" };
             return Err(bad(format!(
                 "prepared by {which} version of this program: make it anew with `tacita prepare --rotate`"
             )));
         }
+        let facts: Facts = serde_json::from_value(facts).map_err(|_| damaged())?;
         if facts.terms != terms(job, me) {
             return Err(bad(
                 "prepared for other terms than this job's (only the client may differ): use that job file, or \
@@ -150,9 +156,10 @@ impl Prepared {
                     .into(),
             ));
         }
-        let bytes = read_secret(&directory.join(SECRET_FILE))?;
-        let part = ecdh::prepared::Prepared::from_bytes(&bytes).map_err(|_| damaged())?;
-        Ok(Prepared { directory: directory.to_owned(), facts, part })
+        let part = ecdh::prepared::Prepared::from_bytes(&read(&folder, SECRET_FILE)?).map_err(|_| damaged())?;
+        // A ledger that cannot be used is told before anybody is waited for.
+        tracing::info!("{shown}: {}", Ledger::read(&folder, &ledger_key(&part))?.told(Quota::of(job)));
+        Ok(Prepared { folder, facts, part })
     }
 
     /// Refuses a table that is not the one that was prepared.
@@ -160,7 +167,7 @@ impl Prepared {
         if self.facts.data != data(loaded) {
             return Err(Error::Input(format!(
                 "{}: prepared from other data than --input: `tacita prepare --rotate` makes it anew",
-                self.directory.display()
+                self.folder.path().display()
             )));
         }
         Ok(())
@@ -181,13 +188,26 @@ impl Prepared {
         let client = job.party(job.peer_of(me))?.identity;
         let client = client.ok_or_else(|| Error::Input("a prepared part needs the client's identity".into()))?;
         {
-            let _lock = lock(&self.directory)?;
-            let (epoch, queries) = (&self.facts.epoch, params.receiver_items as u64);
+            let _lock = self.folder.lock(LOCK_FILE)?;
+            self.check_epoch()?;
+            let (key, queries) = (ledger_key(&self.part), params.receiver_items as u64);
             let name = channel.peer();
-            Ledger::charge(&self.directory, epoch, Quota::of(job), &client.to_string(), queries, name)?;
+            Ledger::charge(&self.folder, &key, Quota::of(job), &client.to_string(), queries, name)?;
         }
         self.part.send(params, channel)?;
         Ok(Found::Nothing)
+    }
+
+    /// Refuses to go on with a part that was replaced since it was read.
+    fn check_epoch(&self) -> Result<()> {
+        let facts = serde_json::from_slice::<Value>(&read(&self.folder, FACTS_FILE)?).unwrap_or_default();
+        match facts["epoch"] == self.facts.epoch {
+            true => Ok(()),
+            false => Err(Error::Input(format!(
+                "{}: prepared anew since this run began: run it again",
+                self.folder.path().display()
+            ))),
+        }
     }
 }
 
@@ -274,28 +294,25 @@ fn data(loaded: &Loaded) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// Reads the file with the key, which nobody else may be able to read.
-fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>> {
+/// The key that the ledger of a part is sealed with.
+fn ledger_key(part: &ecdh::prepared::Prepared) -> Key {
+    Key::new(part.derive("ledger"))
+}
+
+/// Reads a file, which nobody else may be able to read.
+fn read(folder: &Folder, name: &str) -> Result<Zeroizing<Vec<u8>>> {
+    let path = folder.at(name);
     let bad = |error: std::io::Error| Error::Input(format!("{}: cannot read: {error}", path.display()));
-    if std::fs::metadata(path).map_err(bad)?.permissions().mode() & 0o077 != 0 {
+    let mut file = folder.read(name).map_err(bad)?;
+    let facts = file.metadata().map_err(bad)?;
+    if facts.permissions().mode() & 0o077 != 0 {
         return Err(Error::Input(format!(
-            "{}: others can read this key: `chmod 600` it, and `tacita prepare --rotate` if they may have",
+            "{}: others can read this file: `chmod 600` it, and `tacita prepare --rotate` if they may have",
             path.display()
         )));
     }
-    Ok(Zeroizing::new(std::fs::read(path).map_err(bad)?))
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::Input(format!("{}: cannot remove: {error}", path.display())))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Keeps other processes out of a prepared part until the file is dropped.
-fn lock(directory: &Path) -> Result<File> {
-    files::lock(&directory.join(LOCK_FILE))
+    // All the room at once: what grows leaves copies behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(facts.len() as usize));
+    file.read_to_end(&mut bytes).map_err(bad)?;
+    Ok(bytes)
 }

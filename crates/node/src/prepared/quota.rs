@@ -1,16 +1,19 @@
 //! How much clients may ask of a prepared part, and how much they have asked.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
-use crate::files::write_whole_private;
+use crate::agree::hex;
+use crate::disk::seal::{self, Key, Reader};
+use crate::folder::Folder;
 use crate::job::JobSpec;
 use crate::text;
 
-const FILE: &str = "clients.json";
+const LEDGER_FILE: &str = "clients.sealed";
+const MARK_FILE: &str = "clients.mark";
 
 /// Clients of one epoch, unless the terms say otherwise.
 pub const DEFAULT_MAX_CLIENTS: u64 = 1000;
@@ -47,38 +50,46 @@ impl Quota {
     }
 }
 
-/// What clients have asked for, in one epoch.
+/// What clients have asked for, in one epoch. Sealed under a key that only who has the part can derive.
+///
+/// Each ledger names the file that it took the place of, and a mark beside it names the ledger that was written last. So
+/// a ledger that was changed, removed, or put back from an earlier time is noticed; that all of the directory was put
+/// back is not.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Ledger {
-    /// The epoch's id, in hexadecimal.
-    epoch: String,
+    /// How often it was written before.
+    number: u64,
+    /// Random name of the file before it, in hexadecimal.
+    before: String,
     /// Keys, by the clients' fingerprints.
     clients: BTreeMap<String, u64>,
 }
 
+/// Which ledger was written last.
+#[derive(Serialize, Deserialize)]
+struct Mark {
+    number: u64,
+    /// Random name of its file, in hexadecimal.
+    ledger: String,
+}
+
 impl Ledger {
-    /// Nobody has asked for anything yet.
-    pub(super) fn new(epoch: String) -> Ledger {
-        Ledger { epoch, clients: BTreeMap::new() }
+    /// Writes the ledger of a new epoch: nobody has asked for anything yet.
+    pub(super) fn begin(folder: &Folder, key: &Key) -> Result<()> {
+        Ledger { number: 0, before: String::new(), clients: BTreeMap::new() }.write(folder, key)
     }
 
-    /// Takes `queries` from what `client` may still ask of `epoch`; on disk before this returns. The caller holds the
-    /// lock. `name` is what messages call the client.
+    /// Takes `queries` from what `client` may still ask; on disk before this returns. The caller holds the lock. `name`
+    /// is what messages call the client.
     pub(super) fn charge(
-        directory: &Path,
-        epoch: &str,
+        folder: &Folder,
+        key: &Key,
         quota: Quota,
         client: &str,
         queries: u64,
         name: &str,
     ) -> Result<()> {
-        let mut ledger = Ledger::read(directory)?;
-        if ledger.epoch != epoch {
-            return Err(Error::Input(format!(
-                "{}: prepared anew since this run began: run it again",
-                directory.display()
-            )));
-        }
+        let mut ledger = Ledger::read(folder, key)?;
         if !ledger.clients.contains_key(client) && ledger.clients.len() as u64 >= quota.max_clients {
             return Err(Error::Input(format!(
                 "{name} is not among the {} that have asked already, and no more may (limits.max_clients): \
@@ -105,20 +116,164 @@ impl Ledger {
             )));
         }
         *asked = total;
-        ledger.write(directory)
+        ledger.write(folder, key)
     }
 
-    fn read(directory: &Path) -> Result<Ledger> {
-        let path = directory.join(FILE);
-        let bad = |what: String| {
-            Error::Input(format!("{}: {what}: `tacita prepare --rotate` makes the part anew", path.display()))
-        };
-        let text = std::fs::read(&path).map_err(|error| bad(format!("cannot read: {error}")))?;
-        serde_json::from_slice(&text).map_err(|_| bad("damaged".into()))
+    /// What the owner is told of it.
+    pub(super) fn told(&self, quota: Quota) -> String {
+        let keys = self.clients.values().fold(0, |keys: u64, asked| keys.saturating_add(*asked));
+        format!(
+            "{} asked so far, for {} in all; no more than {} may, for {} each",
+            text::counted(self.clients.len() as u64, "client"),
+            text::counted(keys, "key"),
+            text::counted(quota.max_clients, "client"),
+            text::counted(quota.max_queries, "key")
+        )
     }
 
-    pub(super) fn write(&self, directory: &Path) -> Result<()> {
-        let text = serde_json::to_string_pretty(self).map_err(|error| Error::Internal(error.to_string()))?;
-        write_whole_private(&directory.join(FILE), format!("{text}\n").as_bytes())
+    /// Reads the ledger that was written last. The caller holds the lock.
+    pub(super) fn read(folder: &Folder, key: &Key) -> Result<Ledger> {
+        let (mut ledger, id): (Ledger, _) = get(folder, LEDGER_FILE, key)?;
+        let (mark, _): (Mark, _) = get(folder, MARK_FILE, key)?;
+        if (mark.number, &mark.ledger) != (ledger.number, &id) {
+            // The one written last, if the process ended before it could write the mark.
+            if mark.number.checked_add(1) != Some(ledger.number) || mark.ledger != ledger.before {
+                return Err(bad(folder, LEDGER_FILE, "an earlier state that was put back"));
+            }
+            put(folder, MARK_FILE, key, &Mark { number: ledger.number, ledger: id.clone() })?;
+        }
+        // What is written next comes after it.
+        ledger.number += 1;
+        ledger.before = id;
+        Ok(ledger)
+    }
+
+    fn write(&self, folder: &Folder, key: &Key) -> Result<()> {
+        let ledger = put(folder, LEDGER_FILE, key, self)?;
+        put(folder, MARK_FILE, key, &Mark { number: self.number, ledger }).map(drop)
+    }
+}
+
+/// Seals a file, on disk before this returns. Returns its random name, in hexadecimal.
+fn put(folder: &Folder, name: &str, key: &Key, content: &impl Serialize) -> Result<String> {
+    let bytes = serde_json::to_vec(content).map_err(|error| Error::Internal(error.to_string()))?;
+    seal::put(folder, name, key, name, bytes, String::new()).map(|id| hex(&id))
+}
+
+/// What a sealed file holds, and its random name, in hexadecimal.
+fn get<T: DeserializeOwned>(folder: &Folder, name: &str, key: &Key) -> Result<(T, String)> {
+    folder.read(name).map_err(|error| bad(folder, name, &format!("cannot read: {error}")))?;
+    let damaged = || bad(folder, name, "damaged, or of another part");
+    let reader = Reader::open(folder, name, key, name).map_err(|_| damaged())?;
+    let id = hex(&reader.id());
+    let content = reader.only().map_err(|_| damaged())?;
+    Ok((serde_json::from_slice(&content).map_err(|_| damaged())?, id))
+}
+
+fn bad(folder: &Folder, name: &str, what: &str) -> Error {
+    Error::Input(format!("{}: {what}: `tacita prepare --rotate` makes the part anew", folder.at(name).display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUOTA: Quota = Quota { max_queries: 100, max_clients: 3 };
+
+    fn key() -> Key {
+        Key::new(zeroize::Zeroizing::new([7; 32]))
+    }
+
+    fn asked(folder: &Folder) -> BTreeMap<String, u64> {
+        Ledger::read(folder, &key()).unwrap().clients
+    }
+
+    fn charge(folder: &Folder, queries: u64) -> Result<()> {
+        Ledger::charge(folder, &key(), QUOTA, "a", queries, "a")
+    }
+
+    fn refused(folder: &Folder, words: &[&str]) {
+        let error = charge(folder, 1).unwrap_err().to_string();
+        let said = words.iter().chain(&["--rotate"]).all(|word| error.contains(word));
+        assert!(said && !error.contains('\n'), "{error}");
+    }
+
+    /// The files of the ledger, to be put back.
+    fn keep(folder: &Folder) -> [Vec<u8>; 2] {
+        [LEDGER_FILE, MARK_FILE].map(|name| std::fs::read(folder.at(name)).unwrap())
+    }
+
+    #[test]
+    fn earlier_states_and_lost_files_are_noticed() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        Ledger::begin(&folder, &key()).unwrap();
+        let states: Vec<_> = (0..4)
+            .map(|_| {
+                charge(&folder, 10).unwrap();
+                keep(&folder)
+            })
+            .collect();
+        let [ledger, mark] = &states[3];
+        for (number, earlier) in states[..3].iter().enumerate() {
+            std::fs::write(folder.at(LEDGER_FILE), &earlier[0]).unwrap();
+            refused(&folder, &[LEDGER_FILE, "put back"]);
+            std::fs::write(folder.at(LEDGER_FILE), ledger).unwrap();
+            // A mark that is one behind is what a process leaves that ends between the two; nothing is forgotten by it.
+            std::fs::write(folder.at(MARK_FILE), &earlier[1]).unwrap();
+            match number {
+                2 => assert_eq!(asked(&folder)["a"], 40),
+                _ => refused(&folder, &[LEDGER_FILE, "put back"]),
+            }
+            std::fs::write(folder.at(MARK_FILE), mark).unwrap();
+        }
+        for name in [LEDGER_FILE, MARK_FILE] {
+            let whole = std::fs::read(folder.at(name)).unwrap();
+            for length in [0, 10, whole.len() - 1] {
+                std::fs::write(folder.at(name), &whole[..length]).unwrap();
+                refused(&folder, &[name, "damaged"]);
+            }
+            for position in 0..whole.len() {
+                let mut changed = whole.clone();
+                changed[position] ^= 1;
+                std::fs::write(folder.at(name), changed).unwrap();
+                refused(&folder, &[name, "damaged"]);
+            }
+            std::fs::remove_file(folder.at(name)).unwrap();
+            refused(&folder, &[name, "cannot read"]);
+            std::os::unix::fs::symlink("/etc/hostname", folder.at(name)).unwrap();
+            refused(&folder, &[name, "is a link"]);
+            std::fs::remove_file(folder.at(name)).unwrap();
+            std::fs::write(folder.at(name), whole).unwrap();
+        }
+        // One file in the place of the other, and those of another part.
+        std::fs::write(folder.at(LEDGER_FILE), mark).unwrap();
+        refused(&folder, &[LEDGER_FILE, "damaged"]);
+        std::fs::write(folder.at(LEDGER_FILE), ledger).unwrap();
+        let other = Key::new(zeroize::Zeroizing::new([8; 32]));
+        assert!(Ledger::read(&folder, &other).is_err());
+        assert_eq!(asked(&folder)["a"], 40);
+    }
+
+    #[test]
+    fn a_process_that_ends_between_ledger_and_mark_loses_nothing_however_often() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        Ledger::begin(&folder, &key()).unwrap();
+        for round in 1..=3 {
+            let [_, mark] = keep(&folder);
+            charge(&folder, 10).unwrap();
+            std::fs::write(folder.at(MARK_FILE), mark).unwrap();
+            assert_eq!(asked(&folder)["a"], 10 * round);
+        }
+        // Two histories of one part do not mix: here the later ledger of one, and the mark of the other.
+        let [ledger, mark] = keep(&folder);
+        charge(&folder, 10).unwrap();
+        let [_, other] = keep(&folder);
+        std::fs::write(folder.at(LEDGER_FILE), ledger).unwrap();
+        std::fs::write(folder.at(MARK_FILE), mark).unwrap();
+        charge(&folder, 20).unwrap();
+        std::fs::write(folder.at(MARK_FILE), other).unwrap();
+        refused(&folder, &[LEDGER_FILE, "put back"]);
     }
 }

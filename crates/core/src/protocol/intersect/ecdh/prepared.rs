@@ -10,6 +10,7 @@ mod format;
 use std::sync::atomic::AtomicBool;
 
 use rand_core::CryptoRng;
+use zeroize::Zeroizing;
 
 use super::exchange::answer;
 use super::payload::Common;
@@ -63,6 +64,13 @@ impl Prepared {
     /// The epoch's id. The receiver needs it for its items and for [`Domain::of_epoch`].
     pub fn epoch(&self) -> &[u8; 32] {
         &self.epoch
+    }
+
+    /// A key for a purpose, which only who has this prepared part can derive again.
+    pub fn derive(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        let mut hasher = blake3::Hasher::new_derive_key(&format!("tacita 1 prepared {purpose}"));
+        hasher.update(&self.epoch).update(&self.key.to_bytes());
+        Zeroizing::new(hasher.finalize().into())
     }
 
     /// Number of prepared items.
