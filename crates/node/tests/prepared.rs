@@ -294,7 +294,7 @@ fn directories_of_others_and_parts_of_other_versions_are_refused() {
     let path = service.home.at("work/prepared.json");
     let earlier = text(&path).replace("\"tacita_prepared\": 2", "\"tacita_prepared\": 1");
     std::fs::write(&path, earlier).unwrap();
-    service.open(&[]).failed(2, &["another version", "--rotate"]);
+    service.open(&[]).failed(2, &["an older version", "--rotate"]);
     service.prepare(&["--rotate"]).well();
     service.asked("0 clients asked so far, for 0 keys in all");
 }

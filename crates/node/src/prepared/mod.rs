@@ -31,14 +31,12 @@ use crate::text;
 use quota::Ledger;
 pub use quota::{DEFAULT_MAX_CLIENTS, DEFAULT_RUNS, MAX_TOTAL_QUERIES, Quota};
 
-/// 2: tags have other lengths than in 1, because all that may go wrong by chance shares one bound.
-const VERSION: u32 = 2;
-
 const SECRET_FILE: &str = "prepared.bin";
 const FACTS_FILE: &str = "prepared.json";
 const LOCK_FILE: &str = "lock";
 
-/// Version of the files.
+/// Version of the files. 2: tags have other lengths than in 1, because all that may go wrong by chance shares one bound, and the ledger
+/// is sealed.
 const VERSION: u32 = 2;
 
 /// A prepared part that has been read, and fits the job.
@@ -142,8 +140,8 @@ impl Prepared {
         let _lock = folder.lock(LOCK_FILE)?;
         let facts: Value = serde_json::from_slice(&read(&folder, FACTS_FILE)?).map_err(|_| damaged())?;
         if facts["tacita_prepared"] != VERSION {
-            let older = facts["tacita_prepared"].as_u64().is_some_and(|version| version < u64::from(VERSION));
-            let which = if older { "an older" } else { "another" };
+            let version = facts["tacita_prepared"].as_u64().ok_or_else(damaged)?;
+            let which = if version < u64::from(VERSION) { "an older" } else { "a newer" };
             return Err(bad(format!(
                 "prepared by {which} version of this program: make it anew with `tacita prepare --rotate`"
             )));
