@@ -5,10 +5,67 @@ pub mod pair;
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use tacita::usage;
+use tacita_core::primitive::paillier::KeySize;
+
+/// What a program ends with that has missed a target. Errors end with 1, wrong arguments with 2, panics with 101.
+pub const MISSED: u8 = 3;
+
+/// The comment that a program's source begins with, for its `--help`.
+pub fn about(source: &str) -> String {
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(str::trim_start).collect::<Vec<_>>().join("\n")
+}
+
+/// How often each thing is measured.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Repeat<const DEFAULT: u32> {
+    /// Runs of each measurement, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = DEFAULT, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub runs: u32,
+}
+
+/// Where a program's rows go beside the terminal.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Json {
+    /// File for lines of JSON, made anew
+    #[arg(long = "json", value_name = "FILE")]
+    pub path: Option<PathBuf>,
+}
+
+impl Json {
+    /// The file, if one is asked for.
+    pub fn file(&self) -> io::Result<Option<File>> {
+        let Some(path) = &self.path else { return Ok(None) };
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        File::create(path).map(Some).map_err(named)
+    }
+
+    /// A [`Table`] that is written to it.
+    pub fn table(&self) -> io::Result<Table> {
+        Ok(Table::new(self.file()?))
+    }
+}
+
+/// A length of keys in bits, as an argument.
+pub fn key_size(text: &str) -> Result<KeySize, String> {
+    let bits = text.parse().map_err(|_| "not a whole number".to_owned())?;
+    KeySize::new(bits).map_err(|error| error.to_string())
+}
+
+/// The program `tacita`, which is built into the same directory. Without it this process ends.
+pub fn tacita() -> PathBuf {
+    let program = std::env::current_exe().expect("this program has a path").with_file_name("tacita");
+    if !program.exists() {
+        eprintln!("{} is missing: cargo build --release --locked -p tacita", program.display());
+        std::process::exit(1);
+    }
+    program
+}
 
 /// Wall and CPU time of one run.
 #[derive(Debug, Clone, Copy)]
@@ -82,13 +139,13 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table whose heading is printed at once. `json` is the file for lines of JSON, which is made anew.
-    pub fn new(json: Option<&Path>) -> io::Result<Table> {
+    /// A table whose heading is printed at once.
+    fn new(json: Option<File>) -> Table {
         println!(
             "{:<16} {:<22} {:>9} {:>3} {:>10} {:>8} {:>15} {:>17} {:>9}",
             "primitive", "variant", "n", "thr", "wall ms", "M/s", "CPU ms", "bytes an item", "peak MiB"
         );
-        Ok(Table { json: json.map(File::create).transpose()? })
+        Table { json }
     }
 
     /// Prints a row, and writes it.
@@ -113,13 +170,26 @@ impl Table {
     }
 }
 
-/// The file named after `--json` among the program's arguments, and the arguments without both.
-pub fn arguments() -> (Option<PathBuf>, Vec<String>) {
-    let mut others: Vec<_> = std::env::args().skip(1).collect();
-    let json = others.iter().position(|argument| argument == "--json").map(|place| {
-        others.remove(place);
-        assert!(place < others.len(), "`--json` is followed by a file");
-        PathBuf::from(others.remove(place))
-    });
-    (json, others)
+/// What was measured beside its targets, which are for a machine that is otherwise idle.
+#[derive(Debug, Default)]
+pub struct Verdicts(Vec<(String, bool)>);
+
+impl Verdicts {
+    /// Adds one: what is said, and whether the target is met.
+    pub fn add(&mut self, line: String, met: bool) {
+        self.0.push((line, met));
+    }
+
+    /// Adds a value that may be as much as its target.
+    pub fn at_most(&mut self, what: &str, value: f64, target: f64) {
+        self.add(format!("{what}: {value:.2} (target {target})"), value <= target);
+    }
+
+    /// Prints them all. The status is [`MISSED`] if one is.
+    pub fn end(&self) -> ExitCode {
+        for (line, met) in &self.0 {
+            println!("{line}{}", if *met { "" } else { "  MISSED" });
+        }
+        if self.0.iter().all(|(_, met)| *met) { ExitCode::SUCCESS } else { MISSED.into() }
+    }
 }

@@ -1,28 +1,36 @@
 //! What `bloom` costs: its parts alone, and both parties in memory, by strength, extension and threads.
-//!
-//! `bloom [--json FILE] [LARGEST] [RUNS]`, by default 1000000 items and 3 runs. Rates are of slots.
+//! Rates are of slots.
 
 use std::hint::black_box;
 use std::io::Result;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::SeedableRng;
 use tacita::usage;
 use tacita_bench::pair::Pair;
-use tacita_bench::{Row, Sample, Table, arguments, measure, median};
+use tacita_bench::{Json, Repeat, Row, Sample, about, measure, median};
 use tacita_core::Item;
 use tacita_core::primitive::bloom::{Filter, Garbled, Hashes, PIECE};
 use tacita_core::primitive::kernel::block;
 use tacita_core::protocol::intersect::bloom::{self, Params, Strength};
 use tacita_core::session::{Session, Transcript};
 
+#[derive(Parser)]
+#[command(about = about(include_str!("bloom.rs")))]
+struct Arguments {
+    /// Items of the larger runs; the others have a tenth
+    #[arg(default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(10..=100_000_000))]
+    largest: u32,
+    #[command(flatten)]
+    repeat: Repeat<3>,
+    #[command(flatten)]
+    json: Json,
+}
+
 fn main() -> Result<()> {
-    let (json, others) = arguments();
-    let argument = |index: usize, default: u32| {
-        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
-    };
-    let (largest, runs) = (argument(0, 1_000_000) as usize, argument(1, 3).max(1));
-    let mut table = Table::new(json.as_deref())?;
+    let Arguments { largest, repeat: Repeat { runs }, json } = Arguments::parse();
+    let (largest, mut table) = (largest as usize, json.table()?);
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
         for items in [largest / 10, largest] {

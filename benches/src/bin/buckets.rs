@@ -1,28 +1,39 @@
 //! What buckets cost: `vole` and `ecdh` from items to common items, whole and in 16 buckets on one or two lanes, with the
 //! buckets in memory.
-//!
-//! `buckets [--json FILE] [LOG2_VOLE] [LOG2_ECDH] [RUNS]`, by default 20, 12 and 3. Both parties run in this process on the
-//! same threads, so that CPU time is that of both together; bytes are those of the sender and of the receiver.
+//! Both parties run in this process on the same threads, so that CPU time is that of both together; bytes are those of the
+//! sender and of the receiver.
 
 use std::io::Result;
 use std::sync::Mutex;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::SeedableRng;
 use tacita::usage;
-use tacita_bench::{Row, Table, arguments, measure, median};
+use tacita_bench::{Json, Repeat, Row, about, measure, median};
 use tacita_core::protocol::intersect::buckets::{self, BucketSource, Params, Party, Protocol, Role, Run, bucket_of};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item};
 
+#[derive(Parser)]
+#[command(about = about(include_str!("buckets.rs")))]
+struct Arguments {
+    /// Items of each party in `vole`, as a power of two
+    #[arg(default_value_t = 20, value_parser = clap::value_parser!(u32).range(4..=26))]
+    log2_vole: u32,
+    /// Items of each party in `ecdh`, as a power of two
+    #[arg(default_value_t = 12, value_parser = clap::value_parser!(u32).range(4..=20))]
+    log2_ecdh: u32,
+    #[command(flatten)]
+    repeat: Repeat<3>,
+    #[command(flatten)]
+    json: Json,
+}
+
 fn main() -> Result<()> {
-    let (json, others) = arguments();
-    let argument = |index: usize, default: usize| {
-        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
-    };
-    let runs = argument(2, 3).max(1);
-    let mut table = Table::new(json.as_deref())?;
-    for (protocol, size) in [(Protocol::Vole, 1 << argument(0, 20)), (Protocol::Ecdh, 1 << argument(1, 12))] {
+    let Arguments { log2_vole, log2_ecdh, repeat: Repeat { runs }, json } = Arguments::parse();
+    let mut table = json.table()?;
+    for (protocol, size) in [(Protocol::Vole, 1 << log2_vole), (Protocol::Ecdh, 1 << log2_ecdh)] {
         for (buckets, lanes) in [(16, 1), (16, 2), (1, 1)] {
             table.add(&row(protocol, size, buckets, lanes, runs))?;
         }
@@ -30,7 +41,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn row(protocol: Protocol, n: usize, buckets: usize, lanes: usize, runs: usize) -> Row {
+fn row(protocol: Protocol, n: usize, buckets: usize, lanes: usize, runs: u32) -> Row {
     let params = Params::new(protocol, n, n, buckets, lanes).expect("the sizes are possible");
     let (mut walls, mut cpus, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
     for run in 0..runs {

@@ -2,25 +2,22 @@
 //! mining" (PAKDD 2014): tables 1 and 2, figures 2 and 3, and the bandwidth below which Paillier is faster. Measured with this
 //! program's `gm-bloom` and `paillier`, beside the numbers that the paper's text gives.
 //!
-//! `dc [--json FILE] [full | slow-line | beside]`: some points by default, all with `full`; with `slow-line` whole runs of both
-//! protocols over lines around the computed bandwidth, which needs the `tacita` program beside this one; with `beside` all
-//! protocols of `dot`, at 128 bits of security, from 1,000 rows to ten million.
-//!
 //! Both parties are in this process, with nothing between them. The paper's two machines had 4 and 12 cores; what needs more
 //! cores than this machine has is printed as not measured. Keys are made in the runs.
 
-use std::fs::File;
 use std::hint::black_box;
 use std::io::{Result, Write};
 use std::path::Path;
 use std::process::Command;
 
 use chacha20::ChaCha20Rng;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, ValueEnum};
 use crypto_bigint::BoxedUint;
 use rand_core::SeedableRng;
 use serde_json::{Value, json};
 use tacita_bench::pair::Pair;
-use tacita_bench::{arguments, measure, median};
+use tacita_bench::{Json, Repeat, about, measure, median, tacita};
 use tacita_core::Level;
 use tacita_core::primitive::goldwasser_micali;
 use tacita_core::primitive::kernel::backend;
@@ -50,27 +47,57 @@ const FIGURE_3: [(u32, f64); 2] = [(10, 1.9), (100, 9.5)];
 /// The paper's estimate of the bandwidth in Mbit/s below which Paillier is faster, for a million rows.
 const CROSS_OVER: [(u32, f64); 2] = [(10, 0.4), (100, 3.8)];
 
+#[derive(Parser)]
+#[command(about = about(include_str!("dc.rs")))]
+struct Arguments {
+    /// What is measured
+    #[arg(value_enum, default_value_t = What::Some)]
+    what: What,
+    /// Leave out what has more rows than this
+    #[arg(long, value_name = "ROWS", default_value_t = 10_000_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    most: u32,
+    /// Of the operations and over slow lines; each point is one run
+    #[command(flatten)]
+    repeat: Repeat<5>,
+    #[command(flatten)]
+    json: Json,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// The tables and figures, with some of their points
+    Some,
+    /// The tables and figures with all points, up to a million rows
+    Full,
+    /// Both protocols over lines around the computed bandwidth, as whole processes: needs the `tacita` program beside this one
+    SlowLine,
+    /// All protocols of `dot` at 128 bits of security, up to ten million rows
+    Beside,
+}
+
 fn main() -> Result<()> {
-    let (json, others) = arguments();
-    let words: Vec<&str> = others.iter().map(String::as_str).collect();
-    let full = match words[..] {
-        [] => false,
-        ["full"] => true,
-        ["slow-line"] => return slow_line(),
-        ["beside"] => {
-            beside();
+    let Arguments { what, most, repeat: Repeat { runs }, json } = Arguments::parse();
+    let most = most as usize;
+    if json.path.is_some() && !matches!(what, What::Some | What::Full) {
+        let text = "`--json` is for the points of `some` and `full`";
+        Arguments::command().error(ErrorKind::ArgumentConflict, text).exit();
+    }
+    match what {
+        What::SlowLine => return slow_line(most, runs),
+        What::Beside => {
+            beside(most);
             return Ok(());
         }
-        _ => panic!("usage: dc [--json FILE] [full | slow-line | beside]"),
-    };
-    let mut json = json.map(File::create).transpose()?;
+        What::Some | What::Full => {}
+    }
+    let mut json = json.file()?;
     let cores = std::thread::available_parallelism()?.get();
     println!("Kernels: {}. {cores} cores for both parties.\n", backend::chosen().name());
-    table_1();
+    table_1(runs);
     let mut points = Vec::new();
     println!("\n| protocol | level | rows | density | threads a party | seconds | CPU of P_1 + P_2 | MB |");
     println!("|{}", "---|".repeat(8));
-    for wanted in wanted(full) {
+    for wanted in wanted(what == What::Full, most) {
         let point = run(wanted);
         point.print();
         if let Some(file) = &mut json {
@@ -114,19 +141,23 @@ impl Protocol {
     }
 }
 
-fn wanted(full: bool) -> Vec<Wanted> {
+/// All points, or some, of at most so many rows.
+fn wanted(full: bool, limit: usize) -> Vec<Wanted> {
     use Level::{Bits128, Paper80};
     use Protocol::{GmBloom, Paillier};
     let mut all = Vec::new();
     let mut add = |protocol, level, rows, density, threads| {
         all.push(Wanted { protocol, level, rows, density, threads });
     };
-    let most = if full { 1_000_000 } else { 100_000 };
+    let most = limit.min(if full { 1_000_000 } else { 100_000 });
     // Table 2.
     for rows in [1_000, 10_000, 100_000, 1_000_000].into_iter().filter(|rows| *rows <= most) {
         add(GmBloom, Paper80, rows, 100, 1);
     }
-    for rows in [1_000, 5_000, 10_000, 50_000, 100_000].into_iter().filter(|rows| full || *rows <= 10_000) {
+    for rows in [1_000, 5_000, 10_000, 50_000, 100_000]
+        .into_iter()
+        .filter(|rows| *rows <= limit.min(if full { 100_000 } else { 10_000 }))
+    {
         add(Paillier, Paper80, rows, 100, 1);
     }
     // Figures 2 and 3.
@@ -138,11 +169,11 @@ fn wanted(full: bool) -> Vec<Wanted> {
         add(GmBloom, Paper80, most, density, 2);
     }
     // The same with keys and strings of today.
-    let most = if full { 100_000 } else { 10_000 };
+    let most = limit.min(if full { 100_000 } else { 10_000 });
     for density in [10, 50, 100] {
         add(GmBloom, Bits128, most, density, 1);
     }
-    add(Paillier, Bits128, if full { 10_000 } else { 1_000 }, 100, 1);
+    add(Paillier, Bits128, limit.min(if full { 10_000 } else { 1_000 }), 100, 1);
     all
 }
 
@@ -248,11 +279,11 @@ fn vector(rows: usize, ones: usize, seed: u8) -> Choices {
 }
 
 /// Operations in microseconds of CPU time, on one thread.
-fn table_1() {
+fn table_1(runs: u32) {
     println!("| operation, 80 bits of security | paper, us | here, us |\n|---|---|---|");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread starts");
     let line = |what: &str, paper: f64, count: usize, work: &mut (dyn FnMut() + Send)| {
-        let seconds = [0; 5].map(|_| pool.install(|| measure(&mut *work).1.cpu.as_secs_f64()));
+        let seconds: Vec<f64> = (0..runs).map(|_| pool.install(|| measure(&mut *work).1.cpu.as_secs_f64())).collect();
         println!("| {what} | {paper} | {:.3} |", 1e6 * median(&seconds) / count as f64);
     };
     let count = 1 << 16;
@@ -288,7 +319,7 @@ fn table_1() {
     println!();
     println!("| of gm-bloom, 1024 bits, one thread | us a row |\n|---|---|");
     let line = |what: &str, work: &mut (dyn FnMut() + Send)| {
-        let seconds = [0; 5].map(|_| pool.install(|| measure(&mut *work).1.cpu.as_secs_f64()));
+        let seconds: Vec<f64> = (0..runs).map(|_| pool.install(|| measure(&mut *work).1.cpu.as_secs_f64())).collect();
         println!("| {what} | {:.3} |", 1e6 * median(&seconds) / count as f64);
     };
     let bytes = some.as_bytes();
@@ -380,7 +411,7 @@ fn find(points: &[Point], wanted: Wanted) -> Option<&Point> {
 }
 
 /// All protocols at 128 bits of security: rows that are run, and those for which the cost follows from the largest run.
-fn beside() {
+fn beside(limit: usize) {
     println!(
         "128 bits of security, two threads a party, one run each; ~ computed from the largest run before, row by row.\n"
     );
@@ -394,7 +425,9 @@ fn beside() {
     ];
     for (protocol, density, most) in protocols {
         let mut last: Option<Point> = None;
-        for rows in (3..=7).map(|exponent| 10usize.pow(exponent)) {
+        for rows in
+            std::iter::successors(Some(limit.min(1000)), |rows| Some(10 * rows)).take_while(|rows| *rows <= limit)
+        {
             if rows <= most {
                 last = Some(run(Wanted { protocol, level: Level::Bits128, rows, density, threads: 2 }));
             }
@@ -415,14 +448,15 @@ fn beside() {
     }
 }
 
-/// Whole runs of 10,000 rows over lines of several speeds: processes, TLS, keys and all.
-fn slow_line() -> Result<()> {
-    let program = std::env::current_exe()?.with_file_name("tacita");
-    assert!(program.exists(), "{} is missing: cargo build --release -p tacita", program.display());
+/// Whole runs of 10,000 rows, or fewer, over lines of several speeds: processes, TLS, keys and all.
+fn slow_line(most: usize, runs: u32) -> Result<()> {
+    let program = tacita();
     let directory = std::env::temp_dir().join(format!("tacita-dc-{}", std::process::id()));
     std::fs::create_dir_all(&directory)?;
-    let rows = 10_000;
-    println!("{rows} rows, 80 bits of security, one thread a party, medians of 3: seconds of the protocol phase.\n");
+    let rows = most.min(10_000);
+    println!(
+        "{rows} rows, 80 bits of security, one thread a party, medians of {runs}: seconds of the protocol phase.\n"
+    );
     println!("| density | Mbit/s | gm-bloom | paillier |\n|---|---|---|---|");
     for (density, rates) in SLOW_LINES {
         for (name, seed) in [("a", 1), ("b", 2)] {
@@ -432,8 +466,8 @@ fn slow_line() -> Result<()> {
         }
         for rate in rates {
             let seconds = [Protocol::GmBloom, Protocol::Paillier].map(|protocol| {
-                let runs = [0; 3].map(|_| over_line(&program, &directory, protocol, density, rate));
-                median(&runs)
+                let seconds = (0..runs).map(|_| over_line(&program, &directory, protocol, density, rate));
+                median(&seconds.collect::<Vec<_>>())
             });
             println!("| {:.1} | {rate} | {:.2} | {:.2} |", density as f64 / 1e2, seconds[0], seconds[1]);
         }

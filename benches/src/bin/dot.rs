@@ -1,16 +1,17 @@
 //! What scalar products cost, from the first message to the value: both parties in memory, by rows, OT extension and
 //! threads.
-//!
-//! `dot [--json FILE] [LOG10_LARGEST] [RUNS]`, by default 7 and 5. One binary column of each party; the second one learns
-//! the product. CPU times and bytes are of the first party, who sends in the OTs, and of the second.
+//! One binary column of each party; the second one learns the product. CPU times and bytes are of the first party, who sends
+//! in the OTs, and of the second.
 
 use std::io::Result;
+use std::process::ExitCode;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::{Rng, SeedableRng};
 use tacita::usage;
 use tacita_bench::pair::Pair;
-use tacita_bench::{Row, Table, arguments, median};
+use tacita_bench::{Json, Repeat, Row, Verdicts, about, median};
 use tacita_core::protocol::dot::ot::{self, Extension, Params};
 use tacita_core::protocol::dot::{Columns, Integers, Shape, Side, reveal};
 use tacita_core::session::{Session, Transcript};
@@ -25,38 +26,38 @@ const TARGETS: [(Extension, f64, f64); 3] = [
     (Extension::Silent, f64::INFINITY, 5.0),
 ];
 
-fn main() -> Result<()> {
-    let (json, others) = arguments();
-    let argument = |index: usize, default: u32| {
-        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
-    };
-    let (largest, runs) = (argument(0, 7), argument(1, 5).max(1));
-    let mut table = Table::new(json.as_deref())?;
-    let mut verdicts = Vec::new();
+#[derive(Parser)]
+#[command(about = about(include_str!("dot.rs")))]
+struct Arguments {
+    /// Rows of the longest run, as a power of ten; the shortest has 10^3
+    #[arg(default_value_t = 7, value_parser = clap::value_parser!(u32).range(3..=8))]
+    log10_largest: u32,
+    #[command(flatten)]
+    repeat: Repeat<5>,
+    #[command(flatten)]
+    json: Json,
+}
+
+fn main() -> Result<ExitCode> {
+    let Arguments { log10_largest, repeat: Repeat { runs }, json } = Arguments::parse();
+    let mut table = json.table()?;
+    let mut verdicts = Verdicts::default();
     for threads in [1, 2] {
         for extension in EXTENSIONS {
-            for exponent in 3..=largest {
+            for exponent in 3..=log10_largest {
                 let row = dot(10usize.pow(exponent), extension, threads, runs);
                 table.add(&row)?;
                 let target = TARGETS.into_iter().find(|(of, ..)| *of == extension);
                 if let (6, 1, Some((_, wall, megabytes))) = (exponent, threads, target) {
                     let sent = row.bytes.iter().sum::<u64>() as f64 / 1e6;
-                    let holds = row.wall_ms <= wall && sent <= megabytes;
-                    verdicts.push((
-                        format!("{extension}: {:.1} ms (target {wall}), {sent:.2} MB ({megabytes})", row.wall_ms),
-                        holds,
-                    ));
+                    let line =
+                        format!("{extension}: {:.1} ms (target {wall}), {sent:.2} MB ({megabytes})", row.wall_ms);
+                    verdicts.add(line, row.wall_ms <= wall && sent <= megabytes);
                 }
             }
         }
     }
-    for (verdict, holds) in &verdicts {
-        println!("{verdict}{}", if *holds { "" } else { "  MISSED" });
-    }
-    if verdicts.iter().any(|(_, holds)| !holds) {
-        std::process::exit(1);
-    }
-    Ok(())
+    Ok(verdicts.end())
 }
 
 fn dot(n: usize, extension: Extension, threads: usize, runs: u32) -> Row {

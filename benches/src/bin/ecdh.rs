@@ -1,15 +1,15 @@
 //! What `ecdh` costs: CPU time of both sides against bare multiplications, bytes against their formula, memory.
-//!
-//! `ecdh [LOG2_ITEMS] [RUNS]`, by default 16 and 5.
 
 use std::hint::black_box;
+use std::process::ExitCode;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use curve25519_dalek::{RistrettoPoint, Scalar};
 use rand_core::SeedableRng;
 use rayon::prelude::*;
 use tacita::usage;
-use tacita_bench::{measure, median};
+use tacita_bench::{Repeat, Verdicts, about, measure, median};
 use tacita_core::protocol::intersect::ecdh::{Domain, Params, rows, tag_bytes};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Result};
@@ -17,11 +17,19 @@ use tacita_core::{Channel, Item, Result};
 /// What the CPU time of a run may be, in units of four bare multiplications an item.
 const TARGET: f64 = 1.5;
 
-fn main() -> Result<()> {
-    let argument = |index: usize, default: u32| {
-        std::env::args().nth(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
-    };
-    let (size, runs) = (1usize << argument(1, 16), argument(2, 5).max(1));
+#[derive(Parser)]
+#[command(about = about(include_str!("ecdh.rs")))]
+struct Arguments {
+    /// Items of each party, as a power of two
+    #[arg(default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=24))]
+    log2_items: u32,
+    #[command(flatten)]
+    repeat: Repeat<5>,
+}
+
+fn main() -> Result<ExitCode> {
+    let Arguments { log2_items, repeat: Repeat { runs } } = Arguments::parse();
+    let size = 1usize << log2_items;
     let items = |first: usize| -> Vec<Item> {
         (first..first + size).map(|number| Item::new(&[1; 32], &number.to_le_bytes())).collect()
     };
@@ -74,12 +82,9 @@ fn main() -> Result<()> {
     let ideal = 64 * size as u64 + (tag_bytes(size, size) * size) as u64;
     let peak = usage::peak_memory().map_or("unknown".into(), |bytes| format!("{:.0} MiB", bytes as f64 / 1048576.0));
     println!("{size} x {size} items, median of {runs}: cpu {:.3} s, wall {:.3} s", median(&cpus), median(&walls));
-    println!("cpu of both sides / 4 multiplications an item: {:.3} (target {TARGET})", median(&ratios));
     println!("bytes: {bytes}, {:+.2} % of 64 n + t n = {ideal}", 100.0 * (bytes as f64 / ideal as f64 - 1.0));
     println!("peak memory of both sides in this process: {peak}");
-    if median(&ratios) > TARGET {
-        println!("ABOVE THE TARGET");
-        std::process::exit(1);
-    }
-    Ok(())
+    let mut verdicts = Verdicts::default();
+    verdicts.at_most("cpu of both sides / 4 multiplications an item", median(&ratios), TARGET);
+    Ok(verdicts.end())
 }

@@ -1,18 +1,15 @@
 //! Whole jobs from file to file: two CSV files, two processes, TLS between them, on several networks. Beside
 //! intersections, on the same files, another program.
 //!
-//! `files [--beside COMMAND] [intersect|dot] [LOG2_ROWS ...]`, by default both jobs at 12, 16 and 20. COMMAND is given the
-//! two files; it prints `cpu SECONDS wall SECONDS common N` (`benches/beside_spu.py` does that for SecretFlow's `spu`).
 //! Needs the `tacita` program beside this one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use clap::Parser;
 use serde_json::Value;
-use tacita_bench::median;
-
-const RUNS: usize = 5;
+use tacita_bench::{Repeat, about, median, tacita};
 
 /// Networks by name, with what `tacita simulate` is told of them.
 const NETWORKS: [(&str, &[&str]); 3] = [
@@ -21,36 +18,41 @@ const NETWORKS: [(&str, &[&str]); 3] = [
     ("WAN: 100 Mbit/s, 50 ms", &["--bandwidth", "100Mbit", "--latency", "50ms"]),
 ];
 
+#[derive(Parser)]
+#[command(about = about(include_str!("files.rs")))]
+struct Arguments {
+    /// Rows of each table, as powers of two
+    #[arg(default_values_t = [12, 16, 20], value_parser = clap::value_parser!(u32).range(1..=26))]
+    log2_rows: Vec<u32>,
+    /// The job, if not both
+    #[arg(long, value_parser = ["intersect", "dot"])]
+    job: Option<String>,
+    /// Another program for intersections. It is given the two files, and prints `cpu SECONDS wall SECONDS common N`
+    /// (benches/beside_spu.py does that for SecretFlow's `spu`)
+    #[arg(long, value_name = "COMMAND")]
+    beside: Option<String>,
+    #[command(flatten)]
+    repeat: Repeat<5>,
+}
+
 fn main() {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let beside = arguments.iter().position(|argument| argument == "--beside").map(|place| {
-        arguments.remove(place);
-        arguments.remove(place)
-    });
-    let question = arguments.first().filter(|word| ["intersect", "dot"].contains(&word.as_str())).cloned();
-    let sizes = arguments.iter().skip(usize::from(question.is_some()));
-    let mut sizes: Vec<u32> = sizes.map(|text| text.parse().expect("sizes are whole numbers")).collect();
-    if sizes.is_empty() {
-        sizes = vec![12, 16, 20];
-    }
-    let program = std::env::current_exe().expect("this program has a path").with_file_name("tacita");
-    assert!(program.exists(), "{} is missing: cargo build --release -p tacita", program.display());
+    let Arguments { log2_rows, job, beside, repeat: Repeat { runs } } = Arguments::parse();
+    let program = tacita();
     let directory = std::env::temp_dir().join(format!("tacita-files-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a temporary directory");
     println!("| n | job | network | wall s | protocol s | CPU s of both | bytes a row | peak MiB of one |");
     println!("|---|---|---|---|---|---|---|---|");
-    for &log in &sizes {
+    for log in log2_rows {
         let count = 1usize << log;
         let inputs = inputs(&directory, count);
-        let jobs =
-            JOBS.iter().filter(|(name, ..)| question.as_ref().is_none_or(|word| name.starts_with(word.as_str())));
+        let jobs = JOBS.iter().filter(|(name, ..)| job.as_ref().is_none_or(|word| name.starts_with(word.as_str())));
         for (name, terms, result) in jobs {
             for network in NETWORKS {
-                run(&program, &directory, &inputs, (name, terms, result), count, network);
+                run(&program, &directory, &inputs, (name, terms, result), count, network, runs);
             }
         }
         if let Some(command) = &beside {
-            other(command, &inputs, count);
+            other(command, &inputs, count, runs);
         }
     }
     let _ = std::fs::remove_dir_all(&directory);
@@ -83,6 +85,7 @@ fn run(
     (name, terms, result): (&str, &str, &str),
     count: usize,
     (network, options): (&str, &[&str]),
+    runs: u32,
 ) {
     let (job, report) = (directory.join("job.toml"), directory.join("report.json"));
     let key = if name.starts_with("dot") { "" } else { "[key]\ncolumns = [\"id\"]\n" };
@@ -90,7 +93,7 @@ fn run(
     std::fs::write(&job, text).expect("a job file");
     let files = ["a", "b"].map(|name| format!("{name}={}", inputs[usize::from(name == "b")].display()));
     let (mut walls, mut protocols, mut cpus, mut bytes, mut peak) = (Vec::new(), Vec::new(), Vec::new(), 0.0, 0f64);
-    for _ in 0..RUNS {
+    for _ in 0..runs {
         let mut simulate = Command::new(program);
         simulate.arg("simulate").arg(&job).args(["--quiet", "--input", &files[0], "--input", &files[1]]).args(options);
         let started = Instant::now();
@@ -117,9 +120,9 @@ fn run(
 }
 
 /// Another program on the same files.
-fn other(command: &str, inputs: &[PathBuf; 2], count: usize) {
+fn other(command: &str, inputs: &[PathBuf; 2], count: usize, runs: u32) {
     let (mut walls, mut cpus) = (Vec::new(), Vec::new());
-    for _ in 0..RUNS {
+    for _ in 0..runs {
         let mut words = command.split_whitespace();
         let output = Command::new(words.next().expect("a command")).args(words).args(inputs).output();
         let output = output.expect("the other program starts");

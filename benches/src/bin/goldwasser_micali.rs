@@ -1,47 +1,55 @@
 //! What Goldwasser and Micali's cryptosystem reaches on one thread, by the size of keys.
-//!
-//! `goldwasser_micali [--json FILE] [BITS...]`, by default keys of 1024, 2048 and 3072 bits. Set `TACITA_PORTABLE=1` for the form
-//! that every processor runs.
+//! Set `TACITA_PORTABLE=1` for the form that every processor runs.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::{Rng, SeedableRng};
 use tacita::usage;
-use tacita_bench::{Row, Table, arguments, median};
+use tacita_bench::{Json, Repeat, Row, Table, about, key_size, median};
 use tacita_core::primitive::goldwasser_micali::{KeySize, SecretKey};
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::kernel::jacobi::Jacobi;
 use tacita_core::primitive::kernel::montgomery::{LANES, Montgomery};
 
-/// Runs of which the median counts.
-const RUNS: usize = 5;
+#[derive(Parser)]
+#[command(about = about(include_str!("goldwasser_micali.rs")))]
+struct Arguments {
+    /// Lengths of keys
+    #[arg(default_values = ["1024", "2048", "3072"], value_parser = key_size)]
+    bits: Vec<KeySize>,
+    #[command(flatten)]
+    repeat: Repeat<5>,
+    #[command(flatten)]
+    json: Json,
+}
 
 fn main() -> std::io::Result<()> {
-    let (json, others) = arguments();
-    let parse = |text: &String| text.parse().expect("the arguments are lengths of keys in bits");
-    let sizes: Vec<usize> = match others.is_empty() {
-        true => vec![1024, 2048, 3072],
-        false => others.iter().map(parse).collect(),
-    };
-    let mut table = Table::new(json.as_deref())?;
+    let Arguments { bits, repeat: Repeat { runs }, json } = Arguments::parse();
+    let mut bench = Bench { table: json.table()?, runs };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be started");
-    pool.install(|| sizes.into_iter().try_for_each(|bits| measure_key(&mut table, bits)))
+    pool.install(|| bits.into_iter().try_for_each(|size| measure_key(&mut bench, size)))
+}
+
+struct Bench {
+    table: Table,
+    runs: u32,
 }
 
 /// Measures `work`, which makes `n` things, adds a row, and gives the microseconds of CPU time for one.
-fn run(table: &mut Table, kernel: &str, bits: usize, n: usize, mut work: impl FnMut()) -> std::io::Result<String> {
+fn run(bench: &mut Bench, kernel: &str, bits: usize, n: usize, mut work: impl FnMut()) -> std::io::Result<String> {
     work();
     let (mut walls, mut cpus) = (Vec::new(), Vec::new());
-    for _ in 0..RUNS {
+    for _ in 0..bench.runs {
         let (cpu, wall) = (usage::cpu_time(), Instant::now());
         work();
         walls.push(wall.elapsed().as_secs_f64() * 1e3);
         cpus.push((usage::cpu_time() - cpu).as_secs_f64() * 1e3);
     }
     let cpu = median(&cpus);
-    table.add(&Row {
+    bench.table.add(&Row {
         primitive: kernel.into(),
         variant: format!("{} {bits}", backend::chosen().name()),
         n,
@@ -55,9 +63,9 @@ fn run(table: &mut Table, kernel: &str, bits: usize, n: usize, mut work: impl Fn
 }
 
 /// All operations with a key of this size, in one line.
-fn measure_key(table: &mut Table, bits: usize) -> std::io::Result<()> {
+fn measure_key(bench: &mut Bench, size: KeySize) -> std::io::Result<()> {
+    let bits = size.bits();
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
-    let size = KeySize::new(bits).expect("there are keys of this size");
     let key = SecretKey::generate(size, &mut rng);
     let public = key.public();
     // About equally long for all sizes.
@@ -65,33 +73,33 @@ fn measure_key(table: &mut Table, bits: usize) -> std::io::Result<()> {
     let plain: Vec<bool> = (0..n).map(|_| rng.next_u32() & 1 == 1).collect();
     let encrypted = public.encrypt(&plain, &mut rng);
     let order: Vec<u32> = (0..n as u32).rev().collect();
-    let mut parts = vec![run(table, "encrypt", bits, n, || {
+    let mut parts = vec![run(bench, "encrypt", bits, n, || {
         black_box(public.encrypt(&plain, &mut rng));
     })?];
-    parts.push(run(table, "rerandomize", bits, n, || {
+    parts.push(run(bench, "rerandomize", bits, n, || {
         black_box(public.rerandomize(&encrypted, &order, &mut rng));
     })?);
-    parts.push(run(table, "check", bits, n, || {
+    parts.push(run(bench, "check", bits, n, || {
         black_box(public.read(encrypted.as_bytes()).expect("ciphertexts"));
     })?);
-    parts.push(run(table, "open", bits, n, || {
+    parts.push(run(bench, "open", bits, n, || {
         black_box(key.open(encrypted.as_bytes()).expect("ciphertexts"));
     })?);
-    parts.push(run(table, "decrypt", bits, n, || {
+    parts.push(run(bench, "decrypt", bits, n, || {
         black_box(key.decrypt(&encrypted));
     })?);
     // Their parts: modulo numbers of as many bits, and the hash of a ciphertext.
     let modulus = crypto_bigint::BoxedUint::max(bits as u32).into_odd().expect("an odd number");
     let (field, jacobi) = (Montgomery::new(&modulus), Jacobi::new(&modulus));
     let numbers = vec![field.radix(); n / LANES];
-    parts.push(run(table, "symbol", bits, n, || {
+    parts.push(run(bench, "symbol", bits, n, || {
         black_box(jacobi.symbols(black_box(&numbers)));
     })?);
     let mut product = field.one();
-    parts.push(run(table, "multiply", bits, n, || {
+    parts.push(run(bench, "multiply", bits, n, || {
         numbers.iter().for_each(|number| field.multiply_into(black_box(number), black_box(number), &mut product));
     })?);
-    parts.push(run(table, "hash", bits, n, || {
+    parts.push(run(bench, "hash", bits, n, || {
         for bytes in encrypted.as_bytes().chunks(bits / 8) {
             black_box(blake3::hash(bytes));
         }

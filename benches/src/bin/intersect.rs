@@ -1,15 +1,17 @@
 //! What `vole` costs from items to common items: both parties in memory, by size, security and threads.
 //!
-//! `intersect [--json FILE] [LOG2_LARGEST] [RUNS]`, by default 20 and 5. CPU times are of the sender and of the
-//! receiver; bytes are counted for each of the receiver's items, of which the sender has as many.
+//! CPU times are of the sender and of the receiver; bytes are counted for each of the receiver's items, of which the sender
+//! has as many.
 
 use std::io::Result;
+use std::process::ExitCode;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::SeedableRng;
 use tacita::usage;
 use tacita_bench::pair::Pair;
-use tacita_bench::{Row, Table, arguments, median};
+use tacita_bench::{Json, Repeat, Row, Verdicts, about, median};
 use tacita_core::protocol::intersect::{entries, vole};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Item, Security};
@@ -17,33 +19,39 @@ use tacita_core::{Item, Security};
 /// CPU seconds of both parties together, and bytes an item, that 2^20 x 2^20 items may take.
 const TARGETS: [(Security, f64, f64); 2] = [(Security::SemiHonest, 0.8, 32.0), (Security::Malicious, 0.9, 38.0)];
 
-fn main() -> Result<()> {
-    let (json, others) = arguments();
-    let argument = |index: usize, default: u32| {
-        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
-    };
-    let (largest, runs) = (argument(0, 20), argument(1, 5).max(1));
-    let mut table = Table::new(json.as_deref())?;
-    let mut missed = false;
+#[derive(Parser)]
+#[command(about = about(include_str!("intersect.rs")))]
+struct Arguments {
+    /// Items of each party in the longest run, as a power of two; the shortest has 2^10
+    #[arg(default_value_t = 20, value_parser = clap::value_parser!(u32).range(10..=26))]
+    log2_largest: u32,
+    #[command(flatten)]
+    repeat: Repeat<5>,
+    #[command(flatten)]
+    json: Json,
+}
+
+fn main() -> Result<ExitCode> {
+    let Arguments { log2_largest, repeat: Repeat { runs }, json } = Arguments::parse();
+    let mut table = json.table()?;
+    let mut verdicts = Verdicts::default();
     for threads in [1, 2] {
         for (security, seconds, bytes) in TARGETS {
-            for exponent in (10..=largest).step_by(2) {
+            for exponent in (10..=log2_largest).step_by(2) {
                 let row = intersect(1 << exponent, security, threads, runs);
                 table.add(&row)?;
                 if (exponent, threads) == (20, 1) {
                     let cpu = row.cpu_ms.iter().sum::<f64>() / 1e3;
                     let sent = row.bytes.iter().sum::<u64>() as f64 / row.n as f64;
-                    println!("{security}: {cpu:.3} CPU s (target {seconds}), {sent:.2} bytes an item (target {bytes})");
-                    missed |= cpu > seconds || sent > bytes;
+                    let line = format!(
+                        "{security}: {cpu:.3} CPU s (target {seconds}), {sent:.2} bytes an item (target {bytes})"
+                    );
+                    verdicts.add(line, cpu <= seconds && sent <= bytes);
                 }
             }
         }
     }
-    if missed {
-        println!("ABOVE A TARGET");
-        std::process::exit(1);
-    }
-    Ok(())
+    Ok(verdicts.end())
 }
 
 fn intersect(n: usize, security: Security, threads: usize, runs: u32) -> Row {

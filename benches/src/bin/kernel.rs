@@ -1,7 +1,7 @@
 //! What the kernels under oblivious transfer and VOLE reach on one thread, in each form that the processor can run.
 //!
-//! `kernel [--json FILE] [LOG2_MAX]`, by default up to 2^24 items. At the end stands the best rate of each kernel, by CPU
-//! time, beside what the reference machine allows (AVX-512, VAES, VPCLMULQDQ and GFNI, 2026).
+//! At the end stands the best rate of each kernel, by CPU time, beside what the reference machine allows (AVX-512, VAES,
+//! VPCLMULQDQ and GFNI, 2026).
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -10,15 +10,13 @@ use std::process::Command;
 use std::time::Instant;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::SeedableRng;
 use tacita::usage;
-use tacita_bench::{Row, Table, arguments, median};
-use tacita_core::primitive::kernel::backend::{self, Backend, PORTABLE_VARIABLE};
+use tacita_bench::{Json, Repeat, Row, Table, about, median};
+use tacita_core::primitive::kernel::backend::{self, PORTABLE_VARIABLE};
 use tacita_core::primitive::kernel::{Aes128, Block, Doubling, LeafStreams, Prg, TweakableHash};
 use tacita_core::primitive::kernel::{block, gf128, transpose};
-
-/// Runs of which the median counts.
-const RUNS: usize = 5;
 
 /// A size is repeated until at least so many items are made in a run.
 const ITEMS_A_RUN: usize = 1 << 18;
@@ -36,11 +34,22 @@ const TILE_COLUMNS: usize = 4096;
 const LIMITS: [(&str, f64); 5] =
     [("gf128 multiply", 1600.0), ("aes", 1600.0), ("prg", 1600.0), ("doubling", 1600.0), ("transpose", 1700.0)];
 
+#[derive(Parser)]
+#[command(about = about(include_str!("kernel.rs")))]
+struct Arguments {
+    /// Items of the longest slices, as a power of two; the shortest have 2^10
+    #[arg(default_value_t = 24, value_parser = clap::value_parser!(u32).range(10..=26))]
+    log2_largest: u32,
+    #[command(flatten)]
+    repeat: Repeat<5>,
+    #[command(flatten)]
+    json: Json,
+}
+
 fn main() -> std::io::Result<()> {
-    let (json, others) = arguments();
-    let log2_max = others.first().map_or(24, |text| text.parse().expect("the argument is a whole number"));
-    let portable = backend::chosen() == Backend::Portable;
-    let mut bench = Bench { table: Table::new(json.as_deref())?, best: BTreeMap::new() };
+    let Arguments { log2_largest: log2_max, repeat: Repeat { runs }, json } = Arguments::parse();
+    let portable = backend::chosen().name() == "portable";
+    let mut bench = Bench { table: json.table()?, runs, best: BTreeMap::new() };
     let log2_max = if portable { LOG2_MAX_PORTABLE.min(log2_max) } else { log2_max };
     for log2 in (10..=log2_max).step_by(2) {
         measure_size(&mut bench, 1 << log2)?;
@@ -56,12 +65,13 @@ fn main() -> std::io::Result<()> {
         println!("\nthe portable forms:");
         let mut child = Command::new(std::env::current_exe()?);
         child.env(PORTABLE_VARIABLE, "1").env(CHILD, "1").arg(log2_max.to_string());
-        let part = json.as_ref().map(|path| PathBuf::from(format!("{}.portable", path.display())));
+        child.arg("--runs").arg(runs.to_string());
+        let part = json.path.as_ref().map(|path| PathBuf::from(format!("{}.portable", path.display())));
         if let Some(part) = &part {
             child.arg("--json").arg(part);
         }
         assert!(child.status()?.success(), "the portable forms were not measured");
-        if let (Some(json), Some(part)) = (&json, &part) {
+        if let (Some(json), Some(part)) = (&json.path, &part) {
             let mut rows = std::fs::read(json)?;
             rows.extend(std::fs::read(part)?);
             std::fs::write(json, rows)?;
@@ -73,6 +83,7 @@ fn main() -> std::io::Result<()> {
 
 struct Bench {
     table: Table,
+    runs: u32,
     best: BTreeMap<String, f64>,
 }
 
@@ -82,7 +93,7 @@ impl Bench {
         let repeats = (ITEMS_A_RUN / n).max(1);
         work();
         let (mut walls, mut cpus) = (Vec::new(), Vec::new());
-        for _ in 0..RUNS {
+        for _ in 0..self.runs {
             let (cpu, wall) = (usage::thread_cpu_time(), Instant::now());
             for _ in 0..repeats {
                 work();

@@ -1,8 +1,6 @@
 //! Intersections on disk: two CSV files, two processes with `--work`, little memory.
-//!
-//! `large [--memory SIZE] [full | LOG2_ROWS ...]`, by default 20 and 22 with 2GiB; `full` is 100,000,000 rows. Each party has as
-//! many rows, half of which are common, in an order that has nothing to do with that of the keys; the result is
-//! compared line by line. Needs the `tacita` program beside this one, and room for some ten times the files in the
+//! Each party has as many rows, half of which are common, in an order that has nothing to do with that of the keys; the result
+//! is compared line by line. Needs the `tacita` program beside this one, and room for some ten times the files in the
 //! directory for temporary files (`TMPDIR`).
 
 use std::fs::File;
@@ -12,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use clap::Parser;
 use serde_json::Value;
+use tacita_bench::{about, tacita};
 
 const PARTIES: [&str; 2] = ["a", "b"];
 
@@ -21,28 +21,34 @@ const FULL: u64 = 100_000_000;
 /// How often the directories are looked at, to see how much disk they take.
 const LOOK: Duration = Duration::from_millis(50);
 
-fn main() {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let memory = match arguments.iter().position(|argument| argument == "--memory") {
-        Some(place) => {
-            arguments.remove(place);
-            arguments.remove(place)
-        }
-        None => "2GiB".into(),
-    };
-    let rows = |text: &String| if text == "full" { FULL } else { 1 << text.parse::<u32>().expect("a power of two") };
-    let mut sizes: Vec<u64> = arguments.iter().map(rows).collect();
-    if sizes.is_empty() {
-        sizes = vec![1 << 20, 1 << 22];
+#[derive(Parser)]
+#[command(about = about(include_str!("large.rs")))]
+struct Arguments {
+    /// Rows of each party, as powers of two; `full` is 100,000,000 rows
+    #[arg(default_values = ["20", "22"], value_parser = rows)]
+    log2_rows: Vec<u64>,
+    /// `--memory` of each party
+    #[arg(long, value_name = "SIZE", default_value = "2GiB")]
+    memory: String,
+}
+
+fn rows(text: &str) -> Result<u64, &'static str> {
+    match text.parse() {
+        _ if text == "full" => Ok(FULL),
+        Ok(log2 @ 1..=28) => Ok(1 << log2),
+        _ => Err("1 to 28, or `full`"),
     }
-    let program = std::env::current_exe().expect("this program has a path").with_file_name("tacita");
-    assert!(program.exists(), "{} is missing: cargo build --release -p tacita", program.display());
+}
+
+fn main() {
+    let Arguments { log2_rows, memory } = Arguments::parse();
+    let program = tacita();
     println!(
         "| rows of each | party | wall s | sort s | protocol s | write s | CPU s | peak MiB | peak disk MiB | bytes a row | CPU a row, relative |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     let mut first = [None; 2];
-    for rows in sizes {
+    for rows in log2_rows {
         let bench = Bench::new(&program, rows);
         let reports = bench.run(&memory);
         bench.check();

@@ -1,16 +1,17 @@
 //! What scalar products by `lattice` cost: transforms, one product, further products of kept columns, a matrix.
-//!
-//! `lattice [--json FILE] [LARGEST] [RUNS]`, by default 1000000 rows and 5. Both parties run in this process, each on threads
-//! of its own, over a channel in memory. Bytes are those of each party for one row.
+//! Both parties run in this process, each on threads of its own, over a channel in memory. Bytes are those of each party for
+//! one row.
 
 use std::hint::black_box;
 use std::io::Result;
+use std::process::ExitCode;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::{Rng, SeedableRng};
 use tacita::usage;
 use tacita_bench::pair::Pair;
-use tacita_bench::{Row, Table, arguments, measure, median};
+use tacita_bench::{Json, Repeat, Row, Verdicts, about, measure, median};
 use tacita_core::primitive::kernel::backend::{self, Backend};
 use tacita_core::primitive::kernel::ntt::Ntt;
 use tacita_core::primitive::rlwe::Ring;
@@ -27,18 +28,27 @@ const BYTES: [f64; 2] = [13.0, 5.0];
 /// Further products that are asked for one by one.
 const FURTHER: usize = 8;
 
-fn main() -> Result<()> {
-    let (json, others) = arguments();
-    let argument = |index: usize, default: usize| {
-        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
-    };
-    let (largest, runs) = (argument(0, 1_000_000), argument(1, 5).max(1));
-    let mut table = Table::new(json.as_deref())?;
-    let mut verdicts = Vec::new();
+#[derive(Parser)]
+#[command(about = about(include_str!("lattice.rs")))]
+struct Arguments {
+    /// Rows of the longest columns; the shortest have 1000
+    #[arg(default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
+    largest: u32,
+    #[command(flatten)]
+    repeat: Repeat<5>,
+    #[command(flatten)]
+    json: Json,
+}
+
+fn main() -> Result<ExitCode> {
+    let Arguments { largest, repeat: Repeat { runs }, json } = Arguments::parse();
+    let (largest, mut table) = (largest as usize, json.table()?);
+    let mut verdicts = Verdicts::default();
     for degree in [4096, 8192, 32768] {
         for backend in backend::available() {
-            if !matches!(backend, Backend::Pclmul | Backend::Avx2) {
-                table.add(&transforms(backend, degree))?;
+            // The others take the portable form.
+            if ["portable", "avx512"].contains(&backend.name()) {
+                table.add(&transforms(backend, degree, runs))?;
             }
         }
     }
@@ -49,8 +59,8 @@ fn main() -> Result<()> {
                 let (row, best) = bench.products(binary(rows, 1, 1), learner);
                 table.add(&row)?;
                 if rows == 1_000_000 && threads == 2 {
-                    verdicts.push(("one product of 10^6 rows, ms", best, TARGETS[0]));
-                    verdicts.push(("its bytes a row", row.bytes[0] as f64 / rows as f64, BYTES[0]));
+                    verdicts.at_most("one product of 10^6 rows, ms", best, TARGETS[0]);
+                    verdicts.at_most("its bytes a row", row.bytes[0] as f64 / rows as f64, BYTES[0]);
                 }
             }
         }
@@ -58,40 +68,31 @@ fn main() -> Result<()> {
         further.iter().try_for_each(|(row, _)| table.add(row))?;
         let [_, (_, together), _] = further;
         if largest == 1_000_000 && threads == 2 {
-            verdicts.push((
-                "each of 8 further products, asked for together, ms",
-                together / FURTHER as f64,
-                TARGETS[1],
-            ));
+            let what = "each of 8 further products, asked for together, ms";
+            verdicts.at_most(what, together / FURTHER as f64, TARGETS[1]);
         }
         let rows = largest / 10;
         for (learner, most) in [(None, BYTES[0]), (Some(Side::First), BYTES[1])] {
             let (row, best) = Bench { runs: 1, ..bench }.products(binary(rows, 100, 100), learner);
             table.add(&row)?;
             if rows == 100_000 && threads == 2 {
-                verdicts.push(("100 x 100 columns of 10^5 rows, ms", best, TARGETS[2]));
-                verdicts.push(("its bytes a row and column", row.bytes[0] as f64 / (rows * 100) as f64, most));
+                verdicts.at_most("100 x 100 columns of 10^5 rows, ms", best, TARGETS[2]);
+                verdicts.at_most("its bytes a row and column", row.bytes[0] as f64 / (rows * 100) as f64, most);
             }
         }
     }
-    for (what, value, target) in &verdicts {
-        println!("{what}: {value:.2} (target {target}){}", if value <= target { "" } else { "  MISSED" });
-    }
-    if verdicts.iter().any(|(_, value, target)| value > target) {
-        std::process::exit(1);
-    }
-    Ok(())
+    Ok(verdicts.end())
 }
 
 /// Forward transforms modulo a prime of 50 bits, one after the other.
-fn transforms(backend: Backend, degree: usize) -> Row {
-    const COUNT: usize = 2000;
+fn transforms(backend: Backend, degree: usize, runs: u32) -> Row {
+    const COUNT: usize = 500;
     let ring = Ring::new(degree, 50, 1);
     let prime = ring.primes()[0].prime();
     let ntt = Ntt::on(backend, *prime, degree);
     let mut values: Vec<_> =
         (0..degree as u64).map(|value| prime.reduce(value.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
-    let samples: Vec<_> = (0..5)
+    let samples: Vec<_> = (0..runs)
         .map(|_| measure(|| (0..COUNT).for_each(|_| ntt.forward(black_box(&mut values)))).1)
         .map(|sample| [sample.wall, sample.cpu].map(|time| time.as_secs_f64() * 1e3))
         .collect();
@@ -114,7 +115,7 @@ type Run = (f64, [f64; 2], [u64; 2]);
 #[derive(Clone, Copy)]
 struct Bench {
     threads: usize,
-    runs: usize,
+    runs: u32,
 }
 
 impl Bench {
@@ -160,7 +161,7 @@ impl Bench {
         let shape = binary(rows, 1, FURTHER);
         let (a, b) = (columns(&shape, 1, 1), columns(&shape, FURTHER, 2));
         let modulus = shape.value_modulus().expect("a modulus holds the values");
-        let params = Params::keeping(shape, modulus, 2 * FURTHER * self.runs).expect("parameters fit");
+        let params = Params::keeping(shape, modulus, 2 * FURTHER * self.runs as usize).expect("parameters fit");
         let mut pair = Pair::new(self.threads);
         let ((encryptor, (mut answerer, encrypted, prepared)), wall, cpu) = pair.run(
             |channel| {

@@ -1,19 +1,35 @@
-//! What attacks on the silent protocols cost, for the parameters that they take: `lpn_estimate`.
+//! What attacks on the silent protocols cost, for the parameters that they take.
 //!
-//! Costs are powers of two. `code` is the probability that a run's code is worse than its distance says; `lpn_estimate all`
-//! computes it for the codes over GF(2) too, which takes minutes for each size. `nodes` is a guess of a tree's missing node.
+//! Costs are powers of two. `code` is the probability that a run's code is worse than its distance says, `nodes` a guess of a
+//! tree's missing node.
 
+use clap::Parser;
+use tacita_bench::about;
 use tacita_core::primitive::vole::estimator::{Costs, code_failure};
 use tacita_core::primitive::vole::params::{Kind, LEAST_OUTPUTS, MOST_OUTPUTS, Parameters};
 
+#[derive(Parser)]
+#[command(about = about(include_str!("lpn_estimate.rs")))]
+struct Arguments {
+    /// Outputs of a run, as powers of two; by default all that are possible
+    #[arg(value_parser = clap::value_parser!(u32).range(i64::from(LEAST_OUTPUTS.ilog2())..=i64::from(MOST_OUTPUTS.ilog2())))]
+    log2_outputs: Vec<u32>,
+    /// Compute `code` for the codes over GF(2), too, which takes minutes for each size
+    #[arg(long)]
+    all: bool,
+}
+
 fn main() -> tacita_core::Result<()> {
-    let all = std::env::args().any(|argument| argument == "all");
+    let Arguments { mut log2_outputs, all } = Arguments::parse();
+    if log2_outputs.is_empty() {
+        log2_outputs = (LEAST_OUTPUTS.ilog2()..=MOST_OUTPUTS.ilog2()).collect();
+    }
     println!(
         "{:<7} {:>9} {:>6} {:>6} {:>6} {:>8} {:>8} {:>8} {:>8} {:>10} {:>8} {:>8}",
         "kind", "outputs", "d", "trees", "leaves", "linear", "Gauss", "permute", "enum", "algebraic", "code", "nodes"
     );
     for kind in [Kind::Field, Kind::Binary] {
-        for bits in LEAST_OUTPUTS.ilog2()..=MOST_OUTPUTS.ilog2() {
+        for &bits in &log2_outputs {
             let parameters = Parameters::new(kind, 1 << bits)?;
             let costs = Costs::new(&parameters);
             let code = (all || kind == Kind::Field).then(|| code_failure(&parameters));

@@ -1,33 +1,40 @@
 //! What oblivious key-value stores cost: sorting keys by bin, encoding, decoding; beside it a random band matrix.
-//!
-//! `okvs [--json FILE] [LOG2_LARGEST] [RUNS]`, by default 22 and 5.
 
 use std::hint::black_box;
 use std::io::Result;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::SeedableRng;
 use tacita::usage;
-use tacita_bench::{Row, Sample, Table, arguments, band, measure, median};
+use tacita_bench::{Json, Repeat, Row, Sample, about, band, measure, median};
 use tacita_core::primitive::kernel::{Aes128, Block, block};
 use tacita_core::primitive::okvs::{Okvs, Params};
 
+#[derive(Parser)]
+#[command(about = about(include_str!("okvs.rs")))]
+struct Arguments {
+    /// Keys of the largest store, as a power of two; the smallest has 2^10
+    #[arg(default_value_t = 22, value_parser = clap::value_parser!(u32).range(10..=26))]
+    log2_largest: u32,
+    #[command(flatten)]
+    repeat: Repeat<5>,
+    #[command(flatten)]
+    json: Json,
+}
+
 fn main() -> Result<()> {
-    let (json, others) = arguments();
-    let argument = |index: usize, default: u32| {
-        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
-    };
-    let (largest, runs) = (argument(0, 22), argument(1, 5).max(1));
-    let mut table = Table::new(json.as_deref())?;
+    let Arguments { log2_largest, repeat: Repeat { runs }, json } = Arguments::parse();
+    let mut table = json.table()?;
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started");
-        for exponent in (10..=largest).step_by(2) {
+        for exponent in (10..=log2_largest).step_by(2) {
             for row in pool.install(|| peeled(1 << exponent, threads, runs)) {
                 table.add(&row)?;
             }
         }
     }
-    for exponent in (10..=largest.min(20)).step_by(2) {
+    for exponent in (10..=log2_largest.min(20)).step_by(2) {
         for row in banded(1 << exponent, runs) {
             table.add(&row)?;
         }

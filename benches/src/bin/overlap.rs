@@ -1,16 +1,19 @@
-//! How far computation and network overlap in a channel, and what TLS costs: `overlap [JSON-FILE]`.
+//! How far computation and network overlap in a channel, and what TLS costs.
 //!
 //! The sender computes each chunk and sends it; the receiver takes the chunks. Both talk TLS over the loopback
 //! interface, which is shaped to a link. Compared are computation alone, the network alone, the channel, and strict
-//! alternation: the sender computes the next chunk only when the receiver has acknowledged the last.
+//! alternation: the sender computes the next chunk only when the receiver has acknowledged the last. Of several runs the
+//! best counts: other work on the machine only ever adds to a time.
 
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
+use clap::Parser;
 use serde_json::json;
 use tacita::identity::{Identity, VALIDITY};
 use tacita::transport::{Options, Peer, Shape, dial, listen};
-use tacita_bench::{Sample, measure};
+use tacita_bench::{Sample, about, measure};
 use tacita_core::Channel;
 use tacita_core::channel::{Label, MAX_PAYLOAD_BYTES};
 
@@ -19,19 +22,32 @@ const ACKNOWLEDGEMENT: Label = Label::new(2, "acknowledgement");
 
 const CHUNK_BYTES: usize = 1 << 18;
 
-/// Of which the best counts: other work on the machine only ever adds to a time.
-const RUNS: usize = 3;
-
 struct Link {
     name: &'static str,
     shape: Shape,
     chunks: usize,
 }
 
+#[derive(Parser)]
+#[command(about = about(include_str!("overlap.rs")))]
+struct Arguments {
+    /// Chunks of a run; by default 250 over the fast link, 36 over the slow one, 1000 without a limit
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    chunks: Option<u16>,
+    /// Runs of each measurement
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    runs: u32,
+    /// File for all numbers as JSON, made anew
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
 fn main() {
+    let Arguments { chunks, runs, json: file } = Arguments::parse();
+    let chunks_or = |default| chunks.map_or(default, usize::from);
     let links = [
-        Link { name: "1 Gbit/s, 0.1 ms", shape: shape(100, 1_000_000_000), chunks: 250 },
-        Link { name: "100 Mbit/s, 50 ms", shape: shape(50_000, 100_000_000), chunks: 36 },
+        Link { name: "1 Gbit/s, 0.1 ms", shape: shape(100, 1_000_000_000), chunks: chunks_or(250) },
+        Link { name: "100 Mbit/s, 50 ms", shape: shape(50_000, 100_000_000), chunks: chunks_or(36) },
     ];
     println!("{:18} {:>8} {:>9} {:>9} {:>9} {:>9}", "link", "ratio", "compute", "network", "channel", "alternate");
     let mut rows = Vec::new();
@@ -41,7 +57,7 @@ fn main() {
             let each = Duration::from_secs_f64(transfer * ratio);
             // Taken in turns, so that a busy machine bears on all of them alike.
             let mut seconds = [const { Vec::new() }; 4];
-            for _ in 0..RUNS {
+            for _ in 0..runs {
                 seconds[0].push(time(|| (0..link.chunks).for_each(|_| work(each))));
                 seconds[1].push(pipeline(link, Duration::ZERO, false));
                 seconds[2].push(pipeline(link, each, false));
@@ -56,14 +72,14 @@ fn main() {
         }
     }
     let throughput = [("one way", false), ("both ways", true)].map(|(name, both)| {
-        let runs: Vec<_> = (0..RUNS).map(|_| raw(both)).collect();
+        let runs: Vec<_> = (0..runs).map(|_| raw(chunks_or(1000), both)).collect();
         let wall = least(&runs.iter().map(|run| run.0).collect::<Vec<_>>());
         let cpu = least(&runs.iter().map(|run| run.1).collect::<Vec<_>>());
         let gigabits = 8.0 / wall;
         println!("TLS channel, {name}: {gigabits:.1} Gbit/s, {cpu:.2} CPU seconds per GB (both ends together)");
         json!({ "direction": name, "gigabits_per_second": gigabits, "cpu_seconds_per_gigabyte": cpu })
     });
-    if let Some(path) = std::env::args().nth(1) {
+    if let Some(path) = file {
         let all = json!({ "chunk_bytes": CHUNK_BYTES, "overlap": rows, "throughput": throughput });
         std::fs::write(&path, format!("{all:#}\n")).expect("the JSON file can be written");
     }
@@ -116,11 +132,10 @@ fn pipeline(link: &Link, each: Duration, alternate: bool) -> f64 {
 }
 
 /// Seconds and CPU seconds per gigabyte of a link that is not shaped.
-fn raw(both: bool) -> (f64, f64) {
-    const CHUNKS: usize = 1000;
+fn raw(chunks: usize, both: bool) -> (f64, f64) {
     let (one, other) = connect(Shape::default());
     let side = |mut channel: Channel, sends: bool, receives: bool| {
-        let count = |is: bool| if is { CHUNKS } else { 0 };
+        let count = |is: bool| if is { chunks } else { 0 };
         channel
             .duplex(
                 |out| (0..count(sends)).try_for_each(|_| out.send(CHUNK, vec![7; MAX_PAYLOAD_BYTES])),
@@ -135,7 +150,7 @@ fn raw(both: bool) -> (f64, f64) {
             side(other, both, true);
         });
     });
-    let gigabytes = (CHUNKS * MAX_PAYLOAD_BYTES) as f64 * if both { 2.0 } else { 1.0 } / 1e9;
+    let gigabytes = (chunks * MAX_PAYLOAD_BYTES) as f64 * if both { 2.0 } else { 1.0 } / 1e9;
     (wall.as_secs_f64() / gigabytes, cpu.as_secs_f64() / gigabytes)
 }
 

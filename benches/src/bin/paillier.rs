@@ -1,40 +1,48 @@
 //! What Paillier's cryptosystem reaches on one thread, by the size of keys.
-//!
-//! `paillier [--json FILE] [BITS...]`, by default keys of 1024, 2048 and 3072 bits. Set `TACITA_PORTABLE=1` for the form that
-//! every processor runs.
+//! Set `TACITA_PORTABLE=1` for the form that every processor runs.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::{Rng, SeedableRng};
 use tacita::usage;
-use tacita_bench::{Row, Table, arguments, median};
+use tacita_bench::{Json, Repeat, Row, Table, about, key_size, median};
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::kernel::montgomery::{LANES, Montgomery};
 use tacita_core::primitive::ot::Choices;
 use tacita_core::primitive::paillier::{KeySize, Products, SecretKey};
 
-/// Runs of which the median counts.
-const RUNS: usize = 3;
+#[derive(Parser)]
+#[command(about = about(include_str!("paillier.rs")))]
+struct Arguments {
+    /// Lengths of keys
+    #[arg(default_values = ["1024", "2048", "3072"], value_parser = key_size)]
+    bits: Vec<KeySize>,
+    #[command(flatten)]
+    repeat: Repeat<3>,
+    #[command(flatten)]
+    json: Json,
+}
 
 fn main() -> std::io::Result<()> {
-    let (json, others) = arguments();
-    let parse = |text: &String| text.parse().expect("the arguments are lengths of keys in bits");
-    let sizes: Vec<usize> = match others.is_empty() {
-        true => vec![1024, 2048, 3072],
-        false => others.iter().map(parse).collect(),
-    };
-    let mut table = Table::new(json.as_deref())?;
+    let Arguments { bits, repeat: Repeat { runs }, json } = Arguments::parse();
+    let mut bench = Bench { table: json.table()?, runs };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread can be started");
-    pool.install(|| sizes.into_iter().try_for_each(|bits| measure_key(&mut table, bits)))
+    pool.install(|| bits.into_iter().try_for_each(|size| measure_key(&mut bench, size)))
+}
+
+struct Bench {
+    table: Table,
+    runs: u32,
 }
 
 /// Measures `work`, which makes `n` things, and adds a row.
-fn run(table: &mut Table, kernel: &str, bits: usize, n: usize, mut work: impl FnMut()) -> std::io::Result<()> {
+fn run(bench: &mut Bench, kernel: &str, bits: usize, n: usize, mut work: impl FnMut()) -> std::io::Result<()> {
     work();
     let (mut walls, mut cpus) = (Vec::new(), Vec::new());
-    for _ in 0..RUNS {
+    for _ in 0..bench.runs {
         let (cpu, wall) = (usage::cpu_time(), Instant::now());
         work();
         walls.push(wall.elapsed().as_secs_f64() * 1e3);
@@ -42,7 +50,7 @@ fn run(table: &mut Table, kernel: &str, bits: usize, n: usize, mut work: impl Fn
     }
     let cpu = median(&cpus);
     println!("{kernel} at {bits} bits: {:.0} a second of CPU time", 1e3 * n as f64 / cpu);
-    table.add(&Row {
+    bench.table.add(&Row {
         primitive: kernel.into(),
         variant: format!("{} {bits}", backend::chosen().name()),
         n,
@@ -55,53 +63,52 @@ fn run(table: &mut Table, kernel: &str, bits: usize, n: usize, mut work: impl Fn
 }
 
 /// All operations with a key of this size.
-fn measure_key(table: &mut Table, bits: usize) -> std::io::Result<()> {
+fn measure_key(bench: &mut Bench, size: KeySize) -> std::io::Result<()> {
+    let bits = size.bits();
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
-    let size = KeySize::new(bits).expect("there are keys of this size");
     // Modulo a number of as many bits: the key's owner computes with those, everybody else with twice as many.
     let modulus = crypto_bigint::BoxedUint::max(bits as u32).into_odd().expect("an odd number");
     let field = Montgomery::new(&modulus);
     let (mut a, mut product) = (field.radix(), field.one());
     let rounds = (1 << 32) / bits.pow(2);
-    run(table, "multiply", bits, LANES * rounds, || {
+    run(bench, "multiply", bits, LANES * rounds, || {
         for _ in 0..rounds {
             field.multiply_into(black_box(&a), black_box(&a), &mut product);
             std::mem::swap(&mut a, &mut product);
         }
     })?;
     let mut keys = 0;
-    run(table, "generate", bits, 1, || {
+    run(bench, "generate", bits, 1, || {
         keys += 1;
         black_box(SecretKey::generate(size, &mut ChaCha20Rng::from_seed([keys; 32])));
     })?;
     let key = SecretKey::generate(size, &mut rng);
     let public = key.public();
     // About equally long for all sizes.
-    let n = (1 << 36) / bits.pow(3) * 64;
-    let n = n.next_multiple_of(64);
+    let n = ((1 << 34) / bits.pow(3)).max(1) * 64;
     let zeros = public.encode(&vec![0; n]);
     let random = public.random(n, &mut rng);
-    run(table, "encrypt, owner", bits, n, || {
+    run(bench, "encrypt, owner", bits, n, || {
         black_box(key.encrypt(&zeros, &mut rng));
     })?;
-    run(table, "encrypt, public", bits, n, || {
+    run(bench, "encrypt, public", bits, n, || {
         black_box(public.encrypt(&zeros, &mut rng));
     })?;
     let few = n.div_ceil(8).next_multiple_of(8);
     let some = key.encrypt(&public.encode(&vec![1; few]), &mut rng);
-    run(table, "decrypt", bits, few, || {
+    run(bench, "decrypt", bits, few, || {
         black_box(key.decrypt(&some));
     })?;
-    run(table, "rerandomize", bits, few, || {
+    run(bench, "rerandomize", bits, few, || {
         black_box(public.rerandomize(&some, &mut rng));
     })?;
     let all = key.encrypt(&random, &mut rng);
     let many = public.add(&all, &all).select((0..16 * n).map(|number| number % n));
-    run(table, "read", bits, n, || {
+    run(bench, "read", bits, n, || {
         black_box(public.read(&all.to_bytes()).expect("ciphertexts"));
     })?;
     let choices = [Choices::from_bits((0..many.len()).map(|_| rng.next_u32() & 1 == 1))];
-    run(table, "product", bits, many.len(), || {
+    run(bench, "product", bits, many.len(), || {
         let mut product = Products::new(public, 1);
         product.multiply(&many, &choices);
         black_box(product.finish());

@@ -1,8 +1,6 @@
 //! Association rules from file to file, level by level: two processes, TLS between them. Beside each level stands what the
-//! published protocol (Dong and Chen, PAKDD 2014) would need for its products by the paper's own formula.
-//!
-//! `rules [--data DIR] [--protocol auto|ot|lattice] [ROWS ...]`: generated baskets of 100 and 100 items at 1 %, by default
-//! 100000 rows; with `--data` or TACITA_DATA, the public sets in DIR/association_rules before. Needs the `tacita` program beside this one.
+//! published protocol (Dong and Chen, PAKDD 2014) would need for its products by the paper's own formula. Needs the `tacita`
+//! program beside this one.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -11,13 +9,12 @@ use std::process::Command;
 use std::time::Instant;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use crypto_bigint::modular::{FixedMontyForm, FixedMontyParams};
 use crypto_bigint::{Odd, Random, U512, U1024};
 use rand_core::{Rng, SeedableRng};
 use serde_json::Value;
-use tacita_bench::{measure, median};
-
-const RUNS: usize = 3;
+use tacita_bench::{Repeat, about, measure, median, tacita};
 
 /// Public sets with supports and confidences.
 const PUBLIC: [(&str, &str, &str); 6] = [
@@ -32,22 +29,27 @@ const PUBLIC: [(&str, &str, &str); 6] = [
 /// The part of the rows that the most frequent item is in: the published protocol's bound d for the density.
 type Density = f64;
 
+#[derive(Parser)]
+#[command(about = about(include_str!("rules.rs")))]
+struct Arguments {
+    /// Rows of generated baskets, of 100 items of each party, at a support of 1 %
+    #[arg(default_values_t = [100_000], value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
+    rows: Vec<u32>,
+    /// Directory of the larger public data sets; those in DIR/association_rules come first. By default that in TACITA_DATA,
+    /// if it is set
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The protocol for products
+    #[arg(long, default_value = "auto", value_parser = ["auto", "ot", "lattice"])]
+    protocol: String,
+    #[command(flatten)]
+    repeat: Repeat<3>,
+}
+
 fn main() {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let mut option = |name: &str| {
-        arguments.iter().position(|argument| argument == name).map(|place| {
-            arguments.remove(place);
-            arguments.remove(place)
-        })
-    };
-    let data = option("--data").or_else(|| std::env::var("TACITA_DATA").ok());
-    let protocol = option("--protocol").unwrap_or("auto".into());
-    let mut sizes: Vec<usize> = arguments.iter().map(|text| text.parse().expect("rows are a whole number")).collect();
-    if sizes.is_empty() {
-        sizes = vec![100_000];
-    }
-    let program = std::env::current_exe().expect("this program has a path").with_file_name("tacita");
-    assert!(program.exists(), "{} is missing: cargo build --release -p tacita", program.display());
+    let Arguments { rows: sizes, data, protocol, repeat: Repeat { runs } } = Arguments::parse();
+    let data = data.or_else(|| std::env::var_os("TACITA_DATA").map(PathBuf::from));
+    let program = tacita();
     let directory = std::env::temp_dir().join(format!("tacita-rules-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a temporary directory");
     let published = Published::measure();
@@ -62,13 +64,13 @@ fn main() {
         "| data | rows | items in a set | products | protocol | seconds | MB both ways | published: CPU s | published: MB |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    let run = Run { program: &program, directory: &directory, protocol: &protocol, published: &published };
+    let run = Run { program: &program, directory: &directory, protocol: &protocol, published: &published, runs };
     if let Some(data) = data {
         for (name, support, confidence) in PUBLIC {
             let inputs = ["A", "B"].map(|party| {
                 let file = |ending| {
                     let file = format!("association_rules/vertical/{name}.2party_{party}.{ending}");
-                    Path::new(&data).join(file)
+                    data.join(file)
                 };
                 [file("csv"), file("csv.gz")].into_iter().find(|path| path.exists()).expect("the public data")
             });
@@ -76,7 +78,7 @@ fn main() {
         }
     }
     for rows in sizes {
-        let inputs = generate(&directory, rows);
+        let inputs = generate(&directory, rows as usize);
         run.job("generated", &inputs, "0.01", "0.5");
     }
     let _ = std::fs::remove_dir_all(&directory);
@@ -165,6 +167,7 @@ struct Run<'a> {
     directory: &'a Path,
     protocol: &'a str,
     published: &'a Published,
+    runs: u32,
 }
 
 impl Run<'_> {
@@ -179,7 +182,7 @@ impl Run<'_> {
         std::fs::write(&job, text).expect("a job file");
         let files = ["a", "b"].map(|name| format!("{name}={}", inputs[usize::from(name == "b")].display()));
         let (mut reports, mut walls) = (Vec::new(), Vec::new());
-        for _ in 0..RUNS {
+        for _ in 0..self.runs {
             let mut simulate = Command::new(self.program);
             simulate.arg("simulate").arg(&job).args(["--quiet", "--input", &files[0], "--input", &files[1]]);
             let started = Instant::now();

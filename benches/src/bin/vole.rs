@@ -1,15 +1,15 @@
 //! What silent VOLE and silent COT cost, with everything before them: base OTs and SoftSpoken.
-//!
-//! `vole [--json FILE] [LOG2_LARGEST] [RUNS]`, by default 24 and 3. Both parties run in this process, each on threads of
-//! its own, over a channel in memory.
+//! Both parties run in this process, each on threads of its own, over a channel in memory.
 
 use std::io::Result;
+use std::process::ExitCode;
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::SeedableRng;
 use tacita::usage;
 use tacita_bench::pair::Pair;
-use tacita_bench::{Row, Table, arguments, median};
+use tacita_bench::{Json, Repeat, Row, Verdicts, about, median};
 use tacita_core::Channel;
 use tacita_core::primitive::kernel::Block;
 use tacita_core::primitive::ot::base;
@@ -31,17 +31,25 @@ const COT_TARGET: f64 = 180.0;
 /// Bytes of both parties for each of 2^20 elements of a VOLE.
 const BYTES_TARGET: f64 = 0.7;
 
-fn main() -> Result<()> {
-    let (json, others) = arguments();
-    let argument = |index: usize, default: u32| {
-        others.get(index).map_or(default, |text| text.parse().expect("arguments are whole numbers"))
-    };
-    let (largest, runs) = (argument(0, 24), argument(1, 3).max(1));
-    let mut table = Table::new(json.as_deref())?;
-    let mut verdicts = Vec::new();
+#[derive(Parser)]
+#[command(about = about(include_str!("vole.rs")))]
+struct Arguments {
+    /// Elements of the longest run, as a power of two; the shortest has 2^10
+    #[arg(default_value_t = 24, value_parser = clap::value_parser!(u32).range(10..=24))]
+    log2_largest: u32,
+    #[command(flatten)]
+    repeat: Repeat<3>,
+    #[command(flatten)]
+    json: Json,
+}
+
+fn main() -> Result<ExitCode> {
+    let Arguments { log2_largest, repeat: Repeat { runs }, json } = Arguments::parse();
+    let mut table = json.table()?;
+    let mut verdicts = Verdicts::default();
     for threads in [1, 2] {
         for security in [Security::SemiHonest, Security::Malicious] {
-            for exponent in (10..=largest).step_by(2) {
+            for exponent in (10..=log2_largest).step_by(2) {
                 let bench = Bench { threads, runs, security, n: 1 << exponent };
                 let (vole, cot) = (bench.vole(), bench.cot());
                 table.add(&vole)?;
@@ -49,23 +57,18 @@ fn main() -> Result<()> {
                 if threads == 1 && security == Security::SemiHonest && exponent == 20 {
                     let cpu = |row: &Row| row.cpu_ms.iter().sum::<f64>();
                     let bytes = vole.bytes.iter().sum::<u64>() as f64 / vole.n as f64;
-                    verdicts.extend([
-                        ("2^20 VOLE, CPU ms of both parties", cpu(&vole), VOLE_TARGET),
-                        ("2^20 COT, CPU ms of both parties", cpu(&cot), COT_TARGET),
-                        ("2^20 VOLE, bytes of both parties an element", bytes, BYTES_TARGET),
-                    ]);
+                    verdicts.at_most("2^20 VOLE, CPU ms of both parties", cpu(&vole), VOLE_TARGET);
+                    verdicts.at_most("2^20 COT, CPU ms of both parties", cpu(&cot), COT_TARGET);
+                    verdicts.at_most("2^20 VOLE, bytes of both parties an element", bytes, BYTES_TARGET);
                 }
             }
         }
     }
-    for (what, value, target) in &verdicts {
-        println!("{what}: {value:.2} (target {target}){}", if value <= target { "" } else { "  MISSED" });
-    }
-    if verdicts.iter().any(|(_, value, target)| value > target) {
-        std::process::exit(1);
-    }
-    Ok(())
+    Ok(verdicts.end())
 }
+
+/// The purpose of the base OTs, which both parties name.
+const BASE: &str = "bench base";
 
 struct Bench {
     threads: usize,
@@ -131,13 +134,14 @@ impl Bench {
     }
 
     fn sender(&self, channel: &mut Channel) -> tacita_core::Result<CorrelatedSender> {
-        let mut base = base::Receiver::new(&session(), "bench", &mut rng(1));
+        let mut base = base::Receiver::new(&session(), BASE, &mut rng(1));
         let delta = Block(Block::random(&mut rng(5)).0 | 1);
         CorrelatedSender::setup_over(&self.params(), &session(), "bench", delta, &mut base, channel)
     }
 
     fn receiver(&self, channel: &mut Channel) -> tacita_core::Result<CorrelatedReceiver> {
-        CorrelatedReceiver::setup(&self.params(), &session(), "bench", channel, &mut rng(2))
+        let mut base = base::Sender::new(&session(), BASE, &mut rng(2));
+        CorrelatedReceiver::setup_over(&self.params(), &session(), "bench", &mut base, channel, &mut rng(6))
     }
 
     /// The medians of several runs.

@@ -1,20 +1,18 @@
 //! The figures of Yang, Wright & Subramaniam, "Experimental analysis of a privacy-preserving scalar product protocol" (2006),
 //! measured with this program's `paillier`, and beside the numbers that the paper's text gives.
 //!
-//! `yws [--json FILE] [full | BITS:ROWS...]`: some points of the paper's curves by default, all with `full`, or those asked for.
-//!
 //! Each party has one thread, and all are in this process, with nothing between them. What counts are the CPU seconds of each.
 //! The paper names no rate of its network ("an Ethernet"): bytes are counted, and their transfer is computed at
 //! [`LINK_BITS_PER_SECOND`]. Keys are made beforehand.
 
-use std::fs::File;
 use std::io::{Result, Write};
 
 use chacha20::ChaCha20Rng;
+use clap::Parser;
 use rand_core::SeedableRng;
 use serde_json::{Value, json};
 use tacita_bench::pair::Pair;
-use tacita_bench::{arguments, measure, median};
+use tacita_bench::{Json, Repeat, about, key_size, measure, median};
 use tacita_core::Channel;
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::ot::Choices;
@@ -144,12 +142,43 @@ impl Point {
     }
 }
 
+#[derive(Parser)]
+#[command(about = about(include_str!("yws.rs")))]
+struct Arguments {
+    /// Points of the paper's curves: `some`, `full` for all, or bits of a key and rows, as in 1024:200000
+    #[arg(default_value = "some", value_parser = points)]
+    points: Vec<Points>,
+    /// Of the rates of encryption; each point is one run
+    #[command(flatten)]
+    repeat: Repeat<5>,
+    #[command(flatten)]
+    json: Json,
+}
+
+/// Bits of keys and rows.
+type Points = Vec<(KeySize, usize)>;
+
+fn points(text: &str) -> std::result::Result<Points, String> {
+    let all = |list: [(usize, &[usize]); 4]| {
+        let points = list.into_iter().flat_map(|(bits, rows)| rows.iter().map(move |&rows| (bits, rows)));
+        points.map(|(bits, rows)| (KeySize::new(bits).expect("a length of keys"), rows)).collect()
+    };
+    match text.split_once(':') {
+        None if text == "some" => Ok(all(SOME)),
+        None if text == "full" => Ok(all(FULL)),
+        Some((bits, rows)) => match rows.parse() {
+            Ok(rows @ 3..=100_000_000) => Ok(vec![(key_size(bits)?, rows)]),
+            _ => Err("rows are 3 to 100000000".into()),
+        },
+        None => Err("`some`, `full`, or BITS:ROWS".into()),
+    }
+}
+
 fn main() -> Result<()> {
-    let (json, others) = arguments();
-    let wanted = wanted(&others);
-    let mut json = json.map(File::create).transpose()?;
+    let Arguments { points: wanted, repeat: Repeat { runs }, json } = Arguments::parse();
+    let mut json = json.file()?;
     let mut keep = |value: Value| json.as_mut().map_or(Ok(()), |file| writeln!(file, "{value}"));
-    rates().into_iter().try_for_each(&mut keep)?;
+    rates(runs).into_iter().try_for_each(&mut keep)?;
     let cores = std::thread::available_parallelism()?;
     println!("\nProducts by {}. {cores} cores: three clients and their server want 4.", backend::chosen().name());
     println!("With fewer only CPU times show what clients gain. Of three, the time of the busiest.");
@@ -159,9 +188,9 @@ fn main() -> Result<()> {
     );
     println!("|{}", "---|".repeat(12));
     let mut points = Vec::new();
-    for (bits, rows) in wanted {
+    for (size, rows) in wanted.into_iter().flatten() {
         for way in Way::ALL {
-            let point = run(KeySize::new(bits).expect("a length of keys"), rows, way);
+            let point = run(size, rows, way);
             point.print();
             keep(point.to_json())?;
             points.push(point);
@@ -173,33 +202,18 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn wanted(arguments: &[String]) -> Vec<(usize, usize)> {
-    let all = |list: [(usize, &[usize]); 4]| {
-        list.into_iter().flat_map(|(bits, rows)| rows.iter().map(move |&rows| (bits, rows))).collect()
-    };
-    let number = |text: &str| text.parse().expect("`full`, or bits of a key and rows, as in 1024:200000");
-    match arguments {
-        [] => all(SOME),
-        [word] if word == "full" => all(FULL),
-        points => {
-            let parts = points.iter().map(|point| point.split_once(':').unwrap_or((point, "")));
-            parts.map(|(bits, rows)| (number(bits), number(rows))).collect()
-        }
-    }
-}
-
 /// Encryptions a second of CPU time by the key's owner, on one thread.
-fn rates() -> [Value; 4] {
+fn rates(runs: u32) -> [Value; 4] {
     println!("| bits | encryptions a second |\n|---|---|");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread starts");
     let rate = |bits: usize| {
         let key = SecretKey::generate(KeySize::new(bits).expect("a length of keys"), &mut rng(1));
-        let zeros = key.public().encode(&vec![0; (1 << 43) / bits.pow(3)]);
-        let seconds = [0; 5].map(|_| {
+        let zeros = key.public().encode(&vec![0; (1 << 41) / bits.pow(3)]);
+        let seconds = (0..runs).map(|_| {
             let work = || key.encrypt(&zeros, &mut rng(2)).len();
             pool.install(|| measure(work).1.cpu.as_secs_f64())
         });
-        let rate = zeros.len() as f64 / median(&seconds);
+        let rate = zeros.len() as f64 / median(&seconds.collect::<Vec<_>>());
         println!("| {bits} | {rate:.0} |");
         json!({ "bits": bits, "encryptions_a_second": rate })
     };

@@ -1,0 +1,71 @@
+//! Every measuring program at its smallest size: it runs to its end, finds its own results right, and says what it takes.
+//!
+//! Some of them run `tacita`, which `cargo test --workspace` builds beside them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tacita_bench::MISSED;
+
+/// A test for each program, with the arguments of its runs, and the names of all.
+macro_rules! programs {
+    ($($name:ident $([$($argument:literal),*])+)*) => {
+        const LISTED: &[&str] = &[$(stringify!($name)),*];
+        $(#[test]
+        fn $name() {
+            check(env!(concat!("CARGO_BIN_EXE_", stringify!($name))), &[$(&[$($argument),*]),+]);
+        })*
+    };
+}
+
+programs! {
+    bloom ["100", "--runs", "1"]
+    buckets ["8", "4", "--runs", "1"]
+    dc ["--most", "100", "--runs", "1"] ["beside", "--most", "100"] ["slow-line", "--most", "100", "--runs", "1"]
+    dot ["3", "--runs", "1"]
+    ecdh ["4", "--runs", "1"]
+    files ["4", "--runs", "1"]
+    goldwasser_micali ["512", "--runs", "1"]
+    intersect ["10", "--runs", "1"]
+    kernel ["10", "--runs", "1"]
+    large ["10"]
+    lattice ["1000", "--runs", "1"]
+    lpn_estimate ["12"]
+    okvs ["10", "--runs", "1"]
+    ot ["10", "--runs", "1"]
+    overlap ["2", "--runs", "1"]
+    paillier ["512", "--runs", "1"]
+    plan ["4", "--runs", "1"]
+    rules ["1000", "--runs", "1"]
+    vole ["10", "--runs", "1"]
+    yws ["512:300", "--runs", "1"]
+}
+
+#[test]
+fn every_program_is_listed() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bin");
+    let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut programs: Vec<_> = files.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+    programs.sort();
+    assert_eq!(programs, LISTED, "a program that is not listed here is not tested");
+}
+
+fn check(program: &str, runs: &[&[&str]]) {
+    for arguments in runs {
+        let output = run(program, arguments);
+        let text = format!("{arguments:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
+        // Targets are for larger sizes, and for a machine that is otherwise idle.
+        assert!([Some(0), Some(i32::from(MISSED))].contains(&output.status.code()), "{text}");
+        assert!(output.stdout.iter().filter(|byte| **byte == b'\n').count() >= 2, "a heading and a row: {text}");
+    }
+    let help = run(program, &["--help"]);
+    let text = String::from_utf8(help.stdout).unwrap();
+    assert!(help.status.success() && text.contains("Usage:") && text.contains("Options:"), "{text}");
+    assert!(!text.trim_start().starts_with("Usage:"), "it does not say what it measures: {text}");
+    assert_eq!(run(program, &["--no-such-option"]).status.code(), Some(2), "wrong arguments are refused");
+}
+
+/// What is measured is this program, whatever data there is.
+fn run(program: &str, arguments: &[&str]) -> Output {
+    Command::new(program).args(arguments).env_remove("TACITA_DATA").output().unwrap()
+}
