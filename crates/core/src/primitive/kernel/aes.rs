@@ -17,7 +17,7 @@ pub struct Aes128(pub(super) Keys);
 pub(super) enum Keys {
     /// Boxed, since its bit-sliced form takes more than 700 bytes.
     Portable(Box<Aes128Enc>),
-    /// Made only where the processor has [`Backend::Avx512`].
+    /// Made only where the processor has `Family::Avx512`.
     #[cfg(target_arch = "x86_64")]
     Avx512(x86::aes::Keys),
 }
@@ -33,10 +33,10 @@ impl Aes128 {
 
     /// As [`Aes128::new`], on a back end that is available.
     pub(super) fn on(backend: Backend, key: Block) -> Aes128 {
-        Aes128(match backend {
+        Aes128(match backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Keys::Avx512(unsafe { x86::aes::Keys::new(key) }),
+            backend::Family::Avx512 => Keys::Avx512(unsafe { x86::aes::Keys::new(key) }),
             _ => Keys::Portable(Box::new(Aes128Enc::new(&Array(key.to_bytes())))),
         })
     }
@@ -172,7 +172,7 @@ mod tests {
 
     fn check_slices(cipher: Aes128) {
         for count in [0, 1, 2, 3, 4, 5, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1000] {
-            let portable = Aes128::on(Backend::Portable, Block(7));
+            let portable = Aes128::on(Backend::PORTABLE, Block(7));
             let one_by_one: Vec<_> = (0..count).map(|index| portable.encrypt(Block(90 + index as u128))).collect();
             let input: Vec<_> = (0..count).map(|index| Block(90 + index as u128)).collect();
             // One block more in front, so that slices do not begin where vectors would.

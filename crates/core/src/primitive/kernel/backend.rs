@@ -5,9 +5,14 @@ use std::sync::OnceLock;
 /// The environment variable that, set to `1`, makes every kernel take its portable form.
 pub const PORTABLE_VARIABLE: &str = "TACITA_PORTABLE";
 
-/// A family of kernels.
+/// A family of kernels that the processor can run: a value is made after it has been asked, so that whoever has one may
+/// call what the family needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Backend(Family);
+
+/// The families, from the slowest to the fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Backend {
+pub(crate) enum Family {
     /// Plain Rust; AES from the crate `aes`, which itself uses the processor's AES instructions where there are any and
     /// a bit-sliced form elsewhere.
     Portable,
@@ -21,14 +26,36 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// The one that every processor can run.
+    pub const PORTABLE: Backend = Backend(Family::Portable);
+
     /// Its name, for reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Backend::Portable => "portable",
-            Backend::Pclmul => "pclmul",
-            Backend::Avx2 => "avx2",
-            Backend::Avx512 => "avx512",
+        match self.0 {
+            Family::Portable => "portable",
+            Family::Pclmul => "pclmul",
+            Family::Avx2 => "avx2",
+            Family::Avx512 => "avx512",
         }
+    }
+
+    /// Which family it is. The processor has what that needs.
+    #[inline]
+    pub(crate) fn family(self) -> Family {
+        self.0
+    }
+}
+
+impl std::fmt::Debug for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Family {
+    /// The family, if the processor can run it.
+    fn available(self) -> Option<Backend> {
+        self.is_available().then_some(Backend(self))
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -39,10 +66,10 @@ impl Backend {
             has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512ifma") && bytes
         };
         match self {
-            Backend::Portable => true,
-            Backend::Pclmul => has!("pclmulqdq"),
-            Backend::Avx2 => has!("pclmulqdq") && has!("avx2"),
-            Backend::Avx512 => {
+            Family::Portable => true,
+            Family::Pclmul => has!("pclmulqdq"),
+            Family::Avx2 => has!("pclmulqdq") && has!("avx2"),
+            Family::Avx512 => {
                 has!("pclmulqdq") && has!("aes") && has!("vaes") && has!("vpclmulqdq") && has!("gfni") && vectors()
             }
         }
@@ -50,16 +77,16 @@ impl Backend {
 
     #[cfg(not(target_arch = "x86_64"))]
     fn is_available(self) -> bool {
-        self == Backend::Portable
+        self == Family::Portable
     }
 }
 
-/// The fastest family that the processor can run, found once; [`Backend::Portable`] if the environment asks for it.
+/// The fastest family that the processor can run, found once; [`Backend::PORTABLE`] if the environment asks for it.
 pub fn chosen() -> Backend {
     static CHOSEN: OnceLock<Backend> = OnceLock::new();
     *CHOSEN.get_or_init(|| {
         if std::env::var_os(PORTABLE_VARIABLE).is_some_and(|value| value == "1") {
-            Backend::Portable
+            Backend::PORTABLE
         } else {
             fastest()
         }
@@ -68,11 +95,11 @@ pub fn chosen() -> Backend {
 
 /// The fastest family that the processor can run.
 fn fastest() -> Backend {
-    *available().last().expect("the portable family runs everywhere")
+    available().last().copied().unwrap_or(Backend::PORTABLE)
 }
 
 /// All families that the processor can run, the fastest last.
 pub fn available() -> Vec<Backend> {
-    let families = [Backend::Portable, Backend::Pclmul, Backend::Avx2, Backend::Avx512];
-    families.into_iter().filter(|family| family.is_available()).collect()
+    let families = [Family::Portable, Family::Pclmul, Family::Avx2, Family::Avx512];
+    families.into_iter().filter_map(Family::available).collect()
 }

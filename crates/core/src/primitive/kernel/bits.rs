@@ -4,11 +4,11 @@ use super::backend::{self, Backend};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 
-/// Whether the fast form runs: it needs more than [`Backend::Avx512`] stands for (VPOPCNTDQ, which all processors of that
+/// Whether the fast form runs: it needs more than `Family::Avx512` stands for (VPOPCNTDQ, which all processors of that
 /// family have so far).
 #[cfg(target_arch = "x86_64")]
 fn is_fast(backend: Backend) -> bool {
-    backend == Backend::Avx512 && std::is_x86_feature_detected!("avx512vpopcntdq")
+    backend.family() == backend::Family::Avx512 && std::is_x86_feature_detected!("avx512vpopcntdq")
 }
 
 /// How many bits are set in `a`.
@@ -30,7 +30,7 @@ pub fn and_into(from: &[u64], to: &mut [u64]) {
 
 fn count_and_on(backend: Backend, a: &[u64], b: &[u64]) -> u64 {
     assert_eq!(a.len(), b.len(), "bits of the same rows");
-    match backend {
+    match backend.family() {
         // SAFETY: the processor has what the function needs; see `is_fast`.
         #[cfg(target_arch = "x86_64")]
         _ if is_fast(backend) => unsafe { x86::bits::count_and(a, b) },

@@ -183,7 +183,7 @@ mod tests {
 
     /// The definition.
     fn children(parents: &[Block]) -> Vec<Block> {
-        let ciphers = [1, 2].map(|key| Aes128::on(Backend::Portable, Block(key)));
+        let ciphers = [1, 2].map(|key| Aes128::on(Backend::PORTABLE, Block(key)));
         parents.iter().flat_map(|seed| [0, 1].map(|side| ciphers[side].encrypt(*seed) ^ *seed)).collect()
     }
 

@@ -24,7 +24,7 @@ pub struct LeafStreams {
 /// The key schedules of a back end.
 enum Keys {
     Portable(Vec<Aes128>),
-    /// Made only where the processor has [`Backend::Avx512`].
+    /// Made only where the processor has `Family::Avx512`.
     #[cfg(target_arch = "x86_64")]
     Avx512(Vec<x86::aes::Keys>),
 }
@@ -37,10 +37,12 @@ impl LeafStreams {
 
     /// As [`LeafStreams::new`], on a back end that is available.
     fn on(backend: Backend, seeds: &[Block]) -> LeafStreams {
-        let keys = match backend {
+        let keys = match backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => Keys::Avx512(seeds.iter().map(|seed| unsafe { x86::aes::Keys::new(*seed) }).collect()),
+            backend::Family::Avx512 => {
+                Keys::Avx512(seeds.iter().map(|seed| unsafe { x86::aes::Keys::new(*seed) }).collect())
+            }
             _ => Keys::Portable(seeds.iter().map(|seed| Aes128::on(backend, *seed)).collect()),
         };
         LeafStreams { bits: index_bits(seeds.len()), keys }
@@ -110,10 +112,10 @@ fn fold_on(backend: Backend, streams: &[Block], u: &mut [Block], v: &mut [Block]
     assert!(streams.len().is_multiple_of(count), "streams are equally long");
     let bits = index_bits(streams.len() / count);
     check_planes(bits, count, v.len(), stride);
-    match backend {
+    match backend.family() {
         // SAFETY: the processor has what the back end needs.
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512 => unsafe { x86::fold::fold_memory(streams, u, v, stride) },
+        backend::Family::Avx512 => unsafe { x86::fold::fold_memory(streams, u, v, stride) },
         _ => fold_portably(bits, streams, u, v, stride),
     }
 }

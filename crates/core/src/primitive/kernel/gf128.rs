@@ -9,13 +9,13 @@ use super::x86;
 /// Calls the function of this name in the chosen back end.
 macro_rules! dispatch {
     ($backend:expr, $function:ident $(::<$add:literal>)? ($($argument:expr),*)) => {
-        match $backend {
+        match $backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            backend::Backend::Avx512 => unsafe { x86::gf128::$function$(::<$add>)?($($argument),*) },
+            backend::Family::Avx512 => unsafe { x86::gf128::$function$(::<$add>)?($($argument),*) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            backend::Backend::Pclmul | backend::Backend::Avx2 => unsafe { x86::pclmul::$function$(::<$add>)?($($argument),*) },
+            backend::Family::Pclmul | backend::Family::Avx2 => unsafe { x86::pclmul::$function$(::<$add>)?($($argument),*) },
             _ => portable::gf128::$function$(::<$add>)?($($argument),*),
         }
     };
@@ -24,10 +24,10 @@ macro_rules! dispatch {
 /// `a * b`, one at a time. The functions on slices are an order of magnitude faster for each product.
 #[inline]
 pub fn product(a: Block, b: Block) -> Block {
-    match backend::chosen() {
+    match backend::chosen().family() {
         // SAFETY: the processor has what the chosen back end needs, and all but `Portable` include `Pclmul`.
         #[cfg(target_arch = "x86_64")]
-        backend::Backend::Pclmul | backend::Backend::Avx2 | backend::Backend::Avx512 => unsafe {
+        backend::Family::Pclmul | backend::Family::Avx2 | backend::Family::Avx512 => unsafe {
             x86::pclmul::product(a, b)
         },
         _ => portable::gf128::product(a, b),
@@ -253,7 +253,7 @@ mod tests {
                 out
             };
             for backend in backend::available() {
-                assert!(results(backend) == results(Backend::Portable), "{} at {count}", backend.name());
+                assert!(results(backend) == results(Backend::PORTABLE), "{} at {count}", backend.name());
             }
         }
     }

@@ -185,7 +185,7 @@ mod tests {
 
     /// The definition.
     fn reference(key: Block, input: Block, tweak: u64) -> Block {
-        let cipher = Aes128::on(Backend::Portable, key);
+        let cipher = Aes128::on(Backend::PORTABLE, key);
         let once = cipher.encrypt(input);
         cipher.encrypt(once ^ Block(tweak.into())) ^ once
     }

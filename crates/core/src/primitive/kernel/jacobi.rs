@@ -143,13 +143,15 @@ impl Jacobi {
 
     /// All rounds; of two groups side by side, of which one works while the other waits.
     fn run<const GROUPS: usize>(&self, groups: &mut [Pairs; GROUPS]) {
-        match self.backend {
+        match self.backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => unsafe { x86::jacobi::run(groups, self.rounds) },
+            backend::Family::Avx512 => unsafe { x86::jacobi::run(groups, self.rounds) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => groups.iter_mut().for_each(|pairs| unsafe { x86::jacobi_avx2::run(pairs, self.rounds) }),
+            backend::Family::Avx2 => {
+                groups.iter_mut().for_each(|pairs| unsafe { x86::jacobi_avx2::run(pairs, self.rounds) })
+            }
             _ => groups.iter_mut().for_each(|pairs| portable::jacobi::run(pairs, self.rounds)),
         }
     }

@@ -212,13 +212,13 @@ impl Montgomery {
     pub fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes) {
         let limbs = self.limbs();
         assert!(a.0.len() == limbs && b.0.len() == limbs && product.0.len() == limbs, "residues of this modulus");
-        match self.backend {
+        match self.backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => unsafe { x86::montgomery::multiply(self, &a.0, &b.0, &mut product.0) },
+            backend::Family::Avx512 => unsafe { x86::montgomery::multiply(self, &a.0, &b.0, &mut product.0) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx2 => unsafe { x86::montgomery_avx2::multiply(self, &a.0, &b.0, &mut product.0) },
+            backend::Family::Avx2 => unsafe { x86::montgomery_avx2::multiply(self, &a.0, &b.0, &mut product.0) },
             _ => portable::montgomery::multiply(self, &a.0, &b.0, &mut product.0),
         }
     }
@@ -247,10 +247,10 @@ impl Montgomery {
 
     /// For each lane the entry of this number of a table whose entries are limbs one after the other. All are read.
     pub(super) fn choose(&self, table: &[u64], numbers: &Limbs, chosen: &mut Lanes) {
-        match self.backend {
+        match self.backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => unsafe { x86::montgomery::choose(table, numbers, &mut chosen.0) },
+            backend::Family::Avx512 => unsafe { x86::montgomery::choose(table, numbers, &mut chosen.0) },
             _ => portable::montgomery::choose(table, numbers, &mut chosen.0),
         }
     }

@@ -62,10 +62,10 @@ impl Ntt {
     pub fn forward(&self, values: &mut [u64]) {
         let length = values.len();
         assert!(length.is_power_of_two() && length <= self.degree(), "{length} coefficients");
-        match self.backend {
+        match self.backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 if length >= x86::ntt::LEAST => unsafe {
+            backend::Family::Avx512 if length >= x86::ntt::LEAST => unsafe {
                 x86::ntt::forward(&self.prime, &self.roots, values);
             },
             _ => portable::ntt::forward(&self.prime, &self.roots, values),
@@ -75,10 +75,10 @@ impl Ntt {
     /// N values become coefficients.
     pub fn inverse(&self, values: &mut [u64]) {
         assert_eq!(values.len(), self.degree(), "as many values as roots");
-        match self.backend {
+        match self.backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 if values.len() >= x86::ntt::LEAST => unsafe {
+            backend::Family::Avx512 if values.len() >= x86::ntt::LEAST => unsafe {
                 x86::ntt::inverse(&self.prime, &self.inverses, self.scale, values);
             },
             _ => portable::ntt::inverse(&self.prime, &self.inverses, self.scale, values),
@@ -88,10 +88,10 @@ impl Ntt {
     /// Adds a * b to `sum`, residue by residue.
     pub fn multiply_add(&self, a: &[u64], b: &[u64], sum: &mut [u64]) {
         assert!(a.len() == b.len() && b.len() == sum.len(), "equally many residues");
-        match self.backend {
+        match self.backend.family() {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
-            Backend::Avx512 => unsafe { x86::ntt::multiply_add(&self.prime, a, b, sum) },
+            backend::Family::Avx512 => unsafe { x86::ntt::multiply_add(&self.prime, a, b, sum) },
             _ => portable::ntt::multiply_add(&self.prime, a, b, sum),
         }
     }
@@ -105,10 +105,10 @@ impl Ntt {
         let width = factors.len() / pairs.len();
         assert!(width.is_power_of_two() && width <= LANES && width * pairs.len() == factors.len(), "{width} factors");
         for (pairs, factors) in pairs.chunks(MAX_PAIRS).zip(factors.chunks(MAX_PAIRS * width)) {
-            match self.backend {
+            match self.backend.family() {
                 // SAFETY: the processor has what the back end needs.
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx512 => unsafe { x86::ntt::accumulate(&self.prime, pairs, factors, sum) },
+                backend::Family::Avx512 => unsafe { x86::ntt::accumulate(&self.prime, pairs, factors, sum) },
                 _ => portable::ntt::accumulate(&self.prime, pairs, factors, sum),
             }
         }

@@ -26,19 +26,19 @@ pub fn to_rows(columns: &[Block], rows: &mut [Block], stride: usize) {
 }
 
 fn to_columns_on(backend: Backend, rows: &[Block], stride: usize, columns: &mut [Block]) {
-    match backend {
+    match backend.family() {
         // SAFETY: the processor has what the back end needs.
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512 => unsafe { x86::transpose::to_columns(rows, stride, columns) },
+        backend::Family::Avx512 => unsafe { x86::transpose::to_columns(rows, stride, columns) },
         _ => portable::transpose::to_columns(rows, stride, columns),
     }
 }
 
 fn to_rows_on(backend: Backend, columns: &[Block], rows: &mut [Block], stride: usize) {
-    match backend {
+    match backend.family() {
         // SAFETY: the processor has what the back end needs.
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx512 => unsafe { x86::transpose::to_rows(columns, rows, stride) },
+        backend::Family::Avx512 => unsafe { x86::transpose::to_rows(columns, rows, stride) },
         _ => portable::transpose::to_rows(columns, rows, stride),
     }
 }

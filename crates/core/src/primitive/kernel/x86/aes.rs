@@ -17,7 +17,7 @@ pub(super) const CHUNK: usize = WIDTH * LANES;
 pub(in super::super) struct Keys([Block; 11]);
 
 impl Keys {
-    /// The key schedule (FIPS 197, section 5.2). The processor must have [`super::super::Backend::Avx512`]'s features.
+    /// The key schedule (FIPS 197, section 5.2). The processor must have `Family::Avx512`'s features.
     #[target_feature(enable = "aes")]
     pub(in super::super) fn new(key: Block) -> Keys {
         let mut keys = Keys([key; 11]);

@@ -1,7 +1,7 @@
 //! The kernels for x86-64.
 //!
 //! All functions but those of `pclmul`, `jacobi_avx2` and `montgomery_avx2` need what
-//! [`Backend::Avx512`](super::backend::Backend) stands for. Vectors hold four blocks. A function works on whole chunks of
+//! `Family::Avx512` stands for. Vectors hold four blocks. A function works on whole chunks of
 //! several vectors, which keep the units for AES and for products busy; what is left at the end is padded to a chunk.
 
 pub(super) mod aes;

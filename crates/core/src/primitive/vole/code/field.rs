@@ -69,10 +69,10 @@ impl Field {
             let back = FIRST_LAG + MEMORY - 1;
             let start = (FRONT + first - back) * WIDTH;
             let stretch = &mut words[start..start + (back + count) * WIDTH];
-            match self.backend {
-                // SAFETY: `Backend::Avx512` is only taken where the processor has its features.
+            match self.backend.family() {
+                // SAFETY: `Family::Avx512` is only taken where the processor has its features.
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx512 => unsafe { x86::convolve::<WIDTH>(constants, stretch) },
+                backend::Family::Avx512 => unsafe { x86::convolve::<WIDTH>(constants, stretch) },
                 _ => convolve::<WIDTH>(constants, stretch),
             }
         }
@@ -106,10 +106,10 @@ impl Field {
             let first = start + group * GROUP;
             ahead = self.positions::<WIDTH>(words, first + GROUP);
             self.labels.encrypt_counters((first * REGIONS) as u64, &mut labels);
-            match self.backend {
-                // SAFETY: `Backend::Avx512` is only taken where the processor has its features.
+            match self.backend.family() {
+                // SAFETY: `Family::Avx512` is only taken where the processor has its features.
                 #[cfg(target_arch = "x86_64")]
-                Backend::Avx512 => unsafe { x86::sum_positions(words, &positions, &labels, &mut sums) },
+                backend::Family::Avx512 => unsafe { x86::sum_positions(words, &positions, &labels, &mut sums) },
                 _ => sum_positions(words, &positions, &labels, &mut sums),
             }
             let range = group * GROUP..count.min((group + 1) * GROUP);

@@ -1,6 +1,6 @@
 //! The encoders' inner loops for x86-64.
 //!
-//! All functions but [`prefetch`] need what `Backend::Avx512` stands for. A vector holds four blocks. Products are summed
+//! All functions but [`prefetch`] need what `Family::Avx512` stands for. A vector holds four blocks. Products are summed
 //! unreduced; see the kernels' `gf128` for the reduction.
 
 use std::arch::x86_64::*;
