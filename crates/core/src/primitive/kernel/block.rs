@@ -17,6 +17,9 @@ compile_error!("blocks are taken for bytes in little-endian order; big-endian ta
 /// Length of a [`Block`] in bytes.
 pub const BLOCK_BYTES: usize = 16;
 
+// What takes slices of blocks for bytes, or for vectors, counts on it.
+const _: () = assert!(size_of::<Block>() == BLOCK_BYTES);
+
 /// Length of a [`Block`] in bits.
 pub const BLOCK_BITS: usize = 128;
 

@@ -17,6 +17,7 @@ pub struct Prime {
 /// A public or secret residue w that many numbers are multiplied with, and floor(w * 2^64 / p) (Shoup's trick, as in
 /// Harvey, "Faster arithmetic for number-theoretic transforms", 2014).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
 pub struct Factor {
     pub(super) value: u64,
     pub(super) quotient: u64,

@@ -110,7 +110,10 @@ fn broadcast(factor: Factor) -> Factors {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn gather(factors: &[Factor], order: __m512i) -> Factors {
-    const { assert!(size_of::<Factor>() == 16) };
+    const {
+        assert!(size_of::<Factor>() == 2 * size_of::<i64>());
+        assert!(std::mem::offset_of!(Factor, value) == 0 && std::mem::offset_of!(Factor, quotient) == size_of::<i64>());
+    }
     // Values and quotients alternate: four factors are a vector. A mask keeps the load within the slice.
     let fields = 2 * factors.len().min(8);
     let start = factors.as_ptr().cast::<i64>();
