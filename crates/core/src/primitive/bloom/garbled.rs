@@ -88,15 +88,15 @@ struct Batch {
 impl Batch {
     fn new(items: &[Item], hashes: &Hashes, cipher: &Aes128) -> Batch {
         let places = hashes.places(items);
-        let sum = |element: usize| {
-            let mut room = [Block::ZERO; 128];
+        let sum = |room: &mut Zeroizing<[Block; 128]>, element: usize| {
             let of_element = places.of(element);
             let slots = &mut room[..of_element.len()];
             slots.iter_mut().zip(of_element).for_each(|(slot, place)| *slot = Block(u128::from(*place)));
             cipher.encrypt_blocks(slots);
             places.value(element) ^ block::xor_all(slots)
         };
-        let sums = (0..items.len()).into_par_iter().with_min_len(64).map(sum).collect();
+        let room = || Zeroizing::new([Block::ZERO; 128]);
+        let sums = (0..items.len()).into_par_iter().with_min_len(64).map_init(room, sum).collect();
         Batch { places, sums: Zeroizing::new(sums) }
     }
 }

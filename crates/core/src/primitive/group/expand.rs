@@ -1,6 +1,7 @@
 //! Message expansion of RFC 9380, section 5.3.1.
 
 use sha2::{Digest, Sha512};
+use zeroize::Zeroize;
 
 /// SHA-512's input block in bytes: `s_in_bytes` of the RFC.
 const BLOCK_BYTES: usize = 128;
@@ -17,7 +18,7 @@ pub fn expand_message_xmd(message: &[u8], tag: &[u8], output: &mut [u8]) {
     let output_length = u16::try_from(output.len()).expect("outputs have at most 65,535 bytes");
     assert!(output.len() <= 255 * HASH_BYTES, "outputs have at most 255 hashes");
 
-    let first = Sha512::new()
+    let mut first = Sha512::new()
         .chain_update([0; BLOCK_BYTES])
         .chain_update(message)
         .chain_update(output_length.to_be_bytes())
@@ -35,4 +36,7 @@ pub fn expand_message_xmd(message: &[u8], tag: &[u8], output: &mut [u8]) {
         previous = block.finalize().into();
         part.copy_from_slice(&previous[..part.len()]);
     }
+    // They tell the message.
+    first.as_mut_slice().zeroize();
+    previous.zeroize();
 }

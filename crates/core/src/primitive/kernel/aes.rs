@@ -5,6 +5,7 @@ use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 
 use super::backend::{self, Backend};
 use super::block::{self, Block};
+use super::memory::{wipe, wipe_stack};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 
@@ -22,6 +23,18 @@ pub(super) enum Keys {
     Avx512(x86::aes::Keys),
 }
 
+/// The key schedule. It wipes itself when it is dropped, but was made elsewhere, and moved: in this function's frame, which is
+/// below that of whoever calls it.
+#[inline(never)]
+fn schedule(backend: Backend, key: Block) -> Keys {
+    match backend.family() {
+        // SAFETY: the processor has what the back end needs.
+        #[cfg(target_arch = "x86_64")]
+        backend::Family::Avx512 => Keys::Avx512(unsafe { x86::aes::Keys::new(key) }),
+        _ => Keys::Portable(Box::new(Aes128Enc::new(&Array(key.to_bytes())))),
+    }
+}
+
 /// As many blocks as portable code encrypts in one call: enough for any width, and 4 KiB of stack.
 pub(super) const BATCH: usize = 256;
 
@@ -33,12 +46,9 @@ impl Aes128 {
 
     /// As [`Aes128::new`], on a back end that is available.
     pub(super) fn on(backend: Backend, key: Block) -> Aes128 {
-        Aes128(match backend.family() {
-            // SAFETY: the processor has what the back end needs.
-            #[cfg(target_arch = "x86_64")]
-            backend::Family::Avx512 => Keys::Avx512(unsafe { x86::aes::Keys::new(key) }),
-            _ => Keys::Portable(Box::new(Aes128Enc::new(&Array(key.to_bytes())))),
-        })
+        let keys = schedule(backend, key);
+        wipe_stack();
+        Aes128(keys)
     }
 
     /// The encryption of one block.
@@ -90,7 +100,8 @@ impl Aes128 {
 
     /// `out[i]` is added the encryption of the number `start + i`. The sum must stay below 2^64.
     pub fn xor_counters(&self, start: u64, out: &mut [Block]) {
-        check_counters(start, out.len());
+        let count = out.len();
+        check_counters(start, count);
         match &self.0 {
             Keys::Portable(_) => {
                 let mut room = [Block::ZERO; BATCH];
@@ -99,6 +110,7 @@ impl Aes128 {
                     self.encrypt_counters(start + (index * BATCH) as u64, room);
                     block::xor_into(room, out);
                 }
+                wipe(&mut room[..count.min(BATCH)]);
             }
             // SAFETY: as in `encrypt_blocks`.
             #[cfg(target_arch = "x86_64")]
@@ -142,6 +154,35 @@ mod tests {
             for (key, plain, cipher) in cases {
                 assert_eq!(Aes128::on(backend, block(key)).encrypt(block(plain)), block(cipher));
             }
+        }
+    }
+
+    /// What is on the stack below the caller's frame.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(never)]
+    fn below() -> Vec<u8> {
+        const BYTES: usize = 16 << 10;
+        let mut seen = vec![0; BYTES];
+        // SAFETY: a thread's stack goes on below, and bytes are read only, those of functions that have returned; as many are
+        // written as there is room for.
+        unsafe {
+            std::arch::asm!("lea rsi, [rsp - 16384]", "rep movsb",
+                inout("rcx") BYTES => _, inout("rdi") seen.as_mut_ptr() => _, out("rsi") _, options(nostack));
+        }
+        seen
+    }
+
+    /// The key of the last round is not found; with a schedule that was not wiped, it is.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_schedule_leaves_nothing_on_the_stack() {
+        let last = 0xb4ef5bcb3e92e21123e951cf6f8f188e_u128.to_be_bytes();
+        let is_there = || below().windows(last.len()).any(|bytes| bytes == last);
+        for backend in backend::available() {
+            let keys = Aes128::on(backend, Block::ZERO);
+            assert!(!is_there(), "{backend:?}");
+            drop(keys);
+            assert!(!is_there(), "{backend:?}");
         }
     }
 

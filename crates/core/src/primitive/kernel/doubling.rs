@@ -5,6 +5,7 @@ use subtle::ConstantTimeEq;
 use super::aes::{Aes128, BATCH, Keys};
 use super::backend::{self, Backend};
 use super::block::Block;
+use super::memory::wipe;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 
@@ -49,6 +50,7 @@ impl Doubling {
     fn expand_portably(&self, parents: &[Block], children: &mut [Block]) -> [Block; 2] {
         let mut sums = [Block::ZERO; 2];
         let mut room = [Block::ZERO; BATCH];
+        let used = parents.len().min(BATCH);
         for (parents, children) in parents.chunks(BATCH).zip(children.chunks_mut(2 * BATCH)) {
             let room = &mut room[..parents.len()];
             for side in 0..2 {
@@ -59,6 +61,7 @@ impl Doubling {
                 }
             }
         }
+        wipe(&mut room[..used]);
         sums
     }
 
@@ -88,6 +91,7 @@ impl Doubling {
             sums = [sums[0] ^ some[0], sums[1] ^ some[1]];
             end = start;
         }
+        wipe(&mut parents[..(nodes.len() / 2).min(BATCH)]);
         sums
     }
 

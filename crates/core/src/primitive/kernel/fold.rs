@@ -8,6 +8,7 @@
 use super::aes::{Aes128, check_counters};
 use super::backend::{self, Backend};
 use super::block::{self, Block};
+use super::memory::{wipe, wipe_stack};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 
@@ -45,6 +46,7 @@ impl LeafStreams {
             }
             _ => Keys::Portable(seeds.iter().map(|seed| Aes128::on(backend, *seed)).collect()),
         };
+        wipe_stack();
         LeafStreams { bits: index_bits(seeds.len()), keys }
     }
 
@@ -181,6 +183,9 @@ fn fold_tiles(
         }
         sum(index, &waiting[bits][..length]);
     }
+    let used = count.min(TILE);
+    waiting[..=bits].iter_mut().for_each(|room| wipe(&mut room[..used]));
+    wipe(&mut tile[..used]);
 }
 
 /// The k of 2^k streams.

@@ -2,6 +2,7 @@
 
 use super::backend;
 use super::block::Block;
+use super::memory::wipe;
 use super::portable;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
@@ -94,7 +95,7 @@ pub fn invert(a: &[Block], out: &mut [Block]) {
     for (a, out) in a.chunks(BATCH).zip(out.chunks_mut(BATCH)) {
         let mut power = [Block::ZERO; BATCH];
         let mut square = [Block::ZERO; BATCH];
-        let (power, square) = (&mut power[..a.len()], &mut square[..a.len()]);
+        let [power, square] = [&mut power, &mut square].map(|room| &mut room[..a.len()]);
         // `out` is a^(2^ones - 1).
         out.copy_from_slice(a);
         let mut ones = 1;
@@ -110,6 +111,8 @@ pub fn invert(a: &[Block], out: &mut [Block]) {
             ones = 2 * ones + 1;
         }
         square_in_place(out, square);
+        wipe(power);
+        wipe(square);
     }
 }
 

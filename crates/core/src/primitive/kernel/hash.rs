@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::aes::{Aes128, BATCH, Keys, check_counters};
 use super::backend::{self, Backend};
 use super::block::{self, Block};
+use super::memory::wipe;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 
@@ -121,6 +122,7 @@ impl TweakableHash {
 
     fn hash_portably(&self, start: u64, blocks: &mut [Block]) {
         let mut room = [Block::ZERO; BATCH];
+        let used = blocks.len().min(BATCH);
         for (chunk, blocks) in blocks.chunks_mut(BATCH).enumerate() {
             let room = &mut room[..blocks.len()];
             self.cipher.encrypt_blocks(blocks);
@@ -130,6 +132,7 @@ impl TweakableHash {
             self.cipher.encrypt_blocks(room);
             block::xor_into(room, blocks);
         }
+        wipe(&mut room[..used]);
     }
 
     /// `out[i]` is the pair of hashes of `input[i]` and of `input[i] + delta`, both with the tweak `start + i`. The
@@ -176,6 +179,7 @@ impl TweakableHash {
             self.cipher.encrypt_blocks(room);
             block::xor_into(room, flat);
         }
+        wipe(&mut room[..(2 * input.len()).min(BATCH)]);
     }
 }
 

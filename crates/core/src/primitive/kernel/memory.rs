@@ -1,6 +1,6 @@
-//! Large vectors of secrets.
+//! Memory that secrets are in.
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroizing, optimization_barrier};
 
 use super::block::{self, Block};
 
@@ -11,6 +11,25 @@ pub(crate) fn zeros(count: usize) -> Zeroizing<Vec<Block>> {
     #[cfg(target_os = "linux")]
     advise(&mut blocks);
     Zeroizing::new(blocks)
+}
+
+/// Zeros in the place of what was in a buffer, as a rule on the stack: at once, not block by block as `zeroize` does, so
+/// that it costs nothing beside the work that filled it.
+#[inline]
+pub(crate) fn wipe(blocks: &mut [Block]) {
+    blocks.fill(Block::ZERO);
+    // Nothing reads the zeros, but the compiler cannot know.
+    optimization_barrier(blocks);
+}
+
+/// Zeros on the stack below the caller's frame, where functions that have returned left what they worked with.
+#[inline(never)]
+pub(crate) fn wipe_stack() {
+    /// More than a key schedule takes in any of its forms.
+    const BYTES: usize = 4096;
+    // A variable: of zeros alone there would be one copy, elsewhere.
+    let room = [0u8; BYTES];
+    optimization_barrier(&room);
 }
 
 /// Asks the system for large pages. It may refuse, which costs time only.

@@ -1,7 +1,8 @@
 //! Pseudo-random blocks from a seed.
 
-use super::aes::Aes128;
+use super::aes::{Aes128, BATCH};
 use super::block::{self, BLOCK_BYTES, Block};
+use super::memory::wipe;
 
 /// AES-128 in counter mode: block i of the stream is the encryption of the number i under the seed.
 ///
@@ -49,12 +50,14 @@ impl Prg {
 
     /// Fills `out` with the bytes of the next blocks; what is left of the last block is dropped.
     pub fn fill_bytes(&mut self, out: &mut [u8]) {
-        let mut room = [Block::ZERO; super::aes::BATCH];
-        for out in out.chunks_mut(room.len() * BLOCK_BYTES) {
+        let mut room = [Block::ZERO; BATCH];
+        let used = out.len().div_ceil(BLOCK_BYTES).min(BATCH);
+        for out in out.chunks_mut(BATCH * BLOCK_BYTES) {
             let room = &mut room[..out.len().div_ceil(BLOCK_BYTES)];
             self.fill(room);
             out.copy_from_slice(&block::as_bytes(room)[..out.len()]);
         }
+        wipe(&mut room[..used]);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use rand_core::CryptoRng;
 
+use crate::primitive::kernel::memory::wipe;
 use crate::primitive::kernel::{Block, gf128};
 
 /// A coefficient: an element of a field.
@@ -116,11 +117,10 @@ impl Element for Block {
     }
 
     fn add_dense(values: &mut [Block], keys: &[Block], columns: &[Block]) {
-        let mut sums = [Block::ZERO; 256];
+        let (mut sums, mut products) = ([Block::ZERO; 256], [Block::ZERO; 256]);
         for (values, keys) in values.chunks_mut(sums.len()).zip(keys.chunks(sums.len())) {
             let sums = &mut sums[..values.len()];
             sums.fill(Block::ZERO);
-            let mut products = [Block::ZERO; 256];
             let products = &mut products[..values.len()];
             for column in columns.iter().rev() {
                 sums.iter_mut().for_each(|sum| *sum ^= *column);
@@ -129,5 +129,7 @@ impl Element for Block {
             }
             values.iter_mut().zip(sums).for_each(|(value, sum)| *value ^= *sum);
         }
+        wipe(&mut sums);
+        wipe(&mut products);
     }
 }

@@ -21,6 +21,7 @@ use rand_core::{CryptoRng, SeedableRng};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
+use crate::primitive::kernel::memory::wipe;
 use crate::primitive::kernel::{Aes128, Block};
 
 pub use element::{Coefficient, Element};
@@ -103,6 +104,7 @@ impl Okvs {
             for (bin, hash) in bin_of.iter_mut().zip(&hashes) {
                 *bin = scale_down((hash.0 >> 96) as u32, bins as u32);
             }
+            wipe(&mut hashes);
         });
         let mut starts = vec![0usize; bins + 1];
         bin_of.iter().for_each(|&bin| starts[bin as usize + 1] += 1);
@@ -194,6 +196,7 @@ impl Okvs {
                 row.iter().for_each(|&column| value.add(&sparse[column as usize]));
             }
             E::add_dense(values, &coefficients[..keys.len()], dense);
+            wipe(&mut coefficients);
         });
         values
     }
@@ -207,6 +210,7 @@ impl Okvs {
                 *row = three_distinct(*hash, self.params.sparse as u32);
             }
         }
+        wipe(&mut hashes);
         hash(&self.coefficient, keys, coefficients);
     }
 }

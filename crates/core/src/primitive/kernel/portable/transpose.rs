@@ -1,6 +1,7 @@
 //! Bit-matrix transposition by exchanging ever smaller quarters.
 
 use super::super::block::{BLOCK_BITS, Block};
+use super::super::memory::wipe;
 
 /// Transposes a square of 128 x 128 bits in place: bit c of block r goes to bit r of block c.
 ///
@@ -36,11 +37,13 @@ pub(in super::super) fn to_columns(rows: &[Block], stride: usize, out: &mut [Blo
 
 /// The inverse of [`to_columns`].
 pub(in super::super) fn to_rows(columns: &[Block], rows: &mut [Block], stride: usize) {
+    let mut room = [Block::ZERO; BLOCK_BITS];
     for (index, columns) in columns.as_chunks::<BLOCK_BITS>().0.iter().enumerate() {
-        let mut columns = *columns;
-        square(&mut columns);
-        for (row, block) in columns.iter().enumerate() {
+        room = *columns;
+        square(&mut room);
+        for (row, block) in room.iter().enumerate() {
             rows[row * stride + index] = *block;
         }
     }
+    wipe(&mut room);
 }

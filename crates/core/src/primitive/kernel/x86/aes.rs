@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 use zeroize::Zeroize;
 
 use super::super::block::Block;
+use super::super::memory::wipe;
 use super::{LANES, Quad, count_from, load, single, steps_of, store};
 
 /// Vectors in flight: enough to hide the latency of a round, few enough for the registers.
@@ -139,6 +140,7 @@ pub(in super::super) fn encrypt_in_place(keys: &Keys, blocks: &mut [Block]) {
         keys.encrypt(&mut state);
         store_chunk(quads_mut(&mut padded), &state);
         rest.copy_from_slice(&padded[..rest.len()]);
+        wipe(&mut padded);
     }
 }
 
@@ -182,6 +184,7 @@ pub(in super::super) fn counters<const ADD: bool>(keys: &Keys, start: u64, out: 
         let state = next();
         add_chunk::<ADD>(quads_mut(&mut padded), &state);
         rest.copy_from_slice(&padded[..rest.len()]);
+        wipe(&mut padded);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::super::block::Block;
+use super::super::memory::wipe;
 use super::aes::{CHUNK, Keys, WIDTH, WideKeys, quads_mut, store_chunk};
 use super::hash::twice_all;
 
@@ -70,6 +71,7 @@ pub(in super::super) fn expand_in_place(keys: [&Keys; 2], nodes: &mut [Block]) -
     let mut rest = [Block::ZERO; PARENTS];
     rest[..count - whole].copy_from_slice(&nodes[whole..count]);
     expand_rest(&keys, &rest[..count - whole], &mut nodes[2 * whole..], &mut sums);
+    wipe(&mut rest);
     let mut vector_sums = _mm512_setzero_si512();
     for chunk in (0..whole / PARENTS).rev() {
         let parents = nodes[chunk * PARENTS..].first_chunk().expect("the chunk is whole");
@@ -103,6 +105,8 @@ fn expand_rest(keys: &WideKeys, parents: &[Block], out: &mut [Block], sums: &mut
     let mut room = [Block::ZERO; CHUNK];
     store_chunk(quads_mut(&mut room), &children(keys, &padded));
     out.copy_from_slice(&room[..out.len()]);
+    wipe(&mut padded);
+    wipe(&mut room);
     for pair in out.as_chunks::<2>().0 {
         sums[0] ^= pair[0];
         sums[1] ^= pair[1];

@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::super::block::Block;
 use super::super::fold::MAX_BITS;
+use super::super::memory::wipe;
 use super::aes::{CHUNK, Keys, WIDTH, load_chunk, quads, quads_mut, store_chunk};
 use super::{LANES, count_from, steps_of};
 
@@ -144,7 +145,9 @@ fn read(stream: &[Block]) -> Vectors {
         Err(_) => {
             let mut padded = [Block::ZERO; CHUNK];
             padded[..stream.len()].copy_from_slice(stream);
-            load_chunk(quads(&padded))
+            let vectors = load_chunk(quads(&padded));
+            wipe(&mut padded);
+            vectors
         }
     }
 }
@@ -159,6 +162,7 @@ fn write(out: &mut [Block], vectors: &Vectors) {
         let mut room = [Block::ZERO; CHUNK];
         store_chunk(quads_mut(&mut room), vectors);
         out.copy_from_slice(&room[..out.len()]);
+        wipe(&mut room);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::super::block::Block;
+use super::super::memory::wipe;
 use super::aes::{CHUNK, Keys, WIDTH, WideKeys, load_chunk, quads, quads_mut, store_chunk};
 use super::{LANES, Quad, count_from, steps_of};
 
@@ -39,6 +40,7 @@ pub(in super::super) fn hash_in_place(keys: &Keys, start: u64, blocks: &mut [Blo
         hash_vectors(&keys, &mut state, &mut tweak, step);
         store_chunk(quads_mut(&mut padded), &state);
         rest.copy_from_slice(&padded[..rest.len()]);
+        wipe(&mut padded);
     }
 }
 
@@ -94,6 +96,8 @@ pub(in super::super) fn hash_pairs<const PAST_CACHES: bool>(
         chunk_of(&padded, &mut pairs);
         end_writing::<PAST_CACHES>();
         out_rest.copy_from_slice(&pairs[..rest.len()]);
+        wipe(&mut padded);
+        wipe(pairs.as_flattened_mut());
     }
     end_writing::<PAST_CACHES>();
 }

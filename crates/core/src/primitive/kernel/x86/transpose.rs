@@ -6,6 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::super::block::{BLOCK_BITS, Block};
+use super::super::memory::wipe;
 use super::{LANES, load, store};
 
 /// Eight rows make a group, whose squares of 8 x 8 bits are transposed at once.
@@ -98,6 +99,8 @@ pub(in super::super) fn to_columns(rows: &[Block], stride: usize, columns: &mut 
         let mut room = [[Block::ZERO; BLOCK_BITS]; LANES];
         four_to_columns(padded.as_flattened(), LANES, &mut room);
         rest.copy_from_slice(&room[..rest.len()]);
+        wipe(padded.as_flattened_mut());
+        wipe(room.as_flattened_mut());
     }
 }
 
@@ -116,6 +119,8 @@ pub(in super::super) fn to_rows(columns: &[Block], rows: &mut [Block], stride: u
         for (row, room) in room.iter().enumerate() {
             rows[row * stride + start..][..rest.len()].copy_from_slice(&room[..rest.len()]);
         }
+        wipe(padded.as_flattened_mut());
+        wipe(room.as_flattened_mut());
     }
 }
 

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::x86;
 use super::{FRONT, GROUP, position, streams};
 use crate::primitive::kernel::backend::{self, Backend};
+use crate::primitive::kernel::memory::wipe;
 use crate::primitive::kernel::{Aes128, Block, gf128};
 
 /// The first lag of the convolution: so many symbols are independent of each other.
@@ -117,6 +118,7 @@ impl Field {
                 outputs[range.clone()].iter_mut().zip(&sums).for_each(|(output, sum)| *output = sum[word]);
             }
         }
+        wipe(sums.as_flattened_mut());
     }
 
     /// Where in `words` the symbols of the group of outputs from index `first` on are, which are fetched: those of four
