@@ -22,9 +22,12 @@ FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 FUZZ_SECONDS ?= 30
 
 ##@ Use
-.PHONY: demo samples
+.PHONY: demo dist samples
 demo: fetch  ## a guided tour: one small job after the other
 	cargo run $(FLAGS) -p tacita --bin tacita -- demo
+
+dist: fetch  ## the program to hand out, without the paths of this machine (a build of its own)
+	scripts/dist
 
 samples:  ## make the samples in examples/ again
 	python3 examples/generate.py
