@@ -1,0 +1,69 @@
+//! Adversaries that run programs of their own.
+//!
+//! Other hostile tests change messages of honest code. Whoever breaks a protocol changes the code: takes other sums of a
+//! tree than any honest path needs, encodes what fits its store, answers when it knows more. So each role that a malicious
+//! party can have is written here once more, for reading and not for speed, with everything free that its program decides:
+//! choices in OTs, points of trees, sets, seeds, coins, and when it sends what. Each test is named for a line of what a
+//! protocol promises ([engine](../../../../docs/protocols/engine.md), [`vole`](../../../../docs/protocols/vole.md)).
+//!
+//! An attack that fails proves nothing unless it is known to be one. So honest parties are written here, too, with a
+//! weakness that can be switched on; each adversary has to win against the weak form before it has to lose against the
+//! code that is shipped. Without its weakness such a party has to fit the real one.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod base;
+mod extension;
+mod intersect;
+mod silent;
+mod tree;
+
+use std::time::Duration;
+
+use tacita_core::{Channel, Error, Result};
+
+/// Runs an honest party on a thread of its own and an adversary on this one. Both end the job if they come to its end.
+fn against<V: Send, A>(
+    victim: impl FnOnce(&mut Channel) -> Result<V> + Send,
+    adversary: impl FnOnce(&mut Channel) -> A,
+) -> (Result<V>, A) {
+    let (mut its_end, mut own_end) = Channel::pair("victim", "adversary");
+    for channel in [&mut its_end, &mut own_end] {
+        channel.set_patience(Duration::from_secs(60));
+    }
+    std::thread::scope(|scope| {
+        let victim = scope.spawn(move || {
+            let outcome = victim(&mut its_end);
+            match &outcome {
+                Ok(_) => drop(its_end.finish()),
+                Err(error) => its_end.abort(error),
+            }
+            outcome
+        });
+        let outcome = adversary(&mut own_end);
+        // What the victim makes of the end is its own affair.
+        let _ = own_end.finish();
+        (victim.join().unwrap(), outcome)
+    })
+}
+
+/// Whether a peer waits for us: nothing comes, although it has all the time it needs.
+fn waits(channel: &mut Channel) -> bool {
+    channel.set_patience(Duration::from_millis(300));
+    // The label does not matter: any other message would be a violation.
+    let label = tacita_core::channel::Label::new(255, "anything");
+    gives_up(&channel.receive_up_to(label, usize::MAX))
+}
+
+/// Whether somebody has waited for a peer that says nothing.
+fn gives_up<T>(outcome: &Result<T>) -> bool {
+    matches!(outcome, Err(Error::Network { what, .. }) if what.contains("given up"))
+}
+
+/// That `hits` of `trials` are as many as the probability lets expect, to within 5 standard deviations.
+fn as_likely_as(hits: usize, trials: usize, probability: f64) {
+    let expected = trials as f64 * probability;
+    let deviation = (expected * (1.0 - probability)).sqrt();
+    assert!((hits as f64 - expected).abs() <= 5.0 * deviation, "{hits} of {trials}, expected {expected}");
+}
