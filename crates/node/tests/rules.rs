@@ -658,7 +658,11 @@ fn bins_of_equal_size_show_no_number_of_a_single_row() {
         let bins: Vec<&String> = names.iter().filter(|name| name.starts_with("salary")).collect();
         assert!(bins.contains(&&"salary=bin 01 of 20".to_owned()) && bins.len() > 15, "{bins:?}");
         let counts = itemsets.iter().filter(|row| row["items"].starts_with("salary") && !row["items"].contains('|'));
-        assert_eq!(counts.map(|row| row["count"].parse::<u32>().unwrap()).sum::<u32>(), 300, "{itemsets:?}");
+        assert_eq!(
+            counts.map(|row| row["count"].parse::<u32>().unwrap()).sum::<u32>(),
+            291,
+            "nine are in a bin of fewer than 12"
+        );
         let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
         assert!(learned.contains(rows) && learned.contains("at least 12 rows hold exactly that number"), "{learned}");
         seen.push(itemsets);
