@@ -32,7 +32,7 @@ fn payload(items: usize, entries: usize, security: Security) -> Params {
 }
 
 fn sizes(params: &Params) -> okvs::Params {
-    okvs::Params::new(params.entries.receiver_items, params.entries.statistical_bits).unwrap()
+    okvs::Params::new(params.entries.receiver_items, params.entries.store_bits).unwrap()
 }
 
 /// The halves of an item: its key in the store, and its value there.
