@@ -53,8 +53,8 @@ impl Quota {
 /// What clients have asked for, in one epoch. Sealed under a key that only who has the part can derive.
 ///
 /// Each ledger names the file that it took the place of, and a mark beside it names the ledger that was written last. So
-/// a ledger that was changed, removed, or put back from an earlier time is noticed; that all of the directory was put
-/// back is not.
+/// a ledger that was changed, removed, or put back from an earlier time is noticed; that both were put back together is
+/// not.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Ledger {
     /// How often it was written before.
