@@ -145,6 +145,8 @@ fn a_receiver_learns_the_function_at_no_more_items_than_it_may() {
         let (known, guesses, tags) = attack(victim, &dictionary, &params, &greedy(&store)).unwrap();
         let (encoded, _) = overfitted(&known.okvs, &dictionary[..4 * known.store.len()]);
         assert!(encoded.len() == known.store.len() && encoded.len() > ITEMS && encoded.len() < bound);
+        // The page names both numbers.
+        assert_eq!((encoded.len(), bound), (254, 3204));
         assert_eq!(known.found(&dictionary, Block::ZERO, &tags), encoded, "{victim:?}");
         // A guess of delta is right if it finds an item that is not encoded.
         let other = [dictionary[dictionary.len() - 1]];

@@ -76,7 +76,8 @@ fn parameters(kind: Kind) -> Parameters {
 
 const DIFFERENCE: Block = Block(0xabcd << 90 | 6);
 
-/// A tip, which is what another delta in one tree is; all of them; both sums of a level.
+/// A tip, which is what another delta in one tree is; all of them; both sums of a level, of a tree and of all; the right
+/// sums of a level, which is what another delta on it is.
 fn deviations(kind: Kind) -> Vec<Deviation> {
     let none = Deviation::default;
     let both = |tree, level| [0, 1].map(|side| (tree, level, side, DIFFERENCE)).to_vec();
@@ -85,11 +86,12 @@ fn deviations(kind: Kind) -> Vec<Deviation> {
         Deviation { tips: vec![(5, DIFFERENCE)], ..none() },
         Deviation { tips: trees.clone().map(|tree| (tree, DIFFERENCE)).collect(), ..none() },
         Deviation { sums: both(3, 1), ..none() },
-        Deviation { sums: trees.flat_map(|tree| both(tree, parameters(kind).depth)).collect(), ..none() },
+        Deviation { sums: trees.clone().flat_map(|tree| both(tree, parameters(kind).depth)).collect(), ..none() },
+        Deviation { sums: trees.map(|tree| (tree, 2, 1, DIFFERENCE)).collect(), ..none() },
     ]
 }
 
-/// Nothing that is wrong whatever the places of the noise is ever let pass. Without the check it is.
+/// Nothing that is wrong whatever the places of the noise, or for nearly all, is ever let pass. Without the check it is.
 #[test]
 fn a_sender_that_spoils_a_tree_for_all_places_is_refused() {
     for kind in KINDS {
