@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 use super::{Hashes, PIECE};
 use crate::item::Item;
 use crate::primitive::kernel::block::Block;
-use crate::primitive::kernel::memory;
+use crate::primitive::kernel::memory::Secrets;
 use crate::primitive::ot::Choices;
 
 /// Elements that are sorted together: their numbers have 16 bits, and what is sorted fits the caches.
@@ -17,7 +17,7 @@ pub struct Filter {
     slots: usize,
     runs: Vec<Run>,
     /// What the slots in each element's places should add up to, plus those that have been.
-    sums: Zeroizing<Vec<Block>>,
+    sums: Secrets,
     mask: Block,
 }
 
@@ -32,7 +32,7 @@ struct Run {
 impl Filter {
     /// The filter of `items`.
     pub fn new(items: &[Item], hashes: &Hashes) -> Filter {
-        let mut sums = memory::zeros(items.len());
+        let mut sums = Secrets::zeros(items.len());
         let parts = items.par_chunks(RUN).zip(sums.par_chunks_mut(RUN));
         let runs = parts.map(|(items, sums)| Run::new(items, hashes, sums)).collect();
         Filter { slots: hashes.slots(), runs, sums, mask: hashes.truncate(Block::ALL_ONES) }

@@ -8,7 +8,8 @@ use super::{Hashes, PIECE, Places};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::block::{self, BLOCK_BYTES, Block};
-use crate::primitive::kernel::{Aes128, Prg, memory};
+use crate::primitive::kernel::memory::Secrets;
+use crate::primitive::kernel::{Aes128, Prg};
 
 /// Elements whose places are computed while those of as many others are filled in.
 const BATCH: usize = 1 << 13;
@@ -38,11 +39,11 @@ impl Garbled {
     /// The filter of distinct items, with randomness of `rng`.
     ///
     /// Errors ([`Error::NotReady`]): some element has no free place. Of w items in the slots for w, the probability is
-    /// about w / (k ln 2) * 2^-k.
+    /// about w / (k ln 2) * 2^-k. [`Error::Input`]: there is no memory for two bits a slot.
     pub fn new(items: &[Item], hashes: &Hashes, rng: &mut impl CryptoRng) -> Result<Garbled> {
         let key = Zeroizing::new(Block::random(rng));
         let cipher = Aes128::new(*key);
-        let mut filling = Filling::new(hashes.slots(), items.len());
+        let mut filling = Filling::new(hashes.slots(), items.len())?;
         let mut batches = items.chunks(BATCH);
         let prepare = |items: Option<&[Item]>| items.map(|items| Batch::new(items, hashes, &cipher));
         let mut batch = prepare(batches.next());
@@ -105,7 +106,7 @@ impl Batch {
 struct Filling {
     slots: usize,
     /// Two bits a slot: whether it is filled, and whether it was left for an element's last.
-    states: Zeroizing<Vec<Block>>,
+    states: Secrets,
     /// The slot that was left for each element.
     left: Vec<u32>,
     /// The value plus all random slots in the places of each element.
@@ -118,14 +119,18 @@ const FILLED: u8 = 1;
 const LEFT: u8 = 2;
 
 impl Filling {
-    fn new(slots: usize, elements: usize) -> Filling {
-        Filling {
+    fn new(slots: usize, elements: usize) -> Result<Filling> {
+        // The larger set decides how many there are, which may be the peer's.
+        let states = Secrets::try_zeros(slots.div_ceil(SLOTS_PER_BYTE * BLOCK_BYTES)).ok_or_else(|| {
+            Error::Input(format!("this machine has no memory for a Bloom filter of {slots} slots: bring fewer items"))
+        })?;
+        Ok(Filling {
             slots,
-            states: memory::zeros(slots.div_ceil(SLOTS_PER_BYTE * BLOCK_BYTES)),
+            states,
             left: Vec::with_capacity(elements),
             sums: Zeroizing::new(Vec::with_capacity(elements)),
             dependencies: Vec::with_capacity(elements / 2),
-        }
+        })
     }
 
     fn insert(&mut self, batch: &Batch) -> Result<()> {
@@ -157,7 +162,7 @@ impl Filling {
 
     /// The filter: puts the slots in order, and the differences of earlier elements into those of later ones.
     fn finish(mut self, key: Zeroizing<Block>) -> Garbled {
-        self.states = Zeroizing::default();
+        self.states = Secrets::default();
         let order = (0u64..).zip(&self.left).map(|(element, slot)| u64::from(*slot) << 32 | element);
         let mut order: Zeroizing<Vec<u64>> = Zeroizing::new(order.collect());
         order.par_sort_unstable();

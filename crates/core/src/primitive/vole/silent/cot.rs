@@ -16,7 +16,7 @@ use super::trees::{self, Holes};
 use super::vole::forked;
 use crate::channel::Channel;
 use crate::error::{Error, Result};
-use crate::primitive::kernel::memory;
+use crate::primitive::kernel::memory::Secrets;
 use crate::primitive::kernel::{Block, block};
 use crate::primitive::ot::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::primitive::vole::code::{Binary, FRONT};
@@ -75,7 +75,7 @@ impl<O: CorrelatedOtSender> CotSender<O> {
         let extra = trees::gather(of_base);
         let tips = Zeroizing::new(vec![delta; parameters.trees]);
         self.keys.runs += 1;
-        let mut word = memory::zeros(FRONT + trees::room(&parameters));
+        let mut word = Secrets::zeros(FRONT + trees::room(&parameters));
         let nodes = &mut word[FRONT..];
         trees::grow(&parameters, &mut self.keys, delta, masks, &tips, nodes, channel, &mut self.rng)?;
         let leaves = &mut nodes[..parameters.leaves * parameters.trees];
@@ -113,7 +113,7 @@ impl<O: CorrelatedOtReceiver> CotReceiver<O> {
         let extra = trees::gather(of_base);
         self.keys.runs += 1;
         let tips = vec![Block::ZERO; parameters.trees];
-        let mut word = memory::zeros(FRONT + trees::room(&parameters));
+        let mut word = Secrets::zeros(FRONT + trees::room(&parameters));
         let nodes = &mut word[FRONT..];
         let trees = trees::grow_punctured(&parameters, &mut self.keys, holes, of_trees, &tips, nodes, channel)?;
 

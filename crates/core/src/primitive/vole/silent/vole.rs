@@ -11,7 +11,7 @@ use super::keys::Keys;
 use super::trees::{self, Holes};
 use crate::channel::Channel;
 use crate::error::Result;
-use crate::primitive::kernel::memory;
+use crate::primitive::kernel::memory::Secrets;
 use crate::primitive::kernel::{Block, block};
 use crate::primitive::ot::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::primitive::vole::code::{FRONT, Field};
@@ -64,7 +64,7 @@ impl<O: CorrelatedOtSender> SilentSender<O> {
         let base = trees::gather(of_base);
         let (tips, extra) = base.split_at(parameters.trees);
         self.keys.runs += 1;
-        let mut word = memory::zeros(FRONT + trees::room(&parameters));
+        let mut word = Secrets::zeros(FRONT + trees::room(&parameters));
         let nodes = &mut word[FRONT..];
         trees::grow(&parameters, &mut self.keys, delta, masks, tips, nodes, channel, &mut self.rng)?;
         if let [share] = extra {
@@ -102,7 +102,7 @@ impl<O: CorrelatedOtReceiver> SilentReceiver<O> {
         let (tips, extra) = base.split_at(parameters.trees);
         self.keys.runs += 1;
         // Both words' symbols side by side, in the end. Leaves grow in the second half.
-        let mut words = memory::zeros(2 * (FRONT + trees::room(&parameters)));
+        let mut words = Secrets::zeros(2 * (FRONT + trees::room(&parameters)));
         let start = 2 * FRONT + trees::room(&parameters);
         let nodes = &mut words[start..];
         let trees = trees::grow_punctured(&parameters, &mut self.keys, holes, masks, tips, nodes, channel)?;

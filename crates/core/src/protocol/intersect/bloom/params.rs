@@ -76,17 +76,17 @@ impl Params {
         if self.slots == 0 { 0 } else { 3 }
     }
 
-    /// Memory of the receiver besides its items, in bytes, an estimate from above for two threads: its places, sorted, and
-    /// what it works with.
-    pub fn memory_of_receiver(&self) -> u64 {
-        let (bound, pieces) = (self.bound as u64, self.slots.div_ceil(PIECE) as u64);
-        let places = bound * (4 * self.strength.bits() as u64 + 32) + bound.div_ceil(1 << 16) * pieces * 4;
+    /// Memory of a receiver with so many items besides these, in bytes, an estimate from above for two threads: their places,
+    /// sorted, and what it works with.
+    pub fn memory_of_receiver(&self, items: u64) -> u64 {
+        let pieces = self.slots.div_ceil(PIECE) as u64;
+        let places = items * (4 * self.strength.bits() as u64 + 32) + items.div_ceil(1 << 16) * pieces * 4;
         places + (96 << 20)
     }
 
     /// The same of the sender: two bits for each slot, and what it keeps of its items.
-    pub fn memory_of_sender(&self) -> u64 {
-        self.slots as u64 / 4 + self.bound as u64 * 72 + (64 << 20)
+    pub fn memory_of_sender(&self, items: u64) -> u64 {
+        self.slots as u64 / 4 + items * 72 + (64 << 20)
     }
 
     /// Refuses more items than were agreed on, and items that are not distinct.

@@ -20,9 +20,11 @@ use crate::channel::{Channel, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::block::{self, BLOCK_BYTES};
+use crate::primitive::kernel::memory::Secrets;
 use crate::primitive::kernel::{Block, gf128};
 use crate::primitive::okvs::{EncodeError, Grouped, Okvs};
 use crate::primitive::oprf::{OUTPUT_BYTES, Outputs};
+use crate::primitive::vole::params::RUN_OUTPUTS;
 use crate::primitive::vole::{VoleReceiver, VoleSender};
 use crate::security::Security;
 use crate::session::Session;
@@ -54,7 +56,7 @@ pub(super) struct OutputHash([u8; 32]);
 pub(super) struct Key {
     okvs: Okvs,
     /// K.
-    store: Zeroizing<Vec<Block>>,
+    store: Secrets,
     delta: Zeroizing<Block>,
     coin: Block,
 }
@@ -95,9 +97,14 @@ pub(super) fn receive(
 
     // 2. The correlation C = B + D A.
     progress.start("correlating", store.len());
-    let mut a = Zeroizing::new(block::zeros(store.len()));
-    let mut c = Zeroizing::new(block::zeros(store.len()));
-    vole.extend(&mut a, &mut c, channel)?;
+    let room = || {
+        Secrets::with_room(store.len())
+            .ok_or_else(|| Error::Input(format!("this machine has no memory for {} items: bring fewer", items.len())))
+    };
+    let (mut a, mut c) = (room()?, room()?);
+    for run in runs(store.len()) {
+        vole.extend(a.grow(run), c.grow(run), channel)?;
+    }
 
     // 3. A + P.
     for (store, a) in store.chunks_mut(MASKED_BLOCKS).zip(a.chunks(MASKED_BLOCKS)) {
@@ -144,10 +151,15 @@ pub(super) fn send(
     }
     let seed = channel.receive(SEED, SEED_BYTES)?;
 
-    // 2. The correlation C = B + D A.
+    // 2. The correlation C = B + D A. How long it is is what the peer claims, which has to do its part of each run for it.
     let delta = Zeroizing::new(vole.delta());
-    let mut store = Zeroizing::new(block::zeros(okvs_params.columns()));
-    vole.extend(&mut store, channel)?;
+    let mut store = Secrets::with_room(okvs_params.columns()).ok_or_else(|| {
+        let (peer, items) = (channel.peer(), params.entries.receiver_items);
+        Error::Terms(format!("this machine has no memory for the {items} items of {peer}: agree on fewer"))
+    })?;
+    for run in runs(okvs_params.columns()) {
+        vole.extend(store.grow(run), channel)?;
+    }
 
     // 3. K = B + D (A + P).
     for store in store.chunks_mut(MASKED_BLOCKS) {
@@ -165,6 +177,11 @@ pub(super) fn send(
         }
     };
     Ok(Key { okvs: Okvs::new(okvs_params, &store_seed(session, &seed)), store, delta, coin })
+}
+
+/// The elements of each run of a correlation of so many: memory is taken for one when those before it are done.
+fn runs(elements: usize) -> impl Iterator<Item = usize> {
+    (0..elements).step_by(RUN_OUTPUTS).map(move |start| RUN_OUTPUTS.min(elements - start))
 }
 
 impl Key {
