@@ -11,8 +11,9 @@ use tacita_core::channel::{Channel, HEADER_BYTES, Label};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
+use crate::answer;
 use crate::choose::{Chosen, allowed};
-use crate::job::{JobSpec, Terms};
+use crate::job::{JobSpec, Protocol, Terms};
 use crate::text::shown;
 
 /// Version of everything that travels. Parties with different ones do not talk.
@@ -216,8 +217,8 @@ impl Greeted {
     }
 }
 
-/// Second flight and the choice of the protocol: sizes against the limits, `auto` resolved by the first party.
-/// `choose` is what this party would run, given its own and the peer's sizes.
+/// Second flight and the choice of the protocol: sizes against the limits and against each other, then `auto` resolved by the
+/// first party. Nothing is computed from the peer's sizes before they have been checked. `choose` is what this party would run, given its own and the peer's sizes.
 pub fn settle(
     greeted: Greeted,
     job: &JobSpec,
@@ -228,6 +229,7 @@ pub fn settle(
 ) -> Result<Agreed> {
     let own_bytes = message(own)?;
     let (theirs, their_bytes) = exchange_sizes(job, own_bytes.clone(), channel)?;
+    answer::check_peer(job, own, &theirs, channel)?;
 
     let first = job.parties.position(me) == Some(0);
     let mut choice = Vec::new();
@@ -245,6 +247,9 @@ pub fn settle(
     let Some(chosen) = chosen else {
         return Err(channel.violation("it chose a protocol that the terms do not allow"));
     };
+    if [own, &theirs].into_iter().any(|sizes| sizes.epoch.is_some()) && chosen.protocol != Protocol::Ecdh {
+        return Err(channel.violation("it chose a protocol that cannot use the part that was prepared"));
+    }
     if !first {
         channel.send(CHOICE, answer.clone())?;
     }

@@ -5,7 +5,6 @@ use std::path::Path;
 use rand_core::CryptoRng;
 use serde_json::{Value, json};
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::buckets::Role;
 use tacita_core::{Error, Result};
 
 use crate::agree::{Agreed, Sizes};
@@ -16,7 +15,7 @@ use crate::party::Source;
 use crate::pool::Pool;
 use crate::report::{Encryptions, Work};
 use crate::table::{RowCounts, Selection, output};
-use crate::{disk, dot, intersect, rules, shares, text};
+use crate::{dot, intersect, rules, shares};
 
 /// What a party brings.
 pub enum Brought {
@@ -216,78 +215,18 @@ impl Found {
     }
 }
 
-/// Memory of an item and its place among all buckets, at a party that keeps them in memory.
-const ITEM_IN_MEMORY_BYTES: u64 = 48;
-
-/// Checks that the peer's sizes fit the job and this party's own.
-pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<()> {
-    if job.job != Job::Intersect && agreed.peer_sizes.work.is_some() {
+/// Checks that the peer's sizes fit the job and this party's own: all that can be said of them before it is chosen what runs.
+pub fn check_peer(job: &JobSpec, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
+    if job.job != Job::Intersect && theirs.work.is_some() {
         return Err(channel.violation("it announces a run on disk in a job that has none"));
     }
-    if job.job != Job::Shares && agreed.peer_sizes.runs.is_some() {
+    if job.job != Job::Shares && theirs.runs.is_some() {
         return Err(channel.violation("it announces shares in a job that opens none"));
     }
     match job.job {
-        Job::Intersect => intersect::check_peer(job, agreed, channel),
-        Job::Dot => dot::check_peer(job, agreed, channel),
-        Job::Rules => rules::check_peer(job, agreed, channel),
-        Job::Shares => shares::check_peer(agreed, channel),
-    }
-}
-
-/// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
-pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
-    match job.job {
-        Job::Intersect if disk::is_bucketed(own, theirs) => {
-            let params = disk::params(job, me, chosen.protocol, own, theirs)?;
-            let [asked, sent] = [Role::Receiver, Role::Sender].map(|role| params.bound(role) as u64);
-            let one = intersect::memory_of_bucket(job, me == job.receiver(), chosen.protocol, asked, sent);
-            let in_memory = if own.work.is_none() { own.items * ITEM_IN_MEMORY_BYTES } else { 0 };
-            Ok(disk::memory::FIXED_BYTES + one * params.buckets.min(disk::LANES) as u64 + in_memory)
-        }
-        Job::Intersect => intersect::memory(job, me, chosen, own, theirs),
-        Job::Dot => dot::memory(job, me, chosen, own, theirs),
-        Job::Shares => Ok(shares::memory(job, own)),
-        Job::Rules => rules::memory(job, me, chosen, own, theirs),
-    }
-}
-
-/// Refuses a job that needs more memory than the user allows, and warns of one that needs more than there is.
-pub fn check_memory(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>) -> Result<()> {
-    let (own, theirs) = (&agreed.own_sizes, &agreed.peer_sizes);
-    let needed = memory(job, me, &agreed.chosen, own, theirs)?;
-    if own.work.is_some() {
-        // There are as many buckets as it takes.
-        return Ok(());
-    }
-    let on_disk = disk::check_job(job).is_ok();
-    if let (None, Some(available)) = (allowed, disk::memory::available())
-        && needed > available
-    {
-        tracing::warn!(
-            "the job needs about {} of memory besides the table, and this machine has {} available{}",
-            text::bytes(needed),
-            text::bytes(available),
-            if on_disk { ": --work DIR takes less, on disk" } else { "" }
-        );
-    }
-    allow(needed, allowed, if on_disk { "allow more, or let --work DIR take it to disk" } else { SPLIT })
-}
-
-/// Refuses a job that needs so much memory, if the user allows less.
-pub fn allow_memory(needed: u64, allowed: Option<u64>) -> Result<()> {
-    allow(needed, allowed, SPLIT)
-}
-
-const SPLIT: &str = "allow more, or split the input";
-
-fn allow(needed: u64, allowed: Option<u64>, advice: &str) -> Result<()> {
-    match allowed {
-        Some(allowed) if needed > allowed => Err(Error::Input(format!(
-            "the job needs about {} of memory besides the table, and --memory allows {}: {advice}",
-            text::bytes(needed),
-            text::bytes(allowed)
-        ))),
-        _ => Ok(()),
+        Job::Intersect => intersect::check_peer(job, own, theirs, channel),
+        Job::Dot => dot::check_peer(job, own, theirs, channel),
+        Job::Rules => rules::check_peer(job, own, theirs, channel),
+        Job::Shares => shares::check_peer(theirs, channel),
     }
 }

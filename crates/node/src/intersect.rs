@@ -16,9 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::agree::{Agreed, Sizes, hex, unhex};
 use crate::answer::Told;
-use crate::choose::Chosen;
 use crate::console;
-use crate::disk::memory::FIXED_BYTES;
 use crate::disk::{self, Disk};
 use crate::job::{JobSpec, Protocol, Reveal};
 use crate::party::Source;
@@ -73,15 +71,6 @@ pub enum Found {
 
 /// The most that an entry has besides its row: a tag and an authenticator.
 const ENTRY_OVERHEAD: usize = 32 + SEAL_BYTES;
-
-/// Memory of the receiver in `vole` for each of its items, measured and rounded up.
-const VOLE_RECEIVER_BYTES: u64 = 260;
-
-/// Memory of an item of a bucket, the number of its key, and its place among the bucket's.
-const BUCKET_ITEM_BYTES: u64 = 48;
-
-/// Memory of the sender in `vole` for each of the receiver's items, likewise.
-const VOLE_SENDER_BYTES: u64 = 130;
 
 impl Brought {
     /// Reads and normalises a party's data.
@@ -272,8 +261,8 @@ pub fn check_limits(job: &JobSpec, source: &str, sizes: &mut Sizes) -> Result<()
 }
 
 /// Checks that the peer's sizes fit the job: what it gives, and what it has prepared.
-pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<()> {
-    let (peer, sizes) = (channel.peer(), &agreed.peer_sizes);
+pub fn check_peer(job: &JobSpec, own: &Sizes, sizes: &Sizes, channel: &Channel) -> Result<()> {
+    let peer = channel.peer();
     let refuse = |check: &str| Err(channel.violation(check));
     match given_columns(job, peer) {
         None if sizes.entries != 0 || sizes.row_bytes != 0 || !sizes.schema.is_empty() => {
@@ -294,16 +283,13 @@ pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<(
         }
     }
     disk::check_sizes(job, sizes, channel)?;
-    if sizes.epoch.is_some() && disk::is_bucketed(&agreed.own_sizes, sizes) {
+    if sizes.epoch.is_some() && disk::is_bucketed(own, sizes) {
         return refuse("it announces a prepared part, which a table on disk cannot use");
     }
     if sizes.epoch.is_some() != sizes.tag_bytes.is_some() {
         return refuse("it announces half a prepared part");
     }
     if sizes.epoch.is_some() {
-        if agreed.chosen.protocol != Protocol::Ecdh {
-            return refuse("it announces a prepared part, which the protocol cannot use");
-        }
         if peer == job.receiver() || prepared::check_job(job, peer).is_err() {
             return refuse("it announces a prepared part where none can be used");
         }
@@ -598,47 +584,4 @@ fn write_sum(total: ecdh::sum::Total, decimals: u32, min_result: Option<u64>, pa
         line: Some(format!("count {count}, sum {sum}")),
         written: Told::write_numbers(&[("count", count), ("sum", sum)], path),
     })
-}
-
-/// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
-pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
-    let params = params(job, me, own, theirs);
-    let receives = me == job.receiver();
-    if chosen.protocol == Protocol::Bloom {
-        let bloom = bloom_params(job, &params)?;
-        return Ok(match receives {
-            true => bloom.memory_of_receiver() + params.receiver_items as u64 * 96,
-            false => bloom.memory_of_sender() + params.sender_entries as u64 * 96,
-        });
-    }
-    Ok(FIXED_BYTES + memory_of_items(&job.reveal, receives, chosen.protocol, &params))
-}
-
-/// Memory for one bucket of a bucketed run, in bytes, with its items, and with what the peer sends before it is read.
-pub fn memory_of_bucket(job: &JobSpec, receives: bool, protocol: Protocol, asked: u64, sent: u64) -> u64 {
-    let params = Params::rows(asked as usize, sent as usize);
-    let own = if receives { asked } else { sent };
-    own * BUCKET_ITEM_BYTES + memory_of_items(&job.reveal, receives, protocol, &params)
-}
-
-/// What grows with the items.
-fn memory_of_items(reveal: &Reveal, receives: bool, protocol: Protocol, params: &Params) -> u64 {
-    let (n_receiver, n_sender) = (params.receiver_items as u64, params.sender_entries as u64);
-    let entries = n_sender * params.entry_bytes() as u64;
-    let function = match (protocol, receives) {
-        // Items, store, correlation, and what the correlation is made of.
-        (Protocol::Vole, true) => n_receiver * VOLE_RECEIVER_BYTES,
-        (Protocol::Vole, false) => n_receiver * VOLE_SENDER_BYTES + n_sender * 100,
-        _ => 0,
-    };
-    function
-        + match (receives, reveal) {
-            (true, Reveal::Count | Reveal::Sum(_)) => n_receiver * 128,
-            (true, Reveal::Payload) => n_receiver * 160 + entries * 2 + n_sender * 24,
-            (true, _) => n_receiver * 96,
-            (false, Reveal::Count) => n_receiver * 64 + n_sender * 96 + entries * 2,
-            // Numbers are encrypted as they are sent, with tables that take no more than the fixed part.
-            (false, Reveal::Sum(_)) => n_receiver * 64 + n_sender * (128 + 2 * params.tag_bytes as u64) + (64 << 20),
-            (false, _) => n_sender * 160 + entries * 3,
-        }
 }

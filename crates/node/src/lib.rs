@@ -1,7 +1,7 @@
 //! Job files, tables, connections and reports: everything around the protocols of `tacita-core`.
 //!
 //! Follow a job: [`commands`] reads the command line, [`job`] the job file, [`party`] loads the table and meets the peers
-//! ([`meet`], [`transport`]), [`agree`] settles the terms, [`answer`] runs the protocol of the job's kind ([`intersect`], [`dot`],
+//! ([`meet`], [`transport`]), [`agree`] settles the terms, [`memory`] says whether there is room for it, [`answer`] runs the protocol of the job's kind ([`intersect`], [`dot`],
 //! [`shares`], [`rules`]) and writes what was learned.
 
 pub mod agree;
@@ -21,6 +21,7 @@ pub mod job;
 pub mod learned;
 pub mod links;
 pub mod meet;
+pub mod memory;
 pub mod party;
 pub mod plan;
 pub mod pool;

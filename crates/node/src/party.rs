@@ -9,7 +9,7 @@ use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
 use crate::agree::{self, Greeted};
-use crate::answer::{self, Brought, Found, Told};
+use crate::answer::{Brought, Found, Told};
 use crate::choose::{Network, choose};
 use crate::console::{Voice, print};
 use crate::disk::Disk;
@@ -17,6 +17,7 @@ use crate::identity::Identity;
 use crate::job::{Clients, Job, JobSpec, Reveal, Terms};
 use crate::links::Links;
 use crate::meet::{Meeting, Ready};
+use crate::memory::{self, Limit};
 use crate::pool::Place;
 use crate::report::{Report, Seconds, round};
 use crate::simulate::Instructions;
@@ -412,8 +413,7 @@ impl PartyRun {
         let choose = |theirs: &_| choose(job, me, &own, theirs, network).map(|choice| choice.chosen);
         let agreed = agree::settle(greeted, job, me, &own, choose, channel)?;
         agree::confirm(&agreed.session, job, me, channel)?;
-        answer::check_peer(job, &agreed, channel)?;
-        answer::check_memory(job, me, &agreed, self.memory)?;
+        memory::check(job, me, &agreed, self.memory, channel)?;
         let setup = setup_started.elapsed();
         let things = job.things();
         tracing::info!(
@@ -454,7 +454,7 @@ impl PartyRun {
             return Err(Error::Internal("clients in another job".into()));
         };
         let rows = clients::agree(job, roles, me, brought.sizes(), greeted, channels)?;
-        answer::allow_memory(clients::memory(job, roles, me, &rows)?, self.memory)?;
+        Limit::of(self.memory).check(clients::memory(job, roles, me, &rows)?, "split the input")?;
         let setup = setup_started.elapsed();
         tracing::info!("agreed with {}: {} rows in all", job.peers_of(me).join(", "), text::count(rows.all));
 

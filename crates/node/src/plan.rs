@@ -22,7 +22,7 @@ use crate::job::{Job, JobSpec, Protocol, Reveal};
 use crate::learned::{self, Known};
 use crate::shares::{EXTENSION, Work};
 use crate::transport::Shape;
-use crate::{answer, clients, disk, dot, intersect, rules, text, usage};
+use crate::{clients, disk, dot, intersect, memory, rules, text, usage};
 
 /// A job's plan.
 #[derive(Debug, Clone, Serialize)]
@@ -45,6 +45,9 @@ pub struct Plan {
     /// What rounds, bytes and seconds depend on that cannot be known before: they are then what is spent at least.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What to think about before the job is run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// By party.
     pub parties: BTreeMap<String, Share>,
 }
@@ -262,7 +265,7 @@ pub fn plan(
             items: sizes[me].items,
             bytes_sent: agree::bytes_sent(job, me, &chosen, &sizes[me]) + role.bytes,
             cpu_seconds: role.cpu,
-            memory: answer::memory(job, me, &chosen, &sizes[me], &sizes[peer])?,
+            memory: memory::needed(job, me, &chosen, &sizes[me], &sizes[peer])?,
             disk: sizes[me].work.as_ref().map(|_| disk::bytes(sizes[me].items, job.learns(me))),
             learned: learned::sentences(job, me, known),
         };
@@ -286,6 +289,7 @@ pub fn plan(
         seconds_together: seconds(parties.values().map(|share| share.cpu_seconds).sum()),
         buckets: bucketed.map(|params| params.buckets),
         notes,
+        warnings: memory::unbounded(job).map(str::to_owned).into_iter().collect(),
         parties,
     })
 }

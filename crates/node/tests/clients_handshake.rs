@@ -2,7 +2,7 @@
 //! whichever connection is of another run.
 
 use serde_json::{Value, json};
-use tacita::agree::{self, Greeted, Sizes};
+use tacita::agree::{self, Greeted, Sizes, Work};
 use tacita::clients::{self, Rows};
 use tacita::job::JobSpec;
 use tacita::links::Links;
@@ -13,10 +13,18 @@ const PARTIES: Label = Label::new(0xf4, "parties");
 const NAMES: [&str; 3] = ["c1", "c2", "s"];
 
 fn job() -> JobSpec {
-    let text = "job = \"dot\"\nid = \"test\"\nreveal_to = [\"c1\", \"c2\"]\n[limits]\nmax_rows = 1000\n\
-                [parties.c1]\nrole = \"client\"\nslice = 1\n[parties.c2]\nrole = \"client\"\nslice = 2\n\
+    job_with("[limits]\nmax_rows = 1000\n")
+}
+
+fn without_limits() -> JobSpec {
+    job_with("")
+}
+
+fn job_with(limits: &str) -> JobSpec {
+    let parties = "[parties.c1]\nrole = \"client\"\nslice = 1\n[parties.c2]\nrole = \"client\"\nslice = 2\n\
                 [parties.s]\nrole = \"server\"\n";
-    JobSpec::parse(text, false).unwrap()
+    let text = format!("job = \"dot\"\nid = \"test\"\nreveal_to = [\"c1\", \"c2\"]\n{limits}{parties}");
+    JobSpec::parse(&text, false).unwrap()
 }
 
 fn sizes(items: u64) -> Sizes {
@@ -26,6 +34,7 @@ fn sizes(items: u64) -> Sizes {
 /// What differs from an honest run with 2 rows at `c1`, 3 at `c2` and 5 at `s`.
 struct Run<'a> {
     sizes: [Sizes; 3],
+    job: fn() -> JobSpec,
     /// The nonce of a party on its connection to another.
     nonce: fn(&str, &str) -> [u8; 32],
     /// What ties a party's end of a connection to another's.
@@ -43,12 +52,12 @@ fn nonce(me: &str, _: &str) -> [u8; 32] {
 
 impl Run<'_> {
     fn honest() -> Self {
-        Run { sizes: [sizes(2), sizes(3), sizes(5)], nonce, exporter: |_, _| [7; 32], server: None }
+        Run { sizes: [sizes(2), sizes(3), sizes(5)], job, nonce, exporter: |_, _| [7; 32], server: None }
     }
 
     /// What the three come to.
     fn outcome(&self) -> [Result<Rows>; 3] {
-        let job = &job();
+        let job = &(self.job)();
         let (c1_s, s_c1) = Channel::pair("c1", "s");
         let (c2_s, s_c2) = Channel::pair("c2", "s");
         let (c1_c2, c2_c1) = Channel::pair("c1", "c2");
@@ -135,6 +144,53 @@ fn sizes_that_do_not_fit_end_all() {
     }
     let [c1, ..] = Run { sizes: [sizes(2), sizes(3), sizes(6)], ..Run::honest() }.outcome();
     assert!(c1.unwrap_err().to_string().contains("5 rows together, and s has 6"));
+}
+
+/// Whatever a party claims, the others end for it and not for a fault of theirs, or need no more memory than before.
+#[test]
+fn claimed_sizes_are_refused_or_take_nothing() {
+    let honest = [sizes(2), sizes(3), sizes(5)];
+    let job = without_limits();
+    let roles = job.clients().unwrap();
+    let mut agreed = 0;
+    for number in [0, 1, 1 << 20, 1 << 31, u64::from(u32::MAX), 1 << 32, u64::MAX] {
+        let small = number as u32;
+        for liar in 0..3 {
+            let Sizes { items, .. } = honest[liar];
+            let claims = [
+                sizes(number),
+                Sizes { entries: number, ..sizes(items) },
+                Sizes { row_bytes: small, ..sizes(items) },
+                Sizes { tag_bytes: Some(small), ..sizes(items) },
+                Sizes { tag_bytes: Some(small), epoch: Some("ab".repeat(32)), ..sizes(items) },
+                Sizes { work: Some(Work { memory: number, kept: None }), ..sizes(items) },
+            ];
+            for claim in claims {
+                let mut claimed = honest.clone();
+                claimed[liar] = claim;
+                if claimed == honest {
+                    continue;
+                }
+                let what = format!("{claimed:?}");
+                let ended = Run { sizes: claimed, job: without_limits, ..Run::honest() }.outcome();
+                for (me, ended) in NAMES.into_iter().zip(&ended).filter(|(me, _)| *me != NAMES[liar]) {
+                    assert!(
+                        matches!(kind(ended), Some(ErrorKind::Protocol | ErrorKind::Terms | ErrorKind::Network)),
+                        "{what}, {me}: {ended:?}"
+                    );
+                }
+            }
+        }
+        // Server and one client together, so that the sum fits.
+        if let Some(all) = number.checked_add(3) {
+            let ended = Run { sizes: [sizes(number), sizes(3), sizes(all)], job: without_limits, ..Run::honest() };
+            let [_, c2, _] = ended.outcome();
+            let Ok(rows) = c2 else { continue };
+            assert!(clients::memory(&job, &roles, "c2", &rows).unwrap() < 100 << 20);
+            agreed += 1;
+        }
+    }
+    assert_eq!(agreed, 4, "all but those that are too many");
 }
 
 /// A server that says this to both clients.

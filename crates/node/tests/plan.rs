@@ -199,3 +199,31 @@ fn a_run_on_disk_is_planned() {
         assert!(text.contains("Buckets   ") && text.contains(" on disk"), "{text}");
     }
 }
+
+/// Terms that leave it to the peer how many rows it brings.
+#[test]
+fn unbounded_rows_are_warned_of() {
+    let home = Home::new();
+    let job = |job: &str, rest: &str| {
+        home.file("job.toml", &format!("job = \"{job}\"\nid = \"plan\"\n{rest}\n[parties.a]\n[parties.b]\n"))
+    };
+    let keys = "reveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]\n";
+    let dot = "reveal_to = [\"a\"]\ncolumn = \"x\"\n";
+    for (kind, terms, warned) in [
+        ("intersect", keys.to_owned(), true),
+        ("intersect", format!("{keys}[limits]\nmax_rows = 100\n"), false),
+        ("intersect", format!("{keys}[limits]\npad_to = 100\n"), false),
+        ("intersect", format!("{keys}[limits]\nmin_result = 2\n"), true),
+        ("dot", dot.to_owned(), false),
+        ("dot", format!("{dot}row_id = \"id\"\n"), true),
+    ] {
+        let job = job(kind, &terms);
+        let plan = |more: &[&str]| tacita(&[&["plan", &job, "--rows", "a=10", "--rows", "b=10"], more].concat()).well();
+        let text = "neither limits.max_rows nor limits.pad_to is set";
+        assert_eq!(plan(&[]).stdout.contains(text), warned, "{terms}");
+        let planned: Value = serde_json::from_str(&plan(&["--json"]).stdout).unwrap();
+        assert_eq!(planned["warnings"][0].as_str().is_some_and(|warning| warning.contains(text)), warned, "{terms}");
+        let doctor = tacita(&["doctor", &job, "--as", "a", "--identity", &home.at("none")]);
+        assert_eq!(doctor.stdout.lines().any(|line| line.starts_with("note  limits") && line.contains(text)), warned);
+    }
+}

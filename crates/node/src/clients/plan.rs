@@ -84,6 +84,7 @@ pub fn plan(
         seconds_together: seconds(parties.values().map(|share| share.cpu_seconds).sum()),
         buckets: None,
         notes: Vec::new(),
+        warnings: Vec::new(),
         parties,
     })
 }

@@ -12,6 +12,7 @@ use crate::answer::Brought;
 use crate::console::print;
 use crate::identity::Identity;
 use crate::job::JobSpec;
+use crate::memory;
 use crate::party::Source;
 use crate::table::read::ReadOptions;
 use crate::text::{count, counted};
@@ -69,6 +70,9 @@ impl Doctor {
         match JobSpec::load(&self.job).and_then(|job| job.party(&self.me).map(|_| job.clone())) {
             Ok(job) => {
                 findings.good("job", format_args!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal));
+                if let Some(warning) = memory::unbounded(&job) {
+                    findings.note("limits", warning);
+                }
                 self.identities(&job, &mut findings);
                 self.network(&job, &mut findings);
                 self.table(&job, &mut findings);

@@ -172,6 +172,9 @@ impl Plan {
         if let Some(bound) = job.limits.pad_to {
             print(format_args!("\nSets are padded to {}: time and traffic are those of full ones.", count(bound)))?;
         }
+        for warning in &plan.warnings {
+            print(format_args!("\nWarning: {warning}."))?;
+        }
         Ok(())
     }
 }

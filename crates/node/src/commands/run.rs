@@ -70,7 +70,8 @@ pub struct Common {
     /// How long the peer may be connected and alive, and neither send nor read anything.
     #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration)]
     pub patience: Duration,
-    /// Memory that the job may use, as 4GiB; with --work, half of what the machine has available if not said.
+    /// Memory that the job may use besides the table, as 4GiB [default: what the machine has available; with --work half of it,
+    /// for all that the process takes].
     #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
     pub memory: Option<u64>,
     /// Threads for computation [default: all cores].

@@ -50,7 +50,7 @@ pub struct Simulate {
     /// Threads of each party [default: all cores].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Memory that each party may use, as 4GiB.
+    /// Memory that each party may use besides its table, as 4GiB [default: what the machine has available].
     #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
     memory: Option<u64>,
     /// Directory where every party, each in one of its name, sorts and intersects a table larger than memory (job

@@ -2,11 +2,10 @@
 
 use tacita_core::{Error, Result};
 
+use crate::memory::Limit;
+
 /// What every run takes: the program, its threads, a connection.
 pub const FIXED_BYTES: u64 = 64 << 20;
-
-/// Memory that is used where the machine does not tell what it has.
-const UNKNOWN: u64 = 1 << 30;
 
 /// More than this makes no run faster.
 const MOST: u64 = 16 << 30;
@@ -17,7 +16,7 @@ pub const LEAST_BYTES: u64 = 256 << 10;
 /// Memory for the data of a run that may use `allowed` bytes; by default half of what the machine has available, at most
 /// 16 GiB.
 pub fn for_data(allowed: Option<u64>) -> u64 {
-    let allowed = allowed.unwrap_or_else(|| (available().unwrap_or(2 * UNKNOWN) / 2).min(MOST));
+    let allowed = allowed.unwrap_or_else(|| (Limit::of(None).bytes() / 2).min(MOST));
     allowed - FIXED_BYTES.min(allowed / 2)
 }
 
@@ -39,19 +38,4 @@ pub fn for_buckets(data: u64) -> u64 {
 /// What buckets in flight may take of a run that may use `allowed` bytes.
 pub fn for_run(allowed: u64) -> u64 {
     for_buckets(for_data(Some(allowed)))
-}
-
-/// Memory that programs can have without others losing theirs, in bytes, as far as the system tells.
-pub fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    let machine = kibibytes * 1024;
-    Some(limit_of_group().map_or(machine, |group| machine.min(group)))
-}
-
-/// What the control group of this process leaves, as in a container.
-fn limit_of_group() -> Option<u64> {
-    let read = |file: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{file}")).ok()?.trim().parse::<u64>().ok();
-    Some(read("memory.max")?.saturating_sub(read("memory.current")?))
 }

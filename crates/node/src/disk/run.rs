@@ -14,8 +14,8 @@ use super::directory::Agreed as Kept;
 use super::memory::{LEAST_BYTES, for_buckets};
 use super::{Disk, RESULT, check_job};
 use crate::agree::{Agreed, Sizes, hex, unhex};
-use crate::intersect::memory_of_bucket;
 use crate::job::{JobSpec, Protocol, Terms};
+use crate::memory::of_bucket;
 use crate::table::Keys;
 
 /// Buckets in flight at once: one travels while another is computed.
@@ -66,7 +66,7 @@ pub fn params(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: 
     let kept = own.work.as_ref().and_then(|work| work.kept.as_ref()).filter(|_| resumed(own, theirs).is_some());
     let buckets = match kept {
         Some(kept) => kept.buckets as usize,
-        None => buckets_of(job, protocol, receiver, sender)?,
+        None => buckets_of(protocol, receiver, sender)?,
     };
     let protocol = match protocol {
         Protocol::Vole => BucketProtocol::Vole,
@@ -78,11 +78,11 @@ pub fn params(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: 
 }
 
 /// Number of buckets in a fresh run: as many as the party needs that needs most.
-pub fn buckets_of(job: &JobSpec, protocol: Protocol, receiver: &Sizes, sender: &Sizes) -> Result<usize> {
+pub fn buckets_of(protocol: Protocol, receiver: &Sizes, sender: &Sizes) -> Result<usize> {
     let (asked, sent) = (receiver.items as usize, sender.items as usize);
     let of = |sizes: &Sizes, receives: bool| match &sizes.work {
         Some(work) => buckets_for(asked, sent, LANES, work.memory, |asked, sent| {
-            memory_of_bucket(job, receives, protocol, asked as u64, sent as u64)
+            of_bucket(receives, protocol, asked as u64, sent as u64)
         }),
         None => Ok(1),
     };
@@ -219,5 +219,50 @@ impl Disk {
         let mut state = self.state();
         state.run = Some(run);
         self.directory.keep(&state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agree::Work;
+    use crate::disk::memory::FIXED_BYTES;
+
+    /// Whatever the peer claims, what a party's lanes hold fits the memory that it has for buckets: what each bucket takes, and
+    /// what the peer can send ahead. What does not grow with the items is in the fixed part.
+    #[test]
+    fn lanes_and_their_queues_fit_the_own_memory() {
+        let counts = [0, 1, 1000, 1 << 20, 200_000_000, 1 << 31, u64::from(u32::MAX)];
+        let (mut fitting, mut refused) = (0, 0);
+        let cases = [Protocol::Vole, Protocol::Ecdh]
+            .into_iter()
+            .flat_map(|protocol| counts.into_iter().flat_map(move |own| counts.map(|peer| (protocol, own, peer))));
+        for (protocol, items, claimed) in cases {
+            for (memory, receives) in
+                [1 << 20, 1 << 30, 1 << 35].into_iter().flat_map(|memory| [(memory, true), (memory, false)])
+            {
+                let own = Sizes { items, work: Some(Work { memory, kept: None }), ..Sizes::default() };
+                let peer =
+                    Sizes { items: claimed, work: Some(Work { memory: u64::MAX, kept: None }), ..Sizes::default() };
+                let (receiver, sender) = if receives { (&own, &peer) } else { (&peer, &own) };
+                let Ok(buckets) = buckets_of(protocol, receiver, sender) else {
+                    refused += 1;
+                    continue;
+                };
+                fitting += 1;
+                let of_core = if protocol == Protocol::Vole { BucketProtocol::Vole } else { BucketProtocol::Ecdh };
+                let (asked, sent) = (receiver.items as usize, sender.items as usize);
+                let params = Params::new(of_core, asked, sent, buckets, LANES).unwrap().to_both();
+                let ahead = params.bytes_ahead(role(receives).other()).unwrap();
+                let lanes = buckets.min(LANES) as u64;
+                let what =
+                    format!("{protocol:?}: {items} here, {claimed} there, {memory} bytes, {receives}: {buckets}");
+                assert!(lanes * 2 * ahead <= memory + FIXED_BYTES, "{what}: {ahead} bytes ahead");
+                let [asked, sent] = [Role::Receiver, Role::Sender].map(|role| params.bound(role) as u64);
+                let one = of_bucket(receives, protocol, asked, sent);
+                assert!(lanes * one <= memory, "{what}: {one}");
+            }
+        }
+        assert!(fitting > 300 && refused > 50, "{fitting} fit, {refused} do not");
     }
 }

@@ -18,6 +18,7 @@ use crate::answer::Told;
 use crate::choose::Chosen;
 use crate::intersect;
 use crate::job::{JobSpec, Protocol, Reveal};
+use crate::memory::of_intersection;
 use crate::party::Source;
 use crate::pool::Pool;
 use crate::report::Encryptions;
@@ -112,12 +113,11 @@ impl Brought {
 }
 
 /// Checks that the peer's sizes fit: as many rows by position, or what an intersection asks for.
-pub fn check_peer(job: &JobSpec, agreed: &Agreed, channel: &Channel) -> Result<()> {
-    let (own, theirs) = (&agreed.own_sizes, &agreed.peer_sizes);
+pub fn check_peer(job: &JobSpec, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
     if let Some(alignment) = job.alignment() {
         return match theirs.epoch {
             Some(_) => Err(channel.violation("it announces a prepared part where none can be used")),
-            None => intersect::check_peer(&alignment, agreed, channel),
+            None => intersect::check_peer(&alignment, own, theirs, channel),
         };
     }
     if (Sizes { items: theirs.items, ..Sizes::default() }) != *theirs {
@@ -152,7 +152,7 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
     let method = Method::new(job, chosen, own.items.min(theirs.items) as usize)?;
     let alignment = job.alignment().zip(chosen.alignment);
     let alignment =
-        alignment.map_or(Ok(0), |(job, protocol)| intersect::memory(&job, me, &Chosen::only(protocol), own, theirs))?;
+        alignment.map_or(Ok(0), |(job, protocol)| of_intersection(&job, me, &Chosen::only(protocol), own, theirs))?;
     Ok(method.memory() + 2 * columns + alignment)
 }
 

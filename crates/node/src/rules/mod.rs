@@ -20,6 +20,7 @@ use crate::answer::Told;
 use crate::choose::Chosen;
 use crate::intersect;
 use crate::job::{JobSpec, Protocol, USUAL_CONFIDENCE};
+use crate::memory::{Limit, of_intersection};
 use crate::table::RowCounts;
 use crate::table::baskets::Items;
 use crate::{dot, text};
@@ -51,9 +52,6 @@ const CANDIDATE_BYTES: u64 = 100;
 /// Bytes of memory that a rule takes: its items and counts, by number and by name, and its line of the result.
 const RULE_BYTES: u64 = 500;
 
-/// From so much memory for items on, the user is told.
-const MANY_BYTES: u64 = 1 << 30;
-
 impl Brought {
     /// How much it is, as the peer is told.
     pub fn sizes(&self) -> Sizes {
@@ -70,13 +68,13 @@ impl Brought {
 /// a row each, if they are frequent; how many are shows in the run.
 pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     let params = job.mining(0)?;
-    let candidates = params.max_candidates as u64 * CANDIDATE_BYTES;
-    let rules = params.max_rules as u64 * RULE_BYTES;
+    let candidates = (params.max_candidates as u64).saturating_mul(CANDIDATE_BYTES);
+    let rules = (params.max_rules as u64).saturating_mul(RULE_BYTES);
     let alignment = job.alignment().zip(chosen.alignment);
     let alignment =
-        alignment.map_or(Ok(0), |(job, protocol)| intersect::memory(&job, me, &Chosen::only(protocol), own, theirs))?;
+        alignment.map_or(Ok(0), |(job, protocol)| of_intersection(&job, me, &Chosen::only(protocol), own, theirs))?;
     let products = products::memory(job, chosen, own.items.min(theirs.items))?;
-    Ok((128 << 20) + candidates + rules + products + alignment)
+    Ok([candidates, rules, products, alignment].into_iter().fold(128 << 20, u64::saturating_add))
 }
 
 /// Aligns rows, mines, and exchanges the names of what was found, with as much memory as is `allowed`.
@@ -119,7 +117,7 @@ pub fn run(
     let items = Aligned::new([&brought.items, &binned], &common, params.minimum);
     items.check_density(job)?;
     let others = memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?;
-    items.check_memory(&params, others, allowed)?;
+    items.check_memory(&params, others, Limit::of(allowed))?;
     let baskets = items.baskets(&params)?;
     let mut seed = zeroize::Zeroizing::new([0; 32]);
     rng.fill_bytes(&mut *seed);
@@ -205,35 +203,23 @@ impl<'a> Aligned<'a> {
         }
     }
 
-    /// Refuses frequent items that take more memory than the user allows, `others` aside; so many that the run ends take
+    /// Refuses frequent items that take more memory than there may be used, `others` aside; so many that the run ends take
     /// none.
-    fn check_memory(&self, params: &Params, others: u64, allowed: Option<u64>) -> Result<()> {
+    fn check_memory(&self, params: &Params, others: u64, limit: Limit) -> Result<()> {
         let items = self.frequent.len() as u64;
         let bytes = items * Baskets::item_bytes(self.common.rows) as u64;
-        if self.frequent.len() > params.max_candidates {
+        if self.frequent.len() > params.max_candidates || others.saturating_add(bytes) <= limit.bytes() {
             return Ok(());
         }
-        match allowed {
-            Some(allowed) if others + bytes > allowed => Err(Error::Input(format!(
-                "{} of this party are in at least {} and take {} of memory, with all else {}, and --memory allows {}: use a \
-                 higher min_support, or allow more",
-                text::counted(items, "item"),
-                text::counted(params.minimum as u64, "row"),
-                text::bytes(bytes),
-                text::bytes(others + bytes),
-                text::bytes(allowed)
-            ))),
-            None if bytes >= MANY_BYTES => {
-                tracing::warn!(
-                    "{} of this party are in at least {} and take {} of memory: a higher min_support takes less",
-                    text::counted(items, "item"),
-                    text::counted(params.minimum as u64, "row"),
-                    text::bytes(bytes)
-                );
-                Ok(())
-            }
-            _ => Ok(()),
-        }
+        Err(Error::Input(format!(
+            "{} of this party are in at least {} and take {} of memory, with all else {}, and {limit}: use a higher min_support, \
+             or {}",
+            text::counted(items, "item"),
+            text::counted(params.minimum as u64, "row"),
+            text::bytes(bytes),
+            text::bytes(others.saturating_add(bytes)),
+            limit.advice()
+        )))
     }
 
     /// The baskets of the frequent items.

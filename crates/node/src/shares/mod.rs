@@ -201,8 +201,7 @@ fn sum_fits(files: &[Kept], modulus: &Modulus) -> bool {
 }
 
 /// Checks that the peer's sizes fit.
-pub fn check_peer(agreed: &Agreed, channel: &Channel) -> Result<()> {
-    let theirs = &agreed.peer_sizes;
+pub fn check_peer(theirs: &Sizes, channel: &Channel) -> Result<()> {
     let Some(runs) = &theirs.runs else {
         return Err(channel.violation("it does not say which shares it opens"));
     };
