@@ -10,7 +10,7 @@ use tacita_core::Error;
 fuzz_target!(|input: (Option<u8>, &[u8])| {
     let (delimiter, bytes) = input;
     let delimiter = delimiter.filter(|byte| byte.is_ascii_punctuation() && *byte != b'"');
-    match read_csv(bytes, "fuzzed.csv", &ReadOptions { delimiter }) {
+    match read_csv(bytes, "fuzzed.csv", &ReadOptions { delimiter, ..ReadOptions::default() }) {
         Ok(table) => assert!(table.rows() <= bytes.len()),
         Err(Error::Input(text)) => assert!(!text.contains('\n'), "{text}"),
         Err(error) => panic!("{error}"),

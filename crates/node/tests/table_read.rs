@@ -48,7 +48,7 @@ fn dialects() {
     for text in texts {
         assert_eq!(cells(&csv(text).unwrap()), expected, "{}", String::from_utf8_lossy(text));
     }
-    let options = ReadOptions { delimiter: Some(b'#') };
+    let options = ReadOptions { delimiter: Some(b'#'), ..ReadOptions::default() };
     let table = read::read_csv(&b"a,b#c\n1#2\n"[..], "people.csv", &options).unwrap();
     assert_eq!(cells(&table), [["a,b", "c"], ["1", "2"]]);
     // Delimiters in quotes are no delimiters.

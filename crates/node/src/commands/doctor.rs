@@ -186,7 +186,8 @@ impl Doctor {
             return;
         }
         let shown = self.input[0].display().to_string();
-        let source = Source::of(job, self.input.clone(), ReadOptions { delimiter: self.delimiter }, false);
+        let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
+        let source = Source::of(job, self.input.clone(), options, false);
         match source.and_then(|source| Brought::load(job, &self.me, &source)) {
             Err(error) => findings.bad("input", error),
             Ok(brought) => {

@@ -56,7 +56,7 @@ impl Prepare {
         }
         set_threads(self.threads)?;
         prepared::check_job(&job, &self.me)?;
-        let options = ReadOptions { delimiter: self.delimiter };
+        let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
         let loaded = Loaded::read(&job, &self.me, &self.input, &options, self.allow_unreadable)?;
         prepared::prepare(&job, &self.me, &loaded, &self.work, self.rotate, &mut fresh_rng()?)?;
         tracing::info!(

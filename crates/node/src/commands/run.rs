@@ -140,7 +140,7 @@ impl Run {
                 directory.display()
             )));
         }
-        let options = ReadOptions { delimiter: self.common.delimiter };
+        let options = ReadOptions { delimiter: self.common.delimiter, ..ReadOptions::default() };
         Ok(Source::Prepared { directory, check: self.input.first().map(|path| (path.clone(), options)) })
     }
 }
@@ -148,7 +148,8 @@ impl Run {
 impl Common {
     /// A party's files, to be read as these options say.
     pub fn source(&self, job: &JobSpec, paths: Vec<PathBuf>) -> Result<Source> {
-        Source::of(job, paths, ReadOptions { delimiter: self.delimiter }, self.allow_unreadable)
+        let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
+        Source::of(job, paths, options, self.allow_unreadable)
     }
 
     /// Runs the party.

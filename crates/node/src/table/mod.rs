@@ -6,6 +6,7 @@
 //! `docs/tables.md` and `docs/normalization.md`.
 
 pub mod baskets;
+mod budget;
 pub mod key;
 pub mod normalize;
 pub mod numbers;
@@ -14,6 +15,7 @@ pub mod payload;
 pub mod read;
 pub mod select;
 mod text;
+mod weight;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use tacita_core::{Error, Result};
 
+pub use budget::{Budget, MAX_COLUMNS};
 pub use key::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, RowCounts};
 pub use normalize::Profile;
 pub use payload::{PayloadEncoder, PayloadSchema};
@@ -43,6 +46,8 @@ pub struct Table {
     /// Number of the first row of each batch, and at the end the number of rows.
     starts: Vec<usize>,
     lines: Option<Lines>,
+    /// Bytes of memory that its keys may take.
+    memory: u64,
 }
 
 impl Table {
@@ -70,7 +75,7 @@ impl Table {
         if starts[batches.len()] > MAX_ROWS {
             return Err(too_many_rows(&source));
         }
-        Ok(Table { source, schema, batches, starts, lines })
+        Ok(Table { source, schema, batches, starts, lines, memory: u64::MAX })
     }
 
     /// What messages call this table.
@@ -178,6 +183,11 @@ impl Lines {
             0 => row as u64 + 2,
             n => self.jumps[n - 1].1 + (row - self.jumps[n - 1].0) as u64,
         }
+    }
+
+    /// Bytes of memory that they take.
+    fn bytes(&self) -> u64 {
+        (self.jumps.capacity() * size_of::<(usize, u64)>()) as u64
     }
 
     /// Forgets where the rows before `row` stand.

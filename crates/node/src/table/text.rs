@@ -8,14 +8,18 @@ use std::sync::Arc;
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, StringViewArray};
+use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, StringViewArray, UInt64Array};
 use arrow_schema::{DataType, TimeUnit};
+
+use super::weight::places;
 
 /// A column as text.
 pub(super) enum TextColumn {
     Text(StringArray),
     Large(LargeStringArray),
     View(StringViewArray),
+    /// A dictionary, or runs: where each row's value stands among the texts.
+    Places(Vec<Option<usize>>, Box<TextColumn>),
 }
 
 impl TextColumn {
@@ -25,10 +29,24 @@ impl TextColumn {
             DataType::Utf8 => Some(TextColumn::Text(array.as_string().clone())),
             DataType::LargeUtf8 => Some(TextColumn::Large(array.as_string().clone())),
             DataType::Utf8View => Some(TextColumn::View(array.as_string_view().clone())),
-            DataType::Dictionary(_, values) => TextColumn::new(&arrow_cast::cast(array, values).ok()?),
-            DataType::RunEndEncoded(_, values) => TextColumn::new(&arrow_cast::cast(array, values.data_type()).ok()?),
+            DataType::Dictionary(..) | DataType::RunEndEncoded(..) => TextColumn::of_places(places(array)?),
             _ => format_column(array).map(TextColumn::Large),
         }
+    }
+
+    /// A value that several rows have is looked up in each of them, and written once.
+    fn of_places((mut places, mut values): (Vec<Option<usize>>, ArrayRef)) -> Option<TextColumn> {
+        if !matches!(values.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
+            // Of a dictionary for many batches, only what occurs in this one is written.
+            let mut used: Vec<_> = places.iter().flatten().map(|&place| place as u64).collect();
+            used.sort_unstable();
+            used.dedup();
+            for place in places.iter_mut().flatten() {
+                *place = used.partition_point(|&other| other < *place as u64);
+            }
+            values = arrow_select::take::take(&values, &UInt64Array::from(used), None).ok()?;
+        }
+        TextColumn::new(&values).map(|texts| TextColumn::Places(places, Box::new(texts)))
     }
 
     /// The text of a row; `None` where the value is absent.
@@ -37,6 +55,7 @@ impl TextColumn {
             TextColumn::Text(array) => array.is_valid(row).then(|| array.value(row)),
             TextColumn::Large(array) => array.is_valid(row).then(|| array.value(row)),
             TextColumn::View(array) => array.is_valid(row).then(|| array.value(row)),
+            TextColumn::Places(places, texts) => texts.get((*places.get(row)?)?),
         }
     }
 
@@ -46,6 +65,9 @@ impl TextColumn {
             TextColumn::Text(array) => Arc::new(array),
             TextColumn::Large(array) => Arc::new(array),
             TextColumn::View(array) => Arc::new(array),
+            TextColumn::Places(ref places, _) => {
+                Arc::new((0..places.len()).map(|row| self.get(row)).collect::<LargeStringArray>())
+            }
         }
     }
 }
@@ -303,6 +325,29 @@ mod tests {
         let array: DictionaryArray<Int32Type> = vec![Some("a"), None, Some("a")].into_iter().collect();
         assert_eq!(texts(array), [Some("a".to_string()), None, Some("a".to_string())]);
         assert_eq!(texts(NullArray::new(2)), [None, None]);
+        let values: ArrayRef = Arc::new(Int64Array::from(vec![Some(7), None, Some(-8), Some(9)]));
+        let keys = Int8Array::from(vec![Some(3), Some(0), None, Some(3), Some(1)]);
+        let array = DictionaryArray::<Int8Type>::new(keys, values.clone());
+        let expected = [Some("9"), Some("7"), None, Some("9"), None].map(|text| text.map(str::to_owned));
+        assert_eq!(texts(array.clone()), expected);
+        assert_eq!(texts(array.slice(1, 3)), expected[1..4]);
+        assert_eq!(
+            texts(DictionaryArray::<Int8Type>::new(Int8Array::new_null(2), new_empty_array(&DataType::Int64))),
+            [None, None]
+        );
+    }
+
+    #[test]
+    fn runs() {
+        let values: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some("c")]));
+        let array = RunArray::<Int16Type>::try_new(&Int16Array::from(vec![2, 3, 6]), &values).unwrap();
+        let expected =
+            [Some("a"), Some("a"), None, Some("c"), Some("c"), Some("c")].map(|text| text.map(str::to_owned));
+        assert_eq!(texts(array.clone()), expected);
+        for start in 0..6 {
+            assert_eq!(texts(array.slice(start, 6 - start)), expected[start..]);
+            assert_eq!(texts(array.slice(0, start)), expected[..start]);
+        }
         assert!(!has_text(&DataType::new_list(DataType::Int8, true)));
     }
 }

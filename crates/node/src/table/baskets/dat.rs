@@ -9,8 +9,11 @@ use flate2::read::MultiGzDecoder;
 use tacita_core::{Error, Result};
 
 use super::{Items, check_name};
-use crate::table::MAX_ROWS;
+use crate::table::budget::{Budget, MAX_RECORD_BYTES, Meter};
 use crate::table::read::ending;
+
+/// What an item takes besides its name and its rows, about.
+const ITEM_BYTES: usize = 80;
 
 /// Whether a file's ending is that of baskets in this form.
 pub fn is_dat(path: &Path) -> bool {
@@ -39,25 +42,38 @@ pub fn read_dat(path: &Path) -> Result<Items> {
 pub fn parse_dat(input: impl Read, source: &str) -> Result<Items> {
     let mut input = BufReader::with_capacity(1 << 16, input);
     let mut items: HashMap<String, Vec<u32>> = HashMap::new();
+    let budget = Budget::default();
+    let mut meter = Meter::new(&budget);
     let (mut rows, mut line) = (0, Vec::new());
     loop {
         line.clear();
-        let read = input.read_until(b'\n', &mut line);
+        let read = (&mut input).take(MAX_RECORD_BYTES + 1).read_until(b'\n', &mut line);
         if read.map_err(|error| Error::Input(format!("{source}: cannot be read: {error}")))? == 0 {
             return Ok(Items::sorted(rows, items));
         }
         let bad = |what: &str| Error::Input(format!("{source}, line {}: {what}", rows + 1));
-        if rows == MAX_ROWS {
+        if rows == budget.rows {
             return Err(bad("more rows than a job can have; split it"));
         }
+        if line.len() as u64 > MAX_RECORD_BYTES {
+            return Err(bad(&format!("it is longer than a line may be ({} MiB): is it text?", MAX_RECORD_BYTES >> 20)));
+        }
         let text = std::str::from_utf8(&line).map_err(|_| bad("this is not UTF-8; save the file as UTF-8"))?;
+        let mut taken = 0;
         for name in text.trim_start_matches('\u{feff}').split_ascii_whitespace() {
             check_name(name).map_err(|what| bad(&what))?;
             match items.get_mut(name) {
-                Some(held) => held.push(rows as u32),
-                None => drop(items.insert(name.to_owned(), vec![rows as u32])),
+                Some(held) => {
+                    held.push(rows as u32);
+                    taken += size_of::<u32>();
+                }
+                None => {
+                    items.insert(name.to_owned(), vec![rows as u32]);
+                    taken += name.len() + ITEM_BYTES;
+                }
             }
         }
+        meter.take(source, taken as u64)?;
         rows += 1;
     }
 }

@@ -7,8 +7,10 @@ use tacita_core::{Error, Result};
 
 use super::unreadable::{Samples, report};
 use super::{Duplicates, KeySpec, Keys, Nulls, RowCounts, Table, Warning, compare, encode_part, parts};
+use crate::table::budget::too_large;
 use crate::table::normalize::Reading;
 use crate::table::text::{TextColumn, has_text};
+use crate::table::weight::shared_bytes;
 use crate::table::{Origin, find_column};
 
 /// Rows that one task reads.
@@ -17,6 +19,12 @@ const TASK_ROWS: usize = 8 << 10;
 pub(super) fn build(table: &Table, spec: &KeySpec) -> Result<(Keys, Vec<Warning>)> {
     let columns = find_columns(table.source(), &table.schema, spec)?;
     let origin = table.origin();
+    // A dictionary's value takes its bytes once in the table, and in each key.
+    let shared =
+        columns.iter().flat_map(|&column| table.batches.iter().map(move |batch| shared_bytes(batch.column(column))));
+    if shared.fold(0u64, u64::saturating_add) > table.memory {
+        return Err(too_large(table.source(), table.memory));
+    }
     let of_batch = |batch: usize| read_pieces(&table.batches[batch], table.starts[batch], spec, &columns, origin);
     let pieces: Vec<Piece> = (0..table.batches.len()).into_par_iter().flat_map(of_batch).collect();
 

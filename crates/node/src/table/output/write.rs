@@ -15,6 +15,10 @@ use tacita_core::{Error, Result};
 use super::{Format, Rows};
 use crate::table::schema_of;
 use crate::table::text::TextColumn;
+use crate::table::weight::rows_within;
+
+/// Rows that are packed and not yet written take about this many bytes at most.
+const GROUP_BYTES: usize = 256 << 20;
 
 pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| Error::Input(format!("{name}: cannot be written: {error}"));
@@ -25,7 +29,16 @@ pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send
             let mut writer = ArrowWriter::try_new(&mut *out, rows.schema().clone(), Some(properties))
                 .map_err(|error| failed(&error))?;
             for batch in rows.batches() {
-                writer.write(&batch?).map_err(|error| failed(&error))?;
+                let mut rest = batch?;
+                // What a dictionary holds once may be written for each row.
+                while rest.num_rows() > 0 {
+                    let rows = rows_within(&rest, GROUP_BYTES);
+                    writer.write(&rest.slice(0, rows)).map_err(|error| failed(&error))?;
+                    if writer.in_progress_size() > GROUP_BYTES {
+                        writer.flush().map_err(|error| failed(&error))?;
+                    }
+                    rest = rest.slice(rows, rest.num_rows() - rows);
+                }
             }
             writer.close().map(drop).map_err(|error| failed(&error))
         }

@@ -1,85 +1,52 @@
-//! Parquet and Arrow IPC.
+//! What Parquet and Arrow files have in common: batches of a library, which are weighed and cut.
 
-use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use arrow_array::RecordBatch;
-use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{ArrowError, SchemaRef};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use tacita_core::{Error, Result};
+use arrow_array::{RecordBatch, new_empty_array};
+use arrow_schema::Schema;
+use tacita_core::Result;
 
 use super::{Source, unreadable};
+use crate::table::weight::rows_within;
 use crate::table::{BATCH_ROWS, Lines};
+
+/// Where a file's batches come from.
+pub(super) trait Batches: Send {
+    /// The next batch, which may take so much memory; none at the end.
+    fn next(&mut self, name: &str, memory: u64) -> Result<Option<RecordBatch>>;
+}
+
+/// A file has at most so many rows for each of its bytes: even rows that are all alike take a little.
+const ROWS_PER_BYTE: u64 = 1 << 16;
 
 /// A typed file that is being read.
 pub(super) struct Columnar {
     name: String,
-    batches: Box<dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>> + Send>,
+    batches: Box<dyn Batches>,
     /// What is left of a batch of the file that is larger than ours.
     rest: Option<RecordBatch>,
-    /// Rows in all, where the file says.
+    /// Bytes of the file, and rows in all, where it says.
+    file_bytes: u64,
     rows: Option<u64>,
     done: u64,
-}
-
-/// A row group's rows are cut so that a batch takes about `batch_bytes` at most.
-pub(super) fn open_parquet(file: File, name: &str, batch_bytes: usize) -> Result<(SchemaRef, Columnar)> {
-    guarded(name, || {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| unreadable(name, error))?;
-        let widest = builder
-            .metadata()
-            .row_groups()
-            .iter()
-            .map(|group| group.total_byte_size().max(0) as usize / (group.num_rows().max(1) as usize));
-        let rows = (batch_bytes / widest.max().unwrap_or(0).max(1)).clamp(1, BATCH_ROWS);
-        let builder = builder.with_batch_size(rows);
-        let all = builder.metadata().file_metadata().num_rows().max(0) as u64;
-        let schema = builder.schema().clone();
-        let reader = builder.build().map_err(|error| unreadable(name, error))?;
-        Ok((schema, Columnar { rows: Some(all), ..Columnar::new(name, reader) }))
-    })
-}
-
-/// Both forms of IPC: the file form begins with `ARROW1`, everything else is taken for a stream.
-pub(super) fn open_ipc(mut file: File, name: &str) -> Result<(SchemaRef, Columnar)> {
-    let mut magic = [0; 6];
-    let mut begins = |file: &mut File| -> std::io::Result<usize> {
-        let n = file.take(6).read(&mut magic)?;
-        file.seek(SeekFrom::Start(0))?;
-        Ok(n)
-    };
-    let n = begins(&mut file).map_err(|error| unreadable(name, error))?;
-    if n == 0 {
-        return Err(Error::Input(format!("{name}: is empty; an Arrow file at least names its columns")));
-    }
-    if magic.starts_with(b"FEA1") {
-        return Err(Error::Input(format!("{name}: Feather version 1 is not read; write it as Feather version 2")));
-    }
-    let file = BufReader::with_capacity(1 << 16, file);
-    guarded(name, || match &magic {
-        b"ARROW1" => {
-            let reader = FileReader::try_new(file, None).map_err(|error| unreadable(name, error))?;
-            Ok((reader.schema(), Columnar::new(name, reader)))
-        }
-        _ => {
-            let reader = StreamReader::try_new(file, None).map_err(|error| unreadable(name, error))?;
-            Ok((reader.schema(), Columnar::new(name, reader)))
-        }
-    })
+    /// What the texts of one of our batches take, about.
+    batch_bytes: usize,
+    /// How many rows are looked at to make the next one.
+    look: usize,
 }
 
 impl Columnar {
-    fn new(
+    /// Batches of a file of so many bytes, with so many rows if that is known.
+    pub fn new(
         name: &str,
-        batches: impl Iterator<Item = std::result::Result<RecordBatch, ArrowError>> + Send + 'static,
+        batches: Box<dyn Batches>,
+        (file_bytes, rows): (u64, Option<u64>),
+        batch_bytes: usize,
     ) -> Columnar {
-        Columnar { name: name.to_owned(), batches: Box::new(batches), rest: None, rows: None, done: 0 }
+        let name = name.to_owned();
+        Columnar { name, batches, rest: None, file_bytes, rows, done: 0, batch_bytes, look: BATCH_ROWS }
     }
-}
 
-impl Columnar {
     /// Rows in all, where the file says.
     pub fn rows(&self) -> Option<u64> {
         self.rows
@@ -87,17 +54,23 @@ impl Columnar {
 }
 
 impl Source for Columnar {
-    /// The batches, cut to at most [`BATCH_ROWS`] rows.
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        let Columnar { name, batches, rest, done, .. } = self;
+    /// The batches, cut to at most [`BATCH_ROWS`] rows, and to texts of `batch_bytes` wherever they are kept.
+    fn next_batch(&mut self, memory: u64) -> Result<Option<RecordBatch>> {
+        let Columnar { name, batches, rest, file_bytes, done, batch_bytes, look, .. } = self;
         let batch = match rest.take() {
             Some(batch) => batch,
-            None => match guarded(name, || batches.next().transpose().map_err(|error| unreadable(name, error)))? {
+            None => match guarded(name, || batches.next(name, memory))? {
                 Some(batch) => batch,
                 None => return Ok(None),
             },
         };
-        let rows = batch.num_rows().min(BATCH_ROWS);
+        if *done + batch.num_rows() as u64 > file_bytes.saturating_mul(ROWS_PER_BYTE) {
+            return Err(unreadable(name, "it claims more rows than a file of its length can have"));
+        }
+        let looked_at = batch.num_rows().min(*look);
+        let rows = rows_within(&batch.slice(0, looked_at), *batch_bytes);
+        // Of rows that are long, the next few are looked at and not always all that are left.
+        *look = if rows < looked_at { 4 * rows } else { look.saturating_mul(4).clamp(1, BATCH_ROWS) };
         *done += rows as u64;
         if rows < batch.num_rows() {
             *rest = Some(batch.slice(rows, batch.num_rows() - rows));
@@ -114,8 +87,14 @@ impl Source for Columnar {
     }
 }
 
-/// Runs a decoder of a library that panics on some corrupt files, and makes that the same error as any other.
-fn guarded<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Ends in a panic if a column has a type that cannot be, as bytes of a negative length: for [`guarded`].
+pub(super) fn check_types(schema: &Schema) {
+    schema.fields().iter().for_each(|field| drop(new_empty_array(field.data_type())));
+}
+
+/// Runs a decoder of a library that panics on some corrupt files, and makes that the same error as any other. Only panics
+/// end here: what would overflow the stack, or take more memory than there is, is refused before it gets to the decoder.
+pub(super) fn guarded<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(unreadable(name, "the file is corrupt; write it again")))
 }

@@ -10,7 +10,8 @@ use csv::ByteRecord;
 use tacita_core::{Error, Result};
 
 use super::{ReadOptions, Source, unreadable};
-use crate::table::{BATCH_ROWS, Lines, MAX_ROWS, check_names, schema_of, too_many_rows};
+use crate::table::budget::{MAX_RECORD_BYTES, too_many_columns};
+use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, check_names, schema_of, too_many_rows};
 
 /// What the ending says about the delimiter.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,12 @@ pub(super) enum Hint {
 
 /// The header is looked for in this many bytes to find the delimiter.
 const HEADER_BYTES: usize = 1 << 20;
+
+/// The longest header.
+const MAX_HEADER_BYTES: u64 = 16 << 20;
+
+/// What the reader reads ahead.
+const AHEAD_BYTES: usize = 1 << 16;
 
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
@@ -41,6 +48,7 @@ pub(super) struct Text<R> {
     ended: bool,
     lines: Lines,
     rows: usize,
+    most_rows: usize,
     /// The line after the last record, in a table of one column.
     due: Option<u64>,
 }
@@ -66,8 +74,13 @@ impl<R: Read> Text<R> {
             .delimiter(delimiter)
             .has_headers(false)
             .flexible(true)
-            .buffer_capacity(1 << 16)
-            .from_reader(Marked { input: io::Cursor::new(head).chain(input), mark, bytes: 0 });
+            .buffer_capacity(AHEAD_BYTES)
+            .from_reader(Marked {
+                input: io::Cursor::new(head).chain(input),
+                mark,
+                bytes: 0,
+                limit: MAX_HEADER_BYTES + AHEAD_BYTES as u64,
+            });
         let mut text = Text {
             name: name.to_owned(),
             reader,
@@ -80,6 +93,7 @@ impl<R: Read> Text<R> {
             ended: false,
             lines: Lines::default(),
             rows: 0,
+            most_rows: options.budget.rows.min(MAX_ROWS),
             due: None,
         };
         if text.next()?.is_none() {
@@ -94,7 +108,9 @@ impl<R: Read> Text<R> {
     fn next(&mut self) -> Result<Option<u64>> {
         let (reader, record, name) = (&mut self.reader, &mut self.record, &self.name);
         let before = reader.position().line();
-        reader.read_byte_record(record).map_err(|error| csv_error(name, error))?;
+        reader.read_byte_record(record).map_err(|error| csv_error(name, before, error))?;
+        let end = reader.position().byte();
+        reader.get_mut().limit = end + MAX_RECORD_BYTES + AHEAD_BYTES as u64;
         let last = reader.position().byte() == reader.get_ref().bytes && record.as_slice().ends_with(&MARK[2..]);
         // The reader counts the line feeds that it has consumed; it stops behind the carriage return of a CRLF.
         let inside = lines_inside(record);
@@ -115,7 +131,7 @@ impl<R: Read> Text<R> {
         if record.len() != self.columns.len() {
             return Err(ragged(name, line, record, self.columns.len()));
         }
-        if self.rows == MAX_ROWS {
+        if self.rows == self.most_rows {
             return Err(too_many_rows(name));
         }
         self.lines.note(self.rows, line);
@@ -135,7 +151,7 @@ impl<R: Read> Text<R> {
 }
 
 impl<R: Read> Source for Text<R> {
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+    fn next_batch(&mut self, _: u64) -> Result<Option<RecordBatch>> {
         while !self.ended {
             if !std::mem::take(&mut self.held) {
                 match self.next()? {
@@ -176,7 +192,7 @@ struct Batch {
 impl Batch {
     fn new(names: &[String], most_bytes: usize) -> Batch {
         let fields = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
-        let columns = names.iter().map(|_| StringBuilder::new()).collect();
+        let columns = names.iter().map(|_| StringBuilder::with_capacity(0, 0)).collect();
         Batch { schema: schema_of(fields), columns, rows: 0, bytes: 0, most_bytes }
     }
 
@@ -259,6 +275,9 @@ fn detect(header: &[u8], hint: Hint) -> u8 {
 }
 
 fn header_names(record: &ByteRecord, name: &str) -> Result<Vec<String>> {
+    if record.len() > MAX_COLUMNS {
+        return Err(too_many_columns(name));
+    }
     let mut names = Vec::with_capacity(record.len());
     for (i, field) in record.iter().enumerate() {
         let field =
@@ -280,8 +299,11 @@ fn check_encoding(head: &[u8], name: &str) -> Result<()> {
     Err(Error::Input(format!("{name}: {what}")))
 }
 
-fn csv_error(name: &str, error: csv::Error) -> Error {
+fn csv_error(name: &str, line: u64, error: csv::Error) -> Error {
     match error.into_kind() {
+        csv::ErrorKind::Io(error) if error.get_ref().is_some_and(|inner| inner.is::<TooLong>()) => {
+            Error::Input(format!("{name}, line {line}: {}", TooLong))
+        }
         csv::ErrorKind::Io(error) => unreadable(name, error),
         _ => unreadable(name, "the text is not CSV"),
     }
@@ -323,10 +345,32 @@ pub(super) struct Marked<R> {
     input: R,
     mark: &'static [u8],
     bytes: u64,
+    /// So many bytes are given until the record that is being read has ended.
+    limit: u64,
+}
+
+/// A record takes more than [`MAX_RECORD_BYTES`], or the header more than its own limit.
+#[derive(Debug)]
+struct TooLong;
+
+impl std::error::Error for TooLong {}
+
+impl std::fmt::Display for TooLong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "what begins here is longer than a record may be ({} MiB, the header {} MiB): is a quote left open, or is it no text?",
+            MAX_RECORD_BYTES >> 20,
+            MAX_HEADER_BYTES >> 20
+        )
+    }
 }
 
 impl<R: Read> Read for Marked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.bytes >= self.limit {
+            return Err(io::Error::other(TooLong));
+        }
         let mut n = self.input.read(buffer)?;
         if n == 0 {
             n = self.mark.read(buffer)?;

@@ -1,7 +1,10 @@
 //! Reading tables from files.
 
+mod codec;
 mod columnar;
 mod csv;
+mod ipc;
+mod parquet;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,13 +15,16 @@ use arrow_schema::SchemaRef;
 use flate2::read::MultiGzDecoder;
 use tacita_core::{Error, Result};
 
-use super::{Lines, MAX_ROWS, Table, check_names, too_many_rows};
+use super::budget::{Meter, too_many_columns};
+use super::{Budget, Lines, MAX_COLUMNS, Table, check_names, too_many_rows};
 
 /// How to read a file where its name and content do not say.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReadOptions {
     /// What stands between the values of a text file; found from the header if absent.
     pub delimiter: Option<u8>,
+    /// What the table may be, and take.
+    pub budget: Budget,
 }
 
 /// Endings of the files that can be read, for messages.
@@ -35,12 +41,15 @@ pub struct Stream {
     source: Box<dyn Source + Send>,
     rows: usize,
     units: Option<u64>,
+    budget: Budget,
+    /// What one batch may take.
+    memory: u64,
 }
 
 /// What batches come from.
 trait Source {
-    /// The next batch, in order; none at the end.
-    fn next_batch(&mut self) -> Result<Option<RecordBatch>>;
+    /// The next batch, in order, which may take so much memory; none at the end.
+    fn next_batch(&mut self, memory: u64) -> Result<Option<RecordBatch>>;
 
     /// Line numbers of the rows so far, in a text file.
     fn lines(&mut self) -> Option<&mut Lines>;
@@ -53,25 +62,28 @@ trait Source {
 /// `.ipc`, `.feather`; `-` is CSV on standard input.
 ///
 /// The file is read as a stream; memory is that of the table. Errors ([`Error::Input`]): the file is absent,
-/// unreadable or corrupt, or is not a table (see `docs/tables.md`).
+/// unreadable or corrupt, is not a table (see `docs/tables.md`), or takes more than its [`Budget`].
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     let Stream { name, schema, source, .. } = open(path, options, BATCH_BYTES)?;
-    collect(name, schema, source)
+    collect(name, schema, source, &options.budget)
 }
 
 /// Reads CSV from a stream that messages call `name`.
 pub fn read_csv(input: impl Read, name: &str, options: &ReadOptions) -> Result<Table> {
     let (schema, text) = csv::Text::open(input, name, csv::Hint::None, options, BATCH_BYTES)?;
-    collect(name.to_owned(), schema, Box::new(text))
+    collect(name.to_owned(), schema, Box::new(text), &options.budget)
 }
 
-fn collect<'a>(name: String, schema: SchemaRef, mut source: Box<dyn Source + 'a>) -> Result<Table> {
+fn collect<'a>(name: String, schema: SchemaRef, mut source: Box<dyn Source + 'a>, budget: &Budget) -> Result<Table> {
+    let mut meter = Meter::new(budget);
     let mut batches = Vec::new();
-    while let Some(batch) = source.next_batch()? {
+    while let Some(batch) = source.next_batch(meter.left())? {
+        meter.keep(&name, &batch)?;
         batches.push(batch);
     }
     let lines = source.lines().map(std::mem::take);
-    Table::with_lines(name, schema, batches, lines)
+    meter.take(&name, lines.as_ref().map_or(0, Lines::bytes))?;
+    Ok(Table { memory: meter.left(), ..Table::with_lines(name, schema, batches, lines)? })
 }
 
 /// As [`read`], batch by batch. Batches take about `batch_bytes` at most, as far as the file's own blocks allow.
@@ -98,10 +110,10 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
         ".csv" | ".txt" => text(csv::Hint::None),
         ".tsv" => text(csv::Hint::Tab),
         ".parquet" if ending == ".parquet" => {
-            Stream::typed(&name, columnar::open_parquet(open_file(path, &name)?, &name, batch_bytes)?)
+            Stream::typed(&name, parquet::open(open_file(path, &name)?, &name, batch_bytes, &options.budget)?, options)
         }
         ".arrow" | ".ipc" | ".feather" if !ending.ends_with(".gz") => {
-            Stream::typed(&name, columnar::open_ipc(open_file(path, &name)?, &name)?)
+            Stream::typed(&name, ipc::open(open_file(path, &name)?, &name, batch_bytes, &options.budget)?, options)
         }
         _ => Err(Error::Input(format!("{name}: not a known kind of table; known endings are {KNOWN}"))),
     }
@@ -116,13 +128,27 @@ impl Stream {
         batch_bytes: usize,
     ) -> Result<Stream> {
         let (schema, text) = csv::Text::open(input, name, hint, options, batch_bytes)?;
-        Ok(Stream { name: name.to_owned(), schema, source: Box::new(text), rows: 0, units: None })
+        Ok(Stream::of(name, schema, Box::new(text), None, options))
     }
 
-    fn typed(name: &str, (schema, source): (SchemaRef, columnar::Columnar)) -> Result<Stream> {
+    fn typed(name: &str, (schema, source): (SchemaRef, columnar::Columnar), options: &ReadOptions) -> Result<Stream> {
+        if schema.fields().len() > MAX_COLUMNS {
+            return Err(too_many_columns(name));
+        }
         check_names(name, schema.fields().iter().map(|field| field.name().as_str()))?;
         let units = source.rows();
-        Ok(Stream { name: name.to_owned(), schema, source: Box::new(source), rows: 0, units })
+        Ok(Stream::of(name, schema, Box::new(source), units, options))
+    }
+
+    fn of(
+        name: &str,
+        schema: SchemaRef,
+        source: Box<dyn Source + Send>,
+        units: Option<u64>,
+        options: &ReadOptions,
+    ) -> Stream {
+        let budget = options.budget;
+        Stream { name: name.to_owned(), schema, source, rows: 0, units, budget, memory: budget.bytes() }
     }
 
     /// What messages call this table.
@@ -137,12 +163,12 @@ impl Stream {
 
     /// The next batch, of at most [`BATCH_ROWS`](super::BATCH_ROWS) rows and never empty; none at the end.
     ///
-    /// Errors: the file is not as it should be; more than [`MAX_ROWS`] rows.
+    /// Errors: the file is not as it should be; more rows than its [`Budget`], or a batch that takes more memory.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            let batch = self.source.next_batch()?;
+            let batch = self.source.next_batch(self.memory)?;
             self.rows += batch.as_ref().map_or(0, RecordBatch::num_rows);
-            if self.rows > MAX_ROWS {
+            if self.rows > self.budget.rows {
                 return Err(too_many_rows(&self.name));
             }
             if batch.as_ref().is_none_or(|batch| batch.num_rows() > 0) {
