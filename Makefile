@@ -22,7 +22,7 @@ FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 FUZZ_SECONDS ?= 30
 
 ##@ Use
-.PHONY: demo dist samples
+.PHONY: demo dist samples seeds
 demo: fetch  ## a guided tour: one small job after the other
 	cargo run $(FLAGS) -p tacita --bin tacita -- demo
 
@@ -31,6 +31,9 @@ dist: fetch  ## the program to hand out, without the paths of this machine (a bu
 
 samples:  ## make the samples in examples/ again
 	python3 examples/generate.py
+
+seeds: fetch  ## make the Parquet and Arrow files in fuzz/seeds again
+	cargo run $(FLAGS) -p tacita --example fuzz_seeds -- fuzz/seeds
 
 ##@ Check
 .PHONY: test format lint docs licences unit portable examples test-slow advisories fuzz
@@ -68,11 +71,16 @@ advisories: fetch  ## known vulnerabilities in the dependency graph (asks the ne
 	scripts/need cargo-deny
 	cargo deny --locked check advisories
 
-fuzz:  ## each fuzz target for FUZZ_SECONDS (30)
+fuzz:  ## each fuzz target for FUZZ_SECONDS (30), from fuzz/seeds; what it finds is in fuzz/artifacts
 	scripts/need nightly cargo-fuzz
+	cargo +nightly fetch --locked --manifest-path fuzz/Cargo.toml
+	failed=(); \
 	for target in $(FUZZERS); do \
-		cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS); \
-	done
+		mkdir -p "fuzz/corpus/$$target" "fuzz/seeds/$$target"; \
+		cargo +nightly fuzz run "$$target" "fuzz/corpus/$$target" "fuzz/seeds/$$target" -- \
+			-max_total_time=$(FUZZ_SECONDS) || failed+=("$$target"); \
+	done; \
+	[[ $${#failed[@]} -eq 0 ]] || { echo "fuzz: failed: $${failed[*]}" >&2; exit 1; }
 
 ##@ Measure
 .PHONY: bench

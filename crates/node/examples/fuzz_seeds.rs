@@ -1,0 +1,107 @@
+//! Writes the files that fuzzing of Parquet and Arrow starts from: small tables of many types, in every codec and encoding.
+//!
+//! `cargo run --release -p tacita --example fuzz_seeds -- fuzz/seeds`
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::builder::{Int32Builder, ListBuilder};
+use arrow_array::types::Int32Type;
+use arrow_array::*;
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
+use parquet::file::properties::{WriterProperties, WriterVersion};
+
+type Result = std::result::Result<(), Box<dyn Error>>;
+
+/// Columns of several types, each in a table of its own, so that files stay small.
+fn tables() -> std::result::Result<Vec<(&'static str, RecordBatch)>, Box<dyn Error>> {
+    let words = || [Some("Ann"), None, Some("Bob"), Some("Ann"), Some("a text that is longer than others")].into_iter();
+    let mut lists = ListBuilder::new(Int32Builder::new());
+    for length in [2, 0, 3] {
+        lists.values().append_slice(&[7, 8, 9][..length]);
+        lists.append(length > 0);
+    }
+    let dictionary: DictionaryArray<Int32Type> = words().collect();
+    let values: ArrayRef = Arc::new(StringArray::from(vec!["x", "y"]));
+    let runs = RunArray::<Int32Type>::try_new(&Int32Array::from(vec![3, 5]), &values)?;
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("text", Arc::new(words().collect::<StringArray>())),
+        ("view", Arc::new(words().collect::<StringViewArray>())),
+        ("int", Arc::new(Int64Array::from(vec![Some(1), None, Some(3), Some(4)]))),
+        ("bytes", Arc::new(FixedSizeBinaryArray::try_from_iter([[1u8, 2, 3], [4, 5, 6]].into_iter())?)),
+        ("flags", Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)]))),
+        ("lists", Arc::new(lists.finish())),
+        ("dictionary", Arc::new(dictionary)),
+        ("runs", Arc::new(runs)),
+        ("nulls", Arc::new(NullArray::new(3))),
+    ];
+    let table = |(name, column): (&'static str, ArrayRef)| {
+        Ok((name, RecordBatch::try_from_iter_with_nullable([("k", column, true)])?))
+    };
+    columns.into_iter().map(table).collect()
+}
+
+fn write_parquet(path: &Path, table: &RecordBatch, properties: WriterProperties) -> Result {
+    let mut writer = ArrowWriter::try_new(File::create(path)?, table.schema(), Some(properties))?;
+    writer.write(table)?;
+    writer.close()?;
+    Ok(())
+}
+
+fn write_arrow(directory: &Path, name: &str, table: &RecordBatch, codec: Option<CompressionType>) -> Result {
+    let options = || IpcWriteOptions::default().try_with_compression(codec);
+    let schema = table.schema();
+    let mut file = FileWriter::try_new_with_options(File::create(directory.join(name))?, &schema, options()?)?;
+    file.write(table)?;
+    file.finish()?;
+    let stream = File::create(directory.join(format!("{name}-stream")))?;
+    let mut stream = StreamWriter::try_new_with_options(stream, &schema, options()?)?;
+    stream.write(table)?;
+    stream.write(table)?;
+    stream.finish()?;
+    Ok(())
+}
+
+fn main() -> Result {
+    let seeds = PathBuf::from(std::env::args().nth(1).ok_or("say where to: fuzz/seeds")?);
+    let (parquet, arrow) = (seeds.join("parquet"), seeds.join("arrow"));
+    fs::create_dir_all(&parquet)?;
+    fs::create_dir_all(&arrow)?;
+    let builder = || WriterProperties::builder().set_writer_version(WriterVersion::PARQUET_1_0);
+    for (name, table) in tables()? {
+        if name != "runs" {
+            write_parquet(&parquet.join(name), &table, builder().build())?;
+        }
+        write_arrow(&arrow, name, &table, None)?;
+    }
+    let (_, text) = tables()?.swap_remove(0);
+    for (name, codec) in [
+        ("snappy", Compression::SNAPPY),
+        ("gzip", Compression::GZIP(GzipLevel::default())),
+        ("brotli", Compression::BROTLI(BrotliLevel::default())),
+        ("lz4", Compression::LZ4),
+        ("lz4_raw", Compression::LZ4_RAW),
+        ("zstd", Compression::ZSTD(ZstdLevel::default())),
+    ] {
+        let properties = builder().set_writer_version(WriterVersion::PARQUET_2_0).set_compression(codec);
+        write_parquet(&parquet.join(name), &text, properties.build())?;
+    }
+    for (name, encoding) in [
+        ("plain", Encoding::PLAIN),
+        ("delta", Encoding::DELTA_BYTE_ARRAY),
+        ("delta_length", Encoding::DELTA_LENGTH_BYTE_ARRAY),
+    ] {
+        let properties = builder().set_dictionary_enabled(false).set_encoding(encoding);
+        write_parquet(&parquet.join(name), &text, properties.build())?;
+    }
+    // Short columns are not packed: that would make them longer.
+    let long: ArrayRef = Arc::new(StringArray::from(vec!["again and again "; 40]));
+    let text = RecordBatch::try_from_iter([("k", long)])?;
+    write_arrow(&arrow, "lz4", &text, Some(CompressionType::LZ4_FRAME))?;
+    write_arrow(&arrow, "zstd", &text, Some(CompressionType::ZSTD))
+}
