@@ -221,9 +221,17 @@ fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     let bins: Vec<String> = bins.map(|(column, _)| column.escape_debug().to_string()).collect();
     if !bins.is_empty() {
         let rows = if job.row_id.is_some() { "the rows that both have" } else { "all rows" };
+        let names = match job.bound_rows(1) {
+            Some(_) => format!(
+                "The name of one of {peer}'s shows {party} a bound, a number of {peer}'s, only if {enough} hold exactly that number; \
+                 else it has the bin's rank alone."
+            ),
+            None => "Their names have ranks and no bounds, since a party can decide how many rows are enough; with limits.min_rows \
+                     or a number of rows as min_support they show bounds that enough rows hold."
+                .into(),
+        };
         learned.push(format!(
-            "Bins of {} hold about as many of {rows} each. The name of one of {peer}'s shows {party} a bound, a number of \
-             {peer}'s, only if {enough} hold exactly that number; else it has the bin's rank alone.",
+            "Bins of {} hold about as many of {rows} each, but that equal numbers stay together. {names}",
             list(&bins)
         ));
     }

@@ -673,6 +673,23 @@ fn bins_of_equal_size_show_no_number_of_a_single_row() {
     attempt(&home, &few, [&a, &b], "out", &[]).well();
     let names: Vec<String> = rows_of(home.at("out/b.itemsets.csv")).iter().map(|row| row["items"].clone()).collect();
     assert_eq!(names, ["x", "salary>=48511", "salary<48511", "salary>=48511|x", "salary<48511|x"]);
+
+    // A part of the common rows is one row if `b` brings few, and every bound then a number that enough rows hold.
+    let ten =
+        home.file("ten.csv", &format!("id,items\n{}", (10..20).map(|row| format!("{row},x\n")).collect::<String>()));
+    let part = by_id.replace("min_support = 12", "min_support = 0.05").replace("salary = 20", "salary = 10");
+    let names = |job: &str| -> Vec<String> {
+        attempt(&home, job, [&a, &ten], "out", &[]).well();
+        rows_of(home.at("out/b.itemsets.csv")).iter().map(|row| row["items"].clone()).collect()
+    };
+    let ranks = names(&part);
+    let shows = |name: &String| (10..20).any(|row| name.contains(&salary(row).to_string()));
+    assert!(ranks.contains(&"salary=bin 05 of 10".to_owned()) && !ranks.iter().any(shows), "{ranks:?}");
+    let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
+    assert!(learned.contains("have ranks and no bounds"), "{learned}");
+    // Who agrees to as few as ten has agreed to what they show.
+    let agreed = format!("{}[limits]\nmin_rows = 10\n", part);
+    assert!(names(&agreed).contains(&format!("salary=[{},{})", salary(14), salary(15))));
 }
 
 #[test]

@@ -86,6 +86,12 @@ impl JobSpec {
         self.job == Job::Rules && part && self.row_id.is_some()
     }
 
+    /// How many rows must hold just one number for the bound of a bin to show it, if `minimum` make an itemset frequent. `None` where
+    /// no bound may be shown: where the other party, by the rows that it brings, can make one row enough.
+    pub fn bound_rows(&self, minimum: usize) -> Option<usize> {
+        (!self.support_of_common_rows() || self.limits.min_rows.is_some()).then_some(minimum)
+    }
+
     /// How many of the rows that hold a rule's antecedents must hold its consequents.
     pub fn confidence(&self) -> Result<Fraction> {
         self.min_confidence.as_ref().map_or(USUAL_CONFIDENCE, |written| written.0.as_str()).parse()

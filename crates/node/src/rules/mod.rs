@@ -113,7 +113,7 @@ pub fn run(
             text::count(rows as u64)
         );
     }
-    let binned = brought.items.binned(|row| common.place(row).is_some(), params.minimum);
+    let binned = brought.items.binned(|row| common.place(row).is_some(), job.bound_rows(params.minimum));
     let items = Aligned::new([&brought.items, &binned], &common, params.minimum);
     items.check_density(job)?;
     let others = memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?;

@@ -69,9 +69,10 @@ impl Items {
     }
 
     /// The items of numbers of which each bin holds about as many of the rows that count. A bound is a number of somebody's
-    /// row: a name shows it only if at least `minimum` of these rows hold just this number, as for an item of its own; else the
-    /// bin is named by its rank.
-    pub fn binned(&self, counts: impl Fn(u32) -> bool, minimum: usize) -> Items {
+    /// row: a name shows it only if at least `enough` of these rows hold just this number, as for an item of its own; else, and
+    /// always if that is `None`, the bin is named by its rank.
+    pub fn binned(&self, counts: impl Fn(u32) -> bool, enough: Option<usize>) -> Items {
+        let minimum = enough.unwrap_or(usize::MAX);
         let mut all: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         let fixed = |name: &str| self.items.binary_search_by(|(item, _)| item.as_str().cmp(name)).is_ok();
         for measured in &self.measured {
