@@ -289,7 +289,8 @@ fn cases() -> Vec<Case> {
             case("dot", Kind::Table, &dot(&format!("protocol = \"{protocol}\"")));
         }
         case("dot, silent", Kind::Table, &dot("protocol = \"ot\"\nextension = \"silent\""));
-        let rules = |rest: &str| format!("job = \"rules\"\n{both}\nmin_support = 2\n{aligned}{rest}\n");
+        let rules =
+            |rest: &str| format!("job = \"rules\"\n{both}\nmin_support = 2\nitems = [\"x\"]\n{aligned}{rest}\n");
         case("rules", Kind::Table, &rules(""));
         for protocol in ["ot", "lattice", "paillier", "gm-bloom"] {
             let counts = if ["ot", "lattice"].contains(&protocol) { "" } else { "reveal = \"counts\"" };
