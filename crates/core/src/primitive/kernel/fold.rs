@@ -39,10 +39,11 @@ impl LeafStreams {
     /// As [`LeafStreams::new`], on a back end that is available.
     fn on(backend: Backend, seeds: &[Block]) -> LeafStreams {
         let keys = match backend.family() {
-            // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
             backend::Family::Avx512 => {
-                Keys::Avx512(seeds.iter().map(|seed| unsafe { x86::aes::Keys::new(*seed) }).collect())
+                // SAFETY: the processor has what the back end needs.
+                let keys = |seed: &Block| unsafe { x86::aes::Keys::new(*seed) };
+                Keys::Avx512(seeds.iter().map(keys).collect())
             }
             _ => Keys::Portable(seeds.iter().map(|seed| Aes128::on(backend, *seed)).collect()),
         };

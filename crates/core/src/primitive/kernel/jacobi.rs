@@ -147,11 +147,11 @@ impl Jacobi {
             // SAFETY: the processor has what the back end needs.
             #[cfg(target_arch = "x86_64")]
             backend::Family::Avx512 => unsafe { x86::jacobi::run(groups, self.rounds) },
-            // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            backend::Family::Avx2 => {
-                groups.iter_mut().for_each(|pairs| unsafe { x86::jacobi_avx2::run(pairs, self.rounds) })
-            }
+            backend::Family::Avx2 => groups.iter_mut().for_each(|pairs| {
+                // SAFETY: as above.
+                unsafe { x86::jacobi_avx2::run(pairs, self.rounds) }
+            }),
             _ => groups.iter_mut().for_each(|pairs| portable::jacobi::run(pairs, self.rounds)),
         }
     }
