@@ -1,8 +1,9 @@
 //! Directories that one user alone can write to, and the files in them.
 //!
 //! A directory is looked at when it is opened, and everything after that happens in that very one, whatever its name
-//! leads to by then. Its files are this user's, for this user alone, and never links: whoever could write to the
-//! directory before cannot have a file of this user's read, cut or overwritten in the place of one of ours.
+//! leads to by then. Its files are this user's, for this user alone, never symbolic links, and go by no other name:
+//! whoever could write to the directory before cannot have a file of this user's read, cut or overwritten in the place of
+//! one of ours.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, BufWriter, Write};
@@ -105,15 +106,14 @@ impl Folder {
         }
     }
 
-    /// Gives a file another name, in place of the file that has it. On disk before this returns, if the file is.
+    /// Gives a file another name, in place of the file that has it. On disk before this returns, if the file is; after an
+    /// error it may have the one name or the other.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         renameat(&self.handle, from, &self.handle, to)?;
-        // Not every file system lets directories be flushed.
-        let _ = fsync(&self.handle);
-        Ok(())
+        Ok(unless_unsupported(fsync(&self.handle))?)
     }
 
-    /// Writes a file, whole or not at all, and on disk before this returns.
+    /// Writes a file, whole or not at all, and on disk before this returns. After an error it may be there, whole.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.write_streamed(name, |file| file.write_all(bytes).map_err(|error| self.cannot_write(name, &error)))
     }
@@ -172,9 +172,12 @@ impl Folder {
         })?;
         let file = File::from(file);
         let facts = file.metadata()?;
-        match facts.is_file() {
-            true => check_owner(facts.uid()).map(|()| file).map_err(io::Error::other),
-            false => Err(io::Error::other("it is no regular file: remove it")),
+        match (facts.is_file(), facts.nlink() > 1) {
+            (true, false) => check_owner(facts.uid()).map(|()| file).map_err(io::Error::other),
+            (true, true) => Err(io::Error::other(
+                "it has a second name (a hard link), and no file of such a directory may have one: remove one of the two",
+            )),
+            (false, _) => Err(io::Error::other("it is no regular file: remove it")),
         }
     }
 
@@ -220,8 +223,16 @@ fn others_write(facts: &std::fs::Metadata) -> String {
     format!("others can write to this directory (mode {:03o})", facts.mode() & 0o777)
 }
 
+/// What came of flushing a directory; not every file system lets directories be flushed.
+fn unless_unsupported(flushed: rustix::io::Result<()>) -> rustix::io::Result<()> {
+    match flushed {
+        Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+        flushed => flushed,
+    }
+}
+
 /// Refuses what belongs to another user. The administrator can change everything anyway.
-fn check_owner(uid: u32) -> std::result::Result<(), String> {
+pub fn check_owner(uid: u32) -> std::result::Result<(), String> {
     match uid == 0 || uid == geteuid().as_raw() {
         true => Ok(()),
         false => Err(format!("it belongs to another user (number {uid})")),

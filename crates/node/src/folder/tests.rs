@@ -6,6 +6,14 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
 
+impl Folder {
+    /// A directory in which files can be made and renamed, but that cannot be flushed.
+    pub fn unflushable(path: &Path) -> Folder {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Folder { path: path.to_owned(), handle: rustix::fs::open(path, flags, Mode::empty()).unwrap() }
+    }
+}
+
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
@@ -112,6 +120,16 @@ fn links_and_pipes_in_the_place_of_files_are_refused_and_what_they_lead_to_stays
     folder.create("second").unwrap().write_all(b"new").unwrap();
     assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious");
 
+    std::fs::hard_link(&precious, folder.at("third")).unwrap();
+    let (read, change) = (folder.read("third").map(drop), folder.change("third").map(drop));
+    let (lock, try_lock) = (folder.lock("third").map(drop), folder.try_lock("third").map(drop));
+    let errors = [read.unwrap_err().to_string(), change.unwrap_err().to_string()];
+    for error in errors.into_iter().chain([lock.unwrap_err().to_string(), try_lock.unwrap_err().to_string()]) {
+        assert!(error.contains("hard link") && error.contains("remove") && !error.contains('\n'), "{error}");
+    }
+    std::fs::remove_file(&precious).unwrap();
+    folder.read("third").unwrap();
+
     assert!(std::process::Command::new("mkfifo").arg(folder.at("pipe")).status().unwrap().success());
     assert!(folder.read("pipe").unwrap_err().to_string().contains("no regular file"));
     assert!(folder.lock("pipe").unwrap_err().to_string().contains("no regular file"));
@@ -152,6 +170,21 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
     assert!(failed.is_err());
     assert_eq!(std::fs::read(folder.at("file")).unwrap(), b"old");
     assert_eq!(folder.names().unwrap(), ["file"]);
+}
+
+#[test]
+fn a_name_that_does_not_last_is_an_error_unless_the_file_system_knows_no_better() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = Folder::unflushable(home.path());
+    let error = folder.write("file", b"new").unwrap_err().to_string();
+    assert!(error.contains("/file: cannot be written") && !error.contains('\n'), "{error}");
+    assert_eq!(std::fs::read(folder.at("file")).unwrap(), b"new");
+    for errno in [Errno::INVAL, Errno::NOTSUP] {
+        assert_eq!(unless_unsupported(Err(errno)), Ok(()));
+    }
+    for errno in [Errno::IO, Errno::NOSPC, Errno::DQUOT, Errno::BADF] {
+        assert_eq!(unless_unsupported(Err(errno)), Err(errno));
+    }
 }
 
 #[test]
