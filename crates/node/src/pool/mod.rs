@@ -13,6 +13,7 @@ mod segment;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -285,8 +286,13 @@ fn segments(folder: &Folder) -> Result<Vec<Segment>> {
     let mut names = folder.names()?;
     names.retain(|name| segment::is_name(name));
     names.sort();
-    let segments: Result<Vec<_>> = names.into_iter().map(|name| Segment::read(folder, name)).collect();
-    Ok(segments?.into_iter().filter(|segment| segment.records() > 0).collect())
+    let segments = names.into_iter().map(|name| Segment::read(folder, name)).collect::<Result<Vec<_>>>()?;
+    // Two of one id are sealed under the same nonces: a machine that was cloned while it filled the pool makes such.
+    let mut ids = BTreeSet::new();
+    if let Some(second) = segments.iter().find(|segment| !ids.insert(segment.id())) {
+        return Err(second.fault("another segment has the same id: remove both of them"));
+    }
+    Ok(segments.into_iter().filter(|segment| segment.records() > 0).collect())
 }
 
 fn fault(path: &Path, what: &str) -> Error {

@@ -91,12 +91,21 @@ fn nonce(place: u64) -> Nonce {
     nonce
 }
 
+fn id(header: &[u8; HEADER_BYTES]) -> &[u8] {
+    &header[NAMED_BYTES - ID_BYTES..NAMED_BYTES]
+}
+
+/// The only name that the file of a segment with this header may have.
+fn name_of(kind: Kind, header: &[u8; HEADER_BYTES]) -> String {
+    format!("{}-{}.{ENDING}", kind.name(), hex(id(header)))
+}
+
 fn cipher(key: &Key, header: &[u8; HEADER_BYTES]) -> ChaCha20Poly1305 {
-    ChaCha20Poly1305::new((&*key.of_segment(&header[NAMED_BYTES - ID_BYTES..NAMED_BYTES])).into())
+    ChaCha20Poly1305::new((&*key.of_segment(id(header))).into())
 }
 
 impl Segment {
-    /// Reads what a file says of itself.
+    /// Reads what a file says of itself. It goes by one name alone: under two, each encryption would be used twice.
     pub fn read(folder: &Folder, name: String) -> Result<Segment> {
         let path = folder.at(&name);
         let damaged = || fault(&path, "damaged: remove this file; what it holds is lost");
@@ -114,10 +123,14 @@ impl Segment {
         let size = KeySize::new(bits).map_err(|_| damaged())?;
         let record = (size.ciphertext_bytes() + TAG_BYTES) as u64;
         let records = length - HEADER_BYTES as u64;
-        match records.is_multiple_of(record) {
-            true => Ok(Segment { kind, size, header, records: records / record, name, path }),
-            false => Err(damaged()),
+        if !records.is_multiple_of(record) {
+            return Err(damaged());
         }
+        let own = name_of(kind, &header);
+        if name != own {
+            return Err(fault(&path, &format!("a copy of {own}, or its file renamed, or damaged: remove this file")));
+        }
+        Ok(Segment { kind, size, header, records: records / record, name, path })
     }
 
     /// Refuses a segment of another key, and one whose header was changed.
@@ -135,6 +148,11 @@ impl Segment {
     /// Which integer its encryptions hold.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// Its random name, under which it is sealed.
+    pub fn id(&self) -> &[u8] {
+        id(&self.header)
     }
 
     /// How many encryptions there are.
@@ -202,7 +220,7 @@ impl Writer {
         let cipher = cipher(key, &header);
         let tag = cipher.encrypt_inout_detached(&nonce(HEADER_PLACE), &header[..NAMED_BYTES], (&mut [][..]).into());
         header[NAMED_BYTES..].copy_from_slice(&tag.map_err(|_| Error::Internal("a header cannot be sealed".into()))?);
-        let name = format!("{}-{}.{ENDING}", kind.name(), hex(&header[NAMED_BYTES - ID_BYTES..NAMED_BYTES]));
+        let name = name_of(kind, &header);
         Ok((Writer { cipher, header, record: size.ciphertext_bytes() + TAG_BYTES, written: 0 }, name))
     }
 

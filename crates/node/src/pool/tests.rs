@@ -265,9 +265,50 @@ fn damaged_and_foreign_segments_are_refused_by_name_and_nothing_is_lost() {
     std::fs::copy(other.at("pool").join(&foreign), &there).unwrap();
     refused(&[&foreign, "another key"]);
     std::fs::remove_file(&there).unwrap();
-    // A segment whose name says another kind is of the kind that its header says.
     assert_eq!(status(&directory).unwrap(), before);
     assert_eq!(all(&pool).len(), 12);
+}
+
+#[test]
+fn a_segment_under_a_second_name_is_refused() {
+    let home = Home::new(3, 0);
+    let (directory, pool) = (home.at("pool"), home.open(&home.at("pool")));
+    let name = segments(&pool.folder).unwrap()[0].name().to_owned();
+    let refused = |words: &[&str]| {
+        let errors = [
+            pool.take(6, &mut Real).unwrap_err(),
+            pool.take(0, &mut Real).unwrap_err(),
+            status(&directory).unwrap_err(),
+            home.fill(1, 0).unwrap_err(),
+        ];
+        for error in errors.map(|error| error.to_string()) {
+            assert!(words.iter().all(|word| error.contains(word)) && !error.contains('\n'), "{error}");
+        }
+    };
+    let zeros = name.replace("ones", "zeros");
+    for second in ["ones-old.pool", "a.pool", &name.to_uppercase().replace(".POOL", ".pool"), &zeros] {
+        std::fs::copy(directory.join(&name), directory.join(second)).unwrap();
+        refused(&[second, &name, "a copy", "remove"]);
+        std::fs::remove_file(directory.join(second)).unwrap();
+        std::fs::hard_link(directory.join(&name), directory.join(second)).unwrap();
+        refused(&["hard link", "remove"]);
+        std::fs::remove_file(directory.join(second)).unwrap();
+    }
+    assert_eq!(all(&pool).iter().collect::<BTreeSet<_>>().len(), 6);
+}
+
+#[test]
+fn two_segments_of_one_id_are_refused() {
+    let home = Home::new(1, 0);
+    let pool = home.open(&home.at("pool"));
+    for kind in [Kind::One, Kind::Zero] {
+        let (writer, name) = Writer::new(kind, &pool.key, &mut ChaCha20Rng::from_seed([1; 32])).unwrap();
+        pool.folder.write(&name, writer.header()).unwrap();
+    }
+    for error in [pool.take(2, &mut Real).unwrap_err(), status(&home.at("pool")).unwrap_err()] {
+        let error = error.to_string();
+        assert!(error.contains("zeros-") && error.contains("the same id: remove both"), "{error}");
+    }
 }
 
 #[test]
