@@ -5,6 +5,7 @@ mod common;
 use common::{Ended, Home, Running, files, free_port, json, rows_of, tacita, text};
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
 
 /// An authority with a prepared part, and clients with key pairs of their own.
 struct Service {
@@ -54,6 +55,18 @@ impl Service {
         tacita(&[&["prepare", &job, "--as", "authority", "--input", &input, "--work", &work], more].concat())
     }
 
+    /// The authority, where no file may have a byte; what it says, at the end of which is why it ended.
+    fn without_room(&self, command: &[&str]) -> String {
+        let (job, work) = (self.home.at("a.toml"), self.home.at("work"));
+        let command = [&[command[0], &job, "--as", "authority", "--work", &work], &command[1..]].concat();
+        let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"";
+        let ended = Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_tacita")]).args(command).output();
+        let ended = ended.unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{said}");
+        said
+    }
+
     /// The authority answers alone: what it says before a client comes.
     fn open(&self, more: &[&str]) -> Ended {
         self.authority("a", more).end()
@@ -68,10 +81,15 @@ impl Service {
     /// One client asks; how authority and client end. The client's rows are in `out.csv`.
     fn ask(&self, client: &str, more: &[&str]) -> [Ended; 2] {
         let authority = self.authority(client, more);
+        let asked = self.client(client).end();
+        [authority.end(), asked]
+    }
+
+    fn client(&self, client: &str) -> Running {
         let (job, input, output) =
             (self.home.at(&format!("{client}.toml")), self.home.at("client.csv"), self.home.at("out.csv"));
         let (identity, report) = (self.home.at(client), self.home.at("report.json"));
-        let asked = tacita(&[
+        Running::start(&[
             "run",
             &job,
             "--as",
@@ -86,8 +104,7 @@ impl Service {
             &report,
             "--timeout",
             "5s",
-        ]);
-        [authority.end(), asked]
+        ])
     }
 
     /// What the authority is told of the clients that have asked.
@@ -279,6 +296,24 @@ fn an_earlier_ledger_is_not_taken_for_the_last_one() {
         service.open(&[]).failed(2, &[file, "of another part", "--rotate"]);
         service.put_back(&rotated, file);
     }
+    service.asked("0 clients asked so far, for 0 keys in all");
+}
+
+#[test]
+fn a_full_disk_is_told_with_what_to_do() {
+    let service = Service::payload("");
+    let full = |said: String, more: &str| {
+        let last = said.lines().last().unwrap_or_default();
+        let words = ["work/clients.sealed.part: the disk is full", "make room, then run the command again", more];
+        assert!(words.iter().all(|word| last.contains(word)) && !last.contains("--resume"), "{said}");
+    };
+    service.job("a");
+    full(service.without_room(&["prepare", "--input", &service.home.at("list.csv")]), "");
+    service.prepare(&[]).well();
+    let client = service.client("a");
+    let said = service.without_room(&["run", "--identity", &service.home.at("authority"), "--timeout", "5s"]);
+    full(said, "2 keys it asked for may be charged already");
+    client.end().failed(3, &["authority"]);
     service.asked("0 clients asked so far, for 0 keys in all");
 }
 

@@ -272,10 +272,11 @@ impl Directory {
     }
 
     fn advice(&self) -> String {
-        match self.needed.load(Ordering::Relaxed) {
-            0 => "the run needs a few times the table's size".into(),
-            bytes => format!("the run needs about {} there in all", text::bytes(bytes)),
-        }
+        let needed = match self.needed.load(Ordering::Relaxed) {
+            0 => "a few times the table's size".into(),
+            bytes => format!("about {} there in all", text::bytes(bytes)),
+        };
+        format!("the run needs {needed}; make room, then --resume goes on")
     }
 }
 

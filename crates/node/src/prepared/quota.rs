@@ -79,8 +79,8 @@ impl Ledger {
         Ledger { number: 0, before: String::new(), clients: BTreeMap::new() }.write(folder, key)
     }
 
-    /// Takes `queries` from what `client` may still ask; on disk before this returns. The caller holds the lock. `name`
-    /// is what messages call the client.
+    /// Takes `queries` from what `client` may still ask; on disk before this returns. After an error they may be taken
+    /// all the same. The caller holds the lock. `name` is what messages call the client.
     pub(super) fn charge(
         folder: &Folder,
         key: &Key,
@@ -116,7 +116,13 @@ impl Ledger {
             )));
         }
         *asked = total;
-        ledger.write(folder, key)
+        ledger.write(folder, key).map_err(|error| match error {
+            Error::Input(text) => Error::Input(format!(
+                "{text}; {name} was not answered, but the {} it asked for may be charged already",
+                text::counted(queries, "key")
+            )),
+            error => error,
+        })
     }
 
     /// What the owner is told of it.
@@ -138,7 +144,11 @@ impl Ledger {
         if (mark.number, &mark.ledger) != (ledger.number, &id) {
             // The one written last, if the process ended before it could write the mark.
             if mark.number.checked_add(1) != Some(ledger.number) || mark.ledger != ledger.before {
-                return Err(bad(folder, LEDGER_FILE, "an earlier state that was put back"));
+                return Err(bad(
+                    folder,
+                    LEDGER_FILE,
+                    "an earlier state, put back by somebody or left by a loss of power",
+                ));
             }
             put(folder, MARK_FILE, key, &Mark { number: ledger.number, ledger: id.clone() })?;
         }
@@ -157,7 +167,8 @@ impl Ledger {
 /// Seals a file, on disk before this returns. Returns its random name, in hexadecimal.
 fn put(folder: &Folder, name: &str, key: &Key, content: &impl Serialize) -> Result<String> {
     let bytes = serde_json::to_vec(content).map_err(|error| Error::Internal(error.to_string()))?;
-    seal::put(folder, name, key, name, bytes, String::new()).map(|id| hex(&id))
+    let advice = "make room, then run the command again".into();
+    seal::put(folder, name, key, name, bytes, advice).map(|id| hex(&id))
 }
 
 /// What a sealed file holds, and its random name, in hexadecimal.
@@ -253,6 +264,20 @@ mod tests {
         let other = Key::new(zeroize::Zeroizing::new([8; 32]));
         assert!(Ledger::read(&folder, &other).is_err());
         assert_eq!(asked(&folder)["a"], 40);
+    }
+
+    #[test]
+    fn a_charge_that_may_not_last_is_told_and_counts() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::open(home.path()).unwrap();
+        Ledger::begin(&folder, &key()).unwrap();
+        let [_, mark] = keep(&folder);
+        let error = charge(&Folder::unflushable(home.path()), 10).unwrap_err().to_string();
+        let words = ["/clients.sealed: cannot be written", "10 keys it asked for may be charged already"];
+        assert!(words.iter().all(|word| error.contains(word)) && !error.contains('\n'), "{error}");
+        // The mark names nothing that could still be lost.
+        assert_eq!(keep(&folder)[1], mark);
+        assert_eq!(asked(&folder)["a"], 10);
     }
 
     #[test]
