@@ -8,7 +8,7 @@ mod fingerprint;
 
 use std::fmt;
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -18,7 +18,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use crate::folder::others_replace;
+use crate::folder::{check_owner, others_replace};
 
 pub use certificate::{CLOCK_SLACK_SECONDS, Certificate};
 pub use fingerprint::{FINGERPRINT_BYTES, Fingerprint};
@@ -155,7 +155,12 @@ impl Identity {
         let file = std::fs::File::open(&path)
             .map_err(|e| at(&format_args!("{e}; `tacita identity new DIR` makes an identity")))?;
         check_directory(directory)?;
-        let mode = file.metadata().map_err(|e| at(&e))?.permissions().mode() & 0o777;
+        // The file may be behind a link, as secrets are that are mounted: what counts is the one that was opened.
+        let facts = file.metadata().map_err(|e| at(&e))?;
+        check_owner(facts.uid()).map_err(|what| {
+            at(&format_args!("{what}, who can read and change this key: use an identity that no other user has held"))
+        })?;
+        let mode = facts.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {
             return Err(at(&format_args!(
                 "others can read or change this key (mode {mode:03o}): chmod 600 '{}'",
@@ -268,6 +273,25 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             let error = Identity::load(home.path()).unwrap_err().to_string();
             assert!(error.contains("chmod 600") && !error.contains('\n'), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_key_may_be_behind_a_link_but_not_belong_to_another_user() {
+        let home = tempfile::tempdir().unwrap();
+        let made = Identity::create(home.path(), "a").unwrap();
+        let (path, mounted) = (home.path().join(KEY_FILE), home.path().join("mounted"));
+        std::fs::rename(&path, &mounted).unwrap();
+        std::os::unix::fs::symlink(&mounted, &path).unwrap();
+        assert_eq!(Identity::load(home.path()).unwrap().fingerprint(), made.fingerprint());
+        // Only the administrator can give something away.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&mounted, Some(12345), None).unwrap();
+            for refused in [Identity::load(home.path()), Identity::renew(home.path(), None)] {
+                let error = refused.unwrap_err().to_string();
+                let words = ["/identity.key: it belongs to another user (number 12345)", "use an identity"];
+                assert!(words.iter().all(|word| error.contains(word)) && !error.contains('\n'), "{error}");
+            }
         }
     }
 
