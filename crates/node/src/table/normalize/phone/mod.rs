@@ -60,12 +60,13 @@ pub(super) fn phone(value: &str, country: Option<Country>, out: &mut String) -> 
     if number.contains(odd) || plain.rfind('+').is_some_and(|at| at > 0) || plain.len() > LONGEST {
         return None;
     }
-    // "+44 (0)20 ...": the zero is for callers inside the country, and some plans keep it elsewhere.
-    let plain = match plain.starts_with('+') && number.contains("(0)") {
-        true => number.replacen("(0)", "", 1).chars().filter(|c| c.is_ascii_digit() || *c == '+').collect(),
-        false => plain,
+    // "+44 (0)20 ...": the zero is for callers inside the country, if it is what they dial. "+39 (0)6 ...": it is a digit.
+    let without_zero = || {
+        let plain: String = number.replacen("(0)", "", 1).chars().filter(|c| c.is_ascii_digit() || *c == '+').collect();
+        read(&plain, country).filter(|number| number.plan.dials_zero())
     };
-    let number = read(&plain, country)?;
+    let shorter = (plain.starts_with('+') && number.contains("(0)")).then(without_zero).flatten();
+    let number = shorter.or_else(|| read(&plain, country))?;
     // A form that stands for another number, or for none, would miss the same number in a better form.
     if !number.plan.is_called(&number.national) || international(&number.digits())? != number {
         return None;
@@ -153,6 +154,23 @@ mod tests {
     fn canonical(value: &str, country: Option<Country>) -> Option<String> {
         let mut out = String::new();
         phone(value, country, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn a_zero_in_parentheses_is_a_digit_where_nobody_dials_it() {
+        let reads = |value: &str, expected: Option<&str>| {
+            assert_eq!(canonical(value, None).as_deref(), expected, "{value}");
+        };
+        reads("+39 (0)6 69812345", Some("+390669812345"));
+        reads("+39 06 69812345", Some("+390669812345"));
+        reads("+378 (0)549 886377", Some("+3780549886377"));
+        reads("+225 (0)7 07 12 34 56", Some("+2250707123456"));
+        reads("+44 (0)20 7946 0958", Some("+442079460958"));
+        reads("+49 (0)30 901820", Some("+4930901820"));
+        reads("+41 (0)44 668 18 00", Some("+41446681800"));
+        // 8 is dialled there, and 1: with a zero it is no number, and no guess is made at another one.
+        reads("+7 (0)495 123 45 67", None);
+        reads("+1 (0)202 555 0143", None);
     }
 
     #[test]

@@ -110,6 +110,11 @@ impl Plan {
         }
     }
 
+    /// Whether 0 is what is dialled in front of a number within the country.
+    pub(super) fn dials_zero(&self) -> bool {
+        self.within.end("0") == Some(1)
+    }
+
     /// Whether the plan has numbers like this one.
     pub(super) fn has(&self, digits: &str) -> bool {
         self.numbers.end(digits).is_some()
