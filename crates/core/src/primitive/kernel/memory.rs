@@ -86,6 +86,8 @@ fn wipe_written(blocks: &mut [Block]) {
     for piece in blocks.chunks_mut(PIECE) {
         if piece.iter().fold(0, |all, block| all | block.0) != 0 {
             piece.zeroize();
+            #[cfg(test)]
+            tests::WIPED.set(tests::WIPED.get() + 1);
         }
     }
 }
@@ -129,7 +131,28 @@ fn advise(blocks: &mut [Block]) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// Pieces that this thread has wiped: memory that was freed cannot be looked at.
+        pub(super) static WIPED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn what_was_written_is_wiped_when_it_is_dropped() {
+        let mut secrets = Secrets::zeros(10 * PIECE);
+        for place in [0, 5 * PIECE - 1, 10 * PIECE - 1] {
+            secrets[place] = Block::ONE;
+        }
+        drop(secrets);
+        assert_eq!(WIPED.take(), 3);
+        let mut secrets = Secrets::with_room(10 * PIECE).unwrap();
+        secrets.grow(2 * PIECE).fill(Block::ONE);
+        drop(secrets);
+        assert_eq!(WIPED.take(), 2);
+    }
 
     #[test]
     fn room_is_there_or_refused() {
@@ -152,7 +175,7 @@ mod tests {
         Secrets::with_room(10).unwrap().grow(1 << 20);
     }
 
-    /// What was written is gone when the vector is; pages that were not have never been taken.
+    /// Wiping leaves zeros, and takes no pages that were never written.
     #[test]
     #[cfg(target_os = "linux")]
     fn what_was_written_is_wiped_and_nothing_else_is_touched() {
