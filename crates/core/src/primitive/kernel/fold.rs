@@ -30,6 +30,20 @@ enum Keys {
     Avx512(Vec<x86::aes::Keys>),
 }
 
+/// The key schedules. As in [`Aes128::on`], those that are moved leave copies in this function's frame alone, or below.
+#[inline(never)]
+fn schedules(backend: Backend, seeds: &[Block]) -> Keys {
+    match backend.family() {
+        #[cfg(target_arch = "x86_64")]
+        backend::Family::Avx512 => {
+            // SAFETY: the processor has what the back end needs.
+            let keys = |seed: &Block| unsafe { x86::aes::Keys::new(*seed) };
+            Keys::Avx512(seeds.iter().map(keys).collect())
+        }
+        _ => Keys::Portable(seeds.iter().map(|seed| Aes128::on(backend, *seed)).collect()),
+    }
+}
+
 impl LeafStreams {
     /// The streams of 2^k seeds, for k from 1 to [`MAX_BITS`].
     pub fn new(seeds: &[Block]) -> LeafStreams {
@@ -38,15 +52,7 @@ impl LeafStreams {
 
     /// As [`LeafStreams::new`], on a back end that is available.
     fn on(backend: Backend, seeds: &[Block]) -> LeafStreams {
-        let keys = match backend.family() {
-            #[cfg(target_arch = "x86_64")]
-            backend::Family::Avx512 => {
-                // SAFETY: the processor has what the back end needs.
-                let keys = |seed: &Block| unsafe { x86::aes::Keys::new(*seed) };
-                Keys::Avx512(seeds.iter().map(keys).collect())
-            }
-            _ => Keys::Portable(seeds.iter().map(|seed| Aes128::on(backend, *seed)).collect()),
-        };
+        let keys = schedules(backend, seeds);
         wipe_stack();
         LeafStreams { bits: index_bits(seeds.len()), keys }
     }
