@@ -13,8 +13,8 @@ use crate::security::Chance;
 /// Computational security in bits.
 pub const SECURITY_BITS: f64 = 128.0;
 
-/// Codes of a job at most, as powers of two: an intersection and the products over its rows, each with runs of two sizes. All
-/// runs of one size have the same code.
+/// Codes of an attempt at a job at most, as powers of two: an intersection and the products over its rows, each with runs of
+/// two sizes. All runs of one size have the same code.
 const CODES: u32 = 2;
 
 /// A code is worse than its distance says with probability at most 2^-this.
