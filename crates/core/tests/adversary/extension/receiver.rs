@@ -162,9 +162,9 @@ fn a_guess_of_delta_passes_if_it_is_right_and_only_then() {
     for (k, others, bits) in [(1, &[3][..], 1), (1, &[0, 64, 127], 3), (2, &[5], 2)] {
         let params = Params::new(Malicious, k).unwrap();
         let (trials, mut passed) = (128, 0);
-        for seed in 0..trials as u8 {
-            let (sent, received) = against(
-                |channel| send(Victim::Real, &params, &[COUNT], seed, channel),
+        let guess = |victim: Victim, seed: u8| {
+            against(
+                |channel| send(victim, &params, &[COUNT], seed, channel),
                 |channel| {
                     let mut receiver = setup(&params, seed, channel, |_| ()).unwrap();
                     let mut rows = no_choices(&params, COUNT);
@@ -173,8 +173,16 @@ fn a_guess_of_delta_passes_if_it_is_right_and_only_then() {
                     let blocks = receiver.chunk(COUNT, &rows, honest, channel).unwrap();
                     hashes(&receiver.keys, &blocks)
                 },
-            );
+            )
+        };
+        for seed in 0..trials as u8 {
             let right = others.iter().all(|tree| part(&params, *tree, delta(seed)) == 0);
+            // Who does not look lets wrong guesses pass.
+            if seed < 8 {
+                let (sent, received) = guess(Victim::Written(Check::NotChoices), seed);
+                assert_eq!(are_firsts(&received, &sent.unwrap()), right);
+            }
+            let (sent, received) = guess(Victim::Real, seed);
             match sent {
                 Ok(sent) => assert!(right && are_firsts(&received, &sent)),
                 refusal => assert!(!right && refused(&refusal)),

@@ -144,6 +144,8 @@ enum Coin {
     Chosen(Block),
     /// When it has seen the other one: so that both shares together are this.
     Aimed(Block),
+    /// Never: what nobody waits for comes in its place.
+    Withheld,
 }
 
 /// What a receiver knows in the end.
@@ -223,6 +225,10 @@ impl Receiver<'_> {
             Coin::Chosen(own) => {
                 channel.send(COIN, own.to_bytes().to_vec())?;
                 own ^ receive(channel)?
+            }
+            Coin::Withheld => {
+                channel.send(crate::ANYTHING, Vec::new())?;
+                receive(channel)?
             }
             Coin::Aimed(coin) => {
                 let theirs = receive(channel)?;

@@ -7,11 +7,11 @@ use tacita_core::primitive::vole::{VoleReceiver, VoleSender, ideal};
 use tacita_core::protocol::intersect::vole::{self, COIN, COMMITMENT, ENTRIES, MASKED, OPENING, SEED};
 use tacita_core::security::Security::Malicious;
 use tacita_core::session::Session;
-use tacita_core::{Channel, Error, Result};
+use tacita_core::{Channel, Result};
 
-use super::{Key, MASKED_BLOCKS, Params, commitment, rows, send_entries, sizes};
+use super::{Form, Key, MASKED_BLOCKS, Params, commitment, rows, send, send_entries, sizes};
 use crate::support::{blames, items, rng, session};
-use crate::{against, waits};
+use crate::{against, says_no_more, waits};
 
 const ITEMS: usize = 30;
 
@@ -33,8 +33,17 @@ fn sender(channel: &mut Channel) -> Result<()> {
 #[test]
 fn nobody_speaks_before_it_is_bound() {
     // The seed comes after the commitment.
-    let (received, waited) = against(|channel| receive(&session(), 1, channel), waits);
-    assert!(waited && received.is_err());
+    let waits_for_commitment = |victim: &(dyn Fn(&mut Channel) -> Result<()> + Sync)| {
+        let (received, waited) = against(victim, waits);
+        assert!(received.is_err_and(|error| blames(&error)));
+        waited
+    };
+    let hurries = |channel: &mut Channel| {
+        channel.send(SEED, vec![3; 32])?;
+        receive(&session(), 1, channel).map(drop)
+    };
+    assert!(!waits_for_commitment(&hurries));
+    assert!(waits_for_commitment(&|channel| receive(&session(), 1, channel).map(drop)));
     // The coin comes when the commitment, and nothing else, has come from the sender; the opening after the masked store and
     // the coin.
     let before_store = |channel: &mut Channel| {
@@ -50,8 +59,14 @@ fn nobody_speaks_before_it_is_bound() {
     };
     for adversary in [&before_store as &dyn Fn(&mut Channel) -> bool, &before_coin] {
         let (sent, waited) = against(sender, adversary);
-        assert!(waited && sent.is_err());
+        assert!(waited && sent.is_err_and(|error| blames(&error)));
     }
+    let opens_first = |channel: &mut Channel| {
+        let dealer = &mut ideal::pair([1; 32]).0;
+        send(Form::OpensFirst, &params(), &session(), dealer, channel, |_| Block::ZERO)
+    };
+    let (sent, waited) = against(opens_first, before_coin);
+    assert!(!waited && sent.is_err_and(|error| blames(&error)));
 }
 
 /// Any store, masked.
@@ -72,9 +87,7 @@ fn what_comes_early_is_refused() {
         let (outcome, ()) = against(victim, |channel| {
             early.iter().for_each(|(label, length)| channel.send(*label, vec![0; *length]).unwrap());
             its.iter().for_each(|(label, length)| drop(channel.receive(*label, *length).unwrap()));
-            // It has no more to say.
-            let label = Label::new(255, "anything");
-            assert!(matches!(channel.receive_up_to(label, usize::MAX), Err(Error::Peer { .. })));
+            assert!(says_no_more(channel));
         });
         assert!(outcome.is_err_and(|error| blames(&error)), "{early:?}");
     };

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::against;
 use crate::silent::{self, Instance, Point};
-use crate::support::{items, rng, session};
+use crate::support::{blames, items, rng, session};
 
 /// Items of the receiver, as agreed.
 const ITEMS: usize = 20;
@@ -235,15 +235,18 @@ fn a_receiver_does_not_choose_the_coin() {
     let program = Receiver { coin: Coin::Aimed(aimed), ..greedy(&store) };
     let (known, _, tags) = attack(Victim::Written(Form::OpensFirst), &theirs, &params, &program).unwrap();
     assert!(known.coin == aimed && known.found(&theirs, Block::ZERO, &tags) == theirs[..ITEMS]);
-    // Against the real sender: it waits for an opening that does not come, and can only choose blindly.
-    let (sent, waited) = against(
-        |channel| run_sender(Victim::RealOverDealer, &theirs, &params, channel),
-        |channel| {
-            channel.set_patience(std::time::Duration::from_millis(300));
-            program.run(&params, &session(), &mut ideal::pair([3; 32]).1, channel).map(drop)
-        },
-    );
-    assert!(sent.is_err() && matches!(waited, Err(Error::Network { .. })));
+    // From the real sender no opening comes before the coin, so that it can only choose blindly.
+    let opens = |victim| {
+        let program = Receiver { coin: Coin::Withheld, ..greedy(&store) };
+        let (sent, opened) = against(
+            |channel| run_sender(victim, &theirs, &params, channel),
+            |channel| program.run(&params, &session(), &mut ideal::pair([3; 32]).1, channel).map(drop),
+        );
+        assert!(sent.is_err_and(|error| blames(&error)));
+        assert!(matches!(opened, Ok(()) | Err(Error::Peer { .. })));
+        opened.is_ok()
+    };
+    assert!(opens(Victim::Written(Form::OpensFirst)) && !opens(Victim::RealOverDealer));
     let program = Receiver { coin: Coin::Chosen(aimed), ..greedy(&store) };
     let (mut known, _, tags) = attack(Victim::RealOverDealer, &theirs, &params, &program).unwrap();
     assert_eq!(known.found(&theirs, Block::ZERO, &tags), theirs[..ITEMS]);

@@ -32,6 +32,8 @@ pub enum Form {
     BareAnswer,
     /// Both: all coefficients of the check are one.
     Ones,
+    /// A receiver: the challenge comes before it has the tips.
+    Hasty,
 }
 
 /// Which protocol between whom.
@@ -146,7 +148,7 @@ struct Deviation {
     /// What it takes the receiver's leaves to differ by, in its answer and its outputs: tree, leaf, difference.
     leaves: Vec<(usize, usize, Block)>,
     /// It keeps the tips to itself, and looks whether the challenge comes.
-    waits_before_tips: bool,
+    withholds_tips: bool,
 }
 
 /// The sender, for one run.
@@ -155,11 +157,13 @@ pub struct Sender<O> {
     transfers: O,
     seed: u8,
     deviation: Deviation,
+    /// Without its tips the receiver has said nothing.
+    waited: bool,
 }
 
 impl<O: CorrelatedOtSender> Sender<O> {
     pub fn new(instance: Instance, transfers: O, seed: u8) -> Sender<O> {
-        Sender { instance, transfers, seed, deviation: Deviation::default() }
+        Sender { instance, transfers, seed, deviation: Deviation::default(), waited: false }
     }
 }
 
@@ -206,8 +210,9 @@ impl<O: CorrelatedOtSender> VoleSender for Sender<O> {
         }
         self.deviation.tips.iter().for_each(|(tree, difference)| tips[*tree] ^= *difference);
         self.deviation.leaves.iter().for_each(|(tree, leaf, difference)| nodes[*tree][*leaf] ^= *difference);
-        if self.deviation.waits_before_tips {
-            assert!(crate::waits(channel), "a challenge before the tips");
+        if self.deviation.withholds_tips {
+            self.waited = crate::waits(channel);
+            return Ok(());
         }
         channel.send(TREE_TIPS, block::as_bytes(&tips).to_vec())?;
 
@@ -337,9 +342,32 @@ impl<O: CorrelatedOtReceiver> VoleReceiver for Receiver<O> {
                 dropped[tree].extend(keys.drop_from(level, &mut nodes[tree]));
             }
         }
+        let place = |leaves: &Vec<Option<Block>>| leaves[..count].iter().position(Option::is_none);
+        let noise = |(leaves, value): (_, &Block)| {
+            let mut noise = block::zeros(count);
+            place(leaves).into_iter().for_each(|hole| noise[hole] = *value);
+            noise
+        };
+        let ones = vec![Block::ONE; trees];
+        let of_values: Vec<_> =
+            nodes.iter().zip(if keys.field() { &values[..trees] } else { &ones }).map(noise).collect();
+        let values_at = keys.symbols(&of_values);
+        let challenge = keys.malicious().then(|| {
+            let seed = Block::random(rng).to_bytes();
+            let sum = gf128::inner_product(&keys.coefficients(&seed), &values_at);
+            [seed, (sum ^ values[values.len() - 1] ^ self.lie).to_bytes()].concat()
+        });
+        let hasty = self.instance.form == Form::Hasty;
+        let say = |channel: &mut Channel| challenge.iter().try_for_each(|said| channel.send(CHALLENGE, said.clone()));
+        if hasty {
+            say(channel)?;
+        }
         let tips = block::from_bytes(&channel.receive(TREE_TIPS, keys.parameters.tips_bytes())?).unwrap();
+        if !hasty {
+            say(channel)?;
+        }
 
-        let (mut of_leaves, mut of_values) = (Vec::new(), Vec::new());
+        let mut of_leaves = Vec::new();
         for (tree, mut leaves) in nodes.into_iter().enumerate() {
             let (mut frontier, last) = (leaves.clone(), leaves.len());
             if self.instance.form != Form::WithoutDropped {
@@ -348,25 +376,17 @@ impl<O: CorrelatedOtReceiver> VoleReceiver for Receiver<O> {
             let inner = std::mem::take(&mut inner[tree]);
             let share = if keys.field() { shares[tree] } else { Block::ZERO };
             let value = if keys.field() { values[tree] } else { Block::ONE };
-            let mut noise = block::zeros(count);
-            leaves.truncate(count);
-            if let Some(hole) = leaves.iter().position(Option::is_none) {
+            if let Some(hole) = place(&leaves) {
                 leaves[hole] = Some(tips[tree] ^ sum(&frontier) ^ share);
-                noise[hole] = value;
             }
+            leaves.truncate(count);
             of_leaves.push(leaves.into_iter().map(Option::unwrap_or_default).collect());
-            of_values.push(noise);
             self.seen.push(Seen { frontier, last, inner, tip: tips[tree], share, value });
         }
-        let (mut leaves, values_at) = (keys.symbols(&of_leaves), keys.symbols(&of_values));
-        if keys.malicious() {
-            let seed = Block::random(rng).to_bytes();
-            let coefficients = keys.coefficients(&seed);
-            let masked = gf128::inner_product(&coefficients, &values_at) ^ values[values.len() - 1] ^ self.lie;
-            let challenge = [seed, masked.to_bytes()].concat();
-            channel.send(CHALLENGE, challenge.clone())?;
+        let mut leaves = keys.symbols(&of_leaves);
+        if let Some(challenge) = challenge {
             let answer = channel.receive(ANSWER, 2 * BLOCK_BYTES)?;
-            let value = gf128::inner_product(&coefficients, &leaves) ^ shares[shares.len() - 1];
+            let value = gf128::inner_product(&keys.coefficients(&challenge), &leaves) ^ shares[shares.len() - 1];
             self.answered = value ^ Block::from_le_slice(&answer);
             if self.lie == Block::ZERO && answer != keys.answer(&challenge, value) {
                 return Err(channel.violation("the answer does not fit the trees"));

@@ -1,17 +1,18 @@
 //! A sender that wants outputs to be wrong, or to know where a receiver's noise is.
 
-use rand_core::Rng;
-use tacita_core::primitive::kernel::Block;
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use tacita_core::primitive::kernel::block::{self, Block};
 use tacita_core::primitive::vole::params::{Kind, Parameters};
 use tacita_core::primitive::vole::silent::{CotReceiver, SilentReceiver};
 use tacita_core::primitive::vole::{RandomCotReceiver, VoleReceiver, VoleSender};
 use tacita_core::security::Security::{self, Malicious, SemiHonest};
-use tacita_core::{Channel, Error, Result};
+use tacita_core::{Channel, Result};
 
 use super::receiver::{KINDS, dealer, fits, honest, instance};
-use super::{Deviation, Form, Receiver, Sender};
+use super::{Deviation, Form, Keys, Receiver, Sender};
+use crate::against;
 use crate::support::{blames, rng, session};
-use crate::{against, as_likely_as};
 
 const COUNT: usize = 100;
 
@@ -118,42 +119,56 @@ fn errors_do_not_cancel_each_other_in_the_check() {
     }
 }
 
+/// Where the real receiver lacks leaves: a place for each tree, which it draws behind its values.
+fn places(kind: Kind, security: Security, seed: u8) -> Vec<usize> {
+    let mut own = [0; 32];
+    rng(seed).fill_bytes(&mut own);
+    let (own, keys) = (&mut ChaCha20Rng::from_seed(own), Keys::new(&instance(kind, security, Form::Sound), COUNT));
+    block::random(keys.values(), own);
+    let place = |number: Block| (((number.0 >> 32) * keys.parameters.leaves as u128) >> 96) as usize;
+    block::random(keys.parameters.trees, own).into_iter().map(place).collect()
+}
+
 /// A spoilt tip comes out at the place of the tree's noise, and the sender may guess that when it answers. It is refused
 /// unless the guess is right; if it is, its outputs differ as it expects, so that they are none but a sender's right ones.
 #[test]
 fn a_guess_of_a_place_passes_if_it_is_right_and_only_then() {
+    const TREE: usize = 7;
     for kind in KINDS {
-        let (places, trials) = (parameters(kind).leaves, 200);
-        let right = |seed: &u8| {
-            let place = rng(*seed ^ 0x33).next_u32() as usize % places;
-            let (tips, leaves) = (vec![(7, DIFFERENCE)], vec![(7, place, DIFFERENCE)]);
-            let deviation = Deviation { tips, leaves, ..Deviation::default() };
-            let end = run(Victim::Real, kind, Malicious, *seed, &deviation);
-            assert_ne!(end, End::Wrong);
-            end == End::Right
+        let guess = |security, seed, place| {
+            let (tips, leaves) = (vec![(TREE, DIFFERENCE)], vec![(TREE, place, DIFFERENCE)]);
+            run(Victim::Real, kind, security, seed, &Deviation { tips, leaves, ..Deviation::default() })
         };
-        let passed = (0..trials as u8).filter(right).count();
-        assert!(passed > 0);
-        as_likely_as(passed, trials, 1.0 / places as f64);
+        let leaves = parameters(kind).leaves;
+        for seed in 0..8 {
+            let right = places(kind, Malicious, seed)[TREE];
+            for place in 0..leaves {
+                let end = if place == right { End::Right } else { End::Refused };
+                assert_eq!(guess(Malicious, seed, place), end, "{kind:?} {seed} {place}");
+            }
+        }
+        // Nobody looks: a wrong guess is let pass, and some output has one of the two places in it.
+        let wrong = |seed| (places(kind, SemiHonest, seed)[TREE] + 1) % leaves;
+        let ends: Vec<End> = (0..8).map(|seed| guess(SemiHonest, seed, wrong(seed))).collect();
+        assert!(ends.contains(&End::Wrong) && !ends.contains(&End::Refused), "{kind:?} {ends:?}");
     }
 }
 
-/// One sum of a level is a guess of the side that the receiver takes there: g of them pass with 2^-g.
+/// One sum of a level is a guess of the side that the receiver takes there: of the 2^g guesses for g trees one passes.
 #[test]
 fn a_guess_of_bits_of_places_passes_if_they_are_right_and_only_then() {
     for kind in KINDS {
-        for guesses in [1, 3] {
-            // The last level: about as many leaves are on the left as on the right.
-            let depth = parameters(kind).depth;
-            let sums = (0..guesses).map(|tree| (tree, depth, 0, DIFFERENCE)).collect();
-            let deviation = Deviation { sums, ..Deviation::default() };
-            let right = |seed: &u8| {
-                let end = run(Victim::Real, kind, Malicious, *seed, &deviation);
-                assert_ne!(end, End::Wrong);
-                end == End::Right
-            };
-            let trials = 100;
-            as_likely_as((0..trials as u8).filter(right).count(), trials, 0.5f64.powi(guesses as i32));
+        let depth = parameters(kind).depth;
+        for (guesses, seed) in [1, 3].into_iter().flat_map(|guesses| (0..8).map(move |seed| (guesses, seed))) {
+            // The receiver lacks the sum of the side that its place is on.
+            let right = |tree: usize| places(kind, Malicious, seed)[tree] & 1;
+            for guess in 0..1 << guesses {
+                let sides: Vec<usize> = (0..guesses).map(|tree| guess >> tree & 1).collect();
+                let sums = (0..guesses).map(|tree| (tree, depth, sides[tree], DIFFERENCE)).collect();
+                let deviation = Deviation { sums, ..Deviation::default() };
+                let end = if (0..guesses).all(|tree| sides[tree] == right(tree)) { End::Right } else { End::Refused };
+                assert_eq!(run(Victim::Real, kind, Malicious, seed, &deviation), end, "{kind:?} {seed} {sides:?}");
+            }
         }
         // Nobody looks: the same is let pass in the semi-honest form.
         let sums = (0..40).map(|tree| (tree, 1, 0, DIFFERENCE)).collect();
@@ -167,12 +182,16 @@ fn a_guess_of_bits_of_places_passes_if_they_are_right_and_only_then() {
 #[test]
 fn there_is_no_challenge_before_the_tips() {
     for kind in KINDS {
-        let mut sender = Sender::new(instance(kind, Malicious, Form::Sound), dealer(1).0, 9);
-        sender.deviation.waits_before_tips = true;
-        let (received, sent) = against(
-            |channel| receive(Victim::Real, kind, Malicious, 1, channel),
-            |channel| sender.extend(&mut [Block::ZERO; COUNT], channel),
-        );
-        assert!(received.is_err() && matches!(sent, Err(Error::Network { .. })));
+        let waits = |victim| {
+            let mut sender = Sender::new(instance(kind, Malicious, Form::Sound), dealer(1).0, 9);
+            sender.deviation.withholds_tips = true;
+            let (received, sent) = against(
+                |channel| receive(victim, kind, Malicious, 1, channel),
+                |channel| sender.extend(&mut [Block::ZERO; COUNT], channel),
+            );
+            assert!(sent.is_ok() && received.is_err_and(|error| blames(&error)));
+            sender.waited
+        };
+        assert!(!waits(Victim::Written(Form::Hasty)) && waits(Victim::Real), "{kind:?}");
     }
 }
