@@ -10,6 +10,7 @@ use tacita::usage;
 use tacita_bench::{Json, Repeat, Row, Sample, about, band, measure, median};
 use tacita_core::primitive::kernel::{Aes128, Block, block};
 use tacita_core::primitive::okvs::{Okvs, Params};
+use tacita_core::security::Chance;
 
 #[derive(Parser)]
 #[command(about = about(include_str!("okvs.rs")))]
@@ -61,12 +62,13 @@ fn row(variant: String, n: usize, threads: usize, samples: &[Sample]) -> Row {
 fn peeled(n: usize, threads: usize, runs: u32) -> Vec<Row> {
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
     let (keys, values) = (block::random(n, &mut rng), block::random(n, &mut rng));
-    let params = Params::new(n, 40).expect("the number is below 2^32");
+    let params = Params::new(n, Chance::Store.bits()).expect("the number is below 2^32");
     let okvs = Okvs::new(params, &[1; 32]);
     let mut samples = [const { Vec::new() }; 3];
     for _ in 0..runs {
         let ((grouped, arranged), group) = measure(|| okvs.group(&keys, &values));
-        let (encoded, encode) = measure(|| okvs.encode(&grouped, &arranged).expect("it fails once in 2^40 times"));
+        let (encoded, encode) =
+            measure(|| okvs.encode(&grouped, &arranged).expect("it fails less than once in 2^40 times"));
         let (decoded, decode) = measure(|| okvs.decode(&grouped, &encoded));
         assert!(decoded == arranged, "decoding is wrong");
         black_box(decoded);
