@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tacita::usage;
+use tacita::base::usage;
 use tacita_core::primitive::paillier::KeySize;
 
 /// What a program ends with that has missed a target. Errors end with 1, wrong arguments with 2, panics with 101.

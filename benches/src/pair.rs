@@ -1,7 +1,7 @@
 //! Two parties in one process, each with threads of its own.
 
 use rayon::ThreadPool;
-use tacita::usage;
+use tacita::base::usage;
 use tacita_core::{Channel, Result};
 
 use crate::measure;

@@ -7,7 +7,7 @@ use std::io::Result;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita::usage;
+use tacita::base::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Sample, about, measure, median};
 use tacita_core::Item;

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita::usage;
+use tacita::base::usage;
 use tacita_bench::{Json, Repeat, Row, about, measure, median};
 use tacita_core::protocol::intersect::buckets::{self, BucketSource, Params, Party, Protocol, Role, Run, bucket_of};
 use tacita_core::session::{Session, Transcript};

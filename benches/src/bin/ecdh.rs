@@ -8,7 +8,7 @@ use clap::Parser;
 use curve25519_dalek::{RistrettoPoint, Scalar};
 use rand_core::SeedableRng;
 use rayon::prelude::*;
-use tacita::usage;
+use tacita::base::usage;
 use tacita_bench::{Repeat, Verdicts, about, measure, median};
 use tacita_core::protocol::intersect::ecdh::{Domain, Params, rows, tag_bytes};
 use tacita_core::session::{Session, Transcript};

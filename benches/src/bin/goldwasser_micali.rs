@@ -7,7 +7,7 @@ use std::time::Instant;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::{Rng, SeedableRng};
-use tacita::usage;
+use tacita::base::usage;
 use tacita_bench::{Json, Repeat, Row, Table, about, key_size, median};
 use tacita_core::primitive::goldwasser_micali::{KeySize, SecretKey};
 use tacita_core::primitive::kernel::backend;

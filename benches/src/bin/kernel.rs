@@ -12,7 +12,7 @@ use std::time::Instant;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita::usage;
+use tacita::base::usage;
 use tacita_bench::{Json, Repeat, Row, Table, about, median};
 use tacita_core::primitive::kernel::backend::{self, PORTABLE_VARIABLE};
 use tacita_core::primitive::kernel::{Aes128, Block, Doubling, LeafStreams, Prg, TweakableHash};

@@ -6,7 +6,7 @@ use std::io::Result;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita::usage;
+use tacita::base::usage;
 use tacita_bench::{Json, Repeat, Row, Sample, about, band, measure, median};
 use tacita_core::primitive::kernel::{Aes128, Block, block};
 use tacita_core::primitive::okvs::{Okvs, Params};

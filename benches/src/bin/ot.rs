@@ -9,7 +9,7 @@ use chacha20::ChaCha20Rng;
 use clap::Parser;
 use curve25519_dalek::{RistrettoPoint, Scalar};
 use rand_core::SeedableRng;
-use tacita::usage;
+use tacita::base::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, median};
 use tacita_core::primitive::kernel::{Aes128, Block};

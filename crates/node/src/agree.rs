@@ -12,9 +12,9 @@ use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
 use crate::answer;
+use crate::base::text::shown;
 use crate::choose::{Chosen, allowed};
 use crate::job::{JobSpec, Protocol, Terms};
-use crate::text::shown;
 
 /// Version of everything that travels. Parties with different ones do not talk.
 pub const WIRE_VERSION: u32 = 2;

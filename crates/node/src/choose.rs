@@ -10,11 +10,12 @@ use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::{Error, Result, Security};
 
 use crate::agree::Sizes;
+use crate::base::text;
 use crate::disk;
 use crate::dot;
 use crate::intersect;
 use crate::job::{Job, JobSpec, Protocol, Reveal};
-use crate::{shares, text};
+use crate::shares;
 
 /// What runs. Written as on the wire: `vole`, `ot softspoken-4`, `ot softspoken-4 after vole`, `lattice or ot softspoken-4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

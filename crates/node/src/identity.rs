@@ -18,7 +18,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use crate::folder::{check_owner, others_replace};
+use crate::base::folder::{check_owner, others_replace};
 
 pub use certificate::{CLOCK_SLACK_SECONDS, Certificate};
 pub use fingerprint::{FINGERPRINT_BYTES, Fingerprint};

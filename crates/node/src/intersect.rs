@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::agree::{Agreed, Sizes, hex, unhex};
 use crate::answer::Told;
+use crate::base::text;
 use crate::console;
 use crate::disk::{self, Disk};
 use crate::job::{JobSpec, Protocol, Reveal};
@@ -25,7 +26,6 @@ use crate::table::numbers::{self, decimal, to_json};
 use crate::table::payload::{PayloadEncoder, PayloadSchema};
 use crate::table::select;
 use crate::table::{KeyColumn, KeySpec, Keys, ReadOptions, RowCounts, Selection, Table, output, read};
-use crate::text;
 
 /// What a party brings to an intersection.
 pub enum Brought {

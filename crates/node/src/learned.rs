@@ -5,11 +5,11 @@ use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 use tacita_core::protocol::rules::support::{Fraction, Support};
 
+use crate::base::text::{count, counted};
 use crate::choose::Chosen;
 use crate::clients;
 use crate::dot::{Method, side};
 use crate::job::{Bins, Job, JobSpec, Operation, Protocol, Reveal, Threshold};
-use crate::text::{count, counted};
 
 /// Which products are known without being learned.
 pub(crate) const ZEROS: &str = " (but that those with a column of zeros are 0)";

@@ -11,9 +11,9 @@ use tacita_core::{Error, Result};
 
 use crate::agree::{self, Greeted};
 use crate::answer::Brought;
-use crate::links::Links;
 use crate::party::{PartyRun, fresh_rng};
 use crate::pool::Pool;
+use crate::transport::links::Links;
 use crate::transport::{self, Cancel, Connected, Peer, Shape};
 
 /// How long a party that cannot go on waits for its peer, to tell it: a little longer than the pauses between two
@@ -149,7 +149,7 @@ impl PartyRun {
         let listener = TcpListener::bind(address).map_err(bad)?;
         if let Some(path) = &self.meeting.announce {
             let local = listener.local_addr().map_err(bad)?.to_string();
-            crate::files::write_whole(path, local.as_bytes())?;
+            crate::base::files::write_whole(path, local.as_bytes())?;
         }
         Ok(Some(listener))
     }

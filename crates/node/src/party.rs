@@ -10,21 +10,22 @@ use tacita_core::{Error, Result};
 
 use crate::agree::{self, Greeted};
 use crate::answer::{Brought, Found, Told};
+use crate::base::{interrupt, text};
 use crate::choose::{Network, choose};
+use crate::console::watch::Watcher;
 use crate::console::{Voice, print};
 use crate::disk::Disk;
 use crate::identity::Identity;
 use crate::job::{Clients, Job, JobSpec, Reveal, Terms};
-use crate::links::Links;
 use crate::meet::{Meeting, Ready};
 use crate::memory::{self, Limit};
 use crate::pool::Place;
 use crate::report::{Report, Seconds, round};
 use crate::simulate::Instructions;
 use crate::table::read::ReadOptions;
+use crate::transport::links::Links;
 use crate::transport::{self, Peer, Shape};
-use crate::watch::Watcher;
-use crate::{clients, disk, interrupt, intersect, learned, rules, text};
+use crate::{clients, disk, intersect, learned, rules};
 
 /// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -295,7 +296,7 @@ impl PartyRun {
         let names = self.job.parties.names().into_iter();
         let learned = names.map(|name| (name.to_owned(), learned::sentences(&self.job, name, known)));
         let page = found.page(&self.job, &report.choice, learned.collect());
-        crate::files::write_whole(path, page.as_bytes())
+        crate::base::files::write_whole(path, page.as_bytes())
     }
 
     /// Where itemsets go, in a job that has them.
@@ -333,7 +334,7 @@ impl PartyRun {
                     self.job.job.name()
                 )));
             }
-            crate::files::check_writable(path)?;
+            crate::base::files::check_writable(path)?;
         }
         let inputs = self.source.paths();
         let beside = self.itemsets()?;
@@ -350,7 +351,7 @@ impl PartyRun {
         ];
         let files = files.into_iter().filter_map(|(what, path)| Some((what, path?)));
         let files: Vec<_> = inputs.iter().map(|path| ("an input", *path)).chain(files).collect();
-        crate::files::check_distinct(&files)?;
+        crate::base::files::check_distinct(&files)?;
         match (&self.job.reveal, self.output.as_deref()) {
             (Reveal::Shares, Some(output)) if output.as_os_str() == "-" => {
                 return Err(Error::Input("--output -: a share is a secret, and goes to a file of its own".into()));
@@ -359,7 +360,7 @@ impl PartyRun {
                 if self.meeting.announce.is_none() {
                     crate::shares::check_replaceable(output)?;
                 }
-                crate::files::check_writable(output)?;
+                crate::base::files::check_writable(output)?;
             }
             (Reveal::Shares, None) if self.meeting.announce.is_none() => {
                 return Err(Error::Input(
@@ -377,7 +378,7 @@ impl PartyRun {
             }
             (_, None) => (),
         }
-        self.report.as_deref().map_or(Ok(()), crate::files::check_writable)
+        self.report.as_deref().map_or(Ok(()), crate::base::files::check_writable)
     }
 
     fn settle_and_run(

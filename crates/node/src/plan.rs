@@ -17,12 +17,13 @@ use tacita_core::session::Transcript;
 use tacita_core::{Error, Item, Level, Result, Security, Session};
 
 use crate::agree::{self, Sizes};
+use crate::base::{text, usage};
 use crate::choose::{Choice, Chosen, Network, choose};
 use crate::job::{Job, JobSpec, Protocol, Reveal};
 use crate::learned::{self, Known};
 use crate::shares::{EXTENSION, Work};
 use crate::transport::Shape;
-use crate::{clients, disk, dot, intersect, memory, rules, text, usage};
+use crate::{clients, disk, dot, intersect, memory, rules};
 
 /// A job's plan.
 #[derive(Debug, Clone, Serialize)]

@@ -8,9 +8,9 @@ use serde_json::Value;
 use tacita_core::channel::Traffic;
 use tacita_core::{Error, Result};
 
+use crate::base::usage;
 use crate::rules::Level;
 use crate::table::key::RowCounts;
-use crate::usage;
 
 /// What a party writes with `--report`. The names are a contract.
 #[derive(Debug, Clone, Serialize)]
@@ -132,7 +132,7 @@ impl Report {
 /// Writes indented JSON to `path`, whole or not at all.
 pub fn write_json(path: &Path, value: &Value) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Error::Internal(error.to_string()))?;
-    crate::files::write_whole(path, format!("{text}\n").as_bytes())
+    crate::base::files::write_whole(path, format!("{text}\n").as_bytes())
 }
 
 /// Seconds to the millisecond: more is noise.

@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
+use crate::base::files::check_distinct;
+use crate::base::interrupt;
 use crate::console::Voice;
+use crate::console::watch::{Display, Snapshot};
 use crate::disk;
-use crate::files::check_distinct;
 use crate::identity::Identity;
-use crate::interrupt;
 use crate::job::{Job, JobSpec, Reveal, Terms};
 use crate::rules;
 use crate::table::output::Format;
-use crate::watch::{Display, Snapshot};
 
 /// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
 /// and waits in vain if not.

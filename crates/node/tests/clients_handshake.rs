@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tacita::agree::{self, Greeted, Sizes, Work};
 use tacita::clients::{self, Rows};
 use tacita::job::JobSpec;
-use tacita::links::Links;
+use tacita::transport::links::Links;
 use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, ErrorKind, Result};
 

@@ -12,8 +12,8 @@ use tacita_core::{Error, Result};
 
 use super::Rows;
 use crate::agree::{Greeted, MAX_MESSAGE_BYTES, Sizes, confirm, exchange_sizes, hex, json_bytes, message, parse};
+use crate::base::text::count;
 use crate::job::{Clients, JobSpec};
-use crate::text::count;
 
 const PARTIES: Label = Label::new(0xf4, "parties");
 

@@ -1,9 +1,9 @@
 //! What each party of a job with clients learns, in sentences.
 
 use super::Rows;
+use crate::base::text::count;
 use crate::job::{Clients, JobSpec};
 use crate::learned::{ZEROS, filtered};
-use crate::text::count;
 
 /// What `party` learns, with the numbers that it knows.
 pub fn learned(job: &JobSpec, roles: &Clients<'_>, party: &str, rows: Option<&Rows>) -> Vec<String> {

@@ -21,8 +21,8 @@ use tacita_core::{Error, Result};
 
 use crate::dot::{Brought, Found};
 use crate::job::{Clients, JobSpec, Protocol};
-use crate::links::Links;
 use crate::party::fresh_rng;
+use crate::transport::links::Links;
 
 pub use agree::agree;
 pub use learned::learned;

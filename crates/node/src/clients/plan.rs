@@ -10,9 +10,9 @@ use tacita_core::{Error, Result};
 use super::agree::{ROUNDS, parties_bytes};
 use super::{PROTOCOL, Rows, learned, modulus, params};
 use crate::agree::{CONFIRM_BYTES, Sizes, hello_bytes, sizes_bytes};
+use crate::base::text::count;
 use crate::job::{Clients, JobSpec};
 use crate::plan::{Plan, Share};
-use crate::text::count;
 use crate::transport::Shape;
 
 /// CPU seconds with keys of [`MEASURED_BITS`]: a key; a number that is encrypted; a ciphertext that is read, one that is

@@ -168,7 +168,7 @@ impl Demo {
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    crate::files::write_whole(path, text.as_bytes())
+    crate::base::files::write_whole(path, text.as_bytes())
 }
 
 /// Prints the first lines of a result, cut to the width of a page.

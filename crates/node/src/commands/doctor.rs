@@ -9,13 +9,13 @@ use tacita_core::Result;
 
 use super::arguments;
 use crate::answer::Brought;
+use crate::base::text::{count, counted};
 use crate::console::print;
 use crate::identity::Identity;
 use crate::job::JobSpec;
 use crate::memory;
 use crate::party::Source;
 use crate::table::read::ReadOptions;
-use crate::text::{count, counted};
 
 /// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU.
 #[derive(Args)]

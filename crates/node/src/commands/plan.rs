@@ -10,6 +10,7 @@ use tacita_core::{Error, Result};
 use super::arguments;
 use crate::agree::{Sizes, Work};
 use crate::answer::Brought;
+use crate::base::text::{self, count, counted};
 use crate::console::print;
 use crate::disk;
 use crate::job::{Job, JobSpec, Reveal};
@@ -18,7 +19,6 @@ use crate::plan::{self, Calibration};
 use crate::shares;
 use crate::table::payload::PayloadSchema;
 use crate::table::read::ReadOptions;
-use crate::text::{self, count, counted};
 use crate::transport::Shape;
 
 /// Say what a job will cost, and who will learn what, before anything is sent.

@@ -6,12 +6,12 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
+use crate::base::text::counted;
 use crate::intersect::Loaded;
 use crate::job::JobSpec;
 use crate::party::{fresh_rng, set_threads};
 use crate::prepared;
 use crate::table::read::ReadOptions;
-use crate::text::counted;
 
 /// Make the reusable part of a party that answers many small clients.
 ///

@@ -8,13 +8,13 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
+use crate::base::text;
 use crate::console::{self, Voice};
 use crate::job::{Job, JobSpec};
 use crate::report;
 use crate::rules;
 use crate::simulate::{Instructions, JobText, Outcome, Settings, Simulation, simulate};
 use crate::table::output::Format;
-use crate::text;
 
 /// Run every party of a job on this machine, each a process of its own, over TLS on the loopback interface.
 #[derive(Args)]
@@ -84,11 +84,11 @@ impl Simulate {
             inputs.entry(name).or_default().push(file);
         }
         if let Some(path) = &self.report {
-            crate::files::check_writable(path)?;
+            crate::base::files::check_writable(path)?;
             let files = inputs.values().flatten().chain([&self.job]);
             files
                 .into_iter()
-                .try_for_each(|file| crate::files::check_distinct(&[("an input", file), ("the report", path)]))?;
+                .try_for_each(|file| crate::base::files::check_distinct(&[("an input", file), ("the report", path)]))?;
         }
         let settings = Settings {
             latency: self.latency.unwrap_or_default().as_secs_f64(),

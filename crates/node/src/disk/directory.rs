@@ -11,10 +11,10 @@ use tacita_core::{Error, Result};
 use super::seal::{self, Key, Reader, Writer, damaged, part};
 use super::{BUCKETS, KEYS, RESULT, ROWS, RUNS};
 use crate::agree::{hex, unhex};
-use crate::folder::{Folder, LEFT_BEHIND};
+use crate::base::folder::{Folder, LEFT_BEHIND};
+use crate::base::text;
 use crate::identity::Identity;
 use crate::table::RowCounts;
-use crate::text;
 
 /// What everybody may read of a run: whose it is, and what its key is derived with.
 const HEAD_FILE: &str = "run.json";

@@ -26,12 +26,12 @@ pub use self::run::{LANES, Party, buckets_of, check_sizes, is_bucketed, params, 
 use crate::agree::{Kept, Sizes, Work as WorkSizes, hex, unhex};
 use crate::answer::Told;
 use crate::console::Voice;
+use crate::console::watch::Watcher;
 use crate::identity::Identity;
 use crate::intersect::{check_limits, key_spec, told_rows};
 use crate::job::{Job, JobSpec, Protocol, Reveal, Terms};
 use crate::report::Work as WorkReport;
 use crate::table::{KeySpec, ReadOptions, RowCounts, output};
-use crate::watch::Watcher;
 use directory::{Directory, Input, Numbered, Owner, Sorted, State};
 
 const KEYS: &str = "keys.sealed";
@@ -145,9 +145,9 @@ impl Disk {
                 directory.keep(&state)?;
                 tracing::info!(
                     "sorted {} into {}, merging {}",
-                    crate::text::counted(sorted.counts.read as u64, "row"),
+                    crate::base::text::counted(sorted.counts.read as u64, "row"),
                     work.directory.display(),
-                    crate::text::counted(sorted.runs as u64, "run")
+                    crate::base::text::counted(sorted.runs as u64, "run")
                 );
                 sorted
             }

@@ -134,8 +134,8 @@ pub fn run(
     disk.keep(Kept { run: run.clone(), protocol: protocol.name().into(), buckets: params.buckets })?;
     tracing::info!(
         "{} of {} left, {} at a time",
-        crate::text::count(agreed_run.remaining.len() as u64),
-        crate::text::counted(params.buckets as u64, "bucket"),
+        crate::base::text::count(agreed_run.remaining.len() as u64),
+        crate::base::text::counted(params.buckets as u64, "bucket"),
         params.lanes
     );
     let progress = channel.progress().clone();

@@ -16,7 +16,7 @@ use chacha20poly1305::{ChaCha20Poly1305, Nonce, Tag};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use crate::folder::Folder;
+use crate::base::folder::Folder;
 
 const MAGIC: &[u8; 8] = b"tacwork1";
 

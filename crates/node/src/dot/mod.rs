@@ -15,6 +15,7 @@ use tacita_core::{Error, Result, Session};
 
 use crate::agree::{Agreed, Sizes};
 use crate::answer::Told;
+use crate::base::text::{count, counted};
 use crate::choose::Chosen;
 use crate::intersect;
 use crate::job::{JobSpec, Protocol, Reveal};
@@ -24,7 +25,6 @@ use crate::pool::Pool;
 use crate::report::Encryptions;
 use crate::shares::ShareFile;
 use crate::table::{RowCounts, numbers, read};
-use crate::text::{count, counted};
 pub use method::{MEASURED, Method, OT_START, OT_WORD, transfer_seconds};
 pub use value::{Cells, Value, write_values};
 

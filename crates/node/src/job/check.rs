@@ -7,8 +7,8 @@ use tacita_core::{Error, Result, Security};
 
 use super::rules::check_bins;
 use super::{Basket, ColumnNames, Duplicates, ItemsFrom, Job, JobSpec, Protocol, Reveal};
+use crate::base::text::shown;
 use crate::table::numbers::MAX_DECIMALS;
-use crate::text::shown;
 
 const MAX_NAME_BYTES: usize = 64;
 const MAX_ID_BYTES: usize = 128;

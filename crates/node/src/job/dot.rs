@@ -12,8 +12,8 @@ use tacita_core::{Error, Level, Result};
 
 use super::check::bad;
 use super::{Clients, Duplicates, Job, JobSpec, Key, Limits, Nulls, Protocol, Reveal};
+use crate::base::text::shown;
 use crate::table::Profile;
-use crate::text::shown;
 
 /// The logical name of the column where a job does not say any.
 const USUAL_COLUMN: &str = "value";

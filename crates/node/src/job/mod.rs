@@ -22,9 +22,9 @@ use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::rules::association::Consequents;
 use tacita_core::{Error, Level, Result, Security};
 
+use crate::base::text::shown;
 use crate::identity::Fingerprint;
 use crate::table::Profile;
-use crate::text::shown;
 
 pub use clients::{Clients, Role};
 pub use dot::{ColumnNames, Names};

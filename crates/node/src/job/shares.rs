@@ -6,8 +6,8 @@ use std::str::FromStr;
 use tacita_core::{Error, Result};
 
 use super::{JobSpec, Protocol, unknown};
+use crate::base::text::shown;
 use crate::table::numbers::decimal;
-use crate::text::shown;
 
 /// What the word for a comparison begins with.
 const AT_LEAST: &str = "at_least:";

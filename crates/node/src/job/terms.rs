@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::JobSpec;
+use crate::base::text::shown;
 use crate::table::normalize::PROFILES_VERSION;
-use crate::text::shown;
 
 /// Differences beyond these are only counted.
 const SHOWN_DIFFERENCES: usize = 5;

@@ -13,9 +13,10 @@ use tacita_core::{Error, Result};
 pub use self::available::available;
 pub use self::intersection::{needed as of_intersection, of_bucket};
 use crate::agree::{Agreed, Sizes, Work};
+use crate::base::text;
 use crate::choose::Chosen;
 use crate::job::{Job, JobSpec};
-use crate::{disk, dot, rules, shares, text};
+use crate::{disk, dot, rules, shares};
 
 /// Memory of an item and its place among all buckets, at a party that keeps them in memory.
 const ITEM_IN_MEMORY_BYTES: u64 = 48;

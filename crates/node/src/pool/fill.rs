@@ -9,8 +9,8 @@ use tacita_core::{Error, Level, Result};
 use super::key::{Key, check_level};
 use super::segment::{Kind, Writer};
 use super::{FACTS_FILE, Facts, Status, fault, segments, status};
-use crate::folder::{Folder, LEFT_BEHIND};
-use crate::text;
+use crate::base::folder::{Folder, LEFT_BEHIND};
+use crate::base::text;
 
 /// Locked while a pool is filled: keeps two processes from filling one pool at once: the second would take the first one's unfinished files for leavings.
 const LOCK_FILE: &str = "fill.lock";

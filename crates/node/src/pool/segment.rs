@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use super::fault;
 use super::key::Key;
 use crate::agree::hex;
-use crate::folder::Folder;
+use crate::base::folder::Folder;
 use crate::identity::FINGERPRINT_BYTES;
 
 const MAGIC: &[u8; 8] = b"tacpool1";

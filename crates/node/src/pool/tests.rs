@@ -13,7 +13,7 @@ use super::fill::{Fill, fill};
 use super::key::Key;
 use super::segment::{Kind, Segment, Writer};
 use super::{Disk, Facts, LOCK_FILE, Pool, Real, segments, status};
-use crate::folder::Folder;
+use crate::base::folder::Folder;
 
 /// A pool with two segments of each kind, under a key of 1024 bits.
 struct Home(tempfile::TempDir);

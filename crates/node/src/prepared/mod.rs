@@ -20,14 +20,14 @@ use tacita_core::{Error, Progress, Result};
 use zeroize::Zeroizing;
 
 use crate::agree::{Sizes, hex};
+use crate::base::folder::Folder;
+use crate::base::text;
 use crate::choose::{Chosen, allowed};
 use crate::disk;
 use crate::disk::seal::Key;
-use crate::folder::Folder;
 use crate::intersect::{Found, Loaded, empty_rows, item_key_of_epoch};
 use crate::job::{JobSpec, Protocol, Reveal, Terms};
 use crate::table::RowCounts;
-use crate::text;
 use quota::Ledger;
 pub use quota::{DEFAULT_MAX_CLIENTS, DEFAULT_RUNS, MAX_TOTAL_QUERIES, Quota};
 

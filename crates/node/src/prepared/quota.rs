@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
 use crate::agree::hex;
+use crate::base::folder::Folder;
+use crate::base::text;
 use crate::disk::seal::{self, Key, Reader};
-use crate::folder::Folder;
 use crate::job::JobSpec;
-use crate::text;
 
 const LEDGER_FILE: &str = "clients.sealed";
 const MARK_FILE: &str = "clients.mark";

@@ -18,7 +18,7 @@ use data_encoding::BASE64;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::text::{count, counted};
+use crate::base::text::{count, counted};
 use escape::{script_json, text, visible};
 use numbers::json_number;
 

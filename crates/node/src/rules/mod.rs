@@ -17,13 +17,14 @@ use tacita_core::{Error, Result};
 
 use crate::agree::{Agreed, Sizes};
 use crate::answer::Told;
+use crate::base::text;
 use crate::choose::Chosen;
+use crate::dot;
 use crate::intersect;
 use crate::job::{JobSpec, Protocol, USUAL_CONFIDENCE};
 use crate::memory::{Limit, of_intersection};
 use crate::table::RowCounts;
 use crate::table::baskets::Items;
-use crate::{dot, text};
 
 pub use dot::check_peer;
 pub use names::{Named, NamedItem, decode_lengths, decode_names};

@@ -11,10 +11,10 @@ use tacita_core::{Error, Result, Session};
 use zeroize::ZeroizeOnDrop;
 
 use crate::agree::hex;
+use crate::base::files::write_whole_private;
+use crate::base::text;
 use crate::dot::{Cells, Value};
-use crate::files::write_whole_private;
 use crate::job::{JobSpec, Protocol, Terms};
-use crate::text;
 
 /// Share files are read up to this size: each of the most numbers that one file holds in the longest form.
 const MAX_FILE_BYTES: u64 = 64 << 20;
@@ -202,12 +202,12 @@ impl Kept {
             return Err(spent(path, &mark));
         }
         // Before the peer, who may open its share, has heard of this.
-        crate::files::check_writable(&mark)?;
+        crate::base::files::check_writable(&mark)?;
         if facts.permissions().mode() & 0o077 != 0 {
             tracing::warn!("{}: others on this machine can read this share: `chmod 600` it", path.display());
         }
         if let Some(directory) = mark.parent()
-            && let Some(what) = crate::folder::others_replace(directory)
+            && let Some(what) = crate::base::folder::others_replace(directory)
         {
             let shown = directory.display();
             tracing::warn!("{shown}: {what}, and the mark of an opened share could be removed: keep shares elsewhere");

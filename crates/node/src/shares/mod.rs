@@ -13,11 +13,11 @@ use tacita_core::{Error, Result};
 
 use crate::agree::{Agreed, Sizes};
 use crate::answer::Told;
+use crate::base::text;
 use crate::dot::{Cells, Value, side, write_values};
 use crate::job::{JobSpec, Operation};
 use crate::party::Source;
 use crate::table::RowCounts;
-use crate::text;
 pub use compare::{Comparison, EXTENSION};
 use file::Kept;
 pub use file::{ShareFile, check_replaceable};

@@ -210,7 +210,7 @@ impl Strangers {
         let seen = match &self.last {
             None => "nobody did".into(),
             Some((from, what)) => {
-                format!("{} did, the last from {from}: {what}", crate::text::counted(self.count as u64, "other"))
+                format!("{} did, the last from {from}: {what}", crate::base::text::counted(self.count as u64, "other"))
             }
         };
         let seconds = options.timeout.as_secs_f64();

@@ -5,6 +5,7 @@
 mod dial;
 pub mod faults;
 mod handshake;
+pub mod links;
 mod listen;
 pub mod shaped;
 mod socket;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::escape::{short, text, visible};
 use super::numbers::{factor, percent};
 use super::{Item, Report};
-use crate::text::{count, counted};
+use crate::base::text::{count, counted};
 
 /// How many items are drawn at most, and how many pairs for each of them: more could not be told apart.
 const MOST_ITEMS: usize = 40;

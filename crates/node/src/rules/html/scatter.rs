@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::Rule;
 use super::numbers::{factor, percent};
-use crate::text::{count, counted};
+use crate::base::text::{count, counted};
 
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 440.0;

@@ -13,7 +13,7 @@ use tacita_core::{Error, Result};
 use super::numbers::to_column;
 use super::read::ending;
 use super::{Selection, Table, schema_of};
-use crate::files;
+use crate::base::files;
 
 /// A file format for output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

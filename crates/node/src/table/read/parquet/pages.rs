@@ -14,8 +14,8 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::head::{Head, Kind};
 use super::lengths::{Lengths, claimed_deltas, made_plain, plain_lengths};
+use crate::base::text;
 use crate::table::read::codec::unpack;
-use crate::text;
 
 /// Heads are looked for in so many bytes, then in more: they hold the least and the greatest value of the page.
 const HEAD_BYTES: [u64; 4] = [1 << 9, 1 << 13, 1 << 18, 1 << 24];

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tacita_core::{Error, Result};
 use tempfile::NamedTempFile;
 
-use crate::folder::LEFT_BEHIND;
+use crate::base::folder::LEFT_BEHIND;
 
 /// Permissions of files that anybody may read as far as the user's umask allows, and of those that nobody else may.
 const PUBLIC: u32 = 0o666;

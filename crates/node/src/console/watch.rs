@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use tacita_core::Progress;
 use tacita_core::channel::Handle;
 
+use crate::base::text;
 use crate::console::{BARS, Log, Voice};
-use crate::text;
 
 /// How often a channel is looked at.
 const LOOK: Duration = Duration::from_millis(100);

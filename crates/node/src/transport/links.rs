@@ -6,7 +6,7 @@ use std::time::Duration;
 use tacita_core::channel::Handle;
 use tacita_core::{Error, Result};
 
-use crate::interrupt;
+use crate::base::interrupt;
 
 /// How often connections are looked at while a job runs. What is seen twice ends them, so that the job itself, which waits on
 /// one of them, comes first with what it knows.

@@ -1,6 +1,8 @@
 //! What the program says while it works, on standard error: progress bars on a terminal, plain lines elsewhere, JSON
 //! lines with `--log json`, nothing but warnings and errors with `--quiet`. Never keys, items or values.
 
+pub mod watch;
+
 use std::fmt;
 use std::io::Write;
 use std::sync::{LazyLock, Mutex, PoisonError};
