@@ -8,10 +8,11 @@ use libfuzzer_sys::fuzz_target;
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use serde_json::json;
-use tacita::agree::{self, Sizes};
-use tacita::choose::Chosen;
+use tacita::agreement::Sizes;
+use tacita::agreement::handshake;
+use tacita::agreement::Chosen;
 use tacita::intersect;
-use tacita::job::{JobSpec, Protocol, Terms};
+use tacita::agreement::{JobSpec, Protocol, Terms};
 use tacita_core::channel::{Channel, Label};
 
 const LIMIT: u64 = 1000;

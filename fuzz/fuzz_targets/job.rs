@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tacita::identity::Fingerprint;
-use tacita::job::{JobSpec, Terms};
+use tacita::agreement::{JobSpec, Terms};
 
 fuzz_target!(|text: &str| {
     for is_json in [false, true] {

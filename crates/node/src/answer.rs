@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agree::{Agreed, Sizes};
-use crate::choose::Chosen;
-use crate::job::{Job, JobSpec, Protocol};
-use crate::learned::{self, Known};
+use crate::agreement::Chosen;
+use crate::agreement::Known;
+use crate::agreement::Sizes;
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{Job, JobSpec, Protocol};
+use crate::learned;
 use crate::party::Source;
 use crate::pool::Pool;
 use crate::report::{Encryptions, Work};

@@ -14,12 +14,14 @@ use tacita_core::protocol::intersect::{bloom, vole};
 use tacita_core::{Error, Item, Result};
 use zeroize::Zeroizing;
 
-use crate::agree::{Agreed, Sizes, hex, unhex};
+use crate::agreement::Sizes;
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::answer::Told;
+use crate::base::hex::{hex, unhex};
 use crate::base::text;
 use crate::console;
 use crate::disk::{self, Disk};
-use crate::job::{JobSpec, Protocol, Reveal};
 use crate::party::Source;
 use crate::prepared::{self, Prepared};
 use crate::table::numbers::{self, decimal, to_json};

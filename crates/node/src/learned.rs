@@ -5,36 +5,17 @@ use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 use tacita_core::protocol::rules::support::{Fraction, Support};
 
+use crate::agreement::Chosen;
+use crate::agreement::{Bins, Job, JobSpec, Known, Operation, Protocol, Reveal, Threshold};
 use crate::base::text::{count, counted};
-use crate::choose::Chosen;
 use crate::clients;
 use crate::dot::{Method, side};
-use crate::job::{Bins, Job, JobSpec, Operation, Protocol, Reveal, Threshold};
 
 /// Which products are known without being learned.
 pub(crate) const ZEROS: &str = " (but that those with a column of zeros are 0)";
 
 /// Which keys a number tells.
 const WHICH: &str = "but none or all of its own say which, and two runs with one key more or less tell of that key";
-
-/// What is known of both parties.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Known {
-    /// The party's own distinct keys, if they are known to whoever prints this.
-    pub own_items: Option<u64>,
-    /// The peer's, likewise.
-    pub items: Option<u64>,
-    /// The peer's rows with a key, likewise, where it gives columns.
-    pub entries: Option<u64>,
-    /// The peer answers with a prepared part.
-    pub prepared: bool,
-    /// The peer keeps its table and the run on disk.
-    pub on_disk: bool,
-    /// The runs of which the peer brings shares, likewise.
-    pub runs: Option<u64>,
-    /// Rows that both have, where they are multiplied.
-    pub common: Option<u64>,
-}
 
 /// What `party` learns, given what is known.
 pub fn sentences(job: &JobSpec, party: &str, known: Known) -> Vec<String> {

@@ -4,7 +4,7 @@
 //! ([`meet`], [`transport`]), [`agree`] settles the terms, [`memory`] says whether there is room for it, [`answer`] runs the protocol of the job's kind ([`intersect`], [`dot`],
 //! [`shares`], [`rules`]) and writes what was learned.
 
-pub mod agree;
+pub mod agreement;
 pub mod answer;
 pub mod base;
 pub mod choose;
@@ -15,7 +15,6 @@ pub mod disk;
 pub mod dot;
 pub mod identity;
 pub mod intersect;
-pub mod job;
 pub mod learned;
 pub mod meet;
 pub mod memory;

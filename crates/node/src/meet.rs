@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agree::{self, Greeted};
+use crate::agreement::handshake::{self, Greeted};
 use crate::answer::Brought;
-use crate::party::{PartyRun, fresh_rng};
+use crate::base::random::fresh_rng;
+use crate::party::PartyRun;
 use crate::pool::Pool;
 use crate::transport::links::Links;
 use crate::transport::{self, Cancel, Connected, Peer, Shape};

@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chacha20::ChaCha20Rng;
-use rand_core::SeedableRng;
 use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
-use crate::agree::{self, Greeted};
+use crate::agreement::Network;
+use crate::agreement::handshake::{self, Greeted};
+use crate::agreement::{Clients, Job, JobSpec, Reveal, Terms};
 use crate::answer::{Brought, Found, Told};
+use crate::base::memory::Limit;
 use crate::base::{interrupt, text};
-use crate::choose::{Network, choose};
+use crate::choose::choose;
 use crate::console::watch::Watcher;
 use crate::console::{Voice, print};
 use crate::disk::Disk;
 use crate::identity::Identity;
-use crate::job::{Clients, Job, JobSpec, Reveal, Terms};
 use crate::meet::{Meeting, Ready};
-use crate::memory::{self, Limit};
+use crate::memory;
 use crate::pool::Place;
 use crate::report::{Report, Seconds, round};
 use crate::simulate::Instructions;
@@ -547,29 +547,4 @@ fn finish(channels: Vec<Channel>) -> Result<Traffic> {
         rounds: all.rounds.max(one.rounds),
     };
     Ok(all.into_iter().fold(Traffic::default(), sum))
-}
-
-/// More threads than any machine makes use of are a typing error.
-const MAX_THREADS: usize = 256;
-
-/// Uses `threads` threads for computation; all cores if `None`.
-pub fn set_threads(threads: Option<usize>) -> Result<()> {
-    match threads {
-        Some(threads) if threads == 0 || threads > MAX_THREADS => {
-            Err(Error::Input(format!("--threads {threads}: use 1 to {MAX_THREADS}")))
-        }
-        Some(threads) => rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build_global()
-            .map_err(|error| Error::Internal(error.to_string())),
-        None => Ok(()),
-    }
-}
-
-/// A generator seeded by the operating system.
-pub fn fresh_rng() -> Result<ChaCha20Rng> {
-    let mut seed = zeroize::Zeroizing::new([0; 32]);
-    getrandom::fill(&mut *seed)
-        .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
-    Ok(ChaCha20Rng::from_seed(*seed))
 }

@@ -16,11 +16,14 @@ use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Item, Level, Result, Security, Session};
 
-use crate::agree::{self, Sizes};
+use crate::agreement::Known;
+use crate::agreement::Sizes;
+use crate::agreement::handshake;
+use crate::agreement::{Choice, Chosen, Network};
+use crate::agreement::{Job, JobSpec, Protocol, Reveal};
 use crate::base::{text, usage};
-use crate::choose::{Choice, Chosen, Network, choose};
-use crate::job::{Job, JobSpec, Protocol, Reveal};
-use crate::learned::{self, Known};
+use crate::choose::choose;
+use crate::learned;
 use crate::shares::{EXTENSION, Work};
 use crate::transport::Shape;
 use crate::{clients, disk, dot, intersect, memory, rules};

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
+use crate::agreement::{Job, JobSpec, Reveal, Terms};
 use crate::base::files::check_distinct;
 use crate::base::interrupt;
 use crate::console::Voice;
 use crate::console::watch::{Display, Snapshot};
 use crate::disk;
 use crate::identity::Identity;
-use crate::job::{Job, JobSpec, Reveal, Terms};
 use crate::rules;
 use crate::table::output::Format;
 

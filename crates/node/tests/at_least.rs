@@ -5,7 +5,7 @@ mod common;
 use common::dot::{job, noise, open, opening, shared, shared_by};
 use common::{Ended, Home, NAMES, Pair, files, json, rows_of, tacita, text};
 use serde_json::{Value, json};
-use tacita::job::{JobSpec, Terms};
+use tacita::agreement::{JobSpec, Terms};
 
 /// Columns of integers, which the tables have over 10^`scale`.
 type Columns = Vec<Vec<i64>>;

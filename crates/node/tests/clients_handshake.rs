@@ -2,9 +2,10 @@
 //! whichever connection is of another run.
 
 use serde_json::{Value, json};
-use tacita::agree::{self, Greeted, Sizes, Work};
+use tacita::agreement::JobSpec;
+use tacita::agreement::handshake::{self, Greeted};
+use tacita::agreement::{Sizes, Work};
 use tacita::clients::{self, Rows};
-use tacita::job::JobSpec;
 use tacita::transport::links::Links;
 use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, ErrorKind, Result};

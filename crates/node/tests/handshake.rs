@@ -4,9 +4,10 @@
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
-use tacita::agree::{self, Agreed, Sizes};
-use tacita::choose::Chosen;
-use tacita::job::{JobSpec, Protocol, Terms};
+use tacita::agreement::Chosen;
+use tacita::agreement::Sizes;
+use tacita::agreement::handshake::{self, Agreed};
+use tacita::agreement::{JobSpec, Protocol, Terms};
 use tacita_core::channel::{Channel, Label};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result};

@@ -159,7 +159,8 @@ fn a_pool_that_does_not_fit_is_refused_by_name() {
 
 /// Reads what a process would send of a pool: all entries that are left, opened with the key, through the library.
 fn entries(home: &Home) -> Vec<Vec<u8>> {
-    let job = tacita::job::JobSpec::parse(&format!("{TERMS}[parties.hospital]\n[parties.insurer]\n"), false).unwrap();
+    let job =
+        tacita::agreement::JobSpec::parse(&format!("{TERMS}[parties.hospital]\n[parties.insurer]\n"), false).unwrap();
     let place = tacita::pool::Place { directory: PathBuf::from(home.at("pool")), key_file: None };
     let mut pool = &tacita::pool::Pool::open(&place, &job).unwrap();
     let mut all = Vec::new();
@@ -304,7 +305,8 @@ fn no_ciphertext_travels_twice() {
 
     let home = Home::new();
     fill(&home, 50, 70).well();
-    let job = tacita::job::JobSpec::parse(&format!("{TERMS}[parties.hospital]\n[parties.insurer]\n"), false).unwrap();
+    let job =
+        tacita::agreement::JobSpec::parse(&format!("{TERMS}[parties.hospital]\n[parties.insurer]\n"), false).unwrap();
     let place = tacita::pool::Place { directory: PathBuf::from(home.at("pool")), key_file: None };
     let shape = Shape { rows: 50, first: 1, second: 1, integers: Integers::BINARY };
     let params =

@@ -11,9 +11,11 @@ use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, Result};
 
 use super::Rows;
-use crate::agree::{Greeted, MAX_MESSAGE_BYTES, Sizes, confirm, exchange_sizes, hex, json_bytes, message, parse};
+use crate::agreement::Sizes;
+use crate::agreement::handshake::{Greeted, MAX_MESSAGE_BYTES, confirm, exchange_sizes, json_bytes, message, parse};
+use crate::agreement::{Clients, JobSpec};
+use crate::base::hex::hex;
 use crate::base::text::count;
-use crate::job::{Clients, JobSpec};
 
 const PARTIES: Label = Label::new(0xf4, "parties");
 

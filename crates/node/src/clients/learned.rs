@@ -1,8 +1,8 @@
 //! What each party of a job with clients learns, in sentences.
 
 use super::Rows;
+use crate::agreement::{Clients, JobSpec};
 use crate::base::text::count;
-use crate::job::{Clients, JobSpec};
 use crate::learned::{ZEROS, filtered};
 
 /// What `party` learns, with the numbers that it knows.

@@ -19,9 +19,9 @@ use tacita_core::protocol::dot::paillier::{self, Live, Params};
 use tacita_core::protocol::dot::{Columns, Modulus, Shares, Side};
 use tacita_core::{Error, Result};
 
+use crate::agreement::{Clients, JobSpec, Protocol};
+use crate::base::random::fresh_rng;
 use crate::dot::{Brought, Found};
-use crate::job::{Clients, JobSpec, Protocol};
-use crate::party::fresh_rng;
 use crate::transport::links::Links;
 
 pub use agree::agree;

@@ -9,9 +9,10 @@ use tacita_core::{Error, Result};
 
 use super::agree::{ROUNDS, parties_bytes};
 use super::{PROTOCOL, Rows, learned, modulus, params};
-use crate::agree::{CONFIRM_BYTES, Sizes, hello_bytes, sizes_bytes};
+use crate::agreement::Sizes;
+use crate::agreement::handshake::{CONFIRM_BYTES, hello_bytes, sizes_bytes};
+use crate::agreement::{Clients, JobSpec};
 use crate::base::text::count;
-use crate::job::{Clients, JobSpec};
 use crate::plan::{Plan, Share};
 use crate::transport::Shape;
 

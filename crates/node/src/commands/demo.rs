@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tacita_core::{Error, Result};
 
+use crate::agreement::JobSpec;
+use crate::agreement::Known;
 use crate::console::{Voice, print};
-use crate::job::JobSpec;
-use crate::learned::{self, Known};
+use crate::learned;
 use crate::simulate::{JobText, Settings, Simulation, simulate};
 use crate::table::output::Format;
 

@@ -8,11 +8,11 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::arguments;
+use crate::agreement::JobSpec;
 use crate::answer::Brought;
 use crate::base::text::{count, counted};
 use crate::console::print;
 use crate::identity::Identity;
-use crate::job::JobSpec;
 use crate::memory;
 use crate::party::Source;
 use crate::table::read::ReadOptions;

@@ -4,8 +4,8 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::pair::{Pair, named_columns};
+use crate::agreement::{ColumnNames, Duplicates, Job, JobSpec, Key, Names, Nulls, Written};
 use crate::console::Voice;
-use crate::job::{ColumnNames, Duplicates, Job, JobSpec, Key, Names, Nulls, Written};
 
 /// Multiply a column here with a column there, row by row, and learn the sum, without a job file: one party listens, the
 /// other connects.

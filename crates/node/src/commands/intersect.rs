@@ -4,8 +4,8 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::pair::{Pair, named_columns};
+use crate::agreement::{Duplicates, Job, JobSpec, Key, Nulls};
 use crate::console::Voice;
-use crate::job::{Duplicates, Job, JobSpec, Key, Nulls};
 
 /// Find the rows that two parties have in common, without a job file: one listens, the other connects.
 #[derive(Args)]

@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 use tacita_core::{Error, Result};
 
 use super::run::Common;
+use crate::agreement::{Job, JobSpec, Limits, Parties, Party};
 use crate::console::Voice;
 use crate::identity::{Fingerprint, Identity};
-use crate::job::{Job, JobSpec, Limits, Parties, Party};
 use crate::meet::Meeting;
 use crate::table::normalize::Profile;
 use crate::transport::{Peer, Shape};

@@ -8,13 +8,15 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
-use crate::agree::{Sizes, Work};
+use crate::agreement::{Job, JobSpec, Reveal};
+use crate::agreement::{Sizes, Work};
 use crate::answer::Brought;
+use crate::base::random::fresh_rng;
 use crate::base::text::{self, count, counted};
+use crate::base::threads::set_threads;
 use crate::console::print;
 use crate::disk;
-use crate::job::{Job, JobSpec, Reveal};
-use crate::party::{Source, fresh_rng, set_threads};
+use crate::party::Source;
 use crate::plan::{self, Calibration};
 use crate::shares;
 use crate::table::payload::PayloadSchema;
@@ -124,7 +126,7 @@ impl Plan {
             let schema = PayloadSchema::of_texts(columns, bytes)?;
             sizes.entries = items;
             sizes.row_bytes = schema.row_bytes() as u32;
-            sizes.schema = crate::agree::hex(&schema.encode());
+            sizes.schema = crate::base::hex::hex(&schema.encode());
         }
         Ok((sizes, None))
     }

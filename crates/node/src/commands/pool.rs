@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tacita_core::Result;
 
+use crate::base::random::fresh_rng;
+use crate::base::threads::set_threads;
 use crate::console::print;
-use crate::party::{fresh_rng, set_threads};
 use crate::pool;
 
 /// Make encryptions in advance for runs of `dot` by `paillier`, or say how many are left.

@@ -6,10 +6,11 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
+use crate::agreement::JobSpec;
+use crate::base::random::fresh_rng;
 use crate::base::text::counted;
+use crate::base::threads::set_threads;
 use crate::intersect::Loaded;
-use crate::job::JobSpec;
-use crate::party::{fresh_rng, set_threads};
 use crate::prepared;
 use crate::table::read::ReadOptions;
 

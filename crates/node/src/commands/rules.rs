@@ -6,8 +6,8 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::pair::{Pair, named_columns};
+use crate::agreement::{Basket, Bins, Duplicates, ItemsFrom, Job, JobSpec, Key, Names, Nulls, Star, Written};
 use crate::console::Voice;
-use crate::job::{Basket, Bins, Duplicates, ItemsFrom, Job, JobSpec, Key, Names, Nulls, Star, Written};
 
 /// Find which items of both parties go together, without a job file: one party listens, the other connects.
 #[derive(Args)]

@@ -7,12 +7,13 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
+use crate::agreement::{Job, JobSpec};
+use crate::base::threads::set_threads;
 use crate::console::Voice;
 use crate::disk;
 use crate::identity::Identity;
-use crate::job::{Job, JobSpec};
 use crate::meet::Meeting;
-use crate::party::{PartyRun, Source, set_threads};
+use crate::party::{PartyRun, Source};
 use crate::pool::Place;
 use crate::prepared;
 use crate::table::read::ReadOptions;

@@ -8,9 +8,9 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
+use crate::agreement::{Job, JobSpec};
 use crate::base::text;
 use crate::console::{self, Voice};
-use crate::job::{Job, JobSpec};
 use crate::report;
 use crate::rules;
 use crate::simulate::{Instructions, JobText, Outcome, Settings, Simulation, simulate};

@@ -10,8 +10,8 @@ use tacita_core::{Error, Result};
 
 use super::seal::{self, Key, Reader, Writer, damaged, part};
 use super::{BUCKETS, KEYS, RESULT, ROWS, RUNS};
-use crate::agree::{hex, unhex};
 use crate::base::folder::{Folder, LEFT_BEHIND};
+use crate::base::hex::{hex, unhex};
 use crate::base::text;
 use crate::identity::Identity;
 use crate::table::RowCounts;

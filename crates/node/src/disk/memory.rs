@@ -2,7 +2,7 @@
 
 use tacita_core::{Error, Result};
 
-use crate::memory::Limit;
+use crate::base::memory::Limit;
 
 /// What every run takes: the program, its threads, a connection.
 pub const FIXED_BYTES: u64 = 64 << 20;

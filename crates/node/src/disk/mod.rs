@@ -23,13 +23,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tacita_core::{Error, Progress, Result, Security};
 
 pub use self::run::{LANES, Party, buckets_of, check_sizes, is_bucketed, params, resumed, run};
-use crate::agree::{Kept, Sizes, Work as WorkSizes, hex, unhex};
+use crate::agreement::{Job, JobSpec, Protocol, Reveal, Terms};
+use crate::agreement::{Kept, Sizes, Work as WorkSizes};
 use crate::answer::Told;
+use crate::base::hex::{hex, unhex};
 use crate::console::Voice;
 use crate::console::watch::Watcher;
 use crate::identity::Identity;
 use crate::intersect::{check_limits, key_spec, told_rows};
-use crate::job::{Job, JobSpec, Protocol, Reveal, Terms};
 use crate::report::Work as WorkReport;
 use crate::table::{KeySpec, ReadOptions, RowCounts, output};
 use directory::{Directory, Input, Numbered, Owner, Sorted, State};

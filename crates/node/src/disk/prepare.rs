@@ -15,7 +15,7 @@ use super::directory::{Directory, Input, Sorted};
 use super::seal::Writer;
 use super::sort::{Chunk, Sorter, to_bytes};
 use super::{KEYS, ROWS, RUNS};
-use crate::agree::hex;
+use crate::base::hex::hex;
 use crate::console;
 use crate::table::key::build::{Tally, find_columns, read_pieces, same_key};
 use crate::table::read::{self, Stream};

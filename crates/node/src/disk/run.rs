@@ -13,8 +13,10 @@ use super::buckets::{InMemory, OnDisk, role};
 use super::directory::Agreed as Kept;
 use super::memory::{LEAST_BYTES, for_buckets};
 use super::{Disk, RESULT, check_job};
-use crate::agree::{Agreed, Sizes, hex, unhex};
-use crate::job::{JobSpec, Protocol, Terms};
+use crate::agreement::Sizes;
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{JobSpec, Protocol, Terms};
+use crate::base::hex::{hex, unhex};
 use crate::memory::of_bucket;
 use crate::table::Keys;
 
@@ -225,7 +227,7 @@ impl Disk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agree::Work;
+    use crate::agreement::Work;
     use crate::disk::memory::FIXED_BYTES;
 
     /// Whatever the peer claims, what a party's lanes hold fits the memory that it has for buckets: what each bucket takes, and

@@ -7,8 +7,8 @@ use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares, Side, gm_bloom, lattice, ot, paillier};
 use tacita_core::{Error, Result, Session};
 
-use crate::choose::Chosen;
-use crate::job::{JobSpec, Protocol, Reveal};
+use crate::agreement::Chosen;
+use crate::agreement::{JobSpec, Protocol, Reveal};
 
 /// A protocol with all that both parties derive from terms, choice and the number of rows.
 pub enum Method {

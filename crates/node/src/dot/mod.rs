@@ -13,12 +13,13 @@ use tacita_core::protocol::dot::{Columns, Shape, Shares, Side, reveal};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
-use crate::agree::{Agreed, Sizes};
+use crate::agreement::Chosen;
+use crate::agreement::Sizes;
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::answer::Told;
 use crate::base::text::{count, counted};
-use crate::choose::Chosen;
 use crate::intersect;
-use crate::job::{JobSpec, Protocol, Reveal};
 use crate::memory::of_intersection;
 use crate::party::Source;
 use crate::pool::Pool;

@@ -9,8 +9,8 @@ use arrow_schema::{DataType, Field, Schema};
 use serde_json::json;
 use tacita_core::{Error, Result};
 
+use crate::agreement::JobSpec;
 use crate::answer::Told;
-use crate::job::JobSpec;
 use crate::table::numbers::{decimal, to_column, to_json};
 use crate::table::{Selection, Table, output};
 

@@ -5,11 +5,11 @@ use tacita_core::protocol::intersect::entries::{Params, Reveal};
 use tacita_core::protocol::intersect::vole;
 use tacita_core::{Result, Security};
 
-use crate::agree::Sizes;
-use crate::choose::Chosen;
+use crate::agreement::Chosen;
+use crate::agreement::Sizes;
+use crate::agreement::{JobSpec, Protocol};
 use crate::disk::memory::FIXED_BYTES;
 use crate::intersect::{bloom_params, params};
-use crate::job::{JobSpec, Protocol};
 
 /// Memory of the receiver in `vole` for each of its items, measured and rounded up.
 const VOLE_RECEIVER_BYTES: u64 = 260;

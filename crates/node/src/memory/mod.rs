@@ -1,89 +1,23 @@
 //! How much memory a job needs, as far as the agreed sizes tell, and whether there is so much. This is looked at before any of
 //! it is taken: a peer can claim any size, and what it claims is what a run is made for.
 
-mod available;
 mod intersection;
-
-use std::fmt;
 
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets::Role;
 use tacita_core::{Error, Result};
 
-pub use self::available::available;
 pub use self::intersection::{needed as of_intersection, of_bucket};
-use crate::agree::{Agreed, Sizes, Work};
+use crate::agreement::Chosen;
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{Job, JobSpec};
+use crate::agreement::{Sizes, Work};
+use crate::base::memory::Limit;
 use crate::base::text;
-use crate::choose::Chosen;
-use crate::job::{Job, JobSpec};
 use crate::{disk, dot, rules, shares};
 
 /// Memory of an item and its place among all buckets, at a party that keeps them in memory.
 const ITEM_IN_MEMORY_BYTES: u64 = 48;
-
-/// What is assumed to be available where the system does not tell.
-pub const ASSUMED: u64 = 2 << 30;
-
-/// How much memory a run may take besides its table.
-#[derive(Debug, Clone, Copy)]
-pub enum Limit {
-    /// So many bytes, as the user says.
-    Allowed(u64),
-    /// What the machine has available now.
-    Available(u64),
-    /// The system does not tell.
-    Assumed,
-}
-
-impl Limit {
-    /// What the user allows, or else what there is.
-    pub fn of(allowed: Option<u64>) -> Limit {
-        match (allowed, available()) {
-            (Some(bytes), _) => Limit::Allowed(bytes),
-            (None, Some(bytes)) => Limit::Available(bytes),
-            (None, None) => Limit::Assumed,
-        }
-    }
-
-    /// The same in bytes.
-    pub fn bytes(&self) -> u64 {
-        match *self {
-            Limit::Allowed(bytes) | Limit::Available(bytes) => bytes,
-            Limit::Assumed => ASSUMED,
-        }
-    }
-
-    /// How the user can have more.
-    pub fn advice(&self) -> &'static str {
-        match self {
-            Limit::Allowed(_) => "allow more",
-            Limit::Available(_) | Limit::Assumed => "allow it with --memory",
-        }
-    }
-
-    /// Refuses a job that needs more.
-    pub fn check(&self, needed: u64, advice: &str) -> Result<()> {
-        if needed <= self.bytes() {
-            return Ok(());
-        }
-        Err(Error::Input(format!(
-            "the job needs about {} of memory besides the table, and {self}: {advice}, or {}",
-            text::bytes(needed),
-            self.advice()
-        )))
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = text::bytes(self.bytes());
-        match self {
-            Limit::Allowed(_) => write!(f, "--memory allows {bytes}"),
-            Limit::Available(_) => write!(f, "this machine has {bytes} available"),
-            Limit::Assumed => write!(f, "{bytes} are assumed to be available on this machine"),
-        }
-    }
-}
 
 /// Memory that a party needs for a job of these sizes, in bytes: its table aside, an estimate from above.
 ///

@@ -26,9 +26,9 @@ use tacita_core::protocol::dot::{Columns, Shares};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
+use crate::agreement::{JobSpec, Protocol};
 use crate::base::folder::Folder;
 use crate::base::text;
-use crate::job::{JobSpec, Protocol};
 pub use fill::{Fill, fill};
 use key::Key;
 use segment::{Kind, Segment};

@@ -18,8 +18,8 @@ use zeroize::Zeroizing;
 
 use super::fault;
 use super::key::Key;
-use crate::agree::hex;
 use crate::base::folder::Folder;
+use crate::base::hex::hex;
 use crate::identity::FINGERPRINT_BYTES;
 
 const MAGIC: &[u8; 8] = b"tacpool1";

@@ -6,11 +6,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
-use crate::agree::hex;
+use crate::agreement::JobSpec;
 use crate::base::folder::Folder;
+use crate::base::hex::hex;
 use crate::base::text;
 use crate::disk::seal::{self, Key, Reader};
-use crate::job::JobSpec;
 
 const LEDGER_FILE: &str = "clients.sealed";
 const MARK_FILE: &str = "clients.mark";

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use tacita_core::{Error, Result};
 
 use super::Brought;
-use crate::agree::Sizes;
+use crate::agreement::Sizes;
+use crate::agreement::{Bins, ItemsFrom, JobSpec};
 use crate::intersect;
-use crate::job::{Bins, ItemsFrom, JobSpec};
 use crate::party::Source;
 use crate::table::baskets::{self, Binning, ItemColumn, Items};
 use crate::table::{RowCounts, Table, read};

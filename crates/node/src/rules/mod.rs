@@ -15,14 +15,16 @@ use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::rules::{self as mining, Params, baskets::Baskets};
 use tacita_core::{Error, Result};
 
-use crate::agree::{Agreed, Sizes};
+use crate::agreement::Chosen;
+use crate::agreement::Sizes;
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{JobSpec, Protocol, USUAL_CONFIDENCE};
 use crate::answer::Told;
+use crate::base::memory::Limit;
 use crate::base::text;
-use crate::choose::Chosen;
 use crate::dot;
 use crate::intersect;
-use crate::job::{JobSpec, Protocol, USUAL_CONFIDENCE};
-use crate::memory::{Limit, of_intersection};
+use crate::memory::of_intersection;
 use crate::table::RowCounts;
 use crate::table::baskets::Items;
 

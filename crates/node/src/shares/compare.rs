@@ -9,7 +9,7 @@ use tacita_core::{Error, Result, Session};
 
 use super::ShareFile;
 use super::file::Kept;
-use crate::job::Threshold;
+use crate::agreement::Threshold;
 use crate::table::numbers::decimal;
 
 /// How a comparison makes its oblivious transfers.

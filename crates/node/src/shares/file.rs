@@ -10,11 +10,11 @@ use tacita_core::protocol::dot::{Modulus, Shape, Shares};
 use tacita_core::{Error, Result, Session};
 use zeroize::ZeroizeOnDrop;
 
-use crate::agree::hex;
+use crate::agreement::{JobSpec, Protocol, Terms};
 use crate::base::files::write_whole_private;
+use crate::base::hex::hex;
 use crate::base::text;
 use crate::dot::{Cells, Value};
-use crate::job::{JobSpec, Protocol, Terms};
 
 /// Share files are read up to this size: each of the most numbers that one file holds in the longest form.
 const MAX_FILE_BYTES: u64 = 64 << 20;

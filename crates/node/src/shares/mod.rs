@@ -11,11 +11,12 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::{Modulus, Shares, reveal};
 use tacita_core::{Error, Result};
 
-use crate::agree::{Agreed, Sizes};
+use crate::agreement::Sizes;
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{JobSpec, Operation};
 use crate::answer::Told;
 use crate::base::text;
 use crate::dot::{Cells, Value, side, write_values};
-use crate::job::{JobSpec, Operation};
 use crate::party::Source;
 use crate::table::RowCounts;
 pub use compare::{Comparison, EXTENSION};

@@ -7,8 +7,8 @@ use arrow_array::{Array, RecordBatch};
 use tacita_core::{Error, Result};
 
 use super::{MAX_ROWS, too_many_rows};
+use crate::base::memory::Limit;
 use crate::base::text;
-use crate::memory::Limit;
 
 /// Most columns in a table.
 pub const MAX_COLUMNS: usize = 100_000;

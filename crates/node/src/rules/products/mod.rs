@@ -17,8 +17,9 @@ use tacita_core::protocol::rules::{Batch, Params, ScalarProducts};
 use tacita_core::{Error, Result, Session};
 use zeroize::Zeroizing;
 
-use crate::choose::{Chosen, bandwidth_for};
-use crate::job::{JobSpec, Protocol};
+use crate::agreement::Chosen;
+use crate::agreement::{JobSpec, Protocol};
+use crate::choose::bandwidth_for;
 use crate::report;
 use encrypted::Encrypted;
 use named::Named;
@@ -295,7 +296,7 @@ mod tests {
     use rand_core::SeedableRng;
 
     use super::*;
-    use crate::job::{Job, Parties};
+    use crate::agreement::{Job, Parties};
 
     fn wanted(pairs: &[(u32, u32)]) -> Wanted {
         Wanted::new(1000, Modulus::power_of_two(11).unwrap(), pairs.to_vec())

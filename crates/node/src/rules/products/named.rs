@@ -12,8 +12,8 @@ use tacita_core::{Level, Result, Session};
 
 use super::parts::{MOST, Part, part_columns, parts};
 use super::{Cost, Wanted};
+use crate::agreement::{JobSpec, Protocol};
 use crate::dot::Method;
-use crate::job::{JobSpec, Protocol};
 
 /// Such a protocol, with what the terms say of it.
 #[derive(Debug, Clone, Copy)]

@@ -11,10 +11,11 @@ use tacita_core::channel::{Channel, HEADER_BYTES, Label};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
+use crate::agreement::Chosen;
+use crate::agreement::{JobSpec, Protocol, Terms};
 use crate::answer;
 use crate::base::text::shown;
-use crate::choose::{Chosen, allowed};
-use crate::job::{JobSpec, Protocol, Terms};
+use crate::choose::allowed;
 
 /// Version of everything that travels. Parties with different ones do not talk.
 pub const WIRE_VERSION: u32 = 2;
@@ -48,57 +49,6 @@ struct Hello {
     profiles: Vec<String>,
     /// The sender's terms.
     terms: Value,
-}
-
-/// How much a party brings, after its table is loaded.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sizes {
-    /// Distinct keys, or the bound that they are padded to.
-    pub items: u64,
-    /// Rows of given columns (at least `items` where columns are given), or the bound that they are padded to; else 0.
-    pub entries: u64,
-    /// Length of one given row in bytes; 0 where nothing is given.
-    pub row_bytes: u32,
-    /// The given columns: names and types, as `table::payload` writes them, in hexadecimal.
-    pub schema: String,
-    /// Id of the prepared epoch in hexadecimal, where the sender's part was prepared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epoch: Option<String>,
-    /// Bytes of a tag, where the sender's part was prepared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tag_bytes: Option<u32>,
-    /// The runs whose shares are to be opened, in hexadecimal, in the order in which the sender would open them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs: Option<Vec<String>>,
-    /// Where the sender's table is on disk, and is intersected bucket by bucket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<Work>,
-}
-
-/// A run on disk, as the peer is told of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Work {
-    /// Bytes of memory for the buckets in flight.
-    pub memory: u64,
-    /// The run that the sender has kept and would go on with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<Kept>,
-}
-
-/// A run that a party has kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Kept {
-    /// Its fingerprint in hexadecimal.
-    pub run: String,
-    /// How many buckets the party has finished.
-    pub finished: u64,
-    /// How many there are.
-    pub buckets: u64,
-    /// The name of its protocol.
-    pub protocol: String,
 }
 
 /// What the handshake has established so far: the peer is who it should be and has the same terms.
@@ -326,22 +276,6 @@ pub fn message(value: &impl Serialize) -> Result<Vec<u8>> {
 /// Reads a message of the handshake.
 pub fn parse<'a, T: Deserialize<'a>>(channel: &Channel, label: Label, bytes: &'a [u8]) -> Result<T> {
     serde_json::from_slice(bytes).map_err(|_| channel.violation(format!("`{}` is not what it should be", label.name)))
-}
-
-/// Bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Bytes from hexadecimal, two lower-case digits each.
-pub fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |c: u8| match c {
-        b'0'..=b'9' => Some(c - b'0'),
-        b'a'..=b'f' => Some(c - b'a' + 10),
-        _ => None,
-    };
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
 /// Message flights of the handshake: `hello` both ways at once, `sizes` likewise, `choice` and its answer, `confirm`

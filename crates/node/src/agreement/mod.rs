@@ -2,11 +2,15 @@
 //! it too.
 
 mod check;
+mod chosen;
 mod clients;
 mod dot;
+pub mod handshake;
+mod known;
 mod reveal;
 mod rules;
 mod shares;
+mod sizes;
 mod terms;
 mod words;
 
@@ -26,11 +30,14 @@ use crate::base::text::shown;
 use crate::identity::Fingerprint;
 use crate::table::Profile;
 
+pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use clients::{Clients, Role};
 pub use dot::{ColumnNames, Names};
+pub use known::Known;
 pub use reveal::Reveal;
 pub use rules::{Basket, Bins, ItemsFrom, Star, USUAL_CONFIDENCE, Written};
 pub use shares::{Operation, Threshold};
+pub use sizes::{Kept, Sizes, Work};
 pub use terms::Terms;
 
 /// Job files are read up to this size.

@@ -1,0 +1,20 @@
+//! What is known of the parties when it is said who learns what.
+
+/// What is known of both parties.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    /// The party's own distinct keys, if they are known to whoever prints this.
+    pub own_items: Option<u64>,
+    /// The peer's, likewise.
+    pub items: Option<u64>,
+    /// The peer's rows with a key, likewise, where it gives columns.
+    pub entries: Option<u64>,
+    /// The peer answers with a prepared part.
+    pub prepared: bool,
+    /// The peer keeps its table and the run on disk.
+    pub on_disk: bool,
+    /// The runs of which the peer brings shares, likewise.
+    pub runs: Option<u64>,
+    /// Rows that both have, where they are multiplied.
+    pub common: Option<u64>,
+}

@@ -1,0 +1,54 @@
+//! How much a party brings, as the other is told.
+
+use serde::{Deserialize, Serialize};
+
+/// How much a party brings, after its table is loaded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sizes {
+    /// Distinct keys, or the bound that they are padded to.
+    pub items: u64,
+    /// Rows of given columns (at least `items` where columns are given), or the bound that they are padded to; else 0.
+    pub entries: u64,
+    /// Length of one given row in bytes; 0 where nothing is given.
+    pub row_bytes: u32,
+    /// The given columns: names and types, as `table::payload` writes them, in hexadecimal.
+    pub schema: String,
+    /// Id of the prepared epoch in hexadecimal, where the sender's part was prepared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<String>,
+    /// Bytes of a tag, where the sender's part was prepared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag_bytes: Option<u32>,
+    /// The runs whose shares are to be opened, in hexadecimal, in the order in which the sender would open them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Vec<String>>,
+    /// Where the sender's table is on disk, and is intersected bucket by bucket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
+}
+
+/// A run on disk, as the peer is told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Work {
+    /// Bytes of memory for the buckets in flight.
+    pub memory: u64,
+    /// The run that the sender has kept and would go on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
+}
+
+/// A run that a party has kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// Its fingerprint in hexadecimal.
+    pub run: String,
+    /// How many buckets the party has finished.
+    pub finished: u64,
+    /// How many there are.
+    pub buckets: u64,
+    /// The name of its protocol.
+    pub protocol: String,
+}
