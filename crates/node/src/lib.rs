@@ -1,30 +1,17 @@
 //! Job files, tables, connections and reports: everything around the protocols of `tacita-core`.
 //!
-//! Follow a job: [`commands`] reads the command line, [`job`] the job file, [`party`] loads the table and meets the peers
-//! ([`meet`], [`transport`]), [`agree`] settles the terms, [`memory`] says whether there is room for it, [`answer`] runs the protocol of the job's kind ([`intersect`], [`dot`],
-//! [`shares`], [`rules`]) and writes what was learned.
+//! Follow a job: [`commands`] reads the command line, [`agreement`] the job file, [`run`] loads the table, meets the peers
+//! ([`transport`]), settles the terms with them ([`agreement::handshake`]), and hands over to the room of the job ([`jobs`]), whose
+//! result it writes.
 
 pub mod agreement;
-pub mod answer;
 pub mod base;
-pub mod choose;
-pub mod clients;
 pub mod commands;
 pub mod console;
-pub mod disk;
-pub mod dot;
 pub mod identity;
-pub mod intersect;
-pub mod learned;
-pub mod meet;
-pub mod memory;
-pub mod party;
+pub mod jobs;
 pub mod plan;
-pub mod pool;
-pub mod prepared;
-pub mod report;
-pub mod rules;
-pub mod shares;
+pub mod run;
 pub mod simulate;
 pub mod table;
 pub mod transport;

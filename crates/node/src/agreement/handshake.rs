@@ -11,11 +11,10 @@ use tacita_core::channel::{Channel, HEADER_BYTES, Label};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
-use crate::agreement::Chosen;
-use crate::agreement::{JobSpec, Protocol, Terms};
-use crate::answer;
+use crate::agreement::{Chosen, JobSpec, Protocol, Terms};
 use crate::base::text::shown;
-use crate::choose::allowed;
+use crate::jobs::answer;
+use crate::jobs::choose::allowed;
 
 /// Version of everything that travels. Parties with different ones do not talk.
 pub const WIRE_VERSION: u32 = 2;

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tacita_core::{Error, Result};
 
-use crate::agreement::JobSpec;
-use crate::agreement::Known;
+use crate::agreement::{JobSpec, Known};
 use crate::console::{Voice, print};
-use crate::learned;
+use crate::jobs::learned;
 use crate::simulate::{JobText, Settings, Simulation, simulate};
 use crate::table::output::Format;
 

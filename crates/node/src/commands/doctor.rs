@@ -9,12 +9,12 @@ use tacita_core::Result;
 
 use super::arguments;
 use crate::agreement::JobSpec;
-use crate::answer::Brought;
 use crate::base::text::{count, counted};
 use crate::console::print;
 use crate::identity::Identity;
-use crate::memory;
-use crate::party::Source;
+use crate::jobs::answer::Brought;
+use crate::jobs::memory;
+use crate::run::party::Source;
 use crate::table::read::ReadOptions;
 
 /// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU.

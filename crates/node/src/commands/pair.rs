@@ -11,7 +11,7 @@ use super::run::Common;
 use crate::agreement::{Job, JobSpec, Limits, Parties, Party};
 use crate::console::Voice;
 use crate::identity::{Fingerprint, Identity};
-use crate::meet::Meeting;
+use crate::run::meet::Meeting;
 use crate::table::normalize::Profile;
 use crate::transport::{Peer, Shape};
 

@@ -8,7 +8,7 @@ use tacita_core::Result;
 use crate::base::random::fresh_rng;
 use crate::base::threads::set_threads;
 use crate::console::print;
-use crate::pool;
+use crate::jobs::dot::pool;
 
 /// Make encryptions in advance for runs of `dot` by `paillier`, or say how many are left.
 ///

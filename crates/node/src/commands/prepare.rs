@@ -10,8 +10,7 @@ use crate::agreement::JobSpec;
 use crate::base::random::fresh_rng;
 use crate::base::text::counted;
 use crate::base::threads::set_threads;
-use crate::intersect::Loaded;
-use crate::prepared;
+use crate::jobs::intersect::{Loaded, prepared};
 use crate::table::read::ReadOptions;
 
 /// Make the reusable part of a party that answers many small clients.

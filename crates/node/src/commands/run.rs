@@ -10,12 +10,11 @@ use super::arguments;
 use crate::agreement::{Job, JobSpec};
 use crate::base::threads::set_threads;
 use crate::console::Voice;
-use crate::disk;
 use crate::identity::Identity;
-use crate::meet::Meeting;
-use crate::party::{PartyRun, Source};
-use crate::pool::Place;
-use crate::prepared;
+use crate::jobs::dot::pool::Place;
+use crate::jobs::intersect::{disk, prepared};
+use crate::run::meet::Meeting;
+use crate::run::party::{PartyRun, Source};
 use crate::table::read::ReadOptions;
 use crate::transport::{Peer, Shape};
 

@@ -11,8 +11,8 @@ use super::arguments;
 use crate::agreement::{Job, JobSpec};
 use crate::base::text;
 use crate::console::{self, Voice};
-use crate::report;
-use crate::rules;
+use crate::jobs::rules;
+use crate::run::report;
 use crate::simulate::{Instructions, JobText, Outcome, Settings, Simulation, simulate};
 use crate::table::output::Format;
 
@@ -166,5 +166,5 @@ pub fn party(voice: Voice) -> Result<()> {
     let instructions: Instructions = serde_json::from_reader(std::io::stdin().lock())
         .map_err(|_| Error::Input("`simulated-party` is for `tacita simulate` alone".into()))?;
     let job = JobSpec::parse(&instructions.job.text, instructions.job.is_json)?;
-    crate::party::PartyRun::simulated(job, instructions, voice)?.run()
+    crate::run::party::PartyRun::simulated(job, instructions, voice)?.run()
 }

@@ -1,0 +1,162 @@
+//! The handshake between all parties: each pair's, bound to one run of all of them. Byte for byte in `docs/wire.md`.
+//!
+//! A party has one nonce for all its connections. The server, which has heard all, tells every client all of them, and how
+//! many rows the clients have together. What it tells is in every connection's session, between clients too, so that no
+//! connection of another run, and no client that was told something else, passes for one of this.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use tacita_core::channel::{Channel, Label};
+use tacita_core::{Error, Result};
+
+use super::Rows;
+use crate::agreement::handshake::{Greeted, MAX_MESSAGE_BYTES, confirm, exchange_sizes, json_bytes, message, parse};
+use crate::agreement::{Clients, JobSpec, Sizes};
+use crate::base::hex::hex;
+use crate::base::text::count;
+
+const PARTIES: Label = Label::new(0xf4, "parties");
+
+/// Message flights: `hello`, `sizes` and `confirm` both ways at once, `parties` before the last.
+pub(super) const ROUNDS: u32 = 4;
+
+/// Server to each client.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parties {
+    /// The nonces of all parties, in the order of the job file.
+    nonces: Vec<String>,
+    /// Rows of all clients together.
+    rows: u64,
+}
+
+/// Sizes, and the session of every connection. `channels` are in the order of the job file, with what came of their `hello`.
+/// Returns how many rows there are.
+///
+/// Errors ([`Error::Terms`]): the slices do not have as many rows together as the server. Else a connection fails, or a peer
+/// breaks the protocol.
+pub fn agree(
+    job: &JobSpec,
+    roles: &Clients<'_>,
+    me: &str,
+    own: Sizes,
+    greeted: Vec<Greeted>,
+    channels: &mut [Channel],
+) -> Result<Rows> {
+    match roles.place(me) {
+        None => with_clients(job, roles, me, own, greeted, channels),
+        Some(place) => with_server(job, roles, me, place, own, greeted, channels),
+    }
+}
+
+fn with_clients(
+    job: &JobSpec,
+    roles: &Clients<'_>,
+    me: &str,
+    own: Sizes,
+    greeted: Vec<Greeted>,
+    channels: &mut [Channel],
+) -> Result<Rows> {
+    let own_bytes = message(&own)?;
+    let mut slices = vec![None; roles.clients.len()];
+    let mut told = Vec::new();
+    for channel in channels.iter_mut() {
+        let (theirs, bytes) = exchange_sizes(job, own_bytes.clone(), channel)?;
+        check_rows_only(&theirs, channel)?;
+        if let Some(place) = roles.place(channel.peer()) {
+            slices[place] = Some(theirs.items);
+        }
+        told.push(bytes);
+    }
+    let mut nonces: Vec<_> = greeted.iter().map(|greeted| greeted.nonces[1].clone()).collect();
+    let own_nonce = greeted.first().map_or("", |greeted| &greeted.nonces[0]);
+    nonces.insert(job.parties.position(me).unwrap_or_default(), own_nonce.into());
+    let rows = Rows { all: own.items, slices };
+    let together = rows.slices.iter().flatten().sum();
+    let parties = message(&Parties { nonces, rows: together })?;
+    channels.iter_mut().try_for_each(|channel| channel.send(PARTIES, parties.clone()))?;
+    if together != own.items {
+        let each = roles.clients.iter().zip(&rows.slices);
+        let each: Vec<_> = each.map(|(name, rows)| format!("{name} {}", count(rows.unwrap_or_default()))).collect();
+        return Err(unequal(together, &format!(" ({})", each.join(", ")), roles, own.items));
+    }
+    for ((channel, greeted), bytes) in channels.iter_mut().zip(greeted).zip(&told) {
+        let session = greeted.bound_to(&[("sizes", &own_bytes), ("sizes", bytes), ("parties", &parties)]);
+        confirm(&session, job, me, channel)?;
+    }
+    Ok(rows)
+}
+
+fn with_server(
+    job: &JobSpec,
+    roles: &Clients<'_>,
+    me: &str,
+    place: usize,
+    own: Sizes,
+    greeted: Vec<Greeted>,
+    channels: &mut [Channel],
+) -> Result<Rows> {
+    let mut links: Vec<_> = channels.iter_mut().zip(greeted).collect();
+    // The server first, then by slice: nobody waits in a circle.
+    links.sort_by_key(|(channel, _)| roles.place(channel.peer()));
+    let own_bytes = message(&own)?;
+    let Some((server, _)) = links.first_mut() else {
+        return Err(Error::Internal("no connection to the server".into()));
+    };
+    let (theirs, server_bytes) = exchange_sizes(job, own_bytes.clone(), server)?;
+    check_rows_only(&theirs, server)?;
+    let bytes = server.receive_up_to(PARTIES, MAX_MESSAGE_BYTES)?;
+    let parties: Parties = parse(server, PARTIES, &bytes)?;
+    if parties.nonces.len() != job.parties.names().len()
+        || parties.nonces.iter().collect::<BTreeSet<_>>().len() != parties.nonces.len()
+    {
+        return Err(server.violation("`parties` does not hold one nonce of each party"));
+    }
+    if parties.rows < own.items {
+        return Err(server.violation("`parties` has fewer rows than this client"));
+    }
+    if parties.rows != theirs.items {
+        return Err(unequal(parties.rows, "", roles, theirs.items));
+    }
+    let told = |name| job.parties.position(name).map(|at| parties.nonces[at].as_str());
+    for (channel, greeted) in &links {
+        if told(me) != Some(&greeted.nonces[0]) || told(channel.peer()) != Some(&greeted.nonces[1]) {
+            return Err(links[0].0.violation(format!(
+                "`parties` has other nonces than {} and this client have said: a connection is of another run",
+                channel.peer()
+            )));
+        }
+    }
+    for (channel, greeted) in links {
+        let session = match roles.place(channel.peer()) {
+            None => greeted.bound_to(&[("sizes", &server_bytes), ("sizes", &own_bytes), ("parties", &bytes)]),
+            Some(_) => greeted.bound_to(&[("parties", &bytes)]),
+        };
+        confirm(&session, job, me, channel)?;
+    }
+    let mut slices = vec![None; roles.clients.len()];
+    slices[place] = Some(own.items);
+    Ok(Rows { all: theirs.items, slices })
+}
+
+/// Bytes of the message with which the server tells each client of the others, framing included.
+pub(super) fn parties_bytes(job: &JobSpec, rows: u64) -> u64 {
+    json_bytes(&Parties { nonces: vec![hex(&[0; 32]); job.parties.names().len()], rows })
+}
+
+fn check_rows_only(theirs: &Sizes, channel: &Channel) -> Result<()> {
+    match (Sizes { items: theirs.items, ..Sizes::default() }) == *theirs {
+        true => Ok(()),
+        false => Err(channel.violation("it announces more than its number of rows")),
+    }
+}
+
+fn unequal(together: u64, each: &str, roles: &Clients<'_>, all: u64) -> Error {
+    Error::Terms(format!(
+        "the clients have {} rows together{each}, and {} has {}: are the slices those of the server's rows, in the same order?",
+        count(together),
+        roles.server,
+        count(all)
+    ))
+}

@@ -1,0 +1,70 @@
+//! What each party of a job with clients learns, in sentences.
+
+use super::Rows;
+use crate::agreement::{Clients, JobSpec};
+use crate::base::text::count;
+use crate::jobs::learned::{ZEROS, filtered};
+
+/// What `party` learns, with the numbers that it knows.
+pub fn learned(job: &JobSpec, roles: &Clients<'_>, party: &str, rows: Option<&Rows>) -> Vec<String> {
+    match roles.place(party) {
+        None => of_server(roles, party, rows),
+        Some(place) => of_client(job, roles, party, place, rows),
+    }
+}
+
+fn of_server(roles: &Clients<'_>, party: &str, rows: Option<&Rows>) -> Vec<String> {
+    let each = |(name, rows): (&&str, &Option<u64>)| rows.map(|rows| format!("{name} {}", count(rows)));
+    let each: Option<Vec<_>> = rows.and_then(|rows| roles.clients.iter().zip(&rows.slices).map(each).collect());
+    let each = each.map_or(String::new(), |each| format!(" ({})", each.join(", ")));
+    vec![
+        format!(
+            "{party} learns no product{ZEROS}: it gets the clients' numbers encrypted, each client's under a key of its own."
+        ),
+        format!("{party} learns how many rows each client has{each}, and which version it runs."),
+        format!("{party} learns nothing else about the clients' data, as long as all follow the protocol."),
+    ]
+}
+
+fn of_client(job: &JobSpec, roles: &Clients<'_>, party: &str, place: usize, rows: Option<&Rows>) -> Vec<String> {
+    let server = roles.server;
+    let [(_, own), (_, theirs)] = job.sides();
+    let mut learned = vec![match (own.len(), theirs.len()) {
+        (1, 1) => format!(
+            "{party} learns the sum over all clients' rows of their number times {server}'s, and is told that of no client's rows \
+             alone, its own included."
+        ),
+        (one, other) => format!(
+            "{party} learns, for each of the {} pairs of a column of the clients and one of {server}'s, the sum over all \
+             clients' rows of their products, and is told that of no client's rows alone, its own included.",
+            count(one as u64 * other as u64)
+        ),
+    }];
+    learned.push(
+        "A client without rows, or with zeros alone, adds 0: the sum is that of the others, and that of one client alone if all \
+         but one do so."
+            .into(),
+    );
+    learned.push(format!(
+        "A sum can tell more than it seems: if all of the clients' numbers but one were 0, it would be {server}'s number in \
+         that row. Nothing checks what numbers a party brings."
+    ));
+    learned.extend(filtered(job, party, "value"));
+    let all = rows.map_or(String::new(), |rows| format!(" ({})", count(rows.all)));
+    let other = match &roles.clients[..] {
+        [one, other] => format!(", and so how many {} has", if place == 0 { other } else { one }),
+        _ => String::new(),
+    };
+    learned.push(format!("{party} learns how many rows {server} has{all}: as many as all clients together{other}."));
+    let neighbours: Vec<_> = roles.neighbours(place).into_iter().flatten().collect();
+    learned.push(format!("{party} learns which versions {server} and {} run.", neighbours.join(" and ")));
+    let (before, after) = (&roles.clients[..place], &roles.clients[place + 1..]);
+    let groups = [before, &roles.clients[place..=place], after].into_iter().filter(|group| !group.is_empty());
+    let groups: Vec<_> = groups.map(|group| format!("over the rows of {}", group.join(" and "))).collect();
+    learned.push(format!(
+        "If {party} and {server} put together what they have, they know the sums {}, each by itself.",
+        groups.join(", ")
+    ));
+    learned.push(format!("{party} learns nothing else about the others' data, as long as all follow the protocol."));
+    learned
+}

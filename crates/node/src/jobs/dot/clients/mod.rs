@@ -1,0 +1,200 @@
+//! `dot` with k clients: one side's rows are in slices at several parties, the *clients*, and the other side's all at one, the
+//! *server* (Yang, Wright & Subramaniam, section 3.4). `tacita_core::protocol::dot::paillier::clients` has the protocol.
+//!
+//! Every client has a connection to the server, and one to the client before it and after it. [`agree`] binds all of them to
+//! one run; [`run`] is what each party then does.
+
+mod agree;
+mod learned;
+mod plan;
+
+use std::ops::Range;
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+
+use chacha20::ChaCha20Rng;
+use tacita_core::channel::Channel;
+use tacita_core::primitive::paillier::{KeySize, SecretKey};
+use tacita_core::protocol::dot::paillier::{self, Live, Params};
+use tacita_core::protocol::dot::{Columns, Modulus, Shares, Side};
+use tacita_core::{Error, Result};
+
+use crate::agreement::{Clients, JobSpec, Protocol};
+use crate::base::random::fresh_rng;
+use crate::jobs::dot::{Brought, Found};
+use crate::transport::links::Links;
+
+pub use agree::agree;
+pub use learned::learned;
+pub use plan::{memory, plan, rounds_of_chain};
+
+/// The one protocol that there is for clients.
+pub const PROTOCOL: Protocol = Protocol::Paillier;
+
+/// How long a client waits for a neighbour that only says that it lives: this long, and for as long as the slowest machine
+/// encrypts all numbers that there are, under keys of 3072 bits (longer ones take the third power of their length).
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
+const ENCRYPTION: Duration = Duration::from_millis(10);
+
+/// How many rows there are, as far as a party knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rows {
+    /// The server's: as many as all clients' together.
+    pub all: u64,
+    /// Each client's, in the order of their slices. A client knows its own alone.
+    pub slices: Vec<Option<u64>>,
+}
+
+impl Rows {
+    /// Warns of clients that add nothing to the sums, which are then those of the others.
+    fn warn_of_empty(&self, roles: &Clients<'_>) {
+        let each = || roles.clients.iter().zip(&self.slices);
+        let empty: Vec<&str> = each().filter(|(_, rows)| **rows == Some(0)).map(|(name, _)| *name).collect();
+        if empty.is_empty() || self.all == 0 {
+            return;
+        }
+        let others: Vec<&str> = each().filter(|(_, rows)| **rows != Some(0)).map(|(name, _)| *name).collect();
+        let whose = match others[..] {
+            [one] => format!("{one} alone, which every client learns"),
+            _ => "the other clients".to_owned(),
+        };
+        tracing::warn!("no rows at {}: the sums are those of {whose}", empty.join(", "));
+    }
+}
+
+/// Warns of a slice that adds nothing to the sums, and of one beside which all others are empty.
+fn warn_of_slice(me: &str, columns: &Columns, rows: &Rows) {
+    let is_zero = |column: usize| (0..columns.rows()).all(|row| columns.value(column, row) == 0);
+    if rows.all == 0 {
+        return;
+    }
+    if columns.rows() == 0 {
+        tracing::warn!("{me} has no rows: it adds nothing, and the sums are those of the other clients");
+    } else if (0..columns.count()).any(is_zero) {
+        tracing::warn!(
+            "a column of {me} holds nothing but zeros: it adds nothing, and its sums are those of the other clients"
+        );
+    }
+    if columns.rows() as u64 == rows.all {
+        tracing::warn!(
+            "no other client than {me} has rows: the sums are those of {me} alone, which every client learns"
+        );
+    }
+}
+
+/// A party's part: the clients get the products of all rows, the server nothing.
+///
+/// Errors: a connection fails, or a peer breaks the protocol; `links` has then ended.
+pub fn run(
+    job: &JobSpec,
+    roles: &Clients<'_>,
+    me: &str,
+    brought: &Brought,
+    rows: &Rows,
+    channels: &mut [Channel],
+    links: &Links,
+) -> Result<Found> {
+    let columns = brought.columns();
+    match roles.place(me) {
+        None => {
+            rows.warn_of_empty(roles);
+            serve(job, roles, columns, rows, channels, links)?;
+            Ok(Found::new(columns.rows(), None))
+        }
+        Some(place) => {
+            warn_of_slice(me, columns, rows);
+            let sums = ask(job, roles, place, columns, rows, channels, &mut fresh_rng()?)?;
+            let (modulus, signed) = (sums.modulus(), job.integers()?.signed());
+            let values = sums.residues().iter().map(|&residue| modulus.integer(residue, signed));
+            Ok(Found::new(rows.all as usize, Some(values.collect())))
+        }
+    }
+}
+
+/// The server's part: it answers all clients at once, each with its own blindings.
+fn serve(
+    job: &JobSpec,
+    roles: &Clients<'_>,
+    columns: &Columns,
+    rows: &Rows,
+    channels: &mut [Channel],
+    links: &Links,
+) -> Result<()> {
+    let modulus = modulus(job, rows)?;
+    let zeros = Shares::new(modulus, vec![0; job.dot_shape(0)?.products()])?;
+    let blindings = paillier::clients::blindings(roles.clients.len(), &zeros, &mut fresh_rng()?)?;
+    let slices = slices(rows)?;
+    let answer = |channel: &mut Channel| {
+        let place = roles.place(channel.peer()).ok_or_else(|| Error::Internal("a peer that is no client".into()))?;
+        let slice = slices[place].clone();
+        let params = params(job, modulus, slice.len())?;
+        let part = columns.select(&slice.map(|row| row as u32).collect::<Vec<_>>());
+        paillier::answer_with(&part, &params, &blindings[place], channel, &mut fresh_rng()?).map(drop)
+    };
+    std::thread::scope(|scope| {
+        let answer = &answer;
+        // One that fails ends them all.
+        let guarded = |channel| move || answer(channel).inspect_err(|error| links.end(error));
+        let working: Vec<_> = channels.iter_mut().map(|channel| scope.spawn(guarded(channel))).collect();
+        let join =
+            |one: ScopedJoinHandle<'_, Result<()>>| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        working.into_iter().try_for_each(join)
+    })
+}
+
+/// A client's part: it gets its blinded products from the server, and adds them up with the other clients.
+fn ask(
+    job: &JobSpec,
+    roles: &Clients<'_>,
+    place: usize,
+    columns: &Columns,
+    rows: &Rows,
+    channels: &mut [Channel],
+    rng: &mut ChaCha20Rng,
+) -> Result<Shares> {
+    let (mut server, mut before, mut after) = (None, None, None);
+    for channel in channels {
+        let end = match roles.place(channel.peer()) {
+            None => &mut server,
+            Some(other) if other < place => &mut before,
+            Some(_) => &mut after,
+        };
+        *end = Some(channel);
+    }
+    for neighbour in [&mut before, &mut after].into_iter().flatten() {
+        neighbour.set_patience(patience(job, columns.count(), rows));
+    }
+    let server = server.ok_or_else(|| Error::Internal("no connection to the server".into()))?;
+    let params = params(job, modulus(job, rows)?, columns.rows())?;
+    let key = SecretKey::generate(params.key_size(), rng);
+    let mine = paillier::encrypt_over(columns, &params, &mut Live::new(&key, rng), server)?;
+    paillier::clients::sum_up(&mine, before, after)
+}
+
+/// How long a client waits for a neighbour, which may have many more rows to encrypt.
+fn patience(job: &JobSpec, columns: usize, rows: &Rows) -> Duration {
+    let length = KeySize::of(job.level).bits() as f64 / 3072.0;
+    PATIENCE + ENCRYPTION.mul_f64(rows.all as f64 * columns as f64 * length.powi(3))
+}
+
+/// What all sums are taken modulo.
+fn modulus(job: &JobSpec, rows: &Rows) -> Result<Modulus> {
+    job.modulus(&job.dot_shape(rows.all as usize)?)
+}
+
+/// What the server and a client with so many rows agree on. The client is the first party.
+fn params(job: &JobSpec, modulus: Modulus, rows: usize) -> Result<Params> {
+    let params = Params::new(job.dot_shape(rows)?, modulus, KeySize::of(job.level), None)?;
+    Ok(params.encrypted_by(Side::First))
+}
+
+/// Which of the server's rows are whose.
+fn slices(rows: &Rows) -> Result<Vec<Range<usize>>> {
+    let mut start = 0;
+    let slice = |length: &Option<u64>| {
+        let length = length.ok_or_else(|| Error::Internal("a slice of unknown length".into()))? as usize;
+        start += length;
+        Ok(start - length..start)
+    };
+    rows.slices.iter().map(slice).collect()
+}

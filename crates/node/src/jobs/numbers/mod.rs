@@ -1,0 +1,7 @@
+//! What scalar products and shares have in common: values, and files of shares.
+
+pub(crate) mod file;
+mod value;
+
+pub use file::{ShareFile, check_replaceable};
+pub use value::{Cells, Value, write_values};

@@ -1,0 +1,200 @@
+//! Results about numbers as users see them: one, or a matrix of them.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use serde_json::json;
+use tacita_core::{Error, Result};
+
+use crate::agreement::JobSpec;
+use crate::jobs::answer::Told;
+use crate::table::numbers::{decimal, to_column, to_json};
+use crate::table::{Selection, Table, output};
+
+/// The products of one job, or what is known of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// Name and columns of each side, in the order of the job; none for a sum.
+    pub columns: Vec<(String, Vec<String>)>,
+    /// Row by row: all columns of the second party with the first column of the first, and so on.
+    pub cells: Cells,
+}
+
+/// What is known of each product.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cells {
+    /// The number itself: an integer over 10^`decimals`.
+    Numbers {
+        /// The integers.
+        numbers: Vec<i128>,
+        /// How many decimals the numbers have.
+        decimals: u32,
+    },
+    /// Whether it is at least what it was compared with.
+    Answers(Vec<bool>),
+}
+
+impl Value {
+    /// What a `dot` job's parties learn.
+    pub fn of_job(job: &JobSpec, numbers: Vec<i128>) -> Value {
+        let columns = job.sides().map(|(name, columns)| (name.to_owned(), columns));
+        Value { columns: columns.into(), cells: Cells::Numbers { numbers, decimals: 2 * job.decimals() } }
+    }
+
+    /// Whether it is one and no matrix.
+    fn is_single(&self) -> bool {
+        self.columns.iter().all(|(_, columns)| columns.len() == 1)
+    }
+
+    /// Whether some number is below a limit.
+    pub fn is_below(&self, limit: u64) -> bool {
+        match &self.cells {
+            Cells::Numbers { numbers, decimals } => {
+                let limit = i128::from(limit) * 10i128.pow(*decimals);
+                numbers.iter().any(|&number| number < limit)
+            }
+            Cells::Answers(_) => false,
+        }
+    }
+
+    /// A number where JSON numbers hold it exactly, else its digits as text; nested arrays for a matrix.
+    fn json(&self) -> serde_json::Value {
+        match self.is_single() {
+            true => self.cells.json(0),
+            false => {
+                let row = |row: Range<usize>| row.map(|index| self.cells.json(index)).collect::<Vec<_>>();
+                json!(self.rows().map(row).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// As it is printed: as in [`Value::json`], with all digits.
+    fn line(&self) -> String {
+        let text = |index| self.cells.text(index);
+        let row = |row: Range<usize>| format!("[{}]", row.map(text).collect::<Vec<_>>().join(", "));
+        match self.is_single() {
+            true => text(0),
+            false => format!("[{}]", self.rows().map(row).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    /// The numbers that belong to each of the first party's columns.
+    fn rows(&self) -> impl Iterator<Item = Range<usize>> {
+        let width = self.columns.last().map_or(1, |(_, columns)| columns.len()).max(1);
+        (0..self.cells.len()).step_by(width).map(move |start| start..start + width)
+    }
+}
+
+impl Cells {
+    /// The word for it in results.
+    fn name(&self) -> &'static str {
+        match self {
+            Cells::Numbers { .. } => "value",
+            Cells::Answers(_) => "at_least",
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Cells::Numbers { numbers, .. } => numbers.len(),
+            Cells::Answers(answers) => answers.len(),
+        }
+    }
+
+    fn text(&self, index: usize) -> String {
+        match self {
+            Cells::Numbers { numbers, decimals } => decimal(numbers[index], *decimals),
+            Cells::Answers(answers) => answers[index].to_string(),
+        }
+    }
+
+    fn json(&self, index: usize) -> serde_json::Value {
+        match self {
+            Cells::Numbers { .. } => to_json(&self.text(index)),
+            Cells::Answers(answers) => json!(answers[index]),
+        }
+    }
+}
+
+/// Writes products, or answers about them, to a table, if one is wanted, and says what they are. The table has one row a
+/// product, with its two columns beside it if there are several, and the number of its place among the inputs if those are
+/// several.
+pub fn write_values(values: &[Value], path: Option<&Path>) -> Result<Told> {
+    let name = values.first().map_or("value", |value| value.cells.name());
+    let (json, line) = match values {
+        [only] => (only.json(), only.line()),
+        several => {
+            let lines: Vec<_> = several.iter().map(Value::line).collect();
+            (json!(several.iter().map(Value::json).collect::<Vec<_>>()), format!("[{}]", lines.join(", ")))
+        }
+    };
+    let write = |path| output::write(&Selection::all(&table(name, values)?), path, None);
+    Ok(Told { json: json!({ name: json }), line: Some(format!("{name} {line}")), written: path.map_or(Ok(()), write) })
+}
+
+fn table(name: &str, values: &[Value]) -> Result<Table> {
+    let places =
+        || values.iter().enumerate().flat_map(|(place, value)| (0..value.cells.len()).map(move |at| (place, at)));
+    let mut columns: Vec<(Field, ArrayRef)> = Vec::new();
+    if values.len() > 1 {
+        let inputs: Vec<_> = places().map(|(place, _)| (place + 1).to_string()).collect();
+        columns.push(to_column("input", &inputs));
+    }
+    if let Some(matrix) = values.iter().find(|value| !value.is_single()) {
+        for (party, (name, _)) in matrix.columns.iter().enumerate() {
+            let column = |(place, at): (usize, usize)| -> &str {
+                let columns = &values[place].columns;
+                let width = columns.last().map_or(1, |(_, columns)| columns.len());
+                let index = if party == 0 { at / width } else { at % width };
+                &columns[party].1[index]
+            };
+            // Names of columns stay texts, even "007".
+            let names = Arc::new(StringArray::from_iter_values(places().map(column)));
+            columns.push((Field::new(name, DataType::Utf8, false), names));
+        }
+    }
+    columns.push(match values {
+        [Value { cells: Cells::Answers(answers), .. }] => {
+            (Field::new(name, DataType::Boolean, false), Arc::new(BooleanArray::from(answers.clone())))
+        }
+        _ => to_column(name, &places().map(|(place, at)| values[place].cells.text(at)).collect::<Vec<_>>()),
+    });
+    let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+    let schema = Arc::new(Schema::new(fields));
+    let failed = |error| Error::Internal(format!("numbers do not make a table: {error}"));
+    Table::new("result", schema.clone(), vec![RecordBatch::try_new(schema, arrays).map_err(failed)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(columns: Vec<(String, Vec<String>)>, numbers: Vec<i128>, decimals: u32) -> Value {
+        Value { columns, cells: Cells::Numbers { numbers, decimals } }
+    }
+
+    #[test]
+    fn matrices_are_nested_by_the_first_party() {
+        let name = |name: &str, columns: &[&str]| (name.to_owned(), columns.iter().map(|c| c.to_string()).collect());
+        let columns = vec![name("shop", &["a", "b"]), name("partner", &["c", "d", "e"])];
+        let value = numbers(columns.clone(), vec![1, 2, 3, 4, 5, 6], 0);
+        let answers = Value { columns, cells: Cells::Answers(vec![true, false, false, true, true, false]) };
+        assert_eq!(value.json(), json!([[1, 2, 3], [4, 5, 6]]));
+        assert_eq!(answers.json(), json!([[true, false, false], [true, true, false]]));
+        for (value, name, line, kind) in [
+            (value, "value", "value [[1, 2, 3], [4, 5, 6]]", DataType::Int64),
+            (answers, "at_least", "at_least [[true, false, false], [true, true, false]]", DataType::Boolean),
+        ] {
+            let told = write_values(std::slice::from_ref(&value), None).unwrap();
+            assert_eq!(told.line.as_deref(), Some(line));
+            let table = table(name, &[value]).unwrap();
+            assert_eq!((table.rows(), table.schema().fields().len()), (6, 3));
+            assert_eq!((table.schema().field(2).name().as_str(), table.schema().field(2).data_type()), (name, &kind));
+        }
+        let small = numbers(Vec::new(), vec![1], 6);
+        assert_eq!(write_values(&[small], None).unwrap().line.as_deref(), Some("value 0.000001"));
+    }
+}

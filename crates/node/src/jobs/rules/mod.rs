@@ -1,0 +1,308 @@
+//! `rules`: from baskets to the association rules that both parties learn.
+
+pub mod html;
+mod load;
+mod names;
+mod output;
+mod products;
+
+use std::path::Path;
+
+use chacha20::ChaCha20Rng;
+use rand_core::{CryptoRng, SeedableRng};
+use tacita_core::channel::Channel;
+use tacita_core::protocol::dot::Side;
+use tacita_core::protocol::rules::{self as mining, Params, baskets::Baskets};
+use tacita_core::{Error, Result};
+
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{Chosen, JobSpec, Protocol, Sizes, USUAL_CONFIDENCE};
+use crate::base::memory::Limit;
+use crate::base::text;
+use crate::jobs::answer::Told;
+use crate::jobs::memory::of_intersection;
+use crate::jobs::{dot, intersect};
+use crate::table::RowCounts;
+use crate::table::baskets::Items;
+
+pub use dot::check_peer;
+pub use names::{Named, NamedItem, decode_lengths, decode_names};
+pub use output::itemsets_path;
+use products::Products;
+pub use products::{Level, estimate};
+
+/// What a party brings to association rules.
+pub struct Brought {
+    items: Items,
+    rows: RowCounts,
+    /// The table with its ids, where rows are aligned by them.
+    ids: Option<intersect::Brought>,
+    sizes: Sizes,
+}
+
+/// What both parties get.
+pub struct Found {
+    named: Named,
+    levels: Vec<Level>,
+}
+
+/// Bytes of memory that a candidate takes: its items, its count, and places in lists.
+const CANDIDATE_BYTES: u64 = 100;
+
+/// Bytes of memory that a rule takes: its items and counts, by number and by name, and its line of the result.
+const RULE_BYTES: u64 = 500;
+
+impl Brought {
+    /// How much it is, as the peer is told.
+    pub fn sizes(&self) -> Sizes {
+        self.sizes.clone()
+    }
+
+    /// What became of the input's rows.
+    pub fn row_counts(&self) -> RowCounts {
+        self.rows
+    }
+}
+
+/// Memory besides the table, in bytes, as far as it can be known before: candidates, rules, and the alignment. Items take a bit
+/// a row each, if they are frequent; how many are shows in the run.
+pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
+    let params = job.mining(0)?;
+    let candidates = (params.max_candidates as u64).saturating_mul(CANDIDATE_BYTES);
+    let rules = (params.max_rules as u64).saturating_mul(RULE_BYTES);
+    let alignment = job.alignment().zip(chosen.alignment);
+    let alignment =
+        alignment.map_or(Ok(0), |(job, protocol)| of_intersection(&job, me, &Chosen::only(protocol), own, theirs))?;
+    let products = products::memory(job, chosen, own.items.min(theirs.items))?;
+    Ok([candidates, rules, products, alignment].into_iter().fold(128 << 20, u64::saturating_add))
+}
+
+/// Aligns rows, mines, and exchanges the names of what was found, with as much memory as is `allowed`.
+pub fn run(
+    job: &JobSpec,
+    me: &str,
+    brought: &Brought,
+    agreed: &Agreed,
+    allowed: Option<u64>,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Found> {
+    if job.support_of_common_rows() && job.limits.min_rows.is_none() {
+        tracing::warn!(
+            "min_support is a part of the rows that both have: of few rows, which {} can bring about, that is a row or two. Use \
+             a number of rows, or limits.min_rows",
+            channel.peer()
+        );
+    }
+    let aligned = dot::align(job, me, brought.ids.as_ref(), agreed, channel, rng)?;
+    let common = Common::new(brought.items.rows(), aligned.as_deref());
+    let rows = common.rows;
+    if let Some(least) = job.limits.min_rows.filter(|least| *least > rows as u64) {
+        // Both know both numbers.
+        return Err(channel.conclude_for(Error::Input(format!(
+            "both parties have {} in common, and limits.min_rows is {}: nothing was counted",
+            text::counted(rows as u64, "row"),
+            text::count(least)
+        ))));
+    }
+    let params = job.mining(rows)?;
+    if params.minimum > rows {
+        tracing::warn!(
+            "min_support asks for {}, and there are {}: no itemset can be frequent",
+            text::counted(params.minimum as u64, "row"),
+            text::count(rows as u64)
+        );
+    }
+    let binned = brought.items.binned(|row| common.place(row).is_some(), job.bound_rows(params.minimum));
+    let items = Aligned::new([&brought.items, &binned], &common, params.minimum);
+    items.check_density(job)?;
+    let others = memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?;
+    items.check_memory(&params, others, Limit::of(allowed))?;
+    let baskets = items.baskets(&params)?;
+    let mut seed = zeroize::Zeroizing::new([0; 32]);
+    rng.fill_bytes(&mut *seed);
+    let mut products = Products::new(job, &agreed.session, &agreed.chosen, ChaCha20Rng::from_seed(*seed))?;
+    let side = side(job, me);
+    let mined = match side {
+        Side::First => mining::first(&baskets, &params, &agreed.session, &mut products, channel, rng)?,
+        Side::Second => mining::second(&baskets, &params, &agreed.session, &mut products, channel, rng)?,
+    };
+    let levels = products.levels(channel.traffic());
+    let own = mined.frequent.shown(side).into_iter().map(|number| {
+        let item = mined.items.get(number as usize).and_then(|item| items.frequent.get(*item));
+        let (name, _) = item.ok_or_else(|| Error::Internal("an item that is not there".into()))?;
+        Ok((*name).to_owned())
+    });
+    let own = own.collect::<Result<Vec<_>>>()?;
+    let theirs = names::exchange(&own, mined.frequent.shown(side.other()).len(), channel)?;
+    let (first, second) = if side == Side::First { (own, theirs) } else { (theirs, own) };
+    let parties = job.parties.names();
+    Ok(Found { named: Named::new(mined, [(parties[0], first), (parties[1], second)])?, levels })
+}
+
+/// The rows that both have.
+struct Common {
+    rows: usize,
+    /// Where each of the own rows stands among them; absent where rows are aligned by position.
+    places: Option<Vec<Option<usize>>>,
+}
+
+impl Common {
+    /// All of so many own rows, or those that were aligned.
+    fn new(rows: usize, aligned: Option<&[u32]>) -> Common {
+        let places = aligned.map(|aligned| {
+            let mut places = vec![None; rows];
+            aligned.iter().enumerate().for_each(|(place, &row)| places[row as usize] = Some(place));
+            places
+        });
+        Common { rows: aligned.map_or(rows, <[u32]>::len), places }
+    }
+
+    /// Where an own row stands among them.
+    fn place(&self, row: u32) -> Option<usize> {
+        match &self.places {
+            None => Some(row as usize),
+            Some(places) => places[row as usize],
+        }
+    }
+
+    /// Those of an item, each once, from its own rows, ascending.
+    fn of(&self, rows: &[u32]) -> impl Iterator<Item = usize> {
+        let once = rows.iter().enumerate().filter(|(index, row)| *index == 0 || rows[index - 1] != **row);
+        once.filter_map(|(_, &row)| self.place(row))
+    }
+}
+
+/// A party's items over the rows that both have.
+struct Aligned<'a> {
+    common: &'a Common,
+    /// The items that are in enough of these rows: their names, and the own rows that hold them.
+    frequent: Vec<(&'a str, &'a [u32])>,
+}
+
+impl<'a> Aligned<'a> {
+    /// Counts the rows of each item, from the list of them: items that are rare cost no more than that.
+    fn new(kinds: [&'a Items; 2], common: &'a Common, minimum: usize) -> Aligned<'a> {
+        let items =
+            kinds.into_iter().flat_map(|items| (0..items.len()).map(|item| (items.name(item), items.rows_of(item))));
+        Aligned { common, frequent: items.filter(|(_, rows)| common.of(rows).count() >= minimum).collect() }
+    }
+
+    /// Refuses an item in more rows than the terms allow, where the protocol has such a bound. No itemset is in more.
+    fn check_density(&self, job: &JobSpec) -> Result<()> {
+        let (Some(density), Some(bound)) = (job.density()?, job.most_ones(self.common.rows)?) else { return Ok(()) };
+        match self.frequent.iter().map(|(_, rows)| self.common.of(rows).count()).find(|rows| *rows > bound) {
+            Some(rows) => Err(Error::Input(format!(
+                "an item of this party is in {} of {}, and density = {density} allows {}: agree on a higher density, or leave it \
+                 out",
+                text::count(rows as u64),
+                text::counted(self.common.rows as u64, "row"),
+                text::count(bound as u64)
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses frequent items that take more memory than there may be used, `others` aside; so many that the run ends take
+    /// none.
+    fn check_memory(&self, params: &Params, others: u64, limit: Limit) -> Result<()> {
+        let items = self.frequent.len() as u64;
+        let bytes = items * Baskets::item_bytes(self.common.rows) as u64;
+        if self.frequent.len() > params.max_candidates || others.saturating_add(bytes) <= limit.bytes() {
+            return Ok(());
+        }
+        Err(Error::Input(format!(
+            "{} of this party are in at least {} and take {} of memory, with all else {}, and {limit}: use a higher min_support, \
+             or {}",
+            text::counted(items, "item"),
+            text::counted(params.minimum as u64, "row"),
+            text::bytes(bytes),
+            text::bytes(others.saturating_add(bytes)),
+            limit.advice()
+        )))
+    }
+
+    /// The baskets of the frequent items.
+    fn baskets(&self, params: &Params) -> Result<Baskets> {
+        let mut baskets = Baskets::new(self.common.rows, params.minimum, params.max_candidates)?;
+        self.frequent.iter().try_for_each(|(_, rows)| baskets.push(self.common.of(rows)))?;
+        Ok(baskets)
+    }
+}
+
+/// Which party this is.
+fn side(job: &JobSpec, party: &str) -> Side {
+    if job.parties.position(party) == Some(0) { Side::First } else { Side::Second }
+}
+
+impl Found {
+    /// The protocol that made most of the products.
+    pub fn protocol(&self, chosen: &Chosen) -> Protocol {
+        let by = |protocol: Protocol| -> usize {
+            let levels = self.levels.iter().filter(|level| level.protocol == protocol.name());
+            levels.map(|level| level.products).sum()
+        };
+        match chosen.extension {
+            Some(_) if by(Protocol::Ot) >= by(Protocol::Lattice) => Protocol::Ot,
+            _ => chosen.protocol,
+        }
+    }
+
+    /// What each level took.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// What was found, in names.
+    pub fn named(&self) -> &Named {
+        &self.named
+    }
+
+    /// The report for readers, with what each party learned.
+    pub fn page(&self, job: &JobSpec, protocol: &str, learned: Vec<(String, Vec<String>)>) -> String {
+        let parties = job.parties.names();
+        let items = |places: &[u32]| -> Vec<html::Item> {
+            let item = |&place: &u32| {
+                let item = &self.named.items[place as usize];
+                html::Item { party: usize::from(item.party != parties[0]), name: item.name.clone() }
+            };
+            places.iter().map(item).collect()
+        };
+        let itemsets = self.named.itemsets.iter();
+        let rules = self.named.rules.iter().map(|found| html::Rule {
+            antecedents: items(&found.antecedents),
+            consequents: items(&found.consequents),
+            support: found.rule.support(),
+            confidence: found.rule.confidence(),
+            lift: found.rule.lift(),
+            leverage: found.rule.leverage(),
+            conviction: found.rule.conviction(),
+        });
+        html::page(&html::Report {
+            id: job.id.clone(),
+            parties: [parties[0].to_owned(), parties[1].to_owned()],
+            rows: self.named.rows.into(),
+            min_support: job.min_support.as_ref().map_or(String::new(), |written| written.0.clone()),
+            min_confidence: match &job.min_confidence {
+                Some(written) => written.0.clone(),
+                None => USUAL_CONFIDENCE.into(),
+            },
+            protocol: protocol.into(),
+            learned,
+            itemsets: itemsets
+                .map(|(set, count)| html::Itemset { items: items(set), count: (*count).into() })
+                .collect(),
+            rules: rules.collect(),
+        })
+    }
+
+    /// Writes rules and itemsets where the user wants them, and says how many there are.
+    pub fn write(&self, path: Option<&Path>) -> Result<Told> {
+        let (itemsets, rules) = (self.named.itemsets.len(), self.named.rules.len());
+        Ok(Told {
+            json: serde_json::json!({ "itemsets": itemsets, "rules": rules }),
+            line: Some(format!("itemsets {itemsets}, rules {rules}")),
+            written: path.map_or(Ok(()), |path| output::write(&self.named, path)),
+        })
+    }
+}

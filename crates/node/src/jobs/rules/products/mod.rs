@@ -1,0 +1,380 @@
+//! The scalar products of a run, level by level: who makes them, and what they took.
+
+mod encrypted;
+mod named;
+mod parts;
+mod transfers;
+
+use std::time::Instant;
+
+use chacha20::ChaCha20Rng;
+use serde::Serialize;
+use tacita_core::channel::{Channel, Label, Traffic};
+use tacita_core::protocol::dot::lattice::BATCHES;
+use tacita_core::protocol::dot::ot::Extension;
+use tacita_core::protocol::dot::{Modulus, Shares, Side};
+use tacita_core::protocol::rules::{Batch, Params, ScalarProducts};
+use tacita_core::{Error, Result, Session};
+use zeroize::Zeroizing;
+
+use crate::agreement::{Chosen, JobSpec, Protocol};
+use crate::jobs::choose::bandwidth_for;
+use crate::run::report;
+use encrypted::Encrypted;
+use named::Named;
+use transfers::Transfers;
+
+/// What products cost, an estimate: CPU seconds of both parties together, and bytes both ways.
+#[derive(Debug, Clone, Copy)]
+pub struct Cost {
+    /// On one thread.
+    pub seconds: f64,
+    /// Setting up aside.
+    pub bytes: u64,
+}
+
+/// Products that are wanted: all that is known of them before they are made.
+#[derive(Debug, Clone)]
+struct Wanted {
+    rows: usize,
+    modulus: Modulus,
+    /// A column of the first party and one of the second.
+    pairs: Vec<(u32, u32)>,
+    /// Where each product stands in the batch.
+    order: Vec<usize>,
+}
+
+impl Wanted {
+    fn of(batch: &Batch<'_>) -> Wanted {
+        Wanted::new(batch.rows(), batch.modulus(), batch.pairs().to_vec())
+    }
+
+    fn new(rows: usize, modulus: Modulus, pairs: Vec<(u32, u32)>) -> Wanted {
+        let order = (0..pairs.len()).collect();
+        Wanted { rows, modulus, pairs, order }
+    }
+
+    /// Some of the products, by their places here.
+    fn some(&self, places: Vec<usize>) -> Wanted {
+        Wanted {
+            rows: self.rows,
+            modulus: self.modulus,
+            pairs: places.iter().map(|&place| self.pairs[place]).collect(),
+            order: places.iter().map(|&place| self.order[place]).collect(),
+        }
+    }
+
+    /// The columns of a party that are used, in order.
+    fn columns(&self, side: Side) -> Vec<u32> {
+        let mut columns: Vec<u32> = self.pairs.iter().map(|pair| column(pair, side)).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// By which party's column is in more products. What a column costs is shared by its products, if it is the one that is
+    /// encrypted, or that chooses: candidates of one item here and many there cost less apart from those of many and one.
+    fn split(&self) -> Vec<Wanted> {
+        let uses = [Side::First, Side::Second].map(|side| {
+            let most = self.pairs.iter().map(|pair| column(pair, side)).max().unwrap_or(0);
+            let mut uses = vec![0; most as usize + 1];
+            self.pairs.iter().for_each(|pair| uses[column(pair, side) as usize] += 1);
+            uses
+        });
+        let first = |place: &usize| {
+            let (first, second) = self.pairs[*place];
+            uses[0][first as usize] >= uses[1][second as usize]
+        };
+        let (first, second): (Vec<_>, Vec<_>) = (0..self.pairs.len()).partition(first);
+        [first, second].into_iter().filter(|places| !places.is_empty()).map(|places| self.some(places)).collect()
+    }
+}
+
+fn column(pair: &(u32, u32), side: Side) -> u32 {
+    if side == Side::First { pair.0 } else { pair.1 }
+}
+
+/// First party to second: how the products of a level are made.
+pub const WAY: Label = Label::new(35, "way");
+
+/// How products are made: by which protocol, and whether those of one column here and many there are apart from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Way {
+    protocol: Protocol,
+    split: bool,
+}
+
+impl Way {
+    fn parts(self, wanted: Wanted) -> Vec<Wanted> {
+        if self.split { wanted.split() } else { vec![wanted] }
+    }
+
+    /// As [`WAY`] has it: bit 0 is set for encryption, bit 1 for parts.
+    fn code(self) -> u8 {
+        u8::from(self.protocol == Protocol::Lattice) | u8::from(self.split) << 1
+    }
+
+    fn of_code(code: u8) -> Option<Way> {
+        let protocol = if code & 1 == 1 { Protocol::Lattice } else { Protocol::Ot };
+        (code < 4).then_some(Way { protocol, split: code & 2 == 2 })
+    }
+
+    /// The way that takes the least time, among those by oblivious transfer, of which `transfers` says what they cost, and
+    /// those under encryption.
+    fn cheapest(
+        wanted: &Wanted,
+        transfers: Option<impl Fn(&[Wanted]) -> Result<Cost>>,
+        encrypted: Option<usize>,
+        bandwidth: f64,
+    ) -> Result<(Way, Cost)> {
+        // The two parties compute at the same time, and as much.
+        let time = |cost: &Cost| cost.seconds / 2.0 + cost.bytes as f64 * 8.0 / bandwidth;
+        let (mut best, mut refused): (Option<(Way, Cost)>, _) = (None, None);
+        for split in [false, true] {
+            let parts = Way { protocol: Protocol::Auto, split }.parts(wanted.clone());
+            let by_transfers = transfers.as_ref().map(|cost| (Protocol::Ot, cost(&parts)));
+            let encrypted = encrypted.map(|left| (Protocol::Lattice, encrypted::cost(&parts, left)));
+            for (protocol, cost) in by_transfers.into_iter().chain(encrypted) {
+                match cost {
+                    Ok(cost) if best.as_ref().is_some_and(|(_, least)| time(least) <= time(&cost)) => (),
+                    Ok(cost) => best = Some((Way { protocol, split }, cost)),
+                    // Another way may do.
+                    Err(error) => refused = Some(error),
+                }
+            }
+        }
+        best.ok_or_else(|| refused.unwrap_or_else(|| Error::Internal("no protocol for the products of rules".into())))
+    }
+}
+
+/// Bytes that a batch over so many rows holds besides the items, an estimate from above.
+pub fn memory(job: &JobSpec, chosen: &Chosen, rows: u64) -> Result<u64> {
+    match named::Terms::of(job)? {
+        Some(terms) => terms.memory(rows, &job.mining(rows as usize)?),
+        None if chosen.protocol == Protocol::Lattice => Ok(encrypted::memory(rows)),
+        None => Ok(0),
+    }
+}
+
+/// What all products of `items` items of each party cost, by what was chosen, and who would make them.
+pub fn estimate(job: &JobSpec, chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Protocol, Cost)> {
+    let pairs = (0..items[0]).flat_map(|first| (0..items[1]).map(move |second| (first, second)));
+    let wanted = Wanted::new(params.rows, params.modulus()?, pairs.collect());
+    if let Some(terms) = named::Terms::of(job)? {
+        return Ok((terms.protocol(), terms.cost(&wanted)?));
+    }
+    let transfers = match chosen.extension {
+        Some(Extension::SoftSpoken(k)) => Some(move |parts: &[Wanted]| transfers::cost(parts, k)),
+        _ => None,
+    };
+    let encrypted = (chosen.protocol == Protocol::Lattice).then_some(BATCHES);
+    let (way, cost) = Way::cheapest(&wanted, transfers, encrypted, bandwidth_for(chosen.extension))?;
+    Ok((way.protocol, cost))
+}
+
+/// What a level took: its mixed candidates, up to where the next one begins.
+#[derive(Debug, Clone, Serialize)]
+pub struct Level {
+    /// Items of each candidate.
+    pub length: usize,
+    /// Scalar products: the candidates with items of both parties.
+    pub products: usize,
+    /// The protocol that made them.
+    pub protocol: &'static str,
+    /// Wall time, comparisons and the opening of counts included.
+    pub seconds: f64,
+    /// Bytes that this party sent.
+    pub sent: u64,
+    /// Bytes that it received.
+    pub received: u64,
+}
+
+/// The scalar products of a run.
+pub struct Products<'a> {
+    transfers: Option<Transfers<'a>>,
+    encrypted: Option<Encrypted<'a>>,
+    named: Option<Named<'a>>,
+    /// Bits a second that are assumed where both could be.
+    bandwidth: f64,
+    rng: ChaCha20Rng,
+    levels: Vec<Level>,
+    /// When the last level began, and the traffic up to then.
+    began: Option<(Instant, Traffic)>,
+}
+
+impl<'a> Products<'a> {
+    /// By what the job names, or what was chosen.
+    pub fn new(job: &JobSpec, session: &'a Session, chosen: &Chosen, rng: ChaCha20Rng) -> Result<Products<'a>> {
+        let transfers = match chosen.extension {
+            Some(Extension::SoftSpoken(k)) => Some(Transfers::new(session, k)?),
+            Some(Extension::Silent) => return Err(Error::Internal("rules by silent transfers".into())),
+            None => None,
+        };
+        let encrypted = (chosen.protocol == Protocol::Lattice).then(|| Encrypted::new(session));
+        let named = named::Terms::of(job)?.map(|terms| Named::new(terms, session));
+        let bandwidth = bandwidth_for(chosen.extension);
+        Ok(Products { transfers, encrypted, named, bandwidth, rng, levels: Vec::new(), began: None })
+    }
+
+    /// What each level took, if all are done.
+    pub fn levels(mut self, traffic: Traffic) -> Vec<Level> {
+        self.end(traffic);
+        self.levels
+    }
+
+    fn end(&mut self, traffic: Traffic) {
+        if let (Some((began, before)), Some(level)) = (self.began.take(), self.levels.last_mut()) {
+            level.seconds = report::round(began.elapsed());
+            (level.sent, level.received) = (traffic.sent - before.sent, traffic.received - before.received);
+        }
+    }
+
+    /// How a batch is made: as the job says, or as the first party decides, by what both know.
+    fn way(&self, side: Side, wanted: &Wanted, channel: &mut Channel) -> Result<Way> {
+        if let Some(named) = &self.named {
+            return Ok(Way { protocol: named.protocol(), split: false });
+        }
+        if side == Side::First {
+            let transfers = self.transfers.as_ref();
+            let transfers = transfers.map(|transfers| |parts: &[Wanted]| transfers.cost(parts));
+            let (way, _) = Way::cheapest(
+                wanted,
+                transfers,
+                self.encrypted.as_ref().map(|encrypted| encrypted.left),
+                self.bandwidth,
+            )?;
+            channel.send(WAY, vec![way.code()])?;
+            return Ok(way);
+        }
+        let code = channel.receive(WAY, 1)?;
+        let possible = |way: &Way| match way.protocol {
+            Protocol::Lattice => {
+                self.encrypted.as_ref().is_some_and(|encrypted| encrypted.can_make(&way.parts(wanted.clone())))
+            }
+            _ => self.transfers.is_some(),
+        };
+        Way::of_code(code[0]).filter(possible).ok_or_else(|| channel.violation("`way` is none that was agreed on"))
+    }
+}
+
+impl ScalarProducts for Products<'_> {
+    fn products(&mut self, batch: &Batch<'_>, channel: &mut Channel) -> Result<Shares> {
+        self.end(channel.traffic());
+        self.began = Some((Instant::now(), channel.traffic()));
+        let wanted = Wanted::of(batch);
+        let way = self.way(batch.side(), &wanted, channel)?;
+        self.levels.push(Level {
+            length: batch.length(),
+            products: batch.pairs().len(),
+            protocol: way.protocol.name(),
+            seconds: 0.0,
+            sent: 0,
+            received: 0,
+        });
+        let mut residues = Zeroizing::new(vec![0; batch.pairs().len()]);
+        for wanted in &way.parts(wanted) {
+            match (way.protocol, &mut self.transfers, &mut self.encrypted, &mut self.named) {
+                (_, _, _, Some(named)) => {
+                    named.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
+                }
+                (Protocol::Lattice, _, Some(encrypted), _) => {
+                    encrypted.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
+                }
+                (Protocol::Ot, Some(transfers), ..) => {
+                    transfers.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
+                }
+                _ => return Err(Error::Internal("products by a protocol that was not chosen".into())),
+            }
+        }
+        Shares::new(batch.modulus(), std::mem::take(&mut *residues))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_core::SeedableRng;
+
+    use super::*;
+    use crate::agreement::{Job, Parties};
+
+    fn wanted(pairs: &[(u32, u32)]) -> Wanted {
+        Wanted::new(1000, Modulus::power_of_two(11).unwrap(), pairs.to_vec())
+    }
+
+    #[test]
+    fn ways_are_written_and_read() {
+        for protocol in [Protocol::Ot, Protocol::Lattice] {
+            for split in [false, true] {
+                let way = Way { protocol, split };
+                assert_eq!(Way::of_code(way.code()), Some(way));
+            }
+        }
+        assert!((4..=255).all(|code| Way::of_code(code).is_none()));
+    }
+
+    /// One column here with many there, and the other way round; each product is in one part, at its place.
+    #[test]
+    fn products_of_one_and_many_are_apart() {
+        let pairs = [(0, 1), (0, 2), (5, 0), (0, 3), (6, 0), (7, 0), (9, 9)];
+        let parts = wanted(&pairs).split();
+        let order: Vec<_> = parts.iter().map(|part| part.order.clone()).collect();
+        assert_eq!(order, [vec![0, 1, 3, 6], vec![2, 4, 5]]);
+        for part in &parts {
+            assert!(part.order.iter().zip(&part.pairs).all(|(&place, pair)| pairs[place] == *pair));
+        }
+        assert_eq!(wanted(&[(1, 1)]).split().len(), 1);
+        assert!(wanted(&[]).split().is_empty());
+    }
+
+    /// The second party takes no way that was not agreed on, and none that the noise is not enough for.
+    #[test]
+    fn ways_of_a_peer_are_checked() {
+        let session = Session::new(tacita_core::session::Transcript::new("test"));
+        let job = JobSpec::new(Job::Rules, "test", Parties::default());
+        let way = |choice: &str, left: usize, payload: &[u8]| {
+            let chosen = choice.parse().unwrap();
+            let mut products = Products::new(&job, &session, &chosen, ChaCha20Rng::from_seed([1; 32])).unwrap();
+            if let Some(encrypted) = &mut products.encrypted {
+                encrypted.left = left;
+            }
+            let (mut own, mut peer) = Channel::pair("first", "second");
+            peer.send(WAY, payload.to_vec()).unwrap();
+            products.way(Side::Second, &wanted(&[(0, 1), (1, 0), (2, 0)]), &mut own)
+        };
+        for (choice, good) in
+            [("ot softspoken-4", &[0, 2][..]), ("lattice", &[1, 3]), ("lattice or ot softspoken-4", &[0, 1, 2, 3])]
+        {
+            for code in 0..=255 {
+                let ended = way(choice, 2, &[code]);
+                assert_eq!(ended.is_ok(), good.contains(&code), "{choice} {code}");
+                assert!(matches!(ended, Ok(_) | Err(Error::Protocol { .. })), "{choice} {code}");
+            }
+        }
+        // Two parts are one too many.
+        assert!(way("lattice", 1, &[1]).is_ok());
+        for payload in [&[3][..], &[], &[1, 1]] {
+            assert!(matches!(way("lattice", 1, payload), Err(Error::Protocol { .. })), "{payload:?}");
+        }
+    }
+
+    /// Few products of columns cost least by transfers, many under encryption, at every speed of network.
+    #[test]
+    fn the_cheaper_way_is_taken() {
+        let all: Vec<_> = (0..100).flat_map(|first| (0..100).map(move |second| (first, second))).collect();
+        let transfers = |parts: &[Wanted]| transfers::cost(parts, 4);
+        for bandwidth in [1e8, 1e9] {
+            let way = |pairs: &[(u32, u32)]| {
+                Way::cheapest(&wanted(pairs), Some(transfers), Some(BATCHES), bandwidth).unwrap().0
+            };
+            assert_eq!(way(&all).protocol, Protocol::Lattice);
+            assert_eq!(way(&[(0, 0)]).protocol, Protocol::Ot);
+        }
+        let (way, _) = Way::cheapest(&wanted(&all), Some(transfers), None, 1e9).unwrap();
+        assert_eq!(way.protocol, Protocol::Ot);
+        // With less noise left than there are parts, nothing is begun.
+        let (way, _) = Way::cheapest(&wanted(&all), Some(transfers), Some(0), 1e9).unwrap();
+        assert_eq!(way.protocol, Protocol::Ot);
+        let none = None::<fn(&[Wanted]) -> Result<Cost>>;
+        assert!(matches!(Way::cheapest(&wanted(&all), none, Some(0), 1e9), Err(Error::Input(_))));
+    }
+}

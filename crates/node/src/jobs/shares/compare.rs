@@ -1,0 +1,125 @@
+//! What share files hide, compared with a threshold.
+
+use rand_core::CryptoRng;
+use tacita_core::channel::Channel;
+use tacita_core::protocol::dot::ot::Extension;
+use tacita_core::protocol::dot::{Modulus, Shares, Side};
+use tacita_core::protocol::shares::at_least::{self, Params};
+use tacita_core::{Error, Result, Session};
+
+use super::ShareFile;
+use crate::agreement::Threshold;
+use crate::jobs::numbers::file::Kept;
+use crate::table::numbers::decimal;
+
+/// How a comparison makes its oblivious transfers.
+pub const EXTENSION: Extension = Extension::SoftSpoken(at_least::K);
+
+/// The longest modulus, in bits.
+const MAX_BITS: u32 = 127;
+
+/// Bytes of memory that a comparison takes besides the files, from above: for transfers, and for each number.
+const SETUP_BYTES: u64 = 64 << 20;
+const NUMBER_BYTES: u64 = 160;
+
+/// A comparison: what both parties derive from the terms and their share files. The numbers in one place of all files are
+/// added up; the sums, less the least that they can be, are compared with the threshold, less the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Comparison {
+    modulus: Modulus,
+    /// Numbers, or sums of them.
+    numbers: usize,
+    /// The least that each can be, before decimals.
+    low: i128,
+    /// How much more each can be.
+    bound: u128,
+    /// How much more it is at least, where the answer is yes.
+    threshold: u128,
+}
+
+impl Comparison {
+    /// The comparison of what is in share files of one job.
+    ///
+    /// Errors ([`Error::Input`]): their modulus is no power of two, or not more than twice the range of what is compared.
+    pub fn new(threshold: Threshold, files: &[Kept]) -> Result<Comparison> {
+        let first = files.first().ok_or_else(|| Error::Internal("no share file".into()))?;
+        let share = &first.share;
+        let modulus: Modulus = share.modulus.parse()?;
+        let sum = |end: usize| files.iter().map(|kept| kept.share.range()[end]).try_fold(0, i128::checked_add);
+        let ends = sum(0).zip(sum(1));
+        let bound = ends.and_then(|(low, high)| u128::try_from(high.checked_sub(low)?).ok());
+        // The least modulus that is more than twice the range.
+        let bits = bound.map_or(u32::MAX, |bound| 129 - bound.leading_zeros());
+        let advice = match bits {
+            0..=MAX_BITS => format!(
+                "in the job that makes the shares, leave `modulus` out, or agree on \"2^{bits}\" or a higher power of two"
+            ),
+            _ => "compare fewer files at once".into(),
+        };
+        let bad = |what: String| Err(Error::Input(format!("{}: {what}: {advice}", first.path.display())));
+        if !modulus.is_power_of_two() {
+            return bad(format!("shares modulo {modulus} cannot be compared, because that is no power of two"));
+        }
+        let shown = |number| decimal(number, share.decimals);
+        let what = if files.len() > 1 { "the sums of these files" } else { "the numbers in this file" };
+        let range = ends.map_or(String::new(), |(low, high)| format!(" ({} to {})", shown(low), shown(high)));
+        let (Some((low, high)), Some(bound)) = (ends, bound.filter(|&bound| bound < modulus.value() / 2)) else {
+            return bad(format!(
+                "to compare {what}, a modulus has to be more than twice their range{range}, and it is {modulus}"
+            ));
+        };
+        let ceiling = threshold.ceiling(share.decimals);
+        let above = if ceiling > low { ceiling.abs_diff(low) } else { 0 };
+        if ceiling <= low || ceiling > high {
+            let answer = if ceiling <= low { "are all" } else { "cannot be" };
+            tracing::warn!("nothing is to be found out: {what}{range} {answer} at least {threshold}");
+        }
+        Ok(Comparison { modulus, numbers: share.count(), low, bound, threshold: above })
+    }
+
+    /// The comparison that a plan assumes which knows no share files: of numbers of up to 63 bits.
+    pub fn assumed(numbers: usize) -> Result<Comparison> {
+        let modulus = Modulus::power_of_two(64)?;
+        Ok(Comparison { modulus, numbers, low: 0, bound: modulus.value() / 2 - 1, threshold: 1 })
+    }
+
+    /// What it costs.
+    pub fn params(&self) -> Result<Params> {
+        Params::new(self.numbers, self.modulus, self.bound, self.threshold)
+    }
+
+    /// A party's part: whether each number is at least the threshold.
+    pub fn run(
+        &self,
+        side: Side,
+        files: &[&Kept],
+        session: &Session,
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<bool>> {
+        let shares = self.added_up(side, files.iter().map(|kept| &kept.share))?;
+        match side {
+            Side::First => at_least::first(&shares, self.bound, self.threshold, session, channel, rng),
+            Side::Second => at_least::second(&shares, self.bound, self.threshold, session, channel, rng),
+        }
+    }
+
+    /// A party's shares of what is compared: one party takes off the least number.
+    fn added_up<'f>(&self, side: Side, files: impl Iterator<Item = &'f ShareFile>) -> Result<Shares> {
+        let start = match side {
+            Side::First => self.modulus.subtract(0, self.modulus.residue(self.low)),
+            Side::Second => 0,
+        };
+        let mut sums = vec![start; self.numbers];
+        for file in files {
+            let shares = file.shares()?;
+            sums.iter_mut().zip(shares.residues()).for_each(|(sum, &share)| *sum = self.modulus.add(*sum, share));
+        }
+        Shares::new(self.modulus, sums)
+    }
+}
+
+/// Memory that a comparison takes besides the files, in bytes, from above.
+pub fn memory(numbers: u64) -> u64 {
+    SETUP_BYTES + NUMBER_BYTES * numbers
+}

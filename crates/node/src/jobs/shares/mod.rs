@@ -1,0 +1,271 @@
+//! `shares`: opens what an earlier job left as shares, or compares it with a threshold; each share once.
+
+mod compare;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use rand_core::CryptoRng;
+use tacita_core::channel::Channel;
+use tacita_core::protocol::dot::{Modulus, Shares, reveal};
+use tacita_core::{Error, Result};
+
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{JobSpec, Operation, Sizes};
+use crate::base::text;
+use crate::jobs::answer::Told;
+use crate::jobs::dot::side;
+use crate::jobs::numbers::ShareFile;
+use crate::jobs::numbers::file::{self, Kept};
+use crate::jobs::numbers::{Cells, Value, write_values};
+use crate::run::party::Source;
+use crate::table::RowCounts;
+pub use compare::{Comparison, EXTENSION};
+
+/// The most numbers that one job opens or compares.
+const MAX_NUMBERS: usize = 1 << 24;
+
+/// The share files that a party brings.
+pub struct Brought {
+    files: Vec<Kept>,
+    work: Work,
+}
+
+/// What is done with the numbers in shares.
+#[derive(Debug, Clone, Copy)]
+pub enum Work {
+    /// So many are opened, from shares modulo this.
+    Open(Modulus, usize),
+    /// They are compared.
+    Compare(Comparison),
+}
+
+/// What a party gets.
+pub enum Found {
+    /// Nothing: the other party learns.
+    Nothing,
+    /// The numbers, file by file; or their sum; or whether they are at least a threshold.
+    Values(Vec<Value>),
+}
+
+impl Brought {
+    /// Reads share files: whole, of this party, of one job, and not opened before.
+    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+        let Source::Shares(paths) = source else {
+            return Err(Error::Input("a job that opens shares needs share files: give --input FILE".into()));
+        };
+        let files: Vec<_> = paths.iter().map(|path| Kept::read(path)).collect::<Result<_>>()?;
+        let mut runs = BTreeSet::new();
+        for kept in &files {
+            let shown = kept.path.display();
+            let (first, this) = (&files[0], &kept.share);
+            let bad = |text: String| Err(Error::Input(format!("{shown}: {text}")));
+            if this.party != me {
+                return bad(format!("this is a share of \"{}\", and this party is \"{me}\"", text::shown(&this.party)));
+            }
+            let other = format!("than {} (\"{}\")", first.path.display(), text::shown(&first.share.job));
+            if !this.is_of_job_of(&first.share) {
+                return bad(format!(
+                    "this is a share of another job (\"{}\") {other}: open them by two jobs",
+                    text::shown(&this.job)
+                ));
+            }
+            if this.modulus != first.share.modulus {
+                return bad(format!(
+                    "this share has another modulus {other}: open them by two jobs, or agree on `modulus`"
+                ));
+            }
+            if !this.parties().eq(job.parties.names()) {
+                let parties: Vec<_> = this.parties().map(text::shown).collect();
+                return bad(format!("this is a share of a job of {}, in this order", parties.join(" and ")));
+            }
+            if !runs.insert(&this.run) {
+                return bad("this share is there twice".into());
+            }
+        }
+        let count: usize = files.iter().map(|kept| kept.share.count()).sum();
+        if count > MAX_NUMBERS {
+            return Err(Error::Input(format!("the share files hold {count} numbers, and {MAX_NUMBERS} can be opened")));
+        }
+        let work = Work::of(job, &files)?;
+        if let Some(limit) = job.limits.max_rows
+            && count as u64 > limit
+        {
+            return Err(Error::Input(format!("the share files hold {count} numbers, and limits.max_rows is {limit}")));
+        }
+        Ok(Brought { files, work })
+    }
+
+    /// What will be done with them.
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// How much it is, as the peer is told.
+    pub fn sizes(&self) -> Sizes {
+        let items = self.files.iter().map(|kept| kept.share.count() as u64).sum();
+        let runs = self.files.iter().map(|kept| kept.share.run.clone()).collect();
+        Sizes { items, runs: Some(runs), ..Sizes::default() }
+    }
+
+    /// The numbers count as rows.
+    pub fn row_counts(&self) -> RowCounts {
+        let items = self.files.iter().map(|kept| kept.share.count()).sum();
+        RowCounts { read: items, items, ..RowCounts::default() }
+    }
+
+    /// The files in the order in which both parties open them: the first party's.
+    fn in_order(&self, job: &JobSpec, me: &str, agreed: &Agreed) -> Result<Vec<&Kept>> {
+        let peer = job.peer_of(me);
+        let theirs = agreed.peer_sizes.runs.as_deref().unwrap_or_default();
+        for kept in &self.files {
+            if !theirs.contains(&kept.share.run) {
+                return Err(Error::Terms(format!(
+                    "{}: {peer} does not open its share of this run (of job \"{}\"): both give the shares of the same runs",
+                    kept.path.display(),
+                    text::shown(&kept.share.job)
+                )));
+            }
+        }
+        if theirs.len() != self.files.len() || agreed.peer_sizes.items != agreed.own_sizes.items {
+            return Err(Error::Terms(format!(
+                "{peer} opens shares of {}, this party of {}: both give the shares of the same runs",
+                text::counted(theirs.len() as u64, "run"),
+                text::count(self.files.len() as u64)
+            )));
+        }
+        let mut files: Vec<_> = self.files.iter().collect();
+        if job.parties.position(me) != Some(0) {
+            files.sort_by_key(|kept| theirs.iter().position(|run| *run == kept.share.run));
+        }
+        Ok(files)
+    }
+}
+
+impl Work {
+    /// What a job does with the numbers in these files.
+    ///
+    /// Errors ([`Error::Input`]): their modulus is not fit for it.
+    fn of(job: &JobSpec, files: &[Kept]) -> Result<Work> {
+        if files.iter().any(|kept| kept.share.telling) {
+            tracing::warn!(
+                "these shares are parts that \"gm-bloom\" made: each party has known each number nearly from the beginning"
+            );
+        }
+        if let Some(threshold) = job.threshold() {
+            return Ok(Work::Compare(Comparison::new(threshold, files)?));
+        }
+        let first = files.first().ok_or_else(|| Error::Internal("no share file".into()))?;
+        let modulus = first.share.modulus.parse()?;
+        check_modulus(job, files, modulus)?;
+        Ok(Work::opening(job, modulus, files.iter().map(|kept| kept.share.count()).sum()))
+    }
+
+    /// What a plan assumes that knows no files.
+    pub fn assumed(job: &JobSpec, numbers: usize) -> Result<Work> {
+        match job.threshold() {
+            Some(_) => Ok(Work::Compare(Comparison::assumed(numbers)?)),
+            None => Ok(Work::opening(job, Modulus::power_of_two(64)?, numbers)),
+        }
+    }
+
+    fn opening(job: &JobSpec, modulus: Modulus, numbers: usize) -> Work {
+        Work::Open(modulus, if job.operation == Some(Operation::Sum) { 1 } else { numbers })
+    }
+}
+
+/// Refuses a sum that the shares' modulus may not hold. If it may not hold even one number, the parties have agreed on a
+/// modulus and were told; then what they find is known modulo that.
+fn check_modulus(job: &JobSpec, files: &[Kept], modulus: Modulus) -> Result<()> {
+    if files.iter().any(|kept| !kept.share.fits(&modulus)) {
+        tracing::warn!("what these shares hide is known modulo {modulus} only: their job's numbers may be larger");
+        return Ok(());
+    }
+    match job.operation {
+        Some(Operation::Sum) if !sum_fits(files, &modulus) => Err(Error::Input(format!(
+            "the sum of these numbers may be larger than the shares' modulus {modulus} holds: open fewer, or agree on a \
+             larger `modulus` in the job that makes the shares"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether all possible sums of all numbers are told apart modulo `modulus`.
+fn sum_fits(files: &[Kept], modulus: &Modulus) -> bool {
+    let bound = |end: usize| {
+        let each = files.iter().map(|kept| kept.share.range()[end].checked_mul(kept.share.count() as i128));
+        each.sum::<Option<i128>>()
+    };
+    let signed = files.iter().any(|kept| kept.share.signed);
+    [bound(0), bound(1)].into_iter().all(|sum| sum.is_some_and(|sum| modulus.tells(sum, signed)))
+}
+
+/// Checks that the peer's sizes fit.
+pub fn check_peer(theirs: &Sizes, channel: &Channel) -> Result<()> {
+    let Some(runs) = &theirs.runs else {
+        return Err(channel.violation("it does not say which shares it opens"));
+    };
+    let due = Sizes { items: theirs.items, runs: Some(runs.clone()), ..Sizes::default() };
+    match due == *theirs && theirs.items <= MAX_NUMBERS as u64 {
+        true => Ok(()),
+        false => Err(channel.violation("it announces more than shares")),
+    }
+}
+
+/// Opens the shares to those who learn, or compares what is in them. From here on they count as opened, even if the
+/// connection fails: the peer may have them.
+pub fn run(
+    job: &JobSpec,
+    me: &str,
+    brought: &Brought,
+    agreed: &Agreed,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Found> {
+    let files = brought.in_order(job, me, agreed)?;
+    let first = &files.first().ok_or_else(|| Error::Internal("no share file".into()))?.share;
+    let modulus = match brought.work {
+        Work::Open(modulus, _) => modulus,
+        Work::Compare(comparison) => {
+            file::spend(&files, job)?;
+            let answers = comparison.run(side(job, me), &files, &agreed.session, channel, rng)?;
+            return Ok(Found::Values(vec![first.value(Cells::Answers(answers))]));
+        }
+    };
+    let mut numbers = Vec::with_capacity(brought.sizes().items as usize);
+    for kept in &files {
+        numbers.extend_from_slice(kept.share.shares()?.residues());
+    }
+    let all = Shares::new(modulus, numbers)?;
+    let opened = match job.operation {
+        Some(Operation::Sum) => all.sum(),
+        _ => all,
+    };
+    file::spend(&files, job)?;
+    let Some(residues) = reveal(&opened, job.learns(me), job.learns(job.peer_of(me)), channel)? else {
+        return Ok(Found::Nothing);
+    };
+    let mut integers = residues.into_iter().map(|residue| modulus.integer(residue, first.signed));
+    let mut cells =
+        |count| Cells::Numbers { numbers: integers.by_ref().take(count).collect(), decimals: first.decimals };
+    Ok(Found::Values(match job.operation {
+        Some(Operation::Sum) => vec![Value { columns: Vec::new(), cells: cells(1) }],
+        _ => files.iter().map(|kept| kept.share.value(cells(kept.share.count()))).collect(),
+    }))
+}
+
+/// Memory besides the files, in bytes.
+pub fn memory(job: &JobSpec, own: &Sizes) -> u64 {
+    job.threshold().map_or(0, |_| compare::memory(own.items))
+}
+
+impl Found {
+    /// Writes the result where the user wants it, and says what it is.
+    pub fn write(&self, job: &JobSpec, path: Option<&Path>) -> Result<Told> {
+        let Found::Values(values) = self else { return Ok(Told::nothing()) };
+        match job.limits.min_result {
+            Some(limit) if values.iter().any(|value| value.is_below(limit)) => Told::below("value", limit, path),
+            _ => write_values(values, path),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! How a party of a run gets its data and its peers: it loads, connects and greets at the same time, and whatever fails first
+//! ends all of it.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use tacita_core::channel::Channel;
+use tacita_core::{Error, Result};
+
+use crate::agreement::handshake::{self, Greeted};
+use crate::base::random::fresh_rng;
+use crate::jobs::answer::Brought;
+use crate::jobs::dot::pool::Pool;
+use crate::run::party::PartyRun;
+use crate::transport::links::Links;
+use crate::transport::{self, Cancel, Connected, Peer, Shape};
+
+/// How long a party that cannot go on waits for its peer, to tell it: a little longer than the pauses between two
+/// attempts of one that dials.
+const WORTH_WAITING: Duration = Duration::from_millis(1300);
+
+/// How often a party that loads its table looks whether the peer is still there.
+const PEER_LOOK: Duration = Duration::from_millis(200);
+
+/// How a party meets its peers.
+pub struct Meeting {
+    /// Whom it dials, and where.
+    pub dials: Vec<(Peer, String)>,
+    /// For whom it listens.
+    pub awaits: Vec<Peer>,
+    /// Where it listens.
+    pub listen: String,
+    /// Write the address that is listened on to this file.
+    pub announce: Option<PathBuf>,
+    /// Latency and bandwidth to imitate.
+    pub shape: Shape,
+}
+
+/// What the connecting and the loading thread report.
+enum Event {
+    Loaded(Box<Result<Brought>>, Duration),
+    Met(Box<Result<Met>>),
+}
+
+/// A peer that is connected and has the same terms.
+pub(crate) struct Met {
+    pub(crate) channel: Channel,
+    pub(crate) greeted: Greeted,
+    pub(crate) connect: Duration,
+    pub(crate) round_trip: Duration,
+}
+
+/// A party that has its data and all its peers.
+pub(crate) struct Ready {
+    pub(crate) brought: Brought,
+    pub(crate) load: Duration,
+    /// In the order of the job file.
+    pub(crate) met: Vec<Met>,
+    pub(crate) links: Links,
+}
+
+impl PartyRun {
+    /// Loads the table and meets the peers, at the same time. Whichever fails first ends all.
+    pub(crate) fn load_and_meet(&self) -> Result<Ready> {
+        let listener = self.listener()?;
+        let (cancel, links) = (Cancel::default(), Links::default());
+        let met = std::thread::scope(|scope| {
+            let (events, reported) = mpsc::channel();
+            let (loading, meeting) = (events.clone(), events);
+            let (job, me, source) = (self.job.clone(), self.me.clone(), self.source.clone());
+            let place = self.pool.clone();
+            // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
+            let checked = self.check_paths();
+            std::thread::spawn(move || {
+                let started = Instant::now();
+                let loaded = checked.and_then(|()| {
+                    let pool = place.map(|place| Pool::open(&place, &job)).transpose()?;
+                    Brought::load(&job, &me, &source)?.with_pool(pool)
+                });
+                let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
+            });
+            let (cancelled, linked) = (&cancel, &links);
+            scope.spawn(move || self.meet(listener, cancelled, linked, &meeting));
+            let (mut brought, mut met) = (None, Vec::new());
+            let ended = loop {
+                match reported.recv_timeout(PEER_LOOK) {
+                    Ok(Event::Met(peer)) => match *peer {
+                        Ok(peer) => met.push(peer),
+                        Err(error) => break error,
+                    },
+                    Ok(Event::Loaded(loaded, time)) => match *loaded {
+                        Ok(loaded) => brought = Some((loaded, time)),
+                        Err(error) => {
+                            self.tell(&error, &links);
+                            break error;
+                        }
+                    },
+                    Err(RecvTimeoutError::Timeout) => {
+                        // A peer that goes away while the table is being loaded is noticed now.
+                        if let Some(failure) = links.failure() {
+                            break failure;
+                        }
+                    }
+                    Err(RecvTimeoutError::Disconnected) => {
+                        break Error::Internal("loading or connecting ended without a word".into());
+                    }
+                }
+                if met.len() == self.peers() && brought.is_some() {
+                    return Ok((brought, met));
+                }
+            };
+            if self.peers() > 1 {
+                self.tell(&ended, &links);
+            }
+            links.end(&ended);
+            cancel.cancel();
+            Err(ended)
+        });
+        let (brought, mut met) = met?;
+        let (brought, load) = brought.ok_or_else(|| Error::Internal("nothing was loaded".into()))?;
+        met.sort_by_key(|met| self.job.parties.position(met.channel.peer()));
+        Ok(Ready { brought, load, met, links })
+    }
+
+    /// How many peers this party has connections to.
+    fn peers(&self) -> usize {
+        self.meeting.dials.len() + self.meeting.awaits.len()
+    }
+
+    /// Tells the peers that this party cannot go on. Those that are about to connect, or that wait to be dialed, are
+    /// worth a moment: else they would wait in vain until their time-out, or see nothing but a lost connection.
+    fn tell(&self, error: &Error, links: &Links) {
+        links.end(error);
+        let until = Instant::now() + WORTH_WAITING.min(self.timeout);
+        while links.len() < self.peers() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn listener(&self) -> Result<Option<TcpListener>> {
+        if self.meeting.awaits.is_empty() {
+            return Ok(None);
+        }
+        let address = &self.meeting.listen;
+        let bad = |error: std::io::Error| {
+            Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
+        };
+        let listener = TcpListener::bind(address).map_err(bad)?;
+        if let Some(path) = &self.meeting.announce {
+            let local = listener.local_addr().map_err(bad)?.to_string();
+            crate::base::files::write_whole(path, local.as_bytes())?;
+        }
+        Ok(Some(listener))
+    }
+
+    /// Connects to all peers, authenticates them and compares terms. Reports each as it is done.
+    fn meet(&self, listener: Option<TcpListener>, cancel: &Cancel, links: &Links, events: &Sender<Event>) {
+        let started = Instant::now();
+        let options = transport::Options {
+            timeout: self.timeout,
+            shape: self.meeting.shape,
+            cancel: cancel.clone(),
+            ..transport::Options::default()
+        };
+        let report = |met| {
+            // Nobody listens any more once something has failed.
+            let _ = events.send(Event::Met(Box::new(met)));
+        };
+        let nonce = match fresh_rng() {
+            Ok(mut rng) => agree::fresh_nonce(&mut rng),
+            Err(error) => return report(Err(error)),
+        };
+        let greet = |connected| report(self.greet(connected, nonce, started.elapsed(), links));
+        let (options, greet) = (&options, &greet);
+        std::thread::scope(|scope| {
+            for (peer, address) in &self.meeting.dials {
+                tracing::info!("dialing {} at {address}", peer.name);
+                scope.spawn(move || match transport::dial(address, peer, &self.identity, options) {
+                    Ok(connected) => greet(connected),
+                    Err(error) => report(Err(error)),
+                });
+            }
+            if let Some(listener) = listener {
+                let names: Vec<_> = self.meeting.awaits.iter().map(|peer| peer.name.as_str()).collect();
+                tracing::info!("waiting for {} on {}", names.join(", "), self.meeting.listen);
+                let found = |connected| drop(scope.spawn(move || greet(connected)));
+                let all = transport::listen_for_all(&listener, &self.meeting.awaits, &self.identity, options, found);
+                if let Err(error) = all {
+                    report(Err(error));
+                }
+            }
+        });
+    }
+
+    fn greet(&self, connected: Connected, nonce: [u8; 32], connect: Duration, links: &Links) -> Result<Met> {
+        let Connected { mut channel, exporter, round_trip } = connected;
+        links.add(channel.peer(), channel.handle());
+        tracing::info!("connected to {}", channel.peer());
+        // Nothing has to be computed or loaded for the first message.
+        channel.set_patience(self.timeout);
+        match agree::greet_as(&self.job, &self.me, nonce, &exporter, &mut channel) {
+            Ok(greeted) => {
+                channel.set_patience(self.patience);
+                Ok(Met { channel, greeted, connect, round_trip })
+            }
+            Err(error) => {
+                channel.abort(&error);
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The report of a run: what happened, what was learned, what it cost.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::Value;
+use tacita_core::channel::Traffic;
+use tacita_core::{Error, Result};
+
+use crate::base::usage;
+use crate::jobs::rules::Level;
+use crate::table::key::RowCounts;
+
+/// What a party writes with `--report`. The names are a contract.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The kind of job.
+    pub job: String,
+    /// The parties' name for it.
+    pub id: String,
+    /// The protocol that ran.
+    pub protocol: String,
+    /// What the others were assumed to do.
+    pub security: String,
+    /// Computational security.
+    pub level: String,
+    /// Fingerprint of the terms.
+    pub agreement: String,
+    /// Version of this program.
+    pub version: String,
+    /// The party that reports.
+    pub party: String,
+    /// The others.
+    pub peers: Vec<String>,
+    /// What became of the input's rows.
+    pub rows: RowCounts,
+    /// What this party learned, as `{"rows": N}`, `{"count": N}` or `{"value": X}`, else null; see the job's guide.
+    pub result: Value,
+    /// What this party learned, in sentences.
+    pub learned: Vec<String>,
+    /// Bytes over the channel, framing included, TLS not.
+    pub bytes: Bytes,
+    /// Message flights in sequence.
+    pub rounds: u32,
+    /// Wall time by phase.
+    pub seconds: Seconds,
+    /// CPU time of this process.
+    pub cpu_seconds: f64,
+    /// The most memory held at once, in bytes; null where the system does not tell.
+    pub peak_memory: Option<u64>,
+    /// All that was chosen: the protocol, how it made oblivious transfers, what aligned rows before it.
+    pub choice: String,
+    /// Of rules: what each level took.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<Level>,
+    /// Where this party's encryptions came from, if it was given a pool and has encrypted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encryptions: Option<Encryptions>,
+    /// Of a run on disk: how it went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
+}
+
+/// What a run on disk has done.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Work {
+    /// Sorted runs that were merged.
+    pub runs: usize,
+    /// Buckets.
+    pub buckets: usize,
+    /// Those of them that were done in this run, and not in one that it has resumed.
+    pub done: usize,
+}
+
+/// How many encryptions came from where.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Encryptions {
+    /// From the pool.
+    pub pool: u64,
+    /// Made when they were needed.
+    pub live: u64,
+}
+
+/// Bytes each way.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Bytes {
+    /// By this party.
+    pub sent: u64,
+    /// By this party.
+    pub received: u64,
+}
+
+impl From<Traffic> for Bytes {
+    fn from(traffic: Traffic) -> Bytes {
+        Bytes { sent: traffic.sent, received: traffic.received }
+    }
+}
+
+/// Wall time by phase, in seconds. Loading and connecting go on at the same time.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Seconds {
+    /// Reading and normalising the input.
+    pub load: f64,
+    /// Waiting for the peer, TLS included.
+    pub connect: f64,
+    /// Agreeing on terms, sizes and protocol.
+    pub setup: f64,
+    /// The protocol.
+    pub protocol: f64,
+    /// Writing the output.
+    pub output: f64,
+    /// All of it.
+    pub total: f64,
+}
+
+impl Report {
+    /// Writes the report as JSON; the file appears whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let value = serde_json::to_value(self).map_err(|error| Error::Internal(error.to_string()))?;
+        write_json(path, &value)
+    }
+
+    /// Takes the resources that this process has used up to now.
+    pub fn measure(&mut self, started: Instant) {
+        self.seconds.total = round(started.elapsed());
+        self.cpu_seconds = round(usage::cpu_time());
+        self.peak_memory = usage::peak_memory();
+    }
+}
+
+/// Writes indented JSON to `path`, whole or not at all.
+pub fn write_json(path: &Path, value: &Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| Error::Internal(error.to_string()))?;
+    crate::base::files::write_whole(path, format!("{text}\n").as_bytes())
+}
+
+/// Seconds to the millisecond: more is noise.
+pub fn round(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1000.0).round() / 1000.0
+}

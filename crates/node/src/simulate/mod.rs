@@ -1,0 +1,403 @@
+//! A whole job on one machine: every party a process of its own, over TLS on the loopback interface.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tacita_core::{Error, Result};
+
+use crate::agreement::{Job, JobSpec, Reveal, Terms};
+use crate::base::files::check_distinct;
+use crate::base::interrupt;
+use crate::console::Voice;
+use crate::console::watch::{Display, Snapshot};
+use crate::identity::Identity;
+use crate::jobs::intersect::disk;
+use crate::jobs::rules;
+use crate::table::output::Format;
+
+/// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
+/// and waits in vain if not.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long the parties get to end when the user interrupts.
+const FAREWELL: Duration = Duration::from_millis(700);
+
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What to simulate.
+pub struct Simulation {
+    /// The text of the job file.
+    pub job: JobText,
+    /// Each party's table, or its share files.
+    pub inputs: BTreeMap<String, Vec<PathBuf>>,
+    /// Where `NAME.csv` and the like are written.
+    pub output: Option<PathBuf>,
+    /// Their format.
+    pub format: Format,
+    /// Where the page for readers goes, in a job that has one: the first party writes it.
+    pub html: Option<PathBuf>,
+    /// What all parties share.
+    pub settings: Settings,
+}
+
+/// A job file that has been read.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct JobText {
+    /// Its text.
+    pub text: String,
+    /// Whether it is JSON rather than TOML.
+    pub is_json: bool,
+}
+
+/// Settings of every simulated party.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct Settings {
+    /// One-way latency of the simulated network, in seconds.
+    pub latency: f64,
+    /// Its bandwidth in bits a second, if limited.
+    pub bandwidth: Option<u64>,
+    /// Accept inputs most of which cannot be read.
+    pub allow_unreadable: bool,
+    /// Threads of each party.
+    pub threads: Option<usize>,
+    /// Memory that each party may use, in bytes.
+    pub memory: Option<u64>,
+    /// Directory where every party has one of its name for a table on disk.
+    pub work: Option<PathBuf>,
+    /// Whether the parties tell how far they are.
+    pub progress: bool,
+}
+
+/// What a simulated party is told, on its standard input.
+#[derive(Serialize, Deserialize)]
+pub struct Instructions {
+    /// The job.
+    pub job: JobText,
+    /// Which party to be.
+    pub party: String,
+    /// Its table, or its share files.
+    pub inputs: Vec<PathBuf>,
+    /// Where its result goes.
+    pub output: Option<PathBuf>,
+    /// Where its report goes.
+    pub report: PathBuf,
+    /// Where its page for readers goes.
+    pub html: Option<PathBuf>,
+    /// Its key pair.
+    pub identity: PathBuf,
+    /// The fingerprint of each party's key pair in this simulation.
+    pub pins: BTreeMap<String, String>,
+    /// Whom to dial, and where; the other peers are listened for.
+    pub dials: BTreeMap<String, String>,
+    /// Where to write the address that it listens on.
+    pub announce: PathBuf,
+    /// What all share.
+    pub settings: Settings,
+}
+
+/// What came of a simulation.
+pub struct Outcome {
+    /// `{ job..., parties: { NAME: report } }`
+    pub report: Value,
+    /// The lines that each party printed on standard output.
+    pub printed: Vec<(String, Vec<String>)>,
+}
+
+/// Why a simulation failed: the party with which it began, and its error line.
+pub struct Failure {
+    /// The party.
+    pub party: String,
+    /// What it said.
+    pub text: String,
+    /// Its exit code.
+    pub code: u8,
+}
+
+/// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its parties.
+pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Result<Outcome, Failure>> {
+    let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
+    check_inputs(&job, &simulation.inputs)?;
+    if let Some(directory) = &simulation.settings.work {
+        disk::check_job(&job)?;
+        if let Some(held) =
+            job.parties.names().into_iter().map(|name| directory.join(name)).find(|at| disk::holds_run(at))
+        {
+            return Err(Error::Input(format!(
+                "{}: left by a run that was cut off, which a simulation cannot resume: remove it",
+                held.display()
+            )));
+        }
+    }
+    if let Some(directory) = &simulation.output {
+        if directory == Path::new("-") {
+            return Err(Error::Input(
+                "--output -: a simulation writes a file for each party: name a directory for them".into(),
+            ));
+        }
+        let outputs: Vec<_> =
+            job.parties.names().into_iter().filter_map(|name| simulation.output_of(&job, name)).collect();
+        let beside: Vec<_> = match job.job {
+            Job::Rules => outputs.iter().map(|path| rules::itemsets_path(path)).collect::<Result<_>>()?,
+            _ => Vec::new(),
+        };
+        let beside: Vec<PathBuf> = beside.into_iter().flatten().collect();
+        for input in simulation.inputs.values().flatten() {
+            for output in outputs.iter().chain(&beside) {
+                check_distinct(&[("an input", input), ("an output", output)])?;
+            }
+        }
+        std::fs::create_dir_all(directory)
+            .map_err(|error| Error::Input(format!("{}: cannot make the directory: {error}", directory.display())))?;
+    }
+    let work = tempfile::tempdir().map_err(|error| Error::Input(format!("no temporary directory: {error}")))?;
+    let mut pins = BTreeMap::new();
+    for name in job.parties.names() {
+        let identity = Identity::create(&work.path().join(name), name)?;
+        pins.insert(name.to_owned(), identity.fingerprint().to_string());
+    }
+
+    let processes = Arc::<Mutex<Vec<Pid>>>::default();
+    let (stopped, directory) = (processes.clone(), work.path().to_owned());
+    interrupt::install_with(move || {
+        for process in lock(&stopped).iter() {
+            let _ = kill_process(*process, Signal::TERM);
+        }
+        std::thread::sleep(FAREWELL);
+        let _ = std::fs::remove_dir_all(&directory);
+    });
+    let mut parties: Vec<Party> = Vec::new();
+    for name in job.parties.names() {
+        let mut dials = BTreeMap::new();
+        let earlier: Vec<_> =
+            job.peers_of(name).into_iter().filter(|peer| parties.iter().any(|party| party.name == *peer)).collect();
+        for listener in &earlier {
+            let address = announced_address(&work.path().join(listener), &mut parties)?;
+            dials.extend(address.map(|address| (String::from(*listener), address)));
+        }
+        // A listener has failed already: its error is the answer.
+        if dials.len() < earlier.len() {
+            break;
+        }
+        let directory = work.path().join(name);
+        let instructions = Instructions {
+            job: simulation.job.clone(),
+            party: name.to_owned(),
+            inputs: simulation.inputs[name].clone(),
+            output: simulation.output_of(&job, name),
+            report: directory.join("report.json"),
+            html: simulation.html.clone().filter(|_| parties.is_empty()),
+            identity: directory.clone(),
+            pins: pins.clone(),
+            dials,
+            announce: directory.join("address"),
+            settings: simulation.settings.clone(),
+        };
+        parties.push(Party::start(name, &instructions, voice)?);
+        lock(&processes).extend(parties.last().map(|party| Pid::from_child(&party.child)));
+    }
+    if let Some(failure) = wait_for_all(&mut parties)? {
+        return Ok(Err(failure));
+    }
+    let mut reports = Map::new();
+    for name in job.parties.names() {
+        let path = work.path().join(name).join("report.json");
+        let report = std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let report: Value = report.ok_or_else(|| Error::Internal(format!("{name} left no report")))?;
+        reports.insert(name.to_owned(), report);
+    }
+    let printed = parties.iter().map(|party| (party.name.clone(), lock(&party.printed).clone())).collect();
+    let report = json!({
+        "job": job.job.name(),
+        "id": job.id,
+        "agreement": Terms::of(&job).agreement(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "parties": reports,
+    });
+    Ok(Ok(Outcome { report, printed }))
+}
+
+impl Simulation {
+    /// Where a party's result goes: rows and numbers to those who learn them, shares to both.
+    pub fn output_of(&self, job: &JobSpec, party: &str) -> Option<PathBuf> {
+        let directory = self.output.as_ref()?;
+        match job.reveal {
+            Reveal::Shares => Some(directory.join(format!("{party}.json"))),
+            _ => job.learns(party).then(|| directory.join(format!("{party}.{}", self.format.ending()))),
+        }
+    }
+}
+
+fn check_inputs(job: &JobSpec, inputs: &BTreeMap<String, Vec<PathBuf>>) -> Result<()> {
+    for name in inputs.keys() {
+        job.party(name).map_err(|error| Error::Input(format!("--input {name}=...: {error}")))?;
+    }
+    for name in job.parties.names() {
+        let Some(paths) = inputs.get(name) else {
+            return Err(Error::Input(format!("no input for {name}: add --input {name}=FILE")));
+        };
+        if paths.len() > 1 && job.job != Job::Shares {
+            return Err(Error::Input(format!("--input {name}=...: there twice")));
+        }
+        for path in paths {
+            if path == Path::new("-") {
+                return Err(Error::Input(format!("--input {name}=-: a simulation reads files, not standard input")));
+            }
+            std::fs::File::open(path)
+                .map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a listener's address; `None` if a party has ended instead.
+fn announced_address(directory: &Path, parties: &mut [Party]) -> Result<Option<String>> {
+    let path = directory.join("address");
+    loop {
+        if let Ok(address) = std::fs::read_to_string(&path) {
+            return Ok(Some(address));
+        }
+        for party in parties.iter_mut() {
+            if party.has_ended()? {
+                return Ok(None);
+            }
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// One party's process, with threads that read what it prints.
+struct Party {
+    name: String,
+    child: Child,
+    /// Its lines on standard output.
+    printed: Arc<Mutex<Vec<String>>>,
+    /// Its error line, kept back: the simulation prints the one with which the failure began.
+    error: Arc<Mutex<Option<String>>>,
+    readers: Vec<std::thread::JoinHandle<()>>,
+    ended: Option<u8>,
+}
+
+impl Party {
+    fn start(name: &str, instructions: &Instructions, voice: Voice) -> Result<Party> {
+        let failed = |error: std::io::Error| Error::Internal(format!("cannot start the process of {name}: {error}"));
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut child = Command::new(program)
+            .args(["simulated-party", "--quiet"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let text = serde_json::to_string(instructions).map_err(|error| Error::Internal(error.to_string()))?;
+        if let Some(mut input) = child.stdin.take() {
+            input.write_all(text.as_bytes()).map_err(failed)?;
+        }
+        let (printed, error) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<Mutex<Option<String>>>::default());
+        let mut readers = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            let printed = printed.clone();
+            readers.push(read_lines(stdout, move |line| lock(&printed).push(line)));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            let (error, name) = (error.clone(), name.to_owned());
+            let mut display = Display::new(voice, Some(&name));
+            readers.push(read_lines(stderr, move |line| {
+                if let Some(snapshot) = Snapshot::relayed(&line) {
+                    display.show(&snapshot);
+                } else if let Some(text) = line.strip_prefix("error: ") {
+                    *lock(&error) = Some(text.to_owned());
+                } else if let Some(text) = line.strip_prefix("warning: ") {
+                    tracing::warn!("{name}: {text}");
+                } else {
+                    tracing::warn!("{name}: {line}");
+                }
+            }));
+        }
+        Ok(Party { name: name.to_owned(), child, printed, error, readers, ended: None })
+    }
+
+    /// Whether the process has ended; notes its exit code.
+    fn has_ended(&mut self) -> Result<bool> {
+        if self.ended.is_none() {
+            let status = self.child.try_wait().map_err(|error| Error::Internal(error.to_string()))?;
+            self.ended = status.map(|status| status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(3));
+            if self.ended.is_some() {
+                self.readers.drain(..).for_each(|reader| drop(reader.join()));
+            }
+        }
+        Ok(self.ended.is_some())
+    }
+}
+
+impl Drop for Party {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn read_lines(
+    source: impl Read + Send + 'static,
+    mut take: impl FnMut(String) + Send + 'static,
+) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || BufReader::new(source).lines().map_while(|line| line.ok()).for_each(&mut take))
+}
+
+/// Waits until all have ended. Once one has failed, the others get [`GRACE`].
+fn wait_for_all(parties: &mut [Party]) -> Result<Option<Failure>> {
+    let mut failed_at: Option<Instant> = None;
+    loop {
+        let mut running = false;
+        for party in parties.iter_mut() {
+            running |= !party.has_ended()?;
+        }
+        if failed_at.is_none() && parties.iter().any(|party| party.ended.is_some_and(|code| code != 0)) {
+            failed_at = Some(Instant::now());
+        }
+        if !running || failed_at.is_some_and(|at| at.elapsed() > GRACE) {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    let failed = parties.iter().filter(|party| party.ended.is_some_and(|code| code != 0));
+    let Some(first) = failed.min_by_key(|party| consequence(party.ended.unwrap_or_default())) else {
+        return Ok(None);
+    };
+    let text = lock(&first.error).clone().unwrap_or_else(|| "its process was ended from outside".into());
+    Ok(Some(Failure { party: first.name.clone(), text, code: first.ended.unwrap_or_default() }))
+}
+
+/// How likely an exit code is to be the consequence of another party's failure rather than the cause.
+fn consequence(code: u8) -> u8 {
+    match code {
+        130 => 0,
+        70 => 1,
+        2 => 2,
+        5 => 3,
+        4 => 4,
+        3 => 6,
+        _ => 5,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl JobText {
+    /// Reads a job file, and checks that it is one.
+    pub fn load(path: &Path) -> Result<JobText> {
+        JobSpec::load(path)?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::Input(format!("{}: cannot read the job file: {error}", path.display())))?;
+        Ok(JobText { text, is_json: path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json")) })
+    }
+}
