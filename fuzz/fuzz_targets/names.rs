@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use tacita::rules::{decode_lengths, decode_names};
+use tacita::jobs::rules::{decode_lengths, decode_names};
 use tacita::table::baskets::check_name;
 
 fuzz_target!(|input: (&[u8], &[u8])| {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tacita::shares::ShareFile;
+use tacita::jobs::numbers::ShareFile;
 use tacita_core::protocol::dot::Modulus;
 
 fuzz_target!(|text: &str| {

@@ -2,10 +2,9 @@
 //! whichever connection is of another run.
 
 use serde_json::{Value, json};
-use tacita::agreement::JobSpec;
 use tacita::agreement::handshake::{self, Greeted};
-use tacita::agreement::{Sizes, Work};
-use tacita::clients::{self, Rows};
+use tacita::agreement::{JobSpec, Sizes, Work};
+use tacita::jobs::dot::clients::{self, Rows};
 use tacita::transport::links::Links;
 use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, ErrorKind, Result};
@@ -86,7 +85,7 @@ impl Run<'_> {
             for at in order {
                 let peer = channels[at].peer().to_owned();
                 let (nonce, exporter) = ((self.nonce)(me, &peer), (self.exporter)(me, &peer));
-                greeted[at] = Some(agree::greet_as(job, me, nonce, &exporter, &mut channels[at])?);
+                greeted[at] = Some(handshake::greet_as(job, me, nonce, &exporter, &mut channels[at])?);
             }
             let greeted: Vec<_> = greeted.into_iter().flatten().collect();
             match self.server.filter(|_| me == "s") {
@@ -198,7 +197,7 @@ fn claimed_sizes_are_refused_or_take_nothing() {
 fn told(parties: Value) -> [Result<Rows>; 3] {
     let script = move |_: Vec<Greeted>, channels: &mut [Channel]| {
         for channel in channels.iter_mut() {
-            agree::exchange_sizes(&job(), serde_json::to_vec(&sizes(5)).unwrap(), channel)?;
+            handshake::exchange_sizes(&job(), serde_json::to_vec(&sizes(5)).unwrap(), channel)?;
             channel.send(PARTIES, serde_json::to_vec(&parties).unwrap())?;
         }
         // Until a client ends it.
@@ -209,7 +208,7 @@ fn told(parties: Value) -> [Result<Rows>; 3] {
 
 #[test]
 fn what_a_server_must_not_say_is_its_fault() {
-    let hex = |name| agree::hex(&nonce(name, ""));
+    let hex = |name| tacita::base::hex::hex(&nonce(name, ""));
     let [c1, c2, s] = NAMES.map(hex);
     let strange = "ab".repeat(32);
     let good = told(json!({"nonces": [c1, c2, s], "rows": 5}));
@@ -246,11 +245,11 @@ fn a_server_that_tells_clients_different_things_is_found_out_between_them() {
             let nonces = [&greeted[0].nonces[1], &greeted[1].nonces[1], &greeted[0].nonces[0]].map(String::clone);
             for ((channel, greeted), rows) in channels.iter_mut().zip(greeted).zip(rows) {
                 let own = serde_json::to_vec(&sizes(rows)).unwrap();
-                let (_, theirs) = agree::exchange_sizes(&job(), own.clone(), channel)?;
+                let (_, theirs) = handshake::exchange_sizes(&job(), own.clone(), channel)?;
                 let parties = serde_json::to_vec(&json!({"nonces": nonces, "rows": rows})).unwrap();
                 channel.send(PARTIES, parties.clone())?;
                 let session = greeted.bound_to(&[("sizes", &own), ("sizes", &theirs), ("parties", &parties)]);
-                agree::confirm(&session, &job(), "s", channel)?;
+                handshake::confirm(&session, &job(), "s", channel)?;
             }
             Ok(())
         };

@@ -4,10 +4,8 @@
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
-use tacita::agreement::Chosen;
-use tacita::agreement::Sizes;
 use tacita::agreement::handshake::{self, Agreed};
-use tacita::agreement::{JobSpec, Protocol, Terms};
+use tacita::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms};
 use tacita_core::channel::{Channel, Label};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result};
@@ -45,8 +43,8 @@ fn sizes(items: u64) -> Sizes {
 /// The whole handshake of one party, and the checks of what the peer brings.
 fn shake(job: &JobSpec, me: &str, own: &Sizes, exporter: &[u8; 32], seed: u8, channel: &mut Channel) -> Result<Agreed> {
     let mut rng = ChaCha20Rng::from_seed([seed; 32]);
-    let greeted = agree::greet(job, me, exporter, channel, &mut rng)?;
-    agree::settle(greeted, job, me, own, |_| Ok(Chosen::only(Protocol::Ecdh)), channel)
+    let greeted = handshake::greet(job, me, exporter, channel, &mut rng)?;
+    handshake::settle(greeted, job, me, own, |_| Ok(Chosen::only(Protocol::Ecdh)), channel)
 }
 
 /// What a peer says.
@@ -78,7 +76,7 @@ fn schema(columns: &[String]) -> String {
     let name = columns[0].as_bytes();
     let mut bytes = vec![1, 1, 0, 2, 0, 0, 8, 0, 0, 0, name.len() as u8, 0];
     bytes.extend_from_slice(name);
-    agree::hex(&bytes)
+    tacita::base::hex::hex(&bytes)
 }
 
 /// Runs `me` against a peer that says all of `script` at once and then, if it `leaves`, hangs up. Returns what comes of
@@ -248,7 +246,7 @@ fn a_hello_of_somebody_else_is_refused() {
             ("nonce", json!("ab".repeat(31) + "a"), Violation),
             ("nonce", json!("AB".repeat(32)), Violation),
             ("nonce", json!("é".repeat(32)), Violation),
-            ("nonce", json!(agree::hex(&own_nonce)), Violation),
+            ("nonce", json!(tacita::base::hex::hex(&own_nonce)), Violation),
             ("profiles", json!("name"), Violation),
             ("terms", json!(null), Differ),
             ("terms", json!([1]), Differ),
@@ -300,7 +298,7 @@ fn what_is_no_term_is_shown_and_no_more() {
             peer.send(label, payload).unwrap();
         }
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
-        agree::greet(&job, "hospital", &EXPORTER, &mut channel, &mut rng).unwrap()
+        handshake::greet(&job, "hospital", &EXPORTER, &mut channel, &mut rng).unwrap()
     };
     let plain = |text: &str| text.len() < 2000 && text.bytes().all(|b| (b' '..=b'~').contains(&b));
     let greeted = greet("version", json!("9\u{1b}[31m\n".repeat(10_000)));
@@ -577,14 +575,14 @@ fn parties_with_one_session_confirm_it_and_others_do_not() {
                     two.finish().map(drop)
                 }
                 false => {
-                    let confirmed = agree::confirm(second, job, "insurer", &mut two);
+                    let confirmed = handshake::confirm(second, job, "insurer", &mut two);
                     if let Err(error) = &confirmed {
                         two.abort(error);
                     }
                     confirmed
                 }
             });
-            let ours = agree::confirm(first, job, "hospital", &mut one);
+            let ours = handshake::confirm(first, job, "hospital", &mut one);
             if let Err(error) = &ours {
                 one.abort(error);
             }

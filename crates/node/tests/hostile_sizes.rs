@@ -13,24 +13,21 @@ use chacha20::ChaCha20Rng;
 use common::Home;
 use rand_core::SeedableRng;
 use serde_json::{Value, json};
-use tacita::agreement::JobSpec;
-use tacita::agreement::Network;
-use tacita::agreement::Sizes;
 use tacita::agreement::handshake::{self, MAX_MESSAGE_BYTES};
-use tacita::answer::Brought;
+use tacita::agreement::{JobSpec, Network, Sizes};
 use tacita::base::usage;
-use tacita::choose::choose;
 use tacita::console::Voice;
-use tacita::disk::Work;
 use tacita::identity::{Identity, VALIDITY};
-use tacita::intersect::Loaded;
-use tacita::meet::Meeting;
-use tacita::party::{PartyRun, Source};
-use tacita::shares::ShareFile;
+use tacita::jobs::answer::Brought;
+use tacita::jobs::choose::choose;
+use tacita::jobs::intersect::disk::Work;
+use tacita::jobs::intersect::{Loaded, disk, prepared};
+use tacita::jobs::numbers::ShareFile;
+use tacita::run::meet::Meeting;
+use tacita::run::party::{PartyRun, Source};
 use tacita::table::ReadOptions;
 use tacita::table::payload::PayloadSchema;
 use tacita::transport::{self, Options, Peer, Shape};
-use tacita::{disk, prepared};
 use tacita_core::channel::{Channel, Label};
 use tacita_core::primitive::ot::softspoken::{self, CorrelatedReceiver};
 use tacita_core::protocol::dot::{Integers, Modulus, Shape as DotShape, Shares};
@@ -226,7 +223,7 @@ impl Case {
     fn claim(&self, me: &str, claimed: &Value, further: Further, connected: transport::Connected) -> Result<()> {
         let transport::Connected { mut channel, exporter, .. } = connected;
         let mut rng = ChaCha20Rng::from_seed([9; 32]);
-        let greeted = agree::greet(&self.job, me, &exporter, &mut channel, &mut rng)?;
+        let greeted = handshake::greet(&self.job, me, &exporter, &mut channel, &mut rng)?;
         let own = claimed.to_string().into_bytes();
         let theirs = channel.exchange(SIZES, own.clone(), MAX_MESSAGE_BYTES)?;
         let choice = match me {
@@ -244,7 +241,7 @@ impl Case {
         };
         let (one, two) = if me == "a" { (&own, &theirs) } else { (&theirs, &own) };
         let session = greeted.bound_to(&[("sizes", one), ("sizes", two), ("choice", &choice)]);
-        agree::confirm(&session, &self.job, me, &mut channel)?;
+        handshake::confirm(&session, &self.job, me, &mut channel)?;
         further(&session, &mut channel)
     }
 }
@@ -362,7 +359,7 @@ fn claims(case: &Case, peer: &str, numbers: &[u64]) -> Vec<(String, Value)> {
                 set(&["entries"])(sizes);
                 sizes["items"] = json!(1);
                 sizes["row_bytes"] = json!(schema.row_bytes());
-                sizes["schema"] = json!(agree::hex(&schema.encode()));
+                sizes["schema"] = json!(tacita::base::hex::hex(&schema.encode()));
             });
         }
     }

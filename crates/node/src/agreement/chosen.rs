@@ -38,10 +38,13 @@ pub struct Network {
     pub bandwidth: Option<u64>,
 }
 
-/// What is assumed of a network where only an order of magnitude matters: bits a second of one that is near (with a round trip
-/// below [`NEAR`]) and of one that is not.
-pub const NEAR: Duration = Duration::from_millis(5);
+/// With a shorter round trip a network is near.
+const NEAR: Duration = Duration::from_millis(5);
+
+/// Bits a second that are assumed of a near network, where only an order of magnitude matters.
 pub const NEAR_BANDWIDTH: f64 = 1e9;
+
+/// The same of another one.
 pub const FAR_BANDWIDTH: f64 = 100e6;
 
 impl Chosen {

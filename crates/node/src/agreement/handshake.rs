@@ -11,7 +11,8 @@ use tacita_core::channel::{Channel, HEADER_BYTES, Label};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
-use crate::agreement::{Chosen, JobSpec, Protocol, Terms};
+use crate::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms};
+use crate::base::hex::{hex, unhex};
 use crate::base::text::shown;
 use crate::jobs::answer;
 use crate::jobs::choose::allowed;

@@ -4,6 +4,7 @@
 mod check;
 mod chosen;
 mod clients;
+pub mod cost;
 mod dot;
 pub mod handshake;
 mod known;

@@ -8,6 +8,7 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
+use crate::agreement::cost::Calibration;
 use crate::agreement::{Job, JobSpec, Reveal, Sizes, Work};
 use crate::base::random::fresh_rng;
 use crate::base::text::{self, count, counted};
@@ -16,7 +17,7 @@ use crate::console::print;
 use crate::jobs::answer::Brought;
 use crate::jobs::intersect::disk;
 use crate::jobs::shares;
-use crate::plan::{self, Calibration};
+use crate::plan;
 use crate::run::party::Source;
 use crate::table::payload::PayloadSchema;
 use crate::table::read::ReadOptions;

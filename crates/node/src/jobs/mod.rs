@@ -1,5 +1,6 @@
 //! The jobs, a room each.
 
+pub mod aligned;
 pub mod answer;
 pub mod choose;
 pub mod dot;

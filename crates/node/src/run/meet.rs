@@ -169,7 +169,7 @@ impl PartyRun {
             let _ = events.send(Event::Met(Box::new(met)));
         };
         let nonce = match fresh_rng() {
-            Ok(mut rng) => agree::fresh_nonce(&mut rng),
+            Ok(mut rng) => handshake::fresh_nonce(&mut rng),
             Err(error) => return report(Err(error)),
         };
         let greet = |connected| report(self.greet(connected, nonce, started.elapsed(), links));
@@ -200,7 +200,7 @@ impl PartyRun {
         tracing::info!("connected to {}", channel.peer());
         // Nothing has to be computed or loaded for the first message.
         channel.set_patience(self.timeout);
-        match agree::greet_as(&self.job, &self.me, nonce, &exporter, &mut channel) {
+        match handshake::greet_as(&self.job, &self.me, nonce, &exporter, &mut channel) {
             Ok(greeted) => {
                 channel.set_patience(self.patience);
                 Ok(Met { channel, greeted, connect, round_trip })

@@ -7,8 +7,10 @@ use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{self, Greeted};
-use crate::agreement::{Clients, Job, JobSpec, Network, Reveal, Terms};
+use crate::agreement::{Clients, Job, JobSpec, Known, Network, Reveal, Terms};
 use crate::base::memory::Limit;
+use crate::base::random::fresh_rng;
+use crate::base::threads::set_threads;
 use crate::base::{interrupt, text};
 use crate::console::watch::Watcher;
 use crate::console::{Voice, print};
@@ -270,7 +272,7 @@ impl PartyRun {
             }),
             protocol: protocol.name(),
             choice: protocol.name().into(),
-            learned: learned::sentences(&self.job, &self.me, learned::Known::default()),
+            learned: learned::sentences(&self.job, &self.me, Known::default()),
             setup: Duration::ZERO,
             running: Duration::ZERO,
             further_rounds: 0,
@@ -292,7 +294,7 @@ impl PartyRun {
     /// Writes the page for readers, if one is wanted.
     fn write_page(&self, found: &Found, report: &Report) -> Result<()> {
         let (Some(path), Found::Rules(found)) = (&self.html, found) else { return Ok(()) };
-        let known = learned::Known { common: Some(found.named().rows.into()), ..learned::Known::default() };
+        let known = Known { common: Some(found.named().rows.into()), ..Known::default() };
         let names = self.job.parties.names().into_iter();
         let learned = names.map(|name| (name.to_owned(), learned::sentences(&self.job, name, known)));
         let page = found.page(&self.job, &report.choice, learned.collect());
@@ -308,7 +310,7 @@ impl PartyRun {
     /// Says what each party will learn.
     fn announce(&self) {
         for party in self.job.parties.names() {
-            for sentence in learned::sentences(&self.job, party, learned::Known::default()) {
+            for sentence in learned::sentences(&self.job, party, Known::default()) {
                 tracing::info!("{sentence}");
             }
         }
@@ -412,8 +414,8 @@ impl PartyRun {
         let own = brought.sizes();
         let network = Network { round_trip, bandwidth: self.meeting.shape.bandwidth };
         let choose = |theirs: &_| choose(job, me, &own, theirs, network).map(|choice| choice.chosen);
-        let agreed = agree::settle(greeted, job, me, &own, choose, channel)?;
-        agree::confirm(&agreed.session, job, me, channel)?;
+        let agreed = handshake::settle(greeted, job, me, &own, choose, channel)?;
+        handshake::confirm(&agreed.session, job, me, channel)?;
         memory::check(job, me, &agreed, self.memory, channel)?;
         let setup = setup_started.elapsed();
         let things = job.things();

@@ -1,18 +1,16 @@
 //! How much memory a job needs, as far as the agreed sizes tell, and whether there is so much. This is looked at before any of
 //! it is taken: a peer can claim any size, and what it claims is what a run is made for.
 
-mod intersection;
-
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets::Role;
 use tacita_core::{Error, Result};
 
-pub use self::intersection::{needed as of_intersection, of_bucket};
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{Chosen, Job, JobSpec, Sizes, Work};
 use crate::base::memory::Limit;
 use crate::base::text;
 use crate::jobs::intersect::disk;
+use crate::jobs::intersect::memory::{needed as of_intersection, of_bucket};
 use crate::jobs::{dot, rules, shares};
 
 /// Memory of an item and its place among all buckets, at a party that keeps them in memory.

@@ -1,6 +1,9 @@
 //! `rules`: from baskets to the association rules that both parties learn.
 
+pub mod choose;
+pub mod cost;
 pub mod html;
+pub mod learned;
 mod load;
 mod names;
 mod output;
@@ -19,8 +22,9 @@ use crate::agreement::handshake::Agreed;
 use crate::agreement::{Chosen, JobSpec, Protocol, Sizes, USUAL_CONFIDENCE};
 use crate::base::memory::Limit;
 use crate::base::text;
+use crate::jobs::aligned::align;
 use crate::jobs::answer::Told;
-use crate::jobs::memory::of_intersection;
+use crate::jobs::intersect::memory::needed as of_intersection;
 use crate::jobs::{dot, intersect};
 use crate::table::RowCounts;
 use crate::table::baskets::Items;
@@ -94,7 +98,7 @@ pub fn run(
             channel.peer()
         );
     }
-    let aligned = dot::align(job, me, brought.ids.as_ref(), agreed, channel, rng)?;
+    let aligned = align(job, me, brought.ids.as_ref(), agreed, channel, rng)?;
     let common = Common::new(brought.items.rows(), aligned.as_deref());
     let rows = common.rows;
     if let Some(least) = job.limits.min_rows.filter(|least| *least > rows as u64) {

@@ -1,6 +1,9 @@
 //! `shares`: opens what an earlier job left as shares, or compares it with a threshold; each share once.
 
+pub mod choose;
 mod compare;
+pub mod cost;
+pub mod learned;
 
 use std::collections::BTreeSet;
 use std::path::Path;

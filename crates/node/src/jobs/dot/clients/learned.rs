@@ -3,7 +3,8 @@
 use super::Rows;
 use crate::agreement::{Clients, JobSpec};
 use crate::base::text::count;
-use crate::jobs::learned::{ZEROS, filtered};
+use crate::jobs::dot::learned::ZEROS;
+use crate::jobs::learned::filtered;
 
 /// What `party` learns, with the numbers that it knows.
 pub fn learned(job: &JobSpec, roles: &Clients<'_>, party: &str, rows: Option<&Rows>) -> Vec<String> {

@@ -16,7 +16,7 @@ use super::{Disk, RESULT, check_job};
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{JobSpec, Protocol, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
-use crate::jobs::memory::of_bucket;
+use crate::jobs::intersect::memory::of_bucket;
 use crate::table::Keys;
 
 /// Buckets in flight at once: one travels while another is computed.

@@ -18,7 +18,7 @@ use tacita_core::{Error, Result, Session};
 use zeroize::Zeroizing;
 
 use crate::agreement::{Chosen, JobSpec, Protocol};
-use crate::jobs::choose::bandwidth_for;
+use crate::jobs::rules::choose::bandwidth_for;
 use crate::run::report;
 use encrypted::Encrypted;
 use named::Named;

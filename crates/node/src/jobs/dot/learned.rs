@@ -1,0 +1,69 @@
+//! Who learns what in a scalar product, in plain sentences.
+
+use tacita_core::protocol::dot::Side;
+
+use crate::agreement::{Chosen, JobSpec, Known, Protocol, Reveal};
+use crate::base::text::count;
+use crate::jobs::aligned::learned::{alignment, density};
+use crate::jobs::dot::{Method, side};
+use crate::jobs::learned::filtered;
+
+/// Which products are known without being learned.
+pub(crate) const ZEROS: &str = " (but that those with a column of zeros are 0)";
+
+/// What `party` learns in a scalar product.
+pub(crate) fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+    let peer = job.peer_of(party);
+    let mut learned = Vec::new();
+    let (own, theirs) = (job.columns_of(party), job.columns_of(peer));
+    let products = match (own.len(), theirs.len()) {
+        (1, 1) => "the sum over all rows of its number times the other's".to_owned(),
+        (one, other) => format!(
+            "for each of the {} pairs of a column of its own and one of {peer}'s, the sum over all rows of their products",
+            count(one as u64 * other as u64)
+        ),
+    };
+    match job.reveal {
+        Reveal::Shares if job.protocol == Protocol::GmBloom => {
+            let part = match side(job, party) {
+                Side::First => "about half, so that twice the part is the product, give or take twice its square root",
+                Side::Second => {
+                    "the exact product over half of its ones, at random, and it knows which: nearly what the other half would \
+                     give, and more than the product says about the rows of that half"
+                }
+            };
+            learned.push(format!(
+                "{party} gets a part of each product that tells much of it: {part}. These parts are no uniformly random shares. \
+                 Where a share must say nothing, use protocol = \"ot\"."
+            ));
+            learned.push(
+                "Columns that overlap, and runs that are repeated, are split anew each time: each tells more, and many tell all."
+                    .into(),
+            );
+        }
+        Reveal::Shares => learned.push(format!(
+            "{party} learns no product{ZEROS}: it gets a share of it, a uniformly random number (0 if there are no rows). Whoever \
+             has both shares knows the product; who may is agreed upon in the job that opens them."
+        )),
+        _ if job.learns(party) => {
+            learned.push(format!("{party} learns {products}."));
+            learned.push(format!(
+                "A sum can tell more than it seems: if all of {party}'s numbers but one were 0, it would be {peer}'s \
+                 number in that row. Nothing checks what numbers a party brings."
+            ));
+            learned.extend(filtered(job, party, "value"));
+        }
+        _ => learned.push(format!("{party} learns no product{ZEROS}.")),
+    }
+    if let Ok(Method::Paillier(params)) = Method::new(job, &Chosen::only(job.protocol), 0)
+        && params.encryptor() != side(job, party)
+    {
+        learned.push(format!(
+            "If {peer} takes its encryptions from a pool, {party} can tell which runs share that pool: they have the same key."
+        ));
+    }
+    density(job, peer, &mut learned);
+    alignment(job, party, peer, known, &mut learned);
+    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    learned
+}

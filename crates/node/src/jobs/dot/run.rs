@@ -1,0 +1,82 @@
+//! From columns to products.
+
+use rand_core::CryptoRng;
+use tacita_core::channel::Channel;
+use tacita_core::protocol::dot::gm_bloom::{self, Dense};
+use tacita_core::protocol::dot::{Columns, Shape};
+use tacita_core::{Error, Result};
+
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{JobSpec, Reveal};
+use crate::base::text::{count, counted};
+use crate::jobs::aligned::align;
+use crate::jobs::dot::found::{Found, Outcome, open};
+use crate::jobs::dot::{Brought, Method, side};
+use crate::jobs::numbers::ShareFile;
+use crate::run::report::Encryptions;
+
+/// Refuses a column with more ones than the terms allow, where the protocol has such a bound.
+pub(crate) fn check_density(job: &JobSpec, me: &str, columns: &Columns) -> Result<()> {
+    let (Some(density), Some(bound)) = (job.density()?, job.most_ones(columns.rows())?) else { return Ok(()) };
+    match gm_bloom::dense(columns, bound) {
+        Some(Dense { column, ones }) => Err(Error::Input(format!(
+            "column \"{}\" has {} in {}, and density = {density} allows {}: agree on a higher density, or leave it out",
+            job.columns_of(me).get(column).map_or("", |name| job.header(me, name)).escape_debug(),
+            counted(ones as u64, "one"),
+            counted(columns.rows() as u64, "row"),
+            count(bound as u64)
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Aligns rows, multiplies, and opens the product as far as the job says.
+pub fn run(
+    job: &JobSpec,
+    me: &str,
+    brought: &Brought,
+    agreed: &Agreed,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Found> {
+    let aligned = align(job, me, brought.ids.as_ref(), agreed, channel, rng)?;
+    let aligned = aligned.map(|rows| brought.columns.select(&rows));
+    let columns = aligned.as_ref().unwrap_or(&brought.columns);
+    check_density(job, me, columns)?;
+    let method = Method::new(job, &agreed.chosen, columns.rows())?;
+    if let Some(text) = modulus_warning(job, &job.dot_shape(columns.rows())?)? {
+        tracing::warn!("{text}");
+    }
+    let side = side(job, me);
+    let (shares, encryptions) = match (&method, &brought.pool) {
+        (Method::Paillier(params), Some(pool)) if params.encryptor() == side => {
+            let (shares, used) = pool.encrypt(columns, params, channel, rng)?;
+            (shares, Some(Encryptions { pool: used.stored, live: used.live }))
+        }
+        (_, pool) => {
+            if pool.is_some() {
+                tracing::info!("the pool is not used: it is {} who encrypts in this job", channel.peer());
+            }
+            (method.run(side, columns, &agreed.session, channel, rng)?, None)
+        }
+    };
+    let outcome = match job.reveal {
+        Reveal::Shares => {
+            let shape = job.dot_shape(columns.rows())?;
+            Outcome::Shares(Box::new(ShareFile::new(job, me, &agreed.session, &shape, &shares)))
+        }
+        _ => open(job, me, &shares, channel)?,
+    };
+    Ok(Found { rows: columns.rows(), outcome, encryptions })
+}
+
+/// What the user should know of a modulus that may not hold the product.
+pub fn modulus_warning(job: &JobSpec, shape: &Shape) -> Result<Option<String>> {
+    let modulus = job.modulus(shape)?;
+    Ok((!shape.fits(&modulus)).then(|| {
+        format!(
+            "the shares add up to the product modulo {modulus}, and a product of {} rows may be larger than that",
+            count(shape.rows as u64)
+        )
+    }))
+}

@@ -1,0 +1,149 @@
+//! Who learns what in an intersection, in plain sentences.
+
+use tacita_core::Security;
+use tacita_core::protocol::intersect::vole::overfitted_items;
+
+use crate::agreement::{JobSpec, Known, Protocol, Reveal};
+use crate::base::text::{count, counted};
+use crate::jobs::learned::{filtered, list};
+
+/// Which keys a number tells.
+const WHICH: &str = "but none or all of its own say which, and two runs with one key more or less tell of that key";
+
+/// What `party` learns in a two-party intersection, given what is known.
+pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+    let peer = job.peer_of(party);
+    let mut learned = Vec::new();
+    if job.learns(party) {
+        result(job, party, peer, &mut learned);
+        limit(job, &mut learned);
+    } else {
+        let sum = job.summed().map_or(String::new(), |(_, column)| format!(", nor the sum of `{column}` over them"));
+        learned.push(format!(
+            "{party} does not learn which keys the two have in common, nor how many{sum}; but if one of them has no key, there are \
+             none."
+        ));
+    }
+    sizes(job, party, peer, known, &mut learned);
+    if known.prepared && party == job.receiver() {
+        learned.push(format!(
+            "{peer} answers from a prepared part: {party} can tell which answers of this run equal answers of its other \
+             runs against the same part, so it can join all that it ever asked, also with what others asked and show it; and \
+             that {peer}'s table is the same in all of these runs."
+        ));
+    }
+    if known.on_disk {
+        learned.push(format!(
+            "{peer} works on disk: {party} learns how much memory its buckets may take and, if the run is resumed, which of them it \
+             has finished, and whether its keys are the same as before."
+        ));
+    }
+    if job.protocol == Protocol::Bloom && party == job.receiver() {
+        learned.push(format!(
+            "Nothing checks what {party} asks: if it does not follow the protocol, it can test any number of keys for being \
+             {peer}'s."
+        ));
+    }
+    match job.security {
+        Security::SemiHonest => learned
+            .push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol.")),
+        Security::Malicious => {
+            cheating(job, party, peer, known, &mut learned);
+            learned.push(format!("{party} learns nothing else about {peer}'s data, whatever it does."));
+        }
+    }
+    learned
+}
+
+/// What a party can gain by cheating, where the protocol limits that.
+fn cheating(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
+    if party != job.receiver() {
+        return;
+    }
+    let bound = known.own_items.and_then(|items| overfitted_items(items as usize).ok());
+    let number = bound.map_or("several times as many keys as it announces".into(), |n| counted(n, "key"));
+    learned.push(format!(
+        "If {party} cheats, it can test up to {number} for being {peer}'s, chosen before it sees anything."
+    ));
+}
+
+fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
+    match &job.reveal {
+        Reveal::Rows => learned.push(format!("{party} learns which of its own rows have a key that {peer} has too.")),
+        Reveal::Payload => {
+            learned.push(format!("{party} learns which of its own rows have a key that {peer} has too."));
+            let given = job.given_by(peer);
+            if !given.is_empty() {
+                learned.push(format!(
+                    "{party} learns {peer}'s {} for those keys, and how many rows {peer} has for each of them.",
+                    list(given)
+                ));
+            }
+        }
+        Reveal::Count => {
+            learned.push(format!("{party} learns how many distinct keys the two have in common, not which; {WHICH}."));
+            learned.extend(filtered(job, party, "count"));
+        }
+        Reveal::Sum(column) => {
+            let gives = job.summed().is_some_and(|(giver, _)| giver == party);
+            let whose = if gives { "its own".to_owned() } else { format!("{peer}'s") };
+            learned.push(format!(
+                "{party} learns how many distinct keys the two have in common, not which, and the sum of {whose} `{column}` over \
+                 all rows with those keys; {WHICH}."
+            ));
+            learned.push(match gives {
+                true => format!(
+                    "From a sum of its own numbers {party} may find out which keys are common, if few choices of them have \
+                     that sum."
+                ),
+                false => format!(
+                    "A sum over few keys can tell more than it seems: over one key, it is that key's. Nothing checks which keys \
+                     {party} brings."
+                ),
+            });
+            if let Some(limit) = job.limits.min_result {
+                learned.push(format!(
+                    "If the count or the sum is below {limit}, only that is reported. That is a filter on the output: whoever \
+                     runs {party}'s program could look at both numbers."
+                ));
+            }
+        }
+        Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts => (),
+    }
+}
+
+pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
+    if let Some(bound) = job.limits.pad_to {
+        learned.push(format!(
+            "{party} does not learn how many keys {peer} has, beyond what the result says and that they are no more than {}: all \
+             sets are padded to that. (The time that {peer} takes to load its table may hint at it.)",
+            count(bound)
+        ));
+    } else {
+        let number = known.items.map_or(String::new(), |items| format!(" ({})", count(items)));
+        learned.push(format!("{party} learns how many distinct keys {peer} has{number}."));
+    }
+    learned.push(format!(
+        "{party} learns which version {peer} runs, and by which kinds of profiles it normalises its key."
+    ));
+    let gives = job.reveal == Reveal::Payload && job.learns(party) && !job.given_by(peer).is_empty();
+    if gives {
+        let rows = match (job.limits.pad_to, known.entries) {
+            (None, Some(entries)) => format!(", that it has {} with a key", counted(entries, "row")),
+            (None, None) => ", how many rows with a key it has".to_owned(),
+            (Some(_), _) => String::new(),
+        };
+        learned.push(format!(
+            "{party} learns the types of {peer}'s given columns, the length of the longest text in each{rows}."
+        ));
+    }
+}
+
+/// What `min_result` does not do.
+pub(crate) fn limit(job: &JobSpec, learned: &mut Vec<String>) {
+    if let (Reveal::Rows | Reveal::Payload, Some(limit)) = (&job.reveal, job.limits.min_result) {
+        learned.push(format!(
+            "limits.min_result = {limit} holds back small numbers only; rows are revealed however few they are."
+        ));
+    }
+}

@@ -1,0 +1,188 @@
+//! What a party brings in memory: its table, its keys, and the rows or numbers that it gives.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use rayon::prelude::*;
+use tacita_core::protocol::intersect::entries::Payload;
+use tacita_core::{Error, Item, Result};
+use zeroize::Zeroizing;
+
+use crate::agreement::{JobSpec, Reveal, Sizes};
+use crate::base::hex::hex;
+use crate::base::text;
+use crate::console;
+use crate::table::numbers;
+use crate::table::payload::{PayloadEncoder, PayloadSchema};
+use crate::table::{KeyColumn, KeySpec, Keys, ReadOptions, Table, read};
+
+/// A table that has been read, with its distinct keys.
+pub struct Loaded {
+    pub(super) table: Table,
+    pub(super) keys: Keys,
+    given: Option<Given>,
+    /// A number for each key, where this party's are added up.
+    numbers: Option<Zeroizing<Vec<i128>>>,
+    pub(super) sizes: Sizes,
+}
+
+/// The columns that a party gives.
+pub(crate) struct Given {
+    schema: PayloadSchema,
+    rows: Payload,
+}
+
+impl Loaded {
+    /// Reads a table, collects its keys, and the rows to be given.
+    pub fn read(job: &JobSpec, me: &str, path: &Path, options: &ReadOptions, allow_unreadable: bool) -> Result<Loaded> {
+        Loaded::of(job, me, read(path, options)?, allow_unreadable)
+    }
+
+    /// As [`Loaded::read`], of a table that has been read.
+    pub fn of(job: &JobSpec, me: &str, table: Table, allow_unreadable: bool) -> Result<Loaded> {
+        let spec = key_spec(job, me, allow_unreadable)?;
+        let (keys, warnings) = Keys::build(&table, &spec)?;
+        for warning in warnings {
+            console::warn_own_user(&warning);
+        }
+        let given = match given_columns(job, me) {
+            Some(columns) => Some(Given::encode(job, me, columns, &table, &keys)?),
+            None => None,
+        };
+        let numbers = match job.summed() {
+            Some((giver, column)) if giver == me => Some(add_up(job, me, column, &table, &keys)?),
+            _ => None,
+        };
+        let mut sizes = Sizes { items: keys.len() as u64, ..Sizes::default() };
+        if let Some(given) = &given {
+            sizes.entries = given.rows.rows() as u64;
+            sizes.row_bytes = given.rows.row_bytes() as u32;
+            sizes.schema = hex(&given.schema.encode());
+        }
+        check_limits(job, table.source(), &mut sizes)?;
+        Ok(Loaded { table, keys, given, numbers, sizes })
+    }
+
+    /// The distinct keys, canonically encoded and sorted.
+    pub fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// How much it is, as the peer is told.
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// The rows that this party gives.
+    pub fn given_rows(&self) -> Option<&Payload> {
+        self.given.as_ref().map(|given| &given.rows)
+    }
+
+    /// The numbers that this party gives to be added up.
+    pub(super) fn numbers_to_send(&self) -> Result<&[i128]> {
+        self.numbers.as_ref().map(|numbers| &numbers[..]).ok_or_else(|| Error::Internal("a sum of no numbers".into()))
+    }
+
+    /// The rows that this party gives as a sender of `items` items: rows of no bytes if it gives nothing, in a job in
+    /// which the receiver does.
+    pub(super) fn rows_to_send(&self, items: usize) -> Result<Cow<'_, Payload>> {
+        match self.given_rows() {
+            Some(rows) => Ok(Cow::Borrowed(rows)),
+            None => empty_rows(items).map(Cow::Owned),
+        }
+    }
+
+    /// The items of its keys. `key` binds them to a session or to a prepared epoch.
+    pub fn items(&self, key: &[u8; 32]) -> Vec<Item> {
+        (0..self.keys.len()).into_par_iter().map(|index| Item::new(key, self.keys.key(index))).collect()
+    }
+}
+
+/// What a party's rows are matched by.
+pub fn key_spec(job: &JobSpec, me: &str, allow_unreadable: bool) -> Result<KeySpec> {
+    let key = job.key.as_ref().ok_or_else(|| Error::Internal("an intersection without a key".into()))?;
+    let columns = key.columns.iter().zip(job.profiles(me)).map(|(name, profile)| KeyColumn {
+        name: name.clone(),
+        header: job.header(me, name).to_owned(),
+        profile,
+    });
+    Ok(KeySpec { columns: columns.collect(), duplicates: key.duplicates, nulls: key.nulls, allow_unreadable })
+}
+
+impl Given {
+    fn encode(job: &JobSpec, me: &str, columns: &[String], table: &Table, keys: &Keys) -> Result<Given> {
+        let headers: Vec<_> =
+            columns.iter().map(|column| (column.clone(), job.header(me, column).to_owned())).collect();
+        let encoder = PayloadEncoder::new(table, keys, &headers)?;
+        let mut rows = Payload::new(encoder.schema().row_bytes());
+        let mut row_bytes = Vec::new();
+        for key in 0..keys.len() {
+            row_bytes.clear();
+            encoder.encode_key(key, &mut row_bytes);
+            rows.push(keys.rows(key).len(), &row_bytes)?;
+        }
+        Ok(Given { schema: encoder.schema().clone(), rows })
+    }
+}
+
+/// The sum of a column over the rows of each key.
+fn add_up(job: &JobSpec, me: &str, column: &str, table: &Table, keys: &Keys) -> Result<Zeroizing<Vec<i128>>> {
+    let header = job.header(me, column);
+    let sums = numbers::sums(table, &(column.to_owned(), header.to_owned()), job.summed_decimals(), keys)?;
+    if sums.absent > 0 {
+        tracing::warn!(
+            "{}: {} with a key {} to the sum, because column {header:?} is empty there",
+            table.source(),
+            text::counted(sums.absent as u64, "row"),
+            if sums.absent == 1 { "adds nothing" } else { "add nothing" }
+        );
+    }
+    Ok(sums.of_keys)
+}
+
+/// The columns that `giver` gives, if somebody else is to learn them.
+pub(crate) fn given_columns<'a>(job: &'a JobSpec, giver: &str) -> Option<&'a [String]> {
+    let columns = job.given_by(giver);
+    let wanted = job.reveal == Reveal::Payload && !columns.is_empty() && job.learns(job.peer_of(giver));
+    wanted.then_some(columns)
+}
+
+/// Own sizes against the job's limits; where sets are padded, the sizes become the bound.
+pub fn check_limits(job: &JobSpec, source: &str, sizes: &mut Sizes) -> Result<()> {
+    let most = sizes.items.max(sizes.entries);
+    if let Some(limit) = job.limits.max_rows
+        && most > limit
+    {
+        return Err(Error::Input(format!(
+            "{source}: {}, and limits.max_rows is {}: agree on a higher limit",
+            text::counted(most, "row") + if job.things() == "keys" { " with a key" } else { "" },
+            text::count(limit)
+        )));
+    }
+    if let Some(bound) = job.limits.pad_to {
+        if most > bound {
+            return Err(Error::Input(format!(
+                "{source}: {} with a key do not fit limits.pad_to = {}: agree on a higher bound",
+                text::counted(most, "row"),
+                text::count(bound)
+            )));
+        }
+        sizes.items = bound;
+        if !sizes.schema.is_empty() {
+            sizes.entries = bound;
+        }
+    }
+    Ok(())
+}
+
+/// One row of no bytes for each item: a sender that gives nothing in a job in which the receiver does.
+pub fn empty_rows(items: usize) -> Result<Payload> {
+    let mut rows = Payload::new(0);
+    (0..items).try_for_each(|_| rows.push(1, &[]))?;
+    Ok(rows)
+}

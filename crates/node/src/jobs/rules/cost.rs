@@ -1,0 +1,84 @@
+//! What association rules cost, as far as it can be known before.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tacita_core::Result;
+use tacita_core::channel::HEADER_BYTES;
+
+use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
+use crate::agreement::{Chosen, JobSpec, Sizes};
+use crate::base::text;
+use crate::jobs::aligned::cost::common_rows;
+use crate::jobs::intersect::cost::intersection_cost;
+use crate::jobs::{dot, rules};
+
+/// Bytes of the message with which parties tell each other how many frequent items they have.
+const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
+
+/// What association rules cost if nothing is frequent: see [`rules_notes`].
+pub(crate) fn rules_cost<'a>(
+    chosen: &Chosen,
+    job: &'a JobSpec,
+    sizes: &BTreeMap<String, Sizes>,
+    calibration: Calibration,
+) -> Result<Cost<'a>> {
+    common_rows(job, sizes)?;
+    if let (Some(alignment), Some(protocol)) = (job.alignment(), chosen.alignment) {
+        let cost = intersection_cost(&Chosen::only(protocol), &alignment, sizes, calibration)?;
+        let roles = job.parties.names().into_iter().map(|name| {
+            let RoleCost { cpu, bytes } = cost.roles[name];
+            (name, RoleCost { cpu, bytes: bytes + ITEMS_BYTES })
+        });
+        return Ok(Cost { roles: roles.collect(), rounds: cost.rounds + 1 });
+    }
+    let role = |name| (name, RoleCost { cpu: 0.0, bytes: ITEMS_BYTES + CLOSE_BYTES });
+    Ok(Cost { roles: job.parties.names().into_iter().map(role).collect(), rounds: 1 })
+}
+
+/// What can be said of a run whose candidates depend on what is frequent.
+pub(crate) fn rules_notes(
+    chosen: &Chosen,
+    job: &JobSpec,
+    sizes: &BTreeMap<String, Sizes>,
+    calibration: Calibration,
+) -> Result<Vec<String>> {
+    let rows = common_rows(job, sizes)?;
+    let params = job.mining(rows as usize)?;
+    // A level of pairs, by what would make it.
+    let level = |items: u32| -> Result<String> {
+        let (protocol, cost) = rules::estimate(job, chosen, &params, [items; 2])?;
+        let machine = calibration.ot_transfer / dot::transfer_seconds(dot::MEASURED);
+        Ok(format!(
+            "If {items} items here and {items} there are frequent, their {} pairs take {} of traffic and about {} of CPU of both \
+             parties together, by {}.",
+            text::count(u64::from(items) * u64::from(items)),
+            text::bytes(cost.bytes),
+            text::duration(Duration::from_secs_f64(cost.seconds * machine)),
+            protocol.name()
+        ))
+    };
+    let mut notes = vec![
+        "What it costs depends on what is frequent, and is not known before: rounds, traffic and time are those of a run \
+         that finds no frequent item."
+            .into(),
+        level(10)?,
+        level(100)?,
+        format!(
+            "An itemset is frequent in {} or more{}. The run ends with an error if there are more than {} candidates of one \
+             kind and length, or more than {} rules.",
+            text::counted(params.minimum as u64, "row"),
+            if job.support_of_common_rows() { ", if both have all rows; in fewer, if they have fewer" } else { "" },
+            text::count(params.max_candidates as u64),
+            text::count(params.max_rules as u64)
+        ),
+    ];
+    if job.alignment().is_some() {
+        notes.push(
+            "Aligning rows by ids tells both which of their rows are common; a form that hides it is not in this version. By \
+             position, without row_id, they learn no more of their rows than that they have equally many."
+                .into(),
+        );
+    }
+    Ok(notes)
+}

@@ -1,0 +1,14 @@
+//! What opens or compares shares.
+
+use crate::agreement::{Choice, Chosen, JobSpec, Protocol};
+use crate::jobs::shares;
+
+pub(crate) fn choose_for_shares(job: &JobSpec) -> Choice {
+    match job.threshold() {
+        Some(_) => Choice {
+            chosen: Chosen { extension: Some(shares::EXTENSION), ..Chosen::only(Protocol::Ot) },
+            why: "it compares shares and opens none".into(),
+        },
+        None => Choice { chosen: Chosen::only(Protocol::Open), why: "shares are opened by sending them".into() },
+    }
+}

@@ -1,0 +1,43 @@
+//! What opening or comparing shares costs.
+
+use std::collections::BTreeMap;
+
+use tacita_core::protocol::dot::reveal_bytes;
+use tacita_core::{Error, Result};
+
+use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
+use crate::agreement::{JobSpec, Sizes};
+use crate::jobs::dot;
+use crate::jobs::shares::{EXTENSION, Work};
+
+pub(crate) fn shares_cost<'a>(
+    job: &'a JobSpec,
+    sizes: &BTreeMap<String, Sizes>,
+    work: Option<Work>,
+    calibration: Calibration,
+) -> Result<Cost<'a>> {
+    let names = job.parties.names();
+    let [numbers, others] = [names[0], names[1]].map(|name| sizes[name].items);
+    if numbers != others {
+        return Err(Error::Input(format!(
+            "both parties bring shares of the same numbers: {numbers} and {others} are not equally many"
+        )));
+    }
+    let (costs, rounds) = match work.map_or_else(|| Work::assumed(job, numbers as usize), Ok)? {
+        Work::Open(modulus, numbers) => {
+            let opened = |peer| if job.learns(peer) { reveal_bytes(modulus, numbers) } else { 0 };
+            let cost = |peer| RoleCost { cpu: 0.0, bytes: opened(peer) + CLOSE_BYTES };
+            ([cost(names[1]), cost(names[0])], u32::from(numbers > 0))
+        }
+        Work::Compare(comparison) => {
+            let params = comparison.params()?;
+            let (first, second) = params.bytes()?;
+            let relative = dot::transfer_seconds(EXTENSION) / dot::transfer_seconds(dot::MEASURED);
+            let cpu = calibration.ot_start + params.ots() as f64 * calibration.ot_transfer * relative / 2.0;
+            // What the terms and files say alone takes no message.
+            let cpu = if params.rounds() == 0 { 0.0 } else { cpu };
+            ([first, second].map(|bytes| RoleCost { cpu, bytes: bytes + CLOSE_BYTES }), params.rounds())
+        }
+    };
+    Ok(Cost { roles: names.into_iter().zip(costs).collect(), rounds })
+}

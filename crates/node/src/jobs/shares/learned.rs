@@ -1,0 +1,77 @@
+//! Who learns what when shares are opened or compared, in plain sentences.
+
+use crate::agreement::{JobSpec, Known, Operation, Threshold};
+use crate::base::text::counted;
+use crate::jobs::learned::filtered;
+
+/// What `party` learns when shares are opened or compared.
+pub(crate) fn shares(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+    let peer = job.peer_of(party);
+    let numbers = known.items.map_or("the numbers".into(), |items| counted(items, "number"));
+    let what = match job.operation {
+        Some(Operation::Sum) if known.items == Some(1) => "the one number in the shares".into(),
+        Some(Operation::Sum) => format!("the sum of {numbers} in the shares, and is shown none of them alone"),
+        _ => format!("{numbers} in the shares"),
+    };
+    let mut learned = match (job.threshold(), job.learns(party)) {
+        (Some(threshold), _) => compared(party, peer, &threshold, known),
+        (None, true) => vec![format!("{party} learns {what}.")],
+        (None, false) => vec![format!("{party} learns no number.")],
+    };
+    if job.operation == Some(Operation::Sum) && job.learns(party) && known.items != Some(1) {
+        learned.push(format!(
+            "What {party} knows of the numbers, it can take off: if all but one come from columns of its own that it filled with \
+             zeros, or so that it knows the products, the sum gives that one away. Nothing checks what numbers a party brought."
+        ));
+    }
+    if job.learns(party) && job.threshold().is_none() {
+        learned.extend(filtered(job, party, "value"));
+    }
+    learned.push(format!("{party} learns which runs' shares {peer} brings, and which version it runs."));
+    learned.push(match job.threshold() {
+        Some(_) => {
+            "Each share answers once: both parties' share files are marked as opened. Copies elsewhere are not.".into()
+        }
+        None => {
+            "Each share opens once: both parties' share files are marked as opened. Copies elsewhere are not.".into()
+        }
+    });
+    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    learned
+}
+
+/// What `party` learns when what is in shares is compared with a threshold.
+fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known) -> Vec<String> {
+    let answers = known.items.zip(known.runs).filter(|(_, runs)| *runs > 0).map(|(items, runs)| (items / runs, runs));
+    let what = match answers {
+        Some((1, 1)) => format!("whether the number in the shares is at least {threshold}, and nothing else of it"),
+        Some((1, runs)) => {
+            format!(
+                "whether the sum of the {} in the shares is at least {threshold}, and nothing else of it or them",
+                counted(runs, "number")
+            )
+        }
+        Some((places, 1)) => {
+            format!(
+                "of each of the {} in the shares whether it is at least {threshold}, and nothing else of them",
+                counted(places, "number")
+            )
+        }
+        Some((places, runs)) => format!(
+            "of each of {}, each of {}, whether it is at least {threshold}, and nothing else of sums and numbers",
+            counted(places, "sum"),
+            counted(runs, "number")
+        ),
+        None => {
+            format!("of each number in the shares, or sum of those in one place, whether it is at least {threshold}")
+        }
+    };
+    vec![
+        format!("{party} learns {what}."),
+        format!(
+            "An answer can tell more than it seems: if {party} knows a number but for one of {peer}'s rows, the answer can give \
+             that row away, and so can answers to several thresholds, over shares of several runs. Nothing checks what numbers a \
+             party brought."
+        ),
+    ]
+}

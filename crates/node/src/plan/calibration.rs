@@ -1,0 +1,115 @@
+//! How fast this machine is.
+
+use chacha20::ChaCha20Rng;
+use rand_core::{CryptoRng, SeedableRng};
+use tacita_core::channel::Channel;
+use tacita_core::primitive::paillier::{KeySize, PublicKey};
+use tacita_core::protocol::dot::{Columns, Integers, Shape as DotShape, ot};
+use tacita_core::protocol::intersect::entries::{Domain, Params};
+use tacita_core::protocol::intersect::{ecdh, vole};
+use tacita_core::session::Transcript;
+use tacita_core::{Error, Item, Level, Result, Security, Session};
+
+use crate::agreement::Protocol;
+use crate::agreement::cost::Calibration;
+use crate::base::usage;
+use crate::jobs::dot;
+
+impl Calibration {
+    /// Runs small intersections in memory, for about a third of a second.
+    pub fn measure(rng: &mut impl CryptoRng) -> Result<Calibration> {
+        // Four passes over the items: blind, evaluate, unblind, and the sender's own.
+        let ecdh_pass = cpu_of(Protocol::Ecdh, 1 << 11, 3, rng)? / f64::from(4 << 11);
+        // The first run pays for what is set up once in a process.
+        cpu_of(Protocol::Vole, 1 << 8, 1, rng)?;
+        let small = cpu_of(Protocol::Vole, 1 << 8, 3, rng)?;
+        let large = cpu_of(Protocol::Vole, 1 << 16, 1, rng)?;
+        let few = cpu_of_products(1 << 8, 2, rng)?;
+        let many = cpu_of_products(1 << 18, 2, rng)?;
+        Ok(Calibration {
+            ecdh_pass,
+            vole_start: small / 2.0,
+            vole_item: (large - small).max(0.0) / f64::from(1 << 16),
+            ot_start: few / 2.0,
+            ot_transfer: (many - few).max(0.0) / f64::from(1 << 18),
+            paillier_read: cpu_of_reading(1 << 9, rng)?,
+            threads: rayon::current_num_threads(),
+        })
+    }
+}
+
+/// CPU seconds that both parties need to intersect two sets of `count` items, the mean of some runs.
+fn cpu_of(protocol: Protocol, count: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64> {
+    let session = Session::new(Transcript::new("calibration"));
+    let domain = Domain::of_session(&session);
+    let item_key = session.derive("item");
+    let items: Vec<_> = (0..count).map(|i| Item::new(&item_key, &i.to_le_bytes())).collect();
+    let params = Params::rows(count, count);
+    let by_vole = vole::Params::new(params, Security::SemiHonest)?;
+    cpu_of_both(
+        runs,
+        rng,
+        |channel, rng| match protocol {
+            Protocol::Vole => vole::rows::send(&items, &session, &by_vole, channel, rng).map(drop),
+            _ => ecdh::rows::send(&items, &domain, &params, channel, rng).map(drop),
+        },
+        |channel, rng| match protocol {
+            Protocol::Vole => vole::rows::receive(&items, &session, &by_vole, channel, rng).map(drop),
+            _ => ecdh::rows::receive(&items, &domain, &params, channel, rng).map(drop),
+        },
+    )
+}
+
+/// CPU seconds that it takes to check a ciphertext, the mean of `count` under a modulus whose factors nobody knows.
+fn cpu_of_reading(count: usize, rng: &mut impl CryptoRng) -> Result<f64> {
+    let size = KeySize::of(Level::Bits128);
+    let modulus_bytes = size.public_key_bytes() - size.ciphertext_bytes();
+    let mut bytes = vec![0; size.public_key_bytes()];
+    rng.fill_bytes(&mut bytes[..modulus_bytes]);
+    bytes[0] |= 1;
+    bytes[modulus_bytes - 1] |= 0x80;
+    bytes[modulus_bytes] = 2;
+    let two = bytes[modulus_bytes..].to_vec();
+    let failed = |invalid| Error::Internal(format!("calibration holds {invalid}"));
+    let key = PublicKey::from_bytes(size, &bytes).map_err(failed)?;
+    let started = usage::cpu_time();
+    key.read(&two.repeat(count)).map_err(failed)?;
+    Ok((usage::cpu_time() - started).as_secs_f64() / count as f64)
+}
+
+/// CPU seconds that both parties need to multiply two columns of `rows` bits, the mean of some runs.
+fn cpu_of_products(rows: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64> {
+    let session = Session::new(Transcript::new("calibration"));
+    let mut columns = Columns::new(Integers::BINARY, rows);
+    columns.push((0..rows as i64).map(|row| row & 1))?;
+    let shape = DotShape { rows, first: 1, second: 1, integers: Integers::BINARY };
+    let params = ot::Params::new(shape, shape.value_modulus()?, dot::MEASURED, None)?;
+    cpu_of_both(
+        runs,
+        rng,
+        |channel, rng| ot::first(&columns, &params, &session, channel, rng).map(drop),
+        |channel, rng| ot::second(&columns, &params, &session, channel, rng).map(drop),
+    )
+}
+
+/// CPU seconds of two roles that talk to each other, the mean of some runs.
+fn cpu_of_both(
+    runs: u32,
+    rng: &mut impl CryptoRng,
+    one: impl Fn(&mut Channel, &mut ChaCha20Rng) -> Result<()> + Sync,
+    other: impl Fn(&mut Channel, &mut ChaCha20Rng) -> Result<()>,
+) -> Result<f64> {
+    let mut seeds = [[0; 32]; 2];
+    seeds.iter_mut().for_each(|seed| rng.fill_bytes(seed));
+    let started = usage::cpu_time();
+    for _ in 0..runs {
+        let (mut one_end, mut other_end) = Channel::pair("one", "other");
+        let [mut one_rng, mut other_rng] = seeds.map(ChaCha20Rng::from_seed);
+        std::thread::scope(|scope| {
+            let running = scope.spawn(|| one(&mut one_end, &mut one_rng));
+            let ended = other(&mut other_end, &mut other_rng);
+            ended.and(running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })?;
+    }
+    Ok((usage::cpu_time() - started).as_secs_f64() / f64::from(runs))
+}
