@@ -2,9 +2,10 @@
 //! whichever connection is of another run.
 
 use serde_json::{Value, json};
+use tacita::agreement::Slices;
 use tacita::agreement::handshake::{self, Greeted};
 use tacita::agreement::{JobSpec, Sizes, Work};
-use tacita::jobs::dot::clients::{self, Rows};
+use tacita::jobs::dot::clients;
 use tacita::transport::links::Links;
 use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, ErrorKind, Result};
@@ -56,7 +57,7 @@ impl Run<'_> {
     }
 
     /// What the three come to.
-    fn outcome(&self) -> [Result<Rows>; 3] {
+    fn outcome(&self) -> [Result<Slices>; 3] {
         let job = &(self.job)();
         let (c1_s, s_c1) = Channel::pair("c1", "s");
         let (c2_s, s_c2) = Channel::pair("c2", "s");
@@ -74,7 +75,7 @@ impl Run<'_> {
         })
     }
 
-    fn party(&self, job: &JobSpec, me: &str, sizes: Sizes, mut channels: Vec<Channel>) -> Result<Rows> {
+    fn party(&self, job: &JobSpec, me: &str, sizes: Sizes, mut channels: Vec<Channel>) -> Result<Slices> {
         let links = Links::default();
         channels.iter().for_each(|channel| links.add(channel.peer(), channel.handle()));
         links.guard(|| {
@@ -91,7 +92,7 @@ impl Run<'_> {
             match self.server.filter(|_| me == "s") {
                 Some(script) => {
                     script(greeted, &mut channels)?;
-                    Ok(Rows { all: 0, slices: Vec::new() })
+                    Ok(Slices { all: 0, slices: Vec::new() })
                 }
                 None => clients::agree(job, &job.clients().unwrap(), me, sizes, greeted, &mut channels),
             }
@@ -99,16 +100,16 @@ impl Run<'_> {
     }
 }
 
-fn kind(result: &Result<Rows>) -> Option<ErrorKind> {
+fn kind(result: &Result<Slices>) -> Option<ErrorKind> {
     result.as_ref().err().map(Error::kind)
 }
 
 #[test]
 fn all_agree_on_the_rows_and_a_client_hears_of_no_other_slice() {
     let [c1, c2, s] = Run::honest().outcome();
-    assert_eq!(c1, Ok(Rows { all: 5, slices: vec![Some(2), None] }));
-    assert_eq!(c2, Ok(Rows { all: 5, slices: vec![None, Some(3)] }));
-    assert_eq!(s, Ok(Rows { all: 5, slices: vec![Some(2), Some(3)] }));
+    assert_eq!(c1, Ok(Slices { all: 5, slices: vec![Some(2), None] }));
+    assert_eq!(c2, Ok(Slices { all: 5, slices: vec![None, Some(3)] }));
+    assert_eq!(s, Ok(Slices { all: 5, slices: vec![Some(2), Some(3)] }));
 }
 
 #[test]
@@ -194,7 +195,7 @@ fn claimed_sizes_are_refused_or_take_nothing() {
 }
 
 /// A server that says this to both clients.
-fn told(parties: Value) -> [Result<Rows>; 3] {
+fn told(parties: Value) -> [Result<Slices>; 3] {
     let script = move |_: Vec<Greeted>, channels: &mut [Channel]| {
         for channel in channels.iter_mut() {
             handshake::exchange_sizes(&job(), serde_json::to_vec(&sizes(5)).unwrap(), channel)?;

@@ -14,17 +14,16 @@ use common::Home;
 use rand_core::SeedableRng;
 use serde_json::{Value, json};
 use tacita::agreement::handshake::{self, MAX_MESSAGE_BYTES};
-use tacita::agreement::{JobSpec, Network, Sizes};
+use tacita::agreement::{JobSpec, Network, OnDisk, Sizes, Source};
 use tacita::base::usage;
 use tacita::console::Voice;
 use tacita::identity::{Identity, VALIDITY};
-use tacita::jobs::answer::Brought;
+use tacita::jobs;
 use tacita::jobs::choose::choose;
-use tacita::jobs::intersect::disk::Work;
 use tacita::jobs::intersect::{Loaded, disk, prepared};
 use tacita::jobs::numbers::ShareFile;
 use tacita::run::meet::Meeting;
-use tacita::run::party::{PartyRun, Source};
+use tacita::run::party::PartyRun;
 use tacita::table::ReadOptions;
 use tacita::table::payload::PayloadSchema;
 use tacita::transport::{self, Options, Peer, Shape};
@@ -138,7 +137,7 @@ impl Case {
             Kind::Disk => {
                 let identity = self.identities[usize::from(party == "b")].clone();
                 let directory = directory.join("work");
-                let work = Work { directory, resume: false, memory: Some(ALLOWED), identity, voice: quiet() };
+                let work = OnDisk { directory, resume: false, memory: Some(ALLOWED), identity, voice: quiet() };
                 Source::Disk { path, options, allow_unreadable: false, work }
             }
             Kind::Prepared if party == "b" => {
@@ -149,7 +148,9 @@ impl Case {
                 let shares = Shares::new(Modulus::power_of_two(64).unwrap(), vec![7]).unwrap();
                 let session = Session::new(Transcript::new("shares"));
                 let path = directory.join(format!("{party}.share"));
-                ShareFile::new(&self.job, party, &session, &shape, &shares).write(&path).unwrap();
+                let share = ShareFile::new(&self.job, party, &session, &shape, &shares);
+                std::fs::write(&path, share.text().unwrap().as_bytes()).unwrap();
+                std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
                 Source::Shares(vec![path])
             }
             _ => Source::File { path, options, allow_unreadable: false },
@@ -159,7 +160,7 @@ impl Case {
     /// What an honest party says of what it brings.
     fn sizes(&self, party: &str) -> Sizes {
         let directory = tempfile::tempdir().unwrap();
-        Brought::load(&self.job, party, &self.source(party, directory.path())).unwrap().sizes()
+        jobs::load(&self.job, party, &self.source(party, directory.path()), None).unwrap().sizes()
     }
 
     /// How `me` ends against a peer that says `claimed`, and then does what `further` says, and hangs up.
@@ -215,7 +216,7 @@ impl Case {
                 // It may be told that the job has ended at any time.
                 let _ = connected.and_then(|connected| self.claim(peer, claimed, further, connected));
             });
-            run.run()
+            run.run().and_then(|outcome| outcome.ended)
         })
     }
 

@@ -161,7 +161,7 @@ fn a_pool_that_does_not_fit_is_refused_by_name() {
 fn entries(home: &Home) -> Vec<Vec<u8>> {
     let job =
         tacita::agreement::JobSpec::parse(&format!("{TERMS}[parties.hospital]\n[parties.insurer]\n"), false).unwrap();
-    let place = tacita::jobs::dot::pool::Place { directory: PathBuf::from(home.at("pool")), key_file: None };
+    let place = tacita::agreement::PoolPlace { directory: PathBuf::from(home.at("pool")), key_file: None };
     let mut pool = &tacita::jobs::dot::pool::Pool::open(&place, &job).unwrap();
     let mut all = Vec::new();
     loop {
@@ -307,7 +307,7 @@ fn no_ciphertext_travels_twice() {
     fill(&home, 50, 70).well();
     let job =
         tacita::agreement::JobSpec::parse(&format!("{TERMS}[parties.hospital]\n[parties.insurer]\n"), false).unwrap();
-    let place = tacita::jobs::dot::pool::Place { directory: PathBuf::from(home.at("pool")), key_file: None };
+    let place = tacita::agreement::PoolPlace { directory: PathBuf::from(home.at("pool")), key_file: None };
     let shape = Shape { rows: 50, first: 1, second: 1, integers: Integers::BINARY };
     let params =
         Params::new(shape, shape.value_modulus().unwrap(), KeySize::new(1024).unwrap(), Some(Side::First)).unwrap();

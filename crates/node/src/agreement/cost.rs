@@ -15,7 +15,7 @@ pub struct Calibration {
     pub vole_item: f64,
     /// CPU time in seconds that `ot` costs each party before the first transfer.
     pub ot_start: f64,
-    /// CPU time in seconds that a transfer costs both parties in `ot` by [`dot::MEASURED`].
+    /// CPU time in seconds that a transfer costs both parties in `ot` by SoftSpoken with k = 4.
     pub ot_transfer: f64,
     /// CPU time in seconds that checking a ciphertext of Paillier's takes at level `bits128`.
     pub paillier_read: f64,
@@ -24,18 +24,30 @@ pub struct Calibration {
 }
 
 /// Bytes of the frame with which each party ends a job.
-pub(crate) const CLOSE_BYTES: u64 = HEADER_BYTES as u64;
+pub const CLOSE_BYTES: u64 = HEADER_BYTES as u64;
 
-/// What a protocol costs, the handshake aside.
-pub(crate) struct Cost<'a> {
-    pub roles: BTreeMap<&'a str, RoleCost>,
+/// What a job costs, the handshake aside.
+#[derive(Debug, Clone, Default)]
+pub struct Cost {
+    /// By party.
+    pub roles: BTreeMap<String, RoleCost>,
+    /// Message flights in sequence.
     pub rounds: u32,
+    /// Buckets of a run on disk.
+    pub buckets: Option<usize>,
+    /// What rounds, bytes and seconds depend on that cannot be known before: they are then what is spent at least.
+    pub notes: Vec<String>,
+    /// What is assumed, beside why the protocol is the one.
+    pub assumed: Option<&'static str>,
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct RoleCost {
+/// What a job costs one party.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RoleCost {
     /// CPU seconds.
     pub cpu: f64,
     /// Bytes sent.
     pub bytes: u64,
+    /// Bytes on disk at once, for a table that is sorted there.
+    pub disk: Option<u64>,
 }

@@ -14,7 +14,7 @@ use tacita_core::{Error, Result, Session};
 use crate::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::base::text::shown;
-use crate::jobs::answer;
+use crate::jobs;
 use crate::jobs::choose::allowed;
 
 /// Version of everything that travels. Parties with different ones do not talk.
@@ -179,7 +179,7 @@ pub fn settle(
 ) -> Result<Agreed> {
     let own_bytes = message(own)?;
     let (theirs, their_bytes) = exchange_sizes(job, own_bytes.clone(), channel)?;
-    answer::check_peer(job, own, &theirs, channel)?;
+    jobs::check_peer(job, own, &theirs, channel)?;
 
     let first = job.parties.position(me) == Some(0);
     let mut choice = Vec::new();

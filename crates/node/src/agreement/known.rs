@@ -1,5 +1,7 @@
 //! What is known of the parties when it is said who learns what.
 
+use super::handshake::Agreed;
+
 /// What is known of both parties.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known {
@@ -17,4 +19,20 @@ pub struct Known {
     pub runs: Option<u64>,
     /// Rows that both have, where they are multiplied.
     pub common: Option<u64>,
+}
+
+impl Known {
+    /// What the sizes tell that two parties have agreed on.
+    pub fn of(agreed: &Agreed) -> Known {
+        let (own, theirs) = (&agreed.own_sizes, &agreed.peer_sizes);
+        Known {
+            own_items: Some(own.items),
+            items: Some(theirs.items),
+            entries: Some(theirs.entries),
+            prepared: theirs.epoch.is_some(),
+            on_disk: theirs.work.is_some(),
+            runs: theirs.runs.as_ref().map(|runs| runs.len() as u64),
+            common: None,
+        }
+    }
 }

@@ -6,12 +6,15 @@ mod chosen;
 mod clients;
 pub mod cost;
 mod dot;
+mod found;
 pub mod handshake;
 mod known;
+mod part;
 mod reveal;
 mod rules;
 mod shares;
 mod sizes;
+mod source;
 mod terms;
 mod words;
 
@@ -34,11 +37,14 @@ use crate::table::Profile;
 pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use clients::{Clients, Role};
 pub use dot::{ColumnNames, Names};
+pub use found::{Answer, Deferred, Found, Page};
 pub use known::Known;
+pub use part::{Pair, Part, Peers, Run};
 pub use reveal::Reveal;
 pub use rules::{Basket, Bins, ItemsFrom, Star, USUAL_CONFIDENCE, Written};
 pub use shares::{Operation, Threshold};
-pub use sizes::{Kept, Sizes, Work};
+pub use sizes::{Kept, Sizes, Slices, Work};
+pub use source::{OnDisk, PoolPlace, Source};
 pub use terms::Terms;
 
 /// Job files are read up to this size.

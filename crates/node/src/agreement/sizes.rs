@@ -52,3 +52,12 @@ pub struct Kept {
     /// The name of its protocol.
     pub protocol: String,
 }
+
+/// How many rows several clients have together with each other, as far as a party knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slices {
+    /// The server's: as many as all clients' together.
+    pub all: u64,
+    /// Each client's, in the order of their slices. A client knows its own alone.
+    pub slices: Vec<Option<u64>>,
+}

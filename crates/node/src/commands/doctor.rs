@@ -8,13 +8,11 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::arguments;
-use crate::agreement::JobSpec;
+use crate::agreement::{JobSpec, Source};
 use crate::base::text::{count, counted};
 use crate::console::print;
 use crate::identity::Identity;
-use crate::jobs::answer::Brought;
-use crate::jobs::memory;
-use crate::run::party::Source;
+use crate::jobs::{self, memory};
 use crate::table::read::ReadOptions;
 
 /// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU.
@@ -188,10 +186,10 @@ impl Doctor {
         let shown = self.input[0].display().to_string();
         let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
         let source = Source::of(job, self.input.clone(), options, false);
-        match source.and_then(|source| Brought::load(job, &self.me, &source)) {
+        match source.and_then(|source| jobs::load(job, &self.me, &source, None)) {
             Err(error) => findings.bad("input", error),
-            Ok(brought) => {
-                let rows = brought.row_counts();
+            Ok(part) => {
+                let rows = part.rows();
                 if job.things() != "keys" {
                     findings.good(
                         "input",

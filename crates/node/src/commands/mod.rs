@@ -12,6 +12,7 @@ mod pool;
 mod prepare;
 mod rules;
 mod run;
+mod show;
 mod simulate;
 
 use clap::{Parser, Subcommand};

@@ -9,16 +9,14 @@ use tacita_core::{Error, Result};
 
 use super::arguments;
 use crate::agreement::cost::Calibration;
-use crate::agreement::{Job, JobSpec, Reveal, Sizes, Work};
+use crate::agreement::{Job, JobSpec, Part, Reveal, Sizes, Source, Work};
 use crate::base::random::fresh_rng;
 use crate::base::text::{self, count, counted};
 use crate::base::threads::set_threads;
 use crate::console::print;
-use crate::jobs::answer::Brought;
+use crate::jobs;
 use crate::jobs::intersect::disk;
-use crate::jobs::shares;
 use crate::plan;
-use crate::run::party::Source;
 use crate::table::payload::PayloadSchema;
 use crate::table::read::ReadOptions;
 use crate::transport::Shape;
@@ -77,16 +75,16 @@ impl Plan {
             disk::memory::enough_for_data(self.memory)?;
         }
         set_threads(self.threads)?;
-        let (mut sizes, mut shares) = (BTreeMap::new(), None);
+        let (mut sizes, mut part) = (BTreeMap::new(), None);
         for name in job.parties.names() {
-            let (mut of_party, known) = self.sizes(&job, name)?;
+            let (mut of_party, brought) = self.sizes(&job, name)?;
             of_party.work = self.memory.map(|memory| Work { memory: disk::memory::for_run(memory), kept: None });
             sizes.insert(name.to_owned(), of_party);
-            shares = shares.or(known);
+            part = part.or(brought);
         }
         let network = Shape { latency: self.latency.unwrap_or_default(), bandwidth: self.bandwidth };
         let calibration = Calibration::measure(&mut fresh_rng()?)?;
-        let plan = plan::plan(&job, &sizes, shares, calibration, network)?;
+        let plan = plan::plan(&job, &sizes, part.as_deref(), calibration, network)?;
         if self.json {
             let text = serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?;
             print(text)?;
@@ -96,15 +94,14 @@ impl Plan {
         Ok(())
     }
 
-    /// How much a party brings; and what its share files say, if it brings such.
-    fn sizes(&self, job: &JobSpec, name: &str) -> Result<(Sizes, Option<shares::Work>)> {
+    /// How much a party brings; and what it brings, if that is there.
+    fn sizes(&self, job: &JobSpec, name: &str) -> Result<(Sizes, Option<Box<dyn Part>>)> {
         let inputs: Vec<_> =
             self.input.iter().filter(|(party, _)| party == name).map(|(_, path)| path.clone()).collect();
         if !inputs.is_empty() {
             let source = Source::of(job, inputs, ReadOptions::default(), false)?;
-            let brought = Brought::load(job, name, &source)?;
-            let work = if let Brought::Shares(brought) = &brought { Some(brought.work()) } else { None };
-            return Ok((brought.sizes(), work));
+            let part = jobs::load(job, name, &source, None)?;
+            return Ok((part.sizes(), Some(part)));
         }
         let things = job.things();
         let find = |list: &[(String, u64)]| list.iter().find(|(party, _)| party == name).map(|(_, number)| *number);

@@ -7,14 +7,14 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
-use crate::agreement::{Job, JobSpec};
+use super::show::show;
+use crate::agreement::{Job, JobSpec, OnDisk, PoolPlace, Source};
 use crate::base::threads::set_threads;
 use crate::console::Voice;
 use crate::identity::Identity;
-use crate::jobs::dot::pool::Place;
 use crate::jobs::intersect::{disk, prepared};
 use crate::run::meet::Meeting;
-use crate::run::party::{PartyRun, Source};
+use crate::run::party::PartyRun;
 use crate::table::read::ReadOptions;
 use crate::transport::{Peer, Shape};
 
@@ -116,7 +116,7 @@ impl Run {
             disk::check_job(job)?;
             let (resume, memory) = (self.resume, self.common.memory);
             let identity = Identity::load(&self.common.identity)?;
-            let work = disk::Work { directory, resume, memory, identity, voice };
+            let work = OnDisk { directory, resume, memory, identity, voice };
             return self.common.source(job, self.input.clone())?.on_disk(work);
         }
         if !prepared && disk::holds_run(&directory) {
@@ -173,13 +173,13 @@ impl Common {
             output: self.output,
             report: self.report,
             html: self.html,
-            pool: self.pool.map(|directory| Place { directory, key_file: self.pool_key }),
+            pool: self.pool.map(|directory| PoolPlace { directory, key_file: self.pool_key }),
             timeout: self.timeout,
             patience: self.patience,
             memory: self.memory,
             voice,
         };
-        run.run()
+        show(run)
     }
 }
 

@@ -8,11 +8,13 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
-use crate::agreement::{Job, JobSpec};
+use super::show::show;
+use crate::agreement::JobSpec;
 use crate::base::text;
 use crate::console::{self, Voice};
-use crate::jobs::rules;
+use crate::run::party::PartyRun;
 use crate::run::report;
+use crate::run::write::all_beside;
 use crate::simulate::{Instructions, JobText, Outcome, Settings, Simulation, simulate};
 use crate::table::output::Format;
 
@@ -139,10 +141,8 @@ fn print(outcome: &Outcome, job: &JobSpec, simulation: &Simulation, voice: Voice
     for (name, party) in outcome.report["parties"].as_object().into_iter().flatten() {
         let output = simulation.output_of(job, name);
         let output = output.filter(|path| path.exists() && !party["result"].is_null());
-        let beside = match (&output, job.job) {
-            (Some(output), Job::Rules) => rules::itemsets_path(output)?,
-            _ => None,
-        };
+        let beside = output.as_deref().map_or(Ok(Vec::new()), |output| all_beside(job, output))?;
+        let beside = beside.into_iter().map(|(_, path)| path);
         // The first party writes the page.
         let page = simulation.html.clone().filter(|_| Some(&name.as_str()) == job.parties.names().first());
         let wrote: Vec<String> =
@@ -166,5 +166,5 @@ pub fn party(voice: Voice) -> Result<()> {
     let instructions: Instructions = serde_json::from_reader(std::io::stdin().lock())
         .map_err(|_| Error::Input("`simulated-party` is for `tacita simulate` alone".into()))?;
     let job = JobSpec::parse(&instructions.job.text, instructions.job.is_json)?;
-    crate::run::party::PartyRun::simulated(job, instructions, voice)?.run()
+    show(PartyRun::simulated(job, instructions, voice)?)
 }

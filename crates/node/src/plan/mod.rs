@@ -8,17 +8,10 @@ use serde::Serialize;
 use tacita_core::Result;
 
 use crate::agreement::cost::Calibration;
-use crate::agreement::handshake;
-use crate::agreement::{Choice, Job, JobSpec, Known, Network, Sizes};
+use crate::agreement::{Choice, JobSpec, Known, Network, Part, Sizes, handshake};
 use crate::jobs::choose::choose;
 use crate::jobs::dot::clients;
-use crate::jobs::dot::cost::dot_cost;
-use crate::jobs::intersect::cost::intersection_cost;
-use crate::jobs::intersect::disk;
-use crate::jobs::rules::cost::{rules_cost, rules_notes};
-use crate::jobs::shares::Work;
-use crate::jobs::shares::cost::shares_cost;
-use crate::jobs::{learned, memory};
+use crate::jobs::{self, learned, memory};
 use crate::transport::Shape;
 
 /// A job's plan.
@@ -67,12 +60,12 @@ pub struct Share {
     pub learned: Vec<String>,
 }
 
-/// Plans a job for parties of these sizes, over a network of this shape. `work` is what share files say of themselves, if
-/// they are there.
+/// Plans a job for parties of these sizes, over a network of this shape. `part` is what a party brings, if it is there and knows
+/// more than its sizes say.
 pub fn plan(
     job: &JobSpec,
     sizes: &BTreeMap<String, Sizes>,
-    work: Option<Work>,
+    part: Option<&dyn Part>,
     calibration: Calibration,
     network: Shape,
 ) -> Result<Plan> {
@@ -82,26 +75,9 @@ pub fn plan(
     let names = job.parties.names();
     let (first, second) = (names[0], names[1]);
     let known = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };
-    let Choice { chosen, mut why } = choose(job, first, &sizes[first], &sizes[second], known)?;
-    let cost = match job.job {
-        Job::Intersect => intersection_cost(&chosen, job, sizes, calibration)?,
-        Job::Dot => dot_cost(&chosen, job, sizes, calibration)?,
-        Job::Shares => {
-            if work.is_none() {
-                why.push_str("; shares modulo 2^64 are assumed: with --input NAME=FILE it is known");
-            }
-            shares_cost(job, sizes, work, calibration)?
-        }
-        Job::Rules => rules_cost(&chosen, job, sizes, calibration)?,
-    };
-    let notes = match job.job {
-        Job::Rules => rules_notes(&chosen, job, sizes, calibration)?,
-        _ => Vec::new(),
-    };
-    let bucketed = match disk::is_bucketed(&sizes[first], &sizes[second]) {
-        true => Some(disk::params(job, first, chosen.protocol, &sizes[first], &sizes[second])?),
-        false => None,
-    };
+    let Choice { chosen, why } = choose(job, first, &sizes[first], &sizes[second], known)?;
+    let exact = part.map_or(Ok(None), |part| part.cost(job, sizes, &calibration))?;
+    let cost = exact.map_or_else(|| jobs::cost(job, &chosen, sizes, &calibration), Ok)?;
     let rounds = handshake::ROUNDS + cost.rounds;
     let mut parties = BTreeMap::new();
     for me in [first, second] {
@@ -121,7 +97,7 @@ pub fn plan(
             bytes_sent: handshake::bytes_sent(job, me, &chosen, &sizes[me]) + role.bytes,
             cpu_seconds: role.cpu,
             memory: memory::needed(job, me, &chosen, &sizes[me], &sizes[peer])?,
-            disk: sizes[me].work.as_ref().map(|_| disk::bytes(sizes[me].items, job.learns(me))),
+            disk: role.disk,
             learned: learned::sentences(job, me, known),
         };
         parties.insert(me.to_owned(), share);
@@ -138,12 +114,12 @@ pub fn plan(
     Ok(Plan {
         protocol: chosen.protocol.name(),
         choice: chosen.to_string(),
-        why,
+        why: why + cost.assumed.unwrap_or_default(),
         rounds,
         seconds_apart: seconds(parties.values().map(|share| share.cpu_seconds).fold(0.0, f64::max)),
         seconds_together: seconds(parties.values().map(|share| share.cpu_seconds).sum()),
-        buckets: bucketed.map(|params| params.buckets),
-        notes,
+        buckets: cost.buckets,
+        notes: cost.notes,
         warnings: memory::unbounded(job).map(str::to_owned).into_iter().collect(),
         parties,
     })

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
+use crate::agreement::Part;
 use crate::agreement::handshake::{self, Greeted};
 use crate::base::random::fresh_rng;
-use crate::jobs::answer::Brought;
-use crate::jobs::dot::pool::Pool;
+use crate::jobs;
 use crate::run::party::PartyRun;
 use crate::transport::links::Links;
 use crate::transport::{self, Cancel, Connected, Peer, Shape};
@@ -40,7 +40,7 @@ pub struct Meeting {
 
 /// What the connecting and the loading thread report.
 enum Event {
-    Loaded(Box<Result<Brought>>, Duration),
+    Loaded(Box<Result<Box<dyn Part>>>, Duration),
     Met(Box<Result<Met>>),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Met {
 
 /// A party that has its data and all its peers.
 pub(crate) struct Ready {
-    pub(crate) brought: Brought,
+    pub(crate) part: Box<dyn Part>,
     pub(crate) load: Duration,
     /// In the order of the job file.
     pub(crate) met: Vec<Met>,
@@ -75,15 +75,12 @@ impl PartyRun {
             let checked = self.check_paths();
             std::thread::spawn(move || {
                 let started = Instant::now();
-                let loaded = checked.and_then(|()| {
-                    let pool = place.map(|place| Pool::open(&place, &job)).transpose()?;
-                    Brought::load(&job, &me, &source)?.with_pool(pool)
-                });
+                let loaded = checked.and_then(|()| jobs::load(&job, &me, &source, place.as_ref()));
                 let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
             });
             let (cancelled, linked) = (&cancel, &links);
             scope.spawn(move || self.meet(listener, cancelled, linked, &meeting));
-            let (mut brought, mut met) = (None, Vec::new());
+            let (mut part, mut met) = (None, Vec::new());
             let ended = loop {
                 match reported.recv_timeout(PEER_LOOK) {
                     Ok(Event::Met(peer)) => match *peer {
@@ -91,7 +88,7 @@ impl PartyRun {
                         Err(error) => break error,
                     },
                     Ok(Event::Loaded(loaded, time)) => match *loaded {
-                        Ok(loaded) => brought = Some((loaded, time)),
+                        Ok(loaded) => part = Some((loaded, time)),
                         Err(error) => {
                             self.tell(&error, &links);
                             break error;
@@ -107,8 +104,8 @@ impl PartyRun {
                         break Error::Internal("loading or connecting ended without a word".into());
                     }
                 }
-                if met.len() == self.peers() && brought.is_some() {
-                    return Ok((brought, met));
+                if met.len() == self.peers() && part.is_some() {
+                    return Ok((part, met));
                 }
             };
             if self.peers() > 1 {
@@ -118,10 +115,10 @@ impl PartyRun {
             cancel.cancel();
             Err(ended)
         });
-        let (brought, mut met) = met?;
-        let (brought, load) = brought.ok_or_else(|| Error::Internal("nothing was loaded".into()))?;
+        let (part, mut met) = met?;
+        let (part, load) = part.ok_or_else(|| Error::Internal("nothing was loaded".into()))?;
         met.sort_by_key(|met| self.job.parties.position(met.channel.peer()));
-        Ok(Ready { brought, load, met, links })
+        Ok(Ready { part, load, met, links })
     }
 
     /// How many peers this party has connections to.

@@ -1,5 +1,8 @@
 //! A party's run of a job.
 
+mod check;
 pub mod meet;
 pub mod party;
 pub mod report;
+mod settle;
+pub mod write;

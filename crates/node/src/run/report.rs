@@ -4,12 +4,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tacita_core::channel::Traffic;
 use tacita_core::{Error, Result};
 
 use crate::base::usage;
-use crate::jobs::rules::Level;
 use crate::table::key::RowCounts;
 
 /// What a party writes with `--report`. The names are a contract.
@@ -51,35 +50,9 @@ pub struct Report {
     pub peak_memory: Option<u64>,
     /// All that was chosen: the protocol, how it made oblivious transfers, what aligned rows before it.
     pub choice: String,
-    /// Of rules: what each level took.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub levels: Vec<Level>,
-    /// Where this party's encryptions came from, if it was given a pool and has encrypted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub encryptions: Option<Encryptions>,
-    /// Of a run on disk: how it went.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub work: Option<Work>,
-}
-
-/// What a run on disk has done.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Work {
-    /// Sorted runs that were merged.
-    pub runs: usize,
-    /// Buckets.
-    pub buckets: usize,
-    /// Those of them that were done in this run, and not in one that it has resumed.
-    pub done: usize,
-}
-
-/// How many encryptions came from where.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Encryptions {
-    /// From the pool.
-    pub pool: u64,
-    /// Made when they were needed.
-    pub live: u64,
+    /// What else there is to say of such a job.
+    #[serde(flatten)]
+    pub extras: Map<String, Value>,
 }
 
 /// Bytes each way.

@@ -19,7 +19,7 @@ use crate::console::Voice;
 use crate::console::watch::{Display, Snapshot};
 use crate::identity::Identity;
 use crate::jobs::intersect::disk;
-use crate::jobs::rules;
+use crate::run::write::all_beside;
 use crate::table::output::Format;
 
 /// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
@@ -142,11 +142,8 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
         }
         let outputs: Vec<_> =
             job.parties.names().into_iter().filter_map(|name| simulation.output_of(&job, name)).collect();
-        let beside: Vec<_> = match job.job {
-            Job::Rules => outputs.iter().map(|path| rules::itemsets_path(path)).collect::<Result<_>>()?,
-            _ => Vec::new(),
-        };
-        let beside: Vec<PathBuf> = beside.into_iter().flatten().collect();
+        let beside = outputs.iter().map(|path| all_beside(&job, path)).collect::<Result<Vec<_>>>()?;
+        let beside: Vec<_> = beside.into_iter().flatten().map(|(_, path)| path).collect();
         for input in simulation.inputs.values().flatten() {
             for output in outputs.iter().chain(&beside) {
                 check_distinct(&[("an input", input), ("an output", output)])?;

@@ -26,28 +26,28 @@ pub struct Given {
 }
 
 /// Rows of a table in some order, with columns of other parties: a view that is made into batches when it is written.
-pub struct Selection<'a> {
-    table: &'a Table,
+pub struct Selection {
+    table: Table,
     schema: SchemaRef,
     rows: Vec<u32>,
     given: Vec<(RecordBatch, Vec<u32>)>,
 }
 
-impl<'a> Selection<'a> {
+impl Selection {
     /// Rows of `table`, with all its columns, in the order of `rows`.
     ///
     /// Errors: a row number that the table does not have.
-    pub fn of_rows(table: &'a Table, rows: Vec<u32>) -> Result<Selection<'a>> {
+    pub fn of_rows(table: &Table, rows: Vec<u32>) -> Result<Selection> {
         if rows.iter().any(|&row| row as usize >= table.rows()) {
             return Err(Error::Internal("a row to be written is not in the table".into()));
         }
-        Ok(Selection { table, schema: table.schema().clone(), rows, given: Vec::new() })
+        Ok(Selection { table: table.clone(), schema: table.schema().clone(), rows, given: Vec::new() })
     }
 
     /// All rows of `table`, as they are.
-    pub fn all(table: &'a Table) -> Selection<'a> {
+    pub fn all(table: &Table) -> Selection {
         let rows = (0..table.rows() as u32).collect();
-        Selection { table, schema: table.schema().clone(), rows, given: Vec::new() }
+        Selection { table: table.clone(), schema: table.schema().clone(), rows, given: Vec::new() }
     }
 
     /// The inner join on keys: for every key of `common` (numbers of own keys, ascending), each own row with each
@@ -55,7 +55,7 @@ impl<'a> Selection<'a> {
     /// those of each [`Given`].
     ///
     /// Errors: two columns of one name; more than [`MAX_JOINED_ROWS`] rows; offsets that do not fit.
-    pub fn join(table: &'a Table, keys: &Keys, common: &[usize], given: &[Given]) -> Result<Selection<'a>> {
+    pub fn join(table: &Table, keys: &Keys, common: &[usize], given: &[Given]) -> Result<Selection> {
         for given in given {
             let ordered = given.offsets.is_sorted() && given.offsets.first() == Some(&0);
             let fits = given.offsets.len() == common.len() + 1 && given.offsets.last() == Some(&given.rows.num_rows());
@@ -99,7 +99,7 @@ impl<'a> Selection<'a> {
         check_names(table.source(), fields.iter().map(|field| field.name().as_str()))?;
         let given = given.iter().map(|given| given.rows.clone()).zip(others).collect();
         let schema = schema_of(fields).as_ref().clone().with_metadata(table.schema().metadata().clone());
-        Ok(Selection { table, schema: schema.into(), rows, given })
+        Ok(Selection { table: table.clone(), schema: schema.into(), rows, given })
     }
 
     /// Names and types of the columns.
@@ -151,7 +151,7 @@ impl<'a> Selection<'a> {
 }
 
 /// Shape only: values are never printed.
-impl fmt::Debug for Selection<'_> {
+impl fmt::Debug for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Selection").field("rows", &self.rows.len()).finish_non_exhaustive()
     }

@@ -3,6 +3,8 @@
 pub mod cost;
 pub mod learned;
 
+use std::sync::Arc;
+
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
 use tacita_core::session::Transcript;
@@ -17,7 +19,7 @@ use crate::jobs::intersect;
 pub fn align(
     job: &JobSpec,
     me: &str,
-    ids: Option<&intersect::Brought>,
+    ids: Option<&Arc<intersect::Loaded>>,
     agreed: &Agreed,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
@@ -33,5 +35,6 @@ pub fn align(
         own_sizes: agreed.own_sizes.clone(),
         peer_sizes: agreed.peer_sizes.clone(),
     };
-    intersect::run(&alignment, me, ids, &agreed, channel, rng)?.rows_of(ids).map(Some)
+    let brought = intersect::Brought::Table(ids.clone());
+    intersect::run(&alignment, me, &brought, &agreed, channel, rng)?.rows_of(ids).map(Some)
 }

@@ -11,12 +11,13 @@ use crate::jobs::aligned::cost::common_rows;
 use crate::jobs::dot;
 use crate::jobs::intersect::cost::intersection_cost;
 
-pub(crate) fn dot_cost<'a>(
+/// What the protocol costs both, memory aside.
+pub(crate) fn dot_cost(
     chosen: &Chosen,
-    job: &'a JobSpec,
+    job: &JobSpec,
     sizes: &BTreeMap<String, Sizes>,
-    calibration: Calibration,
-) -> Result<Cost<'a>> {
+    calibration: &Calibration,
+) -> Result<Cost> {
     let names = job.parties.names();
     let [first, second] = [names[0], names[1]];
     let rows = common_rows(job, sizes)?;
@@ -28,7 +29,8 @@ pub(crate) fn dot_cost<'a>(
     let products = method.shape().products();
     let role = |side: Side, cpu| {
         let opened = if learns(side.other()) { reveal_bytes(method.modulus(), products) } else { 0 };
-        (party(side), RoleCost { cpu, bytes: method.bytes_sent_by(side) + opened + CLOSE_BYTES })
+        let bytes = method.bytes_sent_by(side) + opened + CLOSE_BYTES;
+        (party(side).to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() })
     };
     let mut roles = BTreeMap::from([role(Side::First, cpu.first), role(Side::Second, cpu.second)]);
     // The last message and a share that follows it travel in one direction, so in one flight.
@@ -45,5 +47,5 @@ pub(crate) fn dot_cost<'a>(
             role.bytes += cost.roles[name].bytes - CLOSE_BYTES;
         }
     }
-    Ok(Cost { roles, rounds })
+    Ok(Cost { roles, rounds, ..Cost::default() })
 }

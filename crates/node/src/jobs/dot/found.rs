@@ -1,16 +1,12 @@
 //! What a party gets from a scalar product.
 
-use std::path::Path;
-
-use serde_json::json;
+use serde::Serialize;
 use tacita_core::Result;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::{Shares, reveal};
 
-use crate::agreement::JobSpec;
-use crate::jobs::answer::Told;
-use crate::jobs::numbers::{ShareFile, Value, write_values};
-use crate::run::report::Encryptions;
+use crate::agreement::{Answer, Deferred, JobSpec};
+use crate::jobs::numbers::{self, ShareFile, Value};
 
 /// What a party gets.
 pub struct Found {
@@ -37,41 +33,30 @@ pub(crate) fn open(job: &JobSpec, me: &str, shares: &Shares, channel: &mut Chann
     })
 }
 
-impl Found {
-    /// Of so many rows these products, row by row, or nothing.
-    pub fn new(rows: usize, values: Option<Vec<i128>>) -> Found {
-        Found { rows, outcome: values.map_or(Outcome::Nothing, Outcome::Values), encryptions: None }
-    }
-
-    /// How many rows were multiplied.
-    pub fn rows(&self) -> u64 {
-        self.rows as u64
-    }
-
-    /// Where encryptions came from, where there is a pool.
-    pub fn encryptions(&self) -> Option<Encryptions> {
-        self.encryptions
-    }
-
-    /// Writes the result where the user wants it, and says what it is.
-    pub fn write(&self, job: &JobSpec, path: Option<&Path>) -> Result<Told> {
-        match &self.outcome {
-            Outcome::Nothing => Ok(Told::nothing()),
-            Outcome::Shares(file) => {
-                if let Some(path) = path {
-                    file.write(path)?;
-                }
-                let number = file.count();
-                let told = format!("shares {number}{}", if path.is_some() { "" } else { " (not kept: no --output)" });
-                Ok(Told { json: json!({ "shares": number }), line: Some(told), written: Ok(()) })
-            }
+impl Outcome {
+    /// The answer to the job.
+    pub(super) fn answer(self, job: &JobSpec) -> Deferred<Answer> {
+        match self {
+            Outcome::Nothing => Box::new(|| Ok(Answer::Nothing)),
+            Outcome::Shares(file) => Box::new(move || Ok(Answer::Share { numbers: file.count(), file: file.text()? })),
             Outcome::Values(values) => {
-                let value = Value::of_job(job, values.clone());
-                match job.limits.min_result {
-                    Some(limit) if value.is_below(limit) => Told::below("value", limit, path),
-                    _ => write_values(&[value], path),
-                }
+                let (value, min_result) = (Value::of_job(job, values), job.limits.min_result);
+                Box::new(move || {
+                    Ok(match min_result.filter(|limit| value.is_below(*limit)) {
+                        Some(limit) => Answer::below("value", limit),
+                        None => numbers::answer(vec![value]),
+                    })
+                })
             }
         }
     }
+}
+
+/// How many encryptions came from where, for the report.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Encryptions {
+    /// From the pool.
+    pub pool: u64,
+    /// Made when they were needed.
+    pub live: u64,
 }

@@ -9,21 +9,22 @@ mod method;
 pub mod pool;
 mod run;
 
+use std::sync::Arc;
+
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::{Columns, Side};
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Chosen, JobSpec, Protocol, Sizes};
+use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Peers, PoolPlace, Protocol, Run, Sizes, Source};
 use crate::base::text::count;
 use crate::jobs::dot::pool::Pool;
 use crate::jobs::intersect;
 use crate::jobs::intersect::memory::needed as of_intersection;
-use crate::run::party::Source;
 use crate::table::{RowCounts, numbers, read};
 
+use found::Found;
 use run::check_density;
 
-pub use found::Found;
 pub use method::{MEASURED, Method, OT_START, OT_WORD, transfer_seconds};
 pub use run::{modulus_warning, run};
 
@@ -32,15 +33,16 @@ pub struct Brought {
     columns: Columns,
     rows: RowCounts,
     /// The table with its ids, where rows are aligned by them.
-    ids: Option<intersect::Brought>,
+    ids: Option<Arc<intersect::Loaded>>,
     sizes: Sizes,
     /// Encryptions that were made in advance.
     pool: Option<Pool>,
 }
 
 impl Brought {
-    /// Reads a party's columns, and the ids of its rows.
-    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+    /// Reads a party's columns, and the ids of its rows. `pool` is where encryptions are taken from that were made in advance.
+    pub fn load(job: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Brought> {
+        let pool = pool.map(|place| Pool::open(place, job)).transpose()?;
         let Source::File { path, options, allow_unreadable } = source else {
             return Err(Error::Input("a scalar product needs a table: give --input FILE".into()));
         };
@@ -61,7 +63,7 @@ impl Brought {
             let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
             let sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
             intersect::check_limits(job, table.source(), &mut sizes.clone())?;
-            return Ok(Brought { columns, rows, ids: None, sizes, pool: None });
+            return Ok(Brought { columns, rows, ids: None, sizes, pool });
         };
         let loaded = intersect::Loaded::of(&alignment, me, table, *allow_unreadable)?;
         let mut identified = vec![false; loaded.table().rows()];
@@ -71,27 +73,34 @@ impl Brought {
         let columns = numbers::columns(loaded.table(), &names, integers, decimals, |row| identified[row])
             .map_err(|error| named(job, error))?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
-        Ok(Brought { columns, rows, ids: Some(intersect::Brought::Table(Box::new(loaded))), sizes, pool: None })
+        Ok(Brought { columns, rows, ids: Some(Arc::new(loaded)), sizes, pool })
     }
+}
 
-    /// The same with a pool to take encryptions from.
-    pub fn with_pool(self, pool: Option<Pool>) -> Brought {
-        Brought { pool, ..self }
-    }
-
-    /// The numbers.
-    pub fn columns(&self) -> &Columns {
-        &self.columns
-    }
-
-    /// How much it is, as the peer is told.
-    pub fn sizes(&self) -> Sizes {
+impl Part for Brought {
+    fn sizes(&self) -> Sizes {
         self.sizes.clone()
     }
 
-    /// What became of the input's rows.
-    pub fn row_counts(&self) -> RowCounts {
+    fn rows(&self) -> RowCounts {
         self.rows
+    }
+
+    fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
+        if let Peers::Several { .. } = run.peers {
+            return clients::run(&self.columns, run);
+        }
+        let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
+        let Found { rows, outcome, encryptions } = self::run(job, me, self, agreed, channel, rng)?;
+        let learned = learned::dot(job, me, Known { common: Some(rows as u64), ..Known::of(agreed) });
+        let found = agreement::Found {
+            answer: outcome.answer(job),
+            ..agreement::Found::nothing(agreed.chosen.protocol, learned)
+        };
+        match encryptions {
+            Some(encryptions) => found.with("encryptions", encryptions),
+            None => Ok(found),
+        }
     }
 }
 

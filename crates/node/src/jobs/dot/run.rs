@@ -10,10 +10,9 @@ use crate::agreement::handshake::Agreed;
 use crate::agreement::{JobSpec, Reveal};
 use crate::base::text::{count, counted};
 use crate::jobs::aligned::align;
-use crate::jobs::dot::found::{Found, Outcome, open};
+use crate::jobs::dot::found::{Encryptions, Found, Outcome, open};
 use crate::jobs::dot::{Brought, Method, side};
 use crate::jobs::numbers::ShareFile;
-use crate::run::report::Encryptions;
 
 /// Refuses a column with more ones than the terms allow, where the protocol has such a bound.
 pub(crate) fn check_density(job: &JobSpec, me: &str, columns: &Columns) -> Result<()> {

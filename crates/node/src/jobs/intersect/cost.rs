@@ -31,12 +31,13 @@ const BLOOM_SENDER_SLOT: f64 = 20e-9;
 /// CPU time in seconds that it takes to read a row, sort it on disk, hash its key and write it, measured.
 const SORTED_ROW: f64 = 3e-6;
 
-pub(crate) fn intersection_cost<'a>(
+/// What the protocol costs both, memory aside.
+pub(crate) fn intersection_cost(
     chosen: &Chosen,
-    job: &'a JobSpec,
+    job: &JobSpec,
     sizes: &BTreeMap<String, Sizes>,
-    calibration: Calibration,
-) -> Result<Cost<'a>> {
+    calibration: &Calibration,
+) -> Result<Cost> {
     let receiver = job.receiver();
     let sender = job.peer_of(receiver);
     let (receiver_sizes, sender_sizes) = (&sizes[receiver], &sizes[sender]);
@@ -56,10 +57,12 @@ pub(crate) fn intersection_cost<'a>(
             let of_receiver = RoleCost {
                 cpu: calibration.vole_start + receiver * asked,
                 bytes: params.bytes_sent_by_receiver(returned)?,
+                ..RoleCost::default()
             };
             let of_sender = RoleCost {
                 cpu: calibration.vole_start + answer * asked + own * sent,
                 bytes: params.bytes_sent_by_sender()?,
+                ..RoleCost::default()
             };
             (of_receiver, of_sender, params.rounds(returned))
         }
@@ -69,8 +72,10 @@ pub(crate) fn intersection_cost<'a>(
             let slots = params.slots() as f64;
             let cpu = |slot: f64| if slots > 0.0 { calibration.ot_start + slots * (transfer + slot) } else { 0.0 };
             let bytes = params.bytes_sent();
-            let of_receiver = RoleCost { cpu: cpu(BLOOM_RECEIVER_SLOT), bytes: bytes.1 + CLOSE_BYTES };
-            let of_sender = RoleCost { cpu: cpu(BLOOM_SENDER_SLOT), bytes: bytes.0 + CLOSE_BYTES };
+            let of_receiver =
+                RoleCost { cpu: cpu(BLOOM_RECEIVER_SLOT), bytes: bytes.1 + CLOSE_BYTES, ..RoleCost::default() };
+            let of_sender =
+                RoleCost { cpu: cpu(BLOOM_SENDER_SLOT), bytes: bytes.0 + CLOSE_BYTES, ..RoleCost::default() };
             (of_receiver, of_sender, params.rounds())
         }
         _ => {
@@ -82,22 +87,30 @@ pub(crate) fn intersection_cost<'a>(
                 ],
                 _ => [0.0, 0.0],
             };
-            let of_receiver =
-                RoleCost { cpu: pass * 2.0 * asked + adding, bytes: params.bytes_sent_by_receiver(returned) };
-            let of_sender = RoleCost { cpu: pass * (asked + sent) + encrypting, bytes: params.bytes_sent_by_sender() };
+            let of_receiver = RoleCost {
+                cpu: pass * 2.0 * asked + adding,
+                bytes: params.bytes_sent_by_receiver(returned),
+                ..RoleCost::default()
+            };
+            let of_sender = RoleCost {
+                cpu: pass * (asked + sent) + encrypting,
+                bytes: params.bytes_sent_by_sender(),
+                ..RoleCost::default()
+            };
             (of_receiver, of_sender, params.rounds(returned))
         }
     };
-    Ok(Cost { roles: BTreeMap::from([(receiver, of_receiver), (sender, of_sender)]), rounds })
+    let roles = BTreeMap::from([(receiver.to_owned(), of_receiver), (sender.to_owned(), of_sender)]);
+    Ok(Cost { roles, rounds, ..Cost::default() })
 }
 
 /// What a run on disk costs, sorting and hashing included.
-fn cost_of_buckets<'a>(
+fn cost_of_buckets(
     protocol: Protocol,
-    job: &'a JobSpec,
+    job: &JobSpec,
     sizes: &BTreeMap<String, Sizes>,
-    calibration: Calibration,
-) -> Result<Cost<'a>> {
+    calibration: &Calibration,
+) -> Result<Cost> {
     let receiver = job.receiver();
     let sender = job.peer_of(receiver);
     let params = disk::params(job, receiver, protocol, &sizes[receiver], &sizes[sender])?;
@@ -111,10 +124,13 @@ fn cost_of_buckets<'a>(
         }
         _ => [2.0 * asked, asked + sent].map(|passes| calibration.ecdh_pass * passes),
     };
-    let role = |name: &'a str, role, cpu: f64| -> Result<(&'a str, RoleCost)> {
+    let role = |name: &str, role, cpu: f64| -> Result<(String, RoleCost)> {
         let sorted = if sizes[name].work.is_some() { SORTED_ROW * sizes[name].items as f64 } else { 0.0 };
-        Ok((name, RoleCost { cpu: cpu + sorted, bytes: params.bytes_sent_by(role, Attempt::Fresh)? }))
+        let bytes = params.bytes_sent_by(role, Attempt::Fresh)?;
+        let disk = sizes[name].work.as_ref().map(|_| disk::bytes(sizes[name].items, job.learns(name)));
+        Ok((name.to_owned(), RoleCost { cpu: cpu + sorted, bytes, disk, ..RoleCost::default() }))
     };
     let roles = [role(receiver, Role::Receiver, of_receiver)?, role(sender, Role::Sender, of_sender)?];
-    Ok(Cost { roles: BTreeMap::from(roles), rounds: params.rounds(Attempt::Fresh)? })
+    let rounds = params.rounds(Attempt::Fresh)?;
+    Ok(Cost { roles: BTreeMap::from(roles), rounds, buckets: Some(params.buckets), ..Cost::default() })
 }

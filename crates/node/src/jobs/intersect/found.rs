@@ -1,19 +1,16 @@
-//! What a party has found, and how it is written.
-
-use std::path::Path;
+//! What a party has found, and the answer that it makes.
 
 use serde_json::json;
 use tacita_core::protocol::intersect::ecdh;
 use tacita_core::protocol::intersect::entries::{Common, Payload};
 use tacita_core::{Error, Result};
 
-use crate::agreement::{JobSpec, Sizes};
-use crate::jobs::answer::Told;
-use crate::jobs::intersect::Brought;
+use crate::agreement::{Answer, Deferred, JobSpec, Sizes};
 use crate::jobs::intersect::sizes::peer_schema;
+use crate::jobs::intersect::{Brought, Loaded};
 use crate::table::numbers::{decimal, to_json};
 use crate::table::payload::PayloadSchema;
-use crate::table::{Selection, output, select};
+use crate::table::{Selection, select};
 
 /// What a party has found in common with the other.
 pub enum Found {
@@ -40,35 +37,47 @@ pub(crate) fn found_payload(job: &JobSpec, me: &str, common: Common, peer_sizes:
 }
 
 impl Found {
-    /// The table rows of the common keys, key by key: in the same order at both parties.
-    pub fn rows_of(&self, brought: &Brought) -> Result<Vec<u32>> {
-        match (self, brought) {
-            (Found::Rows(common), Brought::Table(loaded)) => Ok(loaded.keys.rows_of(common)),
+    /// The table rows of the common keys of a table in memory, key by key: in the same order at both parties.
+    pub fn rows_of(&self, loaded: &Loaded) -> Result<Vec<u32>> {
+        match self {
+            Found::Rows(common) => Ok(loaded.keys.rows_of(common)),
             _ => Err(Error::Internal("an alignment found no rows".into())),
         }
     }
 
-    /// Writes the result where the user wants it, and says what it is.
-    pub fn write(&self, job: &JobSpec, me: &str, brought: &Brought, path: Option<&Path>) -> Result<Told> {
-        let loaded = match (self, brought) {
-            (Found::Nothing, _) => return Ok(Told::nothing()),
-            (_, Brought::Table(loaded)) => loaded,
-            (Found::OnDisk, Brought::Disk(disk)) => return disk.write(path),
-            (_, Brought::Disk(_)) => return Err(Error::Internal("a table on disk has found something else".into())),
-            (_, Brought::Prepared(_)) => return Err(Error::Internal("a prepared sender learns nothing".into())),
-        };
-        match self {
-            Found::Nothing | Found::OnDisk => Ok(Told::nothing()),
-            Found::Count(count) => write_count(*count, job.limits.min_result, path),
-            Found::Sum(total) => write_sum(*total, job.summed_decimals(), job.limits.min_result, path),
-            Found::Rows(common) => write_rows(&Selection::of_rows(&loaded.table, loaded.keys.rows_of(common))?, path),
-            Found::Payload(common, given) => {
-                let joined = match given {
-                    Some((schema, rows)) => vec![given_table(schema, rows, job.peer_of(me))?],
-                    None => Vec::new(),
-                };
-                write_rows(&Selection::join(&loaded.table, &loaded.keys, common, &joined)?, path)
+    /// The answer, of a party that brought this.
+    pub(super) fn answer(self, job: &JobSpec, me: &str, brought: &Brought) -> Deferred<Answer> {
+        let min_result = job.limits.min_result;
+        match (self, brought) {
+            (Found::Nothing, _) => Box::new(|| Ok(Answer::Nothing)),
+            (Found::Count(count), _) => Box::new(move || Ok(count_of(count, min_result))),
+            (Found::Sum(total), _) => {
+                let decimals = job.summed_decimals();
+                Box::new(move || Ok(sum_of(total, decimals, min_result)))
             }
+            (Found::Rows(common), Brought::Table(loaded)) => {
+                let loaded = loaded.clone();
+                Box::new(move || Ok(Answer::rows(Selection::of_rows(&loaded.table, loaded.keys.rows_of(&common))?)))
+            }
+            (Found::Payload(common, given), Brought::Table(loaded)) => {
+                let (loaded, peer) = (loaded.clone(), job.peer_of(me).to_owned());
+                Box::new(move || {
+                    let given = given.map(|(schema, rows)| given_table(&schema, &rows, &peer)).transpose()?;
+                    let joined: Vec<_> = given.into_iter().collect();
+                    Ok(Answer::rows(Selection::join(&loaded.table, &loaded.keys, &common, &joined)?))
+                })
+            }
+            (Found::OnDisk, Brought::Disk(disk)) => {
+                let disk = disk.clone();
+                Box::new(move || Ok(Answer::Rows(Box::new(disk.common()?))))
+            }
+            (_, Brought::Table(_)) => {
+                Box::new(|| Err(Error::Internal("a table in memory has found rows on disk".into())))
+            }
+            (_, Brought::Disk(_)) => {
+                Box::new(|| Err(Error::Internal("a table on disk has found something else".into())))
+            }
+            (_, Brought::Prepared(_)) => Box::new(|| Err(Error::Internal("a prepared sender learns nothing".into()))),
         }
     }
 }
@@ -84,39 +93,25 @@ fn given_table(schema: &PayloadSchema, rows: &Payload, peer: &str) -> Result<sel
     Ok(select::Given { rows: schema.decode_rows(&bytes, peer)?, offsets })
 }
 
-fn write_rows(rows: &Selection, path: Option<&Path>) -> Result<Told> {
-    if let Some(path) = path {
-        output::write(rows, path, None)?;
+fn count_of(count: u64, min_result: Option<u64>) -> Answer {
+    match min_result.filter(|limit| count < *limit) {
+        Some(limit) => Answer::below("count", limit),
+        None => {
+            Answer::numbers(json!({ "count": count }), format!("count {count}"), vec![("count", count.to_string())])
+        }
     }
-    Ok(told_rows(rows.rows()))
-}
-
-/// So many rows are common.
-pub fn told_rows(rows: usize) -> Told {
-    Told { json: json!({ "rows": rows }), line: Some(format!("rows {rows}")), written: Ok(()) }
-}
-
-fn write_count(count: u64, min_result: Option<u64>, path: Option<&Path>) -> Result<Told> {
-    if let Some(limit) = min_result.filter(|limit| count < *limit) {
-        return Told::below("count", limit, path);
-    }
-    Ok(Told {
-        json: json!({ "count": count }),
-        line: Some(format!("count {count}")),
-        written: Told::write_numbers(&[("count", count.to_string())], path),
-    })
 }
 
 /// Count and sum, or neither: who knows one of them knows something of the other.
-fn write_sum(total: ecdh::sum::Total, decimals: u32, min_result: Option<u64>, path: Option<&Path>) -> Result<Told> {
+fn sum_of(total: ecdh::sum::Total, decimals: u32, min_result: Option<u64>) -> Answer {
     let below = |limit: u64| (total.count as u64) < limit || total.sum < i128::from(limit) * 10i128.pow(decimals);
     if let Some(limit) = min_result.filter(|limit| below(*limit)) {
-        return Told::below("count or sum", limit, path);
+        return Answer::below("count or sum", limit);
     }
     let (count, sum) = (total.count.to_string(), decimal(total.sum, decimals));
-    Ok(Told {
-        json: json!({ "count": total.count, "sum": to_json(&sum) }),
-        line: Some(format!("count {count}, sum {sum}")),
-        written: Told::write_numbers(&[("count", count), ("sum", sum)], path),
-    })
+    Answer::numbers(
+        json!({ "count": total.count, "sum": to_json(&sum) }),
+        format!("count {count}, sum {sum}"),
+        vec![("count", count), ("sum", sum)],
+    )
 }

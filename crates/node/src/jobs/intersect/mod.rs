@@ -11,15 +11,16 @@ pub mod prepared;
 mod run;
 mod sizes;
 
+use std::sync::Arc;
+
 use tacita_core::{Error, Result};
 
-use crate::agreement::{JobSpec, Sizes};
-use crate::run::party::Source;
+use crate::agreement::{self, JobSpec, Known, Pair, Part, Protocol, Run, Sizes, Source};
 use crate::table::RowCounts;
 use disk::Disk;
 use prepared::Prepared;
 
-pub use found::{Found, told_rows};
+pub use found::Found;
 pub use load::{Loaded, check_limits, empty_rows, key_spec};
 pub use run::run;
 pub use sizes::{bloom_params, check_peer, item_key_of_epoch, params};
@@ -27,36 +28,35 @@ pub use sizes::{bloom_params, check_peer, item_key_of_epoch, params};
 /// What a party brings to an intersection.
 pub enum Brought {
     /// A table and its keys.
-    Table(Box<Loaded>),
+    Table(Arc<Loaded>),
     /// The sender's part, made earlier.
     Prepared(Box<Prepared>),
     /// A table on disk, sorted by its keys.
-    Disk(Box<Disk>),
+    Disk(Arc<Disk>),
 }
 
-impl Brought {
-    /// Reads and normalises a party's data.
-    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
-        match source {
-            Source::File { path, options, allow_unreadable } => {
-                Ok(Brought::Table(Box::new(Loaded::read(job, me, path, options, *allow_unreadable)?)))
-            }
-            Source::Prepared { directory, check } => {
-                let prepared = Prepared::open(directory, job, me)?;
-                if let Some((path, options)) = check {
-                    prepared.check_data(&Loaded::read(job, me, path, options, true)?)?;
-                }
-                Ok(Brought::Prepared(Box::new(prepared)))
-            }
-            Source::Disk { path, options, allow_unreadable, work } => {
-                Ok(Brought::Disk(Box::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)))
-            }
-            Source::Shares(_) => Err(Error::Internal("an intersection of shares".into())),
+/// Reads and normalises a party's data.
+pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+    match source {
+        Source::File { path, options, allow_unreadable } => {
+            Ok(Brought::Table(Arc::new(Loaded::read(job, me, path, options, *allow_unreadable)?)))
         }
+        Source::Prepared { directory, check } => {
+            let prepared = Prepared::open(directory, job, me)?;
+            if let Some((path, options)) = check {
+                prepared.check_data(&Loaded::read(job, me, path, options, true)?)?;
+            }
+            Ok(Brought::Prepared(Box::new(prepared)))
+        }
+        Source::Disk { path, options, allow_unreadable, work } => {
+            Ok(Brought::Disk(Arc::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)))
+        }
+        Source::Shares(_) => Err(Error::Internal("an intersection of shares".into())),
     }
+}
 
-    /// How much it is, as the peer is told.
-    pub fn sizes(&self) -> Sizes {
+impl Part for Brought {
+    fn sizes(&self) -> Sizes {
         match self {
             Brought::Table(loaded) => loaded.sizes.clone(),
             Brought::Prepared(prepared) => prepared.sizes(),
@@ -64,12 +64,63 @@ impl Brought {
         }
     }
 
-    /// What became of the input's rows.
-    pub fn row_counts(&self) -> RowCounts {
+    fn rows(&self) -> RowCounts {
         match self {
             Brought::Table(loaded) => loaded.keys.counts(),
             Brought::Prepared(prepared) => prepared.row_counts(),
             Brought::Disk(disk) => disk.row_counts(),
         }
     }
+
+    fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
+        let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
+        let found = self::run(job, me, self, agreed, channel, rng)?;
+        let learned = learned::intersect(job, me, Known::of(agreed));
+        self.found(job, me, found, agreed.chosen.protocol, learned)
+    }
+
+    fn ended(&self) -> Result<()> {
+        match self {
+            Brought::Disk(disk) => disk.end(),
+            _ => Ok(()),
+        }
+    }
+
+    fn clear(&self) -> Result<()> {
+        match self {
+            Brought::Disk(disk) => disk.clear(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Brought {
+    /// What was found, for whoever runs the party.
+    fn found(
+        &self,
+        job: &JobSpec,
+        me: &str,
+        found: Found,
+        protocol: Protocol,
+        learned: Vec<String>,
+    ) -> Result<agreement::Found> {
+        let found =
+            agreement::Found { answer: found.answer(job, me, self), ..agreement::Found::nothing(protocol, learned) };
+        match self {
+            Brought::Disk(disk) => match disk.work() {
+                Some(work) => found.with("work", work),
+                None => Ok(found),
+            },
+            _ => Ok(found),
+        }
+    }
+}
+
+/// A run on disk of which both parties have all they need of each other, as what is left: to write the result.
+pub fn left_on_disk(job: &JobSpec, me: &str, disk: Disk) -> Result<(Brought, agreement::Found)> {
+    let protocol = disk.protocol()?;
+    let brought = Brought::Disk(Arc::new(disk));
+    let found = if job.learns(me) { Found::OnDisk } else { Found::Nothing };
+    let found = brought.found(job, me, found, protocol, learned::intersect(job, me, Known::default()))?;
+    Ok((brought, found))
 }

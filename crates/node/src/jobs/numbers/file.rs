@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tacita_core::protocol::dot::{Modulus, Shape, Shares};
 use tacita_core::{Error, Result, Session};
-use zeroize::ZeroizeOnDrop;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::agreement::{JobSpec, Protocol, Terms};
-use crate::base::files::write_whole_private;
 use crate::base::hex::hex;
 use crate::base::text;
 use crate::jobs::numbers::{Cells, Value};
@@ -149,12 +148,12 @@ impl ShareFile {
         Value { columns: self.columns.clone(), cells }
     }
 
-    /// Writes the file, for this user alone; whole or not at all.
-    pub fn write(&self, path: &Path) -> Result<()> {
+    /// The file, which is for this party's user alone.
+    pub fn text(&self) -> Result<Zeroizing<String>> {
         let json = serde_json::to_string_pretty(self).map_err(|error| Error::Internal(error.to_string()))?;
-        let mut json = zeroize::Zeroizing::new(json);
+        let mut json = Zeroizing::new(json);
         json.push('\n');
-        write_whole_private(path, json.as_bytes())
+        Ok(json)
     }
 
     fn digest(&self) -> String {
@@ -192,7 +191,7 @@ impl Kept {
         if !facts.is_file() || facts.len() > MAX_FILE_BYTES {
             return Err(bad("this is no share file".into()));
         }
-        let text = zeroize::Zeroizing::new(std::fs::read_to_string(path).map_err(unreadable)?);
+        let text = Zeroizing::new(std::fs::read_to_string(path).map_err(unreadable)?);
         let share = ShareFile::parse(&text).map_err(|error| match error {
             Error::Input(text) => bad(text),
             other => other,

@@ -4,4 +4,4 @@ pub(crate) mod file;
 mod value;
 
 pub use file::{ShareFile, check_replaceable};
-pub use value::{Cells, Value, write_values};
+pub use value::{Cells, Value, answer};

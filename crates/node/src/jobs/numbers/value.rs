@@ -1,7 +1,6 @@
 //! Results about numbers as users see them: one, or a matrix of them.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, StringArray};
@@ -9,10 +8,9 @@ use arrow_schema::{DataType, Field, Schema};
 use serde_json::json;
 use tacita_core::{Error, Result};
 
-use crate::agreement::JobSpec;
-use crate::jobs::answer::Told;
+use crate::agreement::{Answer, JobSpec};
+use crate::table::Table;
 use crate::table::numbers::{decimal, to_column, to_json};
-use crate::table::{Selection, Table, output};
 
 /// The products of one job, or what is known of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,20 +117,19 @@ impl Cells {
     }
 }
 
-/// Writes products, or answers about them, to a table, if one is wanted, and says what they are. The table has one row a
-/// product, with its two columns beside it if there are several, and the number of its place among the inputs if those are
-/// several.
-pub fn write_values(values: &[Value], path: Option<&Path>) -> Result<Told> {
+/// Products, or answers about them, as the answer of a job. The table has one row a product, with its two columns beside it if
+/// there are several, and the number of its place among the inputs if those are several.
+pub fn answer(values: Vec<Value>) -> Answer {
     let name = values.first().map_or("value", |value| value.cells.name());
-    let (json, line) = match values {
+    let (json, line) = match &values[..] {
         [only] => (only.json(), only.line()),
         several => {
             let lines: Vec<_> = several.iter().map(Value::line).collect();
             (json!(several.iter().map(Value::json).collect::<Vec<_>>()), format!("[{}]", lines.join(", ")))
         }
     };
-    let write = |path| output::write(&Selection::all(&table(name, values)?), path, None);
-    Ok(Told { json: json!({ name: json }), line: Some(format!("{name} {line}")), written: path.map_or(Ok(()), write) })
+    let table = Box::new(move || table(name, &values));
+    Answer::Numbers { json: json!({ name: json }), line: format!("{name} {line}"), table }
 }
 
 fn table(name: &str, values: &[Value]) -> Result<Table> {
@@ -176,6 +173,13 @@ mod tests {
         Value { columns, cells: Cells::Numbers { numbers, decimals } }
     }
 
+    fn said(value: Value) -> String {
+        match answer(vec![value]) {
+            Answer::Numbers { line, .. } => line,
+            _ => panic!("no numbers"),
+        }
+    }
+
     #[test]
     fn matrices_are_nested_by_the_first_party() {
         let name = |name: &str, columns: &[&str]| (name.to_owned(), columns.iter().map(|c| c.to_string()).collect());
@@ -188,13 +192,12 @@ mod tests {
             (value, "value", "value [[1, 2, 3], [4, 5, 6]]", DataType::Int64),
             (answers, "at_least", "at_least [[true, false, false], [true, true, false]]", DataType::Boolean),
         ] {
-            let told = write_values(std::slice::from_ref(&value), None).unwrap();
-            assert_eq!(told.line.as_deref(), Some(line));
+            assert_eq!(said(value.clone()), line);
             let table = table(name, &[value]).unwrap();
             assert_eq!((table.rows(), table.schema().fields().len()), (6, 3));
             assert_eq!((table.schema().field(2).name().as_str(), table.schema().field(2).data_type()), (name, &kind));
         }
         let small = numbers(Vec::new(), vec![1], 6);
-        assert_eq!(write_values(&[small], None).unwrap().line.as_deref(), Some("value 0.000001"));
+        assert_eq!(said(small), "value 0.000001");
     }
 }

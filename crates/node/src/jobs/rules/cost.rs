@@ -16,32 +16,36 @@ use crate::jobs::{dot, rules};
 /// Bytes of the message with which parties tell each other how many frequent items they have.
 const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
 
-/// What association rules cost if nothing is frequent: see [`rules_notes`].
-pub(crate) fn rules_cost<'a>(
-    chosen: &Chosen,
-    job: &'a JobSpec,
-    sizes: &BTreeMap<String, Sizes>,
-    calibration: Calibration,
-) -> Result<Cost<'a>> {
-    common_rows(job, sizes)?;
-    if let (Some(alignment), Some(protocol)) = (job.alignment(), chosen.alignment) {
-        let cost = intersection_cost(&Chosen::only(protocol), &alignment, sizes, calibration)?;
-        let roles = job.parties.names().into_iter().map(|name| {
-            let RoleCost { cpu, bytes } = cost.roles[name];
-            (name, RoleCost { cpu, bytes: bytes + ITEMS_BYTES })
-        });
-        return Ok(Cost { roles: roles.collect(), rounds: cost.rounds + 1 });
-    }
-    let role = |name| (name, RoleCost { cpu: 0.0, bytes: ITEMS_BYTES + CLOSE_BYTES });
-    Ok(Cost { roles: job.parties.names().into_iter().map(role).collect(), rounds: 1 })
-}
-
-/// What can be said of a run whose candidates depend on what is frequent.
-pub(crate) fn rules_notes(
+/// What association rules cost if nothing is frequent: see `rules_notes`.
+pub(crate) fn rules_cost(
     chosen: &Chosen,
     job: &JobSpec,
     sizes: &BTreeMap<String, Sizes>,
-    calibration: Calibration,
+    calibration: &Calibration,
+) -> Result<Cost> {
+    common_rows(job, sizes)?;
+    let mut cost = match (job.alignment(), chosen.alignment) {
+        (Some(alignment), Some(protocol)) => {
+            intersection_cost(&Chosen::only(protocol), &alignment, sizes, calibration)?
+        }
+        _ => {
+            let closing = RoleCost { bytes: CLOSE_BYTES, ..RoleCost::default() };
+            let roles = job.parties.names().into_iter().map(|name| (name.to_owned(), closing)).collect();
+            Cost { roles, ..Cost::default() }
+        }
+    };
+    cost.roles.values_mut().for_each(|role| role.bytes += ITEMS_BYTES);
+    cost.rounds += 1;
+    cost.notes = rules_notes(chosen, job, sizes, calibration)?;
+    Ok(cost)
+}
+
+/// What can be said of a run whose candidates depend on what is frequent.
+fn rules_notes(
+    chosen: &Chosen,
+    job: &JobSpec,
+    sizes: &BTreeMap<String, Sizes>,
+    calibration: &Calibration,
 ) -> Result<Vec<String>> {
     let rows = common_rows(job, sizes)?;
     let params = job.mining(rows as usize)?;

@@ -1,13 +1,13 @@
 //! What a party brings: its items, and the ids of its rows.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use tacita_core::{Error, Result};
 
 use super::Brought;
-use crate::agreement::{Bins, ItemsFrom, JobSpec, Sizes};
+use crate::agreement::{Bins, ItemsFrom, JobSpec, Sizes, Source};
 use crate::jobs::intersect;
-use crate::run::party::Source;
 use crate::table::baskets::{self, Binning, ItemColumn, Items};
 use crate::table::{RowCounts, Table, read};
 
@@ -41,7 +41,7 @@ impl Brought {
         let items = items(job, me, &table)?;
         let loaded = intersect::Loaded::of(&alignment, me, table, *allow_unreadable)?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
-        Ok(Brought { items, rows, ids: Some(intersect::Brought::Table(Box::new(loaded))), sizes })
+        Ok(Brought { items, rows, ids: Some(Arc::new(loaded)), sizes })
     }
 }
 

@@ -7,9 +7,10 @@ pub mod learned;
 mod load;
 mod names;
 mod output;
+mod page;
 mod products;
 
-use std::path::Path;
+use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
@@ -19,11 +20,10 @@ use tacita_core::protocol::rules::{self as mining, Params, baskets::Baskets};
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::Agreed;
-use crate::agreement::{Chosen, JobSpec, Protocol, Sizes, USUAL_CONFIDENCE};
+use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Protocol, Run, Sizes};
 use crate::base::memory::Limit;
 use crate::base::text;
 use crate::jobs::aligned::align;
-use crate::jobs::answer::Told;
 use crate::jobs::intersect::memory::needed as of_intersection;
 use crate::jobs::{dot, intersect};
 use crate::table::RowCounts;
@@ -31,7 +31,6 @@ use crate::table::baskets::Items;
 
 pub use dot::check_peer;
 pub use names::{Named, NamedItem, decode_lengths, decode_names};
-pub use output::itemsets_path;
 use products::Products;
 pub use products::{Level, estimate};
 
@@ -40,12 +39,12 @@ pub struct Brought {
     items: Items,
     rows: RowCounts,
     /// The table with its ids, where rows are aligned by them.
-    ids: Option<intersect::Brought>,
+    ids: Option<Arc<intersect::Loaded>>,
     sizes: Sizes,
 }
 
 /// What both parties get.
-pub struct Found {
+struct Found {
     named: Named,
     levels: Vec<Level>,
 }
@@ -56,15 +55,27 @@ const CANDIDATE_BYTES: u64 = 100;
 /// Bytes of memory that a rule takes: its items and counts, by number and by name, and its line of the result.
 const RULE_BYTES: u64 = 500;
 
-impl Brought {
-    /// How much it is, as the peer is told.
-    pub fn sizes(&self) -> Sizes {
+impl Part for Brought {
+    fn sizes(&self) -> Sizes {
         self.sizes.clone()
     }
 
-    /// What became of the input's rows.
-    pub fn row_counts(&self) -> RowCounts {
+    fn rows(&self) -> RowCounts {
         self.rows
+    }
+
+    fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
+        let Pair { job, me, agreed, allowed, channel, rng } = run.pair()?;
+        let found = self::run(job, me, self, agreed, allowed, channel, rng)?;
+        let common = Some(found.named.rows.into());
+        let learned = learned::rules(job, me, Known { common, ..Known::of(agreed) });
+        let (protocol, levels) = (found.protocol(&agreed.chosen), found.levels);
+        let named = Arc::new(found.named);
+        let found = agreement::Found {
+            page: Some(Box::new(named.clone())),
+            ..agreement::Found::new(protocol, learned, move || Ok(output::answer(named)))
+        };
+        if levels.is_empty() { Ok(found) } else { found.with("levels", levels) }
     }
 }
 
@@ -82,7 +93,7 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
 }
 
 /// Aligns rows, mines, and exchanges the names of what was found, with as much memory as is `allowed`.
-pub fn run(
+fn run(
     job: &JobSpec,
     me: &str,
     brought: &Brought,
@@ -241,7 +252,7 @@ fn side(job: &JobSpec, party: &str) -> Side {
 
 impl Found {
     /// The protocol that made most of the products.
-    pub fn protocol(&self, chosen: &Chosen) -> Protocol {
+    fn protocol(&self, chosen: &Chosen) -> Protocol {
         let by = |protocol: Protocol| -> usize {
             let levels = self.levels.iter().filter(|level| level.protocol == protocol.name());
             levels.map(|level| level.products).sum()
@@ -250,63 +261,5 @@ impl Found {
             Some(_) if by(Protocol::Ot) >= by(Protocol::Lattice) => Protocol::Ot,
             _ => chosen.protocol,
         }
-    }
-
-    /// What each level took.
-    pub fn levels(&self) -> &[Level] {
-        &self.levels
-    }
-
-    /// What was found, in names.
-    pub fn named(&self) -> &Named {
-        &self.named
-    }
-
-    /// The report for readers, with what each party learned.
-    pub fn page(&self, job: &JobSpec, protocol: &str, learned: Vec<(String, Vec<String>)>) -> String {
-        let parties = job.parties.names();
-        let items = |places: &[u32]| -> Vec<html::Item> {
-            let item = |&place: &u32| {
-                let item = &self.named.items[place as usize];
-                html::Item { party: usize::from(item.party != parties[0]), name: item.name.clone() }
-            };
-            places.iter().map(item).collect()
-        };
-        let itemsets = self.named.itemsets.iter();
-        let rules = self.named.rules.iter().map(|found| html::Rule {
-            antecedents: items(&found.antecedents),
-            consequents: items(&found.consequents),
-            support: found.rule.support(),
-            confidence: found.rule.confidence(),
-            lift: found.rule.lift(),
-            leverage: found.rule.leverage(),
-            conviction: found.rule.conviction(),
-        });
-        html::page(&html::Report {
-            id: job.id.clone(),
-            parties: [parties[0].to_owned(), parties[1].to_owned()],
-            rows: self.named.rows.into(),
-            min_support: job.min_support.as_ref().map_or(String::new(), |written| written.0.clone()),
-            min_confidence: match &job.min_confidence {
-                Some(written) => written.0.clone(),
-                None => USUAL_CONFIDENCE.into(),
-            },
-            protocol: protocol.into(),
-            learned,
-            itemsets: itemsets
-                .map(|(set, count)| html::Itemset { items: items(set), count: (*count).into() })
-                .collect(),
-            rules: rules.collect(),
-        })
-    }
-
-    /// Writes rules and itemsets where the user wants them, and says how many there are.
-    pub fn write(&self, path: Option<&Path>) -> Result<Told> {
-        let (itemsets, rules) = (self.named.itemsets.len(), self.named.rules.len());
-        Ok(Told {
-            json: serde_json::json!({ "itemsets": itemsets, "rules": rules }),
-            line: Some(format!("itemsets {itemsets}, rules {rules}")),
-            written: path.map_or(Ok(()), |path| output::write(&self.named, path)),
-        })
     }
 }

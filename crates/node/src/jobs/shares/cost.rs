@@ -10,12 +10,13 @@ use crate::agreement::{JobSpec, Sizes};
 use crate::jobs::dot;
 use crate::jobs::shares::{EXTENSION, Work};
 
-pub(crate) fn shares_cost<'a>(
-    job: &'a JobSpec,
+/// What this work costs both, or what is assumed if there are no share files that say what it is.
+pub(crate) fn shares_cost(
+    job: &JobSpec,
     sizes: &BTreeMap<String, Sizes>,
     work: Option<Work>,
-    calibration: Calibration,
-) -> Result<Cost<'a>> {
+    calibration: &Calibration,
+) -> Result<Cost> {
     let names = job.parties.names();
     let [numbers, others] = [names[0], names[1]].map(|name| sizes[name].items);
     if numbers != others {
@@ -26,7 +27,7 @@ pub(crate) fn shares_cost<'a>(
     let (costs, rounds) = match work.map_or_else(|| Work::assumed(job, numbers as usize), Ok)? {
         Work::Open(modulus, numbers) => {
             let opened = |peer| if job.learns(peer) { reveal_bytes(modulus, numbers) } else { 0 };
-            let cost = |peer| RoleCost { cpu: 0.0, bytes: opened(peer) + CLOSE_BYTES };
+            let cost = |peer| (0.0, opened(peer) + CLOSE_BYTES);
             ([cost(names[1]), cost(names[0])], u32::from(numbers > 0))
         }
         Work::Compare(comparison) => {
@@ -36,8 +37,12 @@ pub(crate) fn shares_cost<'a>(
             let cpu = calibration.ot_start + params.ots() as f64 * calibration.ot_transfer * relative / 2.0;
             // What the terms and files say alone takes no message.
             let cpu = if params.rounds() == 0 { 0.0 } else { cpu };
-            ([first, second].map(|bytes| RoleCost { cpu, bytes: bytes + CLOSE_BYTES }), params.rounds())
+            ([first, second].map(|bytes| (cpu, bytes + CLOSE_BYTES)), params.rounds())
         }
     };
-    Ok(Cost { roles: names.into_iter().zip(costs).collect(), rounds })
+    let role =
+        |(name, (cpu, bytes)): (&str, (f64, u64))| (name.to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() });
+    let roles = names.into_iter().zip(costs).map(role).collect();
+    let assumed = "; shares modulo 2^64 are assumed: with --input NAME=FILE it is known";
+    Ok(Cost { roles, rounds, assumed: work.is_none().then_some(assumed), ..Cost::default() })
 }

@@ -5,23 +5,21 @@ mod compare;
 pub mod cost;
 pub mod learned;
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::{Modulus, Shares, reveal};
 use tacita_core::{Error, Result};
 
+use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::handshake::Agreed;
-use crate::agreement::{JobSpec, Operation, Sizes};
+use crate::agreement::{Answer, Found, JobSpec, Known, Operation, Pair, Part, Run, Sizes, Source};
 use crate::base::text;
-use crate::jobs::answer::Told;
 use crate::jobs::dot::side;
 use crate::jobs::numbers::ShareFile;
 use crate::jobs::numbers::file::{self, Kept};
-use crate::jobs::numbers::{Cells, Value, write_values};
-use crate::run::party::Source;
+use crate::jobs::numbers::{self, Cells, Value};
 use crate::table::RowCounts;
 pub use compare::{Comparison, EXTENSION};
 
@@ -41,14 +39,6 @@ pub enum Work {
     Open(Modulus, usize),
     /// They are compared.
     Compare(Comparison),
-}
-
-/// What a party gets.
-pub enum Found {
-    /// Nothing: the other party learns.
-    Nothing,
-    /// The numbers, file by file; or their sum; or whether they are at least a threshold.
-    Values(Vec<Value>),
 }
 
 impl Brought {
@@ -99,22 +89,9 @@ impl Brought {
         Ok(Brought { files, work })
     }
 
-    /// What will be done with them.
-    pub fn work(&self) -> Work {
-        self.work
-    }
-
-    /// How much it is, as the peer is told.
-    pub fn sizes(&self) -> Sizes {
-        let items = self.files.iter().map(|kept| kept.share.count() as u64).sum();
-        let runs = self.files.iter().map(|kept| kept.share.run.clone()).collect();
-        Sizes { items, runs: Some(runs), ..Sizes::default() }
-    }
-
-    /// The numbers count as rows.
-    pub fn row_counts(&self) -> RowCounts {
-        let items = self.files.iter().map(|kept| kept.share.count()).sum();
-        RowCounts { read: items, items, ..RowCounts::default() }
+    /// How many numbers there are.
+    fn count(&self) -> usize {
+        self.files.iter().map(|kept| kept.share.count()).sum()
     }
 
     /// The files in the order in which both parties open them: the first party's.
@@ -142,6 +119,36 @@ impl Brought {
             files.sort_by_key(|kept| theirs.iter().position(|run| *run == kept.share.run));
         }
         Ok(files)
+    }
+}
+
+impl Part for Brought {
+    fn sizes(&self) -> Sizes {
+        let runs = self.files.iter().map(|kept| kept.share.run.clone()).collect();
+        Sizes { items: self.count() as u64, runs: Some(runs), ..Sizes::default() }
+    }
+
+    /// The numbers count as rows.
+    fn rows(&self) -> RowCounts {
+        let items = self.count();
+        RowCounts { read: items, items, ..RowCounts::default() }
+    }
+
+    fn cost(&self, job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Option<Cost>> {
+        cost::shares_cost(job, sizes, Some(self.work), machine).map(Some)
+    }
+
+    fn run(&mut self, run: Run<'_>) -> Result<Found> {
+        let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
+        let (values, min_result) = (open(job, me, self, agreed, channel, rng)?, job.limits.min_result);
+        let answer = move || {
+            let Some(values) = values else { return Ok(Answer::Nothing) };
+            Ok(match min_result.filter(|limit| values.iter().any(|value| value.is_below(*limit))) {
+                Some(limit) => Answer::below("value", limit),
+                None => numbers::answer(values),
+            })
+        };
+        Ok(Found::new(agreed.chosen.protocol, learned::shares(job, me, Known::of(agreed)), answer))
     }
 }
 
@@ -216,15 +223,16 @@ pub fn check_peer(theirs: &Sizes, channel: &Channel) -> Result<()> {
 }
 
 /// Opens the shares to those who learn, or compares what is in them. From here on they count as opened, even if the
-/// connection fails: the peer may have them.
-pub fn run(
+/// connection fails: the peer may have them. Returns the numbers, file by file; or their sum; or whether they are at least a
+/// threshold; nothing if it is the other party that learns.
+fn open(
     job: &JobSpec,
     me: &str,
     brought: &Brought,
     agreed: &Agreed,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Found> {
+) -> Result<Option<Vec<Value>>> {
     let files = brought.in_order(job, me, agreed)?;
     let first = &files.first().ok_or_else(|| Error::Internal("no share file".into()))?.share;
     let modulus = match brought.work {
@@ -232,10 +240,10 @@ pub fn run(
         Work::Compare(comparison) => {
             file::spend(&files, job)?;
             let answers = comparison.run(side(job, me), &files, &agreed.session, channel, rng)?;
-            return Ok(Found::Values(vec![first.value(Cells::Answers(answers))]));
+            return Ok(Some(vec![first.value(Cells::Answers(answers))]));
         }
     };
-    let mut numbers = Vec::with_capacity(brought.sizes().items as usize);
+    let mut numbers = Vec::with_capacity(brought.count());
     for kept in &files {
         numbers.extend_from_slice(kept.share.shares()?.residues());
     }
@@ -246,12 +254,12 @@ pub fn run(
     };
     file::spend(&files, job)?;
     let Some(residues) = reveal(&opened, job.learns(me), job.learns(job.peer_of(me)), channel)? else {
-        return Ok(Found::Nothing);
+        return Ok(None);
     };
     let mut integers = residues.into_iter().map(|residue| modulus.integer(residue, first.signed));
     let mut cells =
         |count| Cells::Numbers { numbers: integers.by_ref().take(count).collect(), decimals: first.decimals };
-    Ok(Found::Values(match job.operation {
+    Ok(Some(match job.operation {
         Some(Operation::Sum) => vec![Value { columns: Vec::new(), cells: cells(1) }],
         _ => files.iter().map(|kept| kept.share.value(cells(kept.share.count()))).collect(),
     }))
@@ -260,15 +268,4 @@ pub fn run(
 /// Memory besides the files, in bytes.
 pub fn memory(job: &JobSpec, own: &Sizes) -> u64 {
     job.threshold().map_or(0, |_| compare::memory(own.items))
-}
-
-impl Found {
-    /// Writes the result where the user wants it, and says what it is.
-    pub fn write(&self, job: &JobSpec, path: Option<&Path>) -> Result<Told> {
-        let Found::Values(values) = self else { return Ok(Told::nothing()) };
-        match job.limits.min_result {
-            Some(limit) if values.iter().any(|value| value.is_below(limit)) => Told::below("value", limit, path),
-            _ => write_values(values, path),
-        }
-    }
 }

@@ -73,21 +73,28 @@ impl FromStr for Format {
 }
 
 /// Rows that can be written, made or read batch by batch.
-pub trait Rows {
+pub trait Rows: Send {
     /// Names and types of the columns.
     fn schema(&self) -> &SchemaRef;
 
     /// The rows, in order.
     fn batches(&self) -> Box<dyn Iterator<Item = Result<RecordBatch>> + '_>;
+
+    /// How many there are, which may take reading them.
+    fn count(&self) -> Result<usize>;
 }
 
-impl Rows for Selection<'_> {
+impl Rows for Selection {
     fn schema(&self) -> &SchemaRef {
         self.schema()
     }
 
     fn batches(&self) -> Box<dyn Iterator<Item = Result<RecordBatch>> + '_> {
         Box::new(self.batches())
+    }
+
+    fn count(&self) -> Result<usize> {
+        Ok(self.rows())
     }
 }
 

@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, Result};
 
-use super::Rows;
 use crate::agreement::handshake::{Greeted, MAX_MESSAGE_BYTES, confirm, exchange_sizes, json_bytes, message, parse};
-use crate::agreement::{Clients, JobSpec, Sizes};
+use crate::agreement::{Clients, JobSpec, Sizes, Slices};
 use crate::base::hex::hex;
 use crate::base::text::count;
 
@@ -27,7 +26,7 @@ pub(super) const ROUNDS: u32 = 4;
 struct Parties {
     /// The nonces of all parties, in the order of the job file.
     nonces: Vec<String>,
-    /// Rows of all clients together.
+    /// Slices of all clients together.
     rows: u64,
 }
 
@@ -43,7 +42,7 @@ pub fn agree(
     own: Sizes,
     greeted: Vec<Greeted>,
     channels: &mut [Channel],
-) -> Result<Rows> {
+) -> Result<Slices> {
     match roles.place(me) {
         None => with_clients(job, roles, me, own, greeted, channels),
         Some(place) => with_server(job, roles, me, place, own, greeted, channels),
@@ -57,7 +56,7 @@ fn with_clients(
     own: Sizes,
     greeted: Vec<Greeted>,
     channels: &mut [Channel],
-) -> Result<Rows> {
+) -> Result<Slices> {
     let own_bytes = message(&own)?;
     let mut slices = vec![None; roles.clients.len()];
     let mut told = Vec::new();
@@ -72,7 +71,7 @@ fn with_clients(
     let mut nonces: Vec<_> = greeted.iter().map(|greeted| greeted.nonces[1].clone()).collect();
     let own_nonce = greeted.first().map_or("", |greeted| &greeted.nonces[0]);
     nonces.insert(job.parties.position(me).unwrap_or_default(), own_nonce.into());
-    let rows = Rows { all: own.items, slices };
+    let rows = Slices { all: own.items, slices };
     let together = rows.slices.iter().flatten().sum();
     let parties = message(&Parties { nonces, rows: together })?;
     channels.iter_mut().try_for_each(|channel| channel.send(PARTIES, parties.clone()))?;
@@ -96,7 +95,7 @@ fn with_server(
     own: Sizes,
     greeted: Vec<Greeted>,
     channels: &mut [Channel],
-) -> Result<Rows> {
+) -> Result<Slices> {
     let mut links: Vec<_> = channels.iter_mut().zip(greeted).collect();
     // The server first, then by slice: nobody waits in a circle.
     links.sort_by_key(|(channel, _)| roles.place(channel.peer()));
@@ -137,7 +136,7 @@ fn with_server(
     }
     let mut slices = vec![None; roles.clients.len()];
     slices[place] = Some(own.items);
-    Ok(Rows { all: theirs.items, slices })
+    Ok(Slices { all: theirs.items, slices })
 }
 
 /// Bytes of the message with which the server tells each client of the others, framing included.

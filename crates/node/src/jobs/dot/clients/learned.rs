@@ -1,20 +1,19 @@
 //! What each party of a job with clients learns, in sentences.
 
-use super::Rows;
-use crate::agreement::{Clients, JobSpec};
+use crate::agreement::{Clients, JobSpec, Slices};
 use crate::base::text::count;
 use crate::jobs::dot::learned::ZEROS;
 use crate::jobs::learned::filtered;
 
 /// What `party` learns, with the numbers that it knows.
-pub fn learned(job: &JobSpec, roles: &Clients<'_>, party: &str, rows: Option<&Rows>) -> Vec<String> {
+pub fn learned(job: &JobSpec, roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<String> {
     match roles.place(party) {
         None => of_server(roles, party, rows),
         Some(place) => of_client(job, roles, party, place, rows),
     }
 }
 
-fn of_server(roles: &Clients<'_>, party: &str, rows: Option<&Rows>) -> Vec<String> {
+fn of_server(roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<String> {
     let each = |(name, rows): (&&str, &Option<u64>)| rows.map(|rows| format!("{name} {}", count(rows)));
     let each: Option<Vec<_>> = rows.and_then(|rows| roles.clients.iter().zip(&rows.slices).map(each).collect());
     let each = each.map_or(String::new(), |each| format!(" ({})", each.join(", ")));
@@ -27,7 +26,7 @@ fn of_server(roles: &Clients<'_>, party: &str, rows: Option<&Rows>) -> Vec<Strin
     ]
 }
 
-fn of_client(job: &JobSpec, roles: &Clients<'_>, party: &str, place: usize, rows: Option<&Rows>) -> Vec<String> {
+fn of_client(job: &JobSpec, roles: &Clients<'_>, party: &str, place: usize, rows: Option<&Slices>) -> Vec<String> {
     let server = roles.server;
     let [(_, own), (_, theirs)] = job.sides();
     let mut learned = vec![match (own.len(), theirs.len()) {

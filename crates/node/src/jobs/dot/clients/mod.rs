@@ -19,9 +19,9 @@ use tacita_core::protocol::dot::paillier::{self, Live, Params};
 use tacita_core::protocol::dot::{Columns, Modulus, Shares, Side};
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Clients, JobSpec, Protocol};
+use crate::agreement::{Clients, Found, JobSpec, Peers, Protocol, Run, Slices};
 use crate::base::random::fresh_rng;
-use crate::jobs::dot::{Brought, Found};
+use crate::jobs::dot::found::Outcome;
 use crate::transport::links::Links;
 
 pub use agree::agree;
@@ -36,34 +36,23 @@ pub const PROTOCOL: Protocol = Protocol::Paillier;
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 const ENCRYPTION: Duration = Duration::from_millis(10);
 
-/// How many rows there are, as far as a party knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rows {
-    /// The server's: as many as all clients' together.
-    pub all: u64,
-    /// Each client's, in the order of their slices. A client knows its own alone.
-    pub slices: Vec<Option<u64>>,
-}
-
-impl Rows {
-    /// Warns of clients that add nothing to the sums, which are then those of the others.
-    fn warn_of_empty(&self, roles: &Clients<'_>) {
-        let each = || roles.clients.iter().zip(&self.slices);
-        let empty: Vec<&str> = each().filter(|(_, rows)| **rows == Some(0)).map(|(name, _)| *name).collect();
-        if empty.is_empty() || self.all == 0 {
-            return;
-        }
-        let others: Vec<&str> = each().filter(|(_, rows)| **rows != Some(0)).map(|(name, _)| *name).collect();
-        let whose = match others[..] {
-            [one] => format!("{one} alone, which every client learns"),
-            _ => "the other clients".to_owned(),
-        };
-        tracing::warn!("no rows at {}: the sums are those of {whose}", empty.join(", "));
+/// Warns of clients that add nothing to the sums, which are then those of the others.
+fn warn_of_empty(rows: &Slices, roles: &Clients<'_>) {
+    let each = || roles.clients.iter().zip(&rows.slices);
+    let empty: Vec<&str> = each().filter(|(_, slice)| **slice == Some(0)).map(|(name, _)| *name).collect();
+    if empty.is_empty() || rows.all == 0 {
+        return;
     }
+    let others: Vec<&str> = each().filter(|(_, slice)| **slice != Some(0)).map(|(name, _)| *name).collect();
+    let whose = match others[..] {
+        [one] => format!("{one} alone, which every client learns"),
+        _ => "the other clients".to_owned(),
+    };
+    tracing::warn!("no rows at {}: the sums are those of {whose}", empty.join(", "));
 }
 
 /// Warns of a slice that adds nothing to the sums, and of one beside which all others are empty.
-fn warn_of_slice(me: &str, columns: &Columns, rows: &Rows) {
+fn warn_of_slice(me: &str, columns: &Columns, rows: &Slices) {
     let is_zero = |column: usize| (0..columns.rows()).all(|row| columns.value(column, row) == 0);
     if rows.all == 0 {
         return;
@@ -84,31 +73,30 @@ fn warn_of_slice(me: &str, columns: &Columns, rows: &Rows) {
 
 /// A party's part: the clients get the products of all rows, the server nothing.
 ///
-/// Errors: a connection fails, or a peer breaks the protocol; `links` has then ended.
-pub fn run(
-    job: &JobSpec,
-    roles: &Clients<'_>,
-    me: &str,
-    brought: &Brought,
-    rows: &Rows,
-    channels: &mut [Channel],
-    links: &Links,
-) -> Result<Found> {
-    let columns = brought.columns();
-    match roles.place(me) {
+/// Errors: a connection fails, or a peer breaks the protocol; all have then ended.
+pub fn run(columns: &Columns, run: Run<'_>) -> Result<Found> {
+    let Run { job, me, rng, peers, .. } = run;
+    let (Peers::Several { rows, channels, links }, Some(roles)) = (peers, job.clients()) else {
+        return Err(Error::Internal("clients in another job".into()));
+    };
+    let values = match roles.place(me) {
         None => {
-            rows.warn_of_empty(roles);
-            serve(job, roles, columns, rows, channels, links)?;
-            Ok(Found::new(columns.rows(), None))
+            warn_of_empty(rows, &roles);
+            serve(job, &roles, columns, rows, channels, links)?;
+            None
         }
         Some(place) => {
             warn_of_slice(me, columns, rows);
-            let sums = ask(job, roles, place, columns, rows, channels, &mut fresh_rng()?)?;
+            let sums = ask(job, &roles, place, columns, rows, channels, rng)?;
             let (modulus, signed) = (sums.modulus(), job.integers()?.signed());
-            let values = sums.residues().iter().map(|&residue| modulus.integer(residue, signed));
-            Ok(Found::new(rows.all as usize, Some(values.collect())))
+            Some(sums.residues().iter().map(|&residue| modulus.integer(residue, signed)).collect())
         }
-    }
+    };
+    Ok(Found {
+        answer: values.map_or(Outcome::Nothing, Outcome::Values).answer(job),
+        further_rounds: rounds_of_chain(&roles),
+        ..Found::nothing(PROTOCOL, learned(job, &roles, me, Some(rows)))
+    })
 }
 
 /// The server's part: it answers all clients at once, each with its own blindings.
@@ -116,7 +104,7 @@ fn serve(
     job: &JobSpec,
     roles: &Clients<'_>,
     columns: &Columns,
-    rows: &Rows,
+    rows: &Slices,
     channels: &mut [Channel],
     links: &Links,
 ) -> Result<()> {
@@ -148,7 +136,7 @@ fn ask(
     roles: &Clients<'_>,
     place: usize,
     columns: &Columns,
-    rows: &Rows,
+    rows: &Slices,
     channels: &mut [Channel],
     rng: &mut ChaCha20Rng,
 ) -> Result<Shares> {
@@ -172,13 +160,13 @@ fn ask(
 }
 
 /// How long a client waits for a neighbour, which may have many more rows to encrypt.
-fn patience(job: &JobSpec, columns: usize, rows: &Rows) -> Duration {
+fn patience(job: &JobSpec, columns: usize, rows: &Slices) -> Duration {
     let length = KeySize::of(job.level).bits() as f64 / 3072.0;
     PATIENCE + ENCRYPTION.mul_f64(rows.all as f64 * columns as f64 * length.powi(3))
 }
 
 /// What all sums are taken modulo.
-fn modulus(job: &JobSpec, rows: &Rows) -> Result<Modulus> {
+fn modulus(job: &JobSpec, rows: &Slices) -> Result<Modulus> {
     job.modulus(&job.dot_shape(rows.all as usize)?)
 }
 
@@ -189,7 +177,7 @@ fn params(job: &JobSpec, modulus: Modulus, rows: usize) -> Result<Params> {
 }
 
 /// Which of the server's rows are whose.
-fn slices(rows: &Rows) -> Result<Vec<Range<usize>>> {
+fn slices(rows: &Slices) -> Result<Vec<Range<usize>>> {
     let mut start = 0;
     let slice = |length: &Option<u64>| {
         let length = length.ok_or_else(|| Error::Internal("a slice of unknown length".into()))? as usize;

@@ -8,9 +8,9 @@ use tacita_core::protocol::dot::{Side, reveal_bytes};
 use tacita_core::{Error, Result};
 
 use super::agree::{ROUNDS, parties_bytes};
-use super::{PROTOCOL, Rows, learned, modulus, params};
+use super::{PROTOCOL, learned, modulus, params, warn_of_empty};
 use crate::agreement::handshake::{CONFIRM_BYTES, hello_bytes, sizes_bytes};
-use crate::agreement::{Clients, JobSpec, Sizes};
+use crate::agreement::{Clients, JobSpec, Sizes, Slices};
 use crate::base::text::count;
 use crate::plan::{Plan, Share};
 use crate::transport::Shape;
@@ -52,8 +52,8 @@ pub fn plan(
             count(all)
         )));
     }
-    let rows = Rows { all, slices: slices.into_iter().map(Some).collect() };
-    rows.warn_of_empty(roles);
+    let rows = Slices { all, slices: slices.into_iter().map(Some).collect() };
+    warn_of_empty(&rows, roles);
     let mut parties = BTreeMap::new();
     for me in job.parties.names() {
         let (cpu_seconds, bytes) = share(job, roles, me, &rows)?;
@@ -90,7 +90,7 @@ pub fn plan(
 }
 
 /// CPU seconds of a party, and bytes that it sends besides each connection's first, last and closing message.
-fn share(job: &JobSpec, roles: &Clients<'_>, me: &str, rows: &Rows) -> Result<(f64, u64)> {
+fn share(job: &JobSpec, roles: &Clients<'_>, me: &str, rows: &Slices) -> Result<(f64, u64)> {
     let modulus = modulus(job, rows)?;
     let with = |slice: &Option<u64>| params(job, modulus, slice.unwrap_or_default() as usize);
     let own_sizes = |items| sizes_bytes(&Sizes { items, ..Sizes::default() });
@@ -127,7 +127,7 @@ fn cpu_of_answering(params: &Params) -> f64 {
 }
 
 /// Memory besides the table, in bytes, an estimate from above.
-pub fn memory(job: &JobSpec, roles: &Clients<'_>, me: &str, rows: &Rows) -> Result<u64> {
+pub fn memory(job: &JobSpec, roles: &Clients<'_>, me: &str, rows: &Slices) -> Result<u64> {
     let params = params(job, modulus(job, rows)?, 0)?;
     let (shape, ciphertext) = (params.shape(), params.key_size().ciphertext_bytes() as u64);
     let bits = u64::from(shape.integers.bits());

@@ -26,7 +26,7 @@ use tacita_core::protocol::dot::{Columns, Shares};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use crate::agreement::{JobSpec, Protocol};
+use crate::agreement::{JobSpec, PoolPlace as Place, Protocol};
 use crate::base::folder::Folder;
 use crate::base::text;
 pub use fill::{Fill, fill};
@@ -46,15 +46,6 @@ struct Facts {
     bits: usize,
     /// Where the key is kept.
     key_file: PathBuf,
-}
-
-/// Where a pool is.
-#[derive(Debug, Clone)]
-pub struct Place {
-    /// Its directory.
-    pub directory: PathBuf,
-    /// Its key's file, if it is not where it was.
-    pub key_file: Option<PathBuf>,
 }
 
 /// A pool with its key.

@@ -16,22 +16,19 @@ mod run;
 pub(crate) mod seal;
 mod sort;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::Serialize;
 use tacita_core::{Error, Progress, Result, Security};
 
 pub use self::run::{LANES, Party, buckets_of, check_sizes, is_bucketed, params, resumed, run};
-use crate::agreement::{Job, JobSpec, Kept, Protocol, Reveal, Sizes, Terms, Work as WorkSizes};
+use crate::agreement::{Job, JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Terms, Work as WorkSizes};
 use crate::base::hex::{hex, unhex};
-use crate::console::Voice;
 use crate::console::watch::Watcher;
-use crate::identity::Identity;
-use crate::jobs::answer::Told;
-use crate::jobs::intersect::{check_limits, key_spec, told_rows};
-use crate::run::report::Work as WorkReport;
-use crate::table::{KeySpec, ReadOptions, RowCounts, output};
+use crate::jobs::intersect::{check_limits, key_spec};
+use crate::table::{KeySpec, ReadOptions, RowCounts};
 use directory::{Directory, Input, Numbered, Owner, Sorted, State};
 
 const KEYS: &str = "keys.sealed";
@@ -40,24 +37,9 @@ const BUCKETS: &str = "buckets.sealed";
 const RUNS: Numbered = Numbered("run");
 const RESULT: Numbered = Numbered("result");
 
-/// Where and how a run keeps its work.
-#[derive(Clone)]
-pub struct Work {
-    /// The directory.
-    pub directory: PathBuf,
-    /// Goes on with the run in it.
-    pub resume: bool,
-    /// Memory that the run may use, in bytes.
-    pub memory: Option<u64>,
-    /// Whose key opens what is on disk.
-    pub identity: Identity,
-    /// What is said while the table is sorted.
-    pub voice: Voice,
-}
-
 /// A table on disk, in the order of its keys, and how far the run has come.
 pub struct Disk {
-    directory: Directory,
+    directory: Arc<Directory>,
     state: Mutex<State>,
     sorted: Sorted,
     sizes: Sizes,
@@ -65,6 +47,17 @@ pub struct Disk {
     memory: u64,
     /// Buckets that this process has done.
     done: AtomicUsize,
+}
+
+/// What a run on disk has done, for the report.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Done {
+    /// Sorted runs that were merged.
+    pub runs: usize,
+    /// Buckets.
+    pub buckets: usize,
+    /// Those of them that were done in this run, and not in one that it has resumed.
+    pub done: usize,
 }
 
 /// Whether a job can run on disk, and if not, why.
@@ -164,6 +157,7 @@ impl Disk {
             None => None,
         };
         sizes.work = Some(WorkSizes { memory: memory::for_buckets(memory), kept });
+        let directory = Arc::new(directory);
         Ok(Disk { directory, state: Mutex::new(state), sorted, sizes, memory, done: AtomicUsize::new(0) })
     }
 
@@ -197,6 +191,7 @@ impl Disk {
         check_files(&directory, &sorted)?;
         let memory = memory::for_data(work.memory);
         let (state, done) = (Mutex::new(state), AtomicUsize::new(0));
+        let directory = Arc::new(directory);
         Ok(Some(Disk { directory, state, sorted, sizes: Sizes::default(), memory, done }))
     }
 
@@ -211,9 +206,9 @@ impl Disk {
     }
 
     /// How the run went.
-    pub fn work(&self) -> Option<WorkReport> {
+    pub fn work(&self) -> Option<Done> {
         let buckets = self.state().run.as_ref().map(|run| run.buckets)?;
-        Some(WorkReport { runs: self.sorted.runs, buckets, done: self.done.load(Ordering::Relaxed) })
+        Some(Done { runs: self.sorted.runs, buckets, done: self.done.load(Ordering::Relaxed) })
     }
 
     /// The protocol that ran.
@@ -230,18 +225,12 @@ impl Disk {
         self.directory.keep(&state)
     }
 
-    /// Writes the rows that are common, if a file is wanted, and says how many there are.
-    pub fn write(&self, path: Option<&Path>) -> Result<Told> {
-        use output::Rows;
+    /// The rows that are common.
+    pub fn common(&self) -> Result<rows::Common> {
         let run = self.state().run.as_ref().map(|run| run.run.clone());
         let run = run.ok_or_else(|| Error::Internal("nothing has run".into()))?;
         let bits = buckets::common(&self.directory, &run, self.sorted.counts.items)?;
-        let rows = rows::Common::new(&self.directory, bits)?;
-        match path {
-            Some(path) => output::write(&rows, path, None)?,
-            None => rows.batches().try_for_each(|batch| batch.map(drop))?,
-        }
-        Ok(told_rows(rows.rows()))
+        rows::Common::new(self.directory.clone(), bits)
     }
 
     /// Removes the run's files, now that it has succeeded.

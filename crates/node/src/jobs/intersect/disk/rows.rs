@@ -1,6 +1,7 @@
 //! The rows that are common, read from the file of rows.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
@@ -21,24 +22,19 @@ use crate::table::output::Rows;
 const BATCH_BYTES: usize = 64 << 20;
 
 /// Rows of a sorted table whose keys have a bit set: read as they are asked for.
-pub struct Common<'a> {
-    directory: &'a Directory,
+pub struct Common {
+    directory: Arc<Directory>,
     schema: SchemaRef,
     /// A bit for each key.
     bits: Vec<u64>,
-    /// Rows handed out so far.
-    rows: Cell<usize>,
+    /// How many there are, once all have been read.
+    rows: Cell<Option<usize>>,
 }
 
-impl<'a> Common<'a> {
+impl Common {
     /// The rows in `directory` whose keys have these bits set.
-    pub fn new(directory: &'a Directory, bits: Vec<u64>) -> Result<Common<'a>> {
-        Ok(Common { directory, schema: schema_of(directory)?, bits, rows: Cell::new(0) })
-    }
-
-    /// How many rows have been handed out.
-    pub fn rows(&self) -> usize {
-        self.rows.get()
+    pub fn new(directory: Arc<Directory>, bits: Vec<u64>) -> Result<Common> {
+        Ok(Common { schema: schema_of(&directory)?, directory, bits, rows: Cell::new(None) })
     }
 
     /// Rows of a batch as it is on disk, without the key's number.
@@ -53,28 +49,33 @@ impl<'a> Common<'a> {
     }
 }
 
-impl Rows for Common<'_> {
+impl Rows for Common {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
     fn batches(&self) -> Box<dyn Iterator<Item = Result<RecordBatch>> + '_> {
-        let batches = Batches { of: self, reader: None, waiting: Vec::new(), rows: 0, bytes: 0 };
-        Box::new(batches.inspect(|batch| {
-            let rows = batch.as_ref().map_or(0, RecordBatch::num_rows);
-            self.rows.set(self.rows.get() + rows);
-        }))
+        Box::new(Batches { of: self, reader: None, waiting: Vec::new(), rows: 0, bytes: 0, handed_out: 0 })
+    }
+
+    fn count(&self) -> Result<usize> {
+        match self.rows.get() {
+            Some(rows) => Ok(rows),
+            None => self.batches().try_fold(0, |rows, batch| Ok(rows + batch?.num_rows())),
+        }
     }
 }
 
 /// Batches of as many rows as those of a table in memory.
 struct Batches<'a> {
-    of: &'a Common<'a>,
+    of: &'a Common,
     reader: Option<Reader>,
     waiting: Vec<RecordBatch>,
     /// Of those that wait.
     rows: usize,
     bytes: usize,
+    /// Rows up to now.
+    handed_out: usize,
 }
 
 impl Batches<'_> {
@@ -93,12 +94,14 @@ impl Batches<'_> {
             }
         }
         if self.rows == 0 {
+            self.of.rows.set(Some(self.handed_out));
             return Ok(None);
         }
         let all = concat_batches(&self.of.schema, &self.waiting).map_err(failed)?;
         self.waiting.clear();
         let rows = self.rows.min(BATCH_ROWS);
         self.rows -= rows;
+        self.handed_out += rows;
         self.bytes = 0;
         if self.rows > 0 {
             self.waiting.push(all.slice(rows, self.rows));

@@ -1,0 +1,110 @@
+//! What a party has found, as data: who runs a party writes it, prints it, or hands it on.
+
+use serde_json::{Map, Value, json};
+use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
+
+use super::{JobSpec, Protocol};
+use crate::table::output::{Rows, numbers};
+use crate::table::{Selection, Table};
+
+/// Something that is made when it is needed.
+pub type Deferred<T> = Box<dyn FnOnce() -> Result<T> + Send>;
+
+/// What a party has found.
+pub struct Found {
+    /// The answer. It is made when the connections have ended: what fails in that is no concern of the peers.
+    pub answer: Deferred<Answer>,
+    /// The protocol that ran: of several, the one with most to do.
+    pub protocol: Protocol,
+    /// What the party learned, in sentences.
+    pub learned: Vec<String>,
+    /// Flights that no connection of this party has seen.
+    pub further_rounds: u32,
+    /// What the report says besides, by key.
+    pub extras: Map<String, Value>,
+    /// A page for readers, in a job that has one.
+    pub page: Option<Box<dyn Page>>,
+}
+
+/// The answer to the question that a job asks.
+pub enum Answer {
+    /// Nothing: the party is not meant to learn.
+    Nothing,
+    /// Rows.
+    Rows(Box<dyn Rows>),
+    /// Numbers, or what is known of them. They are said even where the table cannot be written.
+    Numbers {
+        /// As they stand in the report.
+        json: Value,
+        /// As they are printed.
+        line: String,
+        /// As a table.
+        table: Deferred<Table>,
+    },
+    /// A share, for a file that nobody else may read.
+    Share {
+        /// How many numbers it is of.
+        numbers: usize,
+        /// The file.
+        file: Zeroizing<String>,
+    },
+    /// Tables, of which some stand beside the main one. Their numbers are said even where they cannot be written.
+    Tables {
+        /// How many rows they have, as it stands in the report.
+        json: Value,
+        /// As it is printed.
+        line: String,
+        /// The main one.
+        main: Deferred<Table>,
+        /// The others, each with what is put into its file's name.
+        beside: Vec<(&'static str, Deferred<Table>)>,
+    },
+}
+
+/// A page that explains a result to readers.
+pub trait Page: Send {
+    /// Its HTML. `choice` is what ran.
+    fn html(&self, job: &JobSpec, choice: &str) -> String;
+}
+
+impl Found {
+    /// No answer.
+    pub fn nothing(protocol: Protocol, learned: Vec<String>) -> Found {
+        Found::new(protocol, learned, || Ok(Answer::Nothing))
+    }
+
+    /// An answer that `answer` makes, and nothing besides.
+    pub fn new(
+        protocol: Protocol,
+        learned: Vec<String>,
+        answer: impl FnOnce() -> Result<Answer> + Send + 'static,
+    ) -> Found {
+        Found { answer: Box::new(answer), protocol, learned, further_rounds: 0, extras: Map::new(), page: None }
+    }
+
+    /// Adds to what the report says.
+    pub fn with(mut self, key: &str, value: impl serde::Serialize) -> Result<Found> {
+        let value = serde_json::to_value(value).map_err(|error| Error::Internal(error.to_string()))?;
+        self.extras.insert(key.to_owned(), value);
+        Ok(self)
+    }
+}
+
+impl Answer {
+    /// Numbers, each under its name, in a table of one row.
+    pub fn numbers(json: Value, line: String, values: Vec<(&'static str, String)>) -> Answer {
+        Answer::Numbers { json, line, table: Box::new(move || numbers(&values)) }
+    }
+
+    /// Instead of a number that is below the job's `min_result`.
+    pub fn below(what: &str, limit: u64) -> Answer {
+        let line = format!("{what} below {limit}");
+        Answer::numbers(json!({ "below": limit }), line, vec![("below", limit.to_string())])
+    }
+
+    /// Rows of a table.
+    pub fn rows(rows: Selection) -> Answer {
+        Answer::Rows(Box::new(rows))
+    }
+}

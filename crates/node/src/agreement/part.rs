@@ -1,0 +1,101 @@
+//! What a party brings to a job, ready to run.
+
+use std::collections::BTreeMap;
+
+use chacha20::ChaCha20Rng;
+use tacita_core::channel::Channel;
+use tacita_core::{Error, Result};
+
+use super::cost::{Calibration, Cost};
+use super::handshake::Agreed;
+use super::{Found, JobSpec, Sizes, Slices};
+use crate::table::RowCounts;
+use crate::transport::links::Links;
+
+/// What a party brings to a job.
+pub trait Part: Send {
+    /// How much it is, as the peers are told.
+    fn sizes(&self) -> Sizes;
+
+    /// What became of the input's rows.
+    fn rows(&self) -> RowCounts;
+
+    /// What the job costs, where this knows more of it than its sizes say.
+    fn cost(&self, _job: &JobSpec, _sizes: &BTreeMap<String, Sizes>, _machine: &Calibration) -> Result<Option<Cost>> {
+        Ok(None)
+    }
+
+    /// Runs what was agreed on.
+    fn run(&mut self, run: Run<'_>) -> Result<Found>;
+
+    /// Notes that the peer has all that it needs of this party, and this party of the peer.
+    fn ended(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Removes what was kept on disk for this run alone, now that it has succeeded.
+    fn clear(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What a part runs with.
+pub struct Run<'a> {
+    /// The job.
+    pub job: &'a JobSpec,
+    /// The party.
+    pub me: &'a str,
+    /// Those whom it has connections to.
+    pub peers: Peers<'a>,
+    /// As much memory as the user allows, for what shows only in the run.
+    pub allowed: Option<u64>,
+    /// Randomness.
+    pub rng: &'a mut ChaCha20Rng,
+}
+
+/// The peers of a party.
+pub enum Peers<'a> {
+    /// One.
+    One {
+        /// What was agreed on.
+        agreed: &'a Agreed,
+        /// The connection.
+        channel: &'a mut Channel,
+    },
+    /// Several.
+    Several {
+        /// How many rows there are.
+        rows: &'a Slices,
+        /// The connections, in the order of the job file.
+        channels: &'a mut [Channel],
+        /// What ends all of them when one fails.
+        links: &'a Links,
+    },
+}
+
+/// What a part of a job between two runs with.
+pub struct Pair<'a> {
+    /// The job.
+    pub job: &'a JobSpec,
+    /// The party.
+    pub me: &'a str,
+    /// What was agreed on.
+    pub agreed: &'a Agreed,
+    /// As much memory as the user allows, for what shows only in the run.
+    pub allowed: Option<u64>,
+    /// The connection.
+    pub channel: &'a mut Channel,
+    /// Randomness.
+    pub rng: &'a mut ChaCha20Rng,
+}
+
+impl<'a> Run<'a> {
+    /// The same for a job that is between two.
+    pub fn pair(self) -> Result<Pair<'a>> {
+        let Run { job, me, peers, allowed, rng } = self;
+        match peers {
+            Peers::One { agreed, channel } => Ok(Pair { job, me, agreed, allowed, channel, rng }),
+            Peers::Several { .. } => Err(Error::Internal(format!("{} has one peer in this job", me))),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Where a party's data comes from.
+
+use std::path::{Path, PathBuf};
+
+use tacita_core::{Error, Result};
+
+use super::{Job, JobSpec};
+use crate::console::Voice;
+use crate::identity::Identity;
+use crate::table::ReadOptions;
+
+/// Where a party's data comes from.
+#[derive(Clone)]
+pub enum Source {
+    /// A table.
+    File {
+        /// Its path, or `-` for CSV on standard input.
+        path: PathBuf,
+        /// How to read it.
+        options: ReadOptions,
+        /// Go on although more than half of the keys cannot be read.
+        allow_unreadable: bool,
+    },
+    /// What `tacita prepare` made of a table.
+    Prepared {
+        /// Where it is kept.
+        directory: PathBuf,
+        /// The table that it must have been made of, if the user gives it again.
+        check: Option<(PathBuf, ReadOptions)>,
+    },
+    /// A table that is sorted on disk, and intersected there.
+    Disk {
+        /// Its path, or `-` for CSV on standard input.
+        path: PathBuf,
+        /// How to read it.
+        options: ReadOptions,
+        /// Go on although more than half of the keys cannot be read.
+        allow_unreadable: bool,
+        /// Where the work is kept.
+        work: OnDisk,
+    },
+    /// Share files.
+    Shares(Vec<PathBuf>),
+}
+
+impl Source {
+    /// What the user gave with --input, once or several times: for the job to say what it is.
+    pub fn of(job: &JobSpec, paths: Vec<PathBuf>, options: ReadOptions, allow_unreadable: bool) -> Result<Source> {
+        match (job.job, <[PathBuf; 1]>::try_from(paths)) {
+            (Job::Shares, Ok(paths)) => Ok(Source::Shares(paths.into())),
+            (Job::Shares, Err(paths)) => Ok(Source::Shares(paths)),
+            (_, Ok([path])) => Ok(Source::File { path, options, allow_unreadable }),
+            (job, Err(paths)) => Err(Error::Input(format!(
+                "--input is there {} times: job = \"{}\" takes one table of each party",
+                paths.len(),
+                job.name()
+            ))),
+        }
+    }
+
+    /// The same with the work on disk.
+    pub fn on_disk(self, work: OnDisk) -> Result<Source> {
+        match self {
+            Source::File { path, options, allow_unreadable } => {
+                Ok(Source::Disk { path, options, allow_unreadable, work })
+            }
+            _ => Err(Error::Input("--work: only a table can be on disk".into())),
+        }
+    }
+
+    /// The files that are read.
+    pub fn paths(&self) -> Vec<&Path> {
+        match self {
+            Source::File { path, .. } | Source::Disk { path, .. } => vec![path],
+            Source::Prepared { .. } => Vec::new(),
+            Source::Shares(paths) => paths.iter().map(PathBuf::as_path).collect(),
+        }
+    }
+}
+
+/// Where and how a run keeps its work.
+#[derive(Clone)]
+pub struct OnDisk {
+    /// The directory.
+    pub directory: PathBuf,
+    /// Goes on with the run in it.
+    pub resume: bool,
+    /// Memory that the run may use, in bytes.
+    pub memory: Option<u64>,
+    /// Whose key opens what is on disk.
+    pub identity: Identity,
+    /// What is said while the table is sorted.
+    pub voice: Voice,
+}
+
+/// Where a pool is.
+#[derive(Debug, Clone)]
+pub struct PoolPlace {
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Its key's file, if it is not where it was.
+    pub key_file: Option<PathBuf>,
+}

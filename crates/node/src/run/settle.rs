@@ -1,0 +1,120 @@
+//! From connections to what was found: sizes and choice are agreed on, it is looked whether there is room, and the part runs.
+
+use std::time::{Duration, Instant};
+
+use tacita_core::channel::{Channel, Traffic};
+use tacita_core::{Error, Result};
+
+use crate::agreement::handshake::{self, Greeted};
+use crate::agreement::{Clients, Found, Network, Part, Peers, Run};
+use crate::base::memory::Limit;
+use crate::base::random::fresh_rng;
+use crate::base::text;
+use crate::console::watch::Watcher;
+use crate::jobs::choose::choose;
+use crate::jobs::dot::clients;
+use crate::jobs::memory;
+use crate::run::party::PartyRun;
+use crate::transport::links::Links;
+
+/// What a run has come to, before its connections end.
+pub(super) struct Settled {
+    pub(super) found: Found,
+    pub(super) choice: String,
+    pub(super) setup: Duration,
+    pub(super) running: Duration,
+}
+
+impl PartyRun {
+    pub(super) fn settle_and_run(
+        &self,
+        part: &mut dyn Part,
+        greeted: Vec<Greeted>,
+        round_trip: Duration,
+        channels: &mut [Channel],
+        links: &Links,
+    ) -> Result<Settled> {
+        for warning in greeted.iter().flat_map(|greeted| &greeted.warnings) {
+            tracing::warn!("{warning}");
+        }
+        match (self.job.clients(), channels, <[Greeted; 1]>::try_from(greeted)) {
+            (None, [channel], Ok([greeted])) => self.run_with_one(part, greeted, round_trip, channel),
+            (Some(roles), channels, Err(greeted)) => self.run_with_clients(&roles, part, greeted, channels, links),
+            _ => Err(Error::Internal("peers of another job".into())),
+        }
+    }
+
+    fn run_with_one(
+        &self,
+        part: &mut dyn Part,
+        greeted: Greeted,
+        round_trip: Duration,
+        channel: &mut Channel,
+    ) -> Result<Settled> {
+        let setup_started = Instant::now();
+        let (job, me) = (&self.job, self.me.as_str());
+        let peer_version = greeted.peer_version.clone();
+        let own = part.sizes();
+        let network = Network { round_trip, bandwidth: self.meeting.shape.bandwidth };
+        let choose = |theirs: &_| choose(job, me, &own, theirs, network).map(|choice| choice.chosen);
+        let agreed = handshake::settle(greeted, job, me, &own, choose, channel)?;
+        handshake::confirm(&agreed.session, job, me, channel)?;
+        memory::check(job, me, &agreed, self.memory, channel)?;
+        let setup = setup_started.elapsed();
+        let things = job.things();
+        tracing::info!(
+            "agreed with {} ({peer_version}): {}, {} {things} here, {} there",
+            channel.peer(),
+            agreed.chosen,
+            text::count(own.items),
+            text::count(agreed.peer_sizes.items)
+        );
+
+        let protocol_started = Instant::now();
+        let watcher = Watcher::start(channel.handle(), self.voice);
+        let peers = Peers::One { agreed: &agreed, channel };
+        let found = part.run(Run { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
+        drop(watcher);
+        Ok(Settled { found: found?, choice: agreed.chosen.to_string(), setup, running: protocol_started.elapsed() })
+    }
+
+    fn run_with_clients(
+        &self,
+        roles: &Clients<'_>,
+        part: &mut dyn Part,
+        greeted: Vec<Greeted>,
+        channels: &mut [Channel],
+        links: &Links,
+    ) -> Result<Settled> {
+        let setup_started = Instant::now();
+        let (job, me) = (&self.job, self.me.as_str());
+        let rows = clients::agree(job, roles, me, part.sizes(), greeted, channels)?;
+        Limit::of(self.memory).check(clients::memory(job, roles, me, &rows)?, "split the input")?;
+        let setup = setup_started.elapsed();
+        tracing::info!("agreed with {}: {} rows in all", job.peers_of(me).join(", "), text::count(rows.all));
+
+        let protocol_started = Instant::now();
+        let watcher = channels.first().map(|channel| Watcher::start(channel.handle(), self.voice));
+        let peers = Peers::Several { rows: &rows, channels, links };
+        let found = part.run(Run { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
+        drop(watcher);
+        let found = found?;
+        let choice = found.protocol.name().into();
+        Ok(Settled { found, choice, setup, running: protocol_started.elapsed() })
+    }
+}
+
+/// Ends all connections in good order, at the same time. Returns what travelled over all of them, and the most flights of one.
+pub(super) fn finish(channels: Vec<Channel>) -> Result<Traffic> {
+    let all = std::thread::scope(|scope| {
+        let ending: Vec<_> = channels.into_iter().map(|channel| scope.spawn(move || channel.finish())).collect();
+        let ended = ending.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        ended.collect::<Result<Vec<_>>>()
+    })?;
+    let sum = |all: Traffic, one: Traffic| Traffic {
+        sent: all.sent + one.sent,
+        received: all.received + one.received,
+        rounds: all.rounds.max(one.rounds),
+    };
+    Ok(all.into_iter().fold(Traffic::default(), sum))
+}

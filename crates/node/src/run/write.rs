@@ -1,0 +1,126 @@
+//! An answer in files.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tacita_core::{Error, Result};
+
+use crate::agreement::{Answer, Deferred, JobSpec};
+use crate::base::files::write_whole_private;
+use crate::jobs;
+use crate::table::{Selection, Table, output};
+
+/// An answer that has been written, for the report and for standard output.
+pub struct Written {
+    /// As it stands in the report.
+    pub json: Value,
+    /// As it is printed; nothing where nothing was learned.
+    pub line: Option<String>,
+    /// Whether it could be written where the user wants it. A number that could not is printed all the same.
+    pub written: Result<()>,
+}
+
+/// Writes an answer where the user wants it, if anywhere. `job` is the name of what it is an answer to.
+///
+/// Errors: rows or a share cannot be written.
+pub fn write(job: &str, answer: Answer, path: Option<&Path>) -> Result<Written> {
+    let (json, line, written) = match answer {
+        Answer::Nothing => return Ok(Written { json: Value::Null, line: None, written: Ok(()) }),
+        Answer::Rows(rows) => {
+            if let Some(path) = path {
+                output::write(&*rows, path, None)?;
+            }
+            let count = rows.count()?;
+            (json!({ "rows": count }), format!("rows {count}"), Ok(()))
+        }
+        Answer::Numbers { json, line, table } => {
+            let write = |path| output::write(&Selection::all(&table()?), path, None);
+            (json, line, path.map_or(Ok(()), write))
+        }
+        Answer::Share { numbers, file } => {
+            if let Some(path) = path {
+                write_whole_private(path, file.as_bytes())?;
+            }
+            let kept = if path.is_some() { "" } else { " (not kept: no --output)" };
+            (json!({ "shares": numbers }), format!("shares {numbers}{kept}"), Ok(()))
+        }
+        Answer::Tables { json, line, main, beside } => {
+            (json, line, path.map_or(Ok(()), |path| write_tables(job, main, beside, path)))
+        }
+    };
+    Ok(Written { json, line: Some(line), written })
+}
+
+/// Writes tables to files beside each other: all, or none. Only if the system refuses to rename one, when all are written, do
+/// those before it stand alone.
+fn write_tables(
+    job: &str,
+    main: Deferred<Table>,
+    others: Vec<(&'static str, Deferred<Table>)>,
+    path: &Path,
+) -> Result<()> {
+    let main = Selection::all(&main()?);
+    let (mut tables, mut paths) = (Vec::new(), Vec::new());
+    for (what, table) in others {
+        let Some(beside) = beside(job, path, what)? else { return output::write(&main, path, None) };
+        tables.push(table);
+        paths.push(beside);
+    }
+    let mut staged = Vec::new();
+    for (table, beside) in tables.into_iter().zip(&paths) {
+        staged.push(output::stage(&Selection::all(&table()?), beside, None)?);
+    }
+    staged.push(output::stage(&main, path, None)?);
+    staged.into_iter().try_for_each(|file| file.place())
+}
+
+/// The files that stand beside the output of a job, with what messages call them.
+pub fn all_beside(job: &JobSpec, output: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
+    let kinds = jobs::beside(job).iter();
+    let all = kinds.map(|(name, what)| Ok(beside(job.job.name(), output, name)?.map(|path| (*what, path))));
+    Ok(all.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// Where a table goes that stands beside the one in `path`: `NAME.itemsets.csv` beside `NAME.csv`; nowhere beside standard
+/// output.
+///
+/// Errors: there is no name before the ending.
+fn beside(job: &str, path: &Path, what: &str) -> Result<Option<PathBuf>> {
+    if path.as_os_str() == "-" {
+        return Ok(None);
+    }
+    let (Some(stem), Some(ending)) = (path.file_stem(), path.extension()) else {
+        return Err(Error::Input(format!(
+            "{}: a name and an ending are needed, as {job}.csv: the {what} go to {job}.{what}.csv beside it",
+            path.display()
+        )));
+    };
+    let mut name = stem.to_owned();
+    name.push(format!(".{what}."));
+    name.push(ending);
+    Ok(Some(path.with_file_name(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn itemsets_stand_beside_their_rules() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        let place = |path: &[u8]| {
+            let beside = beside("rules", Path::new(OsStr::from_bytes(path)), "itemsets");
+            beside.map(|path| path.map(|path| path.as_os_str().as_bytes().to_vec()))
+        };
+        let good = |path: &[u8]| place(path).unwrap().unwrap();
+        assert_eq!(good(b"out/rules.csv"), b"out/rules.itemsets.csv");
+        assert_eq!(good(b"a.b.parquet"), b"a.b.itemsets.parquet");
+        // A name need not be text.
+        assert_eq!(good(b"out/\xff\xfe.csv"), b"out/\xff\xfe.itemsets.csv");
+        assert_eq!(place(b"-").unwrap(), None);
+        for bare in [&b".csv"[..], b"out/.json", b"rules", b"/"] {
+            assert!(matches!(place(bare), Err(Error::Input(_))), "{bare:?}");
+        }
+    }
+}
