@@ -26,7 +26,7 @@ fuzz_target!(|input: (Option<Vec<u8>>, Vec<u8>, Vec<u8>)| {
     // A good hello, unless the input has one: else nothing would get behind it.
     let hello = hello.unwrap_or_else(|| {
         let hello = json!({
-            "tacita": agree::WIRE_VERSION, "version": "0", "as": "insurer", "nonce": "ab".repeat(32),
+            "tacita": handshake::WIRE_VERSION, "version": "0", "as": "insurer", "nonce": "ab".repeat(32),
             "profiles": ["none"], "terms": Terms::of(&JOB).json(),
         });
         hello.to_string().into()
@@ -36,9 +36,11 @@ fuzz_target!(|input: (Option<Vec<u8>>, Vec<u8>, Vec<u8>)| {
         let _ = peer.send(Label::new(code, "said"), payload);
     }
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
-    let Ok(greeted) = agree::greet(&JOB, "hospital", &[0; 32], &mut channel, &mut rng) else { return };
+    let Ok(greeted) = handshake::greet(&JOB, "hospital", &[0; 32], &mut channel, &mut rng) else { return };
     let own = Sizes { items: 3, ..Sizes::default() };
-    let agreed = agree::settle(greeted, &JOB, "hospital", &own, |_| Ok(Chosen::only(Protocol::Ecdh)), &mut channel);
+    let check = |theirs: &_, channel: &_| intersect::check_peer(&JOB, &own, theirs, channel);
+    let choose = |_: &_| Ok(Chosen::only(Protocol::Ecdh));
+    let agreed = handshake::settle(greeted, &JOB, "hospital", &own, check, choose, &mut channel);
     let Ok(agreed) = agreed else { return };
     assert!(agreed.peer_sizes.items <= LIMIT && agreed.peer_sizes.entries <= LIMIT);
     let params = intersect::params(&JOB, "hospital", &own, &agreed.peer_sizes);

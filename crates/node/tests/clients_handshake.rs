@@ -2,10 +2,8 @@
 //! whichever connection is of another run.
 
 use serde_json::{Value, json};
-use tacita::agreement::Slices;
 use tacita::agreement::handshake::{self, Greeted};
-use tacita::agreement::{JobSpec, Sizes, Work};
-use tacita::jobs::dot::clients;
+use tacita::agreement::{Chosen, JobSpec, Protocol, Sizes, Slices, Work, group};
 use tacita::transport::links::Links;
 use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, ErrorKind, Result};
@@ -94,7 +92,7 @@ impl Run<'_> {
                     script(greeted, &mut channels)?;
                     Ok(Slices { all: 0, slices: Vec::new() })
                 }
-                None => clients::agree(job, &job.clients().unwrap(), me, sizes, greeted, &mut channels),
+                None => group::agree(job, &job.clients().unwrap(), me, sizes, greeted, &mut channels),
             }
         })
     }
@@ -187,7 +185,9 @@ fn claimed_sizes_are_refused_or_take_nothing() {
             let ended = Run { sizes: [sizes(number), sizes(3), sizes(all)], job: without_limits, ..Run::honest() };
             let [_, c2, _] = ended.outcome();
             let Ok(rows) = c2 else { continue };
-            assert!(clients::memory(&job, &roles, "c2", &rows).unwrap() < 100 << 20);
+            assert!(
+                job.job.memory(&job, "c2", &Chosen::only(Protocol::Paillier), &roles.sizes(&rows)).unwrap() < 100 << 20
+            );
             agreed += 1;
         }
     }

@@ -6,6 +6,7 @@ use rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use tacita::agreement::handshake::{self, Agreed};
 use tacita::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms};
+use tacita::jobs::intersect;
 use tacita_core::channel::{Channel, Label};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result};
@@ -44,7 +45,8 @@ fn sizes(items: u64) -> Sizes {
 fn shake(job: &JobSpec, me: &str, own: &Sizes, exporter: &[u8; 32], seed: u8, channel: &mut Channel) -> Result<Agreed> {
     let mut rng = ChaCha20Rng::from_seed([seed; 32]);
     let greeted = handshake::greet(job, me, exporter, channel, &mut rng)?;
-    handshake::settle(greeted, job, me, own, |_| Ok(Chosen::only(Protocol::Ecdh)), channel)
+    let check = |theirs: &_, channel: &_| intersect::check_peer(job, own, theirs, channel);
+    handshake::settle(greeted, job, me, own, check, |_| Ok(Chosen::only(Protocol::Ecdh)), channel)
 }
 
 /// What a peer says.

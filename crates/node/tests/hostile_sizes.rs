@@ -18,8 +18,7 @@ use tacita::agreement::{JobSpec, Network, OnDisk, Sizes, Source};
 use tacita::base::usage;
 use tacita::console::Voice;
 use tacita::identity::{Identity, VALIDITY};
-use tacita::jobs;
-use tacita::jobs::choose::choose;
+use tacita::jobs::dot::{Dot, Spec};
 use tacita::jobs::intersect::{Loaded, disk, prepared};
 use tacita::jobs::numbers::ShareFile;
 use tacita::run::meet::Meeting;
@@ -148,7 +147,8 @@ impl Case {
                 let shares = Shares::new(Modulus::power_of_two(64).unwrap(), vec![7]).unwrap();
                 let session = Session::new(Transcript::new("shares"));
                 let path = directory.join(format!("{party}.share"));
-                let share = ShareFile::new(&self.job, party, &session, &shape, &shares);
+                let share =
+                    ShareFile::new(&Spec { spec: &self.job, own: &Dot::default() }, party, &session, &shape, &shares);
                 std::fs::write(&path, share.text().unwrap().as_bytes()).unwrap();
                 std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
                 Source::Shares(vec![path])
@@ -160,7 +160,7 @@ impl Case {
     /// What an honest party says of what it brings.
     fn sizes(&self, party: &str) -> Sizes {
         let directory = tempfile::tempdir().unwrap();
-        jobs::load(&self.job, party, &self.source(party, directory.path()), None).unwrap().sizes()
+        self.job.job.load(&self.job, party, &self.source(party, directory.path()), None).unwrap().sizes()
     }
 
     /// How `me` ends against a peer that says `claimed`, and then does what `further` says, and hangs up.
@@ -230,7 +230,13 @@ impl Case {
         let choice = match me {
             "a" => {
                 let [own, theirs] = NAMES.map(|name| self.sizes(name));
-                let choice = choose(&self.job, "a", &own, &theirs, Network::default())?.chosen.to_string().into_bytes();
+                let choice = self
+                    .job
+                    .job
+                    .choose(&self.job, "a", &own, &theirs, Network::default())?
+                    .chosen
+                    .to_string()
+                    .into_bytes();
                 channel.send(CHOICE, choice.clone())?;
                 channel.receive_up_to(CHOICE, 64)?
             }

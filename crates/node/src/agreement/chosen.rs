@@ -7,7 +7,7 @@ use std::time::Duration;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::{Error, Result};
 
-use super::Protocol;
+use super::{JobSpec, Protocol};
 
 /// What runs. Written as on the wire: `vole`, `ot softspoken-4`, `ot softspoken-4 after vole`, `lattice or ot softspoken-4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,14 @@ impl Chosen {
     /// A protocol that needs nothing else.
     pub fn only(protocol: Protocol) -> Chosen {
         Chosen { protocol, extension: None, alignment: None }
+    }
+}
+
+impl JobSpec {
+    /// Whether the job leaves the choice of this protocol.
+    pub(crate) fn leaves(&self, protocol: Protocol) -> bool {
+        let named = self.protocol == Protocol::Auto || self.protocol == protocol;
+        named && self.job.protocols(self).contains(&protocol)
     }
 }
 

@@ -14,8 +14,6 @@ use tacita_core::{Error, Result, Session};
 use crate::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::base::text::shown;
-use crate::jobs;
-use crate::jobs::choose::allowed;
 
 /// Version of everything that travels. Parties with different ones do not talk.
 pub const WIRE_VERSION: u32 = 2;
@@ -168,18 +166,20 @@ impl Greeted {
 }
 
 /// Second flight and the choice of the protocol: sizes against the limits and against each other, then `auto` resolved by the
-/// first party. Nothing is computed from the peer's sizes before they have been checked. `choose` is what this party would run, given its own and the peer's sizes.
+/// first party. Nothing is computed from the peer's sizes before they have been checked. `check` is
+/// what else this party asks of the peer's sizes, `choose` what it would run with them.
 pub fn settle(
     greeted: Greeted,
     job: &JobSpec,
     me: &str,
     own: &Sizes,
+    check: impl FnOnce(&Sizes, &Channel) -> Result<()>,
     choose: impl FnOnce(&Sizes) -> Result<Chosen>,
     channel: &mut Channel,
 ) -> Result<Agreed> {
     let own_bytes = message(own)?;
     let (theirs, their_bytes) = exchange_sizes(job, own_bytes.clone(), channel)?;
-    jobs::check_peer(job, own, &theirs, channel)?;
+    check(&theirs, channel)?;
 
     let first = job.parties.position(me) == Some(0);
     let mut choice = Vec::new();
@@ -193,7 +193,8 @@ pub fn settle(
     }
     let chosen = std::str::from_utf8(&answer).ok().and_then(|text| text.parse().ok());
     // The text of what was understood: two ways to write a choice would be two sessions.
-    let chosen = chosen.filter(|chosen: &Chosen| allowed(job, chosen) && chosen.to_string().as_bytes() == answer);
+    let chosen =
+        chosen.filter(|chosen: &Chosen| job.job.allows(job, chosen) && chosen.to_string().as_bytes() == answer);
     let Some(chosen) = chosen else {
         return Err(channel.violation("it chose a protocol that the terms do not allow"));
     };
@@ -254,11 +255,7 @@ fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
 
 /// The kinds of profiles with which `party` reads the columns that rows are matched by.
 fn profiles(job: &JobSpec, party: &str) -> Vec<String> {
-    let profiles = match job.alignment() {
-        Some(alignment) => alignment.profiles(party),
-        None => job.profiles(party),
-    };
-    profiles.iter().map(|profile| profile.kind().to_owned()).collect()
+    job.job.profiles(job, party).iter().map(|profile| profile.kind().to_owned()).collect()
 }
 
 /// A message of the handshake, as JSON.

@@ -1,10 +1,11 @@
 //! What is known of the parties when it is said who learns what.
 
+use super::Slices;
 use super::handshake::Agreed;
 
 /// What is known of both parties.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Known {
+pub struct Known<'a> {
     /// The party's own distinct keys, if they are known to whoever prints this.
     pub own_items: Option<u64>,
     /// The peer's, likewise.
@@ -19,11 +20,13 @@ pub struct Known {
     pub runs: Option<u64>,
     /// Rows that both have, where they are multiplied.
     pub common: Option<u64>,
+    /// How many rows several clients have.
+    pub slices: Option<&'a Slices>,
 }
 
-impl Known {
+impl Known<'_> {
     /// What the sizes tell that two parties have agreed on.
-    pub fn of(agreed: &Agreed) -> Known {
+    pub fn of(agreed: &Agreed) -> Self {
         let (own, theirs) = (&agreed.own_sizes, &agreed.peer_sizes);
         Known {
             own_items: Some(own.items),
@@ -33,6 +36,7 @@ impl Known {
             on_disk: theirs.work.is_some(),
             runs: theirs.runs.as_ref().map(|runs| runs.len() as u64),
             common: None,
+            slices: None,
         }
     }
 }

@@ -20,6 +20,10 @@ pub trait Part: Send {
     /// What became of the input's rows.
     fn rows(&self) -> RowCounts;
 
+    /// Checks that the sizes of the one peer fit the job and this party's own: all that can be said of them before it is chosen
+    /// what runs.
+    fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()>;
+
     /// What the job costs, where this knows more of it than its sizes say.
     fn cost(&self, _job: &JobSpec, _sizes: &BTreeMap<String, Sizes>, _machine: &Calibration) -> Result<Option<Cost>> {
         Ok(None)

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use tacita_core::{Error, Result};
 
-use super::{JobSpec, later, unknown};
+use super::JobSpec;
+use super::words::{later, unknown};
 use crate::table::numbers::MAX_DECIMALS;
 
 /// What is revealed to the parties in `reveal_to`.

@@ -1,6 +1,8 @@
 //! How much a party brings, as the other is told.
 
 use serde::{Deserialize, Serialize};
+use tacita_core::Result;
+use tacita_core::channel::Channel;
 
 /// How much a party brings, after its table is loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +28,19 @@ pub struct Sizes {
     /// Where the sender's table is on disk, and is intersected bucket by bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
+}
+
+impl Sizes {
+    /// Refuses a peer's sizes that tell of a run on disk, or of shares, in a job that has none.
+    pub(crate) fn refuse(&self, work: bool, runs: bool, channel: &Channel) -> Result<()> {
+        if work && self.work.is_some() {
+            return Err(channel.violation("it announces a run on disk in a job that has none"));
+        }
+        if runs && self.runs.is_some() {
+            return Err(channel.violation("it announces shares in a job that opens none"));
+        }
+        Ok(())
+    }
 }
 
 /// A run on disk, as the peer is told of it.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tacita_core::{Error, Result};
 
-use super::{Job, JobSpec};
+use super::{Ability, JobSpec};
 use crate::console::Voice;
 use crate::identity::Identity;
 use crate::table::ReadOptions;
@@ -46,15 +46,11 @@ pub enum Source {
 impl Source {
     /// What the user gave with --input, once or several times: for the job to say what it is.
     pub fn of(job: &JobSpec, paths: Vec<PathBuf>, options: ReadOptions, allow_unreadable: bool) -> Result<Source> {
-        match (job.job, <[PathBuf; 1]>::try_from(paths)) {
-            (Job::Shares, Ok(paths)) => Ok(Source::Shares(paths.into())),
-            (Job::Shares, Err(paths)) => Ok(Source::Shares(paths)),
-            (_, Ok([path])) => Ok(Source::File { path, options, allow_unreadable }),
-            (job, Err(paths)) => Err(Error::Input(format!(
-                "--input is there {} times: job = \"{}\" takes one table of each party",
-                paths.len(),
-                job.name()
-            ))),
+        match (job.job.can(job, Ability::SeveralInputs), <[PathBuf; 1]>::try_from(paths)) {
+            (Ok(()), Ok(paths)) => Ok(Source::Shares(paths.into())),
+            (Ok(()), Err(paths)) => Ok(Source::Shares(paths)),
+            (Err(_), Ok([path])) => Ok(Source::File { path, options, allow_unreadable }),
+            (Err(error), Err(paths)) => Err(Error::Input(format!("--input is there {} times: {error}", paths.len()))),
         }
     }
 

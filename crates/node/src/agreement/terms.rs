@@ -46,7 +46,7 @@ impl Terms {
                 }),
             );
         }
-        for (name, value) in job.number_terms().into_iter().chain(job.rules_terms()) {
+        for (name, value) in job.job.terms(job) {
             put(name, value);
         }
         let limits = &job.limits;

@@ -1,8 +1,12 @@
-//! Job files hold words; these are the types that the words stand for.
+//! Job files hold words: how they are read, and the types that they stand for.
 
-use serde::de::{Deserialize, Deserializer};
+use std::collections::BTreeSet;
+use std::str::FromStr;
 
-use super::from_word;
+use serde::de::{Deserialize, Deserializer, Error as _};
+use tacita_core::{Error, Result};
+
+use crate::base::text::shown;
 use crate::identity::Fingerprint;
 use crate::table::{Duplicates, Nulls, Profile};
 
@@ -31,11 +35,54 @@ impl Nulls {
 macro_rules! deserialize_from_word {
     ($($type:ty),*) => {$(
         impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
                 from_word(deserializer)
             }
         }
     )*};
 }
 
-deserialize_from_word!(super::Protocol, super::Reveal, super::Operation, Duplicates, Nulls, Profile, Fingerprint);
+deserialize_from_word!(super::Protocol, super::Reveal, Duplicates, Nulls, Profile, Fingerprint);
+
+/// Refuses a word that this version knows and does not have.
+pub(crate) fn later<T>(key: &str, word: &str, instead: &str) -> Result<T> {
+    let version = env!("CARGO_PKG_VERSION");
+    Err(Error::Input(format!("{key} = \"{word}\" is not in this version ({version}): use {instead}")))
+}
+
+/// Refuses a word that nobody knows.
+pub(crate) fn unknown<T>(key: &str, word: &str, instead: &str) -> Result<T> {
+    Err(Error::Input(format!("{key} = \"{}\" is unknown: use {instead}", shown(word))))
+}
+
+/// Reads a value from the word that stands for it.
+pub(crate) fn from_word<'de, D, T>(deserializer: D) -> std::result::Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = Error>,
+{
+    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+}
+
+/// As [`from_word`], for a key that may be absent.
+pub(crate) fn maybe_from_word<'de, D, T>(deserializer: D) -> std::result::Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = Error>,
+{
+    from_word(deserializer).map(Some)
+}
+
+/// An error about a job file.
+pub(crate) fn bad<T>(text: impl Into<String>) -> Result<T> {
+    Err(Error::Input(text.into()))
+}
+
+/// Refuses names that are empty or there twice.
+pub(crate) fn check_distinct(place: &str, names: &[String]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    match names.iter().find(|name| name.is_empty() || !seen.insert(*name)) {
+        Some(name) => bad(format!("{place}: \"{}\" is empty or there twice", name.escape_debug())),
+        None => Ok(()),
+    }
+}

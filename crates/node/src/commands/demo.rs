@@ -8,7 +8,6 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{JobSpec, Known};
 use crate::console::{Voice, print};
-use crate::jobs::learned;
 use crate::simulate::{JobText, Settings, Simulation, simulate};
 use crate::table::output::Format;
 
@@ -159,7 +158,7 @@ impl Demo {
         for party in spec.parties.names() {
             let peer = &outcome.report["parties"][spec.peer_of(party)];
             let known = Known { items: peer["rows"]["items"].as_u64(), ..Known::default() };
-            for sentence in learned::sentences(&spec, party, known) {
+            for sentence in spec.job.learned(&spec, party, known) {
                 print(format_args!("  - {sentence}"))?;
             }
         }

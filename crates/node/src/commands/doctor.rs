@@ -8,11 +8,10 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::arguments;
-use crate::agreement::{JobSpec, Source};
+use crate::agreement::{JobSpec, Source, memory};
 use crate::base::text::{count, counted};
 use crate::console::print;
 use crate::identity::Identity;
-use crate::jobs::{self, memory};
 use crate::table::read::ReadOptions;
 
 /// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU.
@@ -186,7 +185,7 @@ impl Doctor {
         let shown = self.input[0].display().to_string();
         let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
         let source = Source::of(job, self.input.clone(), options, false);
-        match source.and_then(|source| jobs::load(job, &self.me, &source, None)) {
+        match source.and_then(|source| job.job.load(job, &self.me, &source, None)) {
             Err(error) => findings.bad("input", error),
             Ok(part) => {
                 let rows = part.rows();

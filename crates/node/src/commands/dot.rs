@@ -1,11 +1,14 @@
 //! `tacita dot`
 
+use std::sync::Arc;
+
 use clap::Args;
 use tacita_core::Result;
 
-use super::pair::{Pair, named_columns};
-use crate::agreement::{ColumnNames, Duplicates, Job, JobSpec, Key, Names, Nulls, Written};
+use super::pair::{Pair, Receiver, named_columns};
+use crate::agreement::{Duplicates, JobSpec, Key, Names, Nulls, Written};
 use crate::console::Voice;
+use crate::jobs::dot::{ColumnNames, Dot};
 
 /// Multiply a column here with a column there, row by row, and learn the sum, without a job file: one party listens, the
 /// other connects.
@@ -14,7 +17,7 @@ use crate::console::Voice;
   tacita dot --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --column milk --receiver both\n  \
   tacita dot --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --column beer --receiver both\n\
 Rows are aligned by position, or by ids with --row-id.")]
-pub struct Dot {
+pub struct Options {
     /// This table's column. Several make a matrix; with --peer-column, each party names its own, as NAME or NAME=HEADER.
     #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
     column: Vec<String>,
@@ -53,7 +56,7 @@ pub struct Dot {
     pair: Pair,
 }
 
-impl Dot {
+impl Options {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<()> {
         let (columns, mut mapping) = match &self.column[..] {
@@ -75,19 +78,21 @@ impl Dot {
                 [(me, Names::Several(columns)), (peer, Names::Several(self.peer_column.clone()))].into(),
             ),
         };
-        let job = JobSpec {
-            reveal: self.reveal.parse()?,
+        let own = Dot {
             column: Some(column),
-            key: (!row_id.is_empty()).then_some(key),
-            row_id: (!row_id.is_empty()).then_some(Names::Several(row_id)),
+            row_id: (!row_id.is_empty()).then_some(Names::Several(row_id.clone())),
             bits: Some(self.bits),
             signed: Some(self.signed),
-            scale: Some(self.scale),
             modulus,
             extension,
             chunk: self.chunk,
             density: self.density.clone().map(Written),
-            ..self.pair.job(Job::Dot, mapping)?
+        };
+        let job = JobSpec {
+            reveal: self.reveal.parse()?,
+            key: (!row_id.is_empty()).then_some(key),
+            scale: Some(self.scale),
+            ..self.pair.job(Arc::new(own), Receiver::Me, mapping)?
         };
         self.pair.run(job, voice)
     }

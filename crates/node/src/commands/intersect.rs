@@ -1,18 +1,21 @@
 //! `tacita intersect`
 
+use std::sync::Arc;
+
 use clap::Args;
 use tacita_core::Result;
 
-use super::pair::{Pair, named_columns};
-use crate::agreement::{Duplicates, Job, JobSpec, Key, Nulls};
+use super::pair::{Pair, Receiver, named_columns};
+use crate::agreement::{Duplicates, JobSpec, Key, Nulls};
 use crate::console::Voice;
+use crate::jobs::intersect::Intersect;
 
 /// Find the rows that two parties have in common, without a job file: one listens, the other connects.
 #[derive(Args)]
 #[command(after_help = "Example, on two machines:\n  \
   tacita intersect --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --key name,dob --receiver me --output common.csv\n  \
   tacita intersect --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --key name=insured,dob=birth --receiver peer")]
-pub struct Intersect {
+pub struct Options {
     /// Columns that rows are matched by. NAME=HEADER where this table's header differs from the agreed name.
     #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
     key: Vec<String>,
@@ -38,7 +41,7 @@ pub struct Intersect {
     pair: Pair,
 }
 
-impl Intersect {
+impl Options {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<()> {
         let (me, peer) = self.pair.names()?;
@@ -50,7 +53,7 @@ impl Intersect {
             scale: self.scale,
             gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
             key: Some(Key { columns, normalize: None, duplicates: self.duplicates, nulls: self.nulls }),
-            ..self.pair.job(Job::Intersect, mapping)?
+            ..self.pair.job(Arc::new(Intersect {}), Receiver::Me, mapping)?
         };
         self.pair.run(job, voice)
     }

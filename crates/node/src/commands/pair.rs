@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use tacita_core::{Error, Result};
@@ -73,7 +74,7 @@ pub struct Pair {
 
 /// Who learns.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Receiver {
+pub enum Receiver {
     /// This party.
     Me,
     /// The other.
@@ -101,8 +102,9 @@ impl Pair {
         self.connect.is_none()
     }
 
-    /// The part of the job that these options describe. `columns` are this party's own headers by logical name.
-    pub fn job(&self, kind: Job, columns: BTreeMap<String, String>) -> Result<JobSpec> {
+    /// The part of the job that these options describe. `columns` are this party's own headers by logical
+    /// name, `usual` are those who learn where the options do not say.
+    pub fn job(&self, job: Arc<dyn Job>, usual: Receiver, columns: BTreeMap<String, String>) -> Result<JobSpec> {
         let (me, peer) = self.names()?;
         let identity = Identity::load(&self.common.identity)?.fingerprint();
         let normalize = (!self.normalize.is_empty()).then(|| self.normalize.clone());
@@ -116,7 +118,7 @@ impl Pair {
             protocol: self.protocol.parse()?,
             security: self.security.parse()?,
             level: self.level.parse()?,
-            reveal_to: match self.receiver.unwrap_or(if kind == Job::Rules { Receiver::Both } else { Receiver::Me }) {
+            reveal_to: match self.receiver.unwrap_or(usual) {
                 Receiver::Me => vec![me],
                 Receiver::Peer => vec![peer],
                 Receiver::Both => vec![me, peer],
@@ -128,7 +130,7 @@ impl Pair {
                 min_result: self.min_result,
                 ..Limits::default()
             },
-            ..JobSpec::new(kind, &self.id, Parties(parties))
+            ..JobSpec::new(job, &self.id, Parties(parties))
         })
     }
 

@@ -9,15 +9,13 @@ use tacita_core::{Error, Result};
 
 use super::arguments;
 use crate::agreement::cost::Calibration;
-use crate::agreement::{Job, JobSpec, Part, Reveal, Sizes, Source, Work};
+use crate::agreement::{Ability, JobSpec, Part, Sizes, Source, Work};
 use crate::base::random::fresh_rng;
 use crate::base::text::{self, count, counted};
 use crate::base::threads::set_threads;
 use crate::console::print;
-use crate::jobs;
 use crate::jobs::intersect::disk;
 use crate::plan;
-use crate::table::payload::PayloadSchema;
 use crate::table::read::ReadOptions;
 use crate::transport::Shape;
 
@@ -56,8 +54,6 @@ pub struct Plan {
     json: bool,
 }
 
-const ASSUMED_COLUMN_BYTES: u64 = 24;
-
 impl Plan {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
@@ -71,7 +67,7 @@ impl Plan {
             }
         }
         if self.memory.is_some() {
-            disk::check_job(&job)?;
+            job.job.can(&job, Ability::Disk)?;
             disk::memory::enough_for_data(self.memory)?;
         }
         set_threads(self.threads)?;
@@ -100,7 +96,7 @@ impl Plan {
             self.input.iter().filter(|(party, _)| party == name).map(|(_, path)| path.clone()).collect();
         if !inputs.is_empty() {
             let source = Source::of(job, inputs, ReadOptions::default(), false)?;
-            let part = jobs::load(job, name, &source, None)?;
+            let part = job.job.load(job, name, &source, None)?;
             return Ok((part.sizes(), Some(part)));
         }
         let things = job.things();
@@ -112,20 +108,7 @@ impl Plan {
             return Err(Error::Input(format!("--rows {name}={items}: at most {} {things} fit", u32::MAX)));
         }
         let items = job.limits.pad_to.unwrap_or(items);
-        let mut sizes = Sizes { items, ..Sizes::default() };
-        if job.job == Job::Shares {
-            // One run of so many numbers.
-            sizes.runs = Some(vec!["0".repeat(64)]);
-        }
-        let columns = job.given_by(name);
-        if job.reveal == Reveal::Payload && !columns.is_empty() && job.learns(job.peer_of(name)) {
-            let bytes = find(&self.row_bytes).unwrap_or(columns.len() as u64 * ASSUMED_COLUMN_BYTES);
-            let schema = PayloadSchema::of_texts(columns, bytes)?;
-            sizes.entries = items;
-            sizes.row_bytes = schema.row_bytes() as u32;
-            sizes.schema = crate::base::hex::hex(&schema.encode());
-        }
-        Ok((sizes, None))
+        Ok((job.job.assumed(job, name, items, find(&self.row_bytes))?, None))
     }
 
     fn print(&self, job: &JobSpec, plan: &plan::Plan) -> Result<()> {

@@ -1,13 +1,15 @@
 //! `tacita rules`
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use clap::Args;
 use tacita_core::{Error, Result};
 
-use super::pair::{Pair, named_columns};
-use crate::agreement::{Basket, Bins, Duplicates, ItemsFrom, Job, JobSpec, Key, Names, Nulls, Star, Written};
+use super::pair::{Pair, Receiver, named_columns};
+use crate::agreement::{Basket, Duplicates, ItemsFrom, JobSpec, Key, Names, Nulls, Star, Written};
 use crate::console::Voice;
+use crate::jobs::rules::{self, Bins};
 
 /// Find which items of both parties go together, without a job file: one party listens, the other connects.
 #[derive(Args)]
@@ -15,7 +17,7 @@ use crate::console::Voice;
   tacita rules --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --min-support 1% --output rules.csv\n  \
   tacita rules --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --min-support 1% --output rules.csv\n\
 Both learn the rules. Rows are aligned by position, or by ids with --row-id.")]
-pub struct Rules {
+pub struct Options {
     /// How many rows make an itemset frequent: 100, or a part of all rows, 0.01 or 1%.
     #[arg(long, value_name = "N")]
     min_support: String,
@@ -66,7 +68,7 @@ pub struct Rules {
     pair: Pair,
 }
 
-impl Rules {
+impl Options {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<()> {
         let (row_id, mapping) = named_columns("row-id", &self.row_id)?;
@@ -80,21 +82,24 @@ impl Rules {
             columns => ItemsFrom::Columns(columns.to_vec()),
         };
         let (me, _) = self.pair.names()?;
-        let mut job = JobSpec {
-            reveal: self.reveal.parse()?,
+        let own = rules::Rules {
+            row_id: (!row_id.is_empty()).then_some(Names::Several(row_id.clone())),
+            extension: self.extension.as_deref().map(str::parse).transpose()?,
+            density: self.density.clone().map(Written),
             min_support: Some(Written(self.min_support.clone())),
             min_confidence: self.min_confidence.clone().map(Written),
             max_len: self.max_len,
             consequents: Some(self.consequents.parse()?),
+            items: None,
             mixed_only: Some(self.mixed_only),
             max_candidates: self.max_candidates,
             max_rules: self.max_rules,
             bins: bins(&self.bins)?,
+        };
+        let mut job = JobSpec {
+            reveal: self.reveal.parse()?,
             key: (!row_id.is_empty()).then_some(key),
-            row_id: (!row_id.is_empty()).then_some(Names::Several(row_id)),
-            extension: self.extension.as_deref().map(str::parse).transpose()?,
-            density: self.density.clone().map(Written),
-            ..self.pair.job(Job::Rules, mapping)?
+            ..self.pair.job(Arc::new(own), Receiver::Both, mapping)?
         };
         if let Some(own) = job.parties.get_mut(&me) {
             own.items = Some(items);

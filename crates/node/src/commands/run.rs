@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 
 use super::arguments;
 use super::show::show;
-use crate::agreement::{Job, JobSpec, OnDisk, PoolPlace, Source};
+use crate::agreement::{Ability, JobSpec, OnDisk, PoolPlace, Source};
 use crate::base::threads::set_threads;
 use crate::console::Voice;
 use crate::identity::Identity;
@@ -113,7 +113,7 @@ impl Run {
     fn source_at(&self, job: &JobSpec, directory: PathBuf, voice: Voice) -> Result<Source> {
         let prepared = prepared::is_in(&directory);
         if !prepared && !self.input.is_empty() {
-            disk::check_job(job)?;
+            job.job.can(job, Ability::Disk)?;
             let (resume, memory) = (self.resume, self.common.memory);
             let identity = Identity::load(&self.common.identity)?;
             let work = OnDisk { directory, resume, memory, identity, voice };
@@ -125,9 +125,7 @@ impl Run {
                 directory.display()
             )));
         }
-        if job.job != Job::Intersect {
-            return Err(Error::Input(format!("--work: job = \"{}\" has no prepared part", job.job.name())));
-        }
+        job.job.can(job, Ability::Prepared)?;
         if !prepared && self.resume {
             return Err(Error::Input(format!(
                 "{}: there is no run in it to go on with, and no prepared part: give --input, to start one",

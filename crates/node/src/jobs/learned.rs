@@ -1,24 +1,6 @@
-//! Who learns what, in plain sentences: the plan prints them before a job, the report after it.
+//! Sentences that several jobs say of who learns what.
 
-use crate::agreement::{Job, JobSpec, Known};
-use crate::jobs::dot::clients;
-use crate::jobs::dot::learned::dot;
-use crate::jobs::intersect::learned::intersect;
-use crate::jobs::rules::learned::rules;
-use crate::jobs::shares::learned::shares;
-
-/// What `party` learns, given what is known.
-pub fn sentences(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
-    match job.job {
-        Job::Intersect => intersect(job, party, known),
-        Job::Dot => match job.clients() {
-            Some(roles) => clients::learned(job, &roles, party, None),
-            None => dot(job, party, known),
-        },
-        Job::Shares => shares(job, party, known),
-        Job::Rules => rules(job, party, known),
-    }
-}
+use crate::agreement::JobSpec;
 
 /// What `min_result` does to a value or count that `party` learns.
 pub(crate) fn filtered(job: &JobSpec, party: &str, what: &str) -> Option<String> {
@@ -30,6 +12,7 @@ pub(crate) fn filtered(job: &JobSpec, party: &str, what: &str) -> Option<String>
     })
 }
 
+/// Columns in a sentence.
 pub(crate) fn list(columns: &[String]) -> String {
     match columns {
         [] => String::new(),

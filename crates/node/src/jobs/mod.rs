@@ -1,88 +1,95 @@
-//! The jobs, a room each.
+//! The jobs, a room each, and the table of them.
 
 pub mod aligned;
-pub mod choose;
+mod check;
 pub mod dot;
 pub mod intersect;
-pub mod learned;
-pub mod memory;
+mod learned;
 pub mod numbers;
+mod read;
 pub mod rules;
 pub mod shares;
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use tacita_core::channel::Channel;
-use tacita_core::{Error, Result};
+use serde::de::DeserializeOwned;
 
-use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::{Chosen, Found, Job, JobSpec, Part, PoolPlace, Sizes, Source};
+use crate::agreement::{Job, Shared};
 
-/// Reads a party's data.
-pub fn load(job: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
-    if let (Job::Intersect | Job::Shares | Job::Rules, Some(place)) = (job.job, pool) {
-        return dot::pool::Pool::open(place, job)
-            .and(Err(Error::Internal("a pool for a job that encrypts nothing".into())));
-    }
-    Ok(match job.job {
-        Job::Intersect => Box::new(intersect::load(job, me, source)?),
-        Job::Dot => Box::new(dot::Brought::load(job, me, source, pool)?),
-        Job::Shares => Box::new(shares::Brought::load(job, me, source)?),
-        Job::Rules => Box::new(rules::Brought::load(job, me, source)?),
-    })
+/// A job whose own keys are read from a job file: each field is one.
+pub trait Own: Job + Default + DeserializeOwned + 'static {
+    /// Takes numbers digit for digit from the text of the file, in place of what its parser has made of them.
+    fn take_exact(&mut self, _text: &str, _is_json: bool) {}
 }
 
-/// Checks that the peer's sizes fit the job and this party's own: all that can be said of them before it is chosen what runs.
-pub fn check_peer(job: &JobSpec, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
-    if job.job != Job::Intersect && theirs.work.is_some() {
-        return Err(channel.violation("it announces a run on disk in a job that has none"));
-    }
-    if job.job != Job::Shares && theirs.runs.is_some() {
-        return Err(channel.violation("it announces shares in a job that opens none"));
-    }
-    match job.job {
-        Job::Intersect => intersect::check_peer(job, own, theirs, channel),
-        Job::Dot => dot::check_peer(job, own, theirs, channel),
-        Job::Rules => rules::check_peer(job, own, theirs, channel),
-        Job::Shares => shares::check_peer(theirs, channel),
+/// A row of the table of jobs.
+struct Kind {
+    name: &'static str,
+    /// A job of this kind with nothing but defaults.
+    usual: fn() -> Arc<dyn Job>,
+    /// The keys of job files that are its own.
+    keys: fn() -> &'static [&'static str],
+    /// Reads these keys.
+    read: read::Read,
+}
+
+impl Kind {
+    const fn of<J: Own>(name: &'static str) -> Kind {
+        Kind { name, usual: || Arc::new(J::default()), keys: read::keys::<J>, read: read::own::<J> }
     }
 }
 
-/// What was done by a run that was cut off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
-    /// Both parties have all they need of each other.
-    Ended,
-    /// This party, which learns, has all it needs of the other.
-    Complete,
+/// All jobs.
+static JOBS: [Kind; 4] = [
+    Kind::of::<intersect::Intersect>("intersect"),
+    Kind::of::<dot::Dot>("dot"),
+    Kind::of::<shares::ShareJob>("shares"),
+    Kind::of::<rules::Rules>("rules"),
+];
+
+/// The names of the jobs that have a key.
+fn having(key: Shared) -> Vec<&'static str> {
+    JOBS.iter().filter(|kind| (kind.usual)().has(key)).map(|kind| kind.name).collect()
 }
 
-/// A run that was cut off when so much was done that all that is left is to write the result.
-pub fn left(job: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {
-    let Source::Disk { work, .. } = source else { return Ok(None) };
-    let disk = match done {
-        Left::Ended => intersect::disk::Disk::ended(job, me, work)?,
-        Left::Complete => intersect::disk::Disk::complete(job, me, work)?,
-    };
-    let Some(disk) = disk else { return Ok(None) };
-    let (part, found) = intersect::left_on_disk(job, me, disk)?;
-    Ok(Some((Box::new(part), found)))
-}
+#[cfg(test)]
+mod tests {
+    use crate::agreement::{JobSpec, Network, Sizes};
 
-/// What stands beside an output: what is put into the file's name, and what messages call it.
-pub fn beside(job: &JobSpec) -> &'static [(&'static str, &'static str)] {
-    match job.job {
-        Job::Rules => &[("itemsets", "the itemsets")],
-        _ => &[],
-    }
-}
-
-/// What a job between two costs, the handshake aside.
-pub fn cost(job: &JobSpec, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
-    match job.job {
-        Job::Intersect => intersect::cost::intersection_cost(chosen, job, sizes, machine),
-        Job::Dot => dot::cost::dot_cost(chosen, job, sizes, machine),
-        Job::Shares => shares::cost::shares_cost(job, sizes, None, machine),
-        Job::Rules => rules::cost::rules_cost(chosen, job, sizes, machine),
+    /// A peer's choice must be one of those that the terms leave.
+    #[test]
+    fn only_what_the_terms_leave_is_allowed() {
+        let choices = [
+            "ot softspoken-4",
+            "ot softspoken-8",
+            "ot silent",
+            "lattice",
+            "lattice or ot softspoken-4",
+            "paillier",
+            "gm-bloom",
+        ];
+        for (job, terms, expected) in [
+            ("rules", "", &["lattice or ot softspoken-4"][..]),
+            ("rules", "protocol = \"ot\"", &["ot softspoken-4", "ot softspoken-8"]),
+            ("rules", "protocol = \"lattice\"", &["lattice"]),
+            ("rules", "protocol = \"paillier\"\nreveal = \"counts\"", &["paillier"]),
+            ("rules", "protocol = \"gm-bloom\"\nreveal = \"counts\"", &["gm-bloom"]),
+            ("rules", "extension = \"softspoken-8\"", &["ot softspoken-8"]),
+            ("dot", "", &["ot softspoken-4", "ot softspoken-8", "ot silent", "lattice"]),
+            ("dot", "protocol = \"lattice\"", &["lattice"]),
+            ("dot", "protocol = \"paillier\"", &["paillier"]),
+            ("dot", "protocol = \"gm-bloom\"", &["gm-bloom"]),
+        ] {
+            let keys = if job == "rules" { "min_support = 2" } else { "column = \"x\"" };
+            let text = format!(
+                "job = \"{job}\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\n{keys}\n{terms}\n[parties.a]\n[parties.b]\n"
+            );
+            let job = JobSpec::parse(&text, false).unwrap();
+            let allowed = choices.into_iter().filter(|choice| job.job.allows(&job, &choice.parse().unwrap()));
+            assert_eq!(allowed.collect::<Vec<_>>(), expected, "{text}");
+            let sizes = Sizes { items: 1000, ..Sizes::default() };
+            let chosen = job.job.choose(&job, "a", &sizes, &sizes, Network::default()).unwrap().chosen;
+            assert!(job.job.allows(&job, &chosen), "{text}: {chosen}");
+        }
     }
 }

@@ -8,10 +8,7 @@ use serde::Serialize;
 use tacita_core::Result;
 
 use crate::agreement::cost::Calibration;
-use crate::agreement::{Choice, JobSpec, Known, Network, Part, Sizes, handshake};
-use crate::jobs::choose::choose;
-use crate::jobs::dot::clients;
-use crate::jobs::{self, learned, memory};
+use crate::agreement::{Choice, JobSpec, Known, Network, Part, Sizes, group, handshake, memory};
 use crate::transport::Shape;
 
 /// A job's plan.
@@ -69,36 +66,43 @@ pub fn plan(
     calibration: Calibration,
     network: Shape,
 ) -> Result<Plan> {
-    if let Some(roles) = job.clients() {
-        return clients::plan(job, &roles, sizes, calibration.threads, network);
-    }
     let names = job.parties.names();
     let (first, second) = (names[0], names[1]);
-    let known = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };
-    let Choice { chosen, why } = choose(job, first, &sizes[first], &sizes[second], known)?;
+    let line = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };
+    let Choice { chosen, why } = job.job.choose(job, first, &sizes[first], &sizes[second], line)?;
     let exact = part.map_or(Ok(None), |part| part.cost(job, sizes, &calibration))?;
-    let cost = exact.map_or_else(|| jobs::cost(job, &chosen, sizes, &calibration), Ok)?;
-    let rounds = handshake::ROUNDS + cost.rounds;
+    let cost = exact.map_or_else(|| job.job.cost(job, &chosen, sizes, &calibration), Ok)?;
+    let clients = job.clients();
+    let slices = clients.as_ref().map(|roles| roles.slices(sizes));
+    let rounds = cost.rounds + if clients.is_some() { group::ROUNDS } else { handshake::ROUNDS };
     let mut parties = BTreeMap::new();
-    for me in [first, second] {
-        let peer = job.peer_of(me);
+    for me in names {
         let role = &cost.roles[me];
-        let known = Known {
-            own_items: Some(sizes[me].items),
-            items: Some(sizes[peer].items),
-            entries: (!sizes[peer].schema.is_empty()).then_some(sizes[peer].entries),
-            prepared: false,
-            on_disk: sizes[peer].work.is_some(),
-            runs: sizes[peer].runs.as_ref().map(|runs| runs.len() as u64),
-            common: None,
+        let (handshake, known) = match &clients {
+            Some(roles) => {
+                let known = Known { slices: slices.as_ref(), ..Known::default() };
+                (group::bytes_sent(job, roles, me, sizes), known)
+            }
+            None => {
+                let theirs = &sizes[job.peer_of(me)];
+                let known = Known {
+                    own_items: Some(sizes[me].items),
+                    items: Some(theirs.items),
+                    entries: (!theirs.schema.is_empty()).then_some(theirs.entries),
+                    on_disk: theirs.work.is_some(),
+                    runs: theirs.runs.as_ref().map(|runs| runs.len() as u64),
+                    ..Known::default()
+                };
+                (handshake::bytes_sent(job, me, &chosen, &sizes[me]), known)
+            }
         };
         let share = Share {
             items: sizes[me].items,
-            bytes_sent: handshake::bytes_sent(job, me, &chosen, &sizes[me]) + role.bytes,
+            bytes_sent: handshake + role.bytes,
             cpu_seconds: role.cpu,
-            memory: memory::needed(job, me, &chosen, &sizes[me], &sizes[peer])?,
+            memory: job.job.memory(job, me, &chosen, sizes)?,
             disk: role.disk,
-            learned: learned::sentences(job, me, known),
+            learned: job.job.learned(job, me, known),
         };
         parties.insert(me.to_owned(), share);
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Job, Reveal};
+use crate::agreement::{Ability, Reveal};
 use crate::base::files;
 use crate::jobs::numbers::check_replaceable;
 use crate::run::party::PartyRun;
@@ -25,12 +25,7 @@ impl PartyRun {
             )));
         }
         if let Some(path) = &self.html {
-            if self.job.job != Job::Rules {
-                return Err(Error::Input(format!(
-                    "--html is for job = \"rules\", and this is \"{}\"",
-                    self.job.job.name()
-                )));
-            }
+            self.job.job.can(&self.job, Ability::Page)?;
             files::check_writable(path)?;
         }
         let inputs = self.source.paths();

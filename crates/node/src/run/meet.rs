@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agreement::Part;
 use crate::agreement::handshake::{self, Greeted};
+use crate::agreement::{Ability, Part};
 use crate::base::random::fresh_rng;
-use crate::jobs;
 use crate::run::party::PartyRun;
 use crate::transport::links::Links;
 use crate::transport::{self, Cancel, Connected, Peer, Shape};
@@ -75,7 +74,12 @@ impl PartyRun {
             let checked = self.check_paths();
             std::thread::spawn(move || {
                 let started = Instant::now();
-                let loaded = checked.and_then(|()| jobs::load(&job, &me, &source, place.as_ref()));
+                let loaded = checked.and_then(|()| {
+                    if place.is_some() {
+                        job.job.can(&job, Ability::Pool)?;
+                    }
+                    job.job.load(&job, &me, &source, place.as_ref())
+                });
                 let _ = loading.send(Event::Loaded(Box::new(loaded), started.elapsed()));
             });
             let (cancelled, linked) = (&cancel, &links);

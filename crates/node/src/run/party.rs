@@ -7,13 +7,12 @@ use serde_json::{Map, Value};
 use tacita_core::channel::Traffic;
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Found, JobSpec, Known, OnDisk, Part, PoolPlace, Protocol, Reveal, Source, Terms};
+use crate::agreement::{Found, JobSpec, Known, Left, OnDisk, Part, PoolPlace, Protocol, Reveal, Source, Terms};
 use crate::base::files::write_whole;
 use crate::base::interrupt;
 use crate::base::threads::set_threads;
 use crate::console::Voice;
 use crate::identity::Identity;
-use crate::jobs::{self, Left, learned};
 use crate::run::meet::{Meeting, Ready};
 use crate::run::report::{Report, Seconds, round};
 use crate::run::settle::{Settled, finish};
@@ -127,7 +126,7 @@ impl PartyRun {
     pub fn run(self) -> Result<Outcome> {
         let started = Instant::now();
         interrupt::install();
-        if let Some((part, found)) = jobs::left(&self.job, &self.me, &self.source, Left::Ended)? {
+        if let Some((part, found)) = self.job.job.left(&self.job, &self.me, &self.source, Left::Ended)? {
             self.check_paths()?;
             tracing::info!("all buckets are done: what is left is to write the result");
             let outcome = self.write_left(&*part, found, started)?;
@@ -191,7 +190,7 @@ impl PartyRun {
         let (Error::Network { peer, .. }, Source::Disk { work, .. }) = (&error, &self.source) else {
             return Err(error);
         };
-        let Ok(Some((part, found))) = jobs::left(&self.job, &self.me, &self.source, Left::Complete) else {
+        let Ok(Some((part, found))) = self.job.job.left(&self.job, &self.me, &self.source, Left::Complete) else {
             return Err(error);
         };
         let mut outcome = self.write_left(&*part, found, started)?;
@@ -242,7 +241,7 @@ impl PartyRun {
     /// Says what each party will learn.
     fn announce(&self) {
         for party in self.job.parties.names() {
-            for sentence in learned::sentences(&self.job, party, Known::default()) {
+            for sentence in self.job.job.learned(&self.job, party, Known::default()) {
                 tracing::info!("{sentence}");
             }
         }

@@ -6,14 +6,11 @@ use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{self, Greeted};
-use crate::agreement::{Clients, Found, Network, Part, Peers, Run};
+use crate::agreement::{Clients, Found, Network, Part, Peers, Run, Sizes, group, memory};
 use crate::base::memory::Limit;
 use crate::base::random::fresh_rng;
 use crate::base::text;
 use crate::console::watch::Watcher;
-use crate::jobs::choose::choose;
-use crate::jobs::dot::clients;
-use crate::jobs::memory;
 use crate::run::party::PartyRun;
 use crate::transport::links::Links;
 
@@ -56,8 +53,9 @@ impl PartyRun {
         let peer_version = greeted.peer_version.clone();
         let own = part.sizes();
         let network = Network { round_trip, bandwidth: self.meeting.shape.bandwidth };
-        let choose = |theirs: &_| choose(job, me, &own, theirs, network).map(|choice| choice.chosen);
-        let agreed = handshake::settle(greeted, job, me, &own, choose, channel)?;
+        let check = |theirs: &_, channel: &_| part.check_peer(job, theirs, channel);
+        let choose = |theirs: &_| job.job.choose(job, me, &own, theirs, network).map(|choice| choice.chosen);
+        let agreed = handshake::settle(greeted, job, me, &own, check, choose, channel)?;
         handshake::confirm(&agreed.session, job, me, channel)?;
         memory::check(job, me, &agreed, self.memory, channel)?;
         let setup = setup_started.elapsed();
@@ -88,8 +86,10 @@ impl PartyRun {
     ) -> Result<Settled> {
         let setup_started = Instant::now();
         let (job, me) = (&self.job, self.me.as_str());
-        let rows = clients::agree(job, roles, me, part.sizes(), greeted, channels)?;
-        Limit::of(self.memory).check(clients::memory(job, roles, me, &rows)?, "split the input")?;
+        let rows = group::agree(job, roles, me, part.sizes(), greeted, channels)?;
+        let chosen = job.job.choose(job, me, &Sizes::default(), &Sizes::default(), Network::default())?.chosen;
+        let needed = job.job.memory(job, me, &chosen, &roles.sizes(&rows))?;
+        Limit::of(self.memory).check(needed, "split the input")?;
         let setup = setup_started.elapsed();
         tracing::info!("agreed with {}: {} rows in all", job.peers_of(me).join(", "), text::count(rows.all));
 

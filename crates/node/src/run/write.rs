@@ -7,7 +7,6 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{Answer, Deferred, JobSpec};
 use crate::base::files::write_whole_private;
-use crate::jobs;
 use crate::table::{Selection, Table, output};
 
 /// An answer that has been written, for the report and for standard output.
@@ -76,7 +75,7 @@ fn write_tables(
 
 /// The files that stand beside the output of a job, with what messages call them.
 pub fn all_beside(job: &JobSpec, output: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
-    let kinds = jobs::beside(job).iter();
+    let kinds = job.job.beside().iter();
     let all = kinds.map(|(name, what)| Ok(beside(job.job.name(), output, name)?.map(|path| (*what, path))));
     Ok(all.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Job, JobSpec, Reveal, Terms};
+use crate::agreement::{Ability, JobSpec, Reveal, Terms};
 use crate::base::files::check_distinct;
 use crate::base::interrupt;
 use crate::console::Voice;
@@ -124,7 +124,7 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.settings.work {
-        disk::check_job(&job)?;
+        job.job.can(&job, Ability::Disk)?;
         if let Some(held) =
             job.parties.names().into_iter().map(|name| directory.join(name)).find(|at| disk::holds_run(at))
         {
@@ -238,7 +238,7 @@ fn check_inputs(job: &JobSpec, inputs: &BTreeMap<String, Vec<PathBuf>>) -> Resul
         let Some(paths) = inputs.get(name) else {
             return Err(Error::Input(format!("no input for {name}: add --input {name}=FILE")));
         };
-        if paths.len() > 1 && job.job != Job::Shares {
+        if paths.len() > 1 && job.job.can(job, Ability::SeveralInputs).is_err() {
             return Err(Error::Input(format!("--input {name}=...: there twice")));
         }
         for path in paths {

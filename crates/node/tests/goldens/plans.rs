@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use tacita::agreement::cost::Calibration;
-use tacita::agreement::{Job, JobSpec, Known, Reveal, Sizes, Work};
-use tacita::jobs::learned;
+use tacita::agreement::{Ability, JobSpec, Known, Reveal, Sizes, Work};
 use tacita::plan::plan;
 use tacita::transport::Shape;
 
@@ -31,7 +30,7 @@ fn sizes(job: &JobSpec, rows: &[u64], on_disk: bool) -> BTreeMap<String, Sizes> 
             sizes.row_bytes = 24;
             sizes.schema = "00".repeat(12);
         }
-        if job.job == Job::Shares {
+        if job.job.name() == "shares" {
             sizes.runs = Some(vec!["0123456789abcdef0123456789abcdef".into(); 2]);
         }
         sizes.work = on_disk.then_some(Work { memory: 64 << 20, kept: None });
@@ -58,9 +57,9 @@ fn plans_and_sentences() {
             (rows[1], near, false),
             (rows[1], far, false),
             (rows[2], Shape { latency: Duration::ZERO, ..far }, false),
-            (rows[2], near, job.job == Job::Intersect && name.starts_with("rows")),
+            (rows[2], near, job.job.name() == "intersect" && name.starts_with("rows")),
         ] {
-            let sizes = sizes(&job, rows, on_disk && tacita::jobs::intersect::disk::check_job(&job).is_ok());
+            let sizes = sizes(&job, rows, on_disk && job.job.can(&job, Ability::Disk).is_ok());
             let planned = match threads.install(|| plan(&job, &sizes, None, MACHINE, shape)) {
                 Ok(mut planned) => {
                     // Once for each job is enough.
@@ -88,6 +87,7 @@ fn sentences() {
         on_disk: true,
         runs: Some(3),
         common: Some(1),
+        slices: None,
     };
     let mut found = String::new();
     for (name, job) in jobs::all() {
@@ -95,7 +95,7 @@ fn sentences() {
             for known in [Known::default(), all] {
                 let which = if known.items.is_some() { "all known" } else { "nothing known" };
                 writeln!(found, "{name}, {party}, {which}").unwrap();
-                for sentence in learned::sentences(&job, party, known) {
+                for sentence in job.job.learned(&job, party, known) {
                     writeln!(found, "  {sentence}").unwrap();
                 }
             }

@@ -7,10 +7,10 @@ use tacita_core::{Error, Result};
 use crate::agreement::{JobSpec, Sizes};
 
 /// The most rows that both parties have: no more than the shorter table.
-pub(crate) fn common_rows(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+pub(crate) fn common_rows(job: &JobSpec, by_position: bool, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
     let names = job.parties.names();
     let [first, second] = [names[0], names[1]].map(|name| sizes[name].items);
-    match job.alignment().is_none() && first != second {
+    match by_position && first != second {
         false => Ok(first.min(second)),
         true => Err(Error::Input(format!(
             "rows are aligned by position, so both parties have the same number of them: {} has {first}, {} {second}",

@@ -2,29 +2,67 @@
 
 pub mod cost;
 pub mod learned;
+pub mod spec;
 
 use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
 use tacita_core::session::Transcript;
-use tacita_core::{Result, Session};
+use tacita_core::{Error, Result, Session};
 
 use crate::agreement::handshake::Agreed;
-use crate::agreement::{Chosen, JobSpec};
+use crate::agreement::{Chosen, JobSpec, Protocol, Sizes};
+use crate::base::text::count;
 use crate::jobs::intersect;
+
+/// The protocols that multiply over such rows.
+pub const PROTOCOLS: [Protocol; 4] = [Protocol::Ot, Protocol::Lattice, Protocol::Paillier, Protocol::GmBloom];
+
+/// Whether the terms allow the peer to choose this for aligning rows.
+pub fn allows(alignment: Option<&JobSpec>, chosen: &Chosen) -> bool {
+    match (alignment, chosen.alignment) {
+        (Some(job), Some(protocol)) => job.job.allows(job, &Chosen::only(protocol)),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Checks that the peer's sizes fit: as many rows by position, or what an intersection asks for.
+pub fn check_peer(alignment: Option<&JobSpec>, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
+    theirs.refuse(true, true, channel)?;
+    if let Some(alignment) = alignment {
+        return match theirs.epoch {
+            Some(_) => Err(channel.violation("it announces a prepared part where none can be used")),
+            None => intersect::check_peer(alignment, own, theirs, channel),
+        };
+    }
+    if (Sizes { items: theirs.items, ..Sizes::default() }) != *theirs {
+        return Err(channel.violation("it announces more than its number of rows"));
+    }
+    match own.items == theirs.items {
+        true => Ok(()),
+        false => Err(Error::Terms(format!(
+            "rows are aligned by position, and {} has {} where this party has {}: are both tables of the same rows? \
+             Name an id column with row_id to align rows that differ",
+            channel.peer(),
+            count(theirs.items),
+            count(own.items)
+        ))),
+    }
+}
 
 /// The own rows that both parties have, in the same order at both; `None` where rows are aligned by position. `ids` is the
 /// table with the ids, where they are not.
 pub fn align(
-    job: &JobSpec,
+    alignment: Option<&JobSpec>,
     me: &str,
     ids: Option<&Arc<intersect::Loaded>>,
     agreed: &Agreed,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Vec<u32>>> {
-    let (Some(alignment), Some(ids), Some(protocol)) = (job.alignment(), ids, agreed.chosen.alignment) else {
+    let (Some(alignment), Some(ids), Some(protocol)) = (alignment, ids, agreed.chosen.alignment) else {
         return Ok(None);
     };
     let mut transcript = Transcript::new("alignment");
@@ -36,5 +74,5 @@ pub fn align(
         peer_sizes: agreed.peer_sizes.clone(),
     };
     let brought = intersect::Brought::Table(ids.clone());
-    intersect::run(&alignment, me, &brought, &agreed, channel, rng)?.rows_of(ids).map(Some)
+    intersect::run(alignment, me, &brought, &agreed, channel, rng)?.rows_of(ids).map(Some)
 }

@@ -4,29 +4,30 @@ use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Choice, Chosen, JobSpec, Network, Protocol, Sizes};
+use crate::agreement::{Choice, Chosen, Network, Protocol, Sizes};
 use crate::base::text;
 use crate::jobs::dot;
+use crate::jobs::dot::spec::Spec;
 use crate::jobs::intersect::choose::choose_intersection;
 
 /// How `ot` can make its transfers, as far as `auto` looks.
 pub(crate) const EXTENSIONS: [Extension; 4] =
     [Extension::SoftSpoken(2), Extension::SoftSpoken(4), Extension::SoftSpoken(8), Extension::Silent];
 
-pub(crate) fn choose_dot(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
+pub(crate) fn choose_dot(job: &Spec<'_>, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
     let alignment = job.alignment().map(|job| choose_intersection(&job, me, own, theirs, network).chosen.protocol);
     // Of aligned rows there are no more than the shorter table has.
     let rows = own.items.min(theirs.items) as usize;
     let named = |protocol| job.protocol == Protocol::Auto || job.protocol == protocol;
     let mut candidates = Vec::new();
     if named(Protocol::Ot) {
-        let extensions = job.extension.map_or(EXTENSIONS.to_vec(), |extension| vec![extension]);
+        let extensions = job.own.extension.map_or(EXTENSIONS.to_vec(), |extension| vec![extension]);
         let by_ot = |extension| Chosen { protocol: Protocol::Ot, extension: Some(extension), alignment };
         candidates.extend(extensions.into_iter().map(by_ot));
     }
     // One product is so little that the fewest bytes are worth more than a few milliseconds.
     let several = job.dot_shape(rows)?.products() > 1;
-    if job.protocol == Protocol::Lattice || (named(Protocol::Lattice) && several && job.extension.is_none()) {
+    if job.protocol == Protocol::Lattice || (named(Protocol::Lattice) && several && job.own.extension.is_none()) {
         candidates.push(Chosen { alignment, ..Chosen::only(Protocol::Lattice) });
     }
     if job.protocol.is_published() {

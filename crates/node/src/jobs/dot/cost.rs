@@ -6,21 +6,22 @@ use tacita_core::Result;
 use tacita_core::protocol::dot::{Side, reveal_bytes};
 
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
-use crate::agreement::{Chosen, JobSpec, Reveal, Sizes};
+use crate::agreement::{Chosen, Reveal, Sizes};
 use crate::jobs::aligned::cost::common_rows;
 use crate::jobs::dot;
+use crate::jobs::dot::spec::Spec;
 use crate::jobs::intersect::cost::intersection_cost;
 
 /// What the protocol costs both, memory aside.
 pub(crate) fn dot_cost(
     chosen: &Chosen,
-    job: &JobSpec,
+    job: &Spec<'_>,
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
 ) -> Result<Cost> {
     let names = job.parties.names();
     let [first, second] = [names[0], names[1]];
-    let rows = common_rows(job, sizes)?;
+    let rows = common_rows(job, job.own.row_id.is_none(), sizes)?;
     let method = dot::Method::new(job, chosen, rows as usize)?;
     let cpu = method.cpu(Some((calibration.ot_start, calibration.ot_transfer)));
     let party = |side| if side == Side::First { first } else { second };

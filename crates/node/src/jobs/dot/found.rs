@@ -5,7 +5,8 @@ use tacita_core::Result;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::{Shares, reveal};
 
-use crate::agreement::{Answer, Deferred, JobSpec};
+use crate::agreement::{Answer, Deferred};
+use crate::jobs::dot::spec::Spec;
 use crate::jobs::numbers::{self, ShareFile, Value};
 
 /// What a party gets.
@@ -24,7 +25,7 @@ pub(crate) enum Outcome {
     Shares(Box<ShareFile>),
 }
 
-pub(crate) fn open(job: &JobSpec, me: &str, shares: &Shares, channel: &mut Channel) -> Result<Outcome> {
+pub(crate) fn open(job: &Spec<'_>, me: &str, shares: &Shares, channel: &mut Channel) -> Result<Outcome> {
     let (modulus, signed) = (shares.modulus(), job.integers()?.signed());
     let numbers = reveal(shares, job.learns(me), job.learns(job.peer_of(me)), channel)?;
     Ok(match numbers {
@@ -35,7 +36,7 @@ pub(crate) fn open(job: &JobSpec, me: &str, shares: &Shares, channel: &mut Chann
 
 impl Outcome {
     /// The answer to the job.
-    pub(super) fn answer(self, job: &JobSpec) -> Deferred<Answer> {
+    pub(super) fn answer(self, job: &Spec<'_>) -> Deferred<Answer> {
         match self {
             Outcome::Nothing => Box::new(|| Ok(Answer::Nothing)),
             Outcome::Shares(file) => Box::new(move || Ok(Answer::Share { numbers: file.count(), file: file.text()? })),

@@ -2,9 +2,10 @@
 
 use tacita_core::protocol::dot::Side;
 
-use crate::agreement::{Chosen, JobSpec, Known, Protocol, Reveal};
+use crate::agreement::{Chosen, Known, Protocol, Reveal};
 use crate::base::text::count;
 use crate::jobs::aligned::learned::{alignment, density};
+use crate::jobs::dot::spec::Spec;
 use crate::jobs::dot::{Method, side};
 use crate::jobs::learned::filtered;
 
@@ -12,7 +13,7 @@ use crate::jobs::learned::filtered;
 pub(crate) const ZEROS: &str = " (but that those with a column of zeros are 0)";
 
 /// What `party` learns in a scalar product.
-pub(crate) fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
     let peer = job.peer_of(party);
     let mut learned = Vec::new();
     let (own, theirs) = (job.columns_of(party), job.columns_of(peer));
@@ -62,8 +63,8 @@ pub(crate) fn dot(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
             "If {peer} takes its encryptions from a pool, {party} can tell which runs share that pool: they have the same key."
         ));
     }
-    density(job, peer, &mut learned);
-    alignment(job, party, peer, known, &mut learned);
+    density(job.density(), ["no column", "has ones in"], peer, &mut learned);
+    alignment(job.alignment().as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
 }

@@ -7,7 +7,8 @@ use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares, Side, gm_bloom, lattice, ot, paillier};
 use tacita_core::{Error, Result, Session};
 
-use crate::agreement::{Chosen, JobSpec, Protocol, Reveal};
+use crate::agreement::{Chosen, Protocol, Reveal};
+use crate::jobs::dot::spec::Spec;
 
 /// A protocol with all that both parties derive from terms, choice and the number of rows.
 pub enum Method {
@@ -115,7 +116,7 @@ impl Method {
     /// What was chosen, for `rows` rows.
     ///
     /// Errors: the protocol cannot do it; the choice is not of this job.
-    pub fn new(job: &JobSpec, chosen: &Chosen, rows: usize) -> Result<Method> {
+    pub fn new(job: &Spec<'_>, chosen: &Chosen, rows: usize) -> Result<Method> {
         let shape = job.dot_shape(rows)?;
         let modulus = job.modulus(&shape)?;
         let learner = match (&job.reveal, &job.reveal_to[..]) {
@@ -127,7 +128,7 @@ impl Method {
             (Protocol::Lattice, None) => Ok(Method::Lattice(Box::new(lattice::Params::new(shape, modulus, learner)?))),
             (Protocol::Paillier, None) => {
                 let params = paillier::Params::new(shape, modulus, KeySize::of(job.level), learner)?;
-                Ok(Method::Paillier(match job.chunk {
+                Ok(Method::Paillier(match job.own.chunk {
                     Some(rows) => params.with_chunk(rows as usize),
                     None => params,
                 }))

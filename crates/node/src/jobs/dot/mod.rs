@@ -4,10 +4,12 @@ pub mod choose;
 pub mod clients;
 pub mod cost;
 mod found;
+mod job;
 pub mod learned;
 mod method;
 pub mod pool;
 mod run;
+pub mod spec;
 
 use std::sync::Arc;
 
@@ -16,20 +18,21 @@ use tacita_core::protocol::dot::{Columns, Side};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Peers, PoolPlace, Protocol, Run, Sizes, Source};
-use crate::base::text::count;
 use crate::jobs::dot::pool::Pool;
-use crate::jobs::intersect;
 use crate::jobs::intersect::memory::needed as of_intersection;
+use crate::jobs::{aligned, intersect};
 use crate::table::{RowCounts, numbers, read};
 
 use found::Found;
 use run::check_density;
+pub use spec::{ColumnNames, Dot, Spec};
 
 pub use method::{MEASURED, Method, OT_START, OT_WORD, transfer_seconds};
 pub use run::{modulus_warning, run};
 
 /// What a party brings to a scalar product.
 pub struct Brought {
+    own: Dot,
     columns: Columns,
     rows: RowCounts,
     /// The table with its ids, where rows are aligned by them.
@@ -41,7 +44,7 @@ pub struct Brought {
 
 impl Brought {
     /// Reads a party's columns, and the ids of its rows. `pool` is where encryptions are taken from that were made in advance.
-    pub fn load(job: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Brought> {
+    pub fn load(job: &Spec<'_>, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Brought> {
         let pool = pool.map(|place| Pool::open(place, job)).transpose()?;
         let Source::File { path, options, allow_unreadable } = source else {
             return Err(Error::Input("a scalar product needs a table: give --input FILE".into()));
@@ -63,7 +66,7 @@ impl Brought {
             let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
             let sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
             intersect::check_limits(job, table.source(), &mut sizes.clone())?;
-            return Ok(Brought { columns, rows, ids: None, sizes, pool });
+            return Ok(Brought { own: job.own.clone(), columns, rows, ids: None, sizes, pool });
         };
         let loaded = intersect::Loaded::of(&alignment, me, table, *allow_unreadable)?;
         let mut identified = vec![false; loaded.table().rows()];
@@ -73,7 +76,7 @@ impl Brought {
         let columns = numbers::columns(loaded.table(), &names, integers, decimals, |row| identified[row])
             .map_err(|error| named(job, error))?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
-        Ok(Brought { columns, rows, ids: Some(Arc::new(loaded)), sizes, pool })
+        Ok(Brought { own: job.own.clone(), columns, rows, ids: Some(Arc::new(loaded)), sizes, pool })
     }
 }
 
@@ -86,11 +89,18 @@ impl Part for Brought {
         self.rows
     }
 
+    fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
+        let alignment = Spec { spec: job, own: &self.own }.alignment();
+        aligned::check_peer(alignment.as_ref(), &self.sizes, theirs, channel)
+    }
+
     fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
+        let own = self.own.clone();
         if let Peers::Several { .. } = run.peers {
-            return clients::run(&self.columns, run);
+            return clients::run(&own, &self.columns, run);
         }
         let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
+        let job = &Spec { spec: job, own: &own };
         let Found { rows, outcome, encryptions } = self::run(job, me, self, agreed, channel, rng)?;
         let learned = learned::dot(job, me, Known { common: Some(rows as u64), ..Known::of(agreed) });
         let found = agreement::Found {
@@ -104,29 +114,6 @@ impl Part for Brought {
     }
 }
 
-/// Checks that the peer's sizes fit: as many rows by position, or what an intersection asks for.
-pub fn check_peer(job: &JobSpec, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
-    if let Some(alignment) = job.alignment() {
-        return match theirs.epoch {
-            Some(_) => Err(channel.violation("it announces a prepared part where none can be used")),
-            None => intersect::check_peer(&alignment, own, theirs, channel),
-        };
-    }
-    if (Sizes { items: theirs.items, ..Sizes::default() }) != *theirs {
-        return Err(channel.violation("it announces more than its number of rows"));
-    }
-    match own.items == theirs.items {
-        true => Ok(()),
-        false => Err(Error::Terms(format!(
-            "rows are aligned by position, and {} has {} where this party has {}: are both tables of the same rows? \
-             Name an id column with row_id to align rows that differ",
-            channel.peer(),
-            count(theirs.items),
-            count(own.items)
-        ))),
-    }
-}
-
 /// Which party this is in a product.
 pub fn side(job: &JobSpec, party: &str) -> Side {
     match job.parties.position(party) {
@@ -136,7 +123,7 @@ pub fn side(job: &JobSpec, party: &str) -> Side {
 }
 
 /// Memory besides the table, in bytes: a share is so short, and rows so many, that the columns are most of it.
-pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
+pub fn memory(job: &Spec<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     let shape = job.dot_shape(0)?;
     let columns = if side(job, me) == Side::First { shape.first } else { shape.second } as u64;
     let bytes = if shape.integers.bits() == 1 { 1 } else { 32 };
@@ -149,7 +136,7 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
 }
 
 /// An error about a number, with what the named protocol has to do with it.
-fn named(job: &JobSpec, error: Error) -> Error {
+fn named(job: &Spec<'_>, error: Error) -> Error {
     match error {
         Error::Input(text) if job.protocol == Protocol::GmBloom => Error::Input(format!(
             "{text} (\"gm-bloom\" multiplies zeros and ones alone: name another protocol for other numbers)"

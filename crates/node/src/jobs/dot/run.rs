@@ -6,16 +6,17 @@ use tacita_core::protocol::dot::gm_bloom::{self, Dense};
 use tacita_core::protocol::dot::{Columns, Shape};
 use tacita_core::{Error, Result};
 
+use crate::agreement::Reveal;
 use crate::agreement::handshake::Agreed;
-use crate::agreement::{JobSpec, Reveal};
 use crate::base::text::{count, counted};
 use crate::jobs::aligned::align;
 use crate::jobs::dot::found::{Encryptions, Found, Outcome, open};
+use crate::jobs::dot::spec::Spec;
 use crate::jobs::dot::{Brought, Method, side};
 use crate::jobs::numbers::ShareFile;
 
 /// Refuses a column with more ones than the terms allow, where the protocol has such a bound.
-pub(crate) fn check_density(job: &JobSpec, me: &str, columns: &Columns) -> Result<()> {
+pub(crate) fn check_density(job: &Spec<'_>, me: &str, columns: &Columns) -> Result<()> {
     let (Some(density), Some(bound)) = (job.density()?, job.most_ones(columns.rows())?) else { return Ok(()) };
     match gm_bloom::dense(columns, bound) {
         Some(Dense { column, ones }) => Err(Error::Input(format!(
@@ -31,14 +32,14 @@ pub(crate) fn check_density(job: &JobSpec, me: &str, columns: &Columns) -> Resul
 
 /// Aligns rows, multiplies, and opens the product as far as the job says.
 pub fn run(
-    job: &JobSpec,
+    job: &Spec<'_>,
     me: &str,
     brought: &Brought,
     agreed: &Agreed,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Found> {
-    let aligned = align(job, me, brought.ids.as_ref(), agreed, channel, rng)?;
+    let aligned = align(job.alignment().as_ref(), me, brought.ids.as_ref(), agreed, channel, rng)?;
     let aligned = aligned.map(|rows| brought.columns.select(&rows));
     let columns = aligned.as_ref().unwrap_or(&brought.columns);
     check_density(job, me, columns)?;
@@ -70,7 +71,7 @@ pub fn run(
 }
 
 /// What the user should know of a modulus that may not hold the product.
-pub fn modulus_warning(job: &JobSpec, shape: &Shape) -> Result<Option<String>> {
+pub fn modulus_warning(job: &Spec<'_>, shape: &Shape) -> Result<Option<String>> {
     let modulus = job.modulus(shape)?;
     Ok((!shape.fits(&modulus)).then(|| {
         format!(

@@ -12,9 +12,8 @@ use crate::agreement::{JobSpec, Reveal, Sizes};
 use crate::base::hex::hex;
 use crate::base::text;
 use crate::console;
-use crate::table::numbers;
 use crate::table::payload::{PayloadEncoder, PayloadSchema};
-use crate::table::{KeyColumn, KeySpec, Keys, ReadOptions, Table, read};
+use crate::table::{KeyColumn, KeySpec, Keys, ReadOptions, Table, numbers, read};
 
 /// A table that has been read, with its distinct keys.
 pub struct Loaded {

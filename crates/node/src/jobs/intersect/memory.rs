@@ -21,6 +21,9 @@ const BUCKET_ITEM_BYTES: u64 = 48;
 /// Bytes that the receiver in `vole` sends for each of its items, rounded up: its share of the masked store.
 const VOLE_MASKED_BYTES: u64 = 22;
 
+/// Memory of an item and its place among all buckets, at a party that keeps them in memory.
+pub const ITEM_IN_MEMORY_BYTES: u64 = 48;
+
 /// What waits for a lane takes so many times what the peer sends for a bucket: two of them, in twice the memory. What does not
 /// grow with the items is in the fixed part.
 const QUEUED: u64 = 4;

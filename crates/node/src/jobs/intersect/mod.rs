@@ -4,6 +4,7 @@ pub mod choose;
 pub mod cost;
 pub mod disk;
 mod found;
+mod job;
 pub mod learned;
 mod load;
 pub mod memory;
@@ -13,6 +14,7 @@ mod sizes;
 
 use std::sync::Arc;
 
+use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use crate::agreement::{self, JobSpec, Known, Pair, Part, Protocol, Run, Sizes, Source};
@@ -21,6 +23,7 @@ use disk::Disk;
 use prepared::Prepared;
 
 pub use found::Found;
+pub use job::Intersect;
 pub use load::{Loaded, check_limits, empty_rows, key_spec};
 pub use run::run;
 pub use sizes::{bloom_params, check_peer, item_key_of_epoch, params};
@@ -72,6 +75,10 @@ impl Part for Brought {
         }
     }
 
+    fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
+        check_peer(job, &self.sizes(), theirs, channel)
+    }
+
     fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
         let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
         let found = self::run(job, me, self, agreed, channel, rng)?;
@@ -117,9 +124,9 @@ impl Brought {
 }
 
 /// A run on disk of which both parties have all they need of each other, as what is left: to write the result.
-pub fn left_on_disk(job: &JobSpec, me: &str, disk: Disk) -> Result<(Brought, agreement::Found)> {
+fn left_on_disk(job: &JobSpec, me: &str, disk: Arc<Disk>) -> Result<(Brought, agreement::Found)> {
     let protocol = disk.protocol()?;
-    let brought = Brought::Disk(Arc::new(disk));
+    let brought = Brought::Disk(disk);
     let found = if job.learns(me) { Found::OnDisk } else { Found::Nothing };
     let found = brought.found(job, me, found, protocol, learned::intersect(job, me, Known::default()))?;
     Ok((brought, found))

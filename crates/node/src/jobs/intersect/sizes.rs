@@ -17,6 +17,7 @@ const ENTRY_OVERHEAD: usize = 32 + SEAL_BYTES;
 
 /// Checks that the peer's sizes fit the job: what it gives, and what it has prepared.
 pub fn check_peer(job: &JobSpec, own: &Sizes, sizes: &Sizes, channel: &Channel) -> Result<()> {
+    sizes.refuse(false, true, channel)?;
     let peer = channel.peer();
     let refuse = |check: &str| Err(channel.violation(check));
     match given_columns(job, peer) {

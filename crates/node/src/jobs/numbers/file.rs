@@ -13,6 +13,7 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 use crate::agreement::{JobSpec, Protocol, Terms};
 use crate::base::hex::hex;
 use crate::base::text;
+use crate::jobs::dot::Spec;
 use crate::jobs::numbers::{Cells, Value};
 
 /// Share files are read up to this size: each of the most numbers that one file holds in the longest form.
@@ -68,7 +69,7 @@ pub struct Kept {
 
 impl ShareFile {
     /// The shares that `me` has after a run of `job`.
-    pub fn new(job: &JobSpec, me: &str, session: &Session, shape: &Shape, shares: &Shares) -> ShareFile {
+    pub fn new(job: &Spec<'_>, me: &str, session: &Session, shape: &Shape, shares: &Shares) -> ShareFile {
         let Value { columns, cells: _ } = Value::of_job(job, Vec::new());
         let (low, high) = shape.range();
         let mut file = ShareFile {
@@ -79,7 +80,7 @@ impl ShareFile {
             modulus: shares.modulus().to_string(),
             values: shares.residues().iter().map(u128::to_string).collect(),
             run: hex(&session.derive("run of shares")),
-            signed: job.signed.unwrap_or(false),
+            signed: job.own.signed.unwrap_or(false),
             decimals: 2 * job.decimals(),
             range: [low.to_string(), high.to_string()],
             columns,

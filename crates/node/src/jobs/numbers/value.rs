@@ -8,7 +8,8 @@ use arrow_schema::{DataType, Field, Schema};
 use serde_json::json;
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Answer, JobSpec};
+use crate::agreement::Answer;
+use crate::jobs::dot::Spec;
 use crate::table::Table;
 use crate::table::numbers::{decimal, to_column, to_json};
 
@@ -37,7 +38,7 @@ pub enum Cells {
 
 impl Value {
     /// What a `dot` job's parties learn.
-    pub fn of_job(job: &JobSpec, numbers: Vec<i128>) -> Value {
+    pub fn of_job(job: &Spec<'_>, numbers: Vec<i128>) -> Value {
         let columns = job.sides().map(|(name, columns)| (name.to_owned(), columns));
         Value { columns: columns.into(), cells: Cells::Numbers { numbers, decimals: 2 * job.decimals() } }
     }

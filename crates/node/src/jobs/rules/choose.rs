@@ -2,10 +2,11 @@
 
 use tacita_core::protocol::dot::ot::Extension;
 
-use crate::agreement::{Choice, Chosen, FAR_BANDWIDTH, JobSpec, NEAR_BANDWIDTH, Network, Protocol, Sizes};
+use crate::agreement::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network, Protocol, Sizes};
 use crate::jobs::dot;
 use crate::jobs::dot::choose::EXTENSIONS;
 use crate::jobs::intersect::choose::choose_intersection;
+use crate::jobs::rules::spec::Spec;
 
 /// The bandwidth in bits a second that rules assume where a level can go by either protocol; both parties know how transfers
 /// are made, and the network was looked at for that.
@@ -18,14 +19,14 @@ pub fn bandwidth_for(extension: Option<Extension>) -> f64 {
 
 /// What multiplies in rules. How many products there are depends on what is frequent, so that each level has its own
 /// choice; how transfers are made depends on the network alone.
-pub(crate) fn choose_rules(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Choice {
+pub(crate) fn choose_rules(job: &Spec<'_>, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Choice {
     let alignment = job.alignment().map(|job| choose_intersection(&job, me, own, theirs, network).chosen.protocol);
     let settled =
         |protocol, extension, why: &str| Choice { chosen: Chosen { protocol, extension, alignment }, why: why.into() };
     if job.protocol == Protocol::Lattice || job.protocol.is_published() {
         return settled(job.protocol, None, "the job names it");
     }
-    if let Some(extension) = job.extension {
+    if let Some(extension) = job.own.extension {
         return settled(Protocol::Ot, Some(extension), "the job names how its oblivious transfers are made");
     }
     let seconds = |extension: Extension| match extension {

@@ -7,10 +7,11 @@ use tacita_core::Result;
 use tacita_core::channel::HEADER_BYTES;
 
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
-use crate::agreement::{Chosen, JobSpec, Sizes};
+use crate::agreement::{Chosen, Sizes};
 use crate::base::text;
 use crate::jobs::aligned::cost::common_rows;
 use crate::jobs::intersect::cost::intersection_cost;
+use crate::jobs::rules::spec::Spec;
 use crate::jobs::{dot, rules};
 
 /// Bytes of the message with which parties tell each other how many frequent items they have.
@@ -19,11 +20,11 @@ const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
 /// What association rules cost if nothing is frequent: see `rules_notes`.
 pub(crate) fn rules_cost(
     chosen: &Chosen,
-    job: &JobSpec,
+    job: &Spec<'_>,
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
 ) -> Result<Cost> {
-    common_rows(job, sizes)?;
+    common_rows(job, job.own.row_id.is_none(), sizes)?;
     let mut cost = match (job.alignment(), chosen.alignment) {
         (Some(alignment), Some(protocol)) => {
             intersection_cost(&Chosen::only(protocol), &alignment, sizes, calibration)?
@@ -43,11 +44,11 @@ pub(crate) fn rules_cost(
 /// What can be said of a run whose candidates depend on what is frequent.
 fn rules_notes(
     chosen: &Chosen,
-    job: &JobSpec,
+    job: &Spec<'_>,
     sizes: &BTreeMap<String, Sizes>,
     calibration: &Calibration,
 ) -> Result<Vec<String>> {
-    let rows = common_rows(job, sizes)?;
+    let rows = common_rows(job, job.own.row_id.is_none(), sizes)?;
     let params = job.mining(rows as usize)?;
     // A level of pairs, by what would make it.
     let level = |items: u32| -> Result<String> {

@@ -2,13 +2,14 @@
 
 use tacita_core::protocol::rules::support::Support;
 
-use crate::agreement::{Bins, JobSpec, Known, Reveal};
+use crate::agreement::{Known, Reveal};
 use crate::base::text::{count, counted};
 use crate::jobs::aligned::learned::{alignment, density};
 use crate::jobs::learned::list;
+use crate::jobs::rules::spec::{Bins, Spec};
 
 /// What `party` learns in association rules: `docs/protocols/rules.md` says why.
-pub(crate) fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
     let peer = job.peer_of(party);
     // Job files without a support are refused.
     let enough = match job.support() {
@@ -17,9 +18,10 @@ pub(crate) fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         Ok(support) => format!("at least {support} of all rows"),
         Err(_) => "enough rows".into(),
     };
-    let longest = job.max_len.map_or(String::new(), |most| format!(" and have no more than {}", counted(most, "item")));
+    let longest =
+        job.own.max_len.map_or(String::new(), |most| format!(" and have no more than {}", counted(most, "item")));
     let mut learned = Vec::new();
-    match job.mixed_only.unwrap_or(false) {
+    match job.own.mixed_only.unwrap_or(false) {
         false => {
             learned.push(format!(
                 "{party} learns all itemsets that are in {enough}{longest}, and in how many rows each is: those of its own \
@@ -47,7 +49,7 @@ pub(crate) fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
         }
     }
     if job.reveal == Reveal::Counts {
-        let contained = match job.mixed_only.unwrap_or(false) {
+        let contained = match job.own.mixed_only.unwrap_or(false) {
             true => "all that they contain with items of both are",
             false => "all that they contain are",
         };
@@ -83,10 +85,10 @@ pub(crate) fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
          differ in one row tell by the difference of their counts what {peer} has in that row. Nothing checks what baskets a party \
          brings."
     ));
-    let bins = job.bins.iter().filter(|(_, bins)| matches!(bins, Bins::Quantiles(_)));
+    let bins = job.own.bins.iter().filter(|(_, bins)| matches!(bins, Bins::Quantiles(_)));
     let bins: Vec<String> = bins.map(|(column, _)| column.escape_debug().to_string()).collect();
     if !bins.is_empty() {
-        let rows = if job.row_id.is_some() { "the rows that both have" } else { "all rows" };
+        let rows = if job.own.row_id.is_some() { "the rows that both have" } else { "all rows" };
         let names = match job.bound_rows(1) {
             Some(_) => format!(
                 "The name of one of {peer}'s shows {party} a bound, a number of {peer}'s, only if {enough} hold exactly that number; \
@@ -101,8 +103,8 @@ pub(crate) fn rules(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
             list(&bins)
         ));
     }
-    density(job, peer, &mut learned);
-    alignment(job, party, peer, known, &mut learned);
+    density(job.density(), ["no frequent item", "is in"], peer, &mut learned);
+    alignment(job.alignment().as_ref(), party, peer, known, &mut learned);
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
 }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use tacita_core::{Error, Result};
 
 use super::Brought;
-use crate::agreement::{Bins, ItemsFrom, JobSpec, Sizes, Source};
+use crate::agreement::{ItemsFrom, Sizes, Source};
 use crate::jobs::intersect;
+use crate::jobs::rules::spec::{Bins, Spec};
 use crate::table::baskets::{self, Binning, ItemColumn, Items};
 use crate::table::{RowCounts, Table, read};
 
 impl Brought {
     /// Reads a party's baskets, and the ids of its rows.
-    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+    pub fn load(job: &Spec<'_>, me: &str, source: &Source) -> Result<Brought> {
         let Source::File { path, options, allow_unreadable } = source else {
             return Err(Error::Input("association rules need baskets: give --input FILE".into()));
         };
@@ -41,21 +42,21 @@ impl Brought {
         let items = items(job, me, &table)?;
         let loaded = intersect::Loaded::of(&alignment, me, table, *allow_unreadable)?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
-        Ok(Brought { items, rows, ids: Some(Arc::new(loaded)), sizes })
+        Ok(Brought { own: job.own.clone(), items, rows, ids: Some(Arc::new(loaded)), sizes })
     }
 }
 
-fn by_position(job: &JobSpec, items: Items, source: &str) -> Result<Brought> {
+fn by_position(job: &Spec<'_>, items: Items, source: &str) -> Result<Brought> {
     let rows = RowCounts { read: items.rows(), items: items.rows(), ..RowCounts::default() };
     let mut sizes = Sizes { items: items.rows() as u64, ..Sizes::default() };
     intersect::check_limits(job, source, &mut sizes)?;
-    Ok(Brought { items, rows, ids: None, sizes })
+    Ok(Brought { own: job.own.clone(), items, rows, ids: None, sizes })
 }
 
 /// The items of a table, as the job has it for this party.
-fn items(job: &JobSpec, me: &str, table: &Table) -> Result<Items> {
+fn items(job: &Spec<'_>, me: &str, table: &Table) -> Result<Items> {
     let column = |name: &str, header: &str| {
-        let bins = job.bins.get(name).or_else(|| job.bins.get(header));
+        let bins = job.own.bins.get(name).or_else(|| job.own.bins.get(header));
         let binning = bins.map(|bins| match bins {
             Bins::Quantiles(count) => Binning::Quantiles(*count as usize),
             Bins::Bounds(bounds) => Binning::Bounds(bounds.clone()),
@@ -85,7 +86,7 @@ fn items(job: &JobSpec, me: &str, table: &Table) -> Result<Items> {
             baskets::of_columns(table, &columns)
         }
         ItemsFrom::All(_) => {
-            let ids = job.row_id.as_ref().map_or(&[][..], |names| names.all());
+            let ids = job.own.row_id.as_ref().map_or(&[][..], |names| names.all());
             let ids: BTreeSet<&str> = ids.iter().map(|name| job.header(me, name)).collect();
             let headers = baskets::all_columns(table, &ids);
             let columns: Vec<_> = headers.iter().map(|header| column(header, header)).collect();
@@ -96,9 +97,9 @@ fn items(job: &JobSpec, me: &str, table: &Table) -> Result<Items> {
 }
 
 /// Warns of bins for no column of this party: they may be for the other's, or for none because of a typing error.
-fn warn_of_bins(job: &JobSpec, me: &str, columns: &[ItemColumn]) {
+fn warn_of_bins(job: &Spec<'_>, me: &str, columns: &[ItemColumn]) {
     let here = |name: &String| columns.iter().any(|column| column.name == *name || column.header == *name);
-    for name in job.bins.keys().filter(|name| !here(name)) {
+    for name in job.own.bins.keys().filter(|name| !here(name)) {
         tracing::warn!(
             "bins.{}: no item column of {me} is called so: is it one of {}'s?",
             name.escape_debug(),

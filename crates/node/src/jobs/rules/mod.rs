@@ -3,12 +3,14 @@
 pub mod choose;
 pub mod cost;
 pub mod html;
+mod job;
 pub mod learned;
 mod load;
 mod names;
 mod output;
 mod page;
 mod products;
+pub mod spec;
 
 use std::sync::Arc;
 
@@ -23,19 +25,20 @@ use crate::agreement::handshake::Agreed;
 use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Protocol, Run, Sizes};
 use crate::base::memory::Limit;
 use crate::base::text;
-use crate::jobs::aligned::align;
 use crate::jobs::intersect::memory::needed as of_intersection;
-use crate::jobs::{dot, intersect};
+use crate::jobs::{aligned, intersect};
 use crate::table::RowCounts;
 use crate::table::baskets::Items;
 
-pub use dot::check_peer;
 pub use names::{Named, NamedItem, decode_lengths, decode_names};
+use page::ForReaders;
 use products::Products;
 pub use products::{Level, estimate};
+pub use spec::{Bins, Rules, Spec, USUAL_CONFIDENCE};
 
 /// What a party brings to association rules.
 pub struct Brought {
+    own: Rules,
     items: Items,
     rows: RowCounts,
     /// The table with its ids, where rows are aligned by them.
@@ -64,15 +67,22 @@ impl Part for Brought {
         self.rows
     }
 
+    fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
+        let alignment = Spec { spec: job, own: &self.own }.alignment();
+        aligned::check_peer(alignment.as_ref(), &self.sizes, theirs, channel)
+    }
+
     fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
         let Pair { job, me, agreed, allowed, channel, rng } = run.pair()?;
+        let own = self.own.clone();
+        let job = &Spec { spec: job, own: &own };
         let found = self::run(job, me, self, agreed, allowed, channel, rng)?;
         let common = Some(found.named.rows.into());
         let learned = learned::rules(job, me, Known { common, ..Known::of(agreed) });
         let (protocol, levels) = (found.protocol(&agreed.chosen), found.levels);
         let named = Arc::new(found.named);
         let found = agreement::Found {
-            page: Some(Box::new(named.clone())),
+            page: Some(Box::new(ForReaders { own, named: named.clone() })),
             ..agreement::Found::new(protocol, learned, move || Ok(output::answer(named)))
         };
         if levels.is_empty() { Ok(found) } else { found.with("levels", levels) }
@@ -81,7 +91,7 @@ impl Part for Brought {
 
 /// Memory besides the table, in bytes, as far as it can be known before: candidates, rules, and the alignment. Items take a bit
 /// a row each, if they are frequent; how many are shows in the run.
-pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
+pub fn memory(job: &Spec<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     let params = job.mining(0)?;
     let candidates = (params.max_candidates as u64).saturating_mul(CANDIDATE_BYTES);
     let rules = (params.max_rules as u64).saturating_mul(RULE_BYTES);
@@ -94,7 +104,7 @@ pub fn memory(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
 
 /// Aligns rows, mines, and exchanges the names of what was found, with as much memory as is `allowed`.
 fn run(
-    job: &JobSpec,
+    job: &Spec<'_>,
     me: &str,
     brought: &Brought,
     agreed: &Agreed,
@@ -109,7 +119,7 @@ fn run(
             channel.peer()
         );
     }
-    let aligned = align(job, me, brought.ids.as_ref(), agreed, channel, rng)?;
+    let aligned = aligned::align(job.alignment().as_ref(), me, brought.ids.as_ref(), agreed, channel, rng)?;
     let common = Common::new(brought.items.rows(), aligned.as_deref());
     let rows = common.rows;
     if let Some(least) = job.limits.min_rows.filter(|least| *least > rows as u64) {
@@ -204,7 +214,7 @@ impl<'a> Aligned<'a> {
     }
 
     /// Refuses an item in more rows than the terms allow, where the protocol has such a bound. No itemset is in more.
-    fn check_density(&self, job: &JobSpec) -> Result<()> {
+    fn check_density(&self, job: &Spec<'_>) -> Result<()> {
         let (Some(density), Some(bound)) = (job.density()?, job.most_ones(self.common.rows)?) else { return Ok(()) };
         match self.frequent.iter().map(|(_, rows)| self.common.of(rows).count()).find(|rows| *rows > bound) {
             Some(rows) => Err(Error::Input(format!(

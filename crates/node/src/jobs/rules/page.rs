@@ -2,23 +2,30 @@
 
 use std::sync::Arc;
 
-use super::{Named, html, learned};
-use crate::agreement::{JobSpec, Known, Page, USUAL_CONFIDENCE};
+use super::{Named, Rules, Spec, USUAL_CONFIDENCE, html, learned};
+use crate::agreement::{JobSpec, Known, Page};
 
-impl Page for Arc<Named> {
+/// What was found, with the keys of its job.
+pub struct ForReaders {
+    pub(super) own: Rules,
+    pub(super) named: Arc<Named>,
+}
+
+impl Page for ForReaders {
     fn html(&self, job: &JobSpec, choice: &str) -> String {
+        let (job, named) = (&Spec { spec: job, own: &self.own }, &self.named);
         let parties = job.parties.names();
-        let known = Known { common: Some(self.rows.into()), ..Known::default() };
+        let known = Known { common: Some(named.rows.into()), ..Known::default() };
         let learned = |name: &&str| ((*name).to_owned(), learned::rules(job, name, known));
         let items = |places: &[u32]| -> Vec<html::Item> {
             let item = |&place: &u32| {
-                let item = &self.items[place as usize];
+                let item = &named.items[place as usize];
                 html::Item { party: usize::from(item.party != parties[0]), name: item.name.clone() }
             };
             places.iter().map(item).collect()
         };
         let itemset = |(set, count): &(Vec<u32>, u32)| html::Itemset { items: items(set), count: (*count).into() };
-        let rules = self.rules.iter().map(|found| html::Rule {
+        let rules = named.rules.iter().map(|found| html::Rule {
             antecedents: items(&found.antecedents),
             consequents: items(&found.consequents),
             support: found.rule.support(),
@@ -30,15 +37,15 @@ impl Page for Arc<Named> {
         html::page(&html::Report {
             id: job.id.clone(),
             parties: [parties[0].to_owned(), parties[1].to_owned()],
-            rows: self.rows.into(),
-            min_support: job.min_support.as_ref().map_or(String::new(), |written| written.0.clone()),
-            min_confidence: match &job.min_confidence {
+            rows: named.rows.into(),
+            min_support: job.own.min_support.as_ref().map_or(String::new(), |written| written.0.clone()),
+            min_confidence: match &job.own.min_confidence {
                 Some(written) => written.0.clone(),
                 None => USUAL_CONFIDENCE.into(),
             },
             protocol: choice.into(),
             learned: parties.iter().map(learned).collect(),
-            itemsets: self.itemsets.iter().map(itemset).collect(),
+            itemsets: named.itemsets.iter().map(itemset).collect(),
             rules: rules.collect(),
         })
     }

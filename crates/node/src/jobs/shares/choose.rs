@@ -1,9 +1,10 @@
 //! What opens or compares shares.
 
-use crate::agreement::{Choice, Chosen, JobSpec, Protocol};
+use crate::agreement::{Choice, Chosen, Protocol};
 use crate::jobs::shares;
+use crate::jobs::shares::spec::Shares;
 
-pub(crate) fn choose_for_shares(job: &JobSpec) -> Choice {
+pub(crate) fn choose_for_shares(job: &Shares) -> Choice {
     match job.threshold() {
         Some(_) => Choice {
             chosen: Chosen { extension: Some(shares::EXTENSION), ..Chosen::only(Protocol::Ot) },

@@ -8,8 +8,8 @@ use tacita_core::protocol::shares::at_least::{self, Params};
 use tacita_core::{Error, Result, Session};
 
 use super::ShareFile;
-use crate::agreement::Threshold;
 use crate::jobs::numbers::file::Kept;
+use crate::jobs::shares::spec::Threshold;
 use crate::table::numbers::decimal;
 
 /// How a comparison makes its oblivious transfers.

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use tacita_core::protocol::dot::reveal_bytes;
 use tacita_core::{Error, Result};
 
+use crate::agreement::Sizes;
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
-use crate::agreement::{JobSpec, Sizes};
 use crate::jobs::dot;
+use crate::jobs::shares::spec::Spec;
 use crate::jobs::shares::{EXTENSION, Work};
 
 /// What this work costs both, or what is assumed if there are no share files that say what it is.
 pub(crate) fn shares_cost(
-    job: &JobSpec,
+    job: &Spec<'_>,
     sizes: &BTreeMap<String, Sizes>,
     work: Option<Work>,
     calibration: &Calibration,

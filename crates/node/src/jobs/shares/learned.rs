@@ -1,34 +1,36 @@
 //! Who learns what when shares are opened or compared, in plain sentences.
 
-use crate::agreement::{JobSpec, Known, Operation, Threshold};
+use crate::agreement::Known;
 use crate::base::text::counted;
 use crate::jobs::learned::filtered;
+use crate::jobs::shares::spec::Spec;
+use crate::jobs::shares::{Operation, Threshold};
 
 /// What `party` learns when shares are opened or compared.
-pub(crate) fn shares(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+pub(crate) fn shares(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
     let peer = job.peer_of(party);
     let numbers = known.items.map_or("the numbers".into(), |items| counted(items, "number"));
-    let what = match job.operation {
+    let what = match job.own.operation {
         Some(Operation::Sum) if known.items == Some(1) => "the one number in the shares".into(),
         Some(Operation::Sum) => format!("the sum of {numbers} in the shares, and is shown none of them alone"),
         _ => format!("{numbers} in the shares"),
     };
-    let mut learned = match (job.threshold(), job.learns(party)) {
+    let mut learned = match (job.own.threshold(), job.learns(party)) {
         (Some(threshold), _) => compared(party, peer, &threshold, known),
         (None, true) => vec![format!("{party} learns {what}.")],
         (None, false) => vec![format!("{party} learns no number.")],
     };
-    if job.operation == Some(Operation::Sum) && job.learns(party) && known.items != Some(1) {
+    if job.own.operation == Some(Operation::Sum) && job.learns(party) && known.items != Some(1) {
         learned.push(format!(
             "What {party} knows of the numbers, it can take off: if all but one come from columns of its own that it filled with \
              zeros, or so that it knows the products, the sum gives that one away. Nothing checks what numbers a party brought."
         ));
     }
-    if job.learns(party) && job.threshold().is_none() {
+    if job.learns(party) && job.own.threshold().is_none() {
         learned.extend(filtered(job, party, "value"));
     }
     learned.push(format!("{party} learns which runs' shares {peer} brings, and which version it runs."));
-    learned.push(match job.threshold() {
+    learned.push(match job.own.threshold() {
         Some(_) => {
             "Each share answers once: both parties' share files are marked as opened. Copies elsewhere are not.".into()
         }
@@ -41,7 +43,7 @@ pub(crate) fn shares(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
 }
 
 /// What `party` learns when what is in shares is compared with a threshold.
-fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known) -> Vec<String> {
+fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known<'_>) -> Vec<String> {
     let answers = known.items.zip(known.runs).filter(|(_, runs)| *runs > 0).map(|(items, runs)| (items / runs, runs));
     let what = match answers {
         Some((1, 1)) => format!("whether the number in the shares is at least {threshold}, and nothing else of it"),

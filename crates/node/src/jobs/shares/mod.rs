@@ -3,7 +3,9 @@
 pub mod choose;
 mod compare;
 pub mod cost;
+mod job;
 pub mod learned;
+pub mod spec;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,20 +16,21 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::handshake::Agreed;
-use crate::agreement::{Answer, Found, JobSpec, Known, Operation, Pair, Part, Run, Sizes, Source};
+use crate::agreement::{Answer, Found, JobSpec, Known, Pair, Part, Run, Sizes, Source};
 use crate::base::text;
 use crate::jobs::dot::side;
-use crate::jobs::numbers::ShareFile;
 use crate::jobs::numbers::file::{self, Kept};
-use crate::jobs::numbers::{self, Cells, Value};
+use crate::jobs::numbers::{self, Cells, ShareFile, Value};
 use crate::table::RowCounts;
 pub use compare::{Comparison, EXTENSION};
+pub use spec::{Operation, Shares as ShareJob, Spec, Threshold};
 
 /// The most numbers that one job opens or compares.
 const MAX_NUMBERS: usize = 1 << 24;
 
 /// The share files that a party brings.
 pub struct Brought {
+    own: ShareJob,
     files: Vec<Kept>,
     work: Work,
 }
@@ -43,7 +46,7 @@ pub enum Work {
 
 impl Brought {
     /// Reads share files: whole, of this party, of one job, and not opened before.
-    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+    pub fn load(job: &Spec<'_>, me: &str, source: &Source) -> Result<Brought> {
         let Source::Shares(paths) = source else {
             return Err(Error::Input("a job that opens shares needs share files: give --input FILE".into()));
         };
@@ -86,7 +89,7 @@ impl Brought {
         {
             return Err(Error::Input(format!("the share files hold {count} numbers, and limits.max_rows is {limit}")));
         }
-        Ok(Brought { files, work })
+        Ok(Brought { own: *job.own, files, work })
     }
 
     /// How many numbers there are.
@@ -95,7 +98,7 @@ impl Brought {
     }
 
     /// The files in the order in which both parties open them: the first party's.
-    fn in_order(&self, job: &JobSpec, me: &str, agreed: &Agreed) -> Result<Vec<&Kept>> {
+    fn in_order(&self, job: &Spec<'_>, me: &str, agreed: &Agreed) -> Result<Vec<&Kept>> {
         let peer = job.peer_of(me);
         let theirs = agreed.peer_sizes.runs.as_deref().unwrap_or_default();
         for kept in &self.files {
@@ -135,11 +138,17 @@ impl Part for Brought {
     }
 
     fn cost(&self, job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Option<Cost>> {
-        cost::shares_cost(job, sizes, Some(self.work), machine).map(Some)
+        cost::shares_cost(&Spec { spec: job, own: &self.own }, sizes, Some(self.work), machine).map(Some)
+    }
+
+    fn check_peer(&self, _job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
+        check_peer(theirs, channel)
     }
 
     fn run(&mut self, run: Run<'_>) -> Result<Found> {
         let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
+        let own = self.own;
+        let job = &Spec { spec: job, own: &own };
         let (values, min_result) = (open(job, me, self, agreed, channel, rng)?, job.limits.min_result);
         let answer = move || {
             let Some(values) = values else { return Ok(Answer::Nothing) };
@@ -156,13 +165,13 @@ impl Work {
     /// What a job does with the numbers in these files.
     ///
     /// Errors ([`Error::Input`]): their modulus is not fit for it.
-    fn of(job: &JobSpec, files: &[Kept]) -> Result<Work> {
+    fn of(job: &Spec<'_>, files: &[Kept]) -> Result<Work> {
         if files.iter().any(|kept| kept.share.telling) {
             tracing::warn!(
                 "these shares are parts that \"gm-bloom\" made: each party has known each number nearly from the beginning"
             );
         }
-        if let Some(threshold) = job.threshold() {
+        if let Some(threshold) = job.own.threshold() {
             return Ok(Work::Compare(Comparison::new(threshold, files)?));
         }
         let first = files.first().ok_or_else(|| Error::Internal("no share file".into()))?;
@@ -172,26 +181,26 @@ impl Work {
     }
 
     /// What a plan assumes that knows no files.
-    pub fn assumed(job: &JobSpec, numbers: usize) -> Result<Work> {
-        match job.threshold() {
+    pub fn assumed(job: &Spec<'_>, numbers: usize) -> Result<Work> {
+        match job.own.threshold() {
             Some(_) => Ok(Work::Compare(Comparison::assumed(numbers)?)),
             None => Ok(Work::opening(job, Modulus::power_of_two(64)?, numbers)),
         }
     }
 
-    fn opening(job: &JobSpec, modulus: Modulus, numbers: usize) -> Work {
-        Work::Open(modulus, if job.operation == Some(Operation::Sum) { 1 } else { numbers })
+    fn opening(job: &Spec<'_>, modulus: Modulus, numbers: usize) -> Work {
+        Work::Open(modulus, if job.own.operation == Some(Operation::Sum) { 1 } else { numbers })
     }
 }
 
 /// Refuses a sum that the shares' modulus may not hold. If it may not hold even one number, the parties have agreed on a
 /// modulus and were told; then what they find is known modulo that.
-fn check_modulus(job: &JobSpec, files: &[Kept], modulus: Modulus) -> Result<()> {
+fn check_modulus(job: &Spec<'_>, files: &[Kept], modulus: Modulus) -> Result<()> {
     if files.iter().any(|kept| !kept.share.fits(&modulus)) {
         tracing::warn!("what these shares hide is known modulo {modulus} only: their job's numbers may be larger");
         return Ok(());
     }
-    match job.operation {
+    match job.own.operation {
         Some(Operation::Sum) if !sum_fits(files, &modulus) => Err(Error::Input(format!(
             "the sum of these numbers may be larger than the shares' modulus {modulus} holds: open fewer, or agree on a \
              larger `modulus` in the job that makes the shares"
@@ -211,7 +220,8 @@ fn sum_fits(files: &[Kept], modulus: &Modulus) -> bool {
 }
 
 /// Checks that the peer's sizes fit.
-pub fn check_peer(theirs: &Sizes, channel: &Channel) -> Result<()> {
+fn check_peer(theirs: &Sizes, channel: &Channel) -> Result<()> {
+    theirs.refuse(true, false, channel)?;
     let Some(runs) = &theirs.runs else {
         return Err(channel.violation("it does not say which shares it opens"));
     };
@@ -226,7 +236,7 @@ pub fn check_peer(theirs: &Sizes, channel: &Channel) -> Result<()> {
 /// connection fails: the peer may have them. Returns the numbers, file by file; or their sum; or whether they are at least a
 /// threshold; nothing if it is the other party that learns.
 fn open(
-    job: &JobSpec,
+    job: &Spec<'_>,
     me: &str,
     brought: &Brought,
     agreed: &Agreed,
@@ -248,7 +258,7 @@ fn open(
         numbers.extend_from_slice(kept.share.shares()?.residues());
     }
     let all = Shares::new(modulus, numbers)?;
-    let opened = match job.operation {
+    let opened = match job.own.operation {
         Some(Operation::Sum) => all.sum(),
         _ => all,
     };
@@ -259,13 +269,13 @@ fn open(
     let mut integers = residues.into_iter().map(|residue| modulus.integer(residue, first.signed));
     let mut cells =
         |count| Cells::Numbers { numbers: integers.by_ref().take(count).collect(), decimals: first.decimals };
-    Ok(Some(match job.operation {
+    Ok(Some(match job.own.operation {
         Some(Operation::Sum) => vec![Value { columns: Vec::new(), cells: cells(1) }],
         _ => files.iter().map(|kept| kept.share.value(cells(kept.share.count()))).collect(),
     }))
 }
 
 /// Memory besides the files, in bytes.
-pub fn memory(job: &JobSpec, own: &Sizes) -> u64 {
+pub fn memory(job: &ShareJob, own: &Sizes) -> u64 {
     job.threshold().map_or(0, |_| compare::memory(own.items))
 }

@@ -1,12 +1,13 @@
 //! What each party of a job with clients learns, in sentences.
 
-use crate::agreement::{Clients, JobSpec, Slices};
+use crate::agreement::{Clients, Slices};
 use crate::base::text::count;
 use crate::jobs::dot::learned::ZEROS;
+use crate::jobs::dot::spec::Spec;
 use crate::jobs::learned::filtered;
 
 /// What `party` learns, with the numbers that it knows.
-pub fn learned(job: &JobSpec, roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<String> {
+pub fn learned(job: &Spec<'_>, roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<String> {
     match roles.place(party) {
         None => of_server(roles, party, rows),
         Some(place) => of_client(job, roles, party, place, rows),
@@ -26,7 +27,7 @@ fn of_server(roles: &Clients<'_>, party: &str, rows: Option<&Slices>) -> Vec<Str
     ]
 }
 
-fn of_client(job: &JobSpec, roles: &Clients<'_>, party: &str, place: usize, rows: Option<&Slices>) -> Vec<String> {
+fn of_client(job: &Spec<'_>, roles: &Clients<'_>, party: &str, place: usize, rows: Option<&Slices>) -> Vec<String> {
     let server = roles.server;
     let [(_, own), (_, theirs)] = job.sides();
     let mut learned = vec![match (own.len(), theirs.len()) {

@@ -1,12 +1,12 @@
 //! `dot` with k clients: one side's rows are in slices at several parties, the *clients*, and the other side's all at one, the
 //! *server* (Yang, Wright & Subramaniam, section 3.4). `tacita_core::protocol::dot::paillier::clients` has the protocol.
 //!
-//! Every client has a connection to the server, and one to the client before it and after it. [`agree`] binds all of them to
+//! Every client has a connection to the server, and one to the client before it and after it. [`agree`](crate::agreement::group::agree) binds all of them to
 //! one run; [`run`] is what each party then does.
 
-mod agree;
+mod check;
+pub mod cost;
 mod learned;
-mod plan;
 
 use std::ops::Range;
 use std::thread::ScopedJoinHandle;
@@ -19,14 +19,17 @@ use tacita_core::protocol::dot::paillier::{self, Live, Params};
 use tacita_core::protocol::dot::{Columns, Modulus, Shares, Side};
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Clients, Found, JobSpec, Peers, Protocol, Run, Slices};
+use crate::agreement::{Clients, Found, Peers, Protocol, Run, Slices};
 use crate::base::random::fresh_rng;
 use crate::jobs::dot::found::Outcome;
+use crate::jobs::dot::spec::{Dot, Spec};
 use crate::transport::links::Links;
 
-pub use agree::agree;
+use cost::rounds_of_chain;
 pub use learned::learned;
-pub use plan::{memory, plan, rounds_of_chain};
+
+/// The most clients: the server works for all of them at once.
+const MAX_CLIENTS: usize = 32;
 
 /// The one protocol that there is for clients.
 pub const PROTOCOL: Protocol = Protocol::Paillier;
@@ -74,8 +77,9 @@ fn warn_of_slice(me: &str, columns: &Columns, rows: &Slices) {
 /// A party's part: the clients get the products of all rows, the server nothing.
 ///
 /// Errors: a connection fails, or a peer breaks the protocol; all have then ended.
-pub fn run(columns: &Columns, run: Run<'_>) -> Result<Found> {
+pub fn run(own: &Dot, columns: &Columns, run: Run<'_>) -> Result<Found> {
     let Run { job, me, rng, peers, .. } = run;
+    let job = &Spec { spec: job, own };
     let (Peers::Several { rows, channels, links }, Some(roles)) = (peers, job.clients()) else {
         return Err(Error::Internal("clients in another job".into()));
     };
@@ -101,7 +105,7 @@ pub fn run(columns: &Columns, run: Run<'_>) -> Result<Found> {
 
 /// The server's part: it answers all clients at once, each with its own blindings.
 fn serve(
-    job: &JobSpec,
+    job: &Spec<'_>,
     roles: &Clients<'_>,
     columns: &Columns,
     rows: &Slices,
@@ -132,7 +136,7 @@ fn serve(
 
 /// A client's part: it gets its blinded products from the server, and adds them up with the other clients.
 fn ask(
-    job: &JobSpec,
+    job: &Spec<'_>,
     roles: &Clients<'_>,
     place: usize,
     columns: &Columns,
@@ -160,18 +164,18 @@ fn ask(
 }
 
 /// How long a client waits for a neighbour, which may have many more rows to encrypt.
-fn patience(job: &JobSpec, columns: usize, rows: &Slices) -> Duration {
+fn patience(job: &Spec<'_>, columns: usize, rows: &Slices) -> Duration {
     let length = KeySize::of(job.level).bits() as f64 / 3072.0;
     PATIENCE + ENCRYPTION.mul_f64(rows.all as f64 * columns as f64 * length.powi(3))
 }
 
 /// What all sums are taken modulo.
-fn modulus(job: &JobSpec, rows: &Slices) -> Result<Modulus> {
+fn modulus(job: &Spec<'_>, rows: &Slices) -> Result<Modulus> {
     job.modulus(&job.dot_shape(rows.all as usize)?)
 }
 
 /// What the server and a client with so many rows agree on. The client is the first party.
-fn params(job: &JobSpec, modulus: Modulus, rows: usize) -> Result<Params> {
+fn params(job: &Spec<'_>, modulus: Modulus, rows: usize) -> Result<Params> {
     let params = Params::new(job.dot_shape(rows)?, modulus, KeySize::of(job.level), None)?;
     Ok(params.encrypted_by(Side::First))
 }

@@ -24,7 +24,7 @@ use serde::Serialize;
 use tacita_core::{Error, Progress, Result, Security};
 
 pub use self::run::{LANES, Party, buckets_of, check_sizes, is_bucketed, params, resumed, run};
-use crate::agreement::{Job, JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Terms, Work as WorkSizes};
+use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Terms, Work as WorkSizes};
 use crate::base::hex::{hex, unhex};
 use crate::console::watch::Watcher;
 use crate::jobs::intersect::{check_limits, key_spec};
@@ -63,9 +63,6 @@ pub struct Done {
 /// Whether a job can run on disk, and if not, why.
 pub fn check_job(job: &JobSpec) -> Result<()> {
     let bad = |text: String| Err(Error::Input(format!("--work: {text}")));
-    if job.job != Job::Intersect {
-        return bad(format!("job = \"{}\" keeps its tables in memory", job.job.name()));
-    }
     if !matches!(job.protocol, Protocol::Auto | Protocol::Vole | Protocol::Ecdh) {
         return bad(format!(
             "protocol = \"{}\" keeps its tables in memory: \"vole\" and \"ecdh\" can be on disk",

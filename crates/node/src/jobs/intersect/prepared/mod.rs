@@ -23,7 +23,7 @@ use crate::agreement::{Chosen, JobSpec, Protocol, Reveal, Sizes, Terms};
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::base::text;
-use crate::jobs::choose::allowed;
+
 use crate::jobs::intersect::disk::seal::Key;
 use crate::jobs::intersect::{Found, Loaded, disk, empty_rows, item_key_of_epoch};
 use crate::table::RowCounts;
@@ -211,7 +211,7 @@ impl Prepared {
 /// Whether the terms allow a prepared part of `sender`, and if not, why.
 pub fn check_job(job: &JobSpec, sender: &str) -> Result<()> {
     let bad = |text: String| Err(Error::Input(text));
-    if !allowed(job, &Chosen::only(Protocol::Ecdh)) {
+    if !job.job.allows(job, &Chosen::only(Protocol::Ecdh)) {
         return bad(
             "a prepared part answers by \"ecdh\", for semi-honest parties: the job's protocol or security rules that out"
                 .into(),

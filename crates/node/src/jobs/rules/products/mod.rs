@@ -17,8 +17,9 @@ use tacita_core::protocol::rules::{Batch, Params, ScalarProducts};
 use tacita_core::{Error, Result, Session};
 use zeroize::Zeroizing;
 
-use crate::agreement::{Chosen, JobSpec, Protocol};
+use crate::agreement::{Chosen, Protocol};
 use crate::jobs::rules::choose::bandwidth_for;
+use crate::jobs::rules::spec::Spec;
 use crate::run::report;
 use encrypted::Encrypted;
 use named::Named;
@@ -148,7 +149,7 @@ impl Way {
 }
 
 /// Bytes that a batch over so many rows holds besides the items, an estimate from above.
-pub fn memory(job: &JobSpec, chosen: &Chosen, rows: u64) -> Result<u64> {
+pub fn memory(job: &Spec<'_>, chosen: &Chosen, rows: u64) -> Result<u64> {
     match named::Terms::of(job)? {
         Some(terms) => terms.memory(rows, &job.mining(rows as usize)?),
         None if chosen.protocol == Protocol::Lattice => Ok(encrypted::memory(rows)),
@@ -157,7 +158,7 @@ pub fn memory(job: &JobSpec, chosen: &Chosen, rows: u64) -> Result<u64> {
 }
 
 /// What all products of `items` items of each party cost, by what was chosen, and who would make them.
-pub fn estimate(job: &JobSpec, chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Protocol, Cost)> {
+pub fn estimate(job: &Spec<'_>, chosen: &Chosen, params: &Params, items: [u32; 2]) -> Result<(Protocol, Cost)> {
     let pairs = (0..items[0]).flat_map(|first| (0..items[1]).map(move |second| (first, second)));
     let wanted = Wanted::new(params.rows, params.modulus()?, pairs.collect());
     if let Some(terms) = named::Terms::of(job)? {
@@ -204,7 +205,7 @@ pub struct Products<'a> {
 
 impl<'a> Products<'a> {
     /// By what the job names, or what was chosen.
-    pub fn new(job: &JobSpec, session: &'a Session, chosen: &Chosen, rng: ChaCha20Rng) -> Result<Products<'a>> {
+    pub fn new(job: &Spec<'_>, session: &'a Session, chosen: &Chosen, rng: ChaCha20Rng) -> Result<Products<'a>> {
         let transfers = match chosen.extension {
             Some(Extension::SoftSpoken(k)) => Some(Transfers::new(session, k)?),
             Some(Extension::Silent) => return Err(Error::Internal("rules by silent transfers".into())),
@@ -295,7 +296,8 @@ mod tests {
     use rand_core::SeedableRng;
 
     use super::*;
-    use crate::agreement::{Job, Parties};
+    use crate::agreement::{JobSpec, Parties};
+    use crate::jobs::rules::Rules;
 
     fn wanted(pairs: &[(u32, u32)]) -> Wanted {
         Wanted::new(1000, Modulus::power_of_two(11).unwrap(), pairs.to_vec())
@@ -330,7 +332,9 @@ mod tests {
     #[test]
     fn ways_of_a_peer_are_checked() {
         let session = Session::new(tacita_core::session::Transcript::new("test"));
-        let job = JobSpec::new(Job::Rules, "test", Parties::default());
+        let own = Rules::default();
+        let job = JobSpec::new(std::sync::Arc::new(own.clone()), "test", Parties::default());
+        let job = Spec { spec: &job, own: &own };
         let way = |choice: &str, left: usize, payload: &[u8]| {
             let chosen = choice.parse().unwrap();
             let mut products = Products::new(&job, &session, &chosen, ChaCha20Rng::from_seed([1; 32])).unwrap();

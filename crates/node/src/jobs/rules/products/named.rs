@@ -12,8 +12,9 @@ use tacita_core::{Level, Result, Session};
 
 use super::parts::{MOST, Part, part_columns, parts};
 use super::{Cost, Wanted};
-use crate::agreement::{JobSpec, Protocol};
+use crate::agreement::Protocol;
 use crate::jobs::dot::Method;
+use crate::jobs::rules::spec::Spec;
 
 /// Such a protocol, with what the terms say of it.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +27,7 @@ pub struct Terms {
 
 impl Terms {
     /// What the job names, if it is one.
-    pub fn of(job: &JobSpec) -> Result<Option<Terms>> {
+    pub fn of(job: &Spec<'_>) -> Result<Option<Terms>> {
         let density = job.density()?.unwrap_or(Fraction::ONE);
         Ok(job.protocol.is_published().then_some(Terms { protocol: job.protocol, level: job.level, density }))
     }

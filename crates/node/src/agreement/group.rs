@@ -4,13 +4,16 @@
 //! many rows the clients have together. What it tells is in every connection's session, between clients too, so that no
 //! connection of another run, and no client that was told something else, passes for one of this.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, Result};
 
-use crate::agreement::handshake::{Greeted, MAX_MESSAGE_BYTES, confirm, exchange_sizes, json_bytes, message, parse};
+use crate::agreement::handshake::{
+    CONFIRM_BYTES, Greeted, MAX_MESSAGE_BYTES, confirm, exchange_sizes, hello_bytes, json_bytes, message, parse,
+    sizes_bytes,
+};
 use crate::agreement::{Clients, JobSpec, Sizes, Slices};
 use crate::base::hex::hex;
 use crate::base::text::count;
@@ -18,7 +21,7 @@ use crate::base::text::count;
 const PARTIES: Label = Label::new(0xf4, "parties");
 
 /// Message flights: `hello`, `sizes` and `confirm` both ways at once, `parties` before the last.
-pub(super) const ROUNDS: u32 = 4;
+pub const ROUNDS: u32 = 4;
 
 /// Server to each client.
 #[derive(Serialize, Deserialize)]
@@ -139,8 +142,18 @@ fn with_server(
     Ok(Slices { all: theirs.items, slices })
 }
 
+/// Bytes that `me` sends in the handshake, framing included, over all its connections.
+pub fn bytes_sent(job: &JobSpec, roles: &Clients<'_>, me: &str, sizes: &BTreeMap<String, Sizes>) -> u64 {
+    let own = sizes_bytes(&Sizes { items: sizes[me].items, ..Sizes::default() });
+    let told = match roles.place(me) {
+        None => (own + parties_bytes(job, sizes[me].items)) * roles.clients.len() as u64,
+        Some(_) => own,
+    };
+    told + (hello_bytes(job, me) + CONFIRM_BYTES) * job.peers_of(me).len() as u64
+}
+
 /// Bytes of the message with which the server tells each client of the others, framing included.
-pub(super) fn parties_bytes(job: &JobSpec, rows: u64) -> u64 {
+fn parties_bytes(job: &JobSpec, rows: u64) -> u64 {
     json_bytes(&Parties { nonces: vec![hex(&[0; 32]); job.parties.names().len()], rows })
 }
 

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Deserializer};
 use tacita_core::{Error, Result};
 
-use super::{JobSpec, Protocol, unknown};
+use crate::agreement::Of;
+use crate::agreement::words::{from_word, unknown};
 use crate::base::text::shown;
 use crate::table::numbers::decimal;
 
@@ -14,6 +16,17 @@ const AT_LEAST: &str = "at_least:";
 
 /// The most decimals of a threshold: no number in shares has more.
 const MAX_DECIMALS: usize = 18;
+
+/// Which numbers are in these shares, or are they large?
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub struct Shares {
+    /// What is done with them.
+    pub operation: Option<Operation>,
+}
+
+/// A `shares` job with its own keys.
+pub type Spec<'a> = Of<'a, Shares>;
 
 /// What a `shares` job does with shares. Written as in the job file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,37 +107,18 @@ impl FromStr for Operation {
     }
 }
 
-impl JobSpec {
+impl<'de> Deserialize<'de> for Operation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        from_word(deserializer)
+    }
+}
+
+impl Shares {
     /// What numbers in shares are compared with, if the job compares them.
     pub fn threshold(&self) -> Option<Threshold> {
         match self.operation {
             Some(Operation::AtLeast(threshold)) => Some(threshold),
             _ => None,
-        }
-    }
-
-    /// The protocols that the job may name.
-    pub fn protocols(&self) -> &'static [Protocol] {
-        match (self.threshold(), self.clients()) {
-            (Some(_), _) => &[Protocol::Ot],
-            (None, Some(_)) => &[Protocol::Paillier],
-            (None, None) => self.job.protocols(),
-        }
-    }
-
-    pub(super) fn check_shares(&self) -> Result<()> {
-        let bad = |text: &str| Err(Error::Input(text.into()));
-        match self.operation {
-            None => bad("the key `operation` is missing: use \"open\", \"sum\" or \"at_least:N\""),
-            Some(Operation::AtLeast(_)) if self.reveal_to.len() < 2 => bad(
-                "reveal_to: a comparison (operation = \"at_least:N\") tells both parties, because its last step opens the \
-                 answers to both at once: name both",
-            ),
-            Some(Operation::AtLeast(_)) if self.limits.min_result.is_some() => bad(
-                "limits.min_result: a comparison (operation = \"at_least:N\") reveals yes or no, and no number that could \
-                 be small: leave it out",
-            ),
-            Some(_) => Ok(()),
         }
     }
 }

@@ -1,93 +1,15 @@
-//! `dot` jobs in which several parties, the *clients*, have one side's rows together: who is what, and who talks to whom.
+//! What a job file says of clients: roles and slices, and what else such a job cannot have.
 
-use std::str::FromStr;
+use tacita_core::Result;
 
-use tacita_core::{Error, Result};
+use super::MAX_CLIENTS;
+use crate::agreement::words::bad;
+use crate::agreement::{Of, Party, Protocol, Reveal, Role};
+use crate::jobs::dot::Dot;
 
-use super::check::bad;
-use super::{JobSpec, Party, Protocol, Reveal};
-
-/// The most clients: the server works for all of them at once.
-const MAX_CLIENTS: usize = 32;
-
-/// What a party is in such a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Has some of one side's rows.
-    Client,
-    /// Has all rows of the other side.
-    Server,
-}
-
-/// The parties of such a job.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clients<'a> {
-    /// The server.
-    pub server: &'a str,
-    /// The clients, in the order of their slices.
-    pub clients: Vec<&'a str>,
-}
-
-impl Role {
-    /// The word for it in job files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Client => "client",
-            Role::Server => "server",
-        }
-    }
-}
-
-impl FromStr for Role {
-    type Err = Error;
-
-    fn from_str(word: &str) -> Result<Role> {
-        let found = [Role::Client, Role::Server].into_iter().find(|role| role.name() == word);
-        found.ok_or_else(|| Error::Input(format!("role = \"{}\": use \"client\" or \"server\"", word.escape_debug())))
-    }
-}
-
-impl<'a> Clients<'a> {
-    /// Which slice is this party's, from 0 on; `None` for the server.
-    pub fn place(&self, party: &str) -> Option<usize> {
-        self.clients.iter().position(|client| *client == party)
-    }
-
-    /// The client before this one and the one after it.
-    pub fn neighbours(&self, place: usize) -> [Option<&'a str>; 2] {
-        [place.checked_sub(1), place.checked_add(1)].map(|at| at.and_then(|at| self.clients.get(at)).copied())
-    }
-}
-
-impl JobSpec {
-    /// Server and clients, if the job has such.
-    pub fn clients(&self) -> Option<Clients<'_>> {
-        let of = |role| self.parties.0.iter().filter(move |(_, party)| party.role == Some(role));
-        let server = of(Role::Server).next()?;
-        let mut clients: Vec<_> = of(Role::Client).map(|(name, party)| (party.slice, name.as_str())).collect();
-        clients.sort();
-        Some(Clients { server: &server.0, clients: clients.into_iter().map(|(_, name)| name).collect() })
-    }
-
-    /// The parties to which `party` has connections, in the order of the file: the other one of two; of clients, the server
-    /// and those who have the slices before and after.
-    pub fn peers_of(&self, party: &str) -> Vec<&str> {
-        let others = self.parties.names().into_iter().filter(|name| *name != party);
-        let Some(clients) = self.clients() else { return others.collect() };
-        let linked = |other: &str| match (clients.place(party), clients.place(other)) {
-            (Some(one), Some(other)) => one.abs_diff(other) == 1,
-            _ => true,
-        };
-        others.filter(|other| linked(other)).collect()
-    }
-
-    /// Whether some party has a key that only jobs with clients have.
-    pub(super) fn has_roles(&self) -> bool {
-        self.parties.0.iter().any(|(_, party)| party.role.is_some() || party.slice.is_some())
-    }
-
+impl Of<'_, Dot> {
     /// Roles and slices, and what else such a job cannot have.
-    pub(super) fn check_clients(&self) -> Result<()> {
+    pub(crate) fn check_clients(&self) -> Result<()> {
         let of = |role| {
             let parties = self.parties.0.iter().filter(move |(_, party)| party.role == Some(role));
             parties.collect::<Vec<&(String, Party)>>()
@@ -143,10 +65,10 @@ impl JobSpec {
                 self.protocol.name()
             ));
         }
-        if self.extension.is_some() {
+        if self.own.extension.is_some() {
             return bad("extension: clients make no oblivious transfers; leave it out");
         }
-        if self.row_id.is_some() {
+        if self.own.row_id.is_some() {
             return bad("row_id: the clients' slices are aligned with the server's rows by position; leave it out");
         }
         let columns = |name: &str| self.columns_of(name).len();

@@ -1,0 +1,202 @@
+//! A job as an object: all that the rest of the program asks of one. Each room of `jobs` has one, which holds the keys of the job
+//! file that are this job's own.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::ops::Deref;
+
+use serde_json::Value;
+use tacita_core::{Error, Result};
+
+use super::cost::{Calibration, Cost};
+use super::{Choice, Chosen, Found, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal, Sizes, Source};
+use crate::table::Profile;
+
+/// What not every job can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ability {
+    /// A table that is sorted on disk, and worked on there.
+    Disk,
+    /// A part that was prepared.
+    Prepared,
+    /// Encryptions from a pool.
+    Pool,
+    /// A page for readers.
+    Page,
+    /// Several inputs of one party.
+    SeveralInputs,
+}
+
+impl Ability {
+    /// An error about the option that asks for it, in a job of this name that cannot.
+    pub fn missing(self, job: &str) -> Error {
+        Error::Input(match self {
+            Ability::Disk => format!("--work: job = \"{job}\" keeps its tables in memory"),
+            Ability::Prepared => format!("--work: job = \"{job}\" has no prepared part"),
+            Ability::Pool => {
+                "--pool is for job = \"dot\" with protocol = \"paillier\": leave it out, or agree on that protocol"
+                    .into()
+            }
+            Ability::Page => format!("--html is for job = \"rules\", and this is \"{job}\""),
+            Ability::SeveralInputs => format!("job = \"{job}\" takes one table of each party"),
+        })
+    }
+}
+
+/// Keys of job files that several jobs have, and not all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shared {
+    /// `gives`
+    Gives,
+    /// `[key]`
+    Key,
+    /// `scale`
+    Scale,
+    /// `parties.NAME.role` and `slice`
+    Roles,
+    /// `parties.NAME.items`
+    Items,
+    /// `limits.pad_to`
+    PadTo,
+    /// `limits.min_rows`
+    MinRows,
+    /// `limits.min_result`
+    MinResult,
+    /// `limits.max_queries` and `limits.max_clients`
+    Queries,
+}
+
+/// The question that a job asks, with its own keys. `spec` is the job that it is of.
+pub trait Job: Debug + Send + Sync {
+    /// The word for it in job files.
+    fn name(&self) -> &'static str;
+
+    /// What is revealed where the file does not say.
+    fn usual_reveal(&self) -> Reveal;
+
+    /// What can be revealed: see [`Reveal::kind`].
+    fn reveals(&self) -> &'static [&'static str];
+
+    /// The protocols that the job may name.
+    fn protocols(&self, spec: &JobSpec) -> &'static [Protocol];
+
+    /// What it counts, for messages.
+    fn things(&self, spec: &JobSpec) -> &'static str;
+
+    /// Which of these keys it has, which only some jobs have, beside its own.
+    fn has(&self, key: Shared) -> bool;
+
+    /// What parties are there, where roles say it.
+    fn check_parties(&self, _spec: &JobSpec) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether its keys, and what all jobs have, make sense together; the error says which key does not, and what would.
+    fn check(&self, spec: &JobSpec) -> Result<()>;
+
+    /// The columns of `party` that the job uses, by logical name, beside those of `gives` and `[key]`.
+    fn columns(&self, _spec: &JobSpec, _party: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The keys that name the columns of a party, for messages.
+    fn columns_from(&self) -> &'static str {
+        "key.columns or gives"
+    }
+
+    /// Its keys for the terms, with defaults filled in.
+    fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)>;
+
+    /// The profiles with which `party` reads the columns that rows are matched by.
+    fn profiles(&self, spec: &JobSpec, party: &str) -> Vec<Profile> {
+        spec.profiles(party)
+    }
+
+    /// Whether it can do this with these terms; the error says why not.
+    fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
+        Err(what.missing(self.name()))
+    }
+
+    /// What stands beside an output: what is put into its file's name, and what messages call it.
+    fn beside(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Sizes of a party of which nothing is known but how much it brings, and perhaps the greatest length of the columns that it
+    /// gives.
+    fn assumed(&self, _spec: &JobSpec, _party: &str, items: u64, _row_bytes: Option<u64>) -> Result<Sizes> {
+        Ok(Sizes { items, ..Sizes::default() })
+    }
+
+    /// What runs between `me` and its peer. Both parties get the same for the same sizes and network; in a run the first party's
+    /// choice holds.
+    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice>;
+
+    /// Whether the terms allow the peer to choose this: protocols that reveal what they say, with the security that they ask.
+    fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool;
+
+    /// Memory that a party needs for sizes as these, in bytes: its table aside, an estimate from above.
+    ///
+    /// Errors: so many rows are too many for the protocol, or for the memory that is to be used on disk.
+    fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64>;
+
+    /// What it costs, the handshake aside.
+    fn cost(
+        &self,
+        spec: &JobSpec,
+        chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost>;
+
+    /// What `party` learns, given what is known, in plain sentences.
+    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String>;
+
+    /// Reads a party's data. `pool` is where encryptions are taken from that were made in advance, in a job that can.
+    fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>>;
+
+    /// A run that was cut off when so much was done that all that is left is to write the result.
+    fn left(
+        &self,
+        _spec: &JobSpec,
+        _me: &str,
+        _source: &Source,
+        _done: Left,
+    ) -> Result<Option<(Box<dyn Part>, Found)>> {
+        Ok(None)
+    }
+}
+
+/// What was done by a run that was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// Both parties have all they need of each other.
+    Ended,
+    /// This party, which learns, has all it needs of the other.
+    Complete,
+}
+
+/// A job together with its own keys.
+#[derive(Debug)]
+pub struct Of<'a, J> {
+    /// The job.
+    pub spec: &'a JobSpec,
+    /// Its own keys.
+    pub own: &'a J,
+}
+
+impl<J> Clone for Of<'_, J> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<J> Copy for Of<'_, J> {}
+
+impl<J> Deref for Of<'_, J> {
+    type Target = JobSpec;
+
+    fn deref(&self) -> &JobSpec {
+        self.spec
+    }
+}

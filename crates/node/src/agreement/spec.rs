@@ -1,0 +1,229 @@
+//! A job: what the parties agree on. The command line's flags build it too.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
+use tacita_core::{Error, Level, Result, Security};
+
+use super::words::maybe_from_word;
+use super::{ItemsFrom, Job, Protocol, Reveal, Role};
+use crate::identity::Fingerprint;
+use crate::table::{Duplicates, Nulls, Profile};
+
+/// A job as written in its file, with defaults filled in. `JobSpec::check` has passed for every one that
+/// `JobSpec::load` returns.
+#[derive(Debug, Clone)]
+pub struct JobSpec {
+    /// Which question is asked, with the keys of the job file that are for this question alone.
+    pub job: Arc<dyn Job>,
+    /// The parties' name for this job.
+    pub id: String,
+    /// Which protocol answers it.
+    pub protocol: Protocol,
+    /// What the others are assumed to do.
+    pub security: Security,
+    /// Computational security.
+    pub level: Level,
+    /// What those in `reveal_to` learn.
+    pub reveal: Reveal,
+    /// Who learns.
+    pub reveal_to: Vec<String>,
+    /// Whose columns others may see.
+    pub gives: BTreeMap<String, Vec<String>>,
+    /// What a row is matched by.
+    pub key: Option<Key>,
+    /// How many decimals numbers have; see [`JobSpec::decimals`] and [`JobSpec::summed_decimals`].
+    pub scale: Option<u32>,
+    /// Bounds that the parties agree on.
+    pub limits: Limits,
+    /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
+    pub parties: Parties,
+}
+
+/// `[key]`: what a row is matched by.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    /// Logical column names; several make a composite key.
+    pub columns: Vec<String>,
+    /// One profile a column; all `none` if absent.
+    #[serde(default)]
+    pub normalize: Option<Vec<Profile>>,
+    /// What happens to rows with equal keys.
+    #[serde(default)]
+    pub duplicates: Duplicates,
+    /// What happens to rows without a key.
+    #[serde(default)]
+    pub nulls: Nulls,
+}
+
+/// `[limits]`: bounds that the parties agree on.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// A party that has more rows is refused.
+    pub max_rows: Option<u64>,
+    /// Sizes are padded to this bound and not revealed.
+    pub pad_to: Option<u64>,
+    /// `rules`: with fewer rows in common, the run ends before anything is counted.
+    pub min_rows: Option<u64>,
+    /// Numbers below this are reported as below it.
+    pub min_result: Option<u64>,
+    /// How many keys one client may ask of a prepared sender, in all runs together.
+    pub max_queries: Option<u64>,
+    /// How many clients may ask a prepared sender.
+    pub max_clients: Option<u64>,
+}
+
+/// `[parties.X]`
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Party {
+    /// Where earlier parties listen, as `host:port`.
+    pub address: Option<String>,
+    /// Fingerprint of its public key.
+    pub identity: Option<Fingerprint>,
+    /// Its own header names, by logical name, where they differ.
+    #[serde(default)]
+    pub columns: BTreeMap<String, String>,
+    /// Its own profiles, where they differ.
+    #[serde(default)]
+    pub normalize: Option<Vec<Profile>>,
+    /// `dot`: what it is where several have one side's rows; see [`JobSpec::clients`].
+    #[serde(default, deserialize_with = "maybe_from_word")]
+    pub role: Option<Role>,
+    /// `dot`: which of the slices it has that make up that side's rows, from 1 on.
+    #[serde(default)]
+    pub slice: Option<u64>,
+    /// `rules`: where its own items come from, if not from where the job says.
+    #[serde(default)]
+    pub items: Option<ItemsFrom>,
+}
+
+/// The parties in the order of the file.
+#[derive(Debug, Clone, Default)]
+pub struct Parties(pub Vec<(String, Party)>);
+
+impl JobSpec {
+    /// A job with nothing but defaults, in which nobody learns.
+    pub fn new(job: Arc<dyn Job>, id: &str, parties: Parties) -> JobSpec {
+        JobSpec {
+            id: id.into(),
+            protocol: Protocol::Auto,
+            security: Security::SemiHonest,
+            level: Level::Bits128,
+            reveal: job.usual_reveal(),
+            job,
+            reveal_to: Vec::new(),
+            gives: BTreeMap::new(),
+            key: None,
+            scale: None,
+            limits: Limits::default(),
+            parties,
+        }
+    }
+
+    /// The party called `name`, or an error that lists those there are.
+    pub fn party(&self, name: &str) -> Result<&Party> {
+        self.parties.get(name).ok_or_else(|| {
+            Error::Input(format!("no party is called \"{name}\": the job has {}", self.parties.names().join(", ")))
+        })
+    }
+
+    /// The one other party of a job for two.
+    pub fn peer_of(&self, name: &str) -> &str {
+        self.parties.0.iter().map(|(party, _)| party.as_str()).find(|party| *party != name).unwrap_or_default()
+    }
+
+    /// What the job counts, for messages.
+    pub fn things(&self) -> &'static str {
+        self.job.things(self)
+    }
+
+    /// Whether `name` learns the result.
+    pub fn learns(&self, name: &str) -> bool {
+        self.reveal_to.iter().any(|learner| learner == name)
+    }
+
+    /// The party that learns first and, in two-party protocols, plays the receiver: of a sum the one whose numbers are not
+    /// added.
+    pub fn receiver(&self) -> &str {
+        if let Some((giver, _)) = self.summed() {
+            return self.peer_of(giver);
+        }
+        self.parties.names().into_iter().find(|name| self.learns(name)).unwrap_or_default()
+    }
+
+    /// The header under which party `name` keeps the logical column `column`.
+    pub fn header<'a>(&'a self, name: &str, column: &'a str) -> &'a str {
+        self.parties.get(name).and_then(|party| party.columns.get(column)).map_or(column, String::as_str)
+    }
+
+    /// The profiles with which party `name` reads its key columns.
+    pub fn profiles(&self, name: &str) -> Vec<Profile> {
+        let Some(key) = &self.key else { return Vec::new() };
+        let own = self.parties.get(name).and_then(|party| party.normalize.clone());
+        own.or_else(|| key.normalize.clone()).unwrap_or_else(|| vec![Profile::None; key.columns.len()])
+    }
+
+    /// How many decimals the numbers of columns that are multiplied have: each is an integer over 10 to this power, and a product
+    /// one over 10 to twice that.
+    pub fn decimals(&self) -> u32 {
+        self.scale.unwrap_or(0)
+    }
+
+    /// The columns that `name` gives to others, by logical name.
+    pub fn given_by(&self, name: &str) -> &[String] {
+        self.gives.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Parties {
+    /// The party called `name`.
+    pub fn get(&self, name: &str) -> Option<&Party> {
+        self.0.iter().find(|(party, _)| party == name).map(|(_, party)| party)
+    }
+
+    /// Likewise, to change it.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Party> {
+        self.0.iter_mut().find(|(party, _)| party == name).map(|(_, party)| party)
+    }
+
+    /// All names, in order.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Where in the order `name` stands.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|(party, _)| party == name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Parties {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Parties;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a table of parties, as in [parties.hospital]")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Parties, A::Error> {
+                let mut parties = Vec::new();
+                while let Some((name, party)) = map.next_entry::<String, Party>()? {
+                    if parties.iter().any(|(known, _)| *known == name) {
+                        return Err(A::Error::custom(format!("party \"{name}\" is there twice")));
+                    }
+                    parties.push((name, party));
+                }
+                Ok(Parties(parties))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}

@@ -1,0 +1,145 @@
+//! What job files say of rows that both parties have.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tacita_core::protocol::dot::gm_bloom;
+use tacita_core::protocol::rules::support::Fraction;
+use tacita_core::{Error, Level, Result};
+
+use crate::agreement::check::MAX_COLUMNS;
+use crate::agreement::words::{bad, check_distinct};
+use crate::agreement::{Duplicates, JobSpec, Key, Limits, Names, Nulls, Protocol, Written};
+use crate::base::text::shown;
+use crate::jobs::intersect::Intersect;
+use crate::table::Profile;
+
+/// The intersection with which a job aligns rows by `row_id`, if it does: to both parties. Each id stands for one row.
+pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
+    let columns = row_id?.all().to_vec();
+    let profiles = |agreed: &[Profile]| -> Vec<Profile> {
+        let position = |name| job.key.as_ref().and_then(|key| key.columns.iter().position(|column| column == name));
+        columns.iter().map(|name| position(name).map_or(Profile::None, |at| agreed[at])).collect()
+    };
+    let agreed = job.key.as_ref().and_then(|key| key.normalize.as_ref()).map(|agreed| profiles(agreed));
+    let mut parties = job.parties.clone();
+    for (_, party) in &mut parties.0 {
+        party.normalize = party.normalize.as_ref().map(|own| profiles(own));
+        party.columns.retain(|logical, _| columns.contains(logical));
+        party.items = None;
+    }
+    Some(JobSpec {
+        security: job.security,
+        level: job.level,
+        reveal_to: job.parties.names().into_iter().map(str::to_owned).collect(),
+        key: Some(Key {
+            normalize: agreed,
+            duplicates: Duplicates::Error,
+            nulls: job.key.as_ref().map_or(Nulls::default(), |key| key.nulls),
+            columns,
+        }),
+        limits: Limits { min_rows: None, ..job.limits.clone() },
+        ..JobSpec::new(Arc::new(Intersect {}), &job.id, parties)
+    })
+}
+
+/// Which part of a column's rows may be ones, where the protocol has such a bound: all, unless the job says otherwise.
+pub fn density(job: &JobSpec, density: Option<&Written>) -> Result<Option<Fraction>> {
+    let Some(written) = density else {
+        return Ok((job.protocol == Protocol::GmBloom).then_some(Fraction::ONE));
+    };
+    let density = written.0.parse().ok().filter(|density| *density != Fraction::ZERO);
+    density.map(Some).ok_or_else(|| {
+        Error::Input(format!(
+            "density = {}: it is the part of a column's rows that may be ones; use a decimal above 0 and up to 1, as 0.1 or \
+             \"10%\"",
+            shown(&written.0)
+        ))
+    })
+}
+
+/// The bound on ones for the terms, with its default filled in.
+pub(crate) fn density_term(density: Result<Option<Fraction>>) -> Option<(&'static str, Value)> {
+    // Job files whose density cannot be read are refused.
+    Some(("density", density.ok().flatten()?.to_string().into()))
+}
+
+/// By what rows are aligned.
+pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<()> {
+    match (row_id, &job.key) {
+        (Some(names), _) if names.all().is_empty() || names.all().len() > MAX_COLUMNS => {
+            return bad(format!("row_id: name 1 to {MAX_COLUMNS} columns"));
+        }
+        (Some(names), Some(key)) if key.columns.iter().any(|column| !names.all().contains(column)) => {
+            return bad(format!(
+                "key.columns: it names more than row_id, which has {}; in this job [key] only says how the columns of \
+                 row_id are read",
+                names.all().join(", ")
+            ));
+        }
+        (Some(names), _) => check_distinct("row_id", names.all())?,
+        (None, Some(_)) => {
+            return bad("[key] is there and row_id is not: name the columns by which rows are aligned, as row_id = \
+                 [\"name\"], or leave out [key] to align rows by their position");
+        }
+        (None, None) if job.limits.pad_to.is_some() => {
+            return bad(
+                "limits.pad_to: rows that are aligned by position are equally many, so there is nothing to hide",
+            );
+        }
+        (None, None) => (),
+    }
+    if let Some(key) = &job.key {
+        if key.duplicates == Duplicates::First {
+            return bad("key.duplicates = \"first\" is not there for this job: each row needs an id of its own");
+        }
+        job.check_key()?;
+    }
+    match alignment(job, row_id) {
+        Some(alignment) => alignment.check(),
+        None => Ok(()),
+    }
+}
+
+/// What goes with some protocols alone: a density, ways to make oblivious transfers, and levels other than 128 bits.
+pub(crate) fn check_protocol(
+    job: &JobSpec,
+    extended: bool,
+    density: Option<&Written>,
+    row_id: Option<&Names>,
+) -> Result<()> {
+    if job.protocol == Protocol::GmBloom && extended {
+        return bad("extension: protocol = \"gm-bloom\" has one way to make its oblivious transfers; leave it out");
+    }
+    if matches!(job.protocol, Protocol::Lattice | Protocol::Paillier) && extended {
+        return bad(format!(
+            "extension: protocol = \"{}\" makes no oblivious transfers; leave it out",
+            job.protocol.name()
+        ));
+    }
+    if job.protocol != Protocol::GmBloom && density.is_some() {
+        return bad("density: only protocol = \"gm-bloom\" has a bound on the ones of a column; leave it out");
+    }
+    match job.protocol {
+        Protocol::Paillier => (),
+        Protocol::GmBloom => {
+            self::density(job, density)?;
+            gm_bloom::Lengths::of(job.level)?;
+        }
+        _ if job.level == Level::Bits128 => (),
+        _ => {
+            return bad(format!(
+                "level = \"{}\" is there with protocol = \"paillier\" or \"gm-bloom\" only: use \"bits128\"",
+                job.level
+            ));
+        }
+    }
+    match job.level != Level::Bits128 && row_id.is_some() {
+        true => bad(format!(
+            "level = \"{}\" is not there with row_id, because the intersection that aligns rows has 128 bits: use \
+             \"bits128\", or align rows by position",
+            job.level
+        )),
+        false => Ok(()),
+    }
+}

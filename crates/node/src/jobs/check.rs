@@ -1,0 +1,45 @@
+//! Whether a job makes sense.
+
+use tacita_core::{Error, Result};
+
+use crate::agreement::{JobSpec, Shared};
+use crate::jobs;
+
+impl JobSpec {
+    /// Whether the job makes sense; the error says which key does not, and what would.
+    pub fn check(&self) -> Result<()> {
+        self.check_names()?;
+        self.check_shared()?;
+        self.job.check_parties(self)?;
+        self.check_words()?;
+        self.job.check(self)?;
+        self.check_after()
+    }
+
+    /// Refuses keys that several jobs have, and this one has not.
+    fn check_shared(&self) -> Result<()> {
+        let limits = &self.limits;
+        let present = [
+            ("gives", !self.gives.is_empty(), Shared::Gives),
+            ("[key]", self.key.is_some(), Shared::Key),
+            ("parties.NAME.role and slice", self.has_roles(), Shared::Roles),
+            ("scale", self.scale.is_some(), Shared::Scale),
+            ("parties.NAME.items", self.parties.0.iter().any(|(_, party)| party.items.is_some()), Shared::Items),
+            ("limits.pad_to", limits.pad_to.is_some(), Shared::PadTo),
+            ("limits.min_rows", limits.min_rows.is_some(), Shared::MinRows),
+            ("limits.min_result", limits.min_result.is_some(), Shared::MinResult),
+            ("limits.max_queries", limits.max_queries.is_some(), Shared::Queries),
+            ("limits.max_clients", limits.max_clients.is_some(), Shared::Queries),
+        ];
+        match present.into_iter().find(|(_, present, key)| *present && !self.job.has(*key)) {
+            Some((name, _, key)) => Err(foreign(name, &jobs::having(key), self.job.name())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An error about a key of other jobs.
+pub(super) fn foreign(key: &str, jobs: &[&str], job: &str) -> Error {
+    let jobs: Vec<_> = jobs.iter().map(|job| format!("\"{job}\"")).collect();
+    Error::Input(format!("{key} is for job = {}, and this is \"{job}\": leave it out", jobs.join(" or ")))
+}

@@ -1,0 +1,198 @@
+//! The job as an object: its room's answers to what the rest of the program asks.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tacita_core::protocol::dot::Integers;
+use tacita_core::{Result, Security};
+
+use super::spec::{ColumnNames, Dot, Spec};
+use super::{Brought, choose, clients, cost, learned, memory};
+use crate::agreement::check::MAX_COLUMNS;
+use crate::agreement::cost::{Calibration, Cost};
+use crate::agreement::words::{bad, check_distinct};
+use crate::agreement::written::take_exact;
+use crate::agreement::{
+    Ability, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal, Shared, Sizes, Source,
+};
+use crate::jobs::{Own, aligned};
+use crate::table::Profile;
+
+impl Own for Dot {
+    fn take_exact(&mut self, text: &str, is_json: bool) {
+        take_exact(text, is_json, &mut [("density", &mut self.density)]);
+    }
+}
+
+impl Dot {
+    /// With the job that it is of.
+    fn of<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
+        Spec { spec, own: self }
+    }
+}
+
+impl Job for Dot {
+    fn name(&self) -> &'static str {
+        "dot"
+    }
+
+    fn usual_reveal(&self) -> Reveal {
+        Reveal::Value
+    }
+
+    fn reveals(&self) -> &'static [&'static str] {
+        &["value", "shares"]
+    }
+
+    fn protocols(&self, spec: &JobSpec) -> &'static [Protocol] {
+        match spec.clients() {
+            Some(_) => &[clients::PROTOCOL],
+            None => &aligned::PROTOCOLS,
+        }
+    }
+
+    fn things(&self, _spec: &JobSpec) -> &'static str {
+        if self.row_id.is_some() { "keys" } else { "rows" }
+    }
+
+    fn has(&self, key: Shared) -> bool {
+        matches!(key, Shared::Key | Shared::Roles | Shared::Scale | Shared::PadTo | Shared::MinResult)
+    }
+
+    fn check_parties(&self, spec: &JobSpec) -> Result<()> {
+        if spec.has_roles() { self.of(spec).check_clients() } else { Ok(()) }
+    }
+
+    fn check(&self, spec: &JobSpec) -> Result<()> {
+        let job = self.of(spec);
+        if spec.security == Security::Malicious {
+            return bad(
+                "security = \"malicious\" is not there for job = \"dot\": nothing would hold a cheating party to \
+                     numbers in range, and with others it could read the peer's out of one product: use \"semi-honest\"",
+            );
+        }
+        if spec.protocol != Protocol::Paillier && self.chunk.is_some() {
+            return bad("chunk: only protocol = \"paillier\" sends its columns in chunks; leave it out");
+        }
+        aligned::spec::check_protocol(spec, self.extension.is_some(), self.density.as_ref(), self.row_id.as_ref())?;
+        job.check_chunk()?;
+        if spec.protocol == Protocol::GmBloom && (job.integers()? != Integers::BINARY || spec.decimals() != 0) {
+            return bad(
+                "protocol = \"gm-bloom\" multiplies zeros and ones: leave out bits, signed and scale, or use \"ot\", \"lattice\" or \
+                 \"paillier\"",
+            );
+        }
+        job.integers()?;
+        spec.check_scale()?;
+        if spec.reveal == Reveal::Shares && spec.limits.min_result.is_some() {
+            return bad("limits.min_result: shares have no value yet; put the limit into the job that opens them");
+        }
+        if let Some(name) = spec.parties.names().into_iter().find(|name| ["value", "input", "at_least"].contains(name))
+        {
+            return bad(format!("parties: \"{name}\" is a column of the result: give the party another name"));
+        }
+        if let Some(ColumnNames::ByParty(parties)) = &self.column {
+            parties.keys().try_for_each(|name| spec.known_party("column", name))?;
+        }
+        for name in spec.parties.names() {
+            let columns = job.columns_of(name);
+            if columns.is_empty() || columns.len() > MAX_COLUMNS {
+                return bad(format!("column: name 1 to {MAX_COLUMNS} columns of {name}"));
+            }
+            check_distinct("column", &columns)?;
+        }
+        aligned::spec::check_alignment(spec, self.row_id.as_ref())
+    }
+
+    fn columns(&self, spec: &JobSpec, party: &str) -> Vec<String> {
+        let ids = self.row_id.iter().flat_map(|row_id| row_id.all().to_vec());
+        ids.chain(self.of(spec).columns_of(party)).collect()
+    }
+
+    fn columns_from(&self) -> &'static str {
+        "column, row_id or key.columns"
+    }
+
+    fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
+        let job = self.of(spec);
+        let columns = spec.parties.names().into_iter().map(|name| (name.to_owned(), job.columns_of(name).into()));
+        let mut terms = vec![
+            ("column", Value::Object(columns.collect())),
+            ("bits", self.bits.unwrap_or(1).into()),
+            ("signed", self.signed.unwrap_or(false).into()),
+            ("scale", spec.decimals().into()),
+        ];
+        if let Some(row_id) = &self.row_id {
+            terms.push(("row_id", row_id.all().into()));
+        }
+        if let Some(modulus) = &self.modulus {
+            terms.push(("modulus", modulus.to_string().into()));
+        }
+        if let Some(extension) = &self.extension {
+            terms.push(("extension", extension.to_string().into()));
+        }
+        if let Some(chunk) = self.chunk {
+            terms.push(("chunk", chunk.into()));
+        }
+        terms.extend(aligned::spec::density_term(job.density()));
+        terms
+    }
+
+    fn profiles(&self, spec: &JobSpec, party: &str) -> Vec<Profile> {
+        self.of(spec).alignment().map_or_else(|| spec.profiles(party), |alignment| alignment.profiles(party))
+    }
+
+    fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
+        if what == Ability::Pool { Ok(()) } else { Err(what.missing(self.name())) }
+    }
+
+    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
+        match spec.clients() {
+            Some(_) => Ok(Choice { chosen: Chosen::only(clients::PROTOCOL), why: "the one for clients".into() }),
+            None => choose::choose_dot(&self.of(spec), me, own, theirs, network),
+        }
+    }
+
+    fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
+        let made = match (chosen.protocol, chosen.extension) {
+            (Protocol::Ot, Some(extension)) => self.extension.is_none_or(|named| named == extension),
+            (Protocol::Lattice, extension) => extension.is_none(),
+            (Protocol::Ot, None) => false,
+            // They cost a thousand times as much as others that do the same: only who names them gets them.
+            (published, extension) => extension.is_none() && spec.protocol == published,
+        };
+        let aligned = aligned::allows(self.of(spec).alignment().as_ref(), chosen);
+        spec.leaves(chosen.protocol) && spec.security == Security::SemiHonest && aligned && made
+    }
+
+    fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        match spec.clients() {
+            Some(roles) => clients::cost::memory(&self.of(spec), &roles, me, &roles.slices(sizes)),
+            None => memory(&self.of(spec), me, chosen, &sizes[me], &sizes[spec.peer_of(me)]),
+        }
+    }
+
+    fn cost(
+        &self,
+        spec: &JobSpec,
+        chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        match spec.clients() {
+            Some(roles) => clients::cost::cost(&self.of(spec), &roles, &roles.slices(sizes)),
+            None => cost::dot_cost(chosen, &self.of(spec), sizes, machine),
+        }
+    }
+
+    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+        match spec.clients() {
+            Some(roles) => clients::learned(&self.of(spec), &roles, party, known.slices),
+            None => learned::dot(&self.of(spec), party, known),
+        }
+    }
+
+    fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+        Ok(Box::new(Brought::load(&self.of(spec), me, source, pool)?))
+    }
+}

@@ -1,0 +1,284 @@
+//! From a job file to a job: the keys that all jobs have, and those of its own.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::value::Error as NoValue;
+use serde::de::{DeserializeOwned, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::forward_to_deserialize_any;
+use tacita_core::{Error, Level, Result, Security};
+
+use super::check::foreign;
+use super::{JOBS, Kind, Own};
+use crate::agreement::words::from_word;
+use crate::agreement::{Job, JobSpec, Key, Limits, Parties, Protocol, Reveal};
+use crate::base::text::shown;
+
+/// Job files are read up to this size.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// The keys that all jobs have, or several.
+#[derive(Deserialize)]
+struct Common {
+    #[serde(rename = "job")]
+    _job: IgnoredAny,
+    id: String,
+    #[serde(default)]
+    protocol: Protocol,
+    #[serde(default = "semi_honest", deserialize_with = "from_word")]
+    security: Security,
+    #[serde(default = "bits128", deserialize_with = "from_word")]
+    level: Level,
+    #[serde(default)]
+    reveal: Option<Reveal>,
+    reveal_to: Vec<String>,
+    #[serde(default)]
+    gives: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    key: Option<Key>,
+    #[serde(default)]
+    scale: Option<u32>,
+    #[serde(default)]
+    limits: Limits,
+    parties: Parties,
+}
+
+/// Reads the keys that are a job's own.
+pub(super) type Read = fn(&Text<'_>) -> Result<Arc<dyn Job>>;
+
+/// The text of a job file.
+pub(super) struct Text<'a> {
+    text: &'a str,
+    is_json: bool,
+}
+
+impl Text<'_> {
+    /// Reads all of it as one value, whose errors say where.
+    fn read<T: DeserializeOwned>(&self) -> Result<T> {
+        if self.is_json {
+            serde_json::from_str(self.text).map_err(|error| Error::Input(in_our_words(&error.to_string())))
+        } else {
+            toml::from_str(self.text).map_err(|error| toml_error(self.text, &error))
+        }
+    }
+}
+
+impl JobSpec {
+    /// Reads a job file: JSON if its name ends in `.json`, else TOML.
+    pub fn load(path: &Path) -> Result<JobSpec> {
+        let shown = path.display();
+        let bad = |error: std::io::Error| Error::Input(format!("{shown}: cannot read the job file: {error}"));
+        if std::fs::metadata(path).map_err(bad)?.len() > MAX_FILE_BYTES {
+            return Err(Error::Input(format!("{shown}: too large for a job file; is it the data?")));
+        }
+        let text = std::fs::read_to_string(path).map_err(bad)?;
+        let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        JobSpec::parse(&text, is_json).map_err(|error| match error {
+            Error::Input(text) => Error::Input(format!("{shown}: {text}")),
+            other => other,
+        })
+    }
+
+    /// Reads a job from text, JSON or TOML.
+    pub fn parse(text: &str, is_json: bool) -> Result<JobSpec> {
+        // A JSON job in a file of another name is still one.
+        let text = Text { text, is_json: is_json || text.trim_start().starts_with('{') };
+        let kind = kind_of(&text)?;
+        let keys: Keys = text.read()?;
+        keys.check(kind)?;
+        let own = (kind.read)(&text)?;
+        let common: Common = text.read()?;
+        let job = JobSpec {
+            reveal: common.reveal.unwrap_or_else(|| own.usual_reveal()),
+            job: own,
+            id: common.id,
+            protocol: common.protocol,
+            security: common.security,
+            level: common.level,
+            reveal_to: common.reveal_to,
+            gives: common.gives,
+            key: common.key,
+            scale: common.scale,
+            limits: common.limits,
+            parties: common.parties,
+        };
+        job.check()?;
+        Ok(job)
+    }
+}
+
+/// Which job a file is of.
+fn kind_of(text: &Text<'_>) -> Result<&'static Kind> {
+    let word = if text.is_json {
+        let root: serde_json::Value = text.read()?;
+        root.get("job").and_then(|job| job.as_str()).map(str::to_owned)
+    } else {
+        let root: toml::Table = text.read()?;
+        root.get("job").and_then(|job| job.as_str()).map(str::to_owned)
+    };
+    let Some(word) = word else {
+        return Err(Error::Input("the key `job` is missing: begin with job = \"intersect\"".into()));
+    };
+    if let Some(kind) = JOBS.iter().find(|kind| kind.name == word) {
+        return Ok(kind);
+    }
+    let names = |last: &str| {
+        let names: Vec<_> = JOBS.iter().map(|kind| format!("\"{}\"", kind.name)).collect();
+        let (end, firsts) = names.split_last().map_or((String::new(), &[][..]), |(end, firsts)| (end.clone(), firsts));
+        format!("{} {last} {end}", firsts.join(", "))
+    };
+    Err(Error::Input(match LATER_JOBS.contains(&word.as_str()) {
+        true => {
+            format!("job = \"{word}\" is not in this version ({}): it has {}", env!("CARGO_PKG_VERSION"), names("and"))
+        }
+        false => format!("job = \"{}\" is unknown: use {}", shown(&word), names("or")),
+    }))
+}
+
+/// Jobs that this version does not have.
+const LATER_JOBS: [&str; 2] = ["union", "aggregate"];
+
+/// The first keys of a file that its job does not have.
+#[derive(Default)]
+struct Keys(Vec<String>);
+
+impl Keys {
+    /// Refuses keys of other jobs.
+    fn check(&self, kind: &Kind) -> Result<()> {
+        let of_others = self.0.iter().find(|key| !(kind.keys)().contains(&key.as_str()));
+        let Some(key) = of_others else { return Ok(()) };
+        let jobs: Vec<_> =
+            JOBS.iter().filter(|kind| (kind.keys)().contains(&key.as_str())).map(|kind| kind.name).collect();
+        Err(foreign(key, &jobs, kind.name))
+    }
+}
+
+/// A key of a file, if some job has it.
+struct KnownKey(String);
+
+impl<'de> Deserialize<'de> for KnownKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<KnownKey, D::Error> {
+        struct Name;
+        impl Visitor<'_> for Name {
+            type Value = KnownKey;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, key: &str) -> std::result::Result<KnownKey, E> {
+                let own = JOBS.iter().flat_map(|kind| (kind.keys)());
+                let mut all: Vec<&str> = keys::<Common>().iter().chain(own).copied().collect();
+                if all.contains(&key) {
+                    return Ok(KnownKey(key.to_owned()));
+                }
+                all.sort_unstable();
+                all.dedup();
+                Err(E::custom(format!("unknown field `{key}`, expected one of `{}`", all.join("`, `"))))
+            }
+        }
+        deserializer.deserialize_identifier(Name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Keys, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Keys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a job")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Keys, A::Error> {
+                let mut found: Vec<String> = Vec::new();
+                while let Some((KnownKey(key), IgnoredAny)) = map.next_entry()? {
+                    if found.contains(&key) {
+                        return Err(A::Error::custom(format!("duplicate field `{key}`")));
+                    }
+                    found.push(key);
+                }
+                found.retain(|key| !keys::<Common>().contains(&key.as_str()));
+                Ok(Keys(found))
+            }
+        }
+        deserializer.deserialize_map(All)
+    }
+}
+
+/// Reads the keys that are a job's own.
+pub(super) fn own<J: Own>(text: &Text<'_>) -> Result<Arc<dyn Job>> {
+    let mut own: J = text.read()?;
+    own.take_exact(text.text, text.is_json);
+    Ok(Arc::new(own))
+}
+
+/// The names of the fields that a type is read from.
+pub(super) fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
+    struct Fields<'a>(&'a mut &'static [&'static str]);
+
+    impl<'de> Deserializer<'de> for Fields<'_> {
+        type Error = NoValue;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> std::result::Result<V::Value, NoValue> {
+            Err(NoValue::custom("only names are wanted"))
+        }
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            visitor: V,
+        ) -> std::result::Result<V::Value, NoValue> {
+            *self.0 = fields;
+            self.deserialize_any(visitor)
+        }
+
+        forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+            newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+
+    let mut fields: &'static [&'static str] = &[];
+    // Always an error: the fields are what it leaves behind.
+    let _ = T::deserialize(Fields(&mut fields));
+    fields
+}
+
+fn semi_honest() -> Security {
+    Security::SemiHonest
+}
+
+fn bits128() -> Level {
+    Level::Bits128
+}
+
+/// Tables and keys of job files that this version does not have.
+const LATER: [&str; 2] = ["helper", "relay"];
+
+/// A parser's message in the words of job files.
+fn in_our_words(message: &str) -> String {
+    if let Some(table) = LATER.iter().find(|table| message.starts_with(&format!("unknown field `{table}`"))) {
+        return format!("`{table}` is for protocols that are not in this version ({})", env!("CARGO_PKG_VERSION"));
+    }
+    message.replace("unknown field", "unknown key").replace("missing field", "missing key")
+}
+
+/// A TOML error as one line: where, what.
+fn toml_error(text: &str, error: &toml::de::Error) -> Error {
+    let message = in_our_words(&error.message().lines().collect::<Vec<_>>().join("; "));
+    match error.span() {
+        Some(span) if span.start > 0 || span.end > 0 => {
+            let before = &text[..span.start.min(text.len())];
+            let line = before.matches('\n').count() + 1;
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            Error::Input(format!("line {line}, column {column}: {message}"))
+        }
+        _ => Error::Input(message),
+    }
+}

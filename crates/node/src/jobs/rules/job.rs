@@ -1,0 +1,227 @@
+//! The job as an object: its room's answers to what the rest of the program asks.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tacita_core::protocol::dot::ot::Extension;
+use tacita_core::protocol::rules::association::Consequents;
+use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES};
+use tacita_core::{Result, Security};
+
+use super::spec::{Rules, Spec, check_bins};
+use super::{Brought, choose, cost, learned, memory};
+use crate::agreement::cost::{Calibration, Cost};
+use crate::agreement::words::{bad, check_distinct};
+use crate::agreement::written::take_exact;
+use crate::agreement::{
+    Ability, Basket, Choice, Chosen, ItemsFrom, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal,
+    Shared, Sizes, Source,
+};
+use crate::jobs::{Own, aligned};
+use crate::table::Profile;
+
+/// Candidates are numbered with 32 bits, and each takes memory. So does each rule.
+const MAX_CANDIDATES: u64 = 1 << 28;
+const MAX_RULES: u64 = 1 << 28;
+
+impl Own for Rules {
+    fn take_exact(&mut self, text: &str, is_json: bool) {
+        let numbers = &mut [
+            ("min_support", &mut self.min_support),
+            ("min_confidence", &mut self.min_confidence),
+            ("density", &mut self.density),
+        ];
+        take_exact(text, is_json, numbers);
+    }
+}
+
+impl Rules {
+    /// With the job that it is of.
+    fn of<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
+        Spec { spec, own: self }
+    }
+}
+
+impl Job for Rules {
+    fn name(&self) -> &'static str {
+        "rules"
+    }
+
+    fn usual_reveal(&self) -> Reveal {
+        Reveal::Frequent
+    }
+
+    fn reveals(&self) -> &'static [&'static str] {
+        &["frequent", "counts"]
+    }
+
+    fn protocols(&self, _spec: &JobSpec) -> &'static [Protocol] {
+        &aligned::PROTOCOLS
+    }
+
+    fn things(&self, _spec: &JobSpec) -> &'static str {
+        if self.row_id.is_some() { "keys" } else { "rows" }
+    }
+
+    fn has(&self, key: Shared) -> bool {
+        matches!(key, Shared::Key | Shared::Items | Shared::PadTo | Shared::MinRows)
+    }
+
+    fn check(&self, spec: &JobSpec) -> Result<()> {
+        let job = self.of(spec);
+        if spec.security == Security::Malicious {
+            return bad(
+                "security = \"malicious\" is not there for job = \"rules\": nothing would hold a cheating party to \
+                     its baskets, and it could have the other open counts below min_support: use \"semi-honest\"",
+            );
+        }
+        if spec.protocol.is_published() && spec.reveal != Reveal::Counts {
+            return bad(format!(
+                "protocol = \"{}\" opens the count of every candidate, and reveal = \"{}\" those of frequent ones alone: use \
+                 protocol = \"ot\" or \"lattice\", or reveal = \"counts\"",
+                spec.protocol.name(),
+                spec.reveal
+            ));
+        }
+        aligned::spec::check_protocol(spec, self.extension.is_some(), self.density.as_ref(), self.row_id.as_ref())?;
+        job.support()?;
+        job.confidence()?;
+        if spec.reveal_to.len() < 2 {
+            return bad(
+                "reveal_to: both parties learn the rules, because both need each level's itemsets for the next: name both",
+            );
+        }
+        if self.max_len == Some(0) {
+            return bad("max_len = 0: use 1 or more");
+        }
+        if self.max_candidates.is_some_and(|most| most == 0 || most > MAX_CANDIDATES) {
+            return bad(format!("max_candidates: use 1 to {MAX_CANDIDATES}"));
+        }
+        if self.max_rules.is_some_and(|most| most == 0 || most > MAX_RULES) {
+            return bad(format!("max_rules: use 1 to {MAX_RULES}"));
+        }
+        if self.extension == Some(Extension::Silent) {
+            return bad(
+                "extension = \"silent\" is not there for job = \"rules\", whose traffic is in the products: use \
+                 \"softspoken-1\" to \"softspoken-8\", or leave it out",
+            );
+        }
+        for name in spec.parties.names() {
+            let columns = match job.items_of(name) {
+                ItemsFrom::Basket(Basket { column, separator }) => {
+                    if separator.is_empty() {
+                        return bad("items.separator: it is empty");
+                    }
+                    vec![column]
+                }
+                ItemsFrom::Columns(columns) if columns.is_empty() => {
+                    return bad("items: name at least one column, or use \"*\" for all of them");
+                }
+                ItemsFrom::Columns(columns) => columns,
+                ItemsFrom::All(_) => Vec::new(),
+            };
+            check_distinct("items", &columns)?;
+            let ids = self.row_id.as_ref().map_or(&[][..], |names| names.all());
+            if let Some(both) = columns.iter().find(|column| ids.contains(column)) {
+                return bad(format!("items: \"{}\" is in row_id too", both.escape_debug()));
+            }
+        }
+        check_bins(&self.bins)?;
+        aligned::spec::check_alignment(spec, self.row_id.as_ref())
+    }
+
+    fn columns(&self, spec: &JobSpec, party: &str) -> Vec<String> {
+        let ids = self.row_id.iter().flat_map(|row_id| row_id.all().to_vec());
+        ids.chain(self.of(spec).items_of(party).columns().to_vec()).collect()
+    }
+
+    fn columns_from(&self) -> &'static str {
+        "items, row_id or key.columns"
+    }
+
+    /// Which of its columns hold items is a party's own matter.
+    fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
+        let job = self.of(spec);
+        // Job files whose thresholds cannot be read are refused.
+        let written = |number: Result<String>| number.unwrap_or_default();
+        let mut terms = vec![
+            ("min_support", written(job.support().map(|support| support.to_string())).into()),
+            ("min_confidence", written(job.confidence().map(|confidence| confidence.to_string())).into()),
+            ("consequents", self.consequents.unwrap_or(Consequents::Single).name().into()),
+            ("mixed_only", self.mixed_only.unwrap_or(false).into()),
+            ("max_candidates", self.max_candidates.unwrap_or(DEFAULT_MAX_CANDIDATES as u64).into()),
+            ("max_rules", self.max_rules.unwrap_or(DEFAULT_MAX_RULES as u64).into()),
+        ];
+        if let Some(max_len) = self.max_len {
+            terms.push(("max_len", max_len.into()));
+        }
+        if let Some(row_id) = &self.row_id {
+            terms.push(("row_id", row_id.all().into()));
+        }
+        if let Some(extension) = &self.extension {
+            terms.push(("extension", extension.to_string().into()));
+        }
+        terms.extend(aligned::spec::density_term(job.density()));
+        if !self.bins.is_empty() {
+            let bins = self.bins.iter().map(|(column, bins)| (column.clone(), json!(bins)));
+            terms.push(("bins", Value::Object(bins.collect())));
+        }
+        terms
+    }
+
+    fn profiles(&self, spec: &JobSpec, party: &str) -> Vec<Profile> {
+        self.of(spec).alignment().map_or_else(|| spec.profiles(party), |alignment| alignment.profiles(party))
+    }
+
+    fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
+        if what == Ability::Page { Ok(()) } else { Err(what.missing(self.name())) }
+    }
+
+    fn beside(&self) -> &'static [(&'static str, &'static str)] {
+        &[("itemsets", "the itemsets")]
+    }
+
+    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
+        Ok(choose::choose_rules(&self.of(spec), me, own, theirs, network))
+    }
+
+    fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
+        let made = match (chosen.protocol, chosen.extension) {
+            (_, Some(Extension::Silent)) | (Protocol::Ot, None) => false,
+            // Where the terms leave both, each level has its own choice.
+            (Protocol::Ot, Some(extension)) => match self.extension {
+                Some(named) => named == extension,
+                None => spec.protocol == Protocol::Ot,
+            },
+            (Protocol::Lattice, extension) => {
+                self.extension.is_none() && extension.is_some() == (spec.protocol == Protocol::Auto)
+            }
+            // They cost a thousand times as much as others that do the same: only who names them gets them.
+            (published, extension) => extension.is_none() && spec.protocol == published,
+        };
+        let aligned = aligned::allows(self.of(spec).alignment().as_ref(), chosen);
+        spec.leaves(chosen.protocol) && spec.security == Security::SemiHonest && aligned && made
+    }
+
+    fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        memory(&self.of(spec), me, chosen, &sizes[me], &sizes[spec.peer_of(me)])
+    }
+
+    fn cost(
+        &self,
+        spec: &JobSpec,
+        chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        cost::rules_cost(chosen, &self.of(spec), sizes, machine)
+    }
+
+    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+        learned::rules(&self.of(spec), party, known)
+    }
+
+    fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+        Ok(Box::new(Brought::load(&self.of(spec), me, source)?))
+    }
+}

@@ -1,0 +1,229 @@
+//! What a `rules` job says, with defaults filled in.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tacita_core::protocol::dot::ot::Extension;
+use tacita_core::protocol::rules::association::{Consequents, Terms};
+use tacita_core::protocol::rules::support::{Fraction, Support};
+use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal as Opened};
+use tacita_core::{Error, Result};
+
+use crate::agreement::words::maybe_from_word;
+use crate::agreement::{ItemsFrom, JobSpec, Names, Of, Reveal, Written};
+use crate::jobs::aligned;
+
+/// The least confidence where a job does not say: what arules and mlxtend take.
+pub const USUAL_CONFIDENCE: &str = "0.8";
+
+/// Which items stand in many baskets together, and what do they tell of each other?
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Rules {
+    /// The columns by which rows are aligned; absent: by position.
+    pub row_id: Option<Names>,
+    /// How oblivious transfers are made; absent: chosen as the protocol is.
+    #[serde(deserialize_with = "maybe_from_word")]
+    pub extension: Option<Extension>,
+    /// By `gm-bloom`: which part of the rows an item may be in; see [`Spec::density`].
+    pub density: Option<Written>,
+    /// How many rows make an itemset frequent; see [`Spec::support`].
+    pub min_support: Option<Written>,
+    /// How sure a rule is at least; see [`Spec::confidence`].
+    pub min_confidence: Option<Written>,
+    /// How many items an itemset has at most.
+    pub max_len: Option<u64>,
+    /// How many items a rule may promise.
+    #[serde(deserialize_with = "maybe_from_word")]
+    pub consequents: Option<Consequents>,
+    /// Where items come from; see [`Spec::items_of`].
+    pub items: Option<ItemsFrom>,
+    /// Whether only rules with items of both parties are wanted.
+    pub mixed_only: Option<bool>,
+    /// The most candidates of one kind and length.
+    pub max_candidates: Option<u64>,
+    /// The most rules.
+    pub max_rules: Option<u64>,
+    /// How columns of numbers become items.
+    pub bins: BTreeMap<String, Bins>,
+}
+
+/// A `rules` job with its own keys.
+pub type Spec<'a> = Of<'a, Rules>;
+
+/// How the numbers of a column become items.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "`bins` has, for each column, a number of bins or a list of bounds")]
+pub enum Bins {
+    /// So many bins of about as many of the rows that both have each.
+    Quantiles(u32),
+    /// Bins between these bounds, ascending: below the first, from the first to below the second, and so on.
+    Bounds(Vec<f64>),
+}
+
+impl Spec<'_> {
+    /// How many rows make an itemset frequent.
+    pub fn support(&self) -> Result<Support> {
+        match &self.own.min_support {
+            Some(written) => written.0.parse(),
+            None => Err(Error::Input(
+                "the key `min_support` is missing: say in how many rows an itemset must be, as 100, or in which part of \
+                 them, as 0.01 or \"1%\""
+                    .into(),
+            )),
+        }
+    }
+
+    /// Whether what is frequent depends on what the other party brings: a part of the rows that both have, however few these
+    /// are.
+    pub fn support_of_common_rows(&self) -> bool {
+        let part = matches!(self.support(), Ok(Support::Fraction(_)));
+        part && self.own.row_id.is_some()
+    }
+
+    /// How many rows must hold just one number for the bound of a bin to show it, if `minimum` make an itemset frequent. `None` where
+    /// no bound may be shown: where the other party, by the rows that it brings, can make one row enough.
+    pub fn bound_rows(&self, minimum: usize) -> Option<usize> {
+        (!self.support_of_common_rows() || self.limits.min_rows.is_some()).then_some(minimum)
+    }
+
+    /// How many of the rows that hold a rule's antecedents must hold its consequents.
+    pub fn confidence(&self) -> Result<Fraction> {
+        self.own.min_confidence.as_ref().map_or(USUAL_CONFIDENCE, |written| written.0.as_str()).parse()
+    }
+
+    /// Where the items of `party` come from.
+    pub fn items_of(&self, party: &str) -> ItemsFrom {
+        let own = self.parties.get(party).and_then(|party| party.items.as_ref());
+        own.or(self.own.items.as_ref()).cloned().unwrap_or_default()
+    }
+
+    /// What both parties derive from the terms for so many aligned rows.
+    pub fn mining(&self, rows: usize) -> Result<Params> {
+        let most = |limit: Option<u64>, usual| limit.map_or(usual, |limit| limit as usize);
+        Ok(Params {
+            rows,
+            minimum: self.support()?.minimum(rows as u64) as usize,
+            reveal: if self.reveal == Reveal::Counts { Opened::Counts } else { Opened::Frequent },
+            max_len: most(self.own.max_len, usize::MAX),
+            max_candidates: most(self.own.max_candidates, DEFAULT_MAX_CANDIDATES),
+            max_rules: most(self.own.max_rules, DEFAULT_MAX_RULES),
+            rules: Terms {
+                min_confidence: self.confidence()?,
+                consequents: self.own.consequents.unwrap_or(Consequents::Single),
+                mixed_only: self.own.mixed_only.unwrap_or(false),
+            },
+        })
+    }
+
+    /// The intersection with which rows are aligned, if they are: by `row_id`, to both parties.
+    pub fn alignment(&self) -> Option<JobSpec> {
+        aligned::spec::alignment(self, self.own.row_id.as_ref())
+    }
+
+    /// Which part of the rows an item may be in, where the protocol has such a bound: all, unless the job says otherwise.
+    pub fn density(&self) -> Result<Option<Fraction>> {
+        aligned::spec::density(self, self.own.density.as_ref())
+    }
+
+    /// How many of so many rows may be ones in a column, where the protocol has such a bound.
+    pub fn most_ones(&self, rows: usize) -> Result<Option<usize>> {
+        Ok(self.density()?.map(|density| density.ceiling(rows as u64) as usize))
+    }
+}
+
+/// What the check of a job file says of `bins`.
+pub(super) fn check_bins(bins: &BTreeMap<String, Bins>) -> Result<()> {
+    const MOST: usize = 1000;
+    for (column, bins) in bins {
+        let good = match bins {
+            Bins::Quantiles(count) => (2..=MOST as u32).contains(count),
+            Bins::Bounds(bounds) => {
+                let ascending = bounds.windows(2).all(|pair| pair[0] < pair[1]);
+                (1..MOST).contains(&bounds.len()) && ascending && bounds.iter().all(|bound| bound.is_finite())
+            }
+        };
+        if !good {
+            return Err(Error::Input(format!(
+                "bins.{}: use a number of bins, 2 to {MOST}, or ascending bounds, as [18, 40, 65]",
+                column.escape_debug()
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agreement::{Basket, Star};
+    use crate::jobs::Own;
+
+    /// A job that has been read, and the same keys as its own, to look at.
+    struct Read(JobSpec, Rules);
+
+    impl Read {
+        fn rules(&self) -> Spec<'_> {
+            Spec { spec: &self.0, own: &self.1 }
+        }
+    }
+
+    fn job(text: &str, is_json: bool) -> Read {
+        let mut own: Rules =
+            if is_json { serde_json::from_str(text).unwrap() } else { ::toml::from_str(text).unwrap() };
+        own.take_exact(text, is_json);
+        Read(JobSpec::parse(text, is_json).unwrap(), own)
+    }
+
+    fn toml(rest: &str) -> Read {
+        let fixed = "job = \"rules\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]";
+        job(&format!("{fixed}\n{rest}\n[parties.a]\n[parties.b]\n"), false)
+    }
+
+    #[test]
+    fn items_are_lists_tables_or_a_star() {
+        let from = |text: &str| toml(&format!("min_support = 2\nitems = {text}")).rules().items_of("a");
+        let names = |names: &[&str]| ItemsFrom::Columns(names.iter().map(|name| name.to_string()).collect());
+        for list in [&["x"][..], &["x", "y"], &["x", "y", "z"]] {
+            assert_eq!(from(&format!("{list:?}")), names(list));
+        }
+        let basket = |column: &str, separator: &str| {
+            ItemsFrom::Basket(Basket { column: column.into(), separator: separator.into() })
+        };
+        assert_eq!(from("\"*\""), ItemsFrom::All(Star));
+        assert_eq!(from("{ column = \"x\" }"), basket("x", "|"));
+        assert_eq!(from("{ separator = \",\" }"), basket("items", ","));
+        assert_eq!(toml("min_support = 2").rules().items_of("b"), basket("items", "|"));
+    }
+
+    /// Digits that binary floating point does not hold.
+    #[test]
+    fn thresholds_are_exact() {
+        let exact = "0.30000000000000001";
+        for written in [exact.to_owned(), format!("\"{exact}\"")] {
+            let of_toml = toml(&format!("min_confidence = {written}\nmin_support = {written}"));
+            let of_json = job(
+                &format!(
+                    "{{\"job\":\"rules\",\"id\":\"t\",\"reveal_to\":[\"a\",\"b\"],\"min_support\":{written},\
+                     \"min_confidence\": {written} ,\"parties\":{{\"a\":{{}},\"b\":{{}}}}}}"
+                ),
+                true,
+            );
+            for job in [of_toml, of_json] {
+                assert_eq!(job.rules().support().unwrap().to_string(), exact);
+                assert_eq!(job.rules().confidence().unwrap().to_string(), exact);
+                assert!(job.0.job.terms(&job.0).contains(&("min_support", exact.into())));
+            }
+        }
+        for written in ["3e-1", "0.3", "+0.3", "0.3_0", "30E-2"] {
+            assert_eq!(
+                toml(&format!("min_support = {written}")).rules().support().unwrap().to_string(),
+                "0.3",
+                "{written}"
+            );
+        }
+        assert_eq!(toml("min_support = 7").rules().support().unwrap().to_string(), "7");
+        assert_eq!(toml("min_support = 7").rules().confidence().unwrap().to_string(), USUAL_CONFIDENCE);
+        assert_eq!(toml("min_support = \"12.50%\"").rules().support().unwrap().to_string(), "0.125");
+    }
+}

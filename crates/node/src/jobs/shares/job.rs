@@ -1,0 +1,120 @@
+//! The job as an object: its room's answers to what the rest of the program asks.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use tacita_core::{Result, Security};
+
+use super::spec::{Operation, Shares, Spec};
+use super::{Brought, EXTENSION, choose, cost, learned, memory};
+use crate::agreement::cost::{Calibration, Cost};
+use crate::agreement::words::bad;
+use crate::agreement::{
+    Ability, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal, Shared, Sizes, Source,
+};
+use crate::jobs::Own;
+
+impl Own for Shares {}
+
+impl Shares {
+    /// With the job that it is of.
+    fn of<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
+        Spec { spec, own: self }
+    }
+}
+
+impl Job for Shares {
+    fn name(&self) -> &'static str {
+        "shares"
+    }
+
+    fn usual_reveal(&self) -> Reveal {
+        Reveal::Value
+    }
+
+    fn reveals(&self) -> &'static [&'static str] {
+        &["value"]
+    }
+
+    fn protocols(&self, _spec: &JobSpec) -> &'static [Protocol] {
+        match self.threshold() {
+            Some(_) => &[Protocol::Ot],
+            None => &[Protocol::Open],
+        }
+    }
+
+    fn things(&self, _spec: &JobSpec) -> &'static str {
+        "numbers"
+    }
+
+    fn has(&self, key: Shared) -> bool {
+        key == Shared::MinResult
+    }
+
+    fn check(&self, spec: &JobSpec) -> Result<()> {
+        if spec.security == Security::Malicious {
+            return bad(
+                "security = \"malicious\" is not there for job = \"shares\": nothing would make a party send its \
+                     true share: use \"semi-honest\"",
+            );
+        }
+        spec.check_level()?;
+        match self.operation {
+            None => bad("the key `operation` is missing: use \"open\", \"sum\" or \"at_least:N\""),
+            Some(Operation::AtLeast(_)) if spec.reveal_to.len() < 2 => bad(
+                "reveal_to: a comparison (operation = \"at_least:N\") tells both parties, because its last step opens the \
+                 answers to both at once: name both",
+            ),
+            Some(Operation::AtLeast(_)) if spec.limits.min_result.is_some() => bad(
+                "limits.min_result: a comparison (operation = \"at_least:N\") reveals yes or no, and no number that could \
+                 be small: leave it out",
+            ),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn terms(&self, _spec: &JobSpec) -> Vec<(&'static str, Value)> {
+        vec![("operation", self.operation.map(|operation| operation.to_string()).into())]
+    }
+
+    fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
+        if what == Ability::SeveralInputs { Ok(()) } else { Err(what.missing(self.name())) }
+    }
+
+    /// One run of so many numbers.
+    fn assumed(&self, _spec: &JobSpec, _party: &str, items: u64, _row_bytes: Option<u64>) -> Result<Sizes> {
+        Ok(Sizes { items, runs: Some(vec!["0".repeat(64)]), ..Sizes::default() })
+    }
+
+    fn choose(&self, _spec: &JobSpec, _me: &str, _own: &Sizes, _theirs: &Sizes, _network: Network) -> Result<Choice> {
+        Ok(choose::choose_for_shares(self))
+    }
+
+    fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
+        let extension = self.threshold().map(|_| EXTENSION);
+        let made = chosen.extension == extension && chosen.alignment.is_none();
+        spec.leaves(chosen.protocol) && spec.security == Security::SemiHonest && made
+    }
+
+    fn memory(&self, _spec: &JobSpec, me: &str, _chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        Ok(memory(self, &sizes[me]))
+    }
+
+    fn cost(
+        &self,
+        spec: &JobSpec,
+        _chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        cost::shares_cost(&self.of(spec), sizes, None, machine)
+    }
+
+    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+        learned::shares(&self.of(spec), party, known)
+    }
+
+    fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+        Ok(Box::new(Brought::load(&self.of(spec), me, source)?))
+    }
+}
