@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tacita_core::channel::HEADER_BYTES;
+use tacita_core::protocol::dot::ot::Extension;
 
 /// Measured on this machine.
 #[derive(Debug, Clone, Copy)]
@@ -15,13 +16,16 @@ pub struct Calibration {
     pub vole_item: f64,
     /// CPU time in seconds that `ot` costs each party before the first transfer.
     pub ot_start: f64,
-    /// CPU time in seconds that a transfer costs both parties in `ot` by SoftSpoken with k = 4.
+    /// CPU time in seconds that a transfer costs both parties in `ot` by [`MEASURED`].
     pub ot_transfer: f64,
     /// CPU time in seconds that checking a ciphertext of Paillier's takes at level `bits128`.
     pub paillier_read: f64,
     /// Threads that share the work.
     pub threads: usize,
 }
+
+/// How the transfers are made that [`Calibration::ot_transfer`] is measured with.
+pub const MEASURED: Extension = Extension::SoftSpoken(4);
 
 /// Bytes of the frame with which each party ends a job.
 pub const CLOSE_BYTES: u64 = HEADER_BYTES as u64;

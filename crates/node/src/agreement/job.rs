@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Deref;
+use std::path::Path;
 
 use serde_json::Value;
 use tacita_core::{Error, Result};
@@ -154,6 +155,11 @@ pub trait Job: Debug + Send + Sync {
 
     /// Reads a party's data. `pool` is where encryptions are taken from that were made in advance, in a job that can.
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>>;
+
+    /// Whether a directory holds a run that was cut off.
+    fn holds_run(&self, _directory: &Path) -> bool {
+        false
+    }
 
     /// A run that was cut off when so much was done that all that is left is to write the result.
     fn left(

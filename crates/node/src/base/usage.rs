@@ -27,6 +27,11 @@ pub fn peak_memory() -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
+/// Seconds to the millisecond: more is noise.
+pub fn round(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

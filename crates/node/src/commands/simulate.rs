@@ -12,10 +12,9 @@ use super::show::show;
 use crate::agreement::JobSpec;
 use crate::base::text;
 use crate::console::{self, Voice};
-use crate::run::party::PartyRun;
 use crate::run::report;
 use crate::run::write::all_beside;
-use crate::simulate::{Instructions, JobText, Outcome, Settings, Simulation, simulate};
+use crate::simulate::{self, Instructions, JobText, Outcome, Settings, Simulation, simulate};
 use crate::table::output::Format;
 
 /// Run every party of a job on this machine, each a process of its own, over TLS on the loopback interface.
@@ -166,5 +165,5 @@ pub fn party(voice: Voice) -> Result<()> {
     let instructions: Instructions = serde_json::from_reader(std::io::stdin().lock())
         .map_err(|_| Error::Input("`simulated-party` is for `tacita simulate` alone".into()))?;
     let job = JobSpec::parse(&instructions.job.text, instructions.job.is_json)?;
-    show(PartyRun::simulated(job, instructions, voice)?)
+    show(simulate::party(job, instructions, voice)?)
 }

@@ -11,9 +11,8 @@ use tacita_core::session::Transcript;
 use tacita_core::{Error, Item, Level, Result, Security, Session};
 
 use crate::agreement::Protocol;
-use crate::agreement::cost::Calibration;
+use crate::agreement::cost::{Calibration, MEASURED};
 use crate::base::usage;
-use crate::jobs::dot;
 
 impl Calibration {
     /// Runs small intersections in memory, for about a third of a second.
@@ -83,7 +82,7 @@ fn cpu_of_products(rows: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f
     let mut columns = Columns::new(Integers::BINARY, rows);
     columns.push((0..rows as i64).map(|row| row & 1))?;
     let shape = DotShape { rows, first: 1, second: 1, integers: Integers::BINARY };
-    let params = ot::Params::new(shape, shape.value_modulus()?, dot::MEASURED, None)?;
+    let params = ot::Params::new(shape, shape.value_modulus()?, MEASURED, None)?;
     cpu_of_both(
         runs,
         rng,

@@ -1,14 +1,14 @@
 //! The report of a run: what happened, what was learned, what it cost.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tacita_core::channel::Traffic;
 use tacita_core::{Error, Result};
 
-use crate::base::usage;
+use crate::base::usage::{self, round};
 use crate::table::key::RowCounts;
 
 /// What a party writes with `--report`. The names are a contract.
@@ -106,9 +106,4 @@ impl Report {
 pub fn write_json(path: &Path, value: &Value) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Error::Internal(error.to_string()))?;
     crate::base::files::write_whole(path, format!("{text}\n").as_bytes())
-}
-
-/// Seconds to the millisecond: more is noise.
-pub fn round(duration: Duration) -> f64 {
-    (duration.as_secs_f64() * 1000.0).round() / 1000.0
 }

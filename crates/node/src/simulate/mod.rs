@@ -1,5 +1,7 @@
 //! A whole job on one machine: every party a process of its own, over TLS on the loopback interface.
 
+mod party;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -18,9 +20,10 @@ use crate::base::interrupt;
 use crate::console::Voice;
 use crate::console::watch::{Display, Snapshot};
 use crate::identity::Identity;
-use crate::jobs::intersect::disk;
 use crate::run::write::all_beside;
 use crate::table::output::Format;
+
+pub use party::party;
 
 /// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
 /// and waits in vain if not.
@@ -126,7 +129,7 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
     if let Some(directory) = &simulation.settings.work {
         job.job.can(&job, Ability::Disk)?;
         if let Some(held) =
-            job.parties.names().into_iter().map(|name| directory.join(name)).find(|at| disk::holds_run(at))
+            job.parties.names().into_iter().map(|name| directory.join(name)).find(|at| job.job.holds_run(at))
         {
             return Err(Error::Input(format!(
                 "{}: left by a run that was cut off, which a simulation cannot resume: remove it",

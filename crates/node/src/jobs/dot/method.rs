@@ -41,9 +41,6 @@ impl Cpu {
     }
 }
 
-/// How [`Method::cpu`]'s measured transfers are made: the second of `TRANSFERS`.
-pub const MEASURED: Extension = Extension::SoftSpoken(4);
-
 /// What `ot` costs both parties together for one transfer.
 const TRANSFERS: [(Extension, f64); 4] = [
     (Extension::SoftSpoken(2), 32e-9),
@@ -205,7 +202,7 @@ impl Method {
         }
     }
 
-    /// CPU seconds of each party on this machine, where `ot` by [`MEASURED`] takes each party `start` before the first
+    /// CPU seconds of each party on this machine, where `ot` by [`MEASURED`](crate::agreement::cost::MEASURED) takes each party `start` before the first
     /// transfer and both together `transfer` for each; without these, on any.
     pub fn cpu(&self, measured: Option<(f64, f64)>) -> Cpu {
         let shape = self.shape();

@@ -27,7 +27,7 @@ use found::Found;
 use run::check_density;
 pub use spec::{ColumnNames, Dot, Spec};
 
-pub use method::{MEASURED, Method, OT_START, OT_WORD, transfer_seconds};
+pub use method::{Method, OT_START, OT_WORD, transfer_seconds};
 pub use run::{modulus_warning, run};
 
 /// What a party brings to a scalar product.

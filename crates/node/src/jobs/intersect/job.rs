@@ -1,6 +1,7 @@
 //! The job as an object: its room's answers to what the rest of the program asks.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -134,6 +135,10 @@ impl Job for Intersect {
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
         Ok(Box::new(super::load(spec, me, source)?))
+    }
+
+    fn holds_run(&self, directory: &Path) -> bool {
+        disk::holds_run(directory)
     }
 
     fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tacita_core::Result;
 use tacita_core::channel::HEADER_BYTES;
 
-use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
+use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, MEASURED, RoleCost};
 use crate::agreement::{Chosen, Sizes};
 use crate::base::text;
 use crate::jobs::aligned::cost::common_rows;
@@ -53,7 +53,7 @@ fn rules_notes(
     // A level of pairs, by what would make it.
     let level = |items: u32| -> Result<String> {
         let (protocol, cost) = rules::estimate(job, chosen, &params, [items; 2])?;
-        let machine = calibration.ot_transfer / dot::transfer_seconds(dot::MEASURED);
+        let machine = calibration.ot_transfer / dot::transfer_seconds(MEASURED);
         Ok(format!(
             "If {items} items here and {items} there are frequent, their {} pairs take {} of traffic and about {} of CPU of both \
              parties together, by {}.",

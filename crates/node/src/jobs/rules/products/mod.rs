@@ -18,9 +18,9 @@ use tacita_core::{Error, Result, Session};
 use zeroize::Zeroizing;
 
 use crate::agreement::{Chosen, Protocol};
+use crate::base::usage::round;
 use crate::jobs::rules::choose::bandwidth_for;
 use crate::jobs::rules::spec::Spec;
-use crate::run::report;
 use encrypted::Encrypted;
 use named::Named;
 use transfers::Transfers;
@@ -225,7 +225,7 @@ impl<'a> Products<'a> {
 
     fn end(&mut self, traffic: Traffic) {
         if let (Some((began, before)), Some(level)) = (self.began.take(), self.levels.last_mut()) {
-            level.seconds = report::round(began.elapsed());
+            level.seconds = round(began.elapsed());
             (level.sent, level.received) = (traffic.sent - before.sent, traffic.received - before.received);
         }
     }

@@ -1,0 +1,64 @@
+//! One party of a simulation.
+
+use std::time::Duration;
+
+use tacita_core::{Error, Result};
+
+use super::Instructions;
+use crate::agreement::{JobSpec, OnDisk, Source};
+use crate::base::threads::set_threads;
+use crate::console::Voice;
+use crate::identity::Identity;
+use crate::run::meet::Meeting;
+use crate::run::party::{DEFAULT_PATIENCE, PartyRun};
+use crate::table::read::ReadOptions;
+use crate::transport::{self, Peer, Shape};
+
+/// The run of a party of a simulation.
+pub fn party(job: JobSpec, told: Instructions, voice: Voice) -> Result<PartyRun> {
+    let mut meeting = Meeting {
+        dials: Vec::new(),
+        awaits: Vec::new(),
+        listen: "127.0.0.1:0".into(),
+        announce: Some(told.announce),
+        shape: Shape::default(),
+    };
+    for name in job.peers_of(&told.party) {
+        let pin = told.pins.get(name).map(|pin| pin.parse()).transpose()?;
+        let pin = pin.ok_or_else(|| Error::Internal("a simulated party has no pin for its peer".into()))?;
+        let peer = Peer { name: name.to_owned(), pin };
+        match told.dials.get(name) {
+            Some(address) => meeting.dials.push((peer, address.clone())),
+            None => meeting.awaits.push(peer),
+        }
+    }
+    let settings = told.settings;
+    set_threads(settings.threads)?;
+    meeting.shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
+    let voice = Voice { relayed: settings.progress, ..voice };
+    let identity = Identity::load(&told.identity)?;
+    let source = Source::of(&job, told.inputs, ReadOptions::default(), settings.allow_unreadable)?;
+    let source = match settings.work {
+        Some(directory) => {
+            let (directory, identity) = (directory.join(&told.party), identity.clone());
+            source.on_disk(OnDisk { directory, resume: false, memory: settings.memory, identity, voice })?
+        }
+        None => source,
+    };
+    Ok(PartyRun {
+        identity,
+        meeting,
+        source,
+        me: told.party,
+        job,
+        job_file: None,
+        output: told.output,
+        report: Some(told.report),
+        html: told.html,
+        pool: None,
+        timeout: transport::DEFAULT_TIMEOUT,
+        patience: DEFAULT_PATIENCE,
+        memory: settings.memory,
+        voice,
+    })
+}
