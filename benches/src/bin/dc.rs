@@ -18,7 +18,6 @@ use rand_core::SeedableRng;
 use serde_json::{Value, json};
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, about, measure, median, tacita};
-use tacita_core::Level;
 use tacita_core::primitive::goldwasser_micali;
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::kernel::montgomery::{LANES, Montgomery};
@@ -27,8 +26,9 @@ use tacita_core::primitive::ot::Choices;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::primitive::shuffle::random_order;
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::dot::{Columns, Integers, Shape, Side, gm_bloom, lattice, ot, paillier};
+use tacita_core::protocol::dot::{Columns, Integers, Shape, gm_bloom, lattice, ot, paillier};
 use tacita_core::session::{Session, Transcript};
+use tacita_core::{Level, Side};
 
 /// Cores of the paper's two machines together, where it says "parallel".
 const PAPER_CORES: usize = 16;

@@ -12,8 +12,9 @@ use rand_core::{Rng, SeedableRng};
 use tacita::base::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, median};
+use tacita_core::Side;
 use tacita_core::protocol::dot::ot::{self, Extension, Params};
-use tacita_core::protocol::dot::{Columns, Integers, Shape, Side, reveal};
+use tacita_core::protocol::dot::{Columns, Integers, Shape, reveal};
 use tacita_core::session::{Session, Transcript};
 
 const EXTENSIONS: [Extension; 4] =

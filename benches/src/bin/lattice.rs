@@ -12,11 +12,12 @@ use rand_core::{Rng, SeedableRng};
 use tacita::base::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, measure, median};
+use tacita_core::Side;
 use tacita_core::primitive::kernel::backend::{self, Backend};
 use tacita_core::primitive::kernel::ntt::Ntt;
 use tacita_core::primitive::rlwe::Ring;
 use tacita_core::protocol::dot::lattice::{self, Answerer, Encryptor, Params};
-use tacita_core::protocol::dot::{Columns, Integers, Shape, Side};
+use tacita_core::protocol::dot::{Columns, Integers, Shape};
 use tacita_core::session::{Session, Transcript};
 
 /// Wall milliseconds on two cores: of one product of 10^6 rows, of each further one, and of 100 x 100 columns of 10^5 rows.

@@ -12,6 +12,7 @@ pub mod item;
 pub mod primitive;
 pub mod progress;
 pub mod protocol;
+pub mod role;
 pub mod security;
 pub mod session;
 
@@ -19,5 +20,6 @@ pub use channel::Channel;
 pub use error::{Error, ErrorKind, Result};
 pub use item::{ITEM_BYTES, Item};
 pub use progress::Progress;
+pub use role::{Role, Side};
 pub use security::{Chance, Level, Security};
 pub use session::Session;

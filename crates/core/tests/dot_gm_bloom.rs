@@ -10,8 +10,8 @@ use support::dot::{Dot, integers};
 use support::{rng, session, short_key, two};
 use tacita_core::primitive::bloom::Strength;
 use tacita_core::protocol::dot::gm_bloom::{self, Dense, Lengths, Params};
-use tacita_core::protocol::dot::{Integers, Modulus, Shape, Shares, Side};
-use tacita_core::{Channel, Error, Level, Result};
+use tacita_core::protocol::dot::{Integers, Modulus, Shape, Shares};
+use tacita_core::{Channel, Error, Level, Result, Side};
 
 /// Keys of 512 bits are long enough for tests.
 fn lengths() -> Lengths {

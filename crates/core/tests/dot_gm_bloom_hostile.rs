@@ -11,10 +11,10 @@ use support::dot::Dot;
 use support::{Frame, blames, recorded, rng, session, short_key};
 use tacita_core::primitive::bloom::Strength;
 use tacita_core::primitive::goldwasser_micali::{Invalid, PublicKey};
+use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::gm_bloom::{self, BITS, LABELLED, Lengths, PUBLIC_KEY, Params};
-use tacita_core::protocol::dot::{Integers, Side};
 use tacita_core::protocol::intersect::bloom::SLOTS;
-use tacita_core::{Channel, Error, Result};
+use tacita_core::{Channel, Error, Result, Side};
 
 /// What is run: a value, several columns, two outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

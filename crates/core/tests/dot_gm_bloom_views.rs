@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use support::dot::{Dot, Source};
 use support::views::*;
 use support::{Frame, Tap, payloads, rng, session, short_key, tapped};
-use tacita_core::Channel;
 use tacita_core::primitive::bloom::Strength;
 use tacita_core::primitive::goldwasser_micali::SecretKey;
 use tacita_core::protocol::dot::gm_bloom::{self, BITS, LABELLED, Lengths, PUBLIC_KEY, Params};
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, Side};
+use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
+use tacita_core::{Channel, Side};
 
 /// Bytes of a number modulo N, and of a label.
 const BYTES: usize = 64;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use support::attack::{Attack, Culprit, Mutation, Parties, change, in_wrong_forms, network, run_all};
 use support::{Frame, blames, recorded, rng, session};
 use tacita_core::protocol::dot::lattice::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED};
-use tacita_core::protocol::dot::{Columns, Integers, Shape, Side};
-use tacita_core::{Channel, Result};
+use tacita_core::protocol::dot::{Columns, Integers, Shape};
+use tacita_core::{Channel, Result, Side};
 
 /// What is run: shares of products, the values, several groups and frames, numbers of many primes, chosen pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

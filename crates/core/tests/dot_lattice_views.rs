@@ -12,8 +12,8 @@ use tacita_core::primitive::kernel::ntt::Ntt;
 use tacita_core::primitive::kernel::{Block, Prg};
 use tacita_core::primitive::rlwe::{Ring, SecretKey, Switch, Uniform, errors, packed_bytes, unpack};
 use tacita_core::protocol::dot::lattice::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED};
-use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, Side};
-use tacita_core::{Channel, Result};
+use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
+use tacita_core::{Channel, Result, Side};
 
 fn binary(rows: usize, first: usize, second: usize) -> Shape {
     Shape { rows, first, second, integers: Integers::BINARY }

@@ -10,8 +10,8 @@ use tacita_core::primitive::ot::softspoken::MAX_K;
 use tacita_core::primitive::ot::{BASE_POINTS, CORRECTIONS, FLIPS, MESSAGES, TREES};
 use tacita_core::primitive::vole::{TREE_SUMS, TREE_TIPS};
 use tacita_core::protocol::dot::ot::{self, Extension, MAX_COLUMNS, Params};
-use tacita_core::protocol::dot::{Columns, MAX_ROWS, Modulus, Shape, Side, reveal};
-use tacita_core::{Channel, ErrorKind};
+use tacita_core::protocol::dot::{Columns, MAX_ROWS, Modulus, Shape, reveal};
+use tacita_core::{Channel, ErrorKind, Side};
 
 const K4: Extension = Extension::SoftSpoken(4);
 

@@ -15,9 +15,9 @@ use tacita_core::primitive::ot::{
 };
 use tacita_core::primitive::vole::{TREE_SUMS, TREE_TIPS};
 use tacita_core::protocol::dot::ot::{self, Extension};
-use tacita_core::protocol::dot::{Integers, Modulus, Shares, Side};
+use tacita_core::protocol::dot::{Integers, Modulus, Shares};
 use tacita_core::security::Security;
-use tacita_core::{Channel, Result};
+use tacita_core::{Channel, Result, Side};
 
 const K4: Extension = Extension::SoftSpoken(4);
 

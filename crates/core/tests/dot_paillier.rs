@@ -8,8 +8,8 @@ use support::rng;
 use tacita_core::channel::Traffic;
 use tacita_core::primitive::paillier::{Ciphertexts, KeySize, SecretKey};
 use tacita_core::protocol::dot::paillier::{self, Encryptions, Live, Params, clients};
-use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, Side, reveal};
-use tacita_core::{Channel, Error, Level, Result};
+use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, reveal};
+use tacita_core::{Channel, Error, Level, Result, Side};
 
 /// Keys of 512 bits are long enough for tests.
 fn size() -> KeySize {

@@ -10,9 +10,9 @@ use support::attack::{Attack, Culprit, Mutation, Parties, change, in_wrong_forms
 use support::dot::{Dot, integers};
 use support::{Frame, blames, recorded, rng};
 use tacita_core::primitive::paillier::KeySize;
+use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params};
-use tacita_core::protocol::dot::{Integers, Side};
-use tacita_core::{Channel, Error, Result};
+use tacita_core::{Channel, Error, Result, Side};
 
 /// What is run: shares of products, the value, several columns of integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

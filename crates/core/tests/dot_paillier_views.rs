@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex};
 
 use support::views::*;
 use support::{Frame, Tap, payloads, rng, tapped};
-use tacita_core::Channel;
 use tacita_core::primitive::ot::Choices;
 use tacita_core::primitive::paillier::{Ciphertexts, KeySize, Products, SecretKey};
 use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, Live, PUBLIC_KEY, Params, clients};
-use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, Side};
+use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
+use tacita_core::{Channel, Side};
 
 fn size() -> KeySize {
     KeySize::new(512).unwrap()

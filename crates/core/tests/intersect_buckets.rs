@@ -7,11 +7,9 @@ use std::sync::atomic::Ordering;
 
 use support::buckets::*;
 use support::*;
-use tacita_core::protocol::intersect::buckets::{
-    self, Attempt, BucketSource, Params, Party, Protocol, Role, buckets_for,
-};
+use tacita_core::protocol::intersect::buckets::{self, Attempt, BucketSource, Params, Party, Protocol, buckets_for};
 use tacita_core::protocol::intersect::ecdh::{self, Domain};
-use tacita_core::{Channel, Error, ErrorKind, Item, Result};
+use tacita_core::{Channel, Error, ErrorKind, Item, Result, Role};
 
 /// A whole run, with its traffic, and what it tells both.
 fn check(params: Params, receiver: impl IntoIterator<Item = usize>, sender: impl IntoIterator<Item = usize>) {

@@ -9,8 +9,8 @@ use support::attack::*;
 use support::buckets::*;
 use support::two::{CULPRITS, Two, on_payload, wrong_forms};
 use support::*;
-use tacita_core::Error;
-use tacita_core::protocol::intersect::buckets::{Kept, Params, Party, Protocol, Role, Run, SHARE, STATE, State, agree};
+use tacita_core::protocol::intersect::buckets::{Kept, Params, Party, Protocol, Run, SHARE, STATE, State, agree};
+use tacita_core::{Error, Role};
 
 const LANE_CLOSE: std::ops::Range<u8> = 0x20..0x30;
 

@@ -10,10 +10,10 @@ use support::buckets::*;
 use support::views::*;
 use support::*;
 use tacita_core::channel::{HEADER_BYTES, LEAST_ROOM_BYTES};
-use tacita_core::protocol::intersect::buckets::{BucketSource, Params, Protocol, Role, SHARE, STATE};
+use tacita_core::protocol::intersect::buckets::{BucketSource, Params, Protocol, SHARE, STATE};
 use tacita_core::protocol::intersect::ecdh::{self, BLINDED, Domain, EVALUATED};
 use tacita_core::protocol::intersect::vole::{ENTRIES, MASKED, SEED};
-use tacita_core::{Channel, Item};
+use tacita_core::{Channel, Item, Role};
 
 /// Kinds of frames that hold a lane's message.
 const LANE_DATA: std::ops::Range<u8> = 0x10..0x20;

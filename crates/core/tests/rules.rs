@@ -12,10 +12,10 @@ use support::{rng, session};
 use tacita_core::primitive::ot::ideal;
 use tacita_core::protocol::rules::association::{Consequents, Terms};
 use tacita_core::protocol::rules::baskets::Baskets;
-use tacita_core::protocol::rules::itemsets::{Item, Side};
+use tacita_core::protocol::rules::itemsets::Item;
 use tacita_core::protocol::rules::support::Support;
 use tacita_core::protocol::rules::{self, Mined, Params, Reveal};
-use tacita_core::{Channel, Error, Result};
+use tacita_core::{Channel, Error, Result, Side};
 
 /// Rows of items 0, 1, 2, ...; which of them are the first party's.
 #[derive(Debug)]

@@ -14,10 +14,10 @@ use tacita_core::primitive::ot::ideal;
 use tacita_core::protocol::dot::SHARES;
 use tacita_core::protocol::rules::association::{Consequents, Terms};
 use tacita_core::protocol::rules::baskets::Baskets;
-use tacita_core::protocol::rules::itemsets::{Kind, Side, kind, parts};
+use tacita_core::protocol::rules::itemsets::{Kind, kind, parts};
 use tacita_core::protocol::rules::{self, ITEMS, Mined, Params, Reveal, SUPPORTS, TOLD};
 use tacita_core::protocol::shares::ANSWERS;
-use tacita_core::{Channel, Error, ErrorKind, Result};
+use tacita_core::{Channel, Error, ErrorKind, Result, Side};
 
 const ROWS: usize = 60;
 const MINIMUM: usize = 11;

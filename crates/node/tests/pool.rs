@@ -298,10 +298,11 @@ fn runs_at_the_same_time_share_a_pool() {
 fn no_ciphertext_travels_twice() {
     use chacha20::ChaCha20Rng;
     use rand_core::SeedableRng;
+    use tacita_core::Side;
     use tacita_core::channel::Channel;
     use tacita_core::primitive::paillier::KeySize;
     use tacita_core::protocol::dot::paillier::{Params, second};
-    use tacita_core::protocol::dot::{Columns, Integers, Shape, Side};
+    use tacita_core::protocol::dot::{Columns, Integers, Shape};
 
     let home = Home::new();
     fill(&home, 50, 70).well();

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tacita_core::protocol::intersect::buckets::{
-    self, Agreed, BucketSource, Kept, Params, Party, Protocol, Role, Run, bucket_of,
+    self, Agreed, BucketSource, Kept, Params, Party, Protocol, Run, bucket_of,
 };
 use tacita_core::session::Transcript;
-use tacita_core::{Channel, Error, Item, Result, Session};
+use tacita_core::{Channel, Error, Item, Result, Role, Session};
 
 use super::two::{self, Ended};
 use super::{item, rng};

@@ -7,9 +7,8 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::channel::Label;
 use tacita_core::protocol::dot::Shares;
-use tacita_core::protocol::rules::itemsets::Side;
 use tacita_core::protocol::rules::{Batch, ScalarProducts};
-use tacita_core::{Channel, Result};
+use tacita_core::{Channel, Result, Side};
 
 /// What the dealer's ends send each other.
 pub const DEALT: Label = Label::new(250, "dealt columns");

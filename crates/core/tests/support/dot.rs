@@ -4,8 +4,8 @@ use rand_core::Rng;
 use tacita_core::channel::Traffic;
 use tacita_core::primitive::ot::ideal;
 use tacita_core::protocol::dot::ot::{self, Extension, Params};
-use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, Side};
-use tacita_core::{Channel, Result};
+use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
+use tacita_core::{Channel, Result, Side};
 
 use super::{rng, session};
 

@@ -18,28 +18,10 @@ pub use shares::{Shares, reveal, reveal_bytes};
 
 use crate::channel::Label;
 use crate::error::{Error, Result};
+use crate::role::Side;
 
 /// Each party to one that learns: its shares, packed.
 pub const SHARES: Label = Label::new(20, "shares");
-
-/// One of the two parties.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Side {
-    /// The one whose columns are the rows of the matrix of products.
-    First,
-    /// The other one.
-    Second,
-}
-
-impl Side {
-    /// The other party.
-    pub fn other(self) -> Side {
-        match self {
-            Side::First => Side::Second,
-            Side::Second => Side::First,
-        }
-    }
-}
 
 /// What is multiplied with what; known to both parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

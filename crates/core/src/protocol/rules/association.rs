@@ -208,8 +208,8 @@ pub(super) fn each<Enough>(
 #[cfg(test)]
 mod tests {
     use super::super::frequent::Counted;
-    use super::super::itemsets::Side;
     use super::*;
+    use crate::role::Side;
 
     fn items(numbers: &[u32]) -> Vec<Item> {
         // Even ones are the first party's.

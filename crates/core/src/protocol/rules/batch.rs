@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::baskets::{Conjunction, Rows};
-use super::itemsets::{Item, Itemsets, Side, parts};
+use super::itemsets::{Item, Itemsets, parts};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::protocol::dot::{Modulus, Shares};
+use crate::role::Side;
 
 /// A protocol for scalar products of columns of zeros and ones.
 pub trait ScalarProducts {

@@ -1,6 +1,7 @@
 //! Itemsets with the number of rows that hold them.
 
-use super::itemsets::{Item, Itemsets, Kind, Side, kind};
+use super::itemsets::{Item, Itemsets, Kind, kind};
+use crate::role::Side;
 
 /// Itemsets of one length, and in how many rows each is.
 #[derive(Debug, Clone, PartialEq, Eq)]

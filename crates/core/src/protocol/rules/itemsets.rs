@@ -6,8 +6,7 @@
 //! are frequent. For mixed itemsets, *subsets* are those that are mixed too: what a party's own part must be like is the
 //! caller's to say.
 
-pub use crate::protocol::dot::Side;
-
+use crate::role::Side;
 /// An item that is frequent by itself, under the number that its owner has given it in this run. All of the first party's
 /// come before those of the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

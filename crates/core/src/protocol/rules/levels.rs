@@ -7,7 +7,7 @@ use super::association::{self, Rule, TooManyRules};
 use super::baskets::{Baskets, Conjunction, Rows};
 use super::batch::{Batch, ScalarProducts};
 use super::frequent::{Counted, Frequent};
-use super::itemsets::{Item, Itemsets, Kind, Side, kind, mixed_pairs};
+use super::itemsets::{Item, Itemsets, Kind, kind, mixed_pairs};
 use super::params::{Params, Reveal};
 use super::{SUPPORTS, exchange, told};
 use crate::channel::Channel;
@@ -16,6 +16,7 @@ use crate::primitive::ot::{RandomOtReceiver, RandomOtSender};
 use crate::primitive::shuffle::random_order;
 use crate::protocol::dot::{Shares, reveal};
 use crate::protocol::shares::at_least;
+use crate::role::Side;
 use crate::session::Session;
 
 /// Candidates that one thread counts in one go.

@@ -19,12 +19,13 @@ use std::ops::ControlFlow;
 use super::association::{TooManyRules, each};
 use super::baskets::Rows;
 use super::frequent::{Counted, Frequent};
-use super::itemsets::{Item, Itemsets, Kind, Side, kind, parts};
+use super::itemsets::{Item, Itemsets, Kind, kind, parts};
 use super::levels::counts_of;
 use super::params::Params;
 use super::{TOLD, exchange as exchanged};
 use crate::channel::Channel;
 use crate::error::Result;
+use crate::role::Side;
 
 /// Adds to `frequent`, which holds the mixed itemsets, those of each party that stand in rules. `columns` are the own items.
 pub(super) fn exchange(

@@ -1,8 +1,7 @@
 //! What `auto` stands for in a scalar product.
 
-use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::{Error, Result};
+use tacita_core::{Error, Result, Side};
 
 use crate::agreement::{Choice, Chosen, Network, Protocol, Sizes};
 use crate::base::text;

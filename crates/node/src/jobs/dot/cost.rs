@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tacita_core::Result;
-use tacita_core::protocol::dot::{Side, reveal_bytes};
+use tacita_core::protocol::dot::reveal_bytes;
+use tacita_core::{Result, Side};
 
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
 use crate::agreement::{Chosen, Reveal, Sizes};

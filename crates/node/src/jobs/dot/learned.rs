@@ -1,6 +1,6 @@
 //! Who learns what in a scalar product, in plain sentences.
 
-use tacita_core::protocol::dot::Side;
+use tacita_core::Side;
 
 use crate::agreement::{Chosen, Known, Protocol, Reveal};
 use crate::base::text::count;

@@ -4,8 +4,8 @@ use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares, Side, gm_bloom, lattice, ot, paillier};
-use tacita_core::{Error, Result, Session};
+use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares, gm_bloom, lattice, ot, paillier};
+use tacita_core::{Error, Result, Session, Side};
 
 use crate::agreement::{Chosen, Protocol, Reveal};
 use crate::jobs::dot::spec::Spec;

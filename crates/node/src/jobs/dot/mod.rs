@@ -14,8 +14,8 @@ pub mod spec;
 use std::sync::Arc;
 
 use tacita_core::channel::Channel;
-use tacita_core::protocol::dot::{Columns, Side};
-use tacita_core::{Error, Result};
+use tacita_core::protocol::dot::Columns;
+use tacita_core::{Error, Result, Side};
 
 use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Peers, PoolPlace, Protocol, Run, Sizes, Source};
 use crate::jobs::dot::pool::Pool;

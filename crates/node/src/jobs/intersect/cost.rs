@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tacita_core::Result;
-use tacita_core::protocol::intersect::buckets::{Attempt, Role};
+use tacita_core::protocol::intersect::buckets::Attempt;
 use tacita_core::protocol::intersect::entries::ReturnedRows;
 use tacita_core::protocol::intersect::vole;
+use tacita_core::{Result, Role};
 
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
 use crate::agreement::{Chosen, JobSpec, Protocol, Reveal, Sizes};

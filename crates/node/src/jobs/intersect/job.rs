@@ -7,8 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 use tacita_core::primitive::bloom::Strength;
-use tacita_core::protocol::intersect::buckets::Role;
-use tacita_core::{Result, Security};
+use tacita_core::{Result, Role, Security};
 
 use super::disk::{self, Disk};
 use super::{choose, cost, learned, memory};

@@ -17,9 +17,8 @@ use std::sync::Arc;
 use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
 use tacita_core::channel::Channel;
-use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::rules::{self as mining, Params, baskets::Baskets};
-use tacita_core::{Error, Result};
+use tacita_core::{Error, Result, Side};
 
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Protocol, Run, Sizes};

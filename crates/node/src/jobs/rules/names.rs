@@ -4,10 +4,9 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use tacita_core::channel::{Channel, Label, MAX_PAYLOAD_BYTES};
-use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::rules::Mined;
 use tacita_core::protocol::rules::itemsets::Item;
-use tacita_core::{Error, Result};
+use tacita_core::{Error, Result, Side};
 
 use crate::table::baskets::{MAX_NAME_BYTES, check_name};
 

@@ -3,9 +3,9 @@
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::dot::{Modulus, Shares, Side};
+use tacita_core::protocol::dot::{Modulus, Shares};
 use tacita_core::protocol::shares::at_least::{self, Params};
-use tacita_core::{Error, Result, Session};
+use tacita_core::{Error, Result, Session, Side};
 
 use super::ShareFile;
 use crate::jobs::numbers::file::Kept;

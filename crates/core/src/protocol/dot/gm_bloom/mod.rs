@@ -24,11 +24,12 @@ pub use params::{Dense, Lengths, MAX_COLUMNS, Params, dense};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{Columns, Shares, Side};
+use super::{Columns, Shares};
 use crate::channel::{Channel, Label};
 use crate::error::{Error, Result};
 use crate::primitive::goldwasser_micali::Invalid;
 use crate::primitive::ot::Choices;
+use crate::role::Side;
 use crate::session::Session;
 
 /// Counter to labeller: its public key.

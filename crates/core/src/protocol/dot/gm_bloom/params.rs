@@ -7,8 +7,9 @@ use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::primitive::bloom::Strength;
 use crate::primitive::goldwasser_micali::KeySize;
-use crate::protocol::dot::{Columns, Integers, MAX_ROWS, Modulus, Shape, Side};
+use crate::protocol::dot::{Columns, Integers, MAX_ROWS, Modulus, Shape};
 use crate::protocol::intersect::bloom;
+use crate::role::Side;
 use crate::security::Level;
 
 /// The most columns of a party: each takes at least one execution.

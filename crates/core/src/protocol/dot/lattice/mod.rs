@@ -30,9 +30,10 @@ pub use search::WORK_SECONDS;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{Columns, Shares, Side};
+use super::{Columns, Shares};
 use crate::channel::{Channel, Label};
 use crate::error::{Error, Result};
+use crate::role::Side;
 use crate::session::Session;
 
 /// Encryptor to answerer: what the uniformly random halves of its ciphertexts follow from.

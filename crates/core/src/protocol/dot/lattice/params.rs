@@ -8,7 +8,8 @@ use super::{internal, search};
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::Result;
 use crate::primitive::rlwe::{self, Flood, Ring, Uniform, packed_bytes};
-use crate::protocol::dot::{Columns, Modulus, Shape, Side};
+use crate::protocol::dot::{Columns, Modulus, Shape};
+use crate::role::Side;
 
 /// Bytes of [`SEED`](super::SEED).
 pub(super) const SEED_BYTES: usize = 32;

@@ -6,7 +6,8 @@ use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::kernel::MAX_PRIME_BITS;
 use crate::primitive::rlwe::{DEGREES, LEAST_PRIME_BITS, most_modulus_bits, packed_bytes};
-use crate::protocol::dot::{MAX_ROWS, Modulus, Shape, Side};
+use crate::protocol::dot::{MAX_ROWS, Modulus, Shape};
+use crate::role::Side;
 
 /// Logarithms are counted in parts of a bit, so that both parties compute the same.
 const PARTS: u64 = 256;

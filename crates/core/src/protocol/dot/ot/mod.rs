@@ -35,11 +35,12 @@ pub use params::{MAX_COLUMNS, Params};
 
 use rand_core::CryptoRng;
 
-use super::{Columns, Shares, Side};
+use super::{Columns, Shares};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::ot::softspoken::{RandomReceiver, RandomSender};
 use crate::primitive::ot::{RandomOtReceiver, RandomOtSender};
+use crate::role::Side;
 use crate::session::Session;
 use products::Products;
 

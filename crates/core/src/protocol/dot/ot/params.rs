@@ -9,7 +9,8 @@ use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::primitive::ot::{messages, packing};
 use crate::primitive::vole::params::RUN_OUTPUTS;
-use crate::protocol::dot::{MAX_ROWS, Modulus, Shape, Side};
+use crate::protocol::dot::{MAX_ROWS, Modulus, Shape};
+use crate::role::Side;
 
 /// The most columns of a party: the words of one OT then fit one message.
 pub const MAX_COLUMNS: usize = 1 << 16;

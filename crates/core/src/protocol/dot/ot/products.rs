@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::primitive::kernel::Block;
 use crate::primitive::ot::messages::{self, Piece as _};
 use crate::primitive::ot::{Choices, MESSAGES, RandomOtReceiver, RandomOtSender};
-use crate::protocol::dot::{Columns, Shares, Side};
+use crate::protocol::dot::{Columns, Shares};
+use crate::role::Side;
 use crate::session::Session;
 
 /// Sums of shares, and all that a piece needs to add to them. Nothing here is as long as the columns.

@@ -31,10 +31,11 @@ pub use stock::{Stock, Store, Taken, Used};
 
 use rand_core::CryptoRng;
 
-use super::{Columns, Shares, Side};
+use super::{Columns, Shares};
 use crate::channel::{Channel, Label};
 use crate::error::{Error, Result};
 use crate::primitive::paillier::{Invalid, SecretKey};
+use crate::role::Side;
 
 /// Encryptor to answerer: its public key.
 pub const PUBLIC_KEY: Label = Label::new(36, "Paillier public key");

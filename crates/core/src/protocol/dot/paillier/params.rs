@@ -7,7 +7,8 @@ use super::internal;
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::primitive::paillier::KeySize;
-use crate::protocol::dot::{Columns, MAX_ROWS, Modulus, Shape, Side};
+use crate::protocol::dot::{Columns, MAX_ROWS, Modulus, Shape};
+use crate::role::Side;
 use crate::security::Chance;
 
 /// The most columns of a party: what the answerer keeps for each of its own, and for each bit of their integers, fits

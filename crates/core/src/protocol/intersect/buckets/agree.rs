@@ -2,11 +2,12 @@
 
 use rand_core::CryptoRng;
 
-use super::params::{Attempt, Params, Protocol, Role, SHARE_BYTES};
+use super::params::{Attempt, Params, Protocol, SHARE_BYTES};
 use super::{SHARE, STATE};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::protocol::intersect::entries::Bits;
+use crate::role::Role;
 use crate::session::{Session, Transcript};
 
 /// What stays the same in all attempts at a run: each party keeps it until the run is done.

@@ -18,7 +18,7 @@ mod params;
 mod run;
 
 pub use agree::{Agreed, Kept, Party, Run, State, agree};
-pub use params::{Attempt, MAX_BUCKETS, Params, Protocol, Role, bucket_of, buckets_for};
+pub use params::{Attempt, MAX_BUCKETS, Params, Protocol, bucket_of, buckets_for};
 pub use run::{BucketSource, run};
 
 use crate::channel::Label;

@@ -7,6 +7,7 @@ use crate::item::Item;
 use crate::primitive::okvs;
 use crate::protocol::intersect::entries::{self, ReturnedRows};
 use crate::protocol::intersect::vole;
+use crate::role::Role;
 use crate::security::{Chance, Security};
 
 /// Buckets of a run at most.
@@ -26,25 +27,6 @@ pub enum Protocol {
     Vole,
     /// See [`crate::protocol::intersect::ecdh`].
     Ecdh,
-}
-
-/// Which part a party has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// It learns which items are common.
-    Receiver,
-    /// It learns this too, or nothing.
-    Sender,
-}
-
-impl Role {
-    /// The part of the other party.
-    pub fn other(self) -> Role {
-        match self {
-            Role::Receiver => Role::Sender,
-            Role::Sender => Role::Receiver,
-        }
-    }
 }
 
 /// What an attempt at a run has left to do.

@@ -3,13 +3,14 @@
 use chacha20::ChaCha20Rng;
 use rand_core::CryptoRng;
 
-use super::params::{Params, Protocol, Role};
+use super::params::{Params, Protocol};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
 use crate::protocol::intersect::ecdh::{self, Domain};
 use crate::protocol::intersect::entries::items::fork;
 use crate::protocol::intersect::vole;
+use crate::role::Role;
 use crate::session::Session;
 
 /// Where a party keeps its buckets. Called from the threads of several lanes at once.

@@ -1,8 +1,8 @@
 //! What a job with clients costs.
 
 use tacita_core::protocol::dot::paillier::Params;
-use tacita_core::protocol::dot::{Side, reveal_bytes};
-use tacita_core::{Error, Result};
+use tacita_core::protocol::dot::reveal_bytes;
+use tacita_core::{Error, Result, Side};
 
 use super::{modulus, params, warn_of_empty};
 use crate::agreement::cost::{CLOSE_BYTES, Cost, RoleCost};

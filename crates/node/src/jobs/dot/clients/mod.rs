@@ -16,8 +16,8 @@ use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::paillier::{KeySize, SecretKey};
 use tacita_core::protocol::dot::paillier::{self, Live, Params};
-use tacita_core::protocol::dot::{Columns, Modulus, Shares, Side};
-use tacita_core::{Error, Result};
+use tacita_core::protocol::dot::{Columns, Modulus, Shares};
+use tacita_core::{Error, Result, Side};
 
 use crate::agreement::{Clients, Found, Peers, Protocol, Run, Slices};
 use crate::base::random::fresh_rng;

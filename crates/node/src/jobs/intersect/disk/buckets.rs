@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
-use tacita_core::protocol::intersect::buckets::{BucketSource, Params, Role, bucket_of};
-use tacita_core::{Error, ITEM_BYTES, Item, Progress, Result};
+use tacita_core::protocol::intersect::buckets::{BucketSource, Params, bucket_of};
+use tacita_core::{Error, ITEM_BYTES, Item, Progress, Result, Role};
 
 use super::directory::{Directory, Sorted};
 use super::prepare::keys_of;

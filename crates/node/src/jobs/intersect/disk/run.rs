@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets::{
-    self, MAX_BUCKETS, Params, Protocol as BucketProtocol, Role, Run, buckets_for,
+    self, MAX_BUCKETS, Params, Protocol as BucketProtocol, Run, buckets_for,
 };
-use tacita_core::{Error, Result};
+use tacita_core::{Error, Result, Role};
 
 use super::buckets::{InMemory, OnDisk, role};
 use super::directory::Agreed as Kept;

@@ -2,10 +2,9 @@
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::dot::lattice::{self, BATCHES, Params, WORK_SECONDS};
 use tacita_core::protocol::rules::Batch;
-use tacita_core::{Error, Result, Session};
+use tacita_core::{Error, Result, Session, Side};
 
 use super::parts::{self, MOST, Part, part_columns, parts};
 use super::{Cost, Wanted};

@@ -12,9 +12,9 @@ use serde::Serialize;
 use tacita_core::channel::{Channel, Label, Traffic};
 use tacita_core::protocol::dot::lattice::BATCHES;
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::dot::{Modulus, Shares, Side};
+use tacita_core::protocol::dot::{Modulus, Shares};
 use tacita_core::protocol::rules::{Batch, Params, ScalarProducts};
-use tacita_core::{Error, Result, Session};
+use tacita_core::{Error, Result, Session, Side};
 use zeroize::Zeroizing;
 
 use crate::agreement::{Chosen, Protocol};

@@ -4,11 +4,11 @@
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::paillier::KeySize;
-use tacita_core::protocol::dot::{Modulus, Side, gm_bloom, paillier};
+use tacita_core::protocol::dot::{Modulus, gm_bloom, paillier};
 use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::protocol::rules::{Batch, Params};
 use tacita_core::session::Transcript;
-use tacita_core::{Level, Result, Session};
+use tacita_core::{Level, Result, Session, Side};
 
 use super::parts::{MOST, Part, part_columns, parts};
 use super::{Cost, Wanted};

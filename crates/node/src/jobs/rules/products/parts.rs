@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, Side};
+use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::protocol::rules::Batch;
 
 use super::{Wanted, column};
+use tacita_core::Side;
 
 /// Columns of a party in one part: so many that they take this many bytes, within limits.
 const PART_BYTES: usize = 128 << 20;

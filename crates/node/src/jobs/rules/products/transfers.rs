@@ -3,11 +3,10 @@
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::ot::softspoken::{Params, RandomReceiver, RandomSender};
-use tacita_core::protocol::dot::Side;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::ot::pairs::{self, Pairs};
 use tacita_core::protocol::rules::Batch;
-use tacita_core::{Result, Security, Session};
+use tacita_core::{Result, Security, Session, Side};
 
 use super::{Cost, Wanted, column};
 use crate::jobs::dot::{OT_START, OT_WORD, transfer_seconds};
