@@ -13,7 +13,7 @@ use tacita_core::primitive::ot::{MESSAGES, ideal};
 use tacita_core::protocol::dot::{Modulus, Shares};
 use tacita_core::protocol::shares::at_least::{self, Params};
 use tacita_core::protocol::shares::{ANSWERS, HIDDEN_BITS};
-use tacita_core::{Channel, Result};
+use tacita_core::{Channel, Result, Side};
 
 /// Numbers with what they are compared with, in shares.
 struct Case {
@@ -58,9 +58,9 @@ impl Case {
         let expected: Vec<bool> = numbers.iter().map(|&number| number >= self.threshold).collect();
         assert!(one == expected && other == expected, "{} {}", self.bound, self.threshold);
         let params = self.params();
-        let bytes = if dealt { params.bytes_over() } else { params.bytes().unwrap() };
+        let bytes = |side| if dealt { params.bytes_sent_over_by(side) } else { params.bytes_sent_by(side) };
         let close = HEADER_BYTES as u64;
-        assert_eq!((first.sent, second.sent), (bytes.0 + close, bytes.1 + close));
+        assert_eq!([first.sent, second.sent], [Side::First, Side::Second].map(|side| bytes(side) + close));
         if !dealt {
             assert_eq!((first.rounds, second.rounds), (params.rounds(), params.rounds()));
         }

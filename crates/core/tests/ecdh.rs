@@ -4,6 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::*;
+use tacita_core::Role;
 use tacita_core::protocol::intersect::ecdh::{CHUNK, Params, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
 
 /// Both parties learn just what they should, and the traffic is what the formulas say.
@@ -12,8 +13,8 @@ fn check(case: &Case) {
     let ((received, receiver_traffic), (sent, sender_traffic)) = (received.unwrap(), sent.unwrap());
     assert_eq!((received, sent), case.expected());
     let (params, returned) = (&case.params, case.returned());
-    assert_eq!(receiver_traffic.sent, params.bytes_sent_by_receiver(returned));
-    assert_eq!(sender_traffic.sent, params.bytes_sent_by_sender());
+    assert_eq!(receiver_traffic.sent, params.bytes_sent_by(Role::Receiver, returned));
+    assert_eq!(sender_traffic.sent, params.bytes_sent_by(Role::Sender, returned));
     assert_eq!(receiver_traffic.received, sender_traffic.sent);
     assert_eq!(sender_traffic.received, receiver_traffic.sent);
     assert_eq!((receiver_traffic.rounds, sender_traffic.rounds), (params.rounds(returned), params.rounds(returned)));
@@ -132,7 +133,8 @@ fn tags_are_as_long_as_they_must_be() {
 fn framing_costs_little() {
     for (y, x) in [(1 << 16, 1 << 16), (1000, 1000), (100, 1_000_000), (1_000_000, 100)] {
         let params = Params::rows(y, x);
-        let bytes = params.bytes_sent_by_receiver(Default::default()) + params.bytes_sent_by_sender();
+        let bytes: u64 =
+            [Role::Receiver, Role::Sender].map(|role| params.bytes_sent_by(role, Default::default())).iter().sum();
         let tag_bytes = ((43.0 + ((y * x) as f64).log2()) / 8.0).ceil();
         let ideal = 64.0 * y as f64 + tag_bytes * x as f64;
         assert!((bytes as f64) < 1.05 * ideal && (bytes as f64) > ideal);

@@ -7,7 +7,7 @@ use support::two::run;
 use support::{items, rng, session};
 use tacita_core::channel::{Channel, HEADER_BYTES};
 use tacita_core::protocol::intersect::bloom::{self, Params, Receiver, Sender, Strength};
-use tacita_core::{Error, ErrorKind, Item};
+use tacita_core::{Error, ErrorKind, Item, Role};
 
 const STRENGTHS: [Strength; 3] = [Strength::Bits80, Strength::Bits112, Strength::Bits128];
 
@@ -23,10 +23,9 @@ fn check(mine: &[Item], theirs: &[Item], params: &Params) {
     let set: std::collections::HashSet<&Item> = theirs.iter().collect();
     let common: Vec<usize> = (0..mine.len()).filter(|&index| set.contains(&mine[index])).collect();
     assert_eq!(received, common, "{params:?}");
-    let counted = params.bytes_sent();
     assert_eq!(
         [sender_traffic.sent, receiver_traffic.sent],
-        [counted.0, counted.1].map(|bytes| bytes + HEADER_BYTES as u64)
+        [Role::Sender, Role::Receiver].map(|role| params.bytes_sent_by(role) + HEADER_BYTES as u64)
     );
     assert_eq!([receiver_traffic.rounds, sender_traffic.rounds], [params.rounds(); 2]);
 }

@@ -14,7 +14,7 @@ use tacita_core::primitive::kernel::RekeyedHash;
 use tacita_core::primitive::kernel::block::{self, BLOCK_BYTES, Block};
 use tacita_core::primitive::ot::{CORRECTIONS, CorrelatedOtSender, ideal};
 use tacita_core::protocol::intersect::bloom::{self, Params, SLOTS, Strength};
-use tacita_core::{Item, Result};
+use tacita_core::{Item, Result, Role};
 
 const BOUND: usize = 60;
 
@@ -50,7 +50,7 @@ fn the_form_of_messages_says_nothing_of_the_items() {
     }
     // Leaky: filters for the receiver's own number of items.
     let short = Params::new(BOUND - 1, Strength::Bits80, 4).unwrap();
-    assert_ne!(short.bytes_sent(), params().bytes_sent());
+    assert_ne!(short.bytes_sent_by(Role::Sender), params().bytes_sent_by(Role::Sender));
 }
 
 /// The sender sees corrections, in which the receiver's bits are hidden: uniform, also for an empty filter.

@@ -5,7 +5,7 @@ mod support;
 use proptest::prelude::*;
 use support::*;
 use tacita_core::protocol::intersect::vole;
-use tacita_core::{ErrorKind, Security};
+use tacita_core::{ErrorKind, Role, Security};
 
 const VOLE_VARIANTS: [Variant; 5] =
     [Variant::Rows, Variant::RowsBoth, Variant::Payload, Variant::PayloadBoth, Variant::PayloadReturned];
@@ -106,8 +106,8 @@ fn everything_together_costs_what_the_formulas_say() {
             assert_eq!((received, sent), case.expected());
             let params = vole::Params { entries: case.params, security };
             let returned = case.returned();
-            assert_eq!(receiver_traffic.sent, params.bytes_sent_by_receiver(returned).unwrap());
-            assert_eq!(sender_traffic.sent, params.bytes_sent_by_sender().unwrap());
+            assert_eq!(receiver_traffic.sent, params.bytes_sent_by(Role::Receiver, returned).unwrap());
+            assert_eq!(sender_traffic.sent, params.bytes_sent_by(Role::Sender, returned).unwrap());
             let rounds = [receiver_traffic.rounds, sender_traffic.rounds];
             assert_eq!(rounds, [params.rounds(returned); 2], "{variant:?} {security:?} {receiver} {sender}");
         }

@@ -1,7 +1,7 @@
 //! What `auto` stands for in an intersection.
 
 use tacita_core::protocol::intersect::{ecdh, vole};
-use tacita_core::{Result, Security};
+use tacita_core::{Result, Role, Security};
 
 use crate::agreement::{Choice, Chosen, FAR_BANDWIDTH, JobSpec, Network, Protocol, Reveal, Sizes};
 use crate::jobs::intersect;
@@ -41,12 +41,12 @@ pub(crate) fn choose_intersection(job: &JobSpec, me: &str, own: &Sizes, theirs: 
     let returned = ecdh::ReturnedRows::default();
     let by_ecdh = network.seconds(
         ECDH_PASS * (asked + asked.max(sent)),
-        params.bytes_sent_by_receiver(returned) + params.bytes_sent_by_sender(),
+        params.bytes_sent_by(Role::Receiver, returned) + params.bytes_sent_by(Role::Sender, returned),
         params.rounds(returned),
     );
     let by_vole = || -> Result<f64> {
         let params = vole::Params::new(params, job.security)?;
-        let bytes = params.bytes_sent_by_receiver(returned)? + params.bytes_sent_by_sender()?;
+        let bytes = params.bytes_sent_by(Role::Receiver, returned)? + params.bytes_sent_by(Role::Sender, returned)?;
         Ok(network.seconds(VOLE_START + VOLE_ITEM * (asked + sent), bytes, params.rounds(returned)))
     };
     match by_vole() {

@@ -56,12 +56,12 @@ pub(crate) fn intersection_cost(
             let [receiver, answer, own] = VOLE_SHARES.map(|share| share * calibration.vole_item);
             let of_receiver = RoleCost {
                 cpu: calibration.vole_start + receiver * asked,
-                bytes: params.bytes_sent_by_receiver(returned)?,
+                bytes: params.bytes_sent_by(Role::Receiver, returned)?,
                 ..RoleCost::default()
             };
             let of_sender = RoleCost {
                 cpu: calibration.vole_start + answer * asked + own * sent,
-                bytes: params.bytes_sent_by_sender()?,
+                bytes: params.bytes_sent_by(Role::Sender, returned)?,
                 ..RoleCost::default()
             };
             (of_receiver, of_sender, params.rounds(returned))
@@ -71,11 +71,10 @@ pub(crate) fn intersection_cost(
             let transfer = calibration.ot_transfer / 2.0;
             let slots = params.slots() as f64;
             let cpu = |slot: f64| if slots > 0.0 { calibration.ot_start + slots * (transfer + slot) } else { 0.0 };
-            let bytes = params.bytes_sent();
+            let bytes = |role| params.bytes_sent_by(role) + CLOSE_BYTES;
             let of_receiver =
-                RoleCost { cpu: cpu(BLOOM_RECEIVER_SLOT), bytes: bytes.1 + CLOSE_BYTES, ..RoleCost::default() };
-            let of_sender =
-                RoleCost { cpu: cpu(BLOOM_SENDER_SLOT), bytes: bytes.0 + CLOSE_BYTES, ..RoleCost::default() };
+                RoleCost { cpu: cpu(BLOOM_RECEIVER_SLOT), bytes: bytes(Role::Receiver), ..RoleCost::default() };
+            let of_sender = RoleCost { cpu: cpu(BLOOM_SENDER_SLOT), bytes: bytes(Role::Sender), ..RoleCost::default() };
             (of_receiver, of_sender, params.rounds())
         }
         _ => {
@@ -87,16 +86,11 @@ pub(crate) fn intersection_cost(
                 ],
                 _ => [0.0, 0.0],
             };
-            let of_receiver = RoleCost {
-                cpu: pass * 2.0 * asked + adding,
-                bytes: params.bytes_sent_by_receiver(returned),
-                ..RoleCost::default()
-            };
-            let of_sender = RoleCost {
-                cpu: pass * (asked + sent) + encrypting,
-                bytes: params.bytes_sent_by_sender(),
-                ..RoleCost::default()
-            };
+            let bytes = |role| params.bytes_sent_by(role, returned);
+            let of_receiver =
+                RoleCost { cpu: pass * 2.0 * asked + adding, bytes: bytes(Role::Receiver), ..RoleCost::default() };
+            let of_sender =
+                RoleCost { cpu: pass * (asked + sent) + encrypting, bytes: bytes(Role::Sender), ..RoleCost::default() };
             (of_receiver, of_sender, params.rounds(returned))
         }
     };

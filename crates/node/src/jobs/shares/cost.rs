@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tacita_core::protocol::dot::reveal_bytes;
-use tacita_core::{Error, Result};
+use tacita_core::{Error, Result, Side};
 
 use crate::agreement::Sizes;
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, MEASURED, RoleCost};
@@ -33,12 +33,12 @@ pub(crate) fn shares_cost(
         }
         Work::Compare(comparison) => {
             let params = comparison.params()?;
-            let (first, second) = params.bytes()?;
             let relative = dot::transfer_seconds(EXTENSION) / dot::transfer_seconds(MEASURED);
             let cpu = calibration.ot_start + params.ots() as f64 * calibration.ot_transfer * relative / 2.0;
             // What the terms and files say alone takes no message.
             let cpu = if params.rounds() == 0 { 0.0 } else { cpu };
-            ([first, second].map(|bytes| (cpu, bytes + CLOSE_BYTES)), params.rounds())
+            let cost = |side| (cpu, params.bytes_sent_by(side) + CLOSE_BYTES);
+            ([Side::First, Side::Second].map(cost), params.rounds())
         }
     };
     let role =

@@ -6,6 +6,7 @@ use crate::channel::HEADER_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::kernel::block::{BLOCK_BITS, BLOCK_BYTES};
 use crate::primitive::ot::base;
+use crate::role::Role;
 use crate::security::Security;
 
 /// The largest k: a tree then has 256 leaves.
@@ -100,15 +101,21 @@ impl Params {
         self.width(count) * self.trees() * BLOCK_BYTES
     }
 
-    /// Bytes that the sender and the receiver send in setting up, frames' headers included, base OTs too.
-    pub fn setup_bytes(&self) -> (u64, u64) {
+    /// Bytes that a party sends in setting up, frames' headers included, base OTs too.
+    pub fn setup_bytes_sent_by(&self, role: Role) -> u64 {
         let (points, key) = base::message_bytes(BLOCK_BITS);
         let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
-        (frame(points), frame(key) + frame(self.trees_bytes()))
+        match role {
+            Role::Receiver => frame(key) + frame(self.trees_bytes()),
+            Role::Sender => frame(points),
+        }
     }
 
-    /// Bytes that the receiver sends for one call of `count` OTs, frames' headers included. The sender sends none.
-    pub fn bytes(&self, count: usize) -> u64 {
+    /// Bytes that a party sends for one call of `count` OTs, frames' headers included: the sender none.
+    pub fn bytes_sent_by(&self, role: Role, count: usize) -> u64 {
+        if role == Role::Sender {
+            return 0;
+        }
         let check = if self.malicious() { HEADER_BYTES + Params::consistency_bytes() } else { 0 };
         let chunk = |count| (HEADER_BYTES + self.corrections_bytes(count) + check) as u64;
         let whole = (count / self.chunk()) as u64 * chunk(self.chunk());

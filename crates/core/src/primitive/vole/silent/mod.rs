@@ -23,5 +23,5 @@ mod trees;
 mod vole;
 
 pub use cot::{CotReceiver, CotSender};
-pub use traffic::{Traffic, traffic, traffic_of_run};
+pub use traffic::{bytes_sent_by, run_bytes_sent_by};
 pub use vole::{SilentReceiver, SilentSender};

@@ -1,4 +1,4 @@
-//! What silent VOLE sends, before it is run.
+//! What silent VOLE sends, before it is run. The sender is who has delta.
 
 use super::check::{ANSWER_BYTES, CHALLENGE_BYTES};
 use super::{cot, vole};
@@ -6,32 +6,21 @@ use crate::channel::HEADER_BYTES;
 use crate::error::Result;
 use crate::primitive::ot::softspoken;
 use crate::primitive::vole::params::{Kind, Parameters, RUN_OUTPUTS};
+use crate::role::Role;
 use crate::security::Security;
 
-/// Bytes of payloads and frames' headers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Traffic {
-    /// Sent by the sender, who has delta.
-    pub sender: u64,
-    /// Sent by the receiver.
-    pub receiver: u64,
-}
-
-/// What one call for `outputs` elements of VOLE sends, by [`super::SilentSender`] and its receiver over SoftSpoken of this form, setting
-/// it up included.
-pub fn traffic(outputs: usize, transfers: &softspoken::Params) -> Result<Traffic> {
-    let (sender, receiver) = transfers.setup_bytes();
-    let mut traffic = Traffic { sender, receiver };
+/// Bytes that a party sends in one call for `outputs` elements of VOLE, by [`super::SilentSender`] and its receiver over SoftSpoken of
+/// this form, setting it up and frames' headers included.
+pub fn bytes_sent_by(role: Role, outputs: usize, transfers: &softspoken::Params) -> Result<u64> {
+    let mut bytes = transfers.setup_bytes_sent_by(role);
     for start in (0..outputs).step_by(RUN_OUTPUTS) {
-        let run = traffic_of_run(Kind::Field, RUN_OUTPUTS.min(outputs - start), transfers)?;
-        traffic.sender += run.sender;
-        traffic.receiver += run.receiver;
+        bytes += run_bytes_sent_by(role, Kind::Field, RUN_OUTPUTS.min(outputs - start), transfers)?;
     }
-    Ok(traffic)
+    Ok(bytes)
 }
 
-/// What one run with `outputs` outputs sends, of VOLE or of COT; setting up is left out.
-pub fn traffic_of_run(kind: Kind, outputs: usize, transfers: &softspoken::Params) -> Result<Traffic> {
+/// Bytes that a party sends in one run with `outputs` outputs, of VOLE or of COT, likewise; setting up is left out.
+pub fn run_bytes_sent_by(role: Role, kind: Kind, outputs: usize, transfers: &softspoken::Params) -> Result<u64> {
     let security = transfers.security();
     let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
     let parameters = Parameters::new(kind, outputs)?;
@@ -39,13 +28,12 @@ pub fn traffic_of_run(kind: Kind, outputs: usize, transfers: &softspoken::Params
         Kind::Field => vole::base_elements(&parameters, security),
         Kind::Binary => cot::base_elements(security),
     };
-    let mut traffic = Traffic {
-        sender: parameters.depth as u64 * frame(parameters.sums_bytes()) + frame(parameters.tips_bytes()),
-        receiver: transfers.bytes(128 * base + parameters.tree_transfers()),
+    let (run, checked) = match role {
+        Role::Receiver => (0, CHALLENGE_BYTES),
+        Role::Sender => {
+            (parameters.depth as u64 * frame(parameters.sums_bytes()) + frame(parameters.tips_bytes()), ANSWER_BYTES)
+        }
     };
-    if security == Security::Malicious {
-        traffic.receiver += frame(CHALLENGE_BYTES);
-        traffic.sender += frame(ANSWER_BYTES);
-    }
-    Ok(traffic)
+    let check = if security == Security::Malicious { frame(checked) } else { 0 };
+    Ok(run + transfers.bytes_sent_by(role, 128 * base + parameters.tree_transfers()) + check)
 }

@@ -9,7 +9,7 @@ use crate::primitive::bloom::Strength;
 use crate::primitive::goldwasser_micali::KeySize;
 use crate::protocol::dot::{Columns, Integers, MAX_ROWS, Modulus, Shape};
 use crate::protocol::intersect::bloom;
-use crate::role::Side;
+use crate::role::{Role, Side};
 use crate::security::Level;
 
 /// The most columns of a party: each takes at least one execution.
@@ -206,15 +206,16 @@ impl Params {
         if self.is_empty() {
             return 0;
         }
-        let (setup, run) = (self.bloom.bytes_of_setup(), self.bloom.bytes_of_run());
+        let transfers =
+            |role, products: u64| self.bloom.setup_bytes_sent_by(role) + products * self.bloom.run_bytes_sent_by(role);
         let column =
             |each: usize| (self.shape.rows * each + self.shape.rows.div_ceil(self.chunk) * HEADER_BYTES) as u64;
         let (key, products) = (self.lengths.key.modulus_bytes(), self.products() as u64);
         let counting = || {
             let columns = self.shape.columns(side) as u64 * column(key);
-            (HEADER_BYTES + key) as u64 + columns + setup.1 + products * run.1
+            (HEADER_BYTES + key) as u64 + columns + transfers(Role::Receiver, products)
         };
-        let labelling = || setup.0 + products * (column(self.labelled_bytes()) + run.0);
+        let labelling = || transfers(Role::Sender, products) + products * column(self.labelled_bytes());
         match self.counter {
             Some(counter) if counter == side => counting(),
             Some(_) => labelling(),

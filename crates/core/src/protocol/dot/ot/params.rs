@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::primitive::ot::{messages, packing};
 use crate::primitive::vole::params::RUN_OUTPUTS;
 use crate::protocol::dot::{MAX_ROWS, Modulus, Shape};
-use crate::role::Side;
+use crate::role::{Role, Side};
 
 /// The most columns of a party: the words of one OT then fit one message.
 pub const MAX_COLUMNS: usize = 1 << 16;
@@ -126,29 +126,29 @@ impl Params {
             let messages: u64 = (0..self.planes_of_column())
                 .map(|bit| self.in_pieces(|count| frame(self.message_bytes(count, bit))))
                 .sum();
-            messages * self.chooser_columns() as u64 + self.of_transfers().0
+            messages * self.chooser_columns() as u64 + self.transfer_bytes_sent_by(Role::Sender)
         } else {
-            self.of_transfers().1
+            self.transfer_bytes_sent_by(Role::Receiver)
         }
     }
 
-    /// Bytes that the OTs' sender and receiver send before the messages.
-    fn of_transfers(&self) -> (u64, u64) {
+    /// Bytes that a party of the OTs sends before the messages.
+    fn transfer_bytes_sent_by(&self, role: Role) -> u64 {
         // `new` has seen to it that the parameters are possible.
         let softspoken = self.extension.softspoken().ok().flatten();
+        let planes = self.planes() as u64;
         match softspoken {
             Some(form) => {
-                let (sender, receiver) = form.setup_bytes();
-                (sender, receiver + self.planes() as u64 * self.in_pieces(|count| form.bytes(count)))
+                form.setup_bytes_sent_by(role) + planes * self.in_pieces(|count| form.bytes_sent_by(role, count))
             }
             None => {
-                let flips = self.planes() as u64 * self.in_pieces(|count| frame(count.div_ceil(8)));
-                let (sender, receiver) = silent::setup_bytes();
-                let runs = self.runs().into_iter().map(|(transfers, times)| {
-                    let (sender, receiver) = silent::run_bytes(transfers);
-                    (times * sender, times * receiver)
-                });
-                runs.fold((sender, receiver + flips), |sum, run| (sum.0 + run.0, sum.1 + run.1))
+                let flips = match role {
+                    Role::Receiver => planes * self.in_pieces(|count| frame(count.div_ceil(8))),
+                    Role::Sender => 0,
+                };
+                let runs = self.runs().into_iter();
+                let runs = runs.map(|(transfers, times)| times * silent::run_bytes_sent_by(role, transfers));
+                silent::setup_bytes_sent_by(role) + runs.sum::<u64>() + flips
             }
         }
     }

@@ -14,8 +14,9 @@ use crate::primitive::ot::softspoken::{self, CorrelatedReceiver, CorrelatedSende
 use crate::primitive::ot::stored::{receive_flips, send_flips};
 use crate::primitive::ot::{Choices, RandomOtReceiver, RandomOtSender, base};
 use crate::primitive::vole::params::Kind;
-use crate::primitive::vole::silent::{CotReceiver, CotSender, traffic_of_run};
+use crate::primitive::vole::silent::{self, CotReceiver, CotSender};
 use crate::primitive::vole::{RandomCotReceiver, RandomCotSender};
+use crate::role::Role;
 use crate::security::Security;
 use crate::session::Session;
 
@@ -26,15 +27,14 @@ fn transfers() -> Result<softspoken::Params> {
     softspoken::Params::new(Security::SemiHonest, K)
 }
 
-/// Bytes that the sender and the receiver send in setting up.
-pub(super) fn setup_bytes() -> (u64, u64) {
-    transfers().map_or((0, 0), |transfers| transfers.setup_bytes())
+/// Bytes that a party sends in setting up.
+pub(super) fn setup_bytes_sent_by(role: Role) -> u64 {
+    transfers().map_or(0, |transfers| transfers.setup_bytes_sent_by(role))
 }
 
-/// Bytes that the sender and the receiver send in one [`Sender::refill`].
-pub(super) fn run_bytes(count: usize) -> (u64, u64) {
-    let run = transfers().and_then(|transfers| traffic_of_run(Kind::Binary, count, &transfers));
-    run.map_or((0, 0), |run| (run.sender, run.receiver))
+/// Bytes that a party sends in one [`Sender::refill`].
+pub(super) fn run_bytes_sent_by(role: Role, count: usize) -> u64 {
+    transfers().and_then(|transfers| silent::run_bytes_sent_by(role, Kind::Binary, count, &transfers)).unwrap_or(0)
 }
 
 /// What both roles hold besides the correlated OTs' protocol.

@@ -6,6 +6,7 @@ use crate::item::Item;
 use crate::primitive::bloom::{PIECE, Strength};
 use crate::primitive::ot::softspoken::{self, MAX_K};
 use crate::protocol::intersect::entries::items::all_distinct;
+use crate::role::Role;
 use crate::security::Security;
 
 /// Agreed public values of one run. Both parties must use equal ones.
@@ -49,25 +50,25 @@ impl Params {
         &self.extension
     }
 
-    /// Bytes that sender and receiver send to set the OTs up, frames' headers included.
-    pub fn bytes_of_setup(&self) -> (u64, u64) {
-        self.extension.setup_bytes()
+    /// Bytes that a party sends to set the OTs up, frames' headers included.
+    pub fn setup_bytes_sent_by(&self, role: Role) -> u64 {
+        self.extension.setup_bytes_sent_by(role)
     }
 
-    /// Bytes that sender and receiver send in one run, likewise.
-    pub fn bytes_of_run(&self) -> (u64, u64) {
+    /// Bytes that a party sends in one run, likewise.
+    pub fn run_bytes_sent_by(&self, role: Role) -> u64 {
         let pieces = self.slots.div_ceil(PIECE);
-        let slots = self.slots as u64 * self.strength.slot_bytes() as u64 + (pieces * HEADER_BYTES) as u64;
-        (slots, self.extension.bytes(self.slots))
+        let slots = match role {
+            Role::Receiver => 0,
+            Role::Sender => self.slots as u64 * self.strength.slot_bytes() as u64 + (pieces * HEADER_BYTES) as u64,
+        };
+        slots + self.extension.bytes_sent_by(role, self.slots)
     }
 
-    /// Bytes that sender and receiver send in [`send`](super::send) and [`receive`](super::receive): none without slots.
-    pub fn bytes_sent(&self) -> (u64, u64) {
-        if self.slots == 0 {
-            return (0, 0);
-        }
-        let (setup, run) = (self.bytes_of_setup(), self.bytes_of_run());
-        (setup.0 + run.0, setup.1 + run.1)
+    /// Bytes that a party sends in [`send`](super::send) or [`receive`](super::receive), likewise, the closing frame not: none
+    /// without slots.
+    pub fn bytes_sent_by(&self, role: Role) -> u64 {
+        if self.slots == 0 { 0 } else { self.setup_bytes_sent_by(role) + self.run_bytes_sent_by(role) }
     }
 
     /// Message flights in sequence, as [`crate::channel::Traffic`] counts them, set-up included.

@@ -128,11 +128,9 @@ impl Params {
 
     /// Bytes that a party sends for each bucket.
     pub(super) fn bucket_bytes_sent_by(&self, role: Role) -> Result<u64> {
-        let bytes = match (self.protocol, role) {
-            (Protocol::Vole, Role::Receiver) => self.vole()?.bytes_sent_by_receiver(ReturnedRows::default())?,
-            (Protocol::Vole, Role::Sender) => self.vole()?.bytes_sent_by_sender()?,
-            (Protocol::Ecdh, Role::Receiver) => self.bucket().bytes_sent_by_receiver(ReturnedRows::default()),
-            (Protocol::Ecdh, Role::Sender) => self.bucket().bytes_sent_by_sender(),
+        let bytes = match self.protocol {
+            Protocol::Vole => self.vole()?.bytes_sent_by(role, ReturnedRows::default())?,
+            Protocol::Ecdh => self.bucket().bytes_sent_by(role, ReturnedRows::default()),
         };
         // A job's end is in them, which a bucket has not.
         Ok(bytes - HEADER_BYTES as u64)

@@ -6,6 +6,7 @@ use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::primitive::oprf::ELEMENT_BYTES;
 use crate::primitive::paillier::KeySize;
+use crate::role::Role;
 use crate::security::Chance;
 
 /// Elements in one message, unless the parties agree on another number.
@@ -181,26 +182,20 @@ impl Params {
         }
     }
 
-    /// Bytes that the receiver of `ecdh` sends in all, frame headers included and heartbeats not. `returned` matters in
-    /// a `payload` that returns rows.
-    pub fn bytes_sent_by_receiver(&self, returned: ReturnedRows) -> u64 {
-        let asked = match self.reveal {
-            Reveal::Sum { key_size } => framed_bytes(1, key_size.ciphertext_bytes(), self.chunk),
+    /// Bytes that a party of `ecdh` sends in all, frame headers included and heartbeats not. `returned` matters for the
+    /// receiver in a `payload` that returns rows.
+    pub fn bytes_sent_by(&self, role: Role, returned: ReturnedRows) -> u64 {
+        let frame = |bytes: usize| framed_bytes(1, bytes, self.chunk);
+        let adding = match (self.reveal, role) {
+            (Reveal::Sum { key_size }, Role::Receiver) => frame(key_size.ciphertext_bytes()),
+            (Reveal::Sum { key_size }, Role::Sender) => frame(key_size.public_key_bytes()) + frame(BLINDED_SUM_BYTES),
             _ => 0,
         };
-        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk) + asked + self.bytes_told(returned)
-    }
-
-    /// Bytes that the sender of `ecdh` sends in all, likewise.
-    pub fn bytes_sent_by_sender(&self) -> u64 {
-        let answered = match self.reveal {
-            Reveal::Sum { key_size } => {
-                framed_bytes(1, key_size.public_key_bytes(), self.chunk)
-                    + framed_bytes(1, BLINDED_SUM_BYTES, self.chunk)
-            }
-            _ => 0,
+        let rest = match role {
+            Role::Receiver => self.bytes_told(returned),
+            Role::Sender => self.bytes_of_entries(),
         };
-        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk) + answered + self.bytes_of_entries()
+        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk) + adding + rest
     }
 
     /// Bytes with which the sender sends its entries, and closes.

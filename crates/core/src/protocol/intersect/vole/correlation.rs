@@ -6,7 +6,8 @@ use super::Params;
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::ot::softspoken::{self, CorrelatedReceiver, CorrelatedSender};
-use crate::primitive::vole::silent::{self, SilentReceiver, SilentSender, Traffic};
+use crate::primitive::vole::silent::{self, SilentReceiver, SilentSender};
+use crate::role::Role;
 use crate::security::Security;
 use crate::session::Session;
 
@@ -16,9 +17,9 @@ const PURPOSE: &str = "intersection";
 /// The parameter k of OT extension: few bytes, because only about a hundred thousand OTs are needed.
 const K: usize = 8;
 
-/// What making a correlation of so many elements sends.
-pub(super) fn traffic(elements: usize, security: Security) -> Result<Traffic> {
-    silent::traffic(elements, &softspoken::Params::new(security, K)?)
+/// Bytes that a party sends in making a correlation of so many elements.
+pub(super) fn bytes_sent_by(role: Role, elements: usize, security: Security) -> Result<u64> {
+    silent::bytes_sent_by(role, elements, &softspoken::Params::new(security, K)?)
 }
 
 /// The part of the intersection's receiver, who gets A and C.

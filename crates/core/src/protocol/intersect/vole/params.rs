@@ -8,6 +8,7 @@ use crate::item::Item;
 use crate::primitive::kernel::block::BLOCK_BYTES;
 use crate::primitive::okvs;
 use crate::protocol::intersect::entries::{self, ReturnedRows};
+use crate::role::Role;
 use crate::security::{Chance, Security};
 
 /// Length of a tag among malicious parties: an output of the random oracle. One that is of none of the sender's inputs
@@ -42,27 +43,23 @@ impl Params {
         Ok(params)
     }
 
-    /// Bytes that the receiver sends in all, frame headers included and heartbeats not. `returned` matters in a
+    /// Bytes that a party sends in all, frame headers included and heartbeats not. `returned` matters for the receiver in a
     /// `payload` that returns rows.
-    pub fn bytes_sent_by_receiver(&self, returned: ReturnedRows) -> Result<u64> {
+    pub fn bytes_sent_by(&self, role: Role, returned: ReturnedRows) -> Result<u64> {
         let columns = self.okvs()?.columns();
-        let coin = match self.security {
-            Security::SemiHonest => 0,
-            Security::Malicious => frame(COIN_BYTES),
+        let coin = match (self.security, role) {
+            (Security::SemiHonest, _) => 0,
+            (Security::Malicious, Role::Receiver) => frame(COIN_BYTES),
+            (Security::Malicious, Role::Sender) => frame(COMMITMENT_BYTES) + frame(OPENING_BYTES),
         };
-        let masked = (columns * BLOCK_BYTES + columns.div_ceil(MASKED_BLOCKS) * HEADER_BYTES) as u64;
-        let correlation = correlation::traffic(columns, self.security)?;
-        Ok(correlation.receiver + frame(SEED_BYTES) + masked + coin + self.entries.bytes_told(returned))
-    }
-
-    /// Bytes that the sender sends in all, likewise.
-    pub fn bytes_sent_by_sender(&self) -> Result<u64> {
-        let coin = match self.security {
-            Security::SemiHonest => 0,
-            Security::Malicious => frame(COMMITMENT_BYTES) + frame(OPENING_BYTES),
+        let rest = match role {
+            Role::Receiver => {
+                let masked = (columns * BLOCK_BYTES + columns.div_ceil(MASKED_BLOCKS) * HEADER_BYTES) as u64;
+                frame(SEED_BYTES) + masked + self.entries.bytes_told(returned)
+            }
+            Role::Sender => self.entries.bytes_of_entries(),
         };
-        let correlation = correlation::traffic(self.okvs()?.columns(), self.security)?;
-        Ok(correlation.sender + coin + self.entries.bytes_of_entries())
+        Ok(correlation::bytes_sent_by(role, columns, self.security)? + coin + rest)
     }
 
     /// Message flights in sequence, as [`crate::channel::Traffic`] counts them.

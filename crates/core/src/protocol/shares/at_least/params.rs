@@ -7,6 +7,7 @@ use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::primitive::ot::softspoken;
 use crate::protocol::dot::Modulus;
+use crate::role::{Role, Side};
 use crate::security::Security;
 
 /// The parameter k of the OT extension (SoftSpoken): few bytes, because a number takes a few dozen OTs only.
@@ -19,6 +20,7 @@ pub struct Params {
     bits: u32,
     /// What all answers are, if the public values say so.
     known: Option<bool>,
+    transfers: softspoken::Params,
 }
 
 impl Params {
@@ -46,7 +48,7 @@ impl Params {
             Some(_) => 1,
             None => 1 + below(threshold - 1).max(below(bound - threshold)),
         };
-        Ok(Params { numbers, bits, known })
+        Ok(Params { numbers, bits, known, transfers: Params::transfers()? })
     }
 
     /// The answers, if public values alone give them: then no message travels.
@@ -73,22 +75,27 @@ impl Params {
         self.circuit().map_or(0, |circuit| self.numbers * circuit.transfers())
     }
 
-    /// Bytes that the first party and the second send in [`first_over`](super::first_over) and
-    /// [`second_over`](super::second_over) on top of the OTs, frames' headers included.
-    pub fn bytes_over(&self) -> (u64, u64) {
-        let Some(circuit) = self.circuit() else { return (0, 0) };
-        let tables: u64 = self.messages(&circuit).map(|numbers| frames(gates::message_bytes(&circuit, numbers))).sum();
-        let both = self.exchanged(&circuit).map(frames).sum();
-        (tables + both, both)
+    /// Bytes that a party sends in [`first_over`](super::first_over) or [`second_over`](super::second_over) on top of the OTs,
+    /// frames' headers included, the closing frame not.
+    pub fn bytes_sent_over_by(&self, side: Side) -> u64 {
+        let Some(circuit) = self.circuit() else { return 0 };
+        let tables: u64 = match side {
+            Side::First => self.messages(&circuit).map(|numbers| frames(gates::message_bytes(&circuit, numbers))).sum(),
+            Side::Second => 0,
+        };
+        tables + self.exchanged(&circuit).map(frames).sum::<u64>()
     }
 
-    /// Bytes that the first party and the second send in [`first`](super::first) and [`second`](super::second), likewise.
-    pub fn bytes(&self) -> Result<(u64, u64)> {
-        let Some(circuit) = self.circuit() else { return Ok((0, 0)) };
-        let transfers = Params::transfers()?;
-        let (over, setup) = (self.bytes_over(), transfers.setup_bytes());
-        let ots: u64 = self.messages(&circuit).map(|numbers| transfers.bytes(numbers * circuit.transfers())).sum();
-        Ok((setup.0 + over.0, setup.1 + ots + over.1))
+    /// Bytes that a party sends in [`first`](super::first) or [`second`](super::second), likewise.
+    pub fn bytes_sent_by(&self, side: Side) -> u64 {
+        let Some(circuit) = self.circuit() else { return 0 };
+        let role = match side {
+            Side::First => Role::Sender,
+            Side::Second => Role::Receiver,
+        };
+        let ots = |numbers: usize| self.transfers.bytes_sent_by(role, numbers * circuit.transfers());
+        let transfers = self.transfers.setup_bytes_sent_by(role) + self.messages(&circuit).map(ots).sum::<u64>();
+        transfers + self.bytes_sent_over_by(side)
     }
 
     /// Message flights in sequence of [`first`](super::first), as [`crate::channel::Traffic`] counts them.
@@ -146,11 +153,12 @@ mod tests {
         assert!(Params::new(1, modulus(8), 127, 5).is_ok());
         assert!(matches!(Params::new(1, modulus(8), 128, 5), Err(Error::Input(_))));
         assert!(matches!(Params::new(1, Modulus::new(100).unwrap(), 10, 5), Err(Error::Input(_))));
-        assert!(Params::new(1, modulus(127), (1 << 126) - 1, 1).unwrap().bytes().is_ok());
+        assert!(Params::new(1, modulus(127), (1 << 126) - 1, 1).is_ok());
         for (bound, threshold, answer) in [(9, 0, true), (9, 10, false), (0, 1, false), (9, u128::MAX, false)] {
             let params = Params::new(3, modulus(8), bound, threshold).unwrap();
             assert_eq!(params.known(), Some(vec![answer; 3]));
-            assert_eq!((params.bytes().unwrap(), params.rounds(), params.ots()), ((0, 0), 0, 0));
+            let bytes = [Side::First, Side::Second].map(|side| params.bytes_sent_by(side));
+            assert_eq!((bytes, params.rounds(), params.ots()), ([0, 0], 0, 0));
         }
         assert_eq!(Params::new(0, modulus(8), 9, 3).unwrap().known(), Some(vec![]));
     }
