@@ -239,31 +239,31 @@ fn run(of: Wanted) -> Point {
             let params = gm_bloom::Params::new(shape, modulus, lengths, bound, Some(Side::First));
             let params = params.expect("the shape is possible");
             pair.run(
-                |channel| gm_bloom::first(&mine, &params, &session, channel, first),
-                |channel| gm_bloom::second(&theirs, &params, &session, channel, second),
+                |channel| gm_bloom::run(Side::First, &mine, &params, &session, channel, first),
+                |channel| gm_bloom::run(Side::Second, &theirs, &params, &session, channel, second),
             )
         }
         Protocol::Paillier => {
             let params = paillier::Params::new(shape, modulus, KeySize::of(of.level), Some(Side::First));
             let params = params.expect("the shape is possible");
             pair.run(
-                |channel| paillier::first(&mine, &params, channel, first),
-                |channel| paillier::second(&theirs, &params, channel, second),
+                |channel| paillier::run(Side::First, &mine, &params, channel, first),
+                |channel| paillier::run(Side::Second, &theirs, &params, channel, second),
             )
         }
         Protocol::Ot => {
             let params = ot::Params::new(shape, modulus, Extension::SoftSpoken(4), Some(Side::First));
             let params = params.expect("the shape is possible");
             pair.run(
-                |channel| ot::first(&mine, &params, &session, channel, first),
-                |channel| ot::second(&theirs, &params, &session, channel, second),
+                |channel| ot::run(Side::First, &mine, &params, &session, channel, first),
+                |channel| ot::run(Side::Second, &theirs, &params, &session, channel, second),
             )
         }
         Protocol::Lattice => {
             let params = lattice::Params::new(shape, modulus, Some(Side::First)).expect("the shape is possible");
             pair.run(
-                |channel| lattice::first(&mine, &params, &session, channel, first),
-                |channel| lattice::second(&theirs, &params, &session, channel, second),
+                |channel| lattice::run(Side::First, &mine, &params, &session, channel, first),
+                |channel| lattice::run(Side::Second, &theirs, &params, &session, channel, second),
             )
         }
     };

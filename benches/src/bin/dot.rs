@@ -85,11 +85,11 @@ fn dot(n: usize, extension: Extension, threads: usize, runs: u32) -> Row {
         let session = Session::new(Transcript::new(&format!("bench {run}")));
         let ((_, value), wall, cpu) = pair.run(
             |channel| {
-                let shares = ot::first(&first, &params, &session, channel, &mut rng(run ^ 100))?;
+                let shares = ot::run(Side::First, &first, &params, &session, channel, &mut rng(run ^ 100))?;
                 reveal(&shares, false, true, channel)
             },
             |channel| {
-                let shares = ot::second(&second, &params, &session, channel, &mut rng(run))?;
+                let shares = ot::run(Side::Second, &second, &params, &session, channel, &mut rng(run))?;
                 reveal(&shares, true, false, channel)
             },
         );

@@ -146,8 +146,8 @@ impl Bench {
                 let mut pair = Pair::new(self.threads);
                 let params = Params::new(shape, modulus, learner).expect("parameters fit");
                 let ((one, two), wall, cpu) = pair.run(
-                    |channel| lattice::first(&a, &params, &session(), channel, &mut rng(3)),
-                    |channel| lattice::second(&b, &params, &session(), channel, &mut rng(4)),
+                    |channel| lattice::run(Side::First, &a, &params, &session(), channel, &mut rng(3)),
+                    |channel| lattice::run(Side::Second, &b, &params, &session(), channel, &mut rng(4)),
                 );
                 assert_eq!(one.open(&two)[0], product(&a, &b), "the shares do not fit");
                 (wall, cpu, pair.bytes())

@@ -46,8 +46,8 @@ impl Case {
         match (party, dealt) {
             (0, true) => at_least::first_over(shares, bound, threshold, &mut sender, channel, rng),
             (_, true) => at_least::second_over(shares, bound, threshold, &mut receiver, channel, rng),
-            (0, false) => at_least::first(shares, bound, threshold, &session(), channel, rng),
-            (_, false) => at_least::second(shares, bound, threshold, &session(), channel, rng),
+            (0, false) => at_least::run(Side::First, shares, bound, threshold, &session(), channel, rng),
+            (_, false) => at_least::run(Side::Second, shares, bound, threshold, &session(), channel, rng),
         }
     }
 

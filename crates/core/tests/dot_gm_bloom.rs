@@ -26,10 +26,7 @@ fn params(dot: &Dot, bound: usize, learner: Option<Side>) -> Params {
 
 fn role(dot: &Dot, params: &Params, side: Side, channel: &mut Channel) -> Result<Shares> {
     let columns = dot.columns(side);
-    match side {
-        Side::First => gm_bloom::first(&columns, params, &session(), channel, &mut rng(1)),
-        Side::Second => gm_bloom::second(&columns, params, &session(), channel, &mut rng(2)),
-    }
+    gm_bloom::run(side, &columns, params, &session(), channel, &mut rng(1 + side as u8))
 }
 
 /// What both parties get, which must add up to these products; and bytes and rounds must be those announced.

@@ -49,11 +49,7 @@ fn params(variant: Variant) -> Params {
 
 fn role(side: Side, variant: Variant, mut channel: Channel) -> Result<()> {
     let (columns, params) = (dot(variant).columns(side), params(variant));
-    let result = match side {
-        Side::First => gm_bloom::first(&columns, &params, &session(), &mut channel, &mut rng(1)),
-        Side::Second => gm_bloom::second(&columns, &params, &session(), &mut channel, &mut rng(2)),
-    };
-    match result {
+    match gm_bloom::run(side, &columns, &params, &session(), &mut channel, &mut rng(1 + side as u8)) {
         Ok(_) => channel.finish().map(drop),
         Err(error) => {
             channel.abort(&error);

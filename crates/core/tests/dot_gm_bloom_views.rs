@@ -52,10 +52,10 @@ fn record(params: &Params, first: &Columns, second: &Columns, seeds: [u8; 2]) ->
     let (mut one, mut other) = tapped(recorder(&recorded[0]), recorder(&recorded[1]));
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            gm_bloom::first(first, params, &session(), &mut one, &mut rng(seeds[0])).unwrap();
+            gm_bloom::run(Side::First, first, params, &session(), &mut one, &mut rng(seeds[0])).unwrap();
             one.finish().unwrap();
         });
-        gm_bloom::second(second, params, &session(), &mut other, &mut rng(seeds[1])).unwrap();
+        gm_bloom::run(Side::Second, second, params, &session(), &mut other, &mut rng(seeds[1])).unwrap();
         other.finish().unwrap();
     });
     let frames = recorded.map(|frames| std::mem::take(&mut *frames.lock().unwrap()));
@@ -221,8 +221,9 @@ fn run_parts(dot: &Dot, params: &Params, run: u8) -> [Shares; 2] {
     let (mut one, mut other) = Channel::pair("first", "second");
     let (first, second) = (dot.columns(Side::First), dot.columns(Side::Second));
     std::thread::scope(|scope| {
-        let first = scope.spawn(move || gm_bloom::first(&first, params, &session(), &mut one, &mut rng(run)).unwrap());
-        let second = gm_bloom::second(&second, params, &session(), &mut other, &mut rng(100 + run)).unwrap();
+        let first = scope
+            .spawn(move || gm_bloom::run(Side::First, &first, params, &session(), &mut one, &mut rng(run)).unwrap());
+        let second = gm_bloom::run(Side::Second, &second, params, &session(), &mut other, &mut rng(100 + run)).unwrap();
         [first.join().unwrap(), second]
     })
 }

@@ -56,10 +56,9 @@ fn check(shape: Shape, modulus: Modulus, learner: Option<Side>, density: f64) ->
     let run = |side: Side| {
         let (params, a, b) = (&params, &a, &b);
         move |channel: &mut Channel| {
-            let shares = match side {
-                Side::First => lattice::first(&columns(&shape, a), params, &session(), channel, &mut rng(3)),
-                Side::Second => lattice::second(&columns(&shape, b), params, &session(), channel, &mut rng(4)),
-            }?;
+            let own = if side == Side::First { a } else { b };
+            let mut rng = rng(3 + side as u8);
+            let shares = lattice::run(side, &columns(&shape, own), params, &session(), channel, &mut rng)?;
             let traffic = channel.traffic();
             assert_eq!(traffic.sent, params.bytes_sent_by(side), "{shape:?}");
             assert_eq!(traffic.rounds, params.rounds(), "{shape:?}");
@@ -189,7 +188,7 @@ fn columns_that_were_not_agreed_on_are_refused() {
     let (mut channel, _other) = Channel::pair("first", "second");
     for wrong in [binary(9, 2, 3), binary(10, 3, 3), Shape { integers: Integers::new(2, false).unwrap(), ..shape }] {
         let columns = columns(&wrong, &values(&wrong, wrong.first, 0.5, &mut rng(1)));
-        let refused = lattice::first(&columns, &params, &session(), &mut channel, &mut rng(3));
+        let refused = lattice::run(Side::First, &columns, &params, &session(), &mut channel, &mut rng(3));
         assert!(matches!(refused, Err(Error::Internal(_))));
     }
 }
@@ -347,10 +346,7 @@ fn chosen_pairs_come_in_their_order() {
             let params = Params::of_pairs(shape, modulus, &pairs).unwrap();
             assert_eq!(params.products(), pairs.len());
             let sent = |side, columns: Columns, params: &Params, channel: &mut Channel| {
-                let shares = match side {
-                    Side::First => lattice::first(&columns, params, &session(), channel, &mut rng(3))?,
-                    Side::Second => lattice::second(&columns, params, &session(), channel, &mut rng(4))?,
-                };
+                let shares = lattice::run(side, &columns, params, &session(), channel, &mut rng(3 + side as u8))?;
                 Ok((shares, channel.traffic().sent))
             };
             let ((one, sent_one), (two, sent_two)) = both(

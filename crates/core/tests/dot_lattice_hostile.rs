@@ -52,11 +52,7 @@ fn role(side: Side, variant: Variant, mut channel: Channel) -> Result<()> {
     let mut columns = Columns::new(shape.integers, shape.rows);
     let count = if side == Side::First { shape.first } else { shape.second };
     (0..count).for_each(|column| columns.push((0..shape.rows).map(|row| ((row * column) % 2) as i64)).unwrap());
-    let result = match side {
-        Side::First => lattice::first(&columns, &params, &session(), &mut channel, &mut rng(1)),
-        Side::Second => lattice::second(&columns, &params, &session(), &mut channel, &mut rng(2)),
-    };
-    match result {
+    match lattice::run(side, &columns, &params, &session(), &mut channel, &mut rng(1 + side as u8)) {
         Ok(_) => channel.finish().map(drop),
         Err(error) => {
             channel.abort(&error);

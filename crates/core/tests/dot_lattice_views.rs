@@ -46,10 +46,10 @@ fn record(params: &Params, first: &Columns, second: &Columns, seeds: [u8; 2]) ->
     let shares = std::thread::scope(|scope| {
         let run = |result: Result<Shares>, channel: Channel| result.and_then(|shares| channel.finish().map(|_| shares));
         let first = scope.spawn(move || {
-            let shares = lattice::first(first, params, &session(), &mut one, &mut rng(seeds[0]));
+            let shares = lattice::run(Side::First, first, params, &session(), &mut one, &mut rng(seeds[0]));
             run(shares, one).unwrap()
         });
-        let shares = lattice::second(second, params, &session(), &mut other, &mut rng(seeds[1]));
+        let shares = lattice::run(Side::Second, second, params, &session(), &mut other, &mut rng(seeds[1]));
         let second = run(shares, other).unwrap();
         [first.join().unwrap(), second]
     });

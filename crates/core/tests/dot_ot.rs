@@ -306,7 +306,7 @@ fn what_a_caller_does_wrong_is_an_error() {
         let mut columns = Columns::new(integers(bits, false), rows);
         (0..count).for_each(|_| columns.push(vec![0; rows]).unwrap());
         let (mut end, _other) = Channel::pair("first", "second");
-        ot::first(&columns, &params, &support::session(), &mut end, &mut support::rng(1)).unwrap_err().kind()
+        ot::run(Side::First, &columns, &params, &support::session(), &mut end, &mut support::rng(1)).unwrap_err().kind()
     };
     for (bits, rows, count) in [(2, 5, 2), (1, 4, 2), (1, 5, 1), (1, 5, 3)] {
         assert_eq!(with(bits, rows, count), ErrorKind::Internal);

@@ -34,10 +34,7 @@ fn check(dot: &Dot, params: &Params) -> [Shares; 2] {
     let role = |side: Side| {
         let columns = dot.columns(side);
         move |channel: &mut Channel| {
-            let shares = match side {
-                Side::First => paillier::first(&columns, params, channel, &mut rng(1)),
-                Side::Second => paillier::second(&columns, params, channel, &mut rng(2)),
-            }?;
+            let shares = paillier::run(side, &columns, params, channel, &mut rng(1 + side as u8))?;
             let traffic = channel.traffic();
             assert_eq!((traffic.sent, traffic.rounds), (params.bytes_sent_by(side), params.rounds()), "{params:?}");
             Ok(shares)
@@ -133,10 +130,7 @@ fn some_of_the_products() {
         let role = |side: Side| {
             let (params, columns) = (&params, if side == Side::First { &mine } else { &theirs });
             move |channel: &mut Channel| {
-                let shares = match side {
-                    Side::First => paillier::first(columns, params, channel, &mut rng(1)),
-                    Side::Second => paillier::second(columns, params, channel, &mut rng(2)),
-                }?;
+                let shares = paillier::run(side, columns, params, channel, &mut rng(1 + side as u8))?;
                 assert_eq!(channel.traffic().sent, params.bytes_sent_by(side));
                 Ok(shares)
             }
@@ -201,8 +195,8 @@ fn impossible_parameters_are_refused() {
     let other = Dot::random(Integers::BINARY, 6, (1, 1), 0.5, 1);
     let (mut channel, _other) = Channel::pair("first", "second");
     let internal = |result: Result<Shares>| matches!(result, Err(Error::Internal(_)));
-    assert!(internal(paillier::first(&other.columns(Side::First), &params, &mut channel, &mut rng(1))));
-    assert!(internal(paillier::second(&other.columns(Side::Second), &params, &mut channel, &mut rng(1))));
+    assert!(internal(paillier::run(Side::First, &other.columns(Side::First), &params, &mut channel, &mut rng(1))));
+    assert!(internal(paillier::run(Side::Second, &other.columns(Side::Second), &params, &mut channel, &mut rng(1))));
     let columns = Dot::random(Integers::BINARY, 5, (1, 1), 0.5, 1).columns(Side::Second);
     let shares = Shares::new(Modulus::new(7).unwrap(), vec![1]).unwrap();
     assert!(internal(paillier::answer_with(&columns, &params, &shares, &mut channel, &mut rng(1))));
@@ -248,7 +242,7 @@ fn encryptions_come_from_a_pool() {
     let (mine, theirs) = (dot.columns(Side::First), dot.columns(Side::Second));
     let ((first, _), (second, _)) = both(
         |channel| paillier::encrypt_over(&mine, &params, &mut pool, channel),
-        |channel| paillier::second(&theirs, &params, channel, &mut rng(5)),
+        |channel| paillier::run(Side::Second, &theirs, &params, channel, &mut rng(5)),
     );
     assert_eq!(first.open(&second), dot.truth(params.modulus()));
     let (mut channel, _other) = Channel::pair("first", "second");

@@ -48,11 +48,7 @@ fn params(variant: Variant) -> Params {
 
 fn role(side: Side, variant: Variant, mut channel: Channel) -> Result<()> {
     let (columns, params) = (dot(variant).columns(side), params(variant));
-    let result = match side {
-        Side::First => paillier::first(&columns, &params, &mut channel, &mut rng(1)),
-        Side::Second => paillier::second(&columns, &params, &mut channel, &mut rng(2)),
-    };
-    match result {
+    match paillier::run(side, &columns, &params, &mut channel, &mut rng(1 + side as u8)) {
         Ok(_) => channel.finish().map(drop),
         Err(error) => {
             channel.abort(&error);

@@ -56,7 +56,7 @@ fn record(params: &Params, key: &SecretKey, first: &Columns, second: &Columns, s
             one.finish().unwrap();
             shares
         });
-        let second = paillier::second(second, params, &mut other, &mut rng(seeds[1])).unwrap();
+        let second = paillier::run(Side::Second, second, params, &mut other, &mut rng(seeds[1])).unwrap();
         other.finish().unwrap();
         [first.join().unwrap(), second]
     });
@@ -187,7 +187,7 @@ fn every_run_has_a_key_of_its_own() {
             let (params, (mut one, mut other)) = (&params, Channel::pair("first", "second"));
             std::thread::scope(|scope| {
                 scope.spawn(move || {
-                    let _ = paillier::first(&columns(1, &[1]), params, &mut one, &mut rng(run));
+                    let _ = paillier::run(Side::First, &columns(1, &[1]), params, &mut one, &mut rng(run));
                 });
                 let key = other.receive(PUBLIC_KEY, size().public_key_bytes()).unwrap();
                 // The encryptor would wait for an answer.

@@ -60,9 +60,8 @@ impl Case {
         let (params, products) = (&self.params, &mut products);
         let mined = match (side, self.dealt) {
             (Side::First, true) => rules::first_over(&baskets, params, &mut sender, products, channel, rng),
-            (Side::First, false) => rules::first(&baskets, params, &session(), products, channel, rng),
             (Side::Second, true) => rules::second_over(&baskets, params, &mut receiver, products, channel, rng),
-            (Side::Second, false) => rules::second(&baskets, params, &session(), products, channel, rng),
+            (side, false) => rules::run(side, &baskets, params, &session(), products, channel, rng),
         };
         Ok((mined?, products.asked.clone()))
     }

@@ -301,7 +301,7 @@ fn no_ciphertext_travels_twice() {
     use tacita_core::Side;
     use tacita_core::channel::Channel;
     use tacita_core::primitive::paillier::KeySize;
-    use tacita_core::protocol::dot::paillier::{Params, second};
+    use tacita_core::protocol::dot::paillier::{self, Params};
     use tacita_core::protocol::dot::{Columns, Integers, Shape};
 
     let home = Home::new();
@@ -331,7 +331,7 @@ fn no_ciphertext_travels_twice() {
                 assert_eq!(shares.residues(), [9]);
             });
             scope.spawn(move || {
-                second(&theirs, params, &mut far, &mut ChaCha20Rng::from_seed([9; 32])).unwrap();
+                paillier::run(Side::Second, &theirs, params, &mut far, &mut ChaCha20Rng::from_seed([9; 32])).unwrap();
             });
             // Passes on the key and one message of ciphertexts, and the answer back.
             let mut pass = |label, length| {
@@ -339,10 +339,10 @@ fn no_ciphertext_travels_twice() {
                 said.send(label, bytes.clone()).unwrap();
                 bytes
             };
-            pass(tacita_core::protocol::dot::paillier::PUBLIC_KEY, 3 * 1024 / 8);
-            let all = pass(tacita_core::protocol::dot::paillier::COLUMNS, 50 * 256);
-            let answer = said.receive(tacita_core::protocol::dot::paillier::ANSWERS, 256).unwrap();
-            heard.send(tacita_core::protocol::dot::paillier::ANSWERS, answer).unwrap();
+            pass(paillier::PUBLIC_KEY, 3 * 1024 / 8);
+            let all = pass(paillier::COLUMNS, 50 * 256);
+            let answer = said.receive(paillier::ANSWERS, 256).unwrap();
+            heard.send(paillier::ANSWERS, answer).unwrap();
             all
         });
         for ciphertext in all.chunks(256) {

@@ -103,10 +103,9 @@ impl Dot {
     /// One party's run.
     pub fn run(&self, side: Side, params: &Params, source: Source, seed: u8, channel: &mut Channel) -> Result<Shares> {
         let (columns, rng) = (self.columns(side), &mut rng(seed));
-        match (source, side) {
-            (Source::Protocol, Side::First) => ot::first(&columns, params, &session(), channel, rng),
-            (Source::Protocol, Side::Second) => ot::second(&columns, params, &session(), channel, rng),
-            (Source::Dealer(cards), _) => {
+        match source {
+            Source::Protocol => ot::run(side, &columns, params, &session(), channel, rng),
+            Source::Dealer(cards) => {
                 let mut dealt = [0; 32];
                 dealt[..4].copy_from_slice(&cards.to_le_bytes());
                 let (mut sender, mut receiver) = ideal::pair(dealt);

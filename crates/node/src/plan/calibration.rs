@@ -8,7 +8,7 @@ use tacita_core::protocol::dot::{Columns, Integers, Shape as DotShape, ot};
 use tacita_core::protocol::intersect::entries::{Domain, Params};
 use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::session::Transcript;
-use tacita_core::{Error, Item, Level, Result, Security, Session};
+use tacita_core::{Error, Item, Level, Result, Security, Session, Side};
 
 use crate::agreement::Protocol;
 use crate::agreement::cost::{Calibration, MEASURED};
@@ -86,8 +86,8 @@ fn cpu_of_products(rows: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f
     cpu_of_both(
         runs,
         rng,
-        |channel, rng| ot::first(&columns, &params, &session, channel, rng).map(drop),
-        |channel, rng| ot::second(&columns, &params, &session, channel, rng).map(drop),
+        |channel, rng| ot::run(Side::First, &columns, &params, &session, channel, rng).map(drop),
+        |channel, rng| ot::run(Side::Second, &columns, &params, &session, channel, rng).map(drop),
     )
 }
 

@@ -33,11 +33,12 @@ pub struct Mined {
     pub items: Vec<usize>,
 }
 
-/// The first party's part. Makes the OTs that comparisons need, once in a session.
+/// A party's part. Makes the OTs that comparisons need, once in a session.
 ///
 /// Errors: [`Error::Input`] if there are more candidates or rules than `params` allow; those of `products`; the channel's; the
 /// peer's.
-pub fn first(
+pub fn run(
+    side: Side,
     baskets: &Baskets,
     params: &Params,
     session: &Session,
@@ -45,38 +46,28 @@ pub fn first(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Mined> {
-    let (rows, minimum, mut ot) = (params.rows as u128, params.minimum as u128, None);
-    let compare = |shares: &Shares, channel: &mut Channel, rng: &mut _| {
-        let ot = match &mut ot {
-            Some(ot) => ot,
-            none => none.insert(at_least::first_setup(session, channel, rng)?),
-        };
-        at_least::first_over(shares, rows, minimum, ot, channel, rng)
+    let (rows, minimum) = (params.rows as u128, params.minimum as u128);
+    let (mut sender, mut receiver) = (None, None);
+    let compare = |shares: &Shares, channel: &mut Channel, rng: &mut _| match side {
+        Side::First => {
+            let ot = match &mut sender {
+                Some(ot) => ot,
+                none => none.insert(at_least::first_setup(session, channel, rng)?),
+            };
+            at_least::first_over(shares, rows, minimum, ot, channel, rng)
+        }
+        Side::Second => {
+            let ot = match &mut receiver {
+                Some(ot) => ot,
+                none => none.insert(at_least::second_setup(session, channel, rng)?),
+            };
+            at_least::second_over(shares, rows, minimum, ot, channel, rng)
+        }
     };
-    mine(Side::First, baskets, params, products, compare, channel, rng)
+    mine(side, baskets, params, products, compare, channel, rng)
 }
 
-/// The second party's part of [`first`].
-pub fn second(
-    baskets: &Baskets,
-    params: &Params,
-    session: &Session,
-    products: &mut impl ScalarProducts,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<Mined> {
-    let (rows, minimum, mut ot) = (params.rows as u128, params.minimum as u128, None);
-    let compare = |shares: &Shares, channel: &mut Channel, rng: &mut _| {
-        let ot = match &mut ot {
-            Some(ot) => ot,
-            none => none.insert(at_least::second_setup(session, channel, rng)?),
-        };
-        at_least::second_over(shares, rows, minimum, ot, channel, rng)
-    };
-    mine(Side::Second, baskets, params, products, compare, channel, rng)
-}
-
-/// As [`first`], with comparisons over given OTs.
+/// As [`run`] of the first party, with comparisons over given OTs.
 pub fn first_over(
     baskets: &Baskets,
     params: &Params,
@@ -92,7 +83,7 @@ pub fn first_over(
     mine(Side::First, baskets, params, products, compare, channel, rng)
 }
 
-/// As [`second`], with comparisons over given OTs.
+/// As [`run`] of the second party, with comparisons over given OTs.
 pub fn second_over(
     baskets: &Baskets,
     params: &Params,
@@ -108,7 +99,7 @@ pub fn second_over(
     mine(Side::Second, baskets, params, products, compare, channel, rng)
 }
 
-/// A party's part. `compare` says which shared counts reach the minimum.
+/// What a party does. `compare` says which shared counts reach the minimum.
 fn mine<R: CryptoRng>(
     side: Side,
     baskets: &Baskets,

@@ -6,7 +6,7 @@
 //! rule mining" (PAKDD 2014), algorithm 1, which is Vaidya and Clifton's (KDD 2002); with [`Reveal::Frequent`], only counts
 //! that reach the minimum are opened. Equal to Apriori on the joined columns, itemset for itemset. Semi-honest parties.
 //!
-//! [`first`] and [`second`] are the parties' roles. Names of items do not appear here: items are known by numbers
+//! [`run`] is a party's part. Names of items do not appear here: items are known by numbers
 //! that their owners shuffle. What each party learns is in `docs/protocols/rules.md`.
 
 pub mod association;
@@ -22,7 +22,7 @@ mod told;
 
 pub use batch::{Batch, ScalarProducts};
 pub use frequent::{Counted, Frequent};
-pub use levels::{Mined, first, first_over, second, second_over};
+pub use levels::{Mined, first_over, run, second_over};
 pub use params::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal};
 
 use crate::channel::Label;

@@ -286,15 +286,11 @@ impl Method {
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<Shares> {
-        match (self, side) {
-            (Method::Ot(params), Side::First) => ot::first(columns, params, session, channel, rng),
-            (Method::Ot(params), Side::Second) => ot::second(columns, params, session, channel, rng),
-            (Method::Lattice(params), Side::First) => lattice::first(columns, params, session, channel, rng),
-            (Method::Lattice(params), Side::Second) => lattice::second(columns, params, session, channel, rng),
-            (Method::Paillier(params), Side::First) => paillier::first(columns, params, channel, rng),
-            (Method::Paillier(params), Side::Second) => paillier::second(columns, params, channel, rng),
-            (Method::GmBloom(params), Side::First) => gm_bloom::first(columns, params, session, channel, rng),
-            (Method::GmBloom(params), Side::Second) => gm_bloom::second(columns, params, session, channel, rng),
+        match self {
+            Method::Ot(params) => ot::run(side, columns, params, session, channel, rng),
+            Method::Lattice(params) => lattice::run(side, columns, params, session, channel, rng),
+            Method::Paillier(params) => paillier::run(side, columns, params, channel, rng),
+            Method::GmBloom(params) => gm_bloom::run(side, columns, params, session, channel, rng),
         }
     }
 }

@@ -147,10 +147,7 @@ fn run(
     rng.fill_bytes(&mut *seed);
     let mut products = Products::new(job, &agreed.session, &agreed.chosen, ChaCha20Rng::from_seed(*seed))?;
     let side = side(job, me);
-    let mined = match side {
-        Side::First => mining::first(&baskets, &params, &agreed.session, &mut products, channel, rng)?,
-        Side::Second => mining::second(&baskets, &params, &agreed.session, &mut products, channel, rng)?,
-    };
+    let mined = mining::run(side, &baskets, &params, &agreed.session, &mut products, channel, rng)?;
     let levels = products.levels(channel.traffic());
     let own = mined.frequent.shown(side).into_iter().map(|number| {
         let item = mined.items.get(number as usize).and_then(|item| items.frequent.get(*item));

@@ -98,10 +98,7 @@ impl Comparison {
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<bool>> {
         let shares = self.added_up(side, files.iter().map(|kept| &kept.share))?;
-        match side {
-            Side::First => at_least::first(&shares, self.bound, self.threshold, session, channel, rng),
-            Side::Second => at_least::second(&shares, self.bound, self.threshold, session, channel, rng),
-        }
+        at_least::run(side, &shares, self.bound, self.threshold, session, channel, rng)
     }
 
     /// A party's shares of what is compared: one party takes off the least number.

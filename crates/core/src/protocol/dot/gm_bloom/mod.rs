@@ -39,35 +39,14 @@ pub const BITS: Label = Label::new(49, "encrypted bits");
 /// Labeller to counter: labels, and the column's ciphertexts made new, in random order.
 pub const LABELLED: Label = Label::new(50, "labelled bits");
 
-/// The first party's part, row by row (all columns of the second party with the first column of the first, and so on), or in
+/// A party's part, row by row (all columns of the second party with the first column of the first, and so on), or in
 /// the order of the pairs that were chosen: at the counter the products, at the other party zeros; with [`Params::in_parts`]
 /// parts of them at both.
 ///
 /// Errors: [`Error::Input`] for a column with too many ones ([`dense`]), before anything is sent; the channel fails, or
 /// the peer breaks the protocol; [`Error::NotReady`] with probability 2^-k, see [`crate::primitive::bloom::Garbled::new`];
 /// [`Error::Internal`] for columns that do not have the agreed shape.
-pub fn first(
-    columns: &Columns,
-    params: &Params,
-    session: &Session,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<Shares> {
-    run(Side::First, columns, params, session, channel, rng)
-}
-
-/// The second party's part, otherwise as [`first`].
-pub fn second(
-    columns: &Columns,
-    params: &Params,
-    session: &Session,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<Shares> {
-    run(Side::Second, columns, params, session, channel, rng)
-}
-
-fn run(
+pub fn run(
     side: Side,
     columns: &Columns,
     params: &Params,

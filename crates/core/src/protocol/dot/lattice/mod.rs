@@ -45,33 +45,12 @@ pub const COLUMNS: Label = Label::new(23, "encrypted columns");
 /// Answerer to encryptor: the answers, one message for each and prime.
 pub const ANSWERS: Label = Label::new(24, "answers");
 
-/// The first party's part: shares of all products, row by row, or of the [chosen ones](Params::of_pairs) in their order.
+/// A party's part: shares of all products, row by row, or of the [chosen ones](Params::of_pairs) in their order.
 ///
 /// Where outputs are values ([`Params::values`]), the encryptor's shares are the products and the other party's are zero.
 ///
 /// Errors: the columns are not those that were agreed on; the channel fails; the peer breaks the protocol.
-pub fn first(
-    columns: &Columns,
-    params: &Params,
-    session: &Session,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<Shares> {
-    run(Side::First, columns, params, session, channel, rng)
-}
-
-/// The second party's part: see [`first`].
-pub fn second(
-    columns: &Columns,
-    params: &Params,
-    session: &Session,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<Shares> {
-    run(Side::Second, columns, params, session, channel, rng)
-}
-
-fn run(
+pub fn run(
     side: Side,
     columns: &Columns,
     params: &Params,

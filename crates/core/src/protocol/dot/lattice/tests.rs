@@ -476,15 +476,15 @@ fn keys_of_another_session_do_not_decrypt() {
     let shape = shape(50, 2, 2, 1, false);
     let params = parameters(shape, None);
     let (a, b) = (constant(&shape, 2, 1), constant(&shape, 2, 1));
-    let run = |other: Session| {
+    let opened = |other: Session| {
         let (mut one, mut two) = Channel::pair("first", "second");
         std::thread::scope(|scope| {
-            let first = scope.spawn(|| first(&a, &params, &session(), &mut one, &mut rng(1)).unwrap());
-            let second = second(&b, &params, &other, &mut two, &mut rng(2)).unwrap();
+            let first = scope.spawn(|| run(Side::First, &a, &params, &session(), &mut one, &mut rng(1)).unwrap());
+            let second = run(Side::Second, &b, &params, &other, &mut two, &mut rng(2)).unwrap();
             first.join().unwrap().open(&second)
         })
     };
-    assert_eq!(run(session()), [50; 4]);
+    assert_eq!(opened(session()), [50; 4]);
     // The masks are those of the session: the answerer multiplies with others.
-    assert_ne!(run(Session::new(Transcript::new("another"))), [50; 4]);
+    assert_ne!(opened(Session::new(Transcript::new("another"))), [50; 4]);
 }

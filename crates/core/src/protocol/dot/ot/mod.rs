@@ -44,33 +44,12 @@ use crate::role::Side;
 use crate::session::Session;
 use products::Products;
 
-/// The first party's part: its shares of the products, row by row (all columns of the second party with the first column of
+/// A party's part: its shares of the products, row by row (all columns of the second party with the first column of
 /// the first, and so on). Uniformly random, unless there are no rows: then all are zero.
 ///
 /// Errors: the channel fails, or the peer breaks the protocol; [`Error::Internal`](crate::Error::Internal) for columns
 /// that do not have the agreed shape.
-pub fn first(
-    columns: &Columns,
-    params: &Params,
-    session: &Session,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<Shares> {
-    run(Side::First, columns, params, session, channel, rng)
-}
-
-/// The second party's part, otherwise as [`first`].
-pub fn second(
-    columns: &Columns,
-    params: &Params,
-    session: &Session,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<Shares> {
-    run(Side::Second, columns, params, session, channel, rng)
-}
-
-fn run(
+pub fn run(
     side: Side,
     columns: &Columns,
     params: &Params,

@@ -44,23 +44,14 @@ pub const COLUMNS: Label = Label::new(37, "Paillier ciphertexts");
 /// Answerer to encryptor: the products, encrypted.
 pub const ANSWERS: Label = Label::new(38, "Paillier answers");
 
-/// The first party's part: its shares of the products, row by row (all columns of the second party with the first column of
+/// A party's part: its shares of the products, row by row (all columns of the second party with the first column of
 /// the first, and so on), or in the order of the pairs that were chosen. The encryptor makes a fresh key.
 ///
 /// Where outputs are values ([`Params::values`]), the encryptor's shares are the products and the other party's are zero.
 ///
 /// Errors: the channel fails, or the peer breaks the protocol; [`Error::Internal`] for columns that do not have the agreed
 /// shape.
-pub fn first(columns: &Columns, params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Shares> {
-    run(Side::First, columns, params, channel, rng)
-}
-
-/// The second party's part, otherwise as [`first`].
-pub fn second(columns: &Columns, params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Shares> {
-    run(Side::Second, columns, params, channel, rng)
-}
-
-fn run(
+pub fn run(
     side: Side,
     columns: &Columns,
     params: &Params,
@@ -84,7 +75,7 @@ fn run(
 
 /// The part of the party that is [`Params::encryptor`], with encryptions from elsewhere.
 ///
-/// Errors: as those of [`first`], and those of the encryptions.
+/// Errors: as those of [`run`], and those of the encryptions.
 pub fn encrypt_over(
     columns: &Columns,
     params: &Params,
@@ -103,7 +94,7 @@ pub fn encrypt_over(
 ///
 /// Returns the same shares.
 ///
-/// Errors: as those of [`first`]; [`Error::Internal`] for shares of another number or modulus, or that are not zero where
+/// Errors: as those of [`run`]; [`Error::Internal`] for shares of another number or modulus, or that are not zero where
 /// outputs are values.
 pub fn answer_with(
     columns: &Columns,

@@ -36,14 +36,16 @@ use crate::error::Result;
 use crate::primitive::ot::softspoken::{RandomReceiver, RandomSender};
 use crate::primitive::ot::{RandomOtReceiver, RandomOtSender};
 use crate::protocol::dot::Shares;
+use crate::role::Side;
 use crate::session::Session;
 
-/// The first party's part: for each number, known to be in 0 to `bound`, whether it is at least `threshold`. Makes the OTs
-/// that it needs, once in a session; for more batches, see [`first_setup`] and [`first_over`].
+/// A party's part: for each number, known to be in 0 to `bound`, whether it is at least `threshold`. Makes the OTs that it
+/// needs, once in a session; for more batches, see [`first_setup`] and [`first_over`].
 ///
 /// Errors: [`Error::Input`](crate::Error::Input) if `shares` are not modulo a power of two that is more than twice `bound`;
 /// the channel's; the peer's.
-pub fn first(
+pub fn run(
+    side: Side,
     shares: &Shares,
     bound: u128,
     threshold: u128,
@@ -52,25 +54,14 @@ pub fn first(
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<bool>> {
     let params = Params::new(shares.len(), shares.modulus(), bound, threshold)?;
-    match params.known() {
-        Some(answers) => Ok(answers),
-        None => first_over(shares, bound, threshold, &mut first_setup(session, channel, rng)?, channel, rng),
-    }
-}
-
-/// The second party's part of [`first`].
-pub fn second(
-    shares: &Shares,
-    bound: u128,
-    threshold: u128,
-    session: &Session,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<Vec<bool>> {
-    let params = Params::new(shares.len(), shares.modulus(), bound, threshold)?;
-    match params.known() {
-        Some(answers) => Ok(answers),
-        None => second_over(shares, bound, threshold, &mut second_setup(session, channel, rng)?, channel, rng),
+    match (params.known(), side) {
+        (Some(answers), _) => Ok(answers),
+        (None, Side::First) => {
+            first_over(shares, bound, threshold, &mut first_setup(session, channel, rng)?, channel, rng)
+        }
+        (None, Side::Second) => {
+            second_over(shares, bound, threshold, &mut second_setup(session, channel, rng)?, channel, rng)
+        }
     }
 }
 
@@ -84,7 +75,7 @@ pub fn second_setup(session: &Session, channel: &mut Channel, rng: &mut impl Cry
     RandomReceiver::setup(&Params::transfers()?, session, PURPOSE, channel, rng)
 }
 
-/// As [`first`], over given OTs.
+/// As [`run`] of the first party, over given OTs.
 pub fn first_over(
     shares: &Shares,
     bound: u128,
@@ -107,7 +98,7 @@ pub fn first_over(
     tree::answers(&circuit, &own, &masks, &outputs, true, channel)
 }
 
-/// As [`second`], over given OTs.
+/// As [`run`] of the second party, over given OTs.
 pub fn second_over(
     shares: &Shares,
     bound: u128,

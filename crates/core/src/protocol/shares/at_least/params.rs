@@ -86,7 +86,7 @@ impl Params {
         tables + self.exchanged(&circuit).map(frames).sum::<u64>()
     }
 
-    /// Bytes that a party sends in [`first`](super::first) or [`second`](super::second), likewise.
+    /// Bytes that a party sends in [`run`](super::run), likewise.
     pub fn bytes_sent_by(&self, side: Side) -> u64 {
         let Some(circuit) = self.circuit() else { return 0 };
         let role = match side {
@@ -98,7 +98,7 @@ impl Params {
         transfers + self.bytes_sent_over_by(side)
     }
 
-    /// Message flights in sequence of [`first`](super::first), as [`crate::channel::Traffic`] counts them.
+    /// Message flights in sequence of [`run`](super::run), as [`crate::channel::Traffic`] counts them.
     pub fn rounds(&self) -> u32 {
         let Some(circuit) = self.circuit() else { return 0 };
         let exchanges: usize = self.exchanged(&circuit).map(|bytes| bytes.div_ceil(MAX_PAYLOAD_BYTES)).sum();

@@ -72,10 +72,7 @@ impl<'a> Encrypted<'a> {
         for part in parts(wanted) {
             self.left = self.left.checked_sub(1).ok_or_else(too_many)?;
             let (own, params) = (part.own(batch), params(&part)?);
-            let made = match batch.side() {
-                Side::First => lattice::first(&own, &params, self.session, channel, rng)?,
-                Side::Second => lattice::second(&own, &params, self.session, channel, rng)?,
-            };
+            let made = lattice::run(batch.side(), &own, &params, self.session, channel, rng)?;
             part.put(&made, residues);
         }
         Ok(())
