@@ -7,6 +7,7 @@
 //! The peer is hostile at the parser: a frame's length is checked before memory is taken for it, its sequence number
 //! and label before anybody looks at its payload, and a receiver always says how long a message may be.
 
+pub mod labels;
 mod lanes;
 mod link;
 mod queue;
@@ -37,14 +38,14 @@ const QUEUE_FRAMES: usize = 4;
 /// What a message is: a code on the wire, and a name for error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label {
-    /// Distinct among the labels that can travel in one direction of one job.
+    /// What no other label has.
     pub code: u8,
     /// As written in `docs/wire.md`.
     pub name: &'static str,
 }
 
 impl Label {
-    /// A label.
+    /// A label. Those of protocols stand in [`labels`].
     pub const fn new(code: u8, name: &'static str) -> Label {
         Label { code, name }
     }

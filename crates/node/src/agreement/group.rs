@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use tacita_core::channel::{Channel, Label};
+use tacita_core::channel::Channel;
+use tacita_core::channel::labels::handshake::PARTIES;
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{
@@ -17,8 +18,6 @@ use crate::agreement::handshake::{
 use crate::agreement::{Clients, JobSpec, Sizes, Slices};
 use crate::base::hex::hex;
 use crate::base::text::count;
-
-const PARTIES: Label = Label::new(0xf4, "parties");
 
 /// Message flights: `hello`, `sizes` and `confirm` both ways at once, `parties` before the last.
 pub const ROUNDS: u32 = 4;

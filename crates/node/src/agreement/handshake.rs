@@ -7,6 +7,7 @@ use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use subtle::ConstantTimeEq;
+use tacita_core::channel::labels::handshake::{CHOICE, CONFIRM, HELLO, SIZES};
 use tacita_core::channel::{Channel, HEADER_BYTES, Label};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
@@ -17,11 +18,6 @@ use crate::base::text::shown;
 
 /// Version of everything that travels. Parties with different ones do not talk.
 pub const WIRE_VERSION: u32 = 2;
-
-const HELLO: Label = Label::new(0xf0, "hello");
-const SIZES: Label = Label::new(0xf1, "sizes");
-const CHOICE: Label = Label::new(0xf2, "choice");
-const CONFIRM: Label = Label::new(0xf3, "confirm");
 
 /// Purposes of the values with which the parties confirm the session, by their place in the job file.
 const CONFIRMATIONS: [&str; 2] = ["confirm first", "confirm second"];

@@ -25,27 +25,13 @@ pub(crate) mod packing;
 pub mod softspoken;
 pub(crate) mod stored;
 
+pub use crate::channel::labels::ot::{BASE_KEY, BASE_POINTS, CONSISTENCY, CORRECTIONS, FLIPS, MESSAGES, TREES};
 pub use choices::Choices;
 pub use stored::{StoredReceiver, StoredSender};
 
-use crate::channel::{Channel, Label};
+use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::kernel::Block;
-
-/// Base OT, receiver to sender: two points an OT.
-pub const BASE_POINTS: Label = Label::new(64, "base OT points");
-/// Base OT, sender to receiver: the point that all OTs of the batch share.
-pub const BASE_KEY: Label = Label::new(65, "base OT key");
-/// OT extension, receiver to sender: what the sender needs to grow its punctured trees, and their check.
-pub const TREES: Label = Label::new(66, "OT trees");
-/// OT extension, receiver to sender: the bits that put the receiver's choices into every tree, one chunk.
-pub const CORRECTIONS: Label = Label::new(67, "OT corrections");
-/// OT extension in its malicious form, receiver to sender: that the choices of a chunk are the same in all trees.
-pub const CONSISTENCY: Label = Label::new(68, "OT consistency");
-/// Stored OT, receiver to sender: choice bits, hidden by random ones.
-pub const FLIPS: Label = Label::new(69, "OT flips");
-/// Additive and chosen-message OT, sender to receiver: the messages, each hidden by a random block.
-pub const MESSAGES: Label = Label::new(70, "OT messages");
 
 /// The sender of random OTs.
 pub trait RandomOtSender {

@@ -15,18 +15,11 @@ pub mod ideal;
 pub mod params;
 pub mod silent;
 
-use crate::channel::{Channel, Label};
+pub use crate::channel::labels::silent::{ANSWER, CHALLENGE, TREE_SUMS, TREE_TIPS};
+
+use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::kernel::Block;
-
-/// Sender to receiver: the masked sums of one level of all trees.
-pub const TREE_SUMS: Label = Label::new(80, "VOLE tree sums");
-/// Sender to receiver: what makes each tree's missing leaf the one that the correlation asks for.
-pub const TREE_TIPS: Label = Label::new(81, "VOLE tree tips");
-/// Receiver to sender, malicious form: the challenge to the trees, and the receiver's masked part of the answer.
-pub const CHALLENGE: Label = Label::new(82, "VOLE challenge");
-/// Sender to receiver, malicious form: a hash of what both must have.
-pub const ANSWER: Label = Label::new(83, "VOLE answer");
 
 /// The sender of a VOLE.
 pub trait VoleSender {

@@ -12,16 +12,13 @@ pub mod ot;
 pub mod paillier;
 mod shares;
 
+pub use crate::channel::labels::dot::SHARES;
 pub use columns::{Columns, Integers, MAX_BITS, MAX_ROWS};
 pub use modulus::Modulus;
 pub use shares::{Shares, reveal, reveal_bytes};
 
-use crate::channel::Label;
 use crate::error::{Error, Result};
 use crate::role::Side;
-
-/// Each party to one that learns: its shares, packed.
-pub const SHARES: Label = Label::new(20, "shares");
 
 /// What is multiplied with what; known to both parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,18 +20,8 @@ mod params;
 pub mod support;
 mod told;
 
+pub use crate::channel::labels::rules::{FIT, ITEMS, SUPPORTS, TOLD};
 pub use batch::{Batch, ScalarProducts};
 pub use frequent::{Counted, Frequent};
 pub use levels::{Mined, first_over, run, second_over};
 pub use params::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal};
-
-use crate::channel::Label;
-
-/// Both at once: how many frequent items a party has.
-pub const ITEMS: Label = Label::new(30, "items");
-/// Both at once: which of a party's own candidates are frequent, and in how many rows they are.
-pub const SUPPORTS: Label = Label::new(31, "supports");
-/// Both at once, with `mixed_only`: which parts of mixed itemsets stand in rules, and in how many rows they are.
-pub const TOLD: Label = Label::new(32, "told supports");
-/// Both at once, with `mixed_only`: whether the rules that a party knows of are as few as the terms allow.
-pub const FIT: Label = Label::new(44, "rules fit");

@@ -3,17 +3,13 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use tacita_core::channel::labels::rules::{LENGTHS, NAMES};
 use tacita_core::channel::{Channel, Label, MAX_PAYLOAD_BYTES};
 use tacita_core::protocol::rules::Mined;
 use tacita_core::protocol::rules::itemsets::Item;
 use tacita_core::{Error, Result, Side};
 
 use crate::table::baskets::{MAX_NAME_BYTES, check_name};
-
-/// Both at once: how many bytes each name has.
-const LENGTHS: Label = Label::new(33, "name lengths");
-/// Both at once: the names.
-const NAMES: Label = Label::new(34, "names");
 
 const LENGTH_BYTES: usize = 2;
 

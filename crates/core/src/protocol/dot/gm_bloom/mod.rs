@@ -19,6 +19,7 @@ mod labeller;
 mod labels;
 mod params;
 
+pub use crate::channel::labels::gm_bloom::{BITS, LABELLED, PUBLIC_KEY};
 pub use params::{Dense, Lengths, MAX_COLUMNS, Params, dense};
 
 use rand_core::CryptoRng;
@@ -31,13 +32,6 @@ use crate::primitive::goldwasser_micali::Invalid;
 use crate::primitive::ot::Choices;
 use crate::role::Side;
 use crate::session::Session;
-
-/// Counter to labeller: its public key.
-pub const PUBLIC_KEY: Label = Label::new(48, "Goldwasser-Micali public key");
-/// Counter to labeller: a column, encrypted.
-pub const BITS: Label = Label::new(49, "encrypted bits");
-/// Labeller to counter: labels, and the column's ciphertexts made new, in random order.
-pub const LABELLED: Label = Label::new(50, "labelled bits");
 
 /// A party's part, row by row (all columns of the second party with the first column of the first, and so on), or in
 /// the order of the pairs that were chosen: at the counter the products, at the other party zeros; with [`Params::in_parts`]

@@ -21,6 +21,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+pub use crate::channel::labels::lattice::{ANSWERS, COLUMNS, PUBLIC_KEY, SEED};
 pub use answerer::{Answerer, EncryptedColumns, PreparedColumns, Products};
 pub use encryptor::Encryptor;
 pub use noise::{Noise, decodes};
@@ -31,19 +32,10 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::{Columns, Shares};
-use crate::channel::{Channel, Label};
+use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::role::Side;
 use crate::session::Session;
-
-/// Encryptor to answerer: what the uniformly random halves of its ciphertexts follow from.
-pub const SEED: Label = Label::new(21, "lattice seed");
-/// Encryptor to answerer: its public key's other half.
-pub const PUBLIC_KEY: Label = Label::new(22, "lattice public key");
-/// Encryptor to answerer: its columns, encrypted; their other halves.
-pub const COLUMNS: Label = Label::new(23, "encrypted columns");
-/// Answerer to encryptor: the answers, one message for each and prime.
-pub const ANSWERS: Label = Label::new(24, "answers");
 
 /// A party's part: shares of all products, row by row, or of the [chosen ones](Params::of_pairs) in their order.
 ///

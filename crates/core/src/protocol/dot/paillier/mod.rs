@@ -25,6 +25,7 @@ mod encryptor;
 mod params;
 mod stock;
 
+pub use crate::channel::labels::paillier::{ANSWERS, COLUMNS, PUBLIC_KEY};
 pub use encryptor::{Encryptions, Live};
 pub use params::{MAX_COLUMNS, Params, max_chunk};
 pub use stock::{Stock, Store, Taken, Used};
@@ -36,13 +37,6 @@ use crate::channel::{Channel, Label};
 use crate::error::{Error, Result};
 use crate::primitive::paillier::{Invalid, SecretKey};
 use crate::role::Side;
-
-/// Encryptor to answerer: its public key.
-pub const PUBLIC_KEY: Label = Label::new(36, "Paillier public key");
-/// Encryptor to answerer: its columns, encrypted.
-pub const COLUMNS: Label = Label::new(37, "Paillier ciphertexts");
-/// Answerer to encryptor: the products, encrypted.
-pub const ANSWERS: Label = Label::new(38, "Paillier answers");
 
 /// A party's part: its shares of the products, row by row (all columns of the second party with the first column of
 /// the first, and so on), or in the order of the pairs that were chosen. The encryptor makes a fresh key.

@@ -21,18 +21,15 @@ mod params;
 mod receiver;
 mod sender;
 
+pub use crate::channel::labels::bloom::SLOTS;
 pub use crate::primitive::bloom::Strength;
 pub use params::Params;
 pub use receiver::{Receiver, receive, receive_over};
 pub use sender::{Sender, send, send_over};
 
-use crate::channel::Label;
 use crate::primitive::bloom::{Hashes, PIECE};
 use crate::primitive::kernel::{Block, RekeyedHash};
 use crate::session::Session;
-
-/// Sender to receiver: a piece of the garbled filter, each slot hidden by a hash of its OT.
-pub const SLOTS: Label = Label::new(45, "masked slots");
 
 /// What [`receive`] and [`send`] set OTs up for.
 const PURPOSE: &str = "intersection";

@@ -17,13 +17,7 @@ mod agree;
 mod params;
 mod run;
 
+pub use crate::channel::labels::buckets::{SHARE, STATE};
 pub use agree::{Agreed, Kept, Party, Run, State, agree};
 pub use params::{Attempt, MAX_BUCKETS, Params, Protocol, bucket_of, buckets_for};
 pub use run::{BucketSource, run};
-
-use crate::channel::Label;
-
-/// Both parties at once: whether it starts or resumes, what its input is committed to, which buckets it has finished.
-pub const STATE: Label = Label::new(53, "state");
-/// Both parties at once, in a fresh run: a share of the seed.
-pub const SHARE: Label = Label::new(54, "seed share");

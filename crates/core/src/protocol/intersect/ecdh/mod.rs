@@ -20,12 +20,4 @@ pub mod sum;
 pub use super::entries::{CHUNK, Domain, Params, Payload, ReturnedRows, Returns, Reveal, SEAL_BYTES};
 pub use super::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};
 pub use super::entries::{epoch_tag_bytes, payload_tag_bytes, tag_bytes};
-
-use crate::channel::Label;
-
-/// Receiver to sender: blinded elements.
-pub const BLINDED: Label = Label::new(1, "blinded");
-/// Sender to receiver: evaluated elements.
-pub const EVALUATED: Label = Label::new(2, "evaluated");
-/// Receiver to sender: how many entries matched.
-pub const COUNT: Label = Label::new(5, "count");
+pub use crate::channel::labels::ecdh::{BLINDED, COUNT, EVALUATED};

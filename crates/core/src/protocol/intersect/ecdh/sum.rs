@@ -10,6 +10,8 @@
 //! - What the sender decrypts is re-randomised, else it would tell which of its ciphertexts were added.
 //! - All messages travel, and all ciphertexts are multiplied, whatever matches.
 
+pub use crate::channel::labels::sum::{BLINDED_SUM, ENCRYPTED_SUM, PUBLIC_KEY, TOLD_SUM};
+
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -24,15 +26,6 @@ use crate::primitive::shuffle::random_order;
 use crate::protocol::intersect::entries::items::check;
 use crate::protocol::intersect::entries::{BLINDED_SUM_BYTES, TOLD_SUM_BYTES};
 use crate::session::Session;
-
-/// Sender to receiver: its public key.
-pub const PUBLIC_KEY: Label = Label::new(40, "sum public key");
-/// Receiver to sender: the sum plus R, encrypted.
-pub const ENCRYPTED_SUM: Label = Label::new(41, "encrypted sum");
-/// Sender to receiver: the sum plus R.
-pub const BLINDED_SUM: Label = Label::new(42, "blinded sum");
-/// Receiver to sender: the number of common items, and the sum.
-pub const TOLD_SUM: Label = Label::new(43, "count and sum");
 
 /// No sum may be larger, in absolute value: 2^125. A residue modulo 2^127 then tells each sum from all others.
 pub const MAX_SUM: i128 = 1 << 125;

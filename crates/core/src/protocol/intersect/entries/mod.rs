@@ -17,7 +17,7 @@ use rand_core::{CryptoRng, Rng, SeedableRng};
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use crate::channel::{Channel, Label};
+use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::oprf::OUTPUT_BYTES;
@@ -26,6 +26,7 @@ use crate::progress::Progress;
 use crate::security::Security;
 use items::{Padded, seed};
 
+pub use crate::channel::labels::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};
 pub use domain::Domain;
 pub(crate) use params::{BLINDED_SUM_BYTES, COUNT_MESSAGE_BYTES, TOLD_SUM_BYTES};
 pub use params::{CHUNK, Params, Returns, SEAL_BYTES, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
@@ -33,15 +34,6 @@ pub use params::{ReturnedRows, Reveal};
 pub use payload::Common;
 pub use rows_of_items::Payload;
 pub(crate) use table::{Bits, TagTable};
-
-/// Sender to receiver: tags, each with a sealed row in `payload`.
-pub const ENTRIES: Label = Label::new(3, "entries");
-/// Receiver to sender: which of the entries matched.
-pub const MATCHES: Label = Label::new(4, "matches");
-/// Receiver to sender: how many rows it returns for each matched item.
-pub const RETURNED_COUNTS: Label = Label::new(6, "returned counts");
-/// Receiver to sender: those rows.
-pub const RETURNED_ROWS: Label = Label::new(7, "returned rows");
 
 /// What the receiver does about an entry of a common item that is wrong: sent twice, or with a row that is not authentic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

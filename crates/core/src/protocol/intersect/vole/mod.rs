@@ -19,16 +19,4 @@ pub mod rows;
 pub use params::{Params, overfitted_items};
 
 pub use super::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};
-
-use crate::channel::Label;
-
-/// Receiver to sender: the seed of the key-value store.
-pub const SEED: Label = Label::new(10, "store seed");
-/// Sender to receiver, malicious: commitment to its share of the coin.
-pub const COMMITMENT: Label = Label::new(11, "coin commitment");
-/// Receiver to sender: the key-value store, masked.
-pub const MASKED: Label = Label::new(12, "masked store");
-/// Receiver to sender, malicious: its share of the coin.
-pub const COIN: Label = Label::new(13, "coin");
-/// Sender to receiver, malicious: its share of the coin, and what opens the commitment to it.
-pub const OPENING: Label = Label::new(14, "coin opening");
+pub use crate::channel::labels::vole::{COIN, COMMITMENT, MASKED, OPENING, SEED};

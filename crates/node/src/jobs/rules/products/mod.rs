@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use chacha20::ChaCha20Rng;
 use serde::Serialize;
-use tacita_core::channel::{Channel, Label, Traffic};
+use tacita_core::channel::labels::rules::WAY;
+use tacita_core::channel::{Channel, Traffic};
 use tacita_core::protocol::dot::lattice::BATCHES;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Modulus, Shares};
@@ -94,9 +95,6 @@ impl Wanted {
 fn column(pair: &(u32, u32), side: Side) -> u32 {
     if side == Side::First { pair.0 } else { pair.1 }
 }
-
-/// First party to second: how the products of a level are made.
-pub const WAY: Label = Label::new(35, "way");
 
 /// How products are made: by which protocol, and whether those of one column here and many there are apart from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

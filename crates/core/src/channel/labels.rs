@@ -1,0 +1,205 @@
+//! The labels of all messages, in one table, so that no two have one code or one name.
+
+use super::Label;
+
+macro_rules! labels {
+    ($($(#[$about:meta])* $room:ident { $($(#[$what:meta])* $constant:ident = $code:literal, $name:literal;)* })*) => {
+        $($(#[$about])*
+        pub mod $room {
+            use super::Label;
+
+            $($(#[$what])*
+            pub const $constant: Label = Label::new($code, $name);)*
+        })*
+
+        /// Every label.
+        #[cfg(test)]
+        const ALL: &[Label] = &[$($($room::$constant,)*)*];
+    };
+}
+
+labels! {
+    /// What all intersections send: see [`crate::protocol::intersect::entries`].
+    entries {
+        /// Sender to receiver: tags, each with a sealed row in `payload`.
+        ENTRIES = 3, "entries";
+        /// Receiver to sender: which of the entries matched.
+        MATCHES = 4, "matches";
+        /// Receiver to sender: how many rows it returns for each matched item.
+        RETURNED_COUNTS = 6, "returned counts";
+        /// Receiver to sender: those rows.
+        RETURNED_ROWS = 7, "returned rows";
+    }
+
+    /// Of [`crate::protocol::intersect::ecdh`].
+    ecdh {
+        /// Receiver to sender: blinded elements.
+        BLINDED = 1, "blinded";
+        /// Sender to receiver: evaluated elements.
+        EVALUATED = 2, "evaluated";
+        /// Receiver to sender: how many entries matched.
+        COUNT = 5, "count";
+    }
+
+    /// Of [`crate::protocol::intersect::ecdh::sum`].
+    sum {
+        /// Sender to receiver: its public key.
+        PUBLIC_KEY = 40, "sum public key";
+        /// Receiver to sender: the sum plus R, encrypted.
+        ENCRYPTED_SUM = 41, "encrypted sum";
+        /// Sender to receiver: the sum plus R.
+        BLINDED_SUM = 42, "blinded sum";
+        /// Receiver to sender: the number of common items, and the sum.
+        TOLD_SUM = 43, "count and sum";
+    }
+
+    /// Of [`crate::protocol::intersect::vole`].
+    vole {
+        /// Receiver to sender: the seed of the key-value store.
+        SEED = 10, "store seed";
+        /// Sender to receiver, malicious: commitment to its share of the coin.
+        COMMITMENT = 11, "coin commitment";
+        /// Receiver to sender: the key-value store, masked.
+        MASKED = 12, "masked store";
+        /// Receiver to sender, malicious: its share of the coin.
+        COIN = 13, "coin";
+        /// Sender to receiver, malicious: its share of the coin, and what opens the commitment to it.
+        OPENING = 14, "coin opening";
+    }
+
+    /// Of [`crate::protocol::intersect::bloom`].
+    bloom {
+        /// Sender to receiver: a piece of the garbled filter, each slot hidden by a hash of its OT.
+        SLOTS = 45, "masked slots";
+    }
+
+    /// Of [`crate::protocol::intersect::buckets`].
+    buckets {
+        /// Both parties at once: whether it starts or resumes, what its input is committed to, which buckets it has finished.
+        STATE = 53, "state";
+        /// Both parties at once, in a fresh run: a share of the seed.
+        SHARE = 54, "seed share";
+    }
+
+    /// Of [`crate::protocol::dot`].
+    dot {
+        /// Each party to one that learns: its shares, packed.
+        SHARES = 20, "shares";
+    }
+
+    /// Of [`crate::protocol::dot::lattice`].
+    lattice {
+        /// Encryptor to answerer: what the uniformly random halves of its ciphertexts follow from.
+        SEED = 21, "lattice seed";
+        /// Encryptor to answerer: its public key's other half.
+        PUBLIC_KEY = 22, "lattice public key";
+        /// Encryptor to answerer: its columns, encrypted; their other halves.
+        COLUMNS = 23, "encrypted columns";
+        /// Answerer to encryptor: the answers, one message for each and prime.
+        ANSWERS = 24, "answers";
+    }
+
+    /// Of [`crate::protocol::dot::paillier`].
+    paillier {
+        /// Encryptor to answerer: its public key.
+        PUBLIC_KEY = 36, "Paillier public key";
+        /// Encryptor to answerer: its columns, encrypted.
+        COLUMNS = 37, "Paillier ciphertexts";
+        /// Answerer to encryptor: the products, encrypted.
+        ANSWERS = 38, "Paillier answers";
+    }
+
+    /// Of [`crate::protocol::dot::gm_bloom`].
+    gm_bloom {
+        /// Counter to labeller: its public key.
+        PUBLIC_KEY = 48, "Goldwasser-Micali public key";
+        /// Counter to labeller: a column, encrypted.
+        BITS = 49, "encrypted bits";
+        /// Labeller to counter: labels, and the column's ciphertexts made new, in random order.
+        LABELLED = 50, "labelled bits";
+    }
+
+    /// Of [`crate::protocol::shares`].
+    shares {
+        /// Comparison, both at once: bits of the tree's nodes, each hidden by a random bit.
+        HIDDEN_BITS = 26, "hidden bits";
+        /// Comparison, both at once: a party's shares of the answers.
+        ANSWERS = 27, "comparison answers";
+    }
+
+    /// Of [`crate::protocol::rules`].
+    rules {
+        /// Both at once: how many frequent items a party has.
+        ITEMS = 30, "items";
+        /// Both at once: which of a party's own candidates are frequent, and in how many rows they are.
+        SUPPORTS = 31, "supports";
+        /// Both at once, with `mixed_only`: which parts of mixed itemsets stand in rules, and in how many rows they are.
+        TOLD = 32, "told supports";
+        /// Both at once, with `mixed_only`: whether the rules that a party knows of are as few as the terms allow.
+        FIT = 44, "rules fit";
+        /// Both at once: how many bytes each name has.
+        LENGTHS = 33, "name lengths";
+        /// Both at once: the names.
+        NAMES = 34, "names";
+        /// First party to second: how the products of a level are made.
+        WAY = 35, "way";
+    }
+
+    /// Of [`crate::primitive::ot`].
+    ot {
+        /// Base OT, receiver to sender: two points an OT.
+        BASE_POINTS = 64, "base OT points";
+        /// Base OT, sender to receiver: the point that all OTs of the batch share.
+        BASE_KEY = 65, "base OT key";
+        /// OT extension, receiver to sender: what the sender needs to grow its punctured trees, and their check.
+        TREES = 66, "OT trees";
+        /// OT extension, receiver to sender: the bits that put the receiver's choices into every tree, one chunk.
+        CORRECTIONS = 67, "OT corrections";
+        /// OT extension in its malicious form, receiver to sender: that the choices of a chunk are the same in all trees.
+        CONSISTENCY = 68, "OT consistency";
+        /// Stored OT, receiver to sender: choice bits, hidden by random ones.
+        FLIPS = 69, "OT flips";
+        /// Additive and chosen-message OT, sender to receiver: the messages, each hidden by a random block.
+        MESSAGES = 70, "OT messages";
+    }
+
+    /// Of [`crate::primitive::vole::silent`].
+    silent {
+        /// Sender to receiver: the masked sums of one level of all trees.
+        TREE_SUMS = 80, "VOLE tree sums";
+        /// Sender to receiver: what makes each tree's missing leaf the one that the correlation asks for.
+        TREE_TIPS = 81, "VOLE tree tips";
+        /// Receiver to sender, malicious form: the challenge to the trees, and the receiver's masked part of the answer.
+        CHALLENGE = 82, "VOLE challenge";
+        /// Sender to receiver, malicious form: a hash of what both must have.
+        ANSWER = 83, "VOLE answer";
+    }
+
+    /// Of the handshake, which is not this crate's: all codes from 0xf0 to 0xf4.
+    handshake {
+        /// Both at once: who a party is, which version it has, and its terms.
+        HELLO = 0xf0, "hello";
+        /// Both at once: how much a party brings.
+        SIZES = 0xf1, "sizes";
+        /// The first party, then the other: the protocol.
+        CHOICE = 0xf2, "choice";
+        /// Both at once: that both have one session.
+        CONFIRM = 0xf3, "confirm";
+        /// In a job with clients, server to each client: what all parties have said.
+        PARTIES = 0xf4, "parties";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_labels_have_one_code_or_one_name() {
+        let codes: BTreeSet<u8> = ALL.iter().map(|label| label.code).collect();
+        let names: BTreeSet<&str> = ALL.iter().map(|label| label.name).collect();
+        assert_eq!((codes.len(), names.len()), (ALL.len(), ALL.len()));
+    }
+}
