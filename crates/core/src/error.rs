@@ -89,6 +89,17 @@ impl ErrorKind {
 }
 
 impl Error {
+    /// The party that it is about, if it is about one.
+    pub fn peer(&self) -> Option<&str> {
+        match self {
+            Error::Network { peer, .. }
+            | Error::Protocol { peer, .. }
+            | Error::Authentication { peer, .. }
+            | Error::Peer { peer, .. } => Some(peer),
+            _ => None,
+        }
+    }
+
     /// The kind of this error. One that the peer reported counts as what it means to this party: differing terms
     /// stay differing terms, a peer that stopped for reasons of its own has gone away.
     pub fn kind(&self) -> ErrorKind {

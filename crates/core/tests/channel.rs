@@ -280,9 +280,9 @@ fn what_another_party_did_is_told_as_a_lost_connection() {
         (Error::Interrupted, ErrorKind::Interrupted),
     ] {
         for (mut alice, mut bob) in [Channel::pair("alice", "bob"), sockets()] {
-            alice.handle().forward(&error);
+            alice.handle().end(&error);
             assert_eq!(alice.receive(ITEMS, 1), Err(error.clone()));
-            soon("forward", || {
+            soon("end", || {
                 assert_eq!(bob.receive(ITEMS, 1), Err(Error::Peer { peer: "alice".into(), kind: told }), "{error:?}");
             });
         }

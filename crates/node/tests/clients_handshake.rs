@@ -75,7 +75,7 @@ impl Run<'_> {
 
     fn party(&self, job: &JobSpec, me: &str, sizes: Sizes, mut channels: Vec<Channel>) -> Result<Slices> {
         let links = Links::default();
-        channels.iter().for_each(|channel| links.add(channel.peer(), channel.handle()));
+        channels.iter().for_each(|channel| links.add(channel.handle()));
         links.guard(|| {
             let mut greeted: Vec<Option<Greeted>> = channels.iter().map(|_| None).collect();
             // The server first, so that nobody waits in a circle.

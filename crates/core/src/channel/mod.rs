@@ -7,6 +7,7 @@
 //! The peer is hostile at the parser: a frame's length is checked before memory is taken for it, its sequence number
 //! and label before anybody looks at its payload, and a receiver always says how long a message may be.
 
+mod each;
 pub mod labels;
 mod lanes;
 mod link;
@@ -30,6 +31,7 @@ pub const HEADER_BYTES: usize = 10;
 /// The longest payload of one frame. Larger messages travel in chunks.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 
+pub use each::each;
 pub use lanes::{LEAST_ROOM_BYTES, MAX_LANES};
 
 /// Frames that may wait in either direction.
@@ -383,18 +385,15 @@ impl Handle {
         self.link.fail(error);
     }
 
-    /// As [`Handle::interrupt`], in a job of more than two parties, for an error that is not this peer's doing. One that
-    /// another party is to blame for is told as a lost connection: told as what it is, it would accuse this peer. Only terms
-    /// that differ are everybody's.
-    pub fn forward(&self, error: &Error) {
-        let kind = match (error, error.kind()) {
-            (_, ErrorKind::Terms) => ErrorKind::Terms,
-            (Error::Network { .. } | Error::Protocol { .. } | Error::Authentication { .. } | Error::Peer { .. }, _) => {
-                ErrorKind::Network
-            }
-            (_, own) => own,
-        };
-        self.link.tell(kind);
+    /// As [`Handle::interrupt`], in a job of more than two parties, for an `error` that may be another peer's doing. That is told
+    /// as a lost connection: told as what it is, it would accuse this peer. Only terms that differ are everybody's.
+    pub fn end(&self, error: &Error) {
+        if error.peer().is_some_and(|culprit| culprit != self.link.peer) {
+            self.link.tell(match error.kind() {
+                ErrorKind::Terms => ErrorKind::Terms,
+                _ => ErrorKind::Network,
+            });
+        }
         self.link.fail(error.clone());
     }
 }

@@ -197,7 +197,7 @@ impl PartyRun {
 
     fn greet(&self, connected: Connected, nonce: [u8; 32], connect: Duration, links: &Links) -> Result<Met> {
         let Connected { mut channel, exporter, round_trip } = connected;
-        links.add(channel.peer(), channel.handle());
+        links.add(channel.handle());
         tracing::info!("connected to {}", channel.peer());
         // Nothing has to be computed or loaded for the first message.
         channel.set_patience(self.timeout);

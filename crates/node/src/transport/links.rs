@@ -20,19 +20,19 @@ pub struct Links {
 
 #[derive(Default)]
 struct State {
-    handles: Vec<(String, Handle)>,
+    handles: Vec<Handle>,
     ended: Option<Error>,
 }
 
 impl Links {
-    /// Takes a new connection to `peer`. It ends at once if the others have.
-    pub fn add(&self, peer: &str, handle: Handle) {
+    /// Takes a new connection. It ends at once if the others have.
+    pub fn add(&self, handle: Handle) {
         interrupt::tell(handle.clone());
         let mut state = self.lock();
         if let Some(error) = &state.ended {
-            tell(peer, &handle, error);
+            handle.end(error);
         }
-        state.handles.push((peer.to_owned(), handle));
+        state.handles.push(handle);
     }
 
     /// How many there are.
@@ -47,7 +47,7 @@ impl Links {
 
     /// Why one of them has ended, if one has.
     pub fn failure(&self) -> Option<Error> {
-        self.lock().handles.iter().find_map(|(_, handle)| handle.failure())
+        self.lock().handles.iter().find_map(Handle::failure)
     }
 
     /// Ends all because of `error`: its own peer is told that, the others that the job cannot go on. The first error counts.
@@ -55,7 +55,7 @@ impl Links {
         let mut state = self.lock();
         if state.ended.is_none() {
             state.ended = Some(error.clone());
-            state.handles.iter().for_each(|(peer, handle)| tell(peer, handle, error));
+            state.handles.iter().for_each(|handle| handle.end(error));
         }
     }
 
@@ -87,20 +87,5 @@ impl Links {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Ends one connection because of `error`, which may be about another.
-fn tell(peer: &str, handle: &Handle, error: &Error) {
-    match error {
-        Error::Network { peer: other, .. }
-        | Error::Protocol { peer: other, .. }
-        | Error::Authentication { peer: other, .. }
-        | Error::Peer { peer: other, .. }
-            if other != peer =>
-        {
-            handle.forward(error);
-        }
-        _ => handle.interrupt(error.clone()),
     }
 }
