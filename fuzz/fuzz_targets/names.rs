@@ -5,8 +5,7 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use tacita::jobs::rules::{decode_lengths, decode_names};
-use tacita::table::baskets::check_name;
+use tacita_core::protocol::rules::names::{check_name, decode_lengths, decode_names};
 
 fuzz_target!(|input: (&[u8], &[u8])| {
     let (lengths, bytes) = input;

@@ -6,8 +6,8 @@
 //! rule mining" (PAKDD 2014), algorithm 1, which is Vaidya and Clifton's (KDD 2002); with [`Reveal::Frequent`], only counts
 //! that reach the minimum are opened. Equal to Apriori on the joined columns, itemset for itemset. Semi-honest parties.
 //!
-//! [`run`] is a party's part. Names of items do not appear here: items are known by numbers
-//! that their owners shuffle. What each party learns is in `docs/protocols/rules.md`.
+//! [`run`] is a party's part. Names of items do not appear in it: items are known by numbers
+//! that their owners shuffle, until [`names`] of those that were found are told. What each party learns is in `docs/protocols/rules.md`.
 
 pub mod association;
 pub mod baskets;
@@ -16,12 +16,15 @@ mod exchange;
 mod frequent;
 pub mod itemsets;
 mod levels;
+pub mod names;
 mod params;
 pub mod support;
 mod told;
+mod way;
 
-pub use crate::channel::labels::rules::{FIT, ITEMS, SUPPORTS, TOLD};
+pub use crate::channel::labels::rules::{FIT, ITEMS, LENGTHS, NAMES, SUPPORTS, TOLD, WAY};
 pub use batch::{Batch, ScalarProducts};
 pub use frequent::{Counted, Frequent};
 pub use levels::{Mined, first_over, run, second_over};
 pub use params::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal};
+pub use way::Way;

@@ -29,7 +29,7 @@ use crate::jobs::{aligned, intersect};
 use crate::table::RowCounts;
 use crate::table::baskets::Items;
 
-pub use names::{Named, NamedItem, decode_lengths, decode_names};
+pub use names::{Named, NamedItem};
 use page::ForReaders;
 use products::Products;
 pub use products::{Level, estimate};
@@ -155,7 +155,7 @@ fn run(
         Ok((*name).to_owned())
     });
     let own = own.collect::<Result<Vec<_>>>()?;
-    let theirs = names::exchange(&own, mined.frequent.shown(side.other()).len(), channel)?;
+    let theirs = mining::names::exchange(&own, mined.frequent.shown(side.other()).len(), channel)?;
     let (first, second) = if side == Side::First { (own, theirs) } else { (theirs, own) };
     let parties = job.parties.names();
     Ok(Found { named: Named::new(mined, [(parties[0], first), (parties[1], second)])?, levels })

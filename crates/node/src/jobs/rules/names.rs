@@ -1,17 +1,11 @@
-//! What was found, in names: those of items that the result shows are told when all else is done.
+//! What was found, in names.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use tacita_core::channel::labels::rules::{LENGTHS, NAMES};
-use tacita_core::channel::{Channel, Label, MAX_PAYLOAD_BYTES};
 use tacita_core::protocol::rules::Mined;
 use tacita_core::protocol::rules::itemsets::Item;
 use tacita_core::{Error, Result, Side};
-
-use crate::table::baskets::{MAX_NAME_BYTES, check_name};
-
-const LENGTH_BYTES: usize = 2;
 
 /// What a run found; the same at both parties. Items, itemsets and rules are in the order in which they are shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,53 +39,6 @@ pub struct NamedRule {
     pub consequents: Vec<u32>,
     /// Its counts and measures.
     pub rule: tacita_core::protocol::rules::association::Rule,
-}
-
-/// Tells the peer these names, which are as many as it knows, and returns its `count` names.
-pub fn exchange(own: &[String], count: usize, channel: &mut Channel) -> Result<Vec<String>> {
-    let lengths = own.iter().flat_map(|name| (name.len() as u16).to_le_bytes()).collect();
-    let lengths = exchange_bytes(LENGTHS, lengths, count * LENGTH_BYTES, channel)?;
-    let lengths =
-        decode_lengths(&lengths).ok_or_else(|| channel.violation("a name of an item is empty or too long"))?;
-    let names = exchange_bytes(NAMES, own.concat().into_bytes(), lengths.iter().sum(), channel)?;
-    decode_names(&lengths, &names).ok_or_else(|| channel.violation("a name of an item is none, or there twice"))
-}
-
-/// The lengths of names in bytes, as a peer tells them; `None` if one of them is none.
-pub fn decode_lengths(bytes: &[u8]) -> Option<Vec<usize>> {
-    let lengths = bytes.chunks(LENGTH_BYTES).map(|bytes| Some(usize::from(u16::from_le_bytes(bytes.try_into().ok()?))));
-    lengths.map(|length| length.filter(|length| (1..=MAX_NAME_BYTES).contains(length))).collect()
-}
-
-/// Names of these lengths, as a peer tells them, one after the other; `None` if one can be no item's name or is there twice.
-pub fn decode_names(lengths: &[usize], bytes: &[u8]) -> Option<Vec<String>> {
-    let (mut rest, mut names, mut seen) = (bytes, Vec::with_capacity(lengths.len()), HashSet::new());
-    for &length in lengths {
-        let (name, beyond) = rest.split_at_checked(length)?;
-        rest = beyond;
-        let name = std::str::from_utf8(name).ok().filter(|name| check_name(name).is_ok() && seen.insert(*name))?;
-        names.push(name.to_owned());
-    }
-    rest.is_empty().then_some(names)
-}
-
-/// Tells the peer `own` bytes, and returns the `due` bytes that it tells: in as many messages as the longer takes.
-fn exchange_bytes(label: Label, own: Vec<u8>, due: usize, channel: &mut Channel) -> Result<Vec<u8>> {
-    let mut received = Vec::new();
-    for start in (0..own.len().max(due)).step_by(MAX_PAYLOAD_BYTES) {
-        let own = &own[start.min(own.len())..(start + MAX_PAYLOAD_BYTES).min(own.len())];
-        let expected = due.saturating_sub(start).min(MAX_PAYLOAD_BYTES);
-        let message = channel.exchange(label, own.to_vec(), expected)?;
-        if message.len() != expected {
-            return Err(channel.violation(format!(
-                "`{}` are {} bytes instead of {expected}",
-                label.name,
-                message.len()
-            )));
-        }
-        received.extend(message);
-    }
-    Ok(received)
 }
 
 impl Named {
@@ -220,57 +167,5 @@ mod tests {
         assert_eq!(of(&["b.cheese"], &["rum"]), [vec!["a.b.cheese"], vec!["b.rum"]]);
         assert_eq!(of(&["a.tea"], &["rum"]), [vec!["a.a.tea"], vec!["b.rum"]]);
         assert_eq!(of(&["c.tea", "1.5"], &["rum"]), [vec!["c.tea", "1.5"], vec!["rum"]]);
-    }
-
-    /// Runs both sides, one of them as `peer` has it.
-    fn against(
-        peer: impl FnOnce(&mut Channel) -> Result<()> + Send,
-        own: &[String],
-        count: usize,
-    ) -> Result<Vec<String>> {
-        let (mut here, mut there) = Channel::pair("there", "here");
-        std::thread::scope(|scope| {
-            let peer = scope.spawn(move || drop(peer(&mut there)));
-            let got = exchange(own, count, &mut here);
-            drop(here);
-            peer.join().unwrap();
-            got
-        })
-    }
-
-    #[test]
-    fn names_survive_the_wire_and_garbage_is_refused() {
-        let names = |prefix: &str, count: usize| (0..count).map(|n| format!("{prefix} {n}")).collect::<Vec<_>>();
-        for (own, theirs) in [(0, 0), (3, 0), (0, 2), (600_000, 2), (5, 200_000)] {
-            let (own, theirs) = (names("milk", own), names("é", theirs));
-            let sent = theirs.clone();
-            let due = own.len();
-            let got = against(move |channel| exchange(&sent, due, channel).map(drop), &own, theirs.len());
-            assert_eq!(got.unwrap(), theirs);
-        }
-        let garbage = [
-            (vec![3, 0, 3], b"".to_vec()),
-            (vec![3, 0, 0, 0], b"tea".to_vec()),
-            (vec![3, 0, 1, 4], b"tea".to_vec()),
-            (vec![3, 0, 3, 0], b"tearu".to_vec()),
-            (vec![3, 0, 3, 0], b"teatea".to_vec()),
-            (vec![3, 0, 3, 0], b"teaa|b".to_vec()),
-            (vec![3, 0, 3, 0], b"tea\x1b[m".to_vec()),
-            (vec![3, 0, 3, 0], b"tea\xff\xfe\xfd".to_vec()),
-            (vec![3, 0, 3, 0], b"tearumx".to_vec()),
-            (vec![3, 0, 4, 0], b"tea tea".to_vec()),
-            (vec![3, 0, 4, 0], "tearm\u{a0}".into()),
-            (vec![3, 0, 6, 0], "tea\u{202e}mur".into()),
-            (vec![3, 0, 5, 0], "teaab\u{200f}".into()),
-        ];
-        for (lengths, bytes) in garbage {
-            let shown = format!("{lengths:?} {bytes:?}");
-            let peer = move |channel: &mut Channel| {
-                channel.exchange(LENGTHS, lengths, 8)?;
-                channel.exchange(NAMES, bytes, 100).map(drop)
-            };
-            let refused = against(peer, &names("x", 2), 2);
-            assert!(matches!(refused, Err(Error::Protocol { .. })), "{shown}: {refused:?}");
-        }
     }
 }

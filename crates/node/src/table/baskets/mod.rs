@@ -10,6 +10,7 @@ mod dat;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use tacita_core::protocol::rules::names::check_name;
 use tacita_core::{Error, Result};
 
 use super::Table;
@@ -18,12 +19,6 @@ use bins::Measured;
 use columns::Made;
 pub use columns::{Binning, ItemColumn, all_columns};
 pub use dat::{is_dat, parse_dat, read_dat};
-
-/// The longest name of an item, in bytes.
-pub const MAX_NAME_BYTES: usize = 1024;
-
-/// What stands between items where itemsets are written, and so in no item's name.
-pub const JOINT: char = '|';
 
 /// A party's items, sorted by name, and the rows whose baskets hold them; and the columns of numbers whose items are not made
 /// yet. Secret: never printed.
@@ -196,34 +191,5 @@ impl Texts {
             let text = move |row| Some((first + row, texts.get(row)?.trim())).filter(|(_, text)| !text.is_empty());
             (0..*rows).filter_map(text)
         })
-    }
-}
-
-/// Unicode's controls of direction: <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
-fn turns(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Whether an item can have this name, or why not.
-pub fn check_name(name: &str) -> std::result::Result<(), String> {
-    match name {
-        "" => Err("an item has no name".into()),
-        _ if name.len() > MAX_NAME_BYTES => {
-            Err(format!("an item's name is longer than {MAX_NAME_BYTES} bytes: is the separator another one?"))
-        }
-        _ if name.contains(JOINT) => Err(format!(
-            "an item's name holds `{JOINT}`, which stands between items in the result: is that the separator? Else write \
-             something else"
-        )),
-        _ if name != name.trim() => Err("an item's name begins or ends with a blank: take it out".into()),
-        _ if name.contains(turns) => {
-            Err("an item's name holds a character that turns the direction of writing, which can make it look like another: take \
-                 it out"
-                .into())
-        }
-        _ if name.contains(char::is_control) => {
-            Err("an item's name holds a control character, such as a tab or the end of a line: take it out".into())
-        }
-        _ => Ok(()),
     }
 }

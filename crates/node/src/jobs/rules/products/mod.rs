@@ -9,12 +9,11 @@ use std::time::Instant;
 
 use chacha20::ChaCha20Rng;
 use serde::Serialize;
-use tacita_core::channel::labels::rules::WAY;
 use tacita_core::channel::{Channel, Traffic};
 use tacita_core::protocol::dot::lattice::BATCHES;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Modulus, Shares};
-use tacita_core::protocol::rules::{Batch, Params, ScalarProducts};
+use tacita_core::protocol::rules::{Batch, Params, ScalarProducts, Way};
 use tacita_core::{Error, Result, Session, Side};
 use zeroize::Zeroizing;
 
@@ -96,54 +95,41 @@ fn column(pair: &(u32, u32), side: Side) -> u32 {
     if side == Side::First { pair.0 } else { pair.1 }
 }
 
-/// How products are made: by which protocol, and whether those of one column here and many there are apart from others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Way {
-    protocol: Protocol,
-    split: bool,
+/// The protocol of this way.
+fn protocol(way: Way) -> Protocol {
+    if way.encrypted { Protocol::Lattice } else { Protocol::Ot }
 }
 
-impl Way {
-    fn parts(self, wanted: Wanted) -> Vec<Wanted> {
-        if self.split { wanted.split() } else { vec![wanted] }
-    }
+fn parts_of(way: Way, wanted: Wanted) -> Vec<Wanted> {
+    if way.split { wanted.split() } else { vec![wanted] }
+}
 
-    /// As [`WAY`] has it: bit 0 is set for encryption, bit 1 for parts.
-    fn code(self) -> u8 {
-        u8::from(self.protocol == Protocol::Lattice) | u8::from(self.split) << 1
-    }
-
-    fn of_code(code: u8) -> Option<Way> {
-        let protocol = if code & 1 == 1 { Protocol::Lattice } else { Protocol::Ot };
-        (code < 4).then_some(Way { protocol, split: code & 2 == 2 })
-    }
-
-    /// The way that takes the least time, among those by oblivious transfer, of which `transfers` says what they cost, and
-    /// those under encryption.
-    fn cheapest(
-        wanted: &Wanted,
-        transfers: Option<impl Fn(&[Wanted]) -> Result<Cost>>,
-        encrypted: Option<usize>,
-        bandwidth: f64,
-    ) -> Result<(Way, Cost)> {
-        // The two parties compute at the same time, and as much.
-        let time = |cost: &Cost| cost.seconds / 2.0 + cost.bytes as f64 * 8.0 / bandwidth;
-        let (mut best, mut refused): (Option<(Way, Cost)>, _) = (None, None);
-        for split in [false, true] {
-            let parts = Way { protocol: Protocol::Auto, split }.parts(wanted.clone());
-            let by_transfers = transfers.as_ref().map(|cost| (Protocol::Ot, cost(&parts)));
-            let encrypted = encrypted.map(|left| (Protocol::Lattice, encrypted::cost(&parts, left)));
-            for (protocol, cost) in by_transfers.into_iter().chain(encrypted) {
-                match cost {
-                    Ok(cost) if best.as_ref().is_some_and(|(_, least)| time(least) <= time(&cost)) => (),
-                    Ok(cost) => best = Some((Way { protocol, split }, cost)),
-                    // Another way may do.
-                    Err(error) => refused = Some(error),
-                }
+/// The way that takes the least time, among those by oblivious transfer, of which `transfers` says what they cost, and
+/// those under encryption.
+fn cheapest(
+    wanted: &Wanted,
+    transfers: Option<impl Fn(&[Wanted]) -> Result<Cost>>,
+    encrypted: Option<usize>,
+    bandwidth: f64,
+) -> Result<(Way, Cost)> {
+    // The two parties compute at the same time, and as much.
+    let time = |cost: &Cost| cost.seconds / 2.0 + cost.bytes as f64 * 8.0 / bandwidth;
+    let (mut best, mut refused): (Option<(Way, Cost)>, _) = (None, None);
+    for split in [false, true] {
+        let way = |encrypted| Way { encrypted, split };
+        let parts = parts_of(way(false), wanted.clone());
+        let by_transfers = transfers.as_ref().map(|cost| (way(false), cost(&parts)));
+        let encrypted = encrypted.map(|left| (way(true), encrypted::cost(&parts, left)));
+        for (way, cost) in by_transfers.into_iter().chain(encrypted) {
+            match cost {
+                Ok(cost) if best.as_ref().is_some_and(|(_, least)| time(least) <= time(&cost)) => (),
+                Ok(cost) => best = Some((way, cost)),
+                // Another way may do.
+                Err(error) => refused = Some(error),
             }
         }
-        best.ok_or_else(|| refused.unwrap_or_else(|| Error::Internal("no protocol for the products of rules".into())))
     }
+    best.ok_or_else(|| refused.unwrap_or_else(|| Error::Internal("no protocol for the products of rules".into())))
 }
 
 /// Bytes that a batch over so many rows holds besides the items, an estimate from above.
@@ -167,8 +153,8 @@ pub fn estimate(job: &Spec<'_>, chosen: &Chosen, params: &Params, items: [u32; 2
         _ => None,
     };
     let encrypted = (chosen.protocol == Protocol::Lattice).then_some(BATCHES);
-    let (way, cost) = Way::cheapest(&wanted, transfers, encrypted, bandwidth_for(chosen.extension))?;
-    Ok((way.protocol, cost))
+    let (way, cost) = cheapest(&wanted, transfers, encrypted, bandwidth_for(chosen.extension))?;
+    Ok((protocol(way), cost))
 }
 
 /// What a level took: its mixed candidates, up to where the next one begins.
@@ -228,31 +214,21 @@ impl<'a> Products<'a> {
         }
     }
 
-    /// How a batch is made: as the job says, or as the first party decides, by what both know.
+    /// How a batch is made, where the job does not say it: as the first party decides, by what both know.
     fn way(&self, side: Side, wanted: &Wanted, channel: &mut Channel) -> Result<Way> {
-        if let Some(named) = &self.named {
-            return Ok(Way { protocol: named.protocol(), split: false });
-        }
         if side == Side::First {
             let transfers = self.transfers.as_ref();
             let transfers = transfers.map(|transfers| |parts: &[Wanted]| transfers.cost(parts));
-            let (way, _) = Way::cheapest(
-                wanted,
-                transfers,
-                self.encrypted.as_ref().map(|encrypted| encrypted.left),
-                self.bandwidth,
-            )?;
-            channel.send(WAY, vec![way.code()])?;
+            let (way, _) =
+                cheapest(wanted, transfers, self.encrypted.as_ref().map(|encrypted| encrypted.left), self.bandwidth)?;
+            way.send(channel)?;
             return Ok(way);
         }
-        let code = channel.receive(WAY, 1)?;
-        let possible = |way: &Way| match way.protocol {
-            Protocol::Lattice => {
-                self.encrypted.as_ref().is_some_and(|encrypted| encrypted.can_make(&way.parts(wanted.clone())))
-            }
-            _ => self.transfers.is_some(),
+        let possible = |way: &Way| match &self.encrypted {
+            Some(encrypted) if way.encrypted => encrypted.can_make(&parts_of(*way, wanted.clone())),
+            _ => !way.encrypted && self.transfers.is_some(),
         };
-        Way::of_code(code[0]).filter(possible).ok_or_else(|| channel.violation("`way` is none that was agreed on"))
+        Way::receive(possible, channel)
     }
 }
 
@@ -261,18 +237,24 @@ impl ScalarProducts for Products<'_> {
         self.end(channel.traffic());
         self.began = Some((Instant::now(), channel.traffic()));
         let wanted = Wanted::of(batch);
-        let way = self.way(batch.side(), &wanted, channel)?;
+        let (protocol, parts) = match &self.named {
+            Some(named) => (named.protocol(), vec![wanted]),
+            None => {
+                let way = self.way(batch.side(), &wanted, channel)?;
+                (protocol(way), parts_of(way, wanted))
+            }
+        };
         self.levels.push(Level {
             length: batch.length(),
             products: batch.pairs().len(),
-            protocol: way.protocol.name(),
+            protocol: protocol.name(),
             seconds: 0.0,
             sent: 0,
             received: 0,
         });
         let mut residues = Zeroizing::new(vec![0; batch.pairs().len()]);
-        for wanted in &way.parts(wanted) {
-            match (way.protocol, &mut self.transfers, &mut self.encrypted, &mut self.named) {
+        for wanted in &parts {
+            match (protocol, &mut self.transfers, &mut self.encrypted, &mut self.named) {
                 (_, _, _, Some(named)) => {
                     named.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
                 }
@@ -292,6 +274,7 @@ impl ScalarProducts for Products<'_> {
 #[cfg(test)]
 mod tests {
     use rand_core::SeedableRng;
+    use tacita_core::protocol::rules::WAY;
 
     use super::*;
     use crate::agreement::{JobSpec, Parties};
@@ -299,17 +282,6 @@ mod tests {
 
     fn wanted(pairs: &[(u32, u32)]) -> Wanted {
         Wanted::new(1000, Modulus::power_of_two(11).unwrap(), pairs.to_vec())
-    }
-
-    #[test]
-    fn ways_are_written_and_read() {
-        for protocol in [Protocol::Ot, Protocol::Lattice] {
-            for split in [false, true] {
-                let way = Way { protocol, split };
-                assert_eq!(Way::of_code(way.code()), Some(way));
-            }
-        }
-        assert!((4..=255).all(|code| Way::of_code(code).is_none()));
     }
 
     /// One column here with many there, and the other way round; each product is in one part, at its place.
@@ -365,18 +337,17 @@ mod tests {
         let all: Vec<_> = (0..100).flat_map(|first| (0..100).map(move |second| (first, second))).collect();
         let transfers = |parts: &[Wanted]| transfers::cost(parts, 4);
         for bandwidth in [1e8, 1e9] {
-            let way = |pairs: &[(u32, u32)]| {
-                Way::cheapest(&wanted(pairs), Some(transfers), Some(BATCHES), bandwidth).unwrap().0
-            };
-            assert_eq!(way(&all).protocol, Protocol::Lattice);
-            assert_eq!(way(&[(0, 0)]).protocol, Protocol::Ot);
+            let way =
+                |pairs: &[(u32, u32)]| cheapest(&wanted(pairs), Some(transfers), Some(BATCHES), bandwidth).unwrap().0;
+            assert_eq!(protocol(way(&all)), Protocol::Lattice);
+            assert_eq!(protocol(way(&[(0, 0)])), Protocol::Ot);
         }
-        let (way, _) = Way::cheapest(&wanted(&all), Some(transfers), None, 1e9).unwrap();
-        assert_eq!(way.protocol, Protocol::Ot);
+        let (way, _) = cheapest(&wanted(&all), Some(transfers), None, 1e9).unwrap();
+        assert_eq!(protocol(way), Protocol::Ot);
         // With less noise left than there are parts, nothing is begun.
-        let (way, _) = Way::cheapest(&wanted(&all), Some(transfers), Some(0), 1e9).unwrap();
-        assert_eq!(way.protocol, Protocol::Ot);
+        let (way, _) = cheapest(&wanted(&all), Some(transfers), Some(0), 1e9).unwrap();
+        assert_eq!(protocol(way), Protocol::Ot);
         let none = None::<fn(&[Wanted]) -> Result<Cost>>;
-        assert!(matches!(Way::cheapest(&wanted(&all), none, Some(0), 1e9), Err(Error::Input(_))));
+        assert!(matches!(cheapest(&wanted(&all), none, Some(0), 1e9), Err(Error::Input(_))));
     }
 }
