@@ -1,0 +1,207 @@
+//! `gm-bloom` with a peer that breaks the protocol at every message, in either role: the victim must end with the right error,
+//! and neither side may panic or hang.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::support::attack::{Attack, Culprit, Mutation, Parties, change, in_wrong_forms, network, run_all};
+use crate::support::dot::Dot;
+use crate::support::{Frame, blames, recorded, rng, session, short_key};
+use tacita_core::primitive::bloom::Strength;
+use tacita_core::primitive::goldwasser_micali::{Invalid, PublicKey};
+use tacita_core::protocol::dot::Integers;
+use tacita_core::protocol::dot::gm_bloom::{self, BITS, LABELLED, Lengths, PUBLIC_KEY, Params};
+use tacita_core::protocol::intersect::bloom::SLOTS;
+use tacita_core::{Channel, Error, Result, Side};
+
+/// What is run: a value, several columns, two outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Variant {
+    Value,
+    Matrix,
+    Parts,
+}
+
+const VARIANTS: [Variant; 3] = [Variant::Value, Variant::Matrix, Variant::Parts];
+
+/// Bytes of a number modulo N, and of a label.
+const BYTES: usize = 64;
+const LABEL_BYTES: usize = 10;
+
+const ROWS: usize = 20;
+
+fn dot(variant: Variant) -> Dot {
+    let counts = if variant == Variant::Matrix { (2, 2) } else { (1, 1) };
+    Dot::random(Integers::BINARY, ROWS, counts, 0.5, 1)
+}
+
+fn params(variant: Variant) -> Params {
+    let (shape, lengths) = (dot(variant).shape(), Lengths { key: short_key(), strength: Strength::Bits80 });
+    let modulus = shape.value_modulus().unwrap();
+    match variant {
+        Variant::Parts => Params::in_parts(shape, modulus, lengths, ROWS),
+        _ => Params::new(shape, modulus, lengths, ROWS, None),
+    }
+    .unwrap()
+}
+
+fn role(side: Side, variant: Variant, mut channel: Channel) -> Result<()> {
+    let (columns, params) = (dot(variant).columns(side), params(variant));
+    match gm_bloom::run(side, &columns, &params, &session(), &mut channel, &mut rng(1 + side as u8)) {
+        Ok(_) => channel.finish().map(drop),
+        Err(error) => {
+            channel.abort(&error);
+            Err(error)
+        }
+    }
+}
+
+/// The first party, who counts first, has the receiver's end.
+impl Parties for Variant {
+    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(move || role(Side::Second, *self, sender));
+            let one = role(Side::First, *self, receiver);
+            (one, other.join().unwrap())
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// A frame with its number, and who sends it in which run.
+type Sent = (Variant, Culprit, usize, Frame);
+
+/// Whether an error is the right one.
+type Expected = fn(&Error) -> bool;
+
+/// Every frame of a variant from both roles, the closing one included.
+fn frames(variant: Variant) -> Vec<Sent> {
+    let recorded = recorded(|receiver, sender| {
+        let (one, other) = variant.run(receiver, sender);
+        one.unwrap();
+        other.unwrap();
+    });
+    let all = [(Culprit::Receiver, recorded.receiver), (Culprit::Sender, recorded.sender)];
+    let number = |(culprit, frames): (Culprit, Vec<Frame>)| {
+        frames.into_iter().enumerate().map(move |(number, frame)| (variant, culprit, number, frame))
+    };
+    all.into_iter().flat_map(number).collect()
+}
+
+#[test]
+fn every_message_in_a_wrong_form() {
+    let mut attacks = Vec::new();
+    let mut labels = HashSet::new();
+    for (variant, culprit, frame, data) in VARIANTS.into_iter().flat_map(frames) {
+        labels.insert(data.label);
+        let case = Arc::new(variant);
+        attacks.extend(in_wrong_forms(&case, culprit, frame, &data));
+        if data.kind == Frame::DATA {
+            attacks.push(Attack {
+                name: "left out".into(),
+                case,
+                culprit,
+                frame,
+                mutation: Arc::new(|_| Some(Vec::new())),
+                // Both may then wait for each other, until the transport has heard nothing for too long.
+                expected: |error| blames(error) || network(error),
+            });
+        }
+    }
+    assert!([PUBLIC_KEY, BITS, LABELLED, SLOTS].iter().all(|label| labels.contains(&label.code)));
+    assert!(attacks.len() > 200, "only {} attacks", attacks.len());
+    run_all(attacks);
+}
+
+/// Whether an error blames the peer for a check that is told in these words.
+fn says(error: &Error, words: &str) -> bool {
+    matches!(error, Error::Protocol { check, .. } if check.contains(words))
+}
+
+/// A number whose Jacobi symbol is -1.
+fn of_neither_bit(key: &PublicKey) -> Vec<u8> {
+    let number = |small: u8| [&[small][..], &[0; BYTES - 1]].concat();
+    (2..).map(number).find(|bytes| key.read(bytes) == Err(Invalid::Symbol)).unwrap()
+}
+
+#[test]
+fn ciphertexts_that_are_none() {
+    let mut attacks = Vec::new();
+    for variant in [Variant::Value, Variant::Matrix] {
+        let frames = frames(variant);
+        let modulus = frames.iter().find(|frame| frame.3.label == PUBLIC_KEY.code).unwrap().3.payload.clone();
+        let key = PublicKey::from_bytes(short_key(), &modulus).unwrap();
+        let kinds: [(&str, Vec<u8>, Expected); 4] = [
+            ("0", vec![0; BYTES], |error| says(error, "a ciphertext that is 0")),
+            ("N", modulus.clone(), |error| says(error, "not below N")),
+            ("ones", vec![0xff; BYTES], |error| says(error, "not below N")),
+            ("symbol", of_neither_bit(&key), |error| says(error, "symbol is -1")),
+        ];
+        for (_, culprit, frame, data) in frames {
+            // Labels come before the ciphertexts.
+            let start = match (data.kind, data.label) {
+                (Frame::DATA, label) if label == BITS.code => 0,
+                (Frame::DATA, label) if label == LABELLED.code => ROWS * LABEL_BYTES,
+                _ => continue,
+            };
+            for (name, bytes, expected) in &kinds {
+                for place in [0, ROWS - 1] {
+                    let bytes = bytes.clone();
+                    let put = move |frame: &mut Frame| {
+                        frame.payload[start + BYTES * place..][..BYTES].copy_from_slice(&bytes);
+                    };
+                    let (name, expected) = (name.to_string(), *expected);
+                    attacks.push(Attack {
+                        name,
+                        case: Arc::new(variant),
+                        culprit,
+                        frame,
+                        mutation: change(put),
+                        expected,
+                    });
+                }
+            }
+        }
+    }
+    assert!(attacks.len() > 40, "only {} attacks", attacks.len());
+    run_all(attacks);
+}
+
+#[test]
+fn keys_that_are_none() {
+    let mut attacks = Vec::new();
+    let mut add = |name: &str, expected: Expected, mutation: Mutation| {
+        let case = Arc::new(Variant::Value);
+        attacks.push(Attack { name: name.into(), case, culprit: Culprit::Receiver, frame: 0, mutation, expected });
+    };
+    add("even", |error| says(error, "not 1 modulo 4"), change(|frame| frame.payload[0] &= 0xfe));
+    add("3 modulo 4", |error| says(error, "not 1 modulo 4"), change(|frame| frame.payload[0] |= 3));
+    add("short", |error| says(error, "another length"), change(|frame| frame.payload[BYTES - 1] = 0));
+    add("zero", |error| says(error, "another length"), change(|frame| frame.payload.fill(0)));
+    run_all(attacks);
+}
+
+/// Answers that are well formed, and no answers to what was asked.
+#[test]
+fn answers_that_cannot_be() {
+    let mut attacks = Vec::new();
+    let expected = |error: &Error| says(error, "not those of the column that was sent");
+    let (_, culprit, frame, _) =
+        frames(Variant::Value).into_iter().find(|frame| frame.3.label == LABELLED.code).unwrap();
+    let mut add = |name: &str, mutation: Mutation| {
+        let case = Arc::new(Variant::Value);
+        attacks.push(Attack { name: name.into(), case, culprit, frame, mutation, expected });
+    };
+    add("one label", change(|frame| frame.payload[..ROWS * LABEL_BYTES].fill(7)));
+    add(
+        "one ciphertext",
+        change(|frame| {
+            let (first, rest) = frame.payload[ROWS * LABEL_BYTES..].split_at_mut(BYTES);
+            rest.chunks_mut(BYTES).for_each(|ciphertext| ciphertext.copy_from_slice(first));
+        }),
+    );
+    run_all(attacks);
+}

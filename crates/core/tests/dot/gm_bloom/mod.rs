@@ -1,0 +1,5 @@
+//! `gm-bloom`.
+
+mod hostile;
+mod results;
+mod views;

@@ -1,0 +1,189 @@
+//! `lattice` with a peer that breaks the protocol at every message, in either role: the victim must end with the right error,
+//! and neither side may panic or hang.
+
+use std::sync::Arc;
+
+use crate::support::attack::{Attack, Culprit, Mutation, Parties, change, in_wrong_forms, network, run_all};
+use crate::support::{Frame, blames, recorded, rng, session};
+use tacita_core::protocol::dot::lattice::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED};
+use tacita_core::protocol::dot::{Columns, Integers, Shape};
+use tacita_core::{Channel, Result, Side};
+
+/// What is run: shares of products, the values, several groups and frames, numbers of many primes, chosen pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Variant {
+    Shares,
+    Values,
+    Groups,
+    Primes,
+    Chosen,
+}
+
+const VARIANTS: [Variant; 5] = [Variant::Shares, Variant::Values, Variant::Groups, Variant::Primes, Variant::Chosen];
+
+fn params(variant: Variant) -> Params {
+    let bits = if variant == Variant::Primes { 32 } else { 1 };
+    let integers = Integers::new(bits, false).unwrap();
+    let (rows, first, second) = match variant {
+        Variant::Shares => (100, 3, 2),
+        Variant::Values => (4000, 9, 9),
+        Variant::Groups => (30_000, 3, 3),
+        Variant::Primes => (70, 2, 2),
+        Variant::Chosen => (5000, 3, 20),
+    };
+    let shape = Shape { rows, first, second, integers };
+    let learner = (variant == Variant::Values).then_some(Side::First);
+    let modulus = if variant == Variant::Primes { "2^127".parse() } else { shape.value_modulus() };
+    let params = match variant {
+        Variant::Chosen => Params::of_pairs(shape, modulus.unwrap(), &[(0, 1), (2, 9), (1, 19), (0, 2)]),
+        _ => Params::new(shape, modulus.unwrap(), learner),
+    };
+    let params = params.unwrap();
+    assert_eq!(params.encryptor(), Side::First);
+    params
+}
+
+/// One of the parties.
+fn role(side: Side, variant: Variant, mut channel: Channel) -> Result<()> {
+    let params = params(variant);
+    let shape = params.shape();
+    let mut columns = Columns::new(shape.integers, shape.rows);
+    let count = if side == Side::First { shape.first } else { shape.second };
+    (0..count).for_each(|column| columns.push((0..shape.rows).map(|row| ((row * column) % 2) as i64)).unwrap());
+    match lattice::run(side, &columns, &params, &session(), &mut channel, &mut rng(1 + side as u8)) {
+        Ok(_) => channel.finish().map(drop),
+        Err(error) => {
+            channel.abort(&error);
+            Err(error)
+        }
+    }
+}
+
+/// The first party, who encrypts, has the receiver's end.
+impl Parties for Variant {
+    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(move || role(Side::Second, *self, sender));
+            let one = role(Side::First, *self, receiver);
+            (one, other.join().unwrap())
+        })
+    }
+
+    fn name(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// Every frame of every variant from both roles, the closing one included.
+fn frames() -> Vec<(Variant, Culprit, usize, Frame)> {
+    let mut all = Vec::new();
+    for variant in VARIANTS {
+        let recorded = recorded(|receiver, sender| {
+            let (one, other) = variant.run(receiver, sender);
+            one.unwrap();
+            other.unwrap();
+        });
+        for (culprit, frames) in [(Culprit::Receiver, recorded.receiver), (Culprit::Sender, recorded.sender)] {
+            all.extend(frames.into_iter().enumerate().map(|(number, frame)| (variant, culprit, number, frame)));
+        }
+    }
+    all
+}
+
+#[test]
+fn every_message_travels() {
+    for variant in VARIANTS {
+        let params = params(variant);
+        match variant {
+            Variant::Shares => assert!(params.groups().len() == 1 && params.digits() == 1),
+            Variant::Values => assert!(params.digits() > 1),
+            Variant::Groups => assert!(params.groups().len() > 1 && params.bytes_sent_by(Side::First) > 1 << 20),
+            Variant::Primes => assert!(params.prime_bits().1 > 3),
+            Variant::Chosen => assert_eq!(params.products(), 4),
+        }
+    }
+    let labels: std::collections::HashSet<u8> = frames().iter().map(|(.., frame)| frame.label).collect();
+    assert!([SEED, PUBLIC_KEY, COLUMNS, ANSWERS].iter().all(|label| labels.contains(&label.code)));
+}
+
+#[test]
+fn every_message_in_a_wrong_form() {
+    let mut attacks = Vec::new();
+    for (variant, culprit, frame, data) in frames() {
+        let case = Arc::new(variant);
+        attacks.extend(in_wrong_forms(&case, culprit, frame, &data));
+        if data.kind == Frame::DATA {
+            attacks.push(Attack {
+                name: "left out".into(),
+                case,
+                culprit,
+                frame,
+                mutation: Arc::new(|_| Some(Vec::new())),
+                // Both may then wait for each other, until the transport has heard nothing for too long.
+                expected: |error| blames(error) || network(error),
+            });
+        }
+    }
+    assert!(attacks.len() > 100, "only {} attacks", attacks.len());
+    run_all(attacks);
+}
+
+/// Neighbouring messages of different kinds change places: the second one comes early.
+#[test]
+fn messages_in_another_order() {
+    let all = frames();
+    let mut attacks = Vec::new();
+    for pair in all.windows(2) {
+        let [(variant, culprit, frame, one), (_, side, number, other)] = pair else { unreachable!() };
+        if culprit != side || number != &(frame + 1) || one.label == other.label || other.kind != Frame::DATA {
+            continue;
+        }
+        let other = other.clone();
+        let mutation: Mutation = Arc::new(move |frame| Some(vec![other.clone(), frame]));
+        let (case, culprit, frame) = (Arc::new(*variant), *culprit, *frame);
+        attacks.push(Attack { name: "early".into(), case, culprit, frame, mutation, expected: blames });
+    }
+    assert_eq!(attacks.len(), 2 * VARIANTS.len());
+    run_all(attacks);
+}
+
+/// Numbers that are no residues: the prime itself, the largest number of its length, bits beyond the last number.
+#[test]
+fn numbers_that_are_no_residues() {
+    let mut attacks = Vec::new();
+    let mut answers = 0;
+    for (variant, culprit, frame, data) in frames() {
+        if data.kind != Frame::DATA || data.label == SEED.code {
+            continue;
+        }
+        let params = params(variant);
+        let (bits, _) = params.prime_bits();
+        let mut add = |name: &str, mutation: Mutation| {
+            let case = Arc::new(variant);
+            attacks.push(Attack { name: name.into(), case, culprit, frame, mutation, expected: blames });
+        };
+        // So many bytes hold a whole number, wherever they begin.
+        let ones = |place: usize| change(move |frame| frame.payload[place..place + 13].fill(0xff));
+        add("ones at the start", ones(0));
+        add("ones at the end", ones(data.payload.len() - 13));
+        add("ones in the middle", ones(data.payload.len() / 2));
+        let spare = data.label == ANSWERS.code && !(data.payload.len() * 8).is_multiple_of(bits as usize);
+        if spare {
+            add("a bit beyond", change(|frame| *frame.payload.last_mut().unwrap() |= 0x80));
+        }
+        answers += usize::from(spare);
+        // The first prime, in a frame that begins with it: the first frame of its label.
+        if [PUBLIC_KEY.code, COLUMNS.code, ANSWERS.code].contains(&data.label) {
+            let prime = params.ring().primes().iter().map(|ntt| ntt.prime().value()).max().unwrap();
+            let mutation = change(move |frame| {
+                let mut low = [0; 8];
+                low.copy_from_slice(&frame.payload[..8]);
+                let kept = u64::from_le_bytes(low) & !(u64::MAX >> (64 - bits));
+                frame.payload[..8].copy_from_slice(&(kept | prime).to_le_bytes());
+            });
+            add("a prime", mutation);
+        }
+    }
+    assert!(answers > 0, "no answer has spare bits");
+    run_all(attacks);
+}

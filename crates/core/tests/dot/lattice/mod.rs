@@ -1,0 +1,5 @@
+//! `lattice`.
+
+mod hostile;
+mod results;
+mod views;

@@ -1,0 +1,5 @@
+//! `ot`.
+
+mod hostile;
+mod results;
+mod views;

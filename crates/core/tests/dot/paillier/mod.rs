@@ -1,0 +1,5 @@
+//! `paillier`.
+
+mod hostile;
+mod results;
+mod views;

@@ -1,0 +1,5 @@
+//! `bloom`.
+
+mod hostile;
+mod results;
+mod views;

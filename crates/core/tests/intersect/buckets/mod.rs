@@ -1,0 +1,5 @@
+//! `buckets`.
+
+mod hostile;
+mod results;
+mod views;

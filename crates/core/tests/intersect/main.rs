@@ -1,0 +1,9 @@
+//! Private set intersection.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bloom;
+mod buckets;
+mod ecdh;
+mod vole;

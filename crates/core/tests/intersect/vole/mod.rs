@@ -1,0 +1,5 @@
+//! `vole`.
+
+mod hostile;
+mod results;
+mod views;

@@ -1,0 +1,8 @@
+//! Oblivious transfer.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod hostile;
+mod results;
+mod views;

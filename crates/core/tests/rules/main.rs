@@ -1,0 +1,9 @@
+//! Association rules.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod hostile;
+mod names;
+mod results;
+mod views;

@@ -1,0 +1,7 @@
+//! Computations on shares.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod results;
+mod views;
