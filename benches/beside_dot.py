@@ -3,7 +3,7 @@
 beside_dot.py [ROWS] prints a line for each: MPyC (pip install mpyc numpy; three parties, of which two have a vector, over
 loopback), and SecretFlow's SPU (pip install spu; SEMI2K and CHEETAH, two parties on threads of one process). SEMI2K takes
 its triples from a trusted party, which in this form is one of the two. Wall time is from the vectors to the product at a
-party, CPU time of all parties together in that time; the median of RUNS runs after one that compiles and sets up. Beside it: `cargo run --release -p tacita-bench --bin dot`.
+party, CPU time of all parties together in that time; the median of RUNS runs after one that compiles and sets up. Beside it: `cargo run --release -p tacita-bench --bin dot_ot`.
 """
 
 import importlib.util

@@ -2,7 +2,7 @@
 
 beside_tenseal.py [LENGTH] (default 2^20) prints the seconds of wall and CPU time for encrypting and for multiplying and adding
 up, and the bytes of the encrypted vector. One party does all; nothing is flooded, so that whoever decrypts could learn the
-other vector: that is what `lattice` does more. For reading beside the program `lattice` of this directory.
+other vector: that is what `lattice` does more. For reading beside the program `dot_lattice` of this directory.
 """
 
 import random

@@ -16,7 +16,7 @@ use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Role};
 
 #[derive(Parser)]
-#[command(about = about(include_str!("buckets.rs")))]
+#[command(about = about(include_str!("intersect_buckets.rs")))]
 struct Arguments {
     /// Items of each party in `vole`, as a power of two
     #[arg(default_value_t = 20, value_parser = clap::value_parser!(u32).range(4..=26))]

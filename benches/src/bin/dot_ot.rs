@@ -28,7 +28,7 @@ const TARGETS: [(Extension, f64, f64); 3] = [
 ];
 
 #[derive(Parser)]
-#[command(about = about(include_str!("dot.rs")))]
+#[command(about = about(include_str!("dot_ot.rs")))]
 struct Arguments {
     /// Rows of the longest run, as a power of ten; the shortest has 10^3
     #[arg(default_value_t = 7, value_parser = clap::value_parser!(u32).range(3..=8))]

@@ -48,7 +48,7 @@ const FIGURE_3: [(u32, f64); 2] = [(10, 1.9), (100, 9.5)];
 const CROSS_OVER: [(u32, f64); 2] = [(10, 0.4), (100, 3.8)];
 
 #[derive(Parser)]
-#[command(about = about(include_str!("dc.rs")))]
+#[command(about = about(include_str!("paper_dc.rs")))]
 struct Arguments {
     /// What is measured
     #[arg(value_enum, default_value_t = What::Some)]

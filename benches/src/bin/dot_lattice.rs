@@ -30,7 +30,7 @@ const BYTES: [f64; 2] = [13.0, 5.0];
 const FURTHER: usize = 8;
 
 #[derive(Parser)]
-#[command(about = about(include_str!("lattice.rs")))]
+#[command(about = about(include_str!("dot_lattice.rs")))]
 struct Arguments {
     /// Rows of the longest columns; the shortest have 1000
     #[arg(default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]

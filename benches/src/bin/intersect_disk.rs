@@ -22,7 +22,7 @@ const FULL: u64 = 100_000_000;
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Parser)]
-#[command(about = about(include_str!("large.rs")))]
+#[command(about = about(include_str!("intersect_disk.rs")))]
 struct Arguments {
     /// Rows of each party, as powers of two; `full` is 100,000,000 rows
     #[arg(default_values = ["20", "22"], value_parser = rows)]

@@ -17,7 +17,7 @@ use tacita_core::protocol::intersect::bloom::{self, Params, Strength};
 use tacita_core::session::{Session, Transcript};
 
 #[derive(Parser)]
-#[command(about = about(include_str!("bloom.rs")))]
+#[command(about = about(include_str!("intersect_bloom.rs")))]
 struct Arguments {
     /// Items of the larger runs; the others have a tenth
     #[arg(default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(10..=100_000_000))]

@@ -18,7 +18,7 @@ use tacita_core::{Channel, Item, Result};
 const TARGET: f64 = 1.5;
 
 #[derive(Parser)]
-#[command(about = about(include_str!("ecdh.rs")))]
+#[command(about = about(include_str!("intersect_ecdh.rs")))]
 struct Arguments {
     /// Items of each party, as a power of two
     #[arg(default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=24))]

@@ -20,7 +20,7 @@ use tacita_core::{Item, Security};
 const TARGETS: [(Security, f64, f64); 2] = [(Security::SemiHonest, 0.8, 32.0), (Security::Malicious, 0.9, 38.0)];
 
 #[derive(Parser)]
-#[command(about = about(include_str!("intersect.rs")))]
+#[command(about = about(include_str!("intersect_vole.rs")))]
 struct Arguments {
     /// Items of each party in the longest run, as a power of two; the shortest has 2^10
     #[arg(default_value_t = 20, value_parser = clap::value_parser!(u32).range(10..=26))]

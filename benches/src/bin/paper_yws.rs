@@ -143,7 +143,7 @@ impl Point {
 }
 
 #[derive(Parser)]
-#[command(about = about(include_str!("yws.rs")))]
+#[command(about = about(include_str!("paper_yws.rs")))]
 struct Arguments {
     /// Points of the paper's curves: `some`, `full` for all, or bits of a key and rows, as in 1024:200000
     #[arg(default_value = "some", value_parser = points)]
