@@ -3,11 +3,12 @@
 //!
 //! Receivers that cheat within well-formed messages, and how often they are caught, are in `softspoken/cheating.rs`.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::support;
-use crate::support::{Frame, Tap, blames, passing, rng, session, tapped};
+use crate::support::attack::{Attack, Parties, Sent, change, in_all_wrong_forms, no_points, oversized, run_all, sent};
+use crate::support::two::run_over;
+use crate::support::{Frame, blames, passing, rng, session, tapped};
 use tacita_core::primitive::kernel::Block;
 use tacita_core::primitive::ot::additive::{self, Sharing};
 use tacita_core::primitive::ot::softspoken::{
@@ -18,7 +19,7 @@ use tacita_core::primitive::ot::{
     MESSAGES, RandomOtReceiver, RandomOtSender, StoredReceiver, StoredSender, TREES, base, chosen, ideal,
 };
 use tacita_core::security::Security;
-use tacita_core::{Channel, Error, Result};
+use tacita_core::{Channel, Result, Role};
 
 /// What is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,183 +160,34 @@ fn send(variant: Variant, channel: &mut Channel) -> Result<()> {
     }
 }
 
-fn conclude(mut channel: Channel, role: impl FnOnce(&mut Channel) -> Result<()>) -> Result<()> {
-    match role(&mut channel) {
-        Ok(()) => channel.finish().map(drop),
-        Err(error) => {
-            channel.abort(&error);
-            Err(error)
+impl Parties for Variant {
+    fn part(&self, role: Role, channel: &mut Channel) -> Result<()> {
+        match role {
+            Role::Receiver => receive(*self, channel),
+            Role::Sender => send(*self, channel),
         }
     }
-}
 
-fn run_over(variant: Variant, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
-    std::thread::scope(|scope| {
-        let sending = scope.spawn(move || conclude(sender, |channel| send(variant, channel)));
-        let received = conclude(receiver, |channel| receive(variant, channel));
-        (received, sending.join().unwrap())
-    })
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Culprit {
-    Receiver,
-    Sender,
+    fn name(&self) -> String {
+        format!("{self:?}")
+    }
 }
 
 /// Every frame of every variant from both roles, the closing one included.
-fn frames() -> Vec<(Variant, Culprit, usize, Frame)> {
-    let mut all = Vec::new();
-    for variant in VARIANTS {
-        let recorded: [Arc<Mutex<Vec<Frame>>>; 2] = Default::default();
-        let recorder = |frames: &Arc<Mutex<Vec<Frame>>>| -> Arc<Tap> {
-            let frames = frames.clone();
-            Arc::new(move |frame| {
-                frames.lock().unwrap().push(frame.clone());
-                Some(vec![frame])
-            })
-        };
-        let (receiver, sender) = tapped(recorder(&recorded[0]), recorder(&recorded[1]));
-        let (received, sent) = run_over(variant, receiver, sender);
-        received.unwrap();
-        sent.unwrap();
-        for (culprit, frames) in [Culprit::Receiver, Culprit::Sender].into_iter().zip(recorded) {
-            let frames = std::mem::take(&mut *frames.lock().unwrap());
-            all.extend(frames.into_iter().enumerate().map(|(number, frame)| (variant, culprit, number, frame)));
-        }
-    }
-    all
-}
-
-/// What is done to one frame; `None` cuts the connection.
-type Mutation = Arc<dyn Fn(Frame) -> Option<Vec<Frame>> + Send + Sync>;
-
-/// One attack: the culprit's frame with this number is replaced.
-struct Attack {
-    name: String,
-    variant: Variant,
-    culprit: Culprit,
-    frame: usize,
-    mutation: Mutation,
-    /// What the victim must make of it.
-    expected: fn(&Error) -> bool,
-}
-
-/// Runs all attacks, many at once, because most of their time is spent waiting for the other end to read an abort.
-fn run_all(attacks: Vec<Attack>) {
-    let next = AtomicUsize::new(0);
-    let failures = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..32 {
-            scope.spawn(|| {
-                while let Some(attack) = attacks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(failure) = run_attack(attack) {
-                        failures.lock().unwrap().push(failure);
-                    }
-                }
-            });
-        }
-    });
-    let failures = failures.into_inner().unwrap();
-    assert!(
-        !attacks.is_empty() && failures.is_empty(),
-        "{} of {} attacks: {failures:#?}",
-        failures.len(),
-        attacks.len()
-    );
-}
-
-fn run_attack(attack: &Attack) -> std::result::Result<(), String> {
-    let (count, mutation, frame) = (AtomicUsize::new(0), attack.mutation.clone(), attack.frame);
-    let tap: Arc<Tap> = Arc::new(move |data| match count.fetch_add(1, Ordering::Relaxed) == frame {
-        true => mutation(data),
-        false => Some(vec![data]),
-    });
-    let (receiver, sender) = match attack.culprit {
-        Culprit::Receiver => tapped(tap, passing()),
-        Culprit::Sender => tapped(passing(), tap),
-    };
-    let (received, sent) = run_over(attack.variant, receiver, sender);
-    let victim = match attack.culprit {
-        Culprit::Receiver => sent,
-        Culprit::Sender => received,
-    };
-    match victim {
-        Err(error) if (attack.expected)(&error) => Ok(()),
-        other => {
-            let Attack { name, variant, culprit, frame, .. } = attack;
-            Err(format!("{variant:?}, {culprit:?} at frame {frame}, {name}: {other:?}"))
-        }
-    }
-}
-
-fn network(error: &Error) -> bool {
-    matches!(error, Error::Network { .. })
-}
-
-fn change(change: impl Fn(&mut Frame) + Send + Sync + 'static) -> Mutation {
-    Arc::new(move |mut frame| {
-        change(&mut frame);
-        Some(vec![frame])
-    })
+fn frames() -> Vec<Sent<Variant>> {
+    VARIANTS.into_iter().flat_map(|variant| sent(Arc::new(variant))).collect()
 }
 
 #[test]
 fn every_message_in_a_wrong_form() {
-    let mut attacks = Vec::new();
-    for (variant, culprit, frame, data) in frames() {
-        let mut add = |name: &str, expected: fn(&Error) -> bool, mutation: Mutation| {
-            attacks.push(Attack { name: name.into(), variant, culprit, frame, mutation, expected });
-        };
-        add("cut", network, Arc::new(|_| None));
-        if data.kind == Frame::CLOSE {
-            // The honest end behind the tap then hangs up, which may be noticed first.
-            add(
-                "data at the end",
-                |error| blames(error) || network(error),
-                change(|frame| (frame.kind, frame.label) = (Frame::DATA, 1)),
-            );
-            continue;
-        }
-        add("shortened", blames, change(|frame| frame.payload.truncate(frame.payload.len() - 1)));
-        add("lengthened", blames, change(|frame| frame.payload.push(0)));
-        add("oversized", blames, change(|frame| frame.payload.resize(1 << 20, 0)));
-        add("emptied", blames, change(|frame| frame.payload.clear()));
-        add("wrong label", blames, change(|frame| frame.label ^= 0x40));
-        add("other kind", blames, change(|frame| (frame.kind, frame.payload) = (9, Vec::new())));
-        add("closed early", blames, Arc::new(|_| Some(vec![Frame::close()])));
-        add("twice", blames, Arc::new(|frame| Some(vec![frame.clone(), frame])));
-        // Both may then wait for each other, until the transport has heard nothing for too long.
-        add("left out", |error| blames(error) || network(error), Arc::new(|_| Some(Vec::new())));
-    }
-    run_all(attacks);
+    let frames = frames();
+    run_all(in_all_wrong_forms(&frames));
+    run_all(oversized(&frames));
 }
 
 #[test]
 fn points_that_are_none() {
-    let none: [(&str, Vec<u8>); 4] = [
-        ("the identity", vec![0; 32]),
-        ("not reduced", [&[0xed][..], &[0xff; 30], &[0x7f]].concat()),
-        ("negative", [&[1][..], &[0; 31]].concat()),
-        ("all ones", vec![0xff; 32]),
-    ];
-    let mut attacks = Vec::new();
-    for (variant, culprit, frame, data) in frames() {
-        if data.kind != Frame::DATA || ![BASE_POINTS.code, BASE_KEY.code].contains(&data.label) {
-            continue;
-        }
-        for (name, bytes) in none.clone() {
-            for at_end in [false, true] {
-                let bytes = bytes.clone();
-                let mutation = change(move |frame| {
-                    let start = if at_end { frame.payload.len() - 32 } else { 0 };
-                    frame.payload[start..start + 32].copy_from_slice(&bytes);
-                });
-                attacks.push(Attack { name: name.into(), variant, culprit, frame, mutation, expected: blames });
-            }
-        }
-    }
-    run_all(attacks);
+    run_all(no_points(&frames(), &[BASE_POINTS, BASE_KEY]));
 }
 
 /// One bit of what the receiver sends is another one: the sender of a malicious form notices, wherever it is. A bit of
@@ -343,19 +195,26 @@ fn points_that_are_none() {
 #[test]
 fn every_kind_of_bit_is_checked() {
     let mut attacks = Vec::new();
-    for (variant, culprit, frame, data) in frames() {
+    for (case, culprit, frame, data) in frames() {
         let checked = [TREES.code, CORRECTIONS.code, CONSISTENCY.code].contains(&data.label);
-        if data.kind != Frame::DATA || !checked || variant == Variant::SemiHonest {
+        if data.kind != Frame::DATA || !checked || *case == Variant::SemiHonest {
             continue;
         }
         let length = data.payload.len();
         for at in [0, 1, 15, 16, 47, length / 3, length / 2, length - 33, length - 32, length - 1] {
             let mutation = change(move |frame| frame.payload[at] ^= 0x10);
-            attacks.push(Attack { name: format!("byte {at}"), variant, culprit, frame, mutation, expected: blames });
+            attacks.push(Attack {
+                name: format!("byte {at}"),
+                case: case.clone(),
+                culprit,
+                frame,
+                mutation,
+                expected: blames,
+            });
         }
         attacks.push(Attack {
             name: "all zero".into(),
-            variant,
+            case,
             culprit,
             frame,
             mutation: change(|frame| frame.payload.fill(0)),
@@ -368,11 +227,11 @@ fn every_kind_of_bit_is_checked() {
 #[test]
 fn bits_that_nobody_sends() {
     let mut attacks = Vec::new();
-    for (variant, culprit, frame, data) in frames() {
-        let packed = variant == Variant::Additive && data.label == MESSAGES.code || data.label == FLIPS.code;
+    for (case, culprit, frame, data) in frames() {
+        let packed = *case == Variant::Additive && data.label == MESSAGES.code || data.label == FLIPS.code;
         if data.kind == Frame::DATA && packed {
             let mutation = change(|frame| *frame.payload.last_mut().unwrap() |= 0x80);
-            attacks.push(Attack { name: "beyond".into(), variant, culprit, frame, mutation, expected: blames });
+            attacks.push(Attack { name: "beyond".into(), case, culprit, frame, mutation, expected: blames });
         }
     }
     run_all(attacks);
@@ -382,25 +241,19 @@ fn bits_that_nobody_sends() {
 #[test]
 fn parties_that_do_not_agree_fail() {
     let run = |receiver_params: Params, sender_params: Params, sender_purpose: &str| {
-        let (receiver, sender) = tapped(passing(), passing());
-        std::thread::scope(|scope| {
-            let sending = scope.spawn(move || {
-                conclude(sender, |channel| {
-                    let (_, mut base) = ideal::pair([9; 32]);
-                    let rng = &mut rng(1);
-                    let mut ot =
-                        RandomSender::setup_over(&sender_params, &session(), sender_purpose, &mut base, channel, rng)?;
-                    ot.send(&mut [[Block::ZERO; 2]; 100], channel)
-                })
-            });
-            let _ = conclude(receiver, |channel| {
-                let (mut base, _) = ideal::pair([9; 32]);
-                let rng = &mut rng(2);
-                let mut ot = RandomReceiver::setup_over(&receiver_params, &session(), "test", &mut base, channel, rng)?;
-                ot.receive(&Choices::zeros(100), &mut [Block::ZERO; 100], channel)
-            });
-            sending.join().unwrap()
-        })
+        let receive = |channel: &mut Channel| {
+            let (mut base, _) = ideal::pair([9; 32]);
+            let rng = &mut rng(2);
+            let mut ot = RandomReceiver::setup_over(&receiver_params, &session(), "test", &mut base, channel, rng)?;
+            ot.receive(&Choices::zeros(100), &mut [Block::ZERO; 100], channel)
+        };
+        let send = |channel: &mut Channel| {
+            let (_, mut base) = ideal::pair([9; 32]);
+            let rng = &mut rng(1);
+            let mut ot = RandomSender::setup_over(&sender_params, &session(), sender_purpose, &mut base, channel, rng)?;
+            ot.send(&mut [[Block::ZERO; 2]; 100], channel)
+        };
+        run_over(tapped(passing(), passing()), &receive, &send).1
     };
     let malicious = |k| Params::new(Security::Malicious, k).unwrap();
     run(malicious(4), malicious(4), "test").unwrap();

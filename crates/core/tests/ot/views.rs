@@ -2,9 +2,9 @@
 //! whatever the choices and the messages are. Every check is also run on a deliberately leaky variant, which must fail it.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use crate::support::{Frame, Tap, payloads, rng, session, tapped};
+use crate::support::{Frame, payloads, rng, session, two};
 use tacita_core::primitive::group::{Group, Ristretto255};
 use tacita_core::primitive::kernel::Block;
 use tacita_core::primitive::ot::additive::{self, Sharing};
@@ -19,32 +19,12 @@ use tacita_core::{Channel, Result};
 type Check = std::result::Result<(), String>;
 
 /// What the receiver and what the sender sent.
-type Frames = (Vec<Frame>, Vec<Frame>);
-
 fn record(
-    receive: impl FnOnce(&mut Channel) -> Result<()>,
-    send: impl FnOnce(&mut Channel) -> Result<()> + Send,
-) -> Frames {
-    let frames: [Arc<Mutex<Vec<Frame>>>; 2] = Default::default();
-    let recorder = |frames: &Arc<Mutex<Vec<Frame>>>| -> Arc<Tap> {
-        let frames = frames.clone();
-        Arc::new(move |frame| {
-            frames.lock().unwrap().push(frame.clone());
-            Some(vec![frame])
-        })
-    };
-    let (mut receiver, mut sender) = tapped(recorder(&frames[0]), recorder(&frames[1]));
-    std::thread::scope(|scope| {
-        let sending = scope.spawn(move || {
-            send(&mut sender).unwrap();
-            sender.finish().unwrap();
-        });
-        receive(&mut receiver).unwrap();
-        receiver.finish().unwrap();
-        sending.join().unwrap();
-    });
-    let [receiver, sender] = frames.map(|frames| std::mem::take(&mut *frames.lock().unwrap()));
-    (receiver, sender)
+    receive: impl FnMut(&mut Channel) -> Result<()> + Send,
+    send: impl FnMut(&mut Channel) -> Result<()> + Send,
+) -> [Vec<Frame>; 2] {
+    let (receive, send) = (Mutex::new(receive), Mutex::new(send));
+    two::record(&|channel| receive.lock().unwrap()(channel), &|channel| send.lock().unwrap()(channel)).0
 }
 
 /// Bytes are uniform: chi-square of how often each of the 256 values comes, at most 6 standard deviations above its mean.
@@ -82,7 +62,7 @@ fn params(security: Security) -> Params {
 }
 
 /// Two calls of COUNT OTs with these choices.
-fn extension(security: Security, choices: &Choices, seed: u8) -> Frames {
+fn extension(security: Security, choices: &Choices, seed: u8) -> [Vec<Frame>; 2] {
     let params = params(security);
     record(
         |channel| {
@@ -122,7 +102,7 @@ fn the_sender_sees_uniform_corrections_whatever_the_choices() {
         [Choices::zeros(COUNT), Choices::from_bits((0..COUNT).map(|_| true)), Choices::random(COUNT, &mut rng(1))];
     for security in [Security::SemiHonest, Security::Malicious] {
         for choices in &all {
-            let (receiver, _) = extension(security, choices, 1);
+            let [receiver, _] = extension(security, choices, 1);
             let corrections = payloads(&receiver, CORRECTIONS.code);
             let bytes = params(security).corrections_bytes(COUNT);
             assert_eq!(corrections.len(), 2 * bytes);
@@ -150,7 +130,7 @@ fn the_sender_sees_uniform_corrections_whatever_the_choices() {
 fn the_sender_sees_fresh_uniform_trees() {
     for security in [Security::SemiHonest, Security::Malicious] {
         let runs: Vec<Vec<u8>> =
-            (0..4).map(|seed| payloads(&extension(security, &Choices::zeros(1), seed).0, TREES.code)).collect();
+            (0..4).map(|seed| payloads(&extension(security, &Choices::zeros(1), seed)[0], TREES.code)).collect();
         assert!(runs.iter().all(|run| run.len() == params(security).trees_bytes()));
         let check = |runs: &[Vec<u8>]| {
             uniform("trees", &runs.concat())?;
@@ -168,7 +148,7 @@ fn the_sender_sees_fresh_uniform_trees() {
 #[test]
 fn the_check_says_nothing_of_the_choices() {
     let hash_of = |seed: u8| {
-        let (receiver, _) = extension(Security::Malicious, &Choices::zeros(3), seed);
+        let [receiver, _] = extension(Security::Malicious, &Choices::zeros(3), seed);
         let responses = payloads(&receiver, CONSISTENCY.code);
         assert_eq!(responses.len(), 2 * Params::consistency_bytes());
         responses.chunks(Params::consistency_bytes()).map(|response| response[..16].to_vec()).collect::<Vec<_>>()
@@ -184,7 +164,7 @@ fn the_check_says_nothing_of_the_choices() {
 }
 
 /// Base OTs with these choices.
-fn base_ots(choices: &Choices, seed: u8) -> Frames {
+fn base_ots(choices: &Choices, seed: u8) -> [Vec<Frame>; 2] {
     record(
         |channel| {
             let mut ot = base::Receiver::new(&session(), "test", &mut rng(seed));
@@ -214,8 +194,8 @@ fn points_are_uniform(runs: &[Vec<u8>]) -> Check {
 #[test]
 fn points_are_uniform_whatever_the_choices() {
     for choices in [Choices::zeros(64), Choices::from_bits((0..64).map(|_| true))] {
-        let runs: Vec<Frames> = (0..3).map(|seed| base_ots(&choices, seed)).collect();
-        let points: Vec<Vec<u8>> = runs.iter().map(|(receiver, _)| payloads(receiver, BASE_POINTS.code)).collect();
+        let runs: Vec<[Vec<Frame>; 2]> = (0..3).map(|seed| base_ots(&choices, seed)).collect();
+        let points: Vec<Vec<u8>> = runs.iter().map(|[receiver, _]| payloads(receiver, BASE_POINTS.code)).collect();
         assert!(points.iter().all(|points| points.len() == 64 * 64));
         points_are_uniform(&points).unwrap();
         // Leaky: the point that the receiver does not know is always the same.
@@ -223,7 +203,7 @@ fn points_are_uniform_whatever_the_choices() {
         let (first, rest) = leaky[0].split_at_mut(64);
         rest[..32].copy_from_slice(&first[..32]);
         points_are_uniform(&leaky).unwrap_err();
-        let keys: Vec<Vec<u8>> = runs.iter().map(|(_, sender)| payloads(sender, BASE_KEY.code)).collect();
+        let keys: Vec<Vec<u8>> = runs.iter().map(|[_, sender]| payloads(sender, BASE_KEY.code)).collect();
         assert!(keys.iter().all(|key| Ristretto255::decode(key).is_ok_and(|points| points.len() == 1)));
         fresh("keys", keys.iter().map(|key| &key[..])).unwrap();
     }
@@ -235,7 +215,7 @@ fn messages_are_hidden() {
     let choices = Choices::zeros(COUNT);
     for (bits, sharing) in [(16, Sharing::modulo(16).unwrap()), (16, Sharing::exclusive_or(16).unwrap())] {
         let (mut dealt_sender, mut dealt_receiver) = ideal::pair([1; 32]);
-        let (_, sender) = record(
+        let [_, sender] = record(
             |channel| additive::receive(sharing, &mut dealt_receiver, &choices, &mut vec![0u16; COUNT], channel),
             |channel| additive::send(sharing, &mut dealt_sender, &vec![1; COUNT], &mut vec![0u16; COUNT], channel),
         );
@@ -247,7 +227,7 @@ fn messages_are_hidden() {
     }
     for bytes in [3, 40] {
         let (mut dealt_sender, mut dealt_receiver) = ideal::pair([1; 32]);
-        let (_, sender) = record(
+        let [_, sender] = record(
             |channel| chosen::receive(&mut dealt_receiver, &choices, bytes, &mut vec![0; COUNT * bytes], channel),
             |channel| chosen::send(&mut dealt_sender, bytes, &vec![0; 2 * COUNT * bytes], channel),
         );
@@ -272,12 +252,12 @@ fn flips_hide_the_choices() {
         let (mut end, _other) = Channel::pair("nobody", "nobody");
         RandomOtSender::send(&mut dealt_sender, &mut pairs, &mut end).unwrap();
         RandomOtReceiver::receive(&mut dealt_receiver, stored, &mut blocks, &mut end).unwrap();
-        let (receiver, _) = record(
+        let [receiver, _] = record(
             |channel| {
-                let mut ot = StoredReceiver::new(stored.clone(), blocks);
+                let mut ot = StoredReceiver::new(stored.clone(), blocks.clone());
                 ot.receive(&Choices::zeros(count), &mut vec![Block::ZERO; count], channel)
             },
-            |channel| StoredSender::new(pairs).send(&mut vec![[Block::ZERO; 2]; count], channel),
+            |channel| StoredSender::new(pairs.clone()).send(&mut vec![[Block::ZERO; 2]; count], channel),
         );
         payloads(&receiver, FLIPS.code)
     };

@@ -3,33 +3,46 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tacita_core::Error;
+use tacita_core::channel::Label;
+use tacita_core::{Error, Role, Side};
 
+use super::two::run_over;
 use super::*;
-
-/// Who breaks the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Culprit {
-    Receiver,
-    Sender,
-}
 
 /// What is done to one frame; `None` cuts the connection.
 pub type Mutation = Arc<dyn Fn(Frame) -> Option<Vec<Frame>> + Send + Sync>;
 
-/// Two parties that can be run over any channels.
+/// Two parties that can be run over any channels. Where they are a first and a second one, the first has the receiver's end of
+/// the wire.
 pub trait Parties: Send + Sync {
-    /// Runs both: how the receiver ended, and how the sender.
-    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>);
+    /// What a party does with its end of the channel.
+    fn part(&self, role: Role, channel: &mut Channel) -> Result<()>;
 
     /// What they run.
     fn name(&self) -> String;
+
+    /// Runs both: how the receiver ended, and how the sender.
+    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
+        let part = |role| move |channel: &mut Channel| self.part(role, channel);
+        let (received, sent) = run_over((receiver, sender), &part(Role::Receiver), &part(Role::Sender));
+        (received.map(drop), sent.map(drop))
+    }
+}
+
+/// Which side of a scalar product has this end of the wire.
+pub fn side(role: Role) -> Side {
+    match role {
+        Role::Receiver => Side::First,
+        Role::Sender => Side::Second,
+    }
 }
 
 impl Parties for Case {
-    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
-        let (received, sent) = run_over(self, receiver, sender, (1, 2));
-        (received.map(drop), sent.map(drop))
+    fn part(&self, role: Role, channel: &mut Channel) -> Result<()> {
+        match role {
+            Role::Receiver => self.receive(channel, 1).map(drop),
+            Role::Sender => self.send(channel, 2).map(drop),
+        }
     }
 
     fn name(&self) -> String {
@@ -41,15 +54,19 @@ impl Parties for Case {
 pub struct Attack {
     pub name: String,
     pub case: Arc<dyn Parties>,
-    pub culprit: Culprit,
+    /// Who breaks the protocol.
+    pub culprit: Role,
     pub frame: usize,
     pub mutation: Mutation,
     /// What the victim must make of it.
     pub expected: fn(&Error) -> bool,
 }
 
-/// Runs all attacks, many at once, because most of their time is spent waiting for the other end to read an abort.
+/// Runs all attacks, many at once, because most of their time is spent waiting for the other end to read an abort. Tests take
+/// turns: who computes for too long counts as silent.
 pub fn run_all(attacks: Vec<Attack>) {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock();
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -63,8 +80,14 @@ pub fn run_all(attacks: Vec<Attack>) {
             });
         }
     });
+    drop(turn);
     let failures = failures.into_inner().unwrap();
-    assert!(failures.is_empty(), "{} of {} attacks: {failures:#?}", failures.len(), attacks.len());
+    assert!(
+        !attacks.is_empty() && failures.is_empty(),
+        "{} of {} attacks: {failures:#?}",
+        failures.len(),
+        attacks.len()
+    );
 }
 
 fn run_attack(attack: &Attack) -> std::result::Result<(), String> {
@@ -74,13 +97,13 @@ fn run_attack(attack: &Attack) -> std::result::Result<(), String> {
         false => Some(vec![data]),
     });
     let (receiver, sender) = match attack.culprit {
-        Culprit::Receiver => tapped(tap, passing()),
-        Culprit::Sender => tapped(passing(), tap),
+        Role::Receiver => tapped(tap, passing()),
+        Role::Sender => tapped(passing(), tap),
     };
     let (received, sent) = attack.case.run(receiver, sender);
     let victim = match attack.culprit {
-        Culprit::Receiver => sent,
-        Culprit::Sender => received,
+        Role::Receiver => sent,
+        Role::Sender => received,
     };
     match victim {
         Err(error) if (attack.expected)(&error) => Ok(()),
@@ -95,6 +118,102 @@ pub fn network(error: &Error) -> bool {
     matches!(error, Error::Network { .. })
 }
 
+/// Whether an error blames the peer for a check that is told in these words.
+pub fn says(error: &Error, words: &str) -> bool {
+    matches!(error, Error::Protocol { check, .. } if check.contains(words))
+}
+
+/// A frame of an honest run: what is run, who sends it, and its number among those that this party sends.
+pub type Sent<P> = (Arc<P>, Role, usize, Frame);
+
+/// Every frame of an honest run from both parties, the closing ones included.
+pub fn sent<P: Parties>(case: Arc<P>) -> Vec<Sent<P>> {
+    let recorded = recorded(|receiver, sender| {
+        let (received, sent) = case.run(receiver, sender);
+        received.unwrap();
+        sent.unwrap();
+    });
+    let of = |role, frames: Vec<Frame>| {
+        let numbered = frames.into_iter().enumerate();
+        numbered.map(|(number, frame)| (case.clone(), role, number, frame)).collect::<Vec<_>>()
+    };
+    [of(Role::Receiver, recorded.receiver), of(Role::Sender, recorded.sender)].concat()
+}
+
+/// Every frame in every wrong form, and left out.
+pub fn in_all_wrong_forms<P: Parties + 'static>(frames: &[Sent<P>]) -> Vec<Attack> {
+    let forms = frames.iter().flat_map(|(case, culprit, number, frame)| {
+        in_wrong_forms(case, *culprit, *number, frame).into_iter().chain(left_out(case, *culprit, *number, frame))
+    });
+    forms.collect()
+}
+
+/// The attack of a message that never comes.
+pub fn left_out<P: Parties + 'static>(case: &Arc<P>, culprit: Role, frame: usize, data: &Frame) -> Option<Attack> {
+    (data.kind == Frame::DATA).then(|| Attack {
+        name: "left out".into(),
+        case: case.clone(),
+        culprit,
+        frame,
+        mutation: Arc::new(|_| Some(Vec::new())),
+        // Both may then wait for each other, until the transport has heard nothing for too long.
+        expected: |error| blames(error) || network(error),
+    })
+}
+
+/// Every message grown to the length of the longest frame.
+pub fn oversized<P: Parties + 'static>(frames: &[Sent<P>]) -> Vec<Attack> {
+    let data = frames.iter().filter(|(.., data)| data.kind == Frame::DATA);
+    let attack = |(case, culprit, frame, _): &Sent<P>| Attack {
+        name: "oversized".into(),
+        case: case.clone(),
+        culprit: *culprit,
+        frame: *frame,
+        mutation: change(|frame| frame.payload.resize(1 << 20, 0)),
+        expected: blames,
+    };
+    data.map(attack).collect()
+}
+
+/// Encodings that are no elements of the group, or the one that nobody may send.
+const NO_POINTS: [(&str, [u8; 32]); 4] = [
+    ("the identity", [0; 32]),
+    ("not reduced", {
+        let mut prime = [0xff; 32];
+        (prime[0], prime[31]) = (0xed, 0x7f);
+        prime
+    }),
+    ("negative", {
+        let mut one = [0; 32];
+        one[0] = 1;
+        one
+    }),
+    ("all ones", [0xff; 32]),
+];
+
+/// The attacks in which the first or the last point of a message with one of these labels is none.
+pub fn no_points<P: Parties + 'static>(frames: &[Sent<P>], labels: &[Label]) -> Vec<Attack> {
+    let mut attacks = Vec::new();
+    for (case, culprit, frame, data) in frames {
+        if data.kind != Frame::DATA || labels.iter().all(|label| label.code != data.label) {
+            continue;
+        }
+        for (name, bytes) in NO_POINTS {
+            for start in [0, data.payload.len() - 32] {
+                attacks.push(Attack {
+                    name: name.into(),
+                    case: case.clone(),
+                    culprit: *culprit,
+                    frame: *frame,
+                    mutation: change(move |frame| frame.payload[start..start + 32].copy_from_slice(&bytes)),
+                    expected: blames,
+                });
+            }
+        }
+    }
+    attacks
+}
+
 pub fn change(change: impl Fn(&mut Frame) + Send + Sync + 'static) -> Mutation {
     Arc::new(move |mut frame| {
         change(&mut frame);
@@ -103,12 +222,7 @@ pub fn change(change: impl Fn(&mut Frame) + Send + Sync + 'static) -> Mutation {
 }
 
 /// The attacks on the form of a frame that every message of every protocol must withstand.
-pub fn in_wrong_forms<P: Parties + 'static>(
-    case: &Arc<P>,
-    culprit: Culprit,
-    frame: usize,
-    data: &Frame,
-) -> Vec<Attack> {
+pub fn in_wrong_forms<P: Parties + 'static>(case: &Arc<P>, culprit: Role, frame: usize, data: &Frame) -> Vec<Attack> {
     let mut attacks = Vec::new();
     let mut add = |name: &str, expected: fn(&Error) -> bool, mutation: Mutation| {
         attacks.push(Attack { name: name.into(), case: case.clone(), culprit, frame, mutation, expected });

@@ -7,7 +7,7 @@ use tacita_core::protocol::dot::ot::{self, Extension, Params};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::{Channel, Result, Side};
 
-use super::{rng, session};
+use super::{rng, session, two};
 
 /// Both parties' columns: `first` and `second` hold one vector for each column.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub enum Source {
 }
 
 /// A party's shares and its traffic after a good end.
-pub type Ended = Result<(Shares, Traffic)>;
+pub type Ended = two::Ended<Shares>;
 
 pub fn integers(bits: u32, signed: bool) -> Integers {
     Integers::new(bits, signed).unwrap()
@@ -126,20 +126,8 @@ impl Dot {
         second: Channel,
         seeds: (u8, u8),
     ) -> (Ended, Ended) {
-        let conclude = |side: Side, mut channel: Channel, seed: u8| -> Ended {
-            match self.run(side, params, source, seed, &mut channel) {
-                Ok(shares) => Ok((shares, channel.finish()?)),
-                Err(error) => {
-                    channel.abort(&error);
-                    Err(error)
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            let of_second = scope.spawn(|| conclude(Side::Second, second, seeds.1));
-            let of_first = conclude(Side::First, first, seeds.0);
-            (of_first, of_second.join().unwrap())
-        })
+        let part = |side, seed| move |channel: &mut Channel| self.run(side, params, source, seed, channel);
+        two::run_over((first, second), &part(Side::First, seeds.0), &part(Side::Second, seeds.1))
     }
 
     /// As [`Dot::run_over`], over the channels of the OTs' receiver and sender, who are told apart as in attacks.

@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
-use tacita_core::channel::Traffic;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::primitive::vole::ideal;
 use tacita_core::protocol::intersect::ecdh::{
@@ -294,26 +293,13 @@ impl Learned {
 }
 
 /// A party's end: what it learned, and its traffic after a good end.
-pub type Outcome = Result<(Learned, Traffic)>;
-
-/// Ends a party's channel as a program does: in good order, or telling the peer why not.
-pub fn conclude(mut channel: Channel, role: impl FnOnce(&mut Channel) -> Result<Learned>) -> Outcome {
-    match role(&mut channel) {
-        Ok(learned) => Ok((learned, channel.finish()?)),
-        Err(error) => {
-            channel.abort(&error);
-            Err(error)
-        }
-    }
-}
+pub type Outcome = two::Ended<Learned>;
 
 /// Runs both roles over channels, which need not be connected to each other directly.
 pub fn run_over(case: &Case, receiver: Channel, sender: Channel, seeds: (u8, u8)) -> (Outcome, Outcome) {
-    std::thread::scope(|scope| {
-        let sending = scope.spawn(|| conclude(sender, |channel| case.send(channel, seeds.1)));
-        let received = conclude(receiver, |channel| case.receive(channel, seeds.0));
-        (received, sending.join().unwrap())
-    })
+    let receive = |channel: &mut Channel| case.receive(channel, seeds.0);
+    let send = |channel: &mut Channel| case.send(channel, seeds.1);
+    two::run_over((receiver, sender), &receive, &send)
 }
 
 pub fn run(case: &Case) -> (Outcome, Outcome) {
@@ -353,7 +339,7 @@ pub fn tapped(from_receiver: Arc<Tap>, from_sender: Arc<Tap>) -> (Channel, Chann
     let end = |peer: &str, stream: UnixStream| {
         let (reader, writer) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
         // Nobody in these tests is silent for so long: whoever is has hung.
-        reader.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+        reader.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
         Channel::over(peer, reader, HangsUp(writer), std::time::Duration::from_secs(60), move || {
             let _ = stream.shutdown(std::net::Shutdown::Both);
         })
@@ -456,6 +442,11 @@ pub fn recorded(run: impl FnOnce(Channel, Channel)) -> Recorded {
 pub fn payloads(frames: &[Frame], label: u8) -> Vec<u8> {
     let data = |frame: &&Frame| frame.kind == Frame::DATA && frame.label == label;
     frames.iter().filter(data).flat_map(|frame| frame.payload.iter().copied()).collect()
+}
+
+/// Labels and lengths of messages.
+pub fn lengths(frames: &[Frame]) -> Vec<(u8, usize)> {
+    frames.iter().filter(|frame| frame.kind == Frame::DATA).map(|frame| (frame.label, frame.payload.len())).collect()
 }
 
 /// Whether an error blames the peer for breaking the protocol.

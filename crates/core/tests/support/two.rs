@@ -4,19 +4,20 @@
 use std::sync::Arc;
 
 use tacita_core::channel::Traffic;
-use tacita_core::{Channel, Result};
+use tacita_core::{Channel, Result, Role};
 
-use super::attack::{Attack, Culprit, Parties, change, in_wrong_forms};
+use super::attack::{Attack, Parties, change, in_wrong_forms};
 use super::{Frame, blames, recorded};
 
 /// A party: what it does with its end of the channel.
-pub type Role<'a, T> = &'a (dyn Fn(&mut Channel) -> Result<T> + Sync);
+pub type Part<'a, T> = &'a (dyn Fn(&mut Channel) -> Result<T> + Sync);
 
 /// What a party got out of a run, and its traffic after a good end.
 pub type Ended<T> = Result<(T, Traffic)>;
 
-fn conclude<T>(mut channel: Channel, role: Role<T>) -> Ended<T> {
-    match role(&mut channel) {
+/// Ends a party's channel as a program does: in good order, or telling the peer why not.
+pub fn conclude<T>(mut channel: Channel, part: impl FnOnce(&mut Channel) -> Result<T>) -> Ended<T> {
+    match part(&mut channel) {
         Ok(outcome) => Ok((outcome, channel.finish()?)),
         Err(error) => {
             channel.abort(&error);
@@ -26,7 +27,7 @@ fn conclude<T>(mut channel: Channel, role: Role<T>) -> Ended<T> {
 }
 
 /// Runs both over channels, which need not be connected to each other directly.
-pub fn run_over<T: Send>(ends: (Channel, Channel), first: Role<T>, second: Role<T>) -> (Ended<T>, Ended<T>) {
+pub fn run_over<T: Send>(ends: (Channel, Channel), first: Part<T>, second: Part<T>) -> (Ended<T>, Ended<T>) {
     std::thread::scope(|scope| {
         let other = scope.spawn(|| conclude(ends.1, second));
         let one = conclude(ends.0, first);
@@ -35,12 +36,12 @@ pub fn run_over<T: Send>(ends: (Channel, Channel), first: Role<T>, second: Role<
 }
 
 /// Runs both in memory.
-pub fn run<T: Send>(first: Role<T>, second: Role<T>) -> (Ended<T>, Ended<T>) {
+pub fn run<T: Send>(first: Part<T>, second: Part<T>) -> (Ended<T>, Ended<T>) {
     run_over(Channel::pair("first", "second"), first, second)
 }
 
 /// The frames that the first and the second sent in an honest run, and what both got.
-pub fn record<T: Send>(first: Role<T>, second: Role<T>) -> ([Vec<Frame>; 2], [T; 2]) {
+pub fn record<T: Send>(first: Part<T>, second: Part<T>) -> ([Vec<Frame>; 2], [T; 2]) {
     let mut outcomes = None;
     let frames = recorded(|one, other| {
         let (one, other) = run_over((one, other), first, second);
@@ -60,9 +61,11 @@ pub struct Two {
 }
 
 impl Parties for Two {
-    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
-        let (one, other) = run_over((receiver, sender), &self.first, &self.second);
-        (one.map(drop), other.map(drop))
+    fn part(&self, role: Role, channel: &mut Channel) -> Result<()> {
+        match role {
+            Role::Receiver => (self.first)(channel),
+            Role::Sender => (self.second)(channel),
+        }
     }
 
     fn name(&self) -> String {
@@ -71,7 +74,7 @@ impl Parties for Two {
 }
 
 /// The parties as attackers: the first, and the second.
-pub const CULPRITS: [Culprit; 2] = [Culprit::Receiver, Culprit::Sender];
+pub const CULPRITS: [Role; 2] = [Role::Receiver, Role::Sender];
 
 /// Every frame of both parties whose label is not `but` in every wrong form.
 pub fn wrong_forms(case: &Arc<Two>, frames: &[Vec<Frame>; 2], but: Option<u8>) -> Vec<Attack> {

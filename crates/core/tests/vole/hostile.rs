@@ -1,7 +1,7 @@
 //! Silent VOLE and COT with a peer that breaks the protocol: at every message, and within well-formed messages; and what
 //! the receiver sees of an honest sender is uniform.
 //!
-//! The correlated OTs come from a dealer: what a hostile peer does to them is in `ot_hostile.rs`.
+//! The correlated OTs come from a dealer: what a hostile peer does to them is in `ot/hostile.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -4,15 +4,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::support::attack::{Attack, Culprit, Mutation, Parties, change, in_wrong_forms, network, run_all};
+use crate::support::attack::{Attack, Mutation, Parties, Sent, change, in_all_wrong_forms, run_all, says, sent, side};
 use crate::support::dot::Dot;
-use crate::support::{Frame, blames, recorded, rng, session, short_key};
+use crate::support::{Frame, rng, session, short_key};
 use tacita_core::primitive::bloom::Strength;
 use tacita_core::primitive::goldwasser_micali::{Invalid, PublicKey};
 use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::gm_bloom::{self, BITS, LABELLED, Lengths, PUBLIC_KEY, Params};
 use tacita_core::protocol::intersect::bloom::SLOTS;
-use tacita_core::{Channel, Error, Result, Side};
+use tacita_core::{Channel, Error, Result, Role};
 
 /// What is run: a value, several columns, two outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,25 +45,12 @@ fn params(variant: Variant) -> Params {
     .unwrap()
 }
 
-fn role(side: Side, variant: Variant, mut channel: Channel) -> Result<()> {
-    let (columns, params) = (dot(variant).columns(side), params(variant));
-    match gm_bloom::run(side, &columns, &params, &session(), &mut channel, &mut rng(1 + side as u8)) {
-        Ok(_) => channel.finish().map(drop),
-        Err(error) => {
-            channel.abort(&error);
-            Err(error)
-        }
-    }
-}
-
 /// The first party, who counts first, has the receiver's end.
 impl Parties for Variant {
-    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
-        std::thread::scope(|scope| {
-            let other = scope.spawn(move || role(Side::Second, *self, sender));
-            let one = role(Side::First, *self, receiver);
-            (one, other.join().unwrap())
-        })
+    fn part(&self, role: Role, channel: &mut Channel) -> Result<()> {
+        let (side, params) = (side(role), params(*self));
+        let columns = dot(*self).columns(side);
+        gm_bloom::run(side, &columns, &params, &session(), channel, &mut rng(1 + side as u8)).map(drop)
     }
 
     fn name(&self) -> String {
@@ -71,54 +58,22 @@ impl Parties for Variant {
     }
 }
 
-/// A frame with its number, and who sends it in which run.
-type Sent = (Variant, Culprit, usize, Frame);
-
 /// Whether an error is the right one.
 type Expected = fn(&Error) -> bool;
 
 /// Every frame of a variant from both roles, the closing one included.
-fn frames(variant: Variant) -> Vec<Sent> {
-    let recorded = recorded(|receiver, sender| {
-        let (one, other) = variant.run(receiver, sender);
-        one.unwrap();
-        other.unwrap();
-    });
-    let all = [(Culprit::Receiver, recorded.receiver), (Culprit::Sender, recorded.sender)];
-    let number = |(culprit, frames): (Culprit, Vec<Frame>)| {
-        frames.into_iter().enumerate().map(move |(number, frame)| (variant, culprit, number, frame))
-    };
-    all.into_iter().flat_map(number).collect()
+fn frames(variant: Variant) -> Vec<Sent<Variant>> {
+    sent(Arc::new(variant))
 }
 
 #[test]
 fn every_message_in_a_wrong_form() {
-    let mut attacks = Vec::new();
-    let mut labels = HashSet::new();
-    for (variant, culprit, frame, data) in VARIANTS.into_iter().flat_map(frames) {
-        labels.insert(data.label);
-        let case = Arc::new(variant);
-        attacks.extend(in_wrong_forms(&case, culprit, frame, &data));
-        if data.kind == Frame::DATA {
-            attacks.push(Attack {
-                name: "left out".into(),
-                case,
-                culprit,
-                frame,
-                mutation: Arc::new(|_| Some(Vec::new())),
-                // Both may then wait for each other, until the transport has heard nothing for too long.
-                expected: |error| blames(error) || network(error),
-            });
-        }
-    }
+    let frames: Vec<_> = VARIANTS.into_iter().flat_map(frames).collect();
+    let labels: HashSet<u8> = frames.iter().map(|(.., data)| data.label).collect();
     assert!([PUBLIC_KEY, BITS, LABELLED, SLOTS].iter().all(|label| labels.contains(&label.code)));
+    let attacks = in_all_wrong_forms(&frames);
     assert!(attacks.len() > 200, "only {} attacks", attacks.len());
     run_all(attacks);
-}
-
-/// Whether an error blames the peer for a check that is told in these words.
-fn says(error: &Error, words: &str) -> bool {
-    matches!(error, Error::Protocol { check, .. } if check.contains(words))
 }
 
 /// A number whose Jacobi symbol is -1.
@@ -140,7 +95,7 @@ fn ciphertexts_that_are_none() {
             ("ones", vec![0xff; BYTES], |error| says(error, "not below N")),
             ("symbol", of_neither_bit(&key), |error| says(error, "symbol is -1")),
         ];
-        for (_, culprit, frame, data) in frames {
+        for (case, culprit, frame, data) in frames {
             // Labels come before the ciphertexts.
             let start = match (data.kind, data.label) {
                 (Frame::DATA, label) if label == BITS.code => 0,
@@ -154,14 +109,7 @@ fn ciphertexts_that_are_none() {
                         frame.payload[start + BYTES * place..][..BYTES].copy_from_slice(&bytes);
                     };
                     let (name, expected) = (name.to_string(), *expected);
-                    attacks.push(Attack {
-                        name,
-                        case: Arc::new(variant),
-                        culprit,
-                        frame,
-                        mutation: change(put),
-                        expected,
-                    });
+                    attacks.push(Attack { name, case: case.clone(), culprit, frame, mutation: change(put), expected });
                 }
             }
         }
@@ -175,7 +123,7 @@ fn keys_that_are_none() {
     let mut attacks = Vec::new();
     let mut add = |name: &str, expected: Expected, mutation: Mutation| {
         let case = Arc::new(Variant::Value);
-        attacks.push(Attack { name: name.into(), case, culprit: Culprit::Receiver, frame: 0, mutation, expected });
+        attacks.push(Attack { name: name.into(), case, culprit: Role::Receiver, frame: 0, mutation, expected });
     };
     add("even", |error| says(error, "not 1 modulo 4"), change(|frame| frame.payload[0] &= 0xfe));
     add("3 modulo 4", |error| says(error, "not 1 modulo 4"), change(|frame| frame.payload[0] |= 3));

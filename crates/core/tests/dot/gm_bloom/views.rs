@@ -2,11 +2,10 @@
 //! deliberately leaky variant, which must fail it.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
 
 use crate::support::dot::{Dot, Source};
 use crate::support::views::*;
-use crate::support::{Frame, Tap, payloads, rng, session, short_key, tapped};
+use crate::support::{Frame, lengths, payloads, rng, session, short_key, two};
 use tacita_core::primitive::bloom::Strength;
 use tacita_core::primitive::goldwasser_micali::SecretKey;
 use tacita_core::protocol::dot::gm_bloom::{self, BITS, LABELLED, Lengths, PUBLIC_KEY, Params};
@@ -39,31 +38,15 @@ struct Recorded {
 
 /// One run over a wire tap; the first party counts.
 fn record(params: &Params, first: &Columns, second: &Columns, seeds: [u8; 2]) -> Recorded {
-    let recorded: [Arc<Mutex<Vec<Frame>>>; 2] = Default::default();
-    let recorder = |frames: &Arc<Mutex<Vec<Frame>>>| -> Arc<Tap> {
-        let frames = frames.clone();
-        Arc::new(move |frame| {
-            frames.lock().unwrap().push(frame.clone());
-            Some(vec![frame])
-        })
+    let own = |side, own| {
+        move |channel: &mut Channel| {
+            gm_bloom::run(side, own, params, &session(), channel, &mut rng(seeds[side as usize]))
+        }
     };
-    let (mut one, mut other) = tapped(recorder(&recorded[0]), recorder(&recorded[1]));
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            gm_bloom::run(Side::First, first, params, &session(), &mut one, &mut rng(seeds[0])).unwrap();
-            one.finish().unwrap();
-        });
-        gm_bloom::run(Side::Second, second, params, &session(), &mut other, &mut rng(seeds[1])).unwrap();
-        other.finish().unwrap();
-    });
-    let frames = recorded.map(|frames| std::mem::take(&mut *frames.lock().unwrap()));
+    let (frames, _) = two::record(&own(Side::First, first), &own(Side::Second, second));
     let key = SecretKey::generate(short_key(), &mut rng(seeds[0]));
     assert_eq!(payloads(&frames[0], PUBLIC_KEY.code), key.public().to_bytes());
     Recorded { frames, key }
-}
-
-fn lengths(frames: &[Frame]) -> Vec<(u8, usize)> {
-    frames.iter().filter(|frame| frame.kind == Frame::DATA).map(|frame| (frame.label, frame.payload.len())).collect()
 }
 
 /// What the counter is told of the rows: labels, and ciphertexts, in the order in which they came.

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::support::attack::{Attack, Culprit, Mutation, Parties, change, in_wrong_forms, network, run_all};
-use crate::support::{Frame, blames, recorded, rng, session};
+use crate::support::attack::{Attack, Mutation, Parties, Sent, change, in_all_wrong_forms, run_all, sent, side};
+use crate::support::{Frame, blames, rng, session};
 use tacita_core::protocol::dot::lattice::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED};
 use tacita_core::protocol::dot::{Columns, Integers, Shape};
-use tacita_core::{Channel, Result, Side};
+use tacita_core::{Channel, Result, Role, Side};
 
 /// What is run: shares of products, the values, several groups and frames, numbers of many primes, chosen pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,30 +43,15 @@ fn params(variant: Variant) -> Params {
     params
 }
 
-/// One of the parties.
-fn role(side: Side, variant: Variant, mut channel: Channel) -> Result<()> {
-    let params = params(variant);
-    let shape = params.shape();
-    let mut columns = Columns::new(shape.integers, shape.rows);
-    let count = if side == Side::First { shape.first } else { shape.second };
-    (0..count).for_each(|column| columns.push((0..shape.rows).map(|row| ((row * column) % 2) as i64)).unwrap());
-    match lattice::run(side, &columns, &params, &session(), &mut channel, &mut rng(1 + side as u8)) {
-        Ok(_) => channel.finish().map(drop),
-        Err(error) => {
-            channel.abort(&error);
-            Err(error)
-        }
-    }
-}
-
 /// The first party, who encrypts, has the receiver's end.
 impl Parties for Variant {
-    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
-        std::thread::scope(|scope| {
-            let other = scope.spawn(move || role(Side::Second, *self, sender));
-            let one = role(Side::First, *self, receiver);
-            (one, other.join().unwrap())
-        })
+    fn part(&self, role: Role, channel: &mut Channel) -> Result<()> {
+        let params = params(*self);
+        let (shape, side) = (params.shape(), side(role));
+        let mut columns = Columns::new(shape.integers, shape.rows);
+        let count = shape.columns(side);
+        (0..count).for_each(|column| columns.push((0..shape.rows).map(|row| ((row * column) % 2) as i64)).unwrap());
+        lattice::run(side, &columns, &params, &session(), channel, &mut rng(1 + side as u8)).map(drop)
     }
 
     fn name(&self) -> String {
@@ -75,19 +60,8 @@ impl Parties for Variant {
 }
 
 /// Every frame of every variant from both roles, the closing one included.
-fn frames() -> Vec<(Variant, Culprit, usize, Frame)> {
-    let mut all = Vec::new();
-    for variant in VARIANTS {
-        let recorded = recorded(|receiver, sender| {
-            let (one, other) = variant.run(receiver, sender);
-            one.unwrap();
-            other.unwrap();
-        });
-        for (culprit, frames) in [(Culprit::Receiver, recorded.receiver), (Culprit::Sender, recorded.sender)] {
-            all.extend(frames.into_iter().enumerate().map(|(number, frame)| (variant, culprit, number, frame)));
-        }
-    }
-    all
+fn frames() -> Vec<Sent<Variant>> {
+    VARIANTS.into_iter().flat_map(|variant| sent(Arc::new(variant))).collect()
 }
 
 #[test]
@@ -108,22 +82,7 @@ fn every_message_travels() {
 
 #[test]
 fn every_message_in_a_wrong_form() {
-    let mut attacks = Vec::new();
-    for (variant, culprit, frame, data) in frames() {
-        let case = Arc::new(variant);
-        attacks.extend(in_wrong_forms(&case, culprit, frame, &data));
-        if data.kind == Frame::DATA {
-            attacks.push(Attack {
-                name: "left out".into(),
-                case,
-                culprit,
-                frame,
-                mutation: Arc::new(|_| Some(Vec::new())),
-                // Both may then wait for each other, until the transport has heard nothing for too long.
-                expected: |error| blames(error) || network(error),
-            });
-        }
-    }
+    let attacks = in_all_wrong_forms(&frames());
     assert!(attacks.len() > 100, "only {} attacks", attacks.len());
     run_all(attacks);
 }
@@ -134,13 +93,13 @@ fn messages_in_another_order() {
     let all = frames();
     let mut attacks = Vec::new();
     for pair in all.windows(2) {
-        let [(variant, culprit, frame, one), (_, side, number, other)] = pair else { unreachable!() };
-        if culprit != side || number != &(frame + 1) || one.label == other.label || other.kind != Frame::DATA {
+        let [(case, culprit, frame, one), (_, party, number, other)] = pair else { unreachable!() };
+        if culprit != party || number != &(frame + 1) || one.label == other.label || other.kind != Frame::DATA {
             continue;
         }
         let other = other.clone();
         let mutation: Mutation = Arc::new(move |frame| Some(vec![other.clone(), frame]));
-        let (case, culprit, frame) = (Arc::new(*variant), *culprit, *frame);
+        let (case, culprit, frame) = (case.clone(), *culprit, *frame);
         attacks.push(Attack { name: "early".into(), case, culprit, frame, mutation, expected: blames });
     }
     assert_eq!(attacks.len(), 2 * VARIANTS.len());
@@ -152,14 +111,14 @@ fn messages_in_another_order() {
 fn numbers_that_are_no_residues() {
     let mut attacks = Vec::new();
     let mut answers = 0;
-    for (variant, culprit, frame, data) in frames() {
+    for (case, culprit, frame, data) in frames() {
         if data.kind != Frame::DATA || data.label == SEED.code {
             continue;
         }
-        let params = params(variant);
+        let params = params(*case);
         let (bits, _) = params.prime_bits();
         let mut add = |name: &str, mutation: Mutation| {
-            let case = Arc::new(variant);
+            let case = case.clone();
             attacks.push(Attack { name: name.into(), case, culprit, frame, mutation, expected: blames });
         };
         // So many bytes hold a whole number, wherever they begin.

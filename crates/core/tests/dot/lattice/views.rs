@@ -2,16 +2,15 @@
 //! deliberately leaky variant, which must fail it.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
 
 use crate::support::views::*;
-use crate::support::{Frame, Tap, payloads, rng, session, tapped};
+use crate::support::{Frame, payloads, rng, session, two};
 use tacita_core::primitive::kernel::ntt::Ntt;
 use tacita_core::primitive::kernel::{Block, Prg};
 use tacita_core::primitive::rlwe::{Ring, SecretKey, Switch, Uniform, errors, packed_bytes, unpack};
 use tacita_core::protocol::dot::lattice::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params, SEED};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
-use tacita_core::{Channel, Result, Side};
+use tacita_core::{Channel, Side};
 
 fn binary(rows: usize, first: usize, second: usize) -> Shape {
     Shape { rows, first, second, integers: Integers::BINARY }
@@ -32,26 +31,13 @@ struct Recorded {
 
 /// One run over a wire tap; the seeds are those of the parties' generators.
 fn record(params: &Params, first: &Columns, second: &Columns, seeds: [u8; 2]) -> Recorded {
-    let recorded: [Arc<Mutex<Vec<Frame>>>; 2] = Default::default();
-    let recorder = |frames: &Arc<Mutex<Vec<Frame>>>| -> Arc<Tap> {
-        let frames = frames.clone();
-        Arc::new(move |frame| {
-            frames.lock().unwrap().push(frame.clone());
-            Some(vec![frame])
-        })
+    let own = |side, own| {
+        move |channel: &mut Channel| {
+            lattice::run(side, own, params, &session(), channel, &mut rng(seeds[side as usize]))
+        }
     };
-    let (mut one, mut other) = tapped(recorder(&recorded[0]), recorder(&recorded[1]));
-    let shares = std::thread::scope(|scope| {
-        let run = |result: Result<Shares>, channel: Channel| result.and_then(|shares| channel.finish().map(|_| shares));
-        let first = scope.spawn(move || {
-            let shares = lattice::run(Side::First, first, params, &session(), &mut one, &mut rng(seeds[0]));
-            run(shares, one).unwrap()
-        });
-        let shares = lattice::run(Side::Second, second, params, &session(), &mut other, &mut rng(seeds[1]));
-        let second = run(shares, other).unwrap();
-        [first.join().unwrap(), second]
-    });
-    Recorded { frames: recorded.map(|frames| std::mem::take(&mut *frames.lock().unwrap())), shares }
+    let (frames, shares) = two::record(&own(Side::First, first), &own(Side::Second, second));
+    Recorded { frames, shares }
 }
 
 fn labels(frames: &[Frame]) -> HashSet<u8> {

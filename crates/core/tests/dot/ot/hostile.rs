@@ -11,7 +11,7 @@ use crate::support::*;
 use tacita_core::primitive::ot::{BASE_KEY, BASE_POINTS, FLIPS, MESSAGES};
 use tacita_core::protocol::dot::Modulus;
 use tacita_core::protocol::dot::ot::{Extension, Params};
-use tacita_core::{Channel, Result};
+use tacita_core::{Channel, Result, Role};
 
 /// Two parties and what they agree on.
 struct Run {
@@ -21,9 +21,13 @@ struct Run {
 }
 
 impl Parties for Run {
-    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
-        let (received, sent) = self.dot.run_as(&self.params, self.source, receiver, sender, (1, 2));
-        (received.map(drop), sent.map(drop))
+    fn part(&self, role: Role, channel: &mut Channel) -> Result<()> {
+        let side = match role {
+            Role::Receiver => self.params.ot_sender().other(),
+            Role::Sender => self.params.ot_sender(),
+        };
+        let seed = if role == Role::Receiver { 1 } else { 2 };
+        self.dot.run(side, &self.params, self.source, seed, channel).map(drop)
     }
 
     fn name(&self) -> String {
@@ -50,36 +54,15 @@ fn runs() -> Vec<Arc<Run>> {
 }
 
 /// Every frame of every run from both roles, the closing one included.
-fn frames() -> Vec<(Arc<Run>, Culprit, usize, Frame)> {
-    let mut all = Vec::new();
-    for run in runs() {
-        let recorded = recorded(|receiver, sender| {
-            let (received, sent) = run.run(receiver, sender);
-            received.unwrap();
-            sent.unwrap();
-        });
-        for (culprit, frames) in [(Culprit::Receiver, recorded.receiver), (Culprit::Sender, recorded.sender)] {
-            all.extend(frames.into_iter().enumerate().map(|(number, frame)| (run.clone(), culprit, number, frame)));
-        }
-    }
-    all
+fn frames() -> Vec<Sent<Run>> {
+    runs().into_iter().flat_map(sent).collect()
 }
 
 #[test]
 fn every_message_in_a_wrong_form() {
-    let mut attacks = Vec::new();
-    for (case, culprit, frame, data) in frames() {
-        attacks.extend(in_wrong_forms(&case, culprit, frame, &data));
-        if data.kind == Frame::CLOSE {
-            continue;
-        }
-        let mut add = |name: &str, expected: fn(&tacita_core::Error) -> bool, mutation: Mutation| {
-            attacks.push(Attack { name: name.into(), case: case.clone(), culprit, frame, mutation, expected });
-        };
-        add("oversized", blames, change(|frame| frame.payload.resize(1 << 20, 0)));
-        // Both may then wait for each other, until the transport has heard nothing for too long.
-        add("left out", |error| blames(error) || network(error), Arc::new(|_| Some(Vec::new())));
-    }
+    let frames = frames();
+    let mut attacks = in_all_wrong_forms(&frames);
+    attacks.extend(oversized(&frames));
     assert!(attacks.len() > 300, "only {} attacks", attacks.len());
     run_all(attacks);
 }
@@ -90,7 +73,7 @@ fn messages_in_the_wrong_order() {
     let all = frames();
     let mut attacks = Vec::new();
     for (place, (case, culprit, frame, _)) in all.iter().enumerate() {
-        let mut insert = |name: &str, other: Option<&(Arc<Run>, Culprit, usize, Frame)>| {
+        let mut insert = |name: &str, other: Option<&Sent<Run>>| {
             let Some((other_case, other_culprit, _, other)) = other else { return };
             if Arc::ptr_eq(case, other_case) && culprit == other_culprit && other.kind == Frame::DATA {
                 let other = other.clone();
@@ -113,7 +96,7 @@ fn messages_in_the_wrong_order() {
 }
 
 fn changed(labels: &[u8], name: &str, mutation: impl Fn(&Run) -> Option<Mutation>) -> Vec<Attack> {
-    let attack = |(case, culprit, frame, data): (Arc<Run>, Culprit, usize, Frame)| {
+    let attack = |(case, culprit, frame, data): Sent<Run>| {
         let mutation = mutation(&case).filter(|_| data.kind == Frame::DATA && labels.contains(&data.label))?;
         Some(Attack { name: name.into(), case, culprit, frame, mutation, expected: blames })
     };
@@ -122,12 +105,9 @@ fn changed(labels: &[u8], name: &str, mutation: impl Fn(&Run) -> Option<Mutation
 
 #[test]
 fn points_that_are_none() {
-    let labels = [BASE_POINTS.code, BASE_KEY.code];
-    for (name, byte) in [("the identity", 0), ("not reduced", 0xff)] {
-        let attacks = changed(&labels, name, |_| Some(change(move |frame| frame.payload[..32].fill(byte))));
-        assert_eq!(attacks.len(), 6);
-        run_all(attacks);
-    }
+    let attacks = no_points(&frames(), &[BASE_POINTS, BASE_KEY]);
+    assert_eq!(attacks.len(), 6 * 8);
+    run_all(attacks);
 }
 
 /// Every word of a message becomes the modulus itself, or only the last one does.

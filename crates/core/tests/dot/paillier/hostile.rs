@@ -4,13 +4,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::support::attack::{Attack, Culprit, Mutation, Parties, change, in_wrong_forms, network, run_all};
+use crate::support::attack::{Attack, Mutation, Parties, Sent, change, in_all_wrong_forms, run_all, says, sent, side};
 use crate::support::dot::{Dot, integers};
-use crate::support::{Frame, blames, recorded, rng};
+use crate::support::{Frame, rng};
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, PUBLIC_KEY, Params};
-use tacita_core::{Channel, Error, Result, Side};
+use tacita_core::{Channel, Error, Result, Role, Side};
 
 /// What is run: shares of products, the value, several columns of integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,25 +44,11 @@ fn params(variant: Variant) -> Params {
     params
 }
 
-fn role(side: Side, variant: Variant, mut channel: Channel) -> Result<()> {
-    let (columns, params) = (dot(variant).columns(side), params(variant));
-    match paillier::run(side, &columns, &params, &mut channel, &mut rng(1 + side as u8)) {
-        Ok(_) => channel.finish().map(drop),
-        Err(error) => {
-            channel.abort(&error);
-            Err(error)
-        }
-    }
-}
-
 /// The first party, who encrypts, has the receiver's end.
 impl Parties for Variant {
-    fn run(&self, receiver: Channel, sender: Channel) -> (Result<()>, Result<()>) {
-        std::thread::scope(|scope| {
-            let other = scope.spawn(move || role(Side::Second, *self, sender));
-            let one = role(Side::First, *self, receiver);
-            (one, other.join().unwrap())
-        })
+    fn part(&self, role: Role, channel: &mut Channel) -> Result<()> {
+        let (side, params) = (side(role), params(*self));
+        paillier::run(side, &dot(*self).columns(side), &params, channel, &mut rng(1 + side as u8)).map(drop)
     }
 
     fn name(&self) -> String {
@@ -70,57 +56,22 @@ impl Parties for Variant {
     }
 }
 
-/// A frame with its number, and who sends it in which run.
-type Sent = (Variant, Culprit, usize, Frame);
-
 /// Whether an error is the right one.
 type Expected = fn(&Error) -> bool;
 
-/// Every frame of every variant from both roles, the closing one included; and N, which seeds determine.
-fn frames() -> (Vec<Sent>, Vec<u8>) {
-    let (mut all, mut modulus) = (Vec::new(), Vec::new());
-    for variant in VARIANTS {
-        let recorded = recorded(|receiver, sender| {
-            let (one, other) = variant.run(receiver, sender);
-            one.unwrap();
-            other.unwrap();
-        });
-        modulus = recorded.receiver[0].payload[..MODULUS_BYTES].to_vec();
-        for (culprit, frames) in [(Culprit::Receiver, recorded.receiver), (Culprit::Sender, recorded.sender)] {
-            all.extend(frames.into_iter().enumerate().map(|(number, frame)| (variant, culprit, number, frame)));
-        }
-    }
-    (all, modulus)
+/// Every frame of every variant from both roles, the closing one included.
+fn frames() -> Vec<Sent<Variant>> {
+    VARIANTS.into_iter().flat_map(|variant| sent(Arc::new(variant))).collect()
 }
 
 #[test]
 fn every_message_in_a_wrong_form() {
-    let mut attacks = Vec::new();
-    let mut labels = HashSet::new();
-    for (variant, culprit, frame, data) in frames().0 {
-        labels.insert(data.label);
-        let case = Arc::new(variant);
-        attacks.extend(in_wrong_forms(&case, culprit, frame, &data));
-        if data.kind == Frame::DATA {
-            attacks.push(Attack {
-                name: "left out".into(),
-                case,
-                culprit,
-                frame,
-                mutation: Arc::new(|_| Some(Vec::new())),
-                // Both may then wait for each other, until the transport has heard nothing for too long.
-                expected: |error| blames(error) || network(error),
-            });
-        }
-    }
+    let frames = frames();
+    let labels: HashSet<u8> = frames.iter().map(|(.., data)| data.label).collect();
     assert!([PUBLIC_KEY, COLUMNS, ANSWERS].iter().all(|label| labels.contains(&label.code)));
+    let attacks = in_all_wrong_forms(&frames);
     assert!(attacks.len() > 100, "only {} attacks", attacks.len());
     run_all(attacks);
-}
-
-/// Whether an error blames the peer for a check that is told in these words.
-fn says(error: &Error, words: &str) -> bool {
-    matches!(error, Error::Protocol { check, .. } if check.contains(words))
 }
 
 /// N^2, little-endian.
@@ -142,11 +93,13 @@ fn squared(modulus: &[u8]) -> Vec<u8> {
 
 #[test]
 fn ciphertexts_that_are_none() {
-    let (frames, modulus) = frames();
+    let frames = frames();
+    // Of all variants, because seeds determine it.
+    let modulus = frames[0].3.payload[..MODULUS_BYTES].to_vec();
     let square = squared(&modulus);
     let padded = |bytes: &[u8]| [bytes, &[0; BYTES]].concat()[..BYTES].to_vec();
     let mut attacks = Vec::new();
-    for (variant, culprit, frame, data) in frames {
+    for (case, culprit, frame, data) in frames {
         if ![COLUMNS.code, ANSWERS.code].contains(&data.label) || data.kind != Frame::DATA {
             continue;
         }
@@ -162,7 +115,7 @@ fn ciphertexts_that_are_none() {
                 let bytes = bytes.clone();
                 let mutation: Mutation =
                     change(move |frame| frame.payload[BYTES * place..][..BYTES].copy_from_slice(&bytes));
-                attacks.push(Attack { name: name.into(), case: Arc::new(variant), culprit, frame, mutation, expected });
+                attacks.push(Attack { name: name.into(), case: case.clone(), culprit, frame, mutation, expected });
             }
         }
     }
@@ -176,7 +129,7 @@ fn keys_that_are_none() {
     for variant in VARIANTS {
         let mut add = |name: &str, expected: Expected, mutation: Mutation| {
             let case = Arc::new(variant);
-            attacks.push(Attack { name: name.into(), case, culprit: Culprit::Receiver, frame: 0, mutation, expected });
+            attacks.push(Attack { name: name.into(), case, culprit: Role::Receiver, frame: 0, mutation, expected });
         };
         let base = MODULUS_BYTES..MODULUS_BYTES + BYTES;
         add("even", |error| says(error, "even"), change(|frame| frame.payload[0] &= 0xfe));
@@ -211,5 +164,5 @@ fn values_that_are_no_products() {
     // Any number is a ciphertext of something.
     let mutation = change(|frame| frame.payload[..BYTES - 1].fill(0x35));
     let case = Arc::new(Variant::Value);
-    run_all(vec![Attack { name: "random".into(), case, culprit: Culprit::Sender, frame: 0, mutation, expected }]);
+    run_all(vec![Attack { name: "random".into(), case, culprit: Role::Sender, frame: 0, mutation, expected }]);
 }

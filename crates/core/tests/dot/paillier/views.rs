@@ -2,10 +2,9 @@
 //! deliberately leaky variant, which must fail it.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
 
 use crate::support::views::*;
-use crate::support::{Frame, Tap, payloads, rng, tapped};
+use crate::support::{Frame, lengths, payloads, rng, two};
 use tacita_core::primitive::ot::Choices;
 use tacita_core::primitive::paillier::{Ciphertexts, KeySize, Products, SecretKey};
 use tacita_core::protocol::dot::paillier::{self, ANSWERS, COLUMNS, Live, PUBLIC_KEY, Params, clients};
@@ -38,31 +37,11 @@ struct Recorded {
 /// One run over a wire tap; the first party encrypts, with this key.
 fn record(params: &Params, key: &SecretKey, first: &Columns, second: &Columns, seeds: [u8; 2]) -> Recorded {
     assert_eq!(params.encryptor(), Side::First);
-    let recorded: [Arc<Mutex<Vec<Frame>>>; 2] = Default::default();
-    let recorder = |frames: &Arc<Mutex<Vec<Frame>>>| -> Arc<Tap> {
-        let frames = frames.clone();
-        Arc::new(move |frame| {
-            frames.lock().unwrap().push(frame.clone());
-            Some(vec![frame])
-        })
-    };
-    let (mut one, mut other) = tapped(recorder(&recorded[0]), recorder(&recorded[1]));
-    let shares = std::thread::scope(|scope| {
-        let first = scope.spawn(move || {
-            let mut live = Live::new(key, rng(seeds[0]));
-            let shares = paillier::encrypt_over(first, params, &mut live, &mut one).unwrap();
-            one.finish().unwrap();
-            shares
-        });
-        let second = paillier::run(Side::Second, second, params, &mut other, &mut rng(seeds[1])).unwrap();
-        other.finish().unwrap();
-        [first.join().unwrap(), second]
-    });
-    Recorded { frames: recorded.map(|frames| std::mem::take(&mut *frames.lock().unwrap())), shares }
-}
-
-fn lengths(frames: &[Frame]) -> Vec<(u8, usize)> {
-    frames.iter().filter(|frame| frame.kind == Frame::DATA).map(|frame| (frame.label, frame.payload.len())).collect()
+    let encrypt =
+        |channel: &mut Channel| paillier::encrypt_over(first, params, &mut Live::new(key, rng(seeds[0])), channel);
+    let answer = |channel: &mut Channel| paillier::run(Side::Second, second, params, channel, &mut rng(seeds[1]));
+    let (frames, shares) = two::record(&encrypt, &answer);
+    Recorded { frames, shares }
 }
 
 /// Rows of the columns of which an encryptor tries all.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::support::two::record;
 use crate::support::views::{Check, byte_counts, uniform};
-use crate::support::{Frame, items, rng, session};
+use crate::support::{Frame, items, payloads, rng, session};
 use tacita_core::channel::Channel;
 use tacita_core::primitive::bloom::{Filter, Garbled, Hashes, PIECE};
 use tacita_core::primitive::kernel::RekeyedHash;
@@ -28,14 +28,6 @@ fn frames(mine: &[Item], theirs: &[Item], seed: u8) -> [Vec<Frame>; 2] {
         Ok(Vec::new())
     };
     record(&receive, &send).0
-}
-
-fn payloads(frames: &[Frame], label: u8) -> Vec<u8> {
-    frames
-        .iter()
-        .filter(|frame| frame.kind == Frame::DATA && frame.label == label)
-        .flat_map(|f| f.payload.clone())
-        .collect()
 }
 
 /// Kinds, labels and lengths of messages depend on the bound alone, for every size of either set.

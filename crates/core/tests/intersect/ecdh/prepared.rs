@@ -1,5 +1,6 @@
 //! A prepared sender with several receivers, and its bytes.
 
+use crate::support::two::conclude;
 use crate::support::*;
 use tacita_core::progress::Progress;
 use tacita_core::protocol::intersect::ecdh::payload::{self, Common};

@@ -1,5 +1,6 @@
 //! `ecdh` against the plaintext intersection, and its costs against their formulas.
 
+use crate::support::two::conclude;
 use crate::support::*;
 use proptest::prelude::*;
 use tacita_core::Role;

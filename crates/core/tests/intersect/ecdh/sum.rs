@@ -1,14 +1,14 @@
 //! `ecdh` that reveals a sum: numbers at their limits, and a peer whose contents no honest party sends. What it shares with
-//! the other variants is tested in `ecdh.rs` and `ecdh_hostile.rs`.
+//! the other variants is tested in `results.rs` and `hostile.rs`.
 
 use std::sync::Arc;
 
 use crate::support::attack::*;
 use crate::support::*;
-use tacita_core::Error;
 use tacita_core::protocol::intersect::ecdh::sum::{BLINDED_SUM, ENCRYPTED_SUM, MAX_SUM, PUBLIC_KEY, TOLD_SUM};
 use tacita_core::protocol::intersect::ecdh::{ENTRIES, Params};
 use tacita_core::security::Level;
+use tacita_core::{Error, Role};
 
 /// Five items each, of which 2, 3 and 4 are common.
 fn case(numbers: &[i128]) -> Case {
@@ -71,11 +71,6 @@ fn a_key_of_full_length() {
     assert_eq!(case.params.entry_bytes(), case.params.tag_bytes + 768);
 }
 
-/// Whether an error blames the peer for a check that is told in these words.
-fn says(error: &Error, words: &str) -> bool {
-    matches!(error, Error::Protocol { check, .. } if check.contains(words))
-}
-
 /// Whether an error is what the victim must make of an attack.
 type Expected = fn(&Error) -> bool;
 
@@ -83,9 +78,9 @@ type Expected = fn(&Error) -> bool;
 type Change = (&'static str, Expected, Mutation);
 
 /// These changes of each message with a label.
-fn attacks_on(case: &Arc<Case>, culprit: Culprit, label: u8, attacks: Vec<Change>) -> Vec<Attack> {
+fn attacks_on(case: &Arc<Case>, culprit: Role, label: u8, attacks: Vec<Change>) -> Vec<Attack> {
     let recorded = record(case, (1, 2));
-    let frames = if culprit == Culprit::Receiver { recorded.receiver } else { recorded.sender };
+    let frames = if culprit == Role::Receiver { recorded.receiver } else { recorded.sender };
     let numbers: Vec<_> =
         (0..frames.len()).filter(|&n| frames[n].kind == Frame::DATA && frames[n].label == label).collect();
     assert!(!numbers.is_empty(), "no message {label}");
@@ -114,7 +109,7 @@ fn ciphertexts_and_keys_that_are_none() {
         ("ones", vec![0xff; CIPHERTEXT], |error| says(error, "not below N^2")),
     ];
     let mut attacks = Vec::new();
-    for (culprit, label) in [(Culprit::Receiver, ENCRYPTED_SUM), (Culprit::Sender, ENTRIES)] {
+    for (culprit, label) in [(Role::Receiver, ENCRYPTED_SUM), (Role::Sender, ENTRIES)] {
         for (name, bytes, expected) in &kinds {
             // The last one of each message: an entry ends with its ciphertext.
             let bytes = bytes.clone();
@@ -131,7 +126,7 @@ fn ciphertexts_and_keys_that_are_none() {
         ("base 0", |error| says(error, "that is 0"), change(|frame| frame.payload[N_BYTES..].fill(0))),
         ("base ones", |error| says(error, "below N^2"), change(|frame| frame.payload[N_BYTES..].fill(0xff))),
     ];
-    attacks.extend(attacks_on(&case, Culprit::Sender, PUBLIC_KEY.code, keys));
+    attacks.extend(attacks_on(&case, Role::Sender, PUBLIC_KEY.code, keys));
     run_all(attacks);
 }
 
@@ -141,7 +136,7 @@ fn sums_that_are_none() {
     let common = Arc::new(case(&NUMBERS));
     let mut attacks = attacks_on(
         &common,
-        Culprit::Sender,
+        Role::Sender,
         BLINDED_SUM.code,
         vec![
             ("2^127", |error| says(error, "not below 2^127"), change(|frame| frame.payload[15] |= 0x80)),
@@ -151,7 +146,7 @@ fn sums_that_are_none() {
     // With nothing in common there is no other sum than zero.
     let apart = Case::new(Variant::Sum, items(0..5), items(10..15), 1, 3);
     let more: Vec<Change> = vec![("one more", no_sum, change(|frame| frame.payload[0] ^= 1))];
-    attacks.extend(attacks_on(&Arc::new(apart), Culprit::Sender, BLINDED_SUM.code, more));
+    attacks.extend(attacks_on(&Arc::new(apart), Role::Sender, BLINDED_SUM.code, more));
     // Between -11 and 1007.
     let told = |count: u64, sum: i128| {
         change(move |frame| frame.payload = [&count.to_le_bytes()[..], &sum.to_le_bytes()].concat())
@@ -165,6 +160,6 @@ fn sums_that_are_none() {
         ("far too much", no_sum, told(3, i128::MAX)),
         ("a sum of nothing", no_sum, told(0, 1)),
     ];
-    attacks.extend(attacks_on(&common, Culprit::Receiver, TOLD_SUM.code, told));
+    attacks.extend(attacks_on(&common, Role::Receiver, TOLD_SUM.code, told));
     run_all(attacks);
 }

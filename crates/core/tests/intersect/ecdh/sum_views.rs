@@ -123,16 +123,10 @@ fn the_receiver_sees_fresh_uniform_entries_whatever_the_numbers() {
         (case.params.sender_entries, case.params.tag_bytes) = (2 * SIZE, 8);
         case.sender_numbers = (0..size).map(|item| first[item.min(3)]).collect();
         let recorded = record(&case, (1, 50 + seed));
-        let lengths: Vec<_> = recorded
-            .sender
-            .iter()
-            .filter(|frame| frame.kind == Frame::DATA)
-            .map(|frame| (frame.label, frame.payload.len()))
-            .collect();
         let entry = 8 + CIPHERTEXT;
         let entries = [64, 64, 64, 8].map(|count| (ENTRIES.code, count * entry));
         let (key, answer) = ((PUBLIC_KEY.code, 64 + CIPHERTEXT), (BLINDED_SUM.code, 16));
-        assert_eq!(lengths, [&[(2, 96), key][..], &entries, &[answer]].concat());
+        assert_eq!(lengths(&recorded.sender), [&[(2, 96), key][..], &entries, &[answer]].concat());
         // The highest bytes of a ciphertext are not uniform: N^2 is no power of 256.
         let sent = payloads(&recorded.sender, ENTRIES.code);
         runs.push(sent.chunks(entry).flat_map(|entry| entry[..entry.len() - 8].to_vec()).collect::<Vec<_>>());

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::support::attack::*;
+use crate::support::two::conclude;
 use crate::support::*;
-use tacita_core::Security;
 use tacita_core::protocol::intersect::vole::{COMMITMENT, ENTRIES, MASKED, OPENING, SEED};
+use tacita_core::{Role, Security};
 
 /// Every variant, with a few common items.
 fn cases() -> Vec<Arc<Case>> {
@@ -26,11 +27,8 @@ fn cases() -> Vec<Arc<Case>> {
 fn every_message_in_a_wrong_form() {
     let mut attacks = Vec::new();
     for case in cases() {
-        let recorded = record(&case, (1, 2));
-        for (culprit, frames) in [(Culprit::Receiver, recorded.receiver), (Culprit::Sender, recorded.sender)] {
-            for (number, frame) in frames.iter().enumerate() {
-                attacks.extend(in_wrong_forms(&case, culprit, number, frame));
-            }
+        for (case, culprit, number, frame) in sent(case) {
+            attacks.extend(in_wrong_forms(&case, culprit, number, &frame));
         }
     }
     assert!(attacks.len() > 300, "only {} attacks", attacks.len());
@@ -70,7 +68,7 @@ fn a_coin_that_was_not_committed_to_is_refused() {
                 attacks.push(Attack {
                     name: format!("bit {bit}"),
                     case: case.clone(),
-                    culprit: Culprit::Sender,
+                    culprit: Role::Sender,
                     frame,
                     mutation: change(move |frame| frame.payload[bit / 8] ^= 1 << (bit % 8)),
                     expected: blames,
