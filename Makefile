@@ -33,7 +33,7 @@ samples:  ## make the samples in examples/ again
 	python3 examples/generate.py
 
 seeds: fetch  ## make the Parquet and Arrow files in fuzz/seeds again
-	cargo run $(FLAGS) -p tacita --example fuzz_seeds -- fuzz/seeds
+	cargo run $(FLAGS) -p tacita-node --example fuzz_seeds -- fuzz/seeds
 
 ##@ Check
 .PHONY: test format lint docs licences unit portable examples test-slow advisories fuzz

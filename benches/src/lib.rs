@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tacita::base::usage;
 use tacita_core::primitive::paillier::KeySize;
+use tacita_node::base::usage;
 
 /// What a program ends with that has missed a target. Errors end with 1, wrong arguments with 2, panics with 101.
 pub const MISSED: u8 = 3;

@@ -1,8 +1,8 @@
 //! Two parties in one process, each with threads of its own.
 
 use rayon::ThreadPool;
-use tacita::base::usage;
 use tacita_core::{Channel, Result};
+use tacita_node::base::usage;
 
 use crate::measure;
 

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use tacita::table::ReadOptions;
-use tacita::table::baskets::{Binning, ItemColumn, Items, all_columns, of_column, of_columns, parse_dat};
-use tacita::table::read::read_csv;
+use tacita_node::table::ReadOptions;
+use tacita_node::table::baskets::{Binning, ItemColumn, Items, all_columns, of_column, of_columns, parse_dat};
+use tacita_node::table::read::read_csv;
 use tacita_core::protocol::rules::names::check_name;
 use tacita_core::{Error, Result};
 

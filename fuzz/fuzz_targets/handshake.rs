@@ -8,8 +8,8 @@ use libfuzzer_sys::fuzz_target;
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use serde_json::json;
-use tacita::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms, handshake};
-use tacita::jobs::intersect;
+use tacita_node::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms, handshake};
+use tacita_node::jobs::intersect;
 use tacita_core::channel::{Channel, Label};
 
 const LIMIT: u64 = 1000;

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tacita::table::PayloadSchema;
+use tacita_node::table::PayloadSchema;
 
 fuzz_target!(|input: (Vec<u8>, Vec<u8>)| {
     let (schema, rows) = input;

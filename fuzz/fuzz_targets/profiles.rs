@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tacita::table::Profile;
-use tacita::table::normalize::Reading;
+use tacita_node::table::Profile;
+use tacita_node::table::normalize::Reading;
 
 const PROFILES: [&str; 14] = [
     "none", "text", "name", "date", "date:DMY", "date:MDY", "email", "phone", "phone:DE", "phone:US", "phone:AR", "phone:IM",

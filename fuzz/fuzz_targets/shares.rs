@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tacita::jobs::numbers::ShareFile;
+use tacita_node::jobs::numbers::ShareFile;
 use tacita_core::protocol::dot::Modulus;
 
 fuzz_target!(|text: &str| {

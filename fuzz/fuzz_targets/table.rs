@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tacita::table::ReadOptions;
-use tacita::table::read::read_csv;
+use tacita_node::table::ReadOptions;
+use tacita_node::table::read::read_csv;
 use tacita_core::Error;
 
 fuzz_target!(|input: (Option<u8>, &[u8])| {

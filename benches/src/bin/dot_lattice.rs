@@ -9,7 +9,6 @@ use std::process::ExitCode;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::{Rng, SeedableRng};
-use tacita::base::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, measure, median};
 use tacita_core::Side;
@@ -19,6 +18,7 @@ use tacita_core::primitive::rlwe::Ring;
 use tacita_core::protocol::dot::lattice::{self, Answerer, Encryptor, Params};
 use tacita_core::protocol::dot::{Columns, Integers, Shape};
 use tacita_core::session::{Session, Transcript};
+use tacita_node::base::usage;
 
 /// Wall milliseconds on two cores: of one product of 10^6 rows, of each further one, and of 100 x 100 columns of 10^5 rows.
 const TARGETS: [f64; 3] = [60.0, 3.0, 10_000.0];

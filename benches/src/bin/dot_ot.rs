@@ -9,13 +9,13 @@ use std::process::ExitCode;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::{Rng, SeedableRng};
-use tacita::base::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, median};
 use tacita_core::Side;
 use tacita_core::protocol::dot::ot::{self, Extension, Params};
 use tacita_core::protocol::dot::{Columns, Integers, Shape, reveal};
 use tacita_core::session::{Session, Transcript};
+use tacita_node::base::usage;
 
 const EXTENSIONS: [Extension; 4] =
     [Extension::SoftSpoken(2), Extension::SoftSpoken(4), Extension::SoftSpoken(8), Extension::Silent];

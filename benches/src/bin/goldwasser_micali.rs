@@ -7,12 +7,12 @@ use std::time::Instant;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::{Rng, SeedableRng};
-use tacita::base::usage;
 use tacita_bench::{Json, Repeat, Row, Table, about, key_size, median};
 use tacita_core::primitive::goldwasser_micali::{KeySize, SecretKey};
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::kernel::jacobi::Jacobi;
 use tacita_core::primitive::kernel::montgomery::{LANES, Montgomery};
+use tacita_node::base::usage;
 
 #[derive(Parser)]
 #[command(about = about(include_str!("goldwasser_micali.rs")))]

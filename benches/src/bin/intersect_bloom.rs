@@ -7,7 +7,6 @@ use std::io::Result;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita::base::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Sample, about, measure, median};
 use tacita_core::Item;
@@ -15,6 +14,7 @@ use tacita_core::primitive::bloom::{Filter, Garbled, Hashes, PIECE};
 use tacita_core::primitive::kernel::block;
 use tacita_core::protocol::intersect::bloom::{self, Params, Strength};
 use tacita_core::session::{Session, Transcript};
+use tacita_node::base::usage;
 
 #[derive(Parser)]
 #[command(about = about(include_str!("intersect_bloom.rs")))]

@@ -9,11 +9,11 @@ use std::sync::Mutex;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita::base::usage;
 use tacita_bench::{Json, Repeat, Row, about, measure, median};
 use tacita_core::protocol::intersect::buckets::{self, BucketSource, Params, Party, Protocol, Run, bucket_of};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Role};
+use tacita_node::base::usage;
 
 #[derive(Parser)]
 #[command(about = about(include_str!("intersect_buckets.rs")))]

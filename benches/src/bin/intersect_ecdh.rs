@@ -8,11 +8,11 @@ use clap::Parser;
 use curve25519_dalek::{RistrettoPoint, Scalar};
 use rand_core::SeedableRng;
 use rayon::prelude::*;
-use tacita::base::usage;
 use tacita_bench::{Repeat, Verdicts, about, measure, median};
 use tacita_core::protocol::intersect::ecdh::{Domain, Params, rows, tag_bytes};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Result};
+use tacita_node::base::usage;
 
 /// What the CPU time of a run may be, in units of four bare multiplications an item.
 const TARGET: f64 = 1.5;

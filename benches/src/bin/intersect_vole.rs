@@ -9,12 +9,12 @@ use std::process::ExitCode;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita::base::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, median};
 use tacita_core::protocol::intersect::{entries, vole};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Item, Security};
+use tacita_node::base::usage;
 
 /// CPU seconds of both parties together, and bytes an item, that 2^20 x 2^20 items may take.
 const TARGETS: [(Security, f64, f64); 2] = [(Security::SemiHonest, 0.8, 32.0), (Security::Malicious, 0.9, 38.0)];

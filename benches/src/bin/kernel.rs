@@ -12,11 +12,11 @@ use std::time::Instant;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita::base::usage;
 use tacita_bench::{Json, Repeat, Row, Table, about, median};
 use tacita_core::primitive::kernel::backend::{self, PORTABLE_VARIABLE};
 use tacita_core::primitive::kernel::{Aes128, Block, Doubling, LeafStreams, Prg, TweakableHash};
 use tacita_core::primitive::kernel::{block, gf128, transpose};
+use tacita_node::base::usage;
 
 /// A size is repeated until at least so many items are made in a run.
 const ITEMS_A_RUN: usize = 1 << 18;

@@ -6,11 +6,11 @@ use std::io::Result;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita::base::usage;
 use tacita_bench::{Json, Repeat, Row, Sample, about, band, measure, median};
 use tacita_core::primitive::kernel::{Aes128, Block, block};
 use tacita_core::primitive::okvs::{Okvs, Params};
 use tacita_core::security::Chance;
+use tacita_node::base::usage;
 
 #[derive(Parser)]
 #[command(about = about(include_str!("okvs.rs")))]

@@ -9,7 +9,6 @@ use chacha20::ChaCha20Rng;
 use clap::Parser;
 use curve25519_dalek::{RistrettoPoint, Scalar};
 use rand_core::SeedableRng;
-use tacita::base::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, median};
 use tacita_core::primitive::kernel::{Aes128, Block};
@@ -21,6 +20,7 @@ use tacita_core::primitive::ot::{
 };
 use tacita_core::security::Security;
 use tacita_core::session::{Session, Transcript};
+use tacita_node::base::usage;
 
 /// Millions of random OTs a second, by the CPU time of the slower party, that semi-honest extension has to reach for 2^24
 /// of them on one thread a party.

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clap::Parser;
 use serde_json::json;
-use tacita::identity::{Identity, VALIDITY};
-use tacita::transport::{Options, Peer, Shape, dial, listen};
 use tacita_bench::{Sample, about, measure};
 use tacita_core::Channel;
 use tacita_core::channel::{Label, MAX_PAYLOAD_BYTES};
+use tacita_node::identity::{Identity, VALIDITY};
+use tacita_node::transport::{Options, Peer, Shape, dial, listen};
 
 const CHUNK: Label = Label::new(1, "chunk");
 const ACKNOWLEDGEMENT: Label = Label::new(2, "acknowledgement");

@@ -7,12 +7,12 @@ use std::time::Instant;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::{Rng, SeedableRng};
-use tacita::base::usage;
 use tacita_bench::{Json, Repeat, Row, Table, about, key_size, median};
 use tacita_core::primitive::kernel::backend;
 use tacita_core::primitive::kernel::montgomery::{LANES, Montgomery};
 use tacita_core::primitive::ot::Choices;
 use tacita_core::primitive::paillier::{KeySize, Products, SecretKey};
+use tacita_node::base::usage;
 
 #[derive(Parser)]
 #[command(about = about(include_str!("paillier.rs")))]

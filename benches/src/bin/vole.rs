@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
-use tacita::base::usage;
 use tacita_bench::pair::Pair;
 use tacita_bench::{Json, Repeat, Row, Verdicts, about, median};
 use tacita_core::Channel;
@@ -18,6 +17,7 @@ use tacita_core::primitive::vole::silent::{CotReceiver, CotSender, SilentReceive
 use tacita_core::primitive::vole::{RandomCotReceiver, RandomCotSender, VoleReceiver, VoleSender};
 use tacita_core::security::Security;
 use tacita_core::session::{Session, Transcript};
+use tacita_node::base::usage;
 
 /// k of the SoftSpoken extension.
 const K: usize = 6;

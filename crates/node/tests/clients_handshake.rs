@@ -2,11 +2,11 @@
 //! whichever connection is of another run.
 
 use serde_json::{Value, json};
-use tacita::agreement::handshake::{self, Greeted};
-use tacita::agreement::{Chosen, JobSpec, Protocol, Sizes, Slices, Work, group};
-use tacita::transport::links::Links;
 use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, ErrorKind, Result};
+use tacita_node::agreement::handshake::{self, Greeted};
+use tacita_node::agreement::{Chosen, JobSpec, Protocol, Sizes, Slices, Work, group};
+use tacita_node::transport::links::Links;
 
 const PARTIES: Label = Label::new(0xf4, "parties");
 const NAMES: [&str; 3] = ["c1", "c2", "s"];
@@ -209,7 +209,7 @@ fn told(parties: Value) -> [Result<Slices>; 3] {
 
 #[test]
 fn what_a_server_must_not_say_is_its_fault() {
-    let hex = |name| tacita::base::hex::hex(&nonce(name, ""));
+    let hex = |name| tacita_node::base::hex::hex(&nonce(name, ""));
     let [c1, c2, s] = NAMES.map(hex);
     let strange = "ab".repeat(32);
     let good = told(json!({"nonces": [c1, c2, s], "rows": 5}));

@@ -4,12 +4,12 @@
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
-use tacita::agreement::handshake::{self, Agreed};
-use tacita::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms};
-use tacita::jobs::intersect;
 use tacita_core::channel::{Channel, Label};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result};
+use tacita_node::agreement::handshake::{self, Agreed};
+use tacita_node::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms};
+use tacita_node::jobs::intersect;
 
 const HELLO: Label = Label::new(0xf0, "hello");
 const SIZES: Label = Label::new(0xf1, "sizes");
@@ -78,7 +78,7 @@ fn schema(columns: &[String]) -> String {
     let name = columns[0].as_bytes();
     let mut bytes = vec![1, 1, 0, 2, 0, 0, 8, 0, 0, 0, name.len() as u8, 0];
     bytes.extend_from_slice(name);
-    tacita::base::hex::hex(&bytes)
+    tacita_node::base::hex::hex(&bytes)
 }
 
 /// Runs `me` against a peer that says all of `script` at once and then, if it `leaves`, hangs up. Returns what comes of
@@ -248,7 +248,7 @@ fn a_hello_of_somebody_else_is_refused() {
             ("nonce", json!("ab".repeat(31) + "a"), Violation),
             ("nonce", json!("AB".repeat(32)), Violation),
             ("nonce", json!("é".repeat(32)), Violation),
-            ("nonce", json!(tacita::base::hex::hex(&own_nonce)), Violation),
+            ("nonce", json!(tacita_node::base::hex::hex(&own_nonce)), Violation),
             ("profiles", json!("name"), Violation),
             ("terms", json!(null), Differ),
             ("terms", json!([1]), Differ),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use tacita::table::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, ReadOptions, Selection, Table, output, read};
+use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, ReadOptions, Selection, Table, output, read};
 
 fn data(folder: &str) -> Option<PathBuf> {
     let found =

@@ -13,7 +13,7 @@ use arrow_select::concat::concat_batches;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
-use tacita::table::{ReadOptions, Table, read};
+use tacita_node::table::{ReadOptions, Table, read};
 
 const ROWS: i64 = 3000;
 

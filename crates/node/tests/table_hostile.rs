@@ -19,9 +19,9 @@ use arrow_schema::{DataType, Field, Schema};
 use common::thrift::*;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use tacita::table::baskets::read_dat;
-use tacita::table::{Budget, Duplicates, KeyColumn, KeySpec, Keys, Nulls, Profile, ReadOptions, Table, read};
 use tacita_core::{Error, Result};
+use tacita_node::table::baskets::read_dat;
+use tacita_node::table::{Budget, Duplicates, KeyColumn, KeySpec, Keys, Nulls, Profile, ReadOptions, Table, read};
 
 /// Memory that a table may take here.
 const MEMORY: u64 = 256 << 20;

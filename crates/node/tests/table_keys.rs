@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::*;
 use proptest::prelude::*;
-use tacita::table::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, ReadOptions, Table, Warning, key, read};
 use tacita_core::{Error, Result};
+use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, ReadOptions, Table, Warning, key, read};
 
 fn csv(text: &str) -> Table {
     read::read_csv(text.as_bytes(), "people.csv", &ReadOptions::default()).unwrap()
@@ -226,18 +226,18 @@ fn time_of_a_million_keys() {
         text += &format!("\"{surname}, {given}\",{:02}/{:02}/19{:02}\n", 1 + x % 28, 1 + x % 12, x % 97);
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let (started, cpu) = (std::time::Instant::now(), tacita::base::usage::cpu_time());
+    let (started, cpu) = (std::time::Instant::now(), tacita_node::base::usage::cpu_time());
     let table = csv(&text);
-    println!("read: {:?} {:?} cpu", started.elapsed(), tacita::base::usage::cpu_time() - cpu);
+    println!("read: {:?} {:?} cpu", started.elapsed(), tacita_node::base::usage::cpu_time() - cpu);
     for columns in [[("name", "name"), ("born", "date:DMY")], [("name", "text"), ("born", "none")]] {
-        let (started, cpu) = (std::time::Instant::now(), tacita::base::usage::cpu_time());
+        let (started, cpu) = (std::time::Instant::now(), tacita_node::base::usage::cpu_time());
         let keys = pool.install(|| Keys::build(&table, &spec(&columns)).unwrap().0);
         println!(
             "{columns:?}: {:?} {:?} cpu, {:?}",
             started.elapsed(),
-            tacita::base::usage::cpu_time() - cpu,
+            tacita_node::base::usage::cpu_time() - cpu,
             keys.counts()
         );
     }
-    println!("peak memory {:?} of {} bytes of text", tacita::base::usage::peak_memory(), text.len());
+    println!("peak memory {:?} of {} bytes of text", tacita_node::base::usage::peak_memory(), text.len());
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::*;
 use proptest::prelude::*;
-use tacita::table::output::{self, Format};
-use tacita::table::{
+use tacita_core::Error;
+use tacita_node::table::output::{self, Format};
+use tacita_node::table::{
     Duplicates, Given, KeyColumn, KeySpec, Keys, Nulls, PayloadEncoder, PayloadSchema, ReadOptions, Selection, Table,
     read,
 };
-use tacita_core::Error;
 
 fn csv(text: &str) -> Table {
     read::read_csv(text.as_bytes(), "people.csv", &ReadOptions::default()).unwrap()

@@ -1,8 +1,8 @@
 //! The normalisation profiles: every example of their document, and what must hold for all values.
 
 use proptest::prelude::*;
-use tacita::table::Profile;
-use tacita::table::normalize::Reading;
+use tacita_node::table::Profile;
+use tacita_node::table::normalize::Reading;
 
 fn read(profile: Profile, value: &str) -> Option<String> {
     let mut out = String::from("before");

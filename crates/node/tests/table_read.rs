@@ -5,8 +5,8 @@ use std::path::Path;
 
 use arrow_array::cast::AsArray;
 use proptest::prelude::*;
-use tacita::table::{ReadOptions, Selection, Table, output, read};
 use tacita_core::Error;
+use tacita_node::table::{ReadOptions, Selection, Table, output, read};
 
 fn csv(text: &[u8]) -> Result<Table, Error> {
     read::read_csv(text, "people.csv", &ReadOptions::default())

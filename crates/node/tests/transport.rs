@@ -7,10 +7,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tacita::identity::{CERTIFICATE_FILE, Fingerprint, Identity, KEY_FILE, VALIDITY};
-use tacita::transport::{Cancel, Connected, Options, Peer, Shape, dial, listen};
 use tacita_core::channel::{Label, MAX_PAYLOAD_BYTES};
 use tacita_core::{Error, ErrorKind, Result};
+use tacita_node::identity::{CERTIFICATE_FILE, Fingerprint, Identity, KEY_FILE, VALIDITY};
+use tacita_node::transport::{Cancel, Connected, Options, Peer, Shape, dial, listen};
 
 const DATA: Label = Label::new(1, "data");
 

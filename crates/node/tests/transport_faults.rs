@@ -4,11 +4,11 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use tacita::identity::{Identity, VALIDITY};
-use tacita::transport::faults::{ByteFault, FaultyWriter, FrameFault, relay};
-use tacita::transport::{Options, Peer, dial, listen};
 use tacita_core::channel::{Label, Traffic};
 use tacita_core::{Channel, Error, ErrorKind, Result};
+use tacita_node::identity::{Identity, VALIDITY};
+use tacita_node::transport::faults::{ByteFault, FaultyWriter, FrameFault, relay};
+use tacita_node::transport::{Options, Peer, dial, listen};
 
 const DATA: Label = Label::new(1, "data");
 const CHUNK: usize = 3000;

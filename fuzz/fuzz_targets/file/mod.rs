@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{LazyLock, Once};
 
-use tacita::table::{Budget, Duplicates, KeyColumn, KeySpec, Keys, Nulls, Profile, ReadOptions, read};
+use tacita_node::table::{Budget, Duplicates, KeyColumn, KeySpec, Keys, Nulls, Profile, ReadOptions, read};
 use tacita_core::Error;
 
 /// What a table may take; the fuzzer itself allows 2 GiB.

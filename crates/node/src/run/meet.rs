@@ -64,7 +64,7 @@ impl PartyRun {
     /// Loads the table and meets the peers, at the same time. Whichever fails first ends all.
     pub(crate) fn load_and_meet(&self) -> Result<Ready> {
         let listener = self.listener()?;
-        let (cancel, links) = (Cancel::default(), Links::default());
+        let (cancel, links) = (Cancel::default(), Links::new(self.cancel.clone()));
         let met = std::thread::scope(|scope| {
             let (events, reported) = mpsc::channel();
             let (loading, meeting) = (events.clone(), events);
@@ -100,6 +100,9 @@ impl PartyRun {
                     },
                     Err(RecvTimeoutError::Timeout) => {
                         // A peer that goes away while the table is being loaded is noticed now.
+                        if self.cancel.is_cancelled() {
+                            break Error::Interrupted;
+                        }
                         if let Some(failure) = links.failure() {
                             break failure;
                         }

@@ -8,8 +8,8 @@ use tacita_core::channel::Traffic;
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Found, JobSpec, Known, Left, Part, PoolPlace, Protocol, Reveal, Source, Terms};
+use crate::base::cancel::Cancel;
 use crate::base::files::write_whole;
-use crate::base::interrupt;
 use crate::base::usage::round;
 use crate::console::Voice;
 use crate::identity::Identity;
@@ -51,6 +51,8 @@ pub struct PartyRun {
     pub memory: Option<u64>,
     /// What is said meanwhile.
     pub voice: Voice,
+    /// Who else may end the run.
+    pub cancel: Cancel,
 }
 
 /// What has come of a run.
@@ -73,7 +75,6 @@ impl PartyRun {
     /// Runs the job to its end.
     pub fn run(self) -> Result<Outcome> {
         let started = Instant::now();
-        interrupt::install();
         if let Some((part, found)) = self.job.job.left(&self.job, &self.me, &self.source, Left::Ended)? {
             self.check_paths()?;
             tracing::info!("all buckets are done: what is left is to write the result");
@@ -92,7 +93,7 @@ impl PartyRun {
         let settled = links.guard(|| self.settle_and_run(&mut *part, greeted, round_trip, &mut channels, &links))?;
         let Settled { found, choice, setup, running } = settled;
         let Found { answer, protocol, learned, further_rounds, extras, page } = found;
-        let write = || interrupt::uncut(|| write(self.job.job.name(), answer()?, self.output.as_deref()));
+        let write = || self.cancel.uncut(|| write(self.job.job.name(), answer()?, self.output.as_deref()));
         let output_started;
         let (traffic, result) = match self.job.reveal {
             // A share that one party cannot keep is of no use to the other: it hears of that before it is done.

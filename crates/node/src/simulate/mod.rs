@@ -16,7 +16,6 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{Ability, JobSpec, Reveal, Terms};
 use crate::base::files::check_distinct;
-use crate::base::interrupt;
 use crate::console::Voice;
 use crate::console::watch::{Display, Snapshot};
 use crate::identity::Identity;
@@ -45,6 +44,8 @@ pub struct Simulation {
     pub format: Format,
     /// Where the page for readers goes, in a job that has one: the first party writes it.
     pub html: Option<PathBuf>,
+    /// The program that each party runs, with `simulated-party --quiet`: it reads [`Instructions`] from its standard input.
+    pub program: PathBuf,
     /// What all parties share.
     pub settings: Settings,
 }
@@ -122,8 +123,13 @@ pub struct Failure {
     pub code: u8,
 }
 
-/// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its parties.
-pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Result<Outcome, Failure>> {
+/// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its parties. `on_interrupt` gets what ends all parties, for whoever
+/// hears of an interruption to call.
+pub fn simulate(
+    simulation: &Simulation,
+    voice: Voice,
+    on_interrupt: impl FnOnce(Box<dyn Fn() + Send>),
+) -> Result<std::result::Result<Outcome, Failure>> {
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.settings.work {
@@ -164,13 +170,13 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
 
     let processes = Arc::<Mutex<Vec<Pid>>>::default();
     let (stopped, directory) = (processes.clone(), work.path().to_owned());
-    interrupt::install_with(move || {
+    on_interrupt(Box::new(move || {
         for process in lock(&stopped).iter() {
             let _ = kill_process(*process, Signal::TERM);
         }
         std::thread::sleep(FAREWELL);
         let _ = std::fs::remove_dir_all(&directory);
-    });
+    }));
     let mut parties: Vec<Party> = Vec::new();
     for name in job.parties.names() {
         let mut dials = BTreeMap::new();
@@ -198,7 +204,7 @@ pub fn simulate(simulation: &Simulation, voice: Voice) -> Result<std::result::Re
             announce: directory.join("address"),
             settings: simulation.settings.clone(),
         };
-        parties.push(Party::start(name, &instructions, voice)?);
+        parties.push(Party::start(&simulation.program, name, &instructions, voice)?);
         lock(&processes).extend(parties.last().map(|party| Pid::from_child(&party.child)));
     }
     if let Some(failure) = wait_for_all(&mut parties)? {
@@ -284,9 +290,8 @@ struct Party {
 }
 
 impl Party {
-    fn start(name: &str, instructions: &Instructions, voice: Voice) -> Result<Party> {
+    fn start(program: &Path, name: &str, instructions: &Instructions, voice: Voice) -> Result<Party> {
         let failed = |error: std::io::Error| Error::Internal(format!("cannot start the process of {name}: {error}"));
-        let program = std::env::current_exe().map_err(failed)?;
         let mut child = Command::new(program)
             .args(["simulated-party", "--quiet"])
             .stdin(Stdio::piped())

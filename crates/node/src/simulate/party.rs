@@ -6,7 +6,7 @@ use tacita_core::{Error, Result};
 
 use super::Instructions;
 use crate::agreement::{JobSpec, OnDisk, Source};
-use crate::base::threads::set_threads;
+use crate::base::cancel::Cancel;
 use crate::console::Voice;
 use crate::identity::Identity;
 use crate::run::meet::Meeting;
@@ -33,7 +33,6 @@ pub fn party(job: JobSpec, told: Instructions, voice: Voice) -> Result<PartyRun>
         }
     }
     let settings = told.settings;
-    set_threads(settings.threads)?;
     meeting.shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
     let voice = Voice { relayed: settings.progress, ..voice };
     let identity = Identity::load(&told.identity)?;
@@ -60,5 +59,6 @@ pub fn party(job: JobSpec, told: Instructions, voice: Voice) -> Result<PartyRun>
         patience: DEFAULT_PATIENCE,
         memory: settings.memory,
         voice,
+        cancel: Cancel::default(),
     })
 }

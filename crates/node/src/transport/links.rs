@@ -6,7 +6,7 @@ use std::time::Duration;
 use tacita_core::channel::Handle;
 use tacita_core::{Error, Result};
 
-use crate::base::interrupt;
+use crate::base::cancel::Cancel;
 
 /// How often connections are looked at while a job runs. What is seen twice ends them, so that the job itself, which waits on
 /// one of them, comes first with what it knows.
@@ -16,6 +16,7 @@ const LOOK: Duration = Duration::from_millis(150);
 #[derive(Default)]
 pub struct Links {
     state: Mutex<State>,
+    cancel: Cancel,
 }
 
 #[derive(Default)]
@@ -25,9 +26,14 @@ struct State {
 }
 
 impl Links {
+    /// Connections that end when `cancel` says so.
+    pub fn new(cancel: Cancel) -> Links {
+        Links { cancel, ..Links::default() }
+    }
+
     /// Takes a new connection. It ends at once if the others have.
     pub fn add(&self, handle: Handle) {
-        interrupt::tell(handle.clone());
+        self.cancel.tell(handle.clone());
         let mut state = self.lock();
         if let Some(error) = &state.ended {
             handle.end(error);

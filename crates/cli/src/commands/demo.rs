@@ -1,0 +1,204 @@
+//! `tacita demo`
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tacita_core::{Error, Result};
+
+use super::simulate::program;
+use crate::interrupt;
+use tacita_node::agreement::{JobSpec, Known};
+use tacita_node::console::{Voice, print};
+use tacita_node::simulate::{JobText, Settings, Simulation, simulate};
+use tacita_node::table::output::Format;
+
+/// A guided tour: real jobs between parties on this machine, on small built-in samples.
+#[derive(Args)]
+pub struct Demo {
+    /// Where the samples and results are written.
+    #[arg(long, value_name = "DIR", default_value = "tacita-demo")]
+    output: PathBuf,
+}
+
+/// One stop of the tour.
+struct Stop {
+    title: &'static str,
+    story: &'static str,
+    name: &'static str,
+    job: &'static str,
+    inputs: &'static [(&'static str, &'static str)],
+}
+
+const HOSPITAL: &str = include_str!("../../../../examples/intersect/hospital.csv");
+const INSURER: &str = include_str!("../../../../examples/intersect/insurer.csv");
+const AIRLINE: &str = include_str!("../../../../examples/watchlist/airline.csv");
+const AUTHORITY: &str = include_str!("../../../../examples/watchlist/authority.csv");
+
+const SHOP: &str = include_str!("../../../../examples/dot/shop.csv");
+const PARTNER: &str = include_str!("../../../../examples/dot/partner.csv");
+
+const RECEIPTS: &str = include_str!("../../../../examples/rules/shop.csv");
+const BAKERY: &str = include_str!("../../../../examples/rules/bakery.csv");
+
+const TOUR: [Stop; 6] = [
+    Stop {
+        title: "Which of the hospital's patients does the insurer insure?",
+        story: "The hospital writes \"LAST, First\" and ISO dates, the insurer \"First  last\" and dates without dashes: the \
+                job file says how each is read. Each gets its own rows of the persons in common, and nothing of the other's.",
+        name: "rows",
+        job: include_str!("../../../../examples/intersect/job.toml"),
+        inputs: &[("hospital", HOSPITAL), ("insurer", INSURER)],
+    },
+    Stop {
+        title: "And who pays for them?",
+        story: "The same rows, with columns that the insurer gives. They travel sealed: only rows in common open.",
+        name: "payload",
+        job: include_str!("../../../../examples/intersect/payload.toml"),
+        inputs: &[("hospital", HOSPITAL), ("insurer", INSURER)],
+    },
+    Stop {
+        title: "How many are there? (without saying who)",
+        story: "The insurer learns the number. Nobody learns a name.",
+        name: "count",
+        job: include_str!("../../../../examples/intersect/count.toml"),
+        inputs: &[("hospital", HOSPITAL), ("insurer", INSURER)],
+    },
+    Stop {
+        title: "Which passengers are on the do-not-fly list?",
+        story: "The list stays with the authority, the other passengers with the airline.",
+        name: "watchlist",
+        job: include_str!("../../../../examples/watchlist/job.toml"),
+        inputs: &[("airline", AIRLINE), ("authority", AUTHORITY)],
+    },
+    Stop {
+        title: "How many customers buy coffee from the shop and cake from its partner?",
+        story: "Each holds a column of zeros and ones about the same customers. They are multiplied row by row and added up; \
+                both learn the sum, and nobody a row.",
+        name: "dot",
+        job: include_str!("../../../../examples/dot/job.toml"),
+        inputs: &[("shop", SHOP), ("partner", PARTNER)],
+    },
+    Stop {
+        title: "What do customers buy together at the shop and at the bakery next door?",
+        story: "The association rules of both parties' receipts, exactly as if they were in one table. Rare things are not \
+                even named. (With --html FILE there is a page with plots, too.)",
+        name: "rules",
+        job: include_str!("../../../../examples/rules/job.toml"),
+        inputs: &[("shop", RECEIPTS), ("bakery", BAKERY)],
+    },
+];
+
+/// Lines of a result that the tour prints.
+const SHOWN_LINES: usize = 6;
+const SHOWN_COLUMNS: usize = 110;
+
+impl Demo {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<u8> {
+        print("Every party below is a process of its own. They talk over TLS, each sees only its own file.")?;
+        for (number, stop) in TOUR.iter().enumerate() {
+            print(format_args!("\n{}. {}\n", number + 1, stop.title))?;
+            print(format_args!("{}\n", wrap(stop.story)))?;
+            let code = self.visit(stop)?;
+            if code != 0 {
+                return Ok(code);
+            }
+        }
+        print(format_args!(
+            "\nInputs, job files and results are in {}/. Next: docs/start.md, with two machines.",
+            self.output.display()
+        ))?;
+        Ok(0)
+    }
+
+    fn visit(&self, stop: &Stop) -> Result<u8> {
+        let directory = self.output.join(stop.name);
+        let results = directory.join("results");
+        std::fs::create_dir_all(&results)
+            .map_err(|error| Error::Input(format!("{}: cannot make the directory: {error}", results.display())))?;
+        let mut inputs = BTreeMap::new();
+        for (party, text) in stop.inputs {
+            let path = directory.join(format!("{party}.csv"));
+            write(&path, text)?;
+            inputs.insert((*party).to_owned(), vec![path]);
+        }
+        let job_path = directory.join("job.toml");
+        write(&job_path, stop.job)?;
+        let mut command = format!("tacita simulate {}", job_path.display());
+        for (party, path) in &inputs {
+            command.push_str(&format!(" \\\n      --input {party}={}", path[0].display()));
+        }
+        print(format_args!("  $ {command} \\\n      --output {}\n", results.display()))?;
+
+        let job = JobText { text: stop.job.into(), is_json: false };
+        let simulation = Simulation {
+            job,
+            inputs,
+            output: Some(results.clone()),
+            format: Format::Csv,
+            html: None,
+            settings: Settings::default(),
+            program: program()?,
+        };
+        let outcome = match simulate(&simulation, Voice { quiet: true, ..Voice::default() }, interrupt::calls)? {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                tracing::error!("{}: {}", failure.party, failure.text);
+                return Ok(failure.code);
+            }
+        };
+        for (party, lines) in &outcome.printed {
+            for line in lines {
+                print(format_args!("  {party}: {line}"))?;
+            }
+        }
+        let spec = JobSpec::parse(stop.job, false)?;
+        for party in spec.parties.names() {
+            show_head(&results.join(format!("{party}.csv")))?;
+        }
+        print("\n  Who learned what:")?;
+        for party in spec.parties.names() {
+            let peer = &outcome.report["parties"][spec.peer_of(party)];
+            let known = Known { items: peer["rows"]["items"].as_u64(), ..Known::default() };
+            for sentence in spec.job.learned(&spec, party, known) {
+                print(format_args!("  - {sentence}"))?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    tacita_node::base::files::write_whole(path, text.as_bytes())
+}
+
+/// Prints the first lines of a result, cut to the width of a page.
+fn show_head(path: &Path) -> Result<()> {
+    let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
+    print(format_args!("\n  {}:", path.display()))?;
+    for line in text.lines().take(SHOWN_LINES) {
+        let cut: String = line.chars().take(SHOWN_COLUMNS).collect();
+        print(format_args!("    {cut}{}", if cut.len() < line.len() { " ..." } else { "" }))?;
+    }
+    let more = text.lines().count().saturating_sub(SHOWN_LINES);
+    if more > 0 {
+        print(format_args!("    ... and {more} more"))?;
+    }
+    Ok(())
+}
+
+/// Breaks a text into indented lines of at most 100 characters.
+fn wrap(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        if lines.last().is_some_and(|line| line.chars().count() + word.chars().count() > 98) {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines.iter().map(|line| format!("  {}", line.trim_start())).collect::<Vec<_>>().join("\n")
+}

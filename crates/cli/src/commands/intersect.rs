@@ -1,0 +1,60 @@
+//! `tacita intersect`
+
+use std::sync::Arc;
+
+use clap::Args;
+use tacita_core::Result;
+
+use super::pair::{Pair, Receiver, named_columns};
+use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls};
+use tacita_node::console::Voice;
+use tacita_node::jobs::intersect::Intersect;
+
+/// Find the rows that two parties have in common, without a job file: one listens, the other connects.
+#[derive(Args)]
+#[command(after_help = "Example, on two machines:\n  \
+  tacita intersect --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --key name,dob --receiver me --output common.csv\n  \
+  tacita intersect --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --key name=insured,dob=birth --receiver peer")]
+pub struct Options {
+    /// Columns that rows are matched by. NAME=HEADER where this table's header differs from the agreed name.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
+    key: Vec<String>,
+    /// What is learned: rows, count, sum:COLUMN (count and sum of a given column) or payload.
+    #[arg(long, default_value = "rows")]
+    reveal: String,
+    /// Columns that this party gives, with --reveal payload or sum:COLUMN.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    gives: Vec<String>,
+    /// Columns that the peer gives.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    peer_gives: Vec<String>,
+    /// How many decimals the numbers of a sum have at most [default: 9].
+    #[arg(long, value_name = "N")]
+    scale: Option<u32>,
+    /// What happens to rows with equal keys.
+    #[arg(long, value_name = "all|first|error", default_value = "all")]
+    duplicates: Duplicates,
+    /// What happens to rows without a key.
+    #[arg(long, value_name = "skip|error", default_value = "skip")]
+    nulls: Nulls,
+    #[command(flatten)]
+    pair: Pair,
+}
+
+impl Options {
+    /// Carries the command out.
+    pub fn execute(self, voice: Voice) -> Result<()> {
+        let (me, peer) = self.pair.names()?;
+        let (columns, mapping) = named_columns("key", &self.key)?;
+        let gives = [(me, &self.gives), (peer, &self.peer_gives)];
+        let gives = gives.into_iter().filter(|(_, columns)| !columns.is_empty());
+        let job = JobSpec {
+            reveal: self.reveal.parse()?,
+            scale: self.scale,
+            gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
+            key: Some(Key { columns, normalize: None, duplicates: self.duplicates, nulls: self.nulls }),
+            ..self.pair.job(Arc::new(Intersect {}), Receiver::Me, mapping)?
+        };
+        self.pair.run(job, voice)
+    }
+}

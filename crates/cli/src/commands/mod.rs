@@ -1,0 +1,132 @@
+//! The subcommands, one file each.
+
+mod arguments;
+mod demo;
+mod doctor;
+mod dot;
+mod identity;
+mod intersect;
+mod pair;
+mod plan;
+mod pool;
+mod prepare;
+mod rules;
+mod run;
+mod show;
+mod simulate;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use tacita_core::Result;
+
+use tacita_node::console::{Log, Voice};
+
+/// Joint answers over data that nobody shows.
+///
+/// Two organisations agree on a job file. Each runs `tacita run` on its own table; those who are meant to learn get
+/// their answer, the others learn nothing more than the job says. `tacita plan` says what that is before
+/// anything is sent.
+#[derive(Parser)]
+#[command(name = "tacita", version, after_help = "Start with `tacita demo`, then docs/start.md.")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Say nothing but warnings and errors.
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    /// Form of what is said on standard error.
+    #[arg(long, global = true, value_enum, default_value_t)]
+    log: LogForm,
+}
+
+/// The form of what is said.
+#[derive(Clone, Copy, Default, ValueEnum)]
+#[value(rename_all = "lower")]
+enum LogForm {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl From<LogForm> for Log {
+    fn from(form: LogForm) -> Log {
+        match form {
+            LogForm::Text => Log::Text,
+            LogForm::Json => Log::Json,
+        }
+    }
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Simulate(simulate::Simulate),
+    Plan(plan::Plan),
+    Identity(identity::Identity),
+    Run(Box<run::Run>),
+    Intersect(Box<intersect::Options>),
+    Dot(Box<dot::Options>),
+    Rules(Box<rules::Options>),
+    Prepare(prepare::Prepare),
+    Pool(pool::Pool),
+    Doctor(doctor::Doctor),
+    Demo(demo::Demo),
+    #[command(name = "simulated-party", hide = true)]
+    SimulatedParty,
+}
+
+/// Commands of the contract that this version does not have.
+const LATER: [&str; 10] =
+    ["union", "aggregate", "helper", "relay", "proxy", "oracle", "database", "key", "submit", "results"];
+
+/// A command line that cannot be understood, in one line: what, and what to do.
+pub fn usage_error(error: &clap::Error) -> String {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
+        (error.kind(), error.get(ContextKind::InvalidSubcommand))
+        && LATER.contains(&word.as_str())
+    {
+        return format!("`{word}` is not in this version ({}): see `tacita --help`", env!("CARGO_PKG_VERSION"));
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "no command: see `tacita --help`".into();
+    }
+    if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
+        (error.kind(), error.get(ContextKind::InvalidSubcommand))
+        && word == "shares"
+    {
+        return "`shares` is a job and no command: write a job file with job = \"shares\", and `tacita run` it".into();
+    }
+    // Up to the usage, which --help shows in full.
+    let text = error.render().to_string();
+    let text = text.trim_start_matches("error: ").lines().take_while(|line| !line.starts_with("Usage:"));
+    let text: Vec<_> = text.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more")).collect();
+    format!("{}: see --help", text.join(" "))
+}
+
+impl Cli {
+    /// What the global options say.
+    pub fn voice(&self) -> Voice {
+        Voice { quiet: self.quiet, log: self.log.into(), relayed: false }
+    }
+
+    /// Carries the command out, and returns the exit code where that is more than success or an error.
+    pub fn execute(self) -> Result<u8> {
+        let voice = self.voice();
+        let done = match self.command {
+            Command::Simulate(command) => return command.execute(voice),
+            Command::Plan(command) => command.execute(),
+            Command::Identity(command) => command.execute(),
+            Command::Run(command) => command.execute(voice),
+            Command::Intersect(command) => command.execute(voice),
+            Command::Dot(command) => command.execute(voice),
+            Command::Rules(command) => command.execute(voice),
+            Command::Prepare(command) => command.execute(),
+            Command::Pool(command) => command.execute(),
+            Command::Doctor(command) => return command.execute(),
+            Command::Demo(command) => return command.execute(),
+            Command::SimulatedParty => simulate::party(voice),
+        };
+        done.map(|()| 0)
+    }
+}

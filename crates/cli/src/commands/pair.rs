@@ -1,0 +1,168 @@
+//! What the commands for two parties without a job file share: one listens, the other connects, and each builds the same
+//! job from its own side.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use tacita_core::{Error, Result};
+
+use super::run::Common;
+use tacita_node::agreement::{Job, JobSpec, Limits, Parties, Party};
+use tacita_node::console::Voice;
+use tacita_node::identity::{Fingerprint, Identity};
+use tacita_node::run::meet::Meeting;
+use tacita_node::table::normalize::Profile;
+use tacita_node::transport::{Peer, Shape};
+
+/// Options of every such command.
+#[derive(Args)]
+pub struct Pair {
+    /// Listen on this address.
+    #[arg(long, value_name = "ADDR", conflicts_with = "connect")]
+    listen: Option<String>,
+    /// Connect to this address.
+    #[arg(long, value_name = "ADDR")]
+    connect: Option<String>,
+    /// The peer's fingerprint, from its `tacita identity show`.
+    #[arg(long, value_name = "SHA256:...")]
+    peer: Fingerprint,
+    /// This party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets.
+    #[arg(long, value_name = "FILE")]
+    input: PathBuf,
+    /// How this party's key columns are normalised, one profile a column; it may differ from the peer's.
+    #[arg(long, value_name = "PROFILE,...", value_delimiter = ',')]
+    pub normalize: Vec<Profile>,
+    /// Who learns the result. Both must say so, each from its own side [default: me; both where both have to].
+    #[arg(long, value_enum)]
+    receiver: Option<Receiver>,
+    /// The protocol; auto chooses by sizes and network.
+    #[arg(long, default_value = "auto")]
+    protocol: String,
+    /// semi-honest or malicious.
+    #[arg(long, default_value = "semi-honest")]
+    security: String,
+    /// bits128; with protocol "paillier" also bits192 and bits256; with "paillier", "gm-bloom" or "bloom" and --allow-insecure bits112 and
+    /// paper80.
+    #[arg(long, default_value = "bits128")]
+    level: String,
+    /// Refuse a peer with more keys or rows.
+    #[arg(long, value_name = "N")]
+    max_rows: Option<u64>,
+    /// Pad both sets of keys to this size, so that sizes are not revealed.
+    #[arg(long, value_name = "N")]
+    pad_to: Option<u64>,
+    /// End a search for rules before anything is counted, if fewer rows are common.
+    #[arg(long, value_name = "N")]
+    min_rows: Option<u64>,
+    /// Report a number below this only as being below it.
+    #[arg(long, value_name = "N")]
+    min_result: Option<u64>,
+    /// Both parties' name for this job.
+    #[arg(long, default_value = "adhoc")]
+    id: String,
+    /// This party's name [default: listener or dialer].
+    #[arg(long)]
+    name: Option<String>,
+    /// The peer's name [default: dialer or listener].
+    #[arg(long)]
+    peer_name: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Who learns.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Receiver {
+    /// This party.
+    Me,
+    /// The other.
+    Peer,
+    /// Both.
+    Both,
+}
+
+impl Pair {
+    /// This party's and the peer's name.
+    pub fn names(&self) -> Result<(String, String)> {
+        if self.listen.is_none() && self.connect.is_none() {
+            return Err(Error::Input("give --listen ADDR at one party, and --connect ADDR at the other".into()));
+        }
+        let (own_role, peer_role) = if self.listens() { ("listener", "dialer") } else { ("dialer", "listener") };
+        let me = self.name.clone().unwrap_or_else(|| own_role.into());
+        let peer = self.peer_name.clone().unwrap_or_else(|| peer_role.into());
+        match me == peer {
+            true => Err(Error::Input(format!("--name and --peer-name: both parties are called \"{me}\""))),
+            false => Ok((me, peer)),
+        }
+    }
+
+    fn listens(&self) -> bool {
+        self.connect.is_none()
+    }
+
+    /// The part of the job that these options describe. `columns` are this party's own headers by logical
+    /// name, `usual` are those who learn where the options do not say.
+    pub fn job(&self, job: Arc<dyn Job>, usual: Receiver, columns: BTreeMap<String, String>) -> Result<JobSpec> {
+        let (me, peer) = self.names()?;
+        let identity = Identity::load(&self.common.identity)?.fingerprint();
+        let normalize = (!self.normalize.is_empty()).then(|| self.normalize.clone());
+        let own = Party { identity: Some(identity), columns, normalize, ..Party::default() };
+        let other = Party { identity: Some(self.peer), ..Party::default() };
+        let mut parties = vec![(me.clone(), own), (peer.clone(), other)];
+        if !self.listens() {
+            parties.reverse();
+        }
+        Ok(JobSpec {
+            protocol: self.protocol.parse()?,
+            security: self.security.parse()?,
+            level: self.level.parse()?,
+            reveal_to: match self.receiver.unwrap_or(usual) {
+                Receiver::Me => vec![me],
+                Receiver::Peer => vec![peer],
+                Receiver::Both => vec![me, peer],
+            },
+            limits: Limits {
+                max_rows: self.max_rows,
+                pad_to: self.pad_to,
+                min_rows: self.min_rows,
+                min_result: self.min_result,
+                ..Limits::default()
+            },
+            ..JobSpec::new(job, &self.id, Parties(parties))
+        })
+    }
+
+    /// Runs this party of the job.
+    pub fn run(self, job: JobSpec, voice: Voice) -> Result<()> {
+        job.check()?;
+        let (me, name) = self.names()?;
+        let peer = Peer { name, pin: self.peer };
+        let (dials, awaits) = match &self.connect {
+            Some(address) => (vec![(peer, address.clone())], Vec::new()),
+            None => (Vec::new(), vec![peer]),
+        };
+        let listen = self.listen.clone().unwrap_or_default();
+        let meeting = Meeting { dials, awaits, listen, announce: None, shape: Shape::default() };
+        let source = self.common.source(&job, vec![self.input])?;
+        self.common.run((job, None), me, source, meeting, voice)
+    }
+}
+
+/// `A,NAME=HEADER` as the agreed names, and this party's headers where they differ.
+pub fn named_columns(option: &str, columns: &[String]) -> Result<(Vec<String>, BTreeMap<String, String>)> {
+    let mut names = Vec::new();
+    let mut mapping = BTreeMap::new();
+    for column in columns {
+        match column.split_once('=') {
+            Some((name, header)) if !name.is_empty() && !header.is_empty() => {
+                names.push(name.to_owned());
+                mapping.insert(name.to_owned(), header.to_owned());
+            }
+            Some(_) => return Err(Error::Input(format!("--{option} {column}: use NAME=HEADER"))),
+            None => names.push(column.clone()),
+        }
+    }
+    Ok((names, mapping))
+}

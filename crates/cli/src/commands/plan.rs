@@ -1,0 +1,162 @@
+//! `tacita plan`
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tacita_core::{Error, Result};
+
+use super::arguments;
+use crate::threads::set_threads;
+use tacita_node::agreement::cost::Calibration;
+use tacita_node::agreement::{Ability, JobSpec, Part, Sizes, Source, Work};
+use tacita_node::base::random::fresh_rng;
+use tacita_node::base::text::{self, count, counted};
+use tacita_node::console::print;
+use tacita_node::jobs::intersect::disk;
+use tacita_node::plan;
+use tacita_node::table::read::ReadOptions;
+use tacita_node::transport::Shape;
+
+/// Say what a job will cost, and who will learn what, before anything is sent.
+#[derive(Args)]
+#[command(
+    after_help = "Example: tacita plan job.toml --rows hospital=1000000 --rows insurer=500000 --bandwidth 100Mbit --latency 20ms"
+)]
+pub struct Plan {
+    /// The job file.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// How many distinct keys or rows a party has; once for each party without --input.
+    #[arg(long, value_name = "NAME=N", value_parser = arguments::named_count)]
+    rows: Vec<(String, u64)>,
+    /// A party's table, to count exactly.
+    #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file)]
+    input: Vec<(String, PathBuf)>,
+    /// Greatest length of the columns that a party gives, together; 24 a column if not said.
+    #[arg(long, value_name = "NAME=BYTES", value_parser = arguments::named_count)]
+    row_bytes: Vec<(String, u64)>,
+    /// One-way latency of the network, as 20ms.
+    #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+    latency: Option<Duration>,
+    /// Bandwidth of the network, as 100Mbit.
+    #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth)]
+    bandwidth: Option<u64>,
+    /// Plan a run with --work, where every party's table is on disk and the run may use so much memory, as 2GiB.
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    memory: Option<u64>,
+    /// Threads for computation [default: all cores].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Print the plan as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Plan {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<()> {
+        let job = JobSpec::load(&self.job)?;
+        for list in [&self.rows, &self.row_bytes] {
+            for (position, (name, _)) in list.iter().enumerate() {
+                job.party(name)?;
+                if list[..position].iter().any(|(earlier, _)| earlier == name) {
+                    return Err(Error::Input(format!("{name} is there twice: say how many rows it has once")));
+                }
+            }
+        }
+        if self.memory.is_some() {
+            job.job.can(&job, Ability::Disk)?;
+            disk::memory::enough_for_data(self.memory)?;
+        }
+        set_threads(self.threads)?;
+        let (mut sizes, mut part) = (BTreeMap::new(), None);
+        for name in job.parties.names() {
+            let (mut of_party, brought) = self.sizes(&job, name)?;
+            of_party.work = self.memory.map(|memory| Work { memory: disk::memory::for_run(memory), kept: None });
+            sizes.insert(name.to_owned(), of_party);
+            part = part.or(brought);
+        }
+        let network = Shape { latency: self.latency.unwrap_or_default(), bandwidth: self.bandwidth };
+        let calibration = Calibration::measure(&mut fresh_rng()?)?;
+        let plan = plan::plan(&job, &sizes, part.as_deref(), calibration, network)?;
+        if self.json {
+            let text = serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?;
+            print(text)?;
+        } else {
+            self.print(&job, &plan)?;
+        }
+        Ok(())
+    }
+
+    /// How much a party brings; and what it brings, if that is there.
+    fn sizes(&self, job: &JobSpec, name: &str) -> Result<(Sizes, Option<Box<dyn Part>>)> {
+        let inputs: Vec<_> =
+            self.input.iter().filter(|(party, _)| party == name).map(|(_, path)| path.clone()).collect();
+        if !inputs.is_empty() {
+            let source = Source::of(job, inputs, ReadOptions::default(), false)?;
+            let part = job.job.load(job, name, &source, None)?;
+            return Ok((part.sizes(), Some(part)));
+        }
+        let things = job.things();
+        let find = |list: &[(String, u64)]| list.iter().find(|(party, _)| party == name).map(|(_, number)| *number);
+        let items = find(&self.rows).ok_or_else(|| {
+            Error::Input(format!("how many {things} has {name}? Add --rows {name}=N, or --input {name}=FILE"))
+        })?;
+        if items > u64::from(u32::MAX) {
+            return Err(Error::Input(format!("--rows {name}={items}: at most {} {things} fit", u32::MAX)));
+        }
+        let items = job.limits.pad_to.unwrap_or(items);
+        Ok((job.job.assumed(job, name, items, find(&self.row_bytes))?, None))
+    }
+
+    fn print(&self, job: &JobSpec, plan: &plan::Plan) -> Result<()> {
+        print(format_args!("Protocol  {} ({}, {}): {}", plan.choice, job.security, job.level, plan.why))?;
+        let least = if plan.notes.is_empty() { "" } else { "at least " };
+        print(format_args!("Rounds    {least}{} message flights, the handshake's included", plan.rounds))?;
+        let total: u64 = plan.parties.values().map(|share| share.bytes_sent).sum();
+        print(format_args!("Traffic   {least}{} in all, TLS aside", text::bytes(total)))?;
+        let time = |seconds: f64| text::duration(Duration::from_secs_f64(seconds));
+        print(format_args!(
+            "Time      {least}{} if each party has a machine like this one, {} if both share this one; reading and writing \
+             tables {}",
+            time(plan.seconds_apart),
+            time(plan.seconds_together),
+            if plan.buckets.is_some() { "included, as far as they cost CPU" } else { "not counted" }
+        ))?;
+        if let Some(buckets) = plan.buckets {
+            let buckets = counted(buckets as u64, "bucket");
+            print(format_args!("Buckets   {buckets}, {} at a time, with --work", disk::LANES))?;
+        }
+        if self.bandwidth.is_none() {
+            print("          with a network that is no limit: say --bandwidth and --latency for yours")?;
+        }
+        for note in &plan.notes {
+            print(format_args!("          {note}"))?;
+        }
+        for (name, share) in &plan.parties {
+            let besides = match share.disk {
+                Some(disk) => format!("of memory, and about {} on disk", text::bytes(disk)),
+                None => "besides its table".into(),
+            };
+            print(format_args!(
+                "\n{name}: {}, sends {least}{}, needs {least}{} of CPU and up to {} {besides}",
+                counted(share.items, job.things().trim_end_matches('s')),
+                text::bytes(share.bytes_sent),
+                time(share.cpu_seconds),
+                text::bytes(share.memory)
+            ))?;
+            for sentence in &share.learned {
+                print(format_args!("  - {sentence}"))?;
+            }
+        }
+        if let Some(bound) = job.limits.pad_to {
+            print(format_args!("\nSets are padded to {}: time and traffic are those of full ones.", count(bound)))?;
+        }
+        for warning in &plan.warnings {
+            print(format_args!("\nWarning: {warning}."))?;
+        }
+        Ok(())
+    }
+}

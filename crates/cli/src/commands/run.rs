@@ -1,0 +1,220 @@
+//! `tacita run`
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tacita_core::{Error, Result};
+
+use super::arguments;
+use super::show::show;
+use crate::threads::set_threads;
+use tacita_node::agreement::{Ability, JobSpec, OnDisk, PoolPlace, Source};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::console::Voice;
+use tacita_node::identity::Identity;
+use tacita_node::jobs::intersect::{disk, prepared};
+use tacita_node::run::meet::Meeting;
+use tacita_node::run::party::PartyRun;
+use tacita_node::table::read::ReadOptions;
+use tacita_node::transport::{Peer, Shape};
+
+/// Run one party of a job, on its own data, with the other parties elsewhere.
+#[derive(Args)]
+#[command(
+    after_help = "Example: tacita run job.toml --as hospital --input patients.csv --identity id --output common.csv"
+)]
+pub struct Run {
+    /// The job file: the same at every party.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// The party to be.
+    #[arg(long = "as", value_name = "NAME")]
+    me: String,
+    /// The party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets. Or share files, each with an --input.
+    #[arg(long, value_name = "FILE", required_unless_present = "work")]
+    input: Vec<PathBuf>,
+    /// Directory where a table larger than memory is sorted and intersected (job "intersect", reveal "rows"), sealed with a
+    /// key that only this identity can derive; the run's files go when it has succeeded. Or one with the part that `tacita
+    /// prepare` made: without --input, or with that of the table that it was made of.
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+    /// Go on with the run that was cut off in the directory of --work; the other party does the same.
+    #[arg(long, requires = "work")]
+    resume: bool,
+    /// Listen here rather than on the address in the job file.
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Options of every command that runs one party.
+#[derive(Args)]
+pub struct Common {
+    /// Directory of this party's key pair.
+    #[arg(long, value_name = "DIR")]
+    pub identity: PathBuf,
+    /// Where the result goes: CSV, Parquet, Arrow or JSON by ending; - for CSV on standard output. Itemsets of rules go to
+    /// NAME.itemsets.csv beside NAME.csv.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Write a report to this JSON file.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Write a page with plots and tables to this HTML file (job "rules").
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// How long to wait for the peer.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
+    pub timeout: Duration,
+    /// How long the peer may be connected and alive, and neither send nor read anything.
+    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration)]
+    pub patience: Duration,
+    /// Memory that the job may use besides the table, as 4GiB [default: what the machine has available; with --work half of it,
+    /// for all that the process takes].
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    pub memory: Option<u64>,
+    /// Threads for computation [default: all cores].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// The character between CSV fields [default: found out from the header line].
+    #[arg(long, value_name = "CHAR", value_parser = arguments::delimiter)]
+    pub delimiter: Option<u8>,
+    /// Go on although more than half of the keys cannot be read.
+    #[arg(long)]
+    pub allow_unreadable: bool,
+    /// Take encryptions from this pool (job "dot" with protocol "paillier"): see `tacita pool fill`.
+    #[arg(long, value_name = "DIR")]
+    pub pool: Option<PathBuf>,
+    /// The file of the pool's key, if it was moved.
+    #[arg(long, value_name = "FILE", requires = "pool")]
+    pub pool_key: Option<PathBuf>,
+    /// Allow levels of security that can be broken: bits112 and paper80.
+    #[arg(long)]
+    pub allow_insecure: bool,
+}
+
+impl Run {
+    /// Carries the command out.
+    pub fn execute(self, voice: Voice) -> Result<()> {
+        let job = JobSpec::load(&self.job)?;
+        job.party(&self.me)?;
+        let source = match self.work.clone() {
+            None => self.common.source(&job, self.input.clone())?,
+            Some(directory) => self.source_at(&job, directory, voice)?,
+        };
+        let meeting = meeting(&job, &self.me, self.listen.clone())?;
+        self.common.run((job, Some(self.job)), self.me, source, meeting, voice)
+    }
+}
+
+impl Run {
+    /// What is in the directory of --work: a part that was prepared, or the place for a table that is sorted.
+    fn source_at(&self, job: &JobSpec, directory: PathBuf, voice: Voice) -> Result<Source> {
+        let prepared = prepared::is_in(&directory);
+        if !prepared && !self.input.is_empty() {
+            job.job.can(job, Ability::Disk)?;
+            let (resume, memory) = (self.resume, self.common.memory);
+            let identity = Identity::load(&self.common.identity)?;
+            let work = OnDisk { directory, resume, memory, identity, voice };
+            return self.common.source(job, self.input.clone())?.on_disk(work);
+        }
+        if !prepared && disk::holds_run(&directory) {
+            return Err(Error::Input(format!(
+                "{}: there is an unfinished run in it: give the --input that it began with, too",
+                directory.display()
+            )));
+        }
+        job.job.can(job, Ability::Prepared)?;
+        if !prepared && self.resume {
+            return Err(Error::Input(format!(
+                "{}: there is no run in it to go on with, and no prepared part: give --input, to start one",
+                directory.display()
+            )));
+        }
+        if self.resume {
+            return Err(Error::Input(format!(
+                "--resume: {} is for a prepared part, which answers every run from the beginning: leave --resume out",
+                directory.display()
+            )));
+        }
+        let options = ReadOptions { delimiter: self.common.delimiter, ..ReadOptions::default() };
+        Ok(Source::Prepared { directory, check: self.input.first().map(|path| (path.clone(), options)) })
+    }
+}
+
+impl Common {
+    /// A party's files, to be read as these options say.
+    pub fn source(&self, job: &JobSpec, paths: Vec<PathBuf>) -> Result<Source> {
+        let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
+        Source::of(job, paths, options, self.allow_unreadable)
+    }
+
+    /// Runs the party.
+    pub fn run(
+        self,
+        (job, job_file): (JobSpec, Option<PathBuf>),
+        me: String,
+        source: Source,
+        meeting: Meeting,
+        voice: Voice,
+    ) -> Result<()> {
+        job.check_secure(self.allow_insecure)?;
+        set_threads(self.threads)?;
+        let run = PartyRun {
+            job,
+            job_file,
+            me,
+            source,
+            identity: Identity::load(&self.identity)?,
+            meeting,
+            output: self.output,
+            report: self.report,
+            html: self.html,
+            pool: self.pool.map(|directory| PoolPlace { directory, key_file: self.pool_key }),
+            timeout: self.timeout,
+            patience: self.patience,
+            memory: self.memory,
+            voice,
+            cancel: Cancel::default(),
+        };
+        show(run)
+    }
+}
+
+/// How a party of a job file meets its peers: a later party dials earlier ones.
+fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
+    let (mut dials, mut awaits) = (Vec::new(), Vec::new());
+    for name in job.peers_of(me) {
+        let pin = job.party(name)?.identity.ok_or_else(|| {
+            Error::Input(format!("parties.{name}.identity is missing: ask {name} for its `tacita identity show`"))
+        })?;
+        let peer = Peer { name: name.to_owned(), pin };
+        if job.parties.position(me) < job.parties.position(name) {
+            awaits.push(peer);
+            continue;
+        }
+        let address = job.party(name)?.address.clone().ok_or_else(|| {
+            Error::Input(format!("parties.{name}.address is missing: {me} dials it, being the later party in the file"))
+        })?;
+        dials.push((peer, address));
+    }
+    let listen = match (awaits.is_empty(), listen, &dials[..]) {
+        (true, Some(_), [(peer, address), ..]) => {
+            return Err(Error::Input(format!(
+                "--listen: {me} is the later party in the file: it dials {} at {address}",
+                peer.name
+            )));
+        }
+        (true, ..) => String::new(),
+        (false, Some(listen), _) => listen,
+        (false, None, _) => job.party(me)?.address.clone().ok_or_else(|| {
+            Error::Input(format!(
+                "parties.{me}.address is missing: {me} listens, being {} party in the file",
+                if job.parties.position(me) == Some(0) { "the first" } else { "an earlier" }
+            ))
+        })?,
+    };
+    Ok(Meeting { dials, awaits, listen, announce: None, shape: Shape::default() })
+}

@@ -1,0 +1,44 @@
+//! What is said of a run that has come to its end.
+
+use std::time::Duration;
+
+use tacita_core::Result;
+
+use crate::interrupt;
+use tacita_node::agreement::Reveal;
+use tacita_node::base::text;
+use tacita_node::console::print;
+use tacita_node::run::party::{Outcome, PartyRun};
+
+/// Runs a party, and prints its result in one line on standard output.
+pub fn show(run: PartyRun) -> Result<()> {
+    // A table on standard output stands there alone.
+    let alone = run.output.as_ref().is_some_and(|path| path.as_os_str() == "-");
+    let reveal = run.job.reveal.clone();
+    interrupt::ends(run.cancel.clone());
+    let Outcome { report, line, wrote, kept, warning, ended } = run.run()?;
+    if let Some(line) = line.as_ref().filter(|_| !alone || ended.is_err()) {
+        print(line)?;
+    }
+    let wrote: Vec<String> = wrote.into_iter().map(|path| path.display().to_string()).collect();
+    tracing::info!(
+        "done in {}: {} sent, {} received{}",
+        text::duration(Duration::from_secs_f64(report.seconds.total)),
+        text::bytes(report.bytes.sent),
+        text::bytes(report.bytes.received),
+        if wrote.is_empty() { String::new() } else { format!(", wrote {}", wrote.join(", ")) }
+    );
+    if line.is_some() && !kept {
+        match reveal {
+            Reveal::Rows | Reveal::Payload => tracing::info!("the rows were not kept: run again with --output FILE"),
+            Reveal::Frequent | Reveal::Counts => {
+                tracing::info!("the rules were not kept: run again with --output FILE");
+            }
+            _ => (),
+        }
+    }
+    if let Some(warning) = warning {
+        tracing::warn!("{warning}");
+    }
+    ended
+}

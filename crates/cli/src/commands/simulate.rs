@@ -1,0 +1,184 @@
+//! `tacita simulate`
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use tacita_core::{Error, Result};
+
+use super::arguments;
+use super::show::show;
+use crate::interrupt;
+use crate::threads::set_threads;
+use tacita_node::agreement::JobSpec;
+use tacita_node::base::text;
+use tacita_node::console::{self, Voice};
+use tacita_node::run::report;
+use tacita_node::run::write::all_beside;
+use tacita_node::simulate::{self, Instructions, JobText, Outcome, Settings, Simulation, simulate};
+use tacita_node::table::output::Format;
+
+/// Run every party of a job on this machine, each a process of its own, over TLS on the loopback interface.
+#[derive(Args)]
+#[command(
+    after_help = "Example: tacita simulate examples/intersect/job.toml --input hospital=examples/intersect/hospital.csv \
+--input insurer=examples/intersect/insurer.csv --output out"
+)]
+pub struct Simulate {
+    /// The job file, TOML or JSON. Addresses and identities may be absent.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// A party's table, once for each party; or its share files.
+    #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file, required = true)]
+    input: Vec<(String, PathBuf)>,
+    /// Directory for NAME.csv of every party that learns rows, rules or a number, or NAME.json with the shares of each.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Format of those files.
+    #[arg(long, value_name = "csv|parquet|arrow|json", default_value = "csv")]
+    format: Format,
+    /// Write a page with plots and tables to this HTML file (job "rules").
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the reports of all parties to this JSON file.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// One-way latency of the network, as 50ms.
+    #[arg(long, value_name = "TIME", value_parser = arguments::duration)]
+    latency: Option<Duration>,
+    /// Bandwidth of the network, as 100Mbit.
+    #[arg(long, value_name = "RATE", value_parser = arguments::bandwidth)]
+    bandwidth: Option<u64>,
+    /// Threads of each party [default: all cores].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Memory that each party may use besides its table, as 4GiB [default: what the machine has available].
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    memory: Option<u64>,
+    /// Directory where every party, each in one of its name, sorts and intersects a table larger than memory (job
+    /// "intersect", reveal "rows").
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    resume: bool,
+    /// Go on although more than half of the keys cannot be read.
+    #[arg(long)]
+    allow_unreadable: bool,
+    /// Allow levels of security that can be broken: bits112 and paper80.
+    #[arg(long)]
+    allow_insecure: bool,
+}
+
+impl Simulate {
+    /// Carries the command out.
+    pub fn execute(self, voice: Voice) -> Result<u8> {
+        let job = JobText::load(&self.job)?;
+        JobSpec::parse(&job.text, job.is_json)?.check_secure(self.allow_insecure)?;
+        if self.resume {
+            return Err(Error::Input(
+                "--resume: the parties of a simulation have new identities each time, which open nothing of an earlier one: \
+                 `tacita run` can be resumed"
+                    .into(),
+            ));
+        }
+        let mut inputs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        for (name, file) in self.input {
+            inputs.entry(name).or_default().push(file);
+        }
+        if let Some(path) = &self.report {
+            tacita_node::base::files::check_writable(path)?;
+            let files = inputs.values().flatten().chain([&self.job]);
+            files.into_iter().try_for_each(|file| {
+                tacita_node::base::files::check_distinct(&[("an input", file), ("the report", path)])
+            })?;
+        }
+        let settings = Settings {
+            latency: self.latency.unwrap_or_default().as_secs_f64(),
+            bandwidth: self.bandwidth,
+            allow_unreadable: self.allow_unreadable,
+            threads: self.threads,
+            memory: self.memory,
+            work: self
+                .work
+                .map(std::path::absolute)
+                .transpose()
+                .map_err(|error| Error::Input(format!("--work: {error}")))?,
+            progress: !voice.quiet,
+        };
+        let simulation = Simulation {
+            job,
+            inputs,
+            output: self.output,
+            format: self.format,
+            html: self.html,
+            program: program()?,
+            settings,
+        };
+        let outcome = match simulate(&simulation, voice, interrupt::calls)? {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                tracing::error!("{}: {}", failure.party, failure.text);
+                return Ok(failure.code);
+            }
+        };
+        if let Some(path) = &self.report {
+            report::write_json(path, &outcome.report)?;
+        }
+        print(&outcome, &JobSpec::parse(&simulation.job.text, simulation.job.is_json)?, &simulation, voice)?;
+        Ok(0)
+    }
+}
+
+/// This program, which every simulated party runs.
+pub fn program() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|error| Error::Internal(format!("cannot find this program: {error}")))
+}
+
+/// The parties' results: once where all say the same, else with their names.
+fn print(outcome: &Outcome, job: &JobSpec, simulation: &Simulation, voice: Voice) -> Result<()> {
+    let speakers: Vec<_> = outcome.printed.iter().filter(|(_, lines)| !lines.is_empty()).collect();
+    let same = speakers.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    for (position, (name, lines)) in speakers.iter().enumerate() {
+        for line in lines {
+            match same {
+                true if position == 0 => console::print(line)?,
+                true => (),
+                false => console::print(format_args!("{name}: {line}"))?,
+            }
+        }
+    }
+    if voice.quiet {
+        return Ok(());
+    }
+    for (name, party) in outcome.report["parties"].as_object().into_iter().flatten() {
+        let output = simulation.output_of(job, name);
+        let output = output.filter(|path| path.exists() && !party["result"].is_null());
+        let beside = output.as_deref().map_or(Ok(Vec::new()), |output| all_beside(job, output))?;
+        let beside = beside.into_iter().map(|(_, path)| path);
+        // The first party writes the page.
+        let page = simulation.html.clone().filter(|_| Some(&name.as_str()) == job.parties.names().first());
+        let wrote: Vec<String> =
+            output.into_iter().chain(beside).chain(page).map(|path| path.display().to_string()).collect();
+        tracing::info!(
+            "{name}: {} sent, {} received, {} of CPU{}",
+            text::bytes(party["bytes"]["sent"].as_u64().unwrap_or_default()),
+            text::bytes(party["bytes"]["received"].as_u64().unwrap_or_default()),
+            text::duration(Duration::from_secs_f64(party["cpu_seconds"].as_f64().unwrap_or_default())),
+            if wrote.is_empty() { String::new() } else { format!(", wrote {}", wrote.join(", ")) }
+        );
+    }
+    Ok(())
+}
+
+/// One party of a simulation, as its parent process instructs it on standard input.
+pub fn party(voice: Voice) -> Result<()> {
+    // A simulation that is killed takes its parties with it.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+    let instructions: Instructions = serde_json::from_reader(std::io::stdin().lock())
+        .map_err(|_| Error::Input("`simulated-party` is for `tacita simulate` alone".into()))?;
+    let job = JobSpec::parse(&instructions.job.text, instructions.job.is_json)?;
+    set_threads(instructions.settings.threads)?;
+    show(simulate::party(job, instructions, voice)?)
+}

@@ -1,0 +1,35 @@
+//! Ctrl-C: the peers are told, nothing half-written stays, and the program ends with exit code 130.
+
+use std::time::Duration;
+
+use tacita_core::Error;
+use tacita_node::base::cancel::{Cancel, Cancelled};
+
+/// How long the peers' connections get to carry the word that the job ends.
+const FAREWELL: Duration = Duration::from_millis(300);
+
+/// Ends this run on Ctrl-C and termination signals from now on, and the program with it.
+pub fn ends(run: Cancel) {
+    // Fails only if a handler is there already, as in a second call.
+    let _ = ctrlc::set_handler(move || {
+        match run.cancel() {
+            Cancelled::Writing => {
+                tracing::warn!("interrupted while writing the result; it will be whole in a moment");
+                return;
+            }
+            Cancelled::Telling => std::thread::sleep(FAREWELL),
+            Cancelled::Alone => (),
+        }
+        tracing::error!("{}", Error::Interrupted);
+        std::process::exit(130);
+    });
+}
+
+/// Handles Ctrl-C and termination signals in a process whose work is done by others: `stop` ends those.
+pub fn calls(stop: impl Fn() + Send + 'static) {
+    let _ = ctrlc::set_handler(move || {
+        stop();
+        tracing::error!("{}", Error::Interrupted);
+        std::process::exit(130);
+    });
+}

@@ -1,0 +1,64 @@
+//! The `tacita` command: its options, what it prints, and how it ends.
+
+pub mod commands;
+mod interrupt;
+mod threads;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use commands::Cli;
+use tacita_core::{Error, ErrorKind};
+use tacita_node::console::{self, Log};
+
+/// Does what the arguments of this process say.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let voice = cli.voice();
+    console::init(voice.log, voice.quiet);
+    std::panic::set_hook(Box::new(console::note_panic));
+    match std::panic::catch_unwind(|| cli.execute()) {
+        Ok(Ok(code)) => ExitCode::from(code),
+        Ok(Err(error)) => {
+            tracing::error!("{}", one_line(&error));
+            ExitCode::from(exit_code(error.kind()))
+        }
+        Err(_) => {
+            tracing::error!("{}", one_line(&Error::Internal(console::last_panic())));
+            ExitCode::from(exit_code(ErrorKind::Internal))
+        }
+    }
+}
+
+/// What to say of a command line that cannot be understood: help and version in full, errors in one line.
+fn usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let json = std::env::args().any(|argument| argument == "--log=json")
+        || std::env::args().collect::<Vec<_>>().windows(2).any(|pair| pair[0] == "--log" && pair[1] == "json");
+    console::init(if json { Log::Json } else { Log::Text }, false);
+    tracing::error!("{}", commands::usage_error(error));
+    ExitCode::from(exit_code(ErrorKind::Input))
+}
+
+/// The exit codes of the contract.
+fn exit_code(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::Input => 2,
+        ErrorKind::Network => 3,
+        ErrorKind::Protocol | ErrorKind::Authentication => 4,
+        ErrorKind::Terms => 5,
+        ErrorKind::Internal => 70,
+        ErrorKind::NotReady => 75,
+        ErrorKind::Interrupted => 130,
+    }
+}
+
+fn one_line(error: &Error) -> String {
+    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,5 @@
+//! The `tacita` command.
+
+fn main() -> std::process::ExitCode {
+    tacita::main()
+}

@@ -1,0 +1,97 @@
+//! A job of two parties that run as processes of their own.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use tacita_node::identity::Identity;
+
+use super::{Home, Running, tacita};
+
+/// A port on which nobody listens.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// The parties `hospital`, which listens, and `insurer`, which dials. For each NAME there are in `home`: its key pair
+/// (the directory NAME), its job file (NAME.toml), and its directory for output (NAME.out).
+pub struct Pair {
+    pub home: Home,
+    /// Where the hospital listens.
+    pub address: String,
+    terms: String,
+    fingerprints: [String; 2],
+}
+
+pub const NAMES: [&str; 2] = ["hospital", "insurer"];
+
+impl Pair {
+    /// Two parties with the same job file, made of `terms`: see [`Pair::job`].
+    pub fn new(terms: &str) -> Pair {
+        let home = Home::new();
+        let fingerprints = NAMES.map(|name| {
+            home.directory(&format!("{name}.out"));
+            tacita(&["identity", "new", &home.at(name)]).well().stdout.trim().to_owned()
+        });
+        let address = format!("127.0.0.1:{}", free_port());
+        let pair = Pair { home, address, terms: terms.to_owned(), fingerprints };
+        pair.write_jobs();
+        pair
+    }
+
+    fn write_jobs(&self) {
+        for name in NAMES {
+            self.home.file(&format!("{name}.toml"), &self.job(&self.terms));
+        }
+    }
+
+    /// Gives a party another identity, which both job files name.
+    pub fn identify(&mut self, name: &str, identity: &Identity) {
+        std::fs::remove_dir_all(self.home.at(name)).unwrap();
+        identity.save(Path::new(&self.home.at(name))).unwrap();
+        let position = NAMES.iter().position(|known| *known == name).unwrap();
+        self.fingerprints[position] = identity.fingerprint().to_string();
+        self.write_jobs();
+    }
+
+    /// The text of a job file: `terms`, then the parties, unless `terms` end with them. In `terms`, HOSPITAL, INSURER
+    /// and ADDRESS stand for the fingerprints and for where the hospital listens.
+    pub fn job(&self, terms: &str) -> String {
+        let parties = "[parties.hospital]\naddress = \"ADDRESS\"\nidentity = \"HOSPITAL\"\n\
+                       [parties.insurer]\nidentity = \"INSURER\"\n";
+        let whole = if terms.contains("[parties.") { terms.to_owned() } else { format!("{terms}\n{parties}") };
+        whole
+            .replace("HOSPITAL", &self.fingerprints[0])
+            .replace("INSURER", &self.fingerprints[1])
+            .replace("ADDRESS", &self.address)
+    }
+
+    /// The fingerprint of a party.
+    pub fn fingerprint(&self, name: &str) -> &str {
+        &self.fingerprints[usize::from(name != NAMES[0])]
+    }
+
+    /// Writes a party's table.
+    pub fn table(&self, name: &str, text: &str) {
+        self.home.file(&format!("{name}.csv"), text);
+    }
+
+    /// Starts a party on its table, NAME.csv, with further arguments. Its result goes to NAME.out/rows.csv, its report
+    /// to NAME.out/report.json.
+    pub fn start(&self, name: &str, more: &[&str]) -> Running {
+        let at = |suffix: &str| self.home.at(&format!("{name}{suffix}"));
+        self.start_on(name, &["--input", &at(".csv"), "--output", &at(".out/rows.csv")], more)
+    }
+
+    /// Starts a party with input and output as `files` say.
+    pub fn start_on(&self, name: &str, files: &[&str], more: &[&str]) -> Running {
+        let at = |suffix: &str| self.home.at(&format!("{name}{suffix}"));
+        let (job, identity, report) = (at(".toml"), at(""), at(".out/report.json"));
+        let fixed = ["run", &job, "--as", name, "--identity", &identity, "--report", &report];
+        Running::start(&[&fixed, files, more].concat())
+    }
+
+    /// The path of a file that a party has written.
+    pub fn out(&self, name: &str, file: &str) -> String {
+        self.home.at(&format!("{name}.out/{file}"))
+    }
+}

@@ -1,0 +1,158 @@
+//! Job files that make sense, of every kind.
+
+use std::fmt::Write as _;
+
+use tacita_node::agreement::JobSpec;
+
+/// What all have, and the parties of most.
+const PARTIES: &str = "[parties.a]\n[parties.b]\n";
+
+/// Each with a name, as TOML without `id`, and without parties if they are `a` and `b`.
+const JOBS: &[(&str, &str)] = &[
+    ("rows", "job = \"intersect\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]"),
+    (
+        "rows to both",
+        "job = \"intersect\"\nreveal_to = [\"b\", \"a\"]\n[key]\ncolumns = [\"name\", \"born\"]\nnormalize = [\"name\", \"date\"]",
+    ),
+    (
+        "rows by vole, malicious",
+        "job = \"intersect\"\nprotocol = \"vole\"\nsecurity = \"malicious\"\nreveal_to = [\"b\"]\n[key]\ncolumns = [\"name\"]\n[limits]\nmax_rows = 100000",
+    ),
+    (
+        "rows by auto, malicious",
+        "job = \"intersect\"\nsecurity = \"malicious\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]",
+    ),
+    (
+        "rows by ecdh",
+        "job = \"intersect\"\nprotocol = \"ecdh\"\nreveal_to = [\"a\", \"b\"]\n[key]\ncolumns = [\"mail\"]\nnormalize = [\"email\"]\nduplicates = \"error\"\nnulls = \"error\"\n[limits]\nmax_queries = 1000\nmax_clients = 3",
+    ),
+    (
+        "rows by bloom",
+        "job = \"intersect\"\nprotocol = \"bloom\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]\nduplicates = \"first\"\n[limits]\npad_to = 1000",
+    ),
+    (
+        "rows by bloom, old level",
+        "job = \"intersect\"\nprotocol = \"bloom\"\nlevel = \"paper80\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]",
+    ),
+    (
+        "count",
+        "job = \"intersect\"\nreveal = \"count\"\nreveal_to = [\"a\", \"b\"]\n[key]\ncolumns = [\"name\"]\n[limits]\nmin_result = 10",
+    ),
+    (
+        "sum",
+        "job = \"intersect\"\nreveal = \"sum:cost\"\nscale = 2\nreveal_to = [\"a\"]\ngives = { b = [\"cost\"] }\n[key]\ncolumns = [\"name\"]",
+    ),
+    (
+        "sum to both",
+        "job = \"intersect\"\nreveal = \"sum:cost\"\nreveal_to = [\"a\", \"b\"]\ngives = { b = [\"cost\", \"kind\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\nmin_result = 5\nmax_rows = 1000",
+    ),
+    (
+        "payload",
+        "job = \"intersect\"\nreveal = \"payload\"\nreveal_to = [\"a\"]\ngives = { b = [\"ward\", \"cost\"] }\n[key]\ncolumns = [\"name\"]",
+    ),
+    (
+        "payload both ways",
+        "job = \"intersect\"\nreveal = \"payload\"\nreveal_to = [\"a\", \"b\"]\ngives = { a = [\"ward\"], b = [\"cost\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 5000",
+    ),
+    (
+        "own headers and profiles",
+        "job = \"intersect\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"phone\", \"name\"]\nnormalize = [\"phone:DE\", \"name\"]\n\
+         [parties.a]\naddress = \"127.0.0.1:7000\"\ncolumns = { phone = \"Telefon\" }\n\
+         identity = \"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"\n\
+         [parties.b]\nnormalize = [\"phone:FR\", \"name\"]",
+    ),
+    ("dot", "job = \"dot\"\nreveal_to = [\"a\"]"),
+    (
+        "dot to both",
+        "job = \"dot\"\ncolumn = \"x\"\nbits = 16\nsigned = true\nscale = 2\nreveal_to = [\"a\", \"b\"]\n[limits]\nmin_result = 3",
+    ),
+    (
+        "dot of rows with ids",
+        "job = \"dot\"\ncolumn = { a = \"x\", b = [\"y\", \"z\"] }\nbits = 8\nrow_id = \"id\"\nreveal_to = [\"b\"]\n[limits]\npad_to = 500",
+    ),
+    (
+        "dot of rows with profiles",
+        "job = \"dot\"\ncolumn = [\"x\", \"y\"]\nrow_id = [\"id\", \"mail\"]\nreveal_to = [\"b\"]\n[key]\ncolumns = [\"mail\"]\nnormalize = [\"email\"]\nnulls = \"error\"\n[limits]\nmax_rows = 500",
+    ),
+    ("dot by silent", "job = \"dot\"\nprotocol = \"ot\"\nextension = \"silent\"\nreveal_to = [\"a\"]"),
+    ("dot by softspoken", "job = \"dot\"\nextension = \"softspoken-4\"\nreveal_to = [\"a\"]"),
+    (
+        "dot by lattice",
+        "job = \"dot\"\nprotocol = \"lattice\"\ncolumn = { a = [\"x\", \"y\"], b = [\"u\", \"v\", \"w\"] }\nreveal_to = [\"a\", \"b\"]",
+    ),
+    ("dot by paillier", "job = \"dot\"\nprotocol = \"paillier\"\nlevel = \"bits192\"\nchunk = 16\nreveal_to = [\"a\"]"),
+    (
+        "dot by gm-bloom",
+        "job = \"dot\"\nprotocol = \"gm-bloom\"\nlevel = \"paper80\"\ndensity = 0.25\nreveal_to = [\"a\"]",
+    ),
+    ("dot in shares", "job = \"dot\"\nreveal = \"shares\"\nbits = 12\nreveal_to = [\"a\", \"b\"]"),
+    (
+        "dot in shares modulo a prime",
+        "job = \"dot\"\nreveal = \"shares\"\nmodulus = \"2^96\"\nreveal_to = [\"a\", \"b\"]",
+    ),
+    ("dot in parts", "job = \"dot\"\nprotocol = \"gm-bloom\"\nreveal = \"shares\"\nreveal_to = [\"a\", \"b\"]"),
+    (
+        "dot with clients",
+        "job = \"dot\"\ncolumn = { a = \"x\", b = \"x\", c = [\"y\", \"z\"] }\nbits = 8\nreveal_to = [\"a\", \"b\"]\n\
+         [parties.c]\nrole = \"server\"\n[parties.b]\nrole = \"client\"\nslice = 1\n[parties.a]\nrole = \"client\"\nslice = 2",
+    ),
+    ("shares opened", "job = \"shares\"\noperation = \"open\"\nreveal_to = [\"a\", \"b\"]\n[limits]\nmin_result = 4"),
+    ("shares added up", "job = \"shares\"\noperation = \"sum\"\nreveal_to = [\"b\"]"),
+    ("shares compared", "job = \"shares\"\noperation = \"at_least:12.50\"\nreveal_to = [\"a\", \"b\"]"),
+    ("rules", "job = \"rules\"\nmin_support = 0.07\nreveal_to = [\"a\", \"b\"]"),
+    (
+        "rules of rows with ids",
+        "job = \"rules\"\nmin_support = \"2.50%\"\nmin_confidence = 0.30000000000000001\nrow_id = \"id\"\nreveal_to = [\"a\", \"b\"]\n[limits]\nmax_rows = 1000\nmin_rows = 20",
+    ),
+    (
+        "rules, mixed",
+        "job = \"rules\"\nmin_support = 30\nmax_len = 3\nmixed_only = true\nconsequents = \"any\"\nmax_candidates = 1000\nmax_rules = 50\n\
+         items = { column = \"basket\", separator = \";\" }\nreveal_to = [\"a\", \"b\"]\n[parties.a]\nitems = [\"x\", \"y\"]\n[parties.b]",
+    ),
+    (
+        "rules with bins",
+        "job = \"rules\"\nmin_support = \"100%\"\nitems = \"*\"\nrow_id = \"id\"\nbins = { age = 4, pay = [1000, 2500.5] }\nreveal_to = [\"b\", \"a\"]\n[key]\ncolumns = [\"id\"]\nnormalize = [\"integer\"]",
+    ),
+    (
+        "rules with bins and bounds",
+        "job = \"rules\"\nmin_support = 5\nitems = [\"age\"]\nrow_id = \"id\"\nbins = { age = 4 }\nreveal_to = [\"b\", \"a\"]",
+    ),
+    (
+        "rules by ot",
+        "job = \"rules\"\nprotocol = \"ot\"\nextension = \"softspoken-8\"\nmin_support = 7\nreveal_to = [\"a\", \"b\"]",
+    ),
+    (
+        "rules by lattice",
+        "job = \"rules\"\nprotocol = \"lattice\"\nreveal = \"counts\"\nmin_support = 7\nreveal_to = [\"a\", \"b\"]",
+    ),
+    (
+        "rules by paillier",
+        "job = \"rules\"\nprotocol = \"paillier\"\nreveal = \"counts\"\nmin_support = 7\nreveal_to = [\"a\", \"b\"]",
+    ),
+    (
+        "rules by gm-bloom",
+        "job = \"rules\"\nprotocol = \"gm-bloom\"\nreveal = \"counts\"\ndensity = \"10%\"\nmin_support = 0.5\nrow_id = [\"id\"]\nreveal_to = [\"a\", \"b\"]",
+    ),
+];
+
+/// The texts of all jobs, with their names: as TOML, and the same as JSON.
+pub fn texts() -> impl Iterator<Item = (&'static str, String, String)> {
+    JOBS.iter().map(|(name, terms)| {
+        let mut text = String::from("id = \"golden\"\n");
+        let parties = if terms.contains("[parties.") { "" } else { PARTIES };
+        write!(text, "{terms}\n{parties}").unwrap();
+        let json = twin(&toml::from_str(&text).unwrap());
+        (*name, text, json)
+    })
+}
+
+/// All jobs, with their names.
+pub fn all() -> impl Iterator<Item = (&'static str, JobSpec)> {
+    texts()
+        .map(|(name, text, _)| (name, JobSpec::parse(&text, false).unwrap_or_else(|error| panic!("{name}: {error}"))))
+}
+
+/// The JSON file that says what a TOML file says.
+pub fn twin(table: &toml::Table) -> String {
+    serde_json::to_string(table).unwrap()
+}
