@@ -7,7 +7,7 @@ use tacita_core::{Error, Result};
 use super::{Ability, JobSpec};
 use crate::console::Voice;
 use crate::identity::Identity;
-use crate::table::ReadOptions;
+use crate::table::{ReadOptions, Table, read};
 
 /// Where a party's data comes from.
 #[derive(Clone)]
@@ -18,6 +18,13 @@ pub enum Source {
         path: PathBuf,
         /// How to read it.
         options: ReadOptions,
+        /// Go on although more than half of the keys cannot be read.
+        allow_unreadable: bool,
+    },
+    /// A table in memory.
+    Table {
+        /// It.
+        table: Table,
         /// Go on although more than half of the keys cannot be read.
         allow_unreadable: bool,
     },
@@ -64,11 +71,21 @@ impl Source {
         }
     }
 
+    /// The table, read if it is a file, and whether to go on although most of its keys cannot be read; nothing where the source is
+    /// something else.
+    pub fn table(&self) -> Result<Option<(Table, bool)>> {
+        match self {
+            Source::File { path, options, allow_unreadable } => Ok(Some((read(path, options)?, *allow_unreadable))),
+            Source::Table { table, allow_unreadable } => Ok(Some((table.clone(), *allow_unreadable))),
+            _ => Ok(None),
+        }
+    }
+
     /// The files that are read.
     pub fn paths(&self) -> Vec<&Path> {
         match self {
             Source::File { path, .. } | Source::Disk { path, .. } => vec![path],
-            Source::Prepared { .. } => Vec::new(),
+            Source::Prepared { .. } | Source::Table { .. } => Vec::new(),
             Source::Shares(paths) => paths.iter().map(PathBuf::as_path).collect(),
         }
     }

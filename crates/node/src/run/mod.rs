@@ -4,5 +4,5 @@ mod check;
 pub mod meet;
 pub mod party;
 pub mod report;
-mod settle;
+pub(crate) mod settle;
 pub mod write;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use tacita_core::channel::Traffic;
+use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Found, JobSpec, Known, Left, Part, PoolPlace, Protocol, Reveal, Source, Terms};
+use crate::agreement::{Answer, Found, JobSpec, Known, Left, Part, PoolPlace, Protocol, Reveal, Source, Terms};
 use crate::base::cancel::Cancel;
 use crate::base::files::write_whole;
 use crate::base::usage::round;
@@ -15,8 +15,9 @@ use crate::console::Voice;
 use crate::identity::Identity;
 use crate::run::meet::{Meeting, Ready};
 use crate::run::report::{Report, Seconds};
-use crate::run::settle::{Settled, finish};
+use crate::run::settle::{Settled, Settling, finish};
 use crate::run::write::{all_beside, write};
+use crate::transport::links::Links;
 
 /// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -71,6 +72,15 @@ pub struct Outcome {
     pub ended: Result<()>,
 }
 
+/// What a run has come to, before its connections end.
+struct Ran {
+    part: Box<dyn Part>,
+    found: Found,
+    report: Report,
+    channels: Vec<Channel>,
+    links: Links,
+}
+
 impl PartyRun {
     /// Runs the job to its end.
     pub fn run(self) -> Result<Outcome> {
@@ -83,16 +93,12 @@ impl PartyRun {
             return Ok(outcome);
         }
         self.announce();
-        let Ready { mut part, load, met, links } = match self.load_and_meet() {
+        let ready = match self.load_and_meet() {
             Ok(ready) => ready,
             Err(error) => return self.write_alone(error, started),
         };
-        let connect = met.iter().map(|met| met.connect).max().unwrap_or_default();
-        let round_trip = met.iter().map(|met| met.round_trip).max().unwrap_or_default();
-        let (mut channels, greeted): (Vec<_>, Vec<_>) = met.into_iter().map(|met| (met.channel, met.greeted)).unzip();
-        let settled = links.guard(|| self.settle_and_run(&mut *part, greeted, round_trip, &mut channels, &links))?;
-        let Settled { found, choice, setup, running } = settled;
-        let Found { answer, protocol, learned, further_rounds, extras, page } = found;
+        let Ran { part, found, mut report, channels, links } = self.settle_and_run(ready)?;
+        let Found { answer, further_rounds, page, .. } = found;
         let write = || self.cancel.uncut(|| write(self.job.job.name(), answer()?, self.output.as_deref()));
         let output_started;
         let (traffic, result) = match self.job.reveal {
@@ -109,22 +115,14 @@ impl PartyRun {
                 (traffic, write()?)
             }
         };
-        let mut report = self.report(&*part, protocol, &choice, learned, extras);
         report.bytes = traffic.into();
         report.rounds = traffic.rounds + further_rounds;
         report.result = result.json;
-        report.seconds = Seconds {
-            load: round(load),
-            connect: round(connect),
-            setup: round(setup),
-            protocol: round(running),
-            output: round(output_started.elapsed()),
-            total: 0.0,
-        };
+        report.seconds.output = round(output_started.elapsed());
         self.write_report(&mut report, started)?;
         let page = match (&self.html, page) {
             (Some(path), Some(page)) => {
-                write_whole(path, page.html(&self.job, &choice).as_bytes()).map(|()| Some(path))
+                write_whole(path, page.html(&self.job, &report.choice).as_bytes()).map(|()| Some(path))
             }
             _ => Ok(None),
         };
@@ -132,6 +130,52 @@ impl PartyRun {
         outcome.wrote.extend(page.as_ref().ok().copied().flatten().cloned());
         outcome.ended = outcome.ended.and_then(|()| part.clear()).and(page.map(drop));
         Ok(outcome)
+    }
+
+    /// Runs the job to its end, and writes nothing: the answer is for the caller.
+    pub fn answer(self) -> Result<(Report, Answer)> {
+        let started = Instant::now();
+        let Ran { part, found, mut report, channels, links } = self.settle_and_run(self.load_and_meet()?)?;
+        let (traffic, answer) = match self.job.reveal {
+            Reveal::Shares => {
+                let answer = links.guard(found.answer)?;
+                (links.guard(|| finish(channels))?, answer)
+            }
+            _ => {
+                let traffic = links.guard(|| finish(channels))?;
+                part.ended()?;
+                (traffic, (found.answer)()?)
+            }
+        };
+        report.bytes = traffic.into();
+        report.rounds = traffic.rounds + found.further_rounds;
+        report.measure(started);
+        part.clear()?;
+        Ok((report, answer))
+    }
+
+    /// Runs what the peers have met for.
+    fn settle_and_run(&self, ready: Ready) -> Result<Ran> {
+        let Ready { mut part, load, met, links } = ready;
+        let connect = met.iter().map(|met| met.connect).max().unwrap_or_default();
+        let round_trip = met.iter().map(|met| met.round_trip).max().unwrap_or_default();
+        let (mut channels, greeted): (Vec<_>, Vec<_>) = met.into_iter().map(|met| (met.channel, met.greeted)).unzip();
+        let settling = Settling {
+            job: &self.job,
+            me: &self.me,
+            memory: self.memory,
+            bandwidth: self.meeting.shape.bandwidth,
+            voice: self.voice,
+        };
+        let settled = links.guard(|| settling.run(&mut *part, greeted, round_trip, &mut channels, &links))?;
+        let Settled { mut found, choice, setup, running } = settled;
+        let (learned, extras) = (std::mem::take(&mut found.learned), std::mem::take(&mut found.extras));
+        let mut report = self.report(&*part, found.protocol, &choice, learned, extras);
+        report.seconds.load = round(load);
+        report.seconds.connect = round(connect);
+        report.seconds.setup = round(setup);
+        report.seconds.protocol = round(running);
+        Ok(Ran { part, found, report, channels, links })
     }
 
     /// A peer that cannot be reached is not missed by a party that was cut off after its last bucket.

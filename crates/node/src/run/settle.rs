@@ -6,24 +6,37 @@ use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{self, Greeted};
-use crate::agreement::{Clients, Found, Network, Part, Peers, Run, Sizes, group, memory};
+use crate::agreement::{Clients, Found, JobSpec, Network, Part, Peers, Run, Sizes, group, memory};
 use crate::base::memory::Limit;
 use crate::base::random::fresh_rng;
 use crate::base::text;
+use crate::console::Voice;
 use crate::console::watch::Watcher;
-use crate::run::party::PartyRun;
 use crate::transport::links::Links;
 
 /// What a run has come to, before its connections end.
-pub(super) struct Settled {
-    pub(super) found: Found,
-    pub(super) choice: String,
-    pub(super) setup: Duration,
-    pub(super) running: Duration,
+pub(crate) struct Settled {
+    pub(crate) found: Found,
+    pub(crate) choice: String,
+    pub(crate) setup: Duration,
+    pub(crate) running: Duration,
 }
 
-impl PartyRun {
-    pub(super) fn settle_and_run(
+/// A party that settles what runs, and runs it.
+pub(crate) struct Settling<'a> {
+    pub(crate) job: &'a JobSpec,
+    pub(crate) me: &'a str,
+    /// Memory that the job may use, in bytes.
+    pub(crate) memory: Option<u64>,
+    /// Bits a second of the network, if that is known.
+    pub(crate) bandwidth: Option<u64>,
+    /// What is said meanwhile.
+    pub(crate) voice: Voice,
+}
+
+impl Settling<'_> {
+    /// From connections on which terms were compared to what was found.
+    pub(crate) fn run(
         &self,
         part: &mut dyn Part,
         greeted: Vec<Greeted>,
@@ -49,10 +62,10 @@ impl PartyRun {
         channel: &mut Channel,
     ) -> Result<Settled> {
         let setup_started = Instant::now();
-        let (job, me) = (&self.job, self.me.as_str());
+        let (job, me) = (self.job, self.me);
         let peer_version = greeted.peer_version.clone();
         let own = part.sizes();
-        let network = Network { round_trip, bandwidth: self.meeting.shape.bandwidth };
+        let network = Network { round_trip, bandwidth: self.bandwidth };
         let check = |theirs: &_, channel: &_| part.check_peer(job, theirs, channel);
         let choose = |theirs: &_| job.job.choose(job, me, &own, theirs, network).map(|choice| choice.chosen);
         let agreed = handshake::settle(greeted, job, me, &own, check, choose, channel)?;
@@ -85,7 +98,7 @@ impl PartyRun {
         links: &Links,
     ) -> Result<Settled> {
         let setup_started = Instant::now();
-        let (job, me) = (&self.job, self.me.as_str());
+        let (job, me) = (self.job, self.me);
         let rows = group::agree(job, roles, me, part.sizes(), greeted, channels)?;
         let chosen = job.job.choose(job, me, &Sizes::default(), &Sizes::default(), Network::default())?.chosen;
         let needed = job.job.memory(job, me, &chosen, &roles.sizes(&rows))?;
@@ -105,7 +118,7 @@ impl PartyRun {
 }
 
 /// Ends all connections in good order, at the same time. Returns what travelled over all of them, and the most flights of one.
-pub(super) fn finish(channels: Vec<Channel>) -> Result<Traffic> {
+pub(crate) fn finish(channels: Vec<Channel>) -> Result<Traffic> {
     let all = std::thread::scope(|scope| {
         let ending: Vec<_> = channels.into_iter().map(|channel| scope.spawn(move || channel.finish())).collect();
         let ended = ending.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

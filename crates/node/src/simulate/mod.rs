@@ -1,6 +1,7 @@
 //! A whole job on one machine: every party a process of its own, over TLS on the loopback interface.
 
 mod party;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,6 +24,7 @@ use crate::run::write::all_beside;
 use crate::table::output::Format;
 
 pub use party::party;
+pub use tables::{Simulated, tables};
 
 /// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
 /// and waits in vain if not.

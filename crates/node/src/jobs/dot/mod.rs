@@ -21,7 +21,7 @@ use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Peers, PoolPlac
 use crate::jobs::dot::pool::Pool;
 use crate::jobs::intersect::memory::needed as of_intersection;
 use crate::jobs::{aligned, intersect};
-use crate::table::{RowCounts, numbers, read};
+use crate::table::{RowCounts, numbers};
 
 use found::Found;
 use run::check_density;
@@ -46,10 +46,9 @@ impl Brought {
     /// Reads a party's columns, and the ids of its rows. `pool` is where encryptions are taken from that were made in advance.
     pub fn load(job: &Spec<'_>, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Brought> {
         let pool = pool.map(|place| Pool::open(place, job)).transpose()?;
-        let Source::File { path, options, allow_unreadable } = source else {
+        let Some((table, allow_unreadable)) = source.table()? else {
             return Err(Error::Input("a scalar product needs a table: give --input FILE".into()));
         };
-        let table = read(path, options)?;
         let names = job.columns_of(me);
         let names: Vec<_> = names.iter().map(|name| (name.clone(), job.header(me, name).to_owned())).collect();
         let (integers, decimals) = (job.integers()?, job.decimals());
@@ -68,7 +67,7 @@ impl Brought {
             intersect::check_limits(job, table.source(), &mut sizes.clone())?;
             return Ok(Brought { own: job.own.clone(), columns, rows, ids: None, sizes, pool });
         };
-        let loaded = intersect::Loaded::of(&alignment, me, table, *allow_unreadable)?;
+        let loaded = intersect::Loaded::of(&alignment, me, table, allow_unreadable)?;
         let mut identified = vec![false; loaded.table().rows()];
         for key in 0..loaded.keys().len() {
             loaded.keys().rows(key).iter().for_each(|&row| identified[row as usize] = true);

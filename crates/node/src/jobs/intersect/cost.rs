@@ -122,7 +122,7 @@ fn cost_of_buckets(
         let sorted = if sizes[name].work.is_some() { SORTED_ROW * sizes[name].items as f64 } else { 0.0 };
         let bytes = params.bytes_sent_by(role, Attempt::Fresh)?;
         let disk = sizes[name].work.as_ref().map(|_| disk::bytes(sizes[name].items, job.learns(name)));
-        Ok((name.to_owned(), RoleCost { cpu: cpu + sorted, bytes, disk, ..RoleCost::default() }))
+        Ok((name.to_owned(), RoleCost { cpu: cpu + sorted, bytes, disk }))
     };
     let roles = [role(receiver, Role::Receiver, of_receiver)?, role(sender, Role::Sender, of_sender)?];
     let rounds = params.rounds(Attempt::Fresh)?;

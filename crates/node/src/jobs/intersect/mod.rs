@@ -40,10 +40,10 @@ pub enum Brought {
 
 /// Reads and normalises a party's data.
 pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+    if let Some((table, allow_unreadable)) = source.table()? {
+        return Ok(Brought::Table(Arc::new(Loaded::of(job, me, table, allow_unreadable)?)));
+    }
     match source {
-        Source::File { path, options, allow_unreadable } => {
-            Ok(Brought::Table(Arc::new(Loaded::read(job, me, path, options, *allow_unreadable)?)))
-        }
         Source::Prepared { directory, check } => {
             let prepared = Prepared::open(directory, job, me)?;
             if let Some((path, options)) = check {
@@ -54,7 +54,7 @@ pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
         Source::Disk { path, options, allow_unreadable, work } => {
             Ok(Brought::Disk(Arc::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)))
         }
-        Source::Shares(_) => Err(Error::Internal("an intersection of shares".into())),
+        _ => Err(Error::Internal("an intersection of something else than tables".into())),
     }
 }
 

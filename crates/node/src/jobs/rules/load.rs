@@ -10,16 +10,15 @@ use crate::agreement::{ItemsFrom, Sizes, Source};
 use crate::jobs::intersect;
 use crate::jobs::rules::spec::{Bins, Spec};
 use crate::table::baskets::{self, Binning, ItemColumn, Items};
-use crate::table::{RowCounts, Table, read};
+use crate::table::{RowCounts, Table};
 
 impl Brought {
     /// Reads a party's baskets, and the ids of its rows.
     pub fn load(job: &Spec<'_>, me: &str, source: &Source) -> Result<Brought> {
-        let Source::File { path, options, allow_unreadable } = source else {
-            return Err(Error::Input("association rules need baskets: give --input FILE".into()));
-        };
         let alignment = job.alignment();
-        if baskets::is_dat(path) {
+        if let Source::File { path, .. } = source
+            && baskets::is_dat(path)
+        {
             return match alignment {
                 None => by_position(job, baskets::read_dat(path)?, &path.display().to_string()),
                 Some(_) => Err(Error::Input(format!(
@@ -28,7 +27,9 @@ impl Brought {
                 ))),
             };
         }
-        let table = read(path, options)?;
+        let Some((table, allow_unreadable)) = source.table()? else {
+            return Err(Error::Input("association rules need baskets: give --input FILE".into()));
+        };
         let Some(alignment) = alignment else {
             if let Some(line) = table.blank_line() {
                 return Err(Error::Input(format!(
@@ -40,7 +41,7 @@ impl Brought {
             return by_position(job, items(job, me, &table)?, table.source());
         };
         let items = items(job, me, &table)?;
-        let loaded = intersect::Loaded::of(&alignment, me, table, *allow_unreadable)?;
+        let loaded = intersect::Loaded::of(&alignment, me, table, allow_unreadable)?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
         Ok(Brought { own: job.own.clone(), items, rows, ids: Some(Arc::new(loaded)), sizes })
     }
