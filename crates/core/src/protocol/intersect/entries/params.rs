@@ -73,7 +73,7 @@ pub struct Returns {
     pub rows: usize,
 }
 
-/// What the receiver has given in return in one run; for [`Params::bytes_sent_by_receiver`].
+/// What the receiver has given in return in one run; for [`Params::bytes_sent_by`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReturnedRows {
     /// Common items.
