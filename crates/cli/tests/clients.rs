@@ -312,7 +312,7 @@ fn a_party_that_is_killed_ends_all() {
             if *name != victim {
                 let line = ended.failed(3, &[]);
                 assert!(line.contains(victim) || line.contains("lost a connection"), "{name}: {line}");
-                assert!(killed.elapsed() < Duration::from_secs(8), "{name} went on for {:?}", killed.elapsed());
+                assert!(killed.elapsed() < Duration::from_secs(20), "{name} went on for {:?}", killed.elapsed());
             }
             assert_eq!(files(&group.home.at(&format!("{name}.out"))), [""; 0], "{name}");
         }

@@ -19,7 +19,8 @@ fn table(names: [&str; 3]) -> Result<Table> {
     Table::new("names", batch.schema(), vec![batch])
 }
 
-fn main() -> Result<()> {
+/// Runs it, and prints what each party has found and learned.
+pub fn main() -> Result<()> {
     let job = JobSpec::parse(JOB, true)?;
     let hospital = table(["Ada Lovelace", "Emmy Noether", "Sofia Kovalevskaya"])?;
     let insurer = table(["NOETHER, EMMY", "Ada  Lovelace", "Alan Turing"])?;

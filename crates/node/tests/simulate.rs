@@ -1,5 +1,8 @@
 //! Jobs between tables in memory: what parties find is what they find as processes, several jobs at once, and a job can be cancelled.
 
+#[path = "../examples/simulate.rs"]
+mod example;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -69,6 +72,11 @@ fn jobs_of_two() {
             }
         });
     }
+}
+
+#[test]
+fn the_example_runs() {
+    example::main().unwrap();
 }
 
 #[test]

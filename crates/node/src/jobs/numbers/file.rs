@@ -91,7 +91,7 @@ impl ShareFile {
         file
     }
 
-    /// Reads what [`ShareFile::write`] has written.
+    /// Reads a file that holds [`ShareFile::text`].
     ///
     /// Errors ([`Error::Input`]): it is no share file, of another version, or changed.
     pub fn parse(text: &str) -> Result<ShareFile> {
