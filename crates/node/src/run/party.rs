@@ -88,8 +88,8 @@ impl PartyRun {
         if let Some((part, found)) = self.job.job.left(&self.job, &self.me, &self.source, Left::Ended)? {
             self.check_paths()?;
             tracing::info!("all buckets are done: what is left is to write the result");
-            let outcome = self.write_left(&*part, found, started)?;
-            part.clear()?;
+            let mut outcome = self.write_left(&*part, found, started)?;
+            outcome.ended = outcome.ended.and_then(|()| part.clear());
             return Ok(outcome);
         }
         self.announce();
