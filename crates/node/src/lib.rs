@@ -11,5 +11,6 @@ pub mod jobs;
 pub mod plan;
 pub mod run;
 pub mod simulate;
+pub mod store;
 pub mod table;
 pub mod transport;

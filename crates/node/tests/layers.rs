@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// The rooms, from the ground up.
-const ROOMS: [&str; 10] =
-    ["base", "identity", "transport", "table", "console", "agreement", "jobs", "run", "plan", "simulate"];
+const ROOMS: [&str; 11] =
+    ["base", "identity", "transport", "table", "console", "store", "agreement", "jobs", "run", "plan", "simulate"];
 
 /// No file is longer.
 const MOST_LINES: usize = 450;

@@ -9,8 +9,8 @@ use tacita_core::{Error, ITEM_BYTES, Item, Progress, Result, Role};
 
 use super::directory::{Directory, Sorted};
 use super::prepare::keys_of;
-use super::seal::{Place, Readable};
 use super::{BUCKETS, KEYS, RESULT};
+use crate::store::seal::{Place, Readable};
 use crate::table::Keys;
 
 /// An item on disk, with the number of its key.
@@ -119,7 +119,7 @@ pub fn common(directory: &Directory, run: &str, items: usize) -> Result<Vec<u64>
         let record = directory.open_file(&name, &result_purpose(run, bucket))?.only()?;
         for number in record.chunks_exact(4) {
             let number = u32::from_le_bytes(std::array::from_fn(|index| number[index])) as usize;
-            let word = bits.get_mut(number / 64).ok_or_else(|| super::seal::damaged(&directory.path(&name)))?;
+            let word = bits.get_mut(number / 64).ok_or_else(|| crate::store::seal::damaged(&directory.path(&name)))?;
             *word |= 1 << (number % 64);
         }
     }

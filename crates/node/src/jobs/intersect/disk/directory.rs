@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
-use super::seal::{self, Key, Reader, Writer, damaged, part};
 use super::{BUCKETS, KEYS, RESULT, ROWS, RUNS};
 use crate::base::folder::{Folder, LEFT_BEHIND};
 use crate::base::hex::{hex, unhex};
 use crate::base::text;
 use crate::identity::Identity;
+use crate::store::seal::{self, Key, Reader, Writer, damaged, part};
 use crate::table::RowCounts;
 
 /// What everybody may read of a run: whose it is, and what its key is derived with.

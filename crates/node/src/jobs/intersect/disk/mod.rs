@@ -3,7 +3,7 @@
 //!
 //! `prepare` sorts a table by key into two files. The parties agree on buckets and a seed (`run`); items are hashed and
 //! sorted into buckets (`buckets`), and the result of each is on disk before the bucket counts as done. At the end one pass
-//! over the sorted rows writes those that are common (`rows`). All files are sealed (`seal`) with a key that only the
+//! over the sorted rows writes those that are common (`rows`). All files are sealed (`store::seal`) with a key that only the
 //! party's identity can derive (`directory`), and are gone after the run. What lies on the disk meanwhile is described in
 //! `docs/security.md`.
 
@@ -13,7 +13,6 @@ pub mod memory;
 mod prepare;
 mod rows;
 mod run;
-pub(crate) mod seal;
 mod sort;
 
 use std::path::Path;
@@ -28,6 +27,7 @@ use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, T
 use crate::base::hex::{hex, unhex};
 use crate::console::watch::Watcher;
 use crate::jobs::intersect::{check_limits, key_spec};
+use crate::store::seal;
 use crate::table::{KeySpec, ReadOptions, RowCounts};
 use directory::{Directory, Input, Numbered, Owner, Sorted, State};
 

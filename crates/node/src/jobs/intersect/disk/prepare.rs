@@ -12,11 +12,11 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use tacita_core::{Error, Progress, Result};
 
 use super::directory::{Directory, Input, Sorted};
-use super::seal::Writer;
 use super::sort::{Chunk, Sorter, to_bytes};
 use super::{KEYS, ROWS, RUNS};
 use crate::base::hex::hex;
 use crate::console;
+use crate::store::seal::Writer;
 use crate::table::key::build::{Tally, find_columns, read_pieces, same_key};
 use crate::table::read::{self, Stream};
 use crate::table::{Duplicates, KeySpec, Lines, Origin, ReadOptions, RowCounts};

@@ -13,8 +13,8 @@ use tacita_core::{Error, Result};
 
 use super::ROWS;
 use super::directory::Directory;
-use super::seal::{Reader, damaged};
 use super::sort::from_bytes;
+use crate::store::seal::{Reader, damaged};
 use crate::table::BATCH_ROWS;
 use crate::table::output::Rows;
 

@@ -22,7 +22,7 @@ use tacita_core::{Error, Progress, Result};
 
 use super::RUNS;
 use super::directory::Directory;
-use super::seal::{Reader, Writer};
+use crate::store::seal::{Reader, Writer};
 use crate::table::BATCH_ROWS;
 use crate::table::key::build::{Piece, prefix};
 use crate::table::key::compare;

@@ -24,8 +24,8 @@ use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::base::text;
 
-use crate::jobs::intersect::disk::seal::Key;
 use crate::jobs::intersect::{Found, Loaded, disk, empty_rows, item_key_of_epoch};
+use crate::store::seal::Key;
 use crate::table::RowCounts;
 use quota::Ledger;
 pub use quota::{DEFAULT_MAX_CLIENTS, DEFAULT_RUNS, MAX_TOTAL_QUERIES, Quota};

@@ -10,7 +10,7 @@ use crate::agreement::JobSpec;
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::base::text;
-use crate::jobs::intersect::disk::seal::{self, Key, Reader};
+use crate::store::seal::{self, Key, Reader};
 
 const LEDGER_FILE: &str = "clients.sealed";
 const MARK_FILE: &str = "clients.mark";
