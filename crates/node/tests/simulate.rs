@@ -57,7 +57,7 @@ fn jobs_of_two() {
         ("job = \"dot\"\nreveal = \"shares\"\nreveal_to = [\"a\", \"b\"]", ["shares 1", "shares 1"]),
         (
             "job = \"rules\"\nmin_support = 1\nitems = [\"name\"]\nreveal_to = [\"a\", \"b\"]",
-            ["itemsets 11, rules 5", "itemsets 11, rules 5"],
+            ["itemsets 11, rules 6", "itemsets 11, rules 6"],
         ),
     ] {
         // Several in one process.

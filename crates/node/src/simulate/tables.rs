@@ -35,7 +35,7 @@ pub fn tables(job: &JobSpec, tables: &BTreeMap<String, Table>, cancel: &Cancel) 
     let mut channels: BTreeMap<&str, Vec<Channel>> = BTreeMap::new();
     for (place, one) in names.iter().enumerate() {
         for other in names[place + 1..].iter().filter(|other| job.peers_of(one).contains(other)) {
-            let (end, far_end) = Channel::pair(other, one);
+            let (end, far_end) = Channel::pair(one, other);
             channels.entry(one).or_default().push(end);
             channels.entry(other).or_default().push(far_end);
         }
