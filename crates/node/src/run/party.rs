@@ -133,8 +133,16 @@ impl PartyRun {
     }
 
     /// Runs the job to its end, and writes nothing: the answer is for the caller.
+    ///
+    /// Errors: as [`PartyRun::run`]; and of a table on disk, whose rows are gone when the run has ended.
     pub fn answer(self) -> Result<(Report, Answer)> {
         let started = Instant::now();
+        if let Source::Disk { work, .. } = &self.source {
+            return Err(Error::Input(format!(
+                "{}: a run on disk writes its rows to a file: name one, and run it",
+                work.directory.display()
+            )));
+        }
         let Ran { part, found, mut report, channels, links } = self.settle_and_run(self.load_and_meet()?)?;
         let (traffic, answer) = match self.job.reveal {
             Reveal::Shares => {
@@ -150,7 +158,6 @@ impl PartyRun {
         report.bytes = traffic.into();
         report.rounds = traffic.rounds + found.further_rounds;
         report.measure(started);
-        part.clear()?;
         Ok((report, answer))
     }
 
