@@ -8,7 +8,8 @@ use libfuzzer_sys::fuzz_target;
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 use serde_json::json;
-use tacita_node::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms, handshake};
+use tacita_node::agreement::{Chosen, JobSpec, Sizes, Terms, handshake};
+use tacita_node::jobs::intersect::methods::ecdh;
 use tacita_node::jobs::intersect;
 use tacita_core::channel::{Channel, Label};
 
@@ -39,7 +40,7 @@ fuzz_target!(|input: (Option<Vec<u8>>, Vec<u8>, Vec<u8>)| {
     let Ok(greeted) = handshake::greet(&JOB, "hospital", &[0; 32], &mut channel, &mut rng) else { return };
     let own = Sizes { items: 3, ..Sizes::default() };
     let check = |theirs: &_, channel: &_| intersect::check_peer(&JOB, &own, theirs, channel);
-    let choose = |_: &_| Ok(Chosen::only(Protocol::Ecdh));
+    let choose = |_: &_| Ok(Chosen::only(ecdh::PROTOCOL));
     let agreed = handshake::settle(greeted, &JOB, "hospital", &own, check, choose, &mut channel);
     let Ok(agreed) = agreed else { return };
     assert!(agreed.peer_sizes.items <= LIMIT && agreed.peer_sizes.entries <= LIMIT);

@@ -147,8 +147,14 @@ impl Case {
                 let shares = Shares::new(Modulus::power_of_two(64).unwrap(), vec![7]).unwrap();
                 let session = Session::new(Transcript::new("shares"));
                 let path = directory.join(format!("{party}.share"));
-                let share =
-                    ShareFile::new(&Spec { spec: &self.job, own: &Dot::default() }, party, &session, &shape, &shares);
+                let share = ShareFile::new(
+                    &Spec { spec: &self.job, own: &Dot::default() },
+                    party,
+                    &session,
+                    &shape,
+                    &shares,
+                    false,
+                );
                 std::fs::write(&path, share.text().unwrap().as_bytes()).unwrap();
                 std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
                 Source::Shares(vec![path])

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use tacita_core::channel::{Channel, Label};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::agreement::handshake::{self, Greeted};
-use tacita_node::agreement::{Chosen, JobSpec, Protocol, Sizes, Slices, Work, group};
+use tacita_node::agreement::{Chosen, JobSpec, Sizes, Slices, Work, group};
+use tacita_node::jobs::dot::clients::PROTOCOL;
 use tacita_node::transport::links::Links;
 
 const PARTIES: Label = Label::new(0xf4, "parties");
@@ -185,9 +186,7 @@ fn claimed_sizes_are_refused_or_take_nothing() {
             let ended = Run { sizes: [sizes(number), sizes(3), sizes(all)], job: without_limits, ..Run::honest() };
             let [_, c2, _] = ended.outcome();
             let Ok(rows) = c2 else { continue };
-            assert!(
-                job.job.memory(&job, "c2", &Chosen::only(Protocol::Paillier), &roles.sizes(&rows)).unwrap() < 100 << 20
-            );
+            assert!(job.job.memory(&job, "c2", &Chosen::only(PROTOCOL), &roles.sizes(&rows)).unwrap() < 100 << 20);
             agreed += 1;
         }
     }

@@ -8,8 +8,9 @@ use tacita_core::channel::{Channel, Label};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::agreement::handshake::{self, Agreed};
-use tacita_node::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms};
+use tacita_node::agreement::{Chosen, JobSpec, Sizes, Terms};
 use tacita_node::jobs::intersect;
+use tacita_node::jobs::intersect::methods::{bloom, ecdh, vole};
 
 const HELLO: Label = Label::new(0xf0, "hello");
 const SIZES: Label = Label::new(0xf1, "sizes");
@@ -46,7 +47,7 @@ fn shake(job: &JobSpec, me: &str, own: &Sizes, exporter: &[u8; 32], seed: u8, ch
     let mut rng = ChaCha20Rng::from_seed([seed; 32]);
     let greeted = handshake::greet(job, me, exporter, channel, &mut rng)?;
     let check = |theirs: &_, channel: &_| intersect::check_peer(job, own, theirs, channel);
-    handshake::settle(greeted, job, me, own, check, |_| Ok(Chosen::only(Protocol::Ecdh)), channel)
+    handshake::settle(greeted, job, me, own, check, |_| Ok(Chosen::only(ecdh::PROTOCOL)), channel)
 }
 
 /// What a peer says.
@@ -147,7 +148,7 @@ fn honest_scripts_are_accepted() {
         for (me, peer) in [("hospital", "insurer"), ("insurer", "hospital")] {
             let (outcome, told) = play(&job, me, &honest(&job, peer), false);
             let agreed = outcome.unwrap_or_else(|error| panic!("{me}: {error}"));
-            assert_eq!((agreed.chosen.protocol, agreed.peer_sizes.items, told), (Protocol::Ecdh, 5, None));
+            assert_eq!((agreed.chosen.protocol, agreed.peer_sizes.items, told), (ecdh::PROTOCOL, 5, None));
         }
     }
 }
@@ -482,7 +483,7 @@ fn the_protocol_is_the_chosen_one_or_none() {
             refused(job, me, &with(job, me, CHOICE, word), ErrorKind::Protocol, "a protocol that the terms rule out");
         }
     }
-    for (job, word, protocol) in [(&auto, &b"vole"[..], Protocol::Vole), (&bloom, b"bloom", Protocol::Bloom)] {
+    for (job, word, protocol) in [(&auto, &b"vole"[..], vole::PROTOCOL), (&bloom, b"bloom", bloom::PROTOCOL)] {
         let (outcome, _) = play(job, "insurer", &with(job, "insurer", CHOICE, word), false);
         assert_eq!(outcome.unwrap().chosen.protocol, protocol);
     }

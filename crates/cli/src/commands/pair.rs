@@ -12,6 +12,7 @@ use super::run::Common;
 use tacita_node::agreement::{Job, JobSpec, Limits, Parties, Party};
 use tacita_node::console::Voice;
 use tacita_node::identity::{Fingerprint, Identity};
+use tacita_node::jobs;
 use tacita_node::run::meet::Meeting;
 use tacita_node::table::normalize::Profile;
 use tacita_node::transport::{Peer, Shape};
@@ -115,7 +116,7 @@ impl Pair {
             parties.reverse();
         }
         Ok(JobSpec {
-            protocol: self.protocol.parse()?,
+            protocol: jobs::protocol(&self.protocol)?,
             security: self.security.parse()?,
             level: self.level.parse()?,
             reveal_to: match self.receiver.unwrap_or(usual) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tacita_core::{Level, Result};
 
 use super::words::{bad, check_distinct};
-use super::{JobSpec, Protocol, Reveal, Shared};
+use super::{JobSpec, Reveal, Shared};
 use crate::base::text::shown;
 use crate::table::numbers::MAX_DECIMALS;
 
@@ -72,7 +72,7 @@ impl JobSpec {
     pub(crate) fn check_words(&self) -> Result<()> {
         let list = |words: Vec<&str>| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
         let (job, protocols) = (self.job.name(), self.job.protocols(self));
-        if self.protocol != Protocol::Auto && !protocols.contains(&self.protocol) {
+        if !self.protocol.is_auto() && !protocols.contains(&self.protocol) {
             let known = ["auto"].into_iter().chain(protocols.iter().map(|protocol| protocol.name()));
             return bad(format!(
                 "protocol = \"{}\" is not for job = \"{job}\": use one of {}",

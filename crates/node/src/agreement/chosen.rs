@@ -1,21 +1,20 @@
 //! What runs, as it is chosen and written.
 
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::{Error, Result};
 
 use super::{JobSpec, Protocol};
 
 /// What runs. Written as on the wire: `vole`, `ot softspoken-4`, `ot softspoken-4 after vole`, `lattice or ot softspoken-4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chosen {
-    /// The protocol that answers; never [`Protocol::Auto`].
+    /// The protocol that answers; never [`Protocol::AUTO`].
     pub protocol: Protocol,
-    /// How `ot` makes its oblivious transfers. With [`Protocol::Lattice`], in rules: each level goes by `lattice` or by `ot`,
-    /// whichever takes less time there.
+    /// Another one: each part of the job goes by one of the two, whichever takes less time there.
+    pub or: Option<Protocol>,
+    /// How oblivious transfers are made, where there is a choice.
     pub extension: Option<Extension>,
     /// The intersection that aligns rows before.
     pub alignment: Option<Protocol>,
@@ -49,50 +48,54 @@ pub const FAR_BANDWIDTH: f64 = 100e6;
 
 impl Chosen {
     /// A protocol that needs nothing else.
-    pub fn only(protocol: Protocol) -> Chosen {
-        Chosen { protocol, extension: None, alignment: None }
+    pub const fn only(protocol: Protocol) -> Chosen {
+        Chosen { protocol, or: None, extension: None, alignment: None }
+    }
+
+    /// Reads a choice as it is written; none if it is no choice among the protocols of this job.
+    pub fn read(job: &JobSpec, text: &str) -> Option<Chosen> {
+        let called = |protocols: Vec<Protocol>, name: &str| protocols.into_iter().find(|known| known.name() == name);
+        let (answer, alignment) = match text.split_once(" after ") {
+            Some((answer, name)) => {
+                let alignment = job.job.alignment(job)?;
+                (answer, Some(called(alignment.job.protocols(&alignment), name)?))
+            }
+            None => (text, None),
+        };
+        let of_job = |name| called(job.job.protocols(job), name);
+        let (protocol, rest) = match answer.split_once(" or ") {
+            Some((protocol, rest)) => (Some(of_job(protocol)?), rest),
+            None => (None, answer),
+        };
+        let (last, extension) = match rest.split_once(' ') {
+            Some((last, extension)) => (of_job(last)?, Some(extension.parse().ok()?)),
+            None => (of_job(rest)?, None),
+        };
+        Some(Chosen { protocol: protocol.unwrap_or(last), or: protocol.map(|_| last), extension, alignment })
     }
 }
 
 impl JobSpec {
     /// Whether the job leaves the choice of this protocol.
     pub(crate) fn leaves(&self, protocol: Protocol) -> bool {
-        let named = self.protocol == Protocol::Auto || self.protocol == protocol;
+        let named = self.protocol.is_auto() || self.protocol == protocol;
         named && self.job.protocols(self).contains(&protocol)
     }
 }
 
 impl fmt::Display for Chosen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.protocol, self.extension) {
-            (Protocol::Lattice, Some(extension)) => write!(f, "lattice or ot {extension}")?,
-            (protocol, Some(extension)) => write!(f, "{} {extension}", protocol.name())?,
-            (protocol, None) => f.write_str(protocol.name())?,
+        f.write_str(self.protocol.name())?;
+        if let Some(other) = self.or {
+            write!(f, " or {}", other.name())?;
+        }
+        if let Some(extension) = self.extension {
+            write!(f, " {extension}")?;
         }
         if let Some(alignment) = self.alignment {
             write!(f, " after {}", alignment.name())?;
         }
         Ok(())
-    }
-}
-
-impl FromStr for Chosen {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Chosen> {
-        let (answer, alignment) = match text.split_once(" after ") {
-            Some((answer, alignment)) => (answer, Some(alignment.parse()?)),
-            None => (text, None),
-        };
-        let (protocol, extension) = match (answer.strip_prefix("lattice or ot "), answer.split_once(' ')) {
-            (Some(extension), _) => ("lattice", Some(extension.parse()?)),
-            (None, Some((protocol @ ("lattice" | "paillier" | "gm-bloom" | "bloom"), extension))) => {
-                return Err(Error::Input(format!("{protocol} has no extension \"{}\"", extension.escape_debug())));
-            }
-            (None, Some((protocol, extension))) => (protocol, Some(extension.parse()?)),
-            (None, None) => (answer, None),
-        };
-        Ok(Chosen { protocol: protocol.parse()?, extension, alignment })
     }
 }
 
@@ -106,43 +109,5 @@ impl Network {
     /// How long something takes, with computation and traffic one after the other.
     pub fn seconds(&self, cpu: f64, bytes: u64, rounds: u32) -> f64 {
         cpu + bytes as f64 * 8.0 / self.bandwidth() + f64::from(rounds) / 2.0 * self.round_trip.as_secs_f64()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_is_read() {
-        for text in [
-            "vole",
-            "lattice",
-            "paillier",
-            "paillier after vole",
-            "gm-bloom after vole",
-            "bloom",
-            "ot softspoken-4",
-            "ot silent after ecdh",
-            "lattice after vole",
-            "lattice or ot softspoken-8",
-            "lattice or ot softspoken-2 after vole",
-        ] {
-            assert_eq!(text.parse::<Chosen>().unwrap().to_string(), text);
-        }
-        for text in [
-            "",
-            "ot ",
-            "lattice softspoken-4",
-            "paillier softspoken-4",
-            "gm-bloom softspoken-4",
-            "bloom softspoken-4",
-            "lattice or ot",
-            "lattice or ot ",
-            "ot or lattice",
-            "no",
-        ] {
-            assert!(text.parse::<Chosen>().is_err(), "{text}");
-        }
     }
 }

@@ -12,7 +12,7 @@ use tacita_core::channel::{Channel, HEADER_BYTES, Label};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
-use crate::agreement::{Chosen, JobSpec, Protocol, Sizes, Terms};
+use crate::agreement::{Chosen, JobSpec, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::base::text::shown;
 
@@ -187,14 +187,13 @@ pub fn settle(
     if first && answer != choice {
         return Err(channel.violation("it confirms another protocol than the one chosen"));
     }
-    let chosen = std::str::from_utf8(&answer).ok().and_then(|text| text.parse().ok());
+    let chosen = std::str::from_utf8(&answer).ok().and_then(|text| Chosen::read(job, text));
     // The text of what was understood: two ways to write a choice would be two sessions.
-    let chosen =
-        chosen.filter(|chosen: &Chosen| job.job.allows(job, chosen) && chosen.to_string().as_bytes() == answer);
+    let chosen = chosen.filter(|chosen| job.job.allows(job, chosen) && chosen.to_string().as_bytes() == answer);
     let Some(chosen) = chosen else {
         return Err(channel.violation("it chose a protocol that the terms do not allow"));
     };
-    if [own, &theirs].into_iter().any(|sizes| sizes.epoch.is_some()) && chosen.protocol != Protocol::Ecdh {
+    if [own, &theirs].into_iter().any(|sizes| sizes.epoch.is_some()) && !job.job.uses_prepared(&chosen) {
         return Err(channel.violation("it chose a protocol that cannot use the part that was prepared"));
     }
     if !first {
@@ -251,7 +250,8 @@ fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
 
 /// The kinds of profiles with which `party` reads the columns that rows are matched by.
 fn profiles(job: &JobSpec, party: &str) -> Vec<String> {
-    job.job.profiles(job, party).iter().map(|profile| profile.kind().to_owned()).collect()
+    let profiles = job.job.alignment(job).map_or_else(|| job.profiles(party), |alignment| alignment.profiles(party));
+    profiles.iter().map(|profile| profile.kind().to_owned()).collect()
 }
 
 /// A message of the handshake, as JSON.

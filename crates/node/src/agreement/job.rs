@@ -11,7 +11,6 @@ use tacita_core::{Error, Result};
 
 use super::cost::{Calibration, Cost};
 use super::{Choice, Chosen, Found, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal, Sizes, Source};
-use crate::table::Profile;
 
 /// What not every job can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +78,7 @@ pub trait Job: Debug + Send + Sync {
     fn reveals(&self) -> &'static [&'static str];
 
     /// The protocols that the job may name.
-    fn protocols(&self, spec: &JobSpec) -> &'static [Protocol];
+    fn protocols(&self, spec: &JobSpec) -> Vec<Protocol>;
 
     /// What it counts, for messages.
     fn things(&self, spec: &JobSpec) -> &'static str;
@@ -108,9 +107,9 @@ pub trait Job: Debug + Send + Sync {
     /// Its keys for the terms, with defaults filled in.
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)>;
 
-    /// The profiles with which `party` reads the columns that rows are matched by.
-    fn profiles(&self, spec: &JobSpec, party: &str) -> Vec<Profile> {
-        spec.profiles(party)
+    /// The intersection with which it aligns rows before.
+    fn alignment(&self, _spec: &JobSpec) -> Option<JobSpec> {
+        None
     }
 
     /// Whether it can do this with these terms; the error says why not.
@@ -135,6 +134,11 @@ pub trait Job: Debug + Send + Sync {
 
     /// Whether the terms allow the peer to choose this: protocols that reveal what they say, with the security that they ask.
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool;
+
+    /// Whether what was chosen can use a part that was prepared.
+    fn uses_prepared(&self, _chosen: &Chosen) -> bool {
+        false
+    }
 
     /// Memory that a party needs for sizes as these, in bytes: its table aside, an estimate from above.
     ///

@@ -112,7 +112,7 @@ impl JobSpec {
     pub fn new(job: Arc<dyn Job>, id: &str, parties: Parties) -> JobSpec {
         JobSpec {
             id: id.into(),
-            protocol: Protocol::Auto,
+            protocol: Protocol::AUTO,
             security: Security::SemiHonest,
             level: Level::Bits128,
             reveal: job.usual_reveal(),

@@ -42,7 +42,7 @@ macro_rules! deserialize_from_word {
     )*};
 }
 
-deserialize_from_word!(super::Protocol, super::Reveal, Duplicates, Nulls, Profile, Fingerprint);
+deserialize_from_word!(super::Reveal, Duplicates, Nulls, Profile, Fingerprint);
 
 /// Refuses a word that this version knows and does not have.
 pub(crate) fn later<T>(key: &str, word: &str, instead: &str) -> Result<T> {
@@ -53,6 +53,15 @@ pub(crate) fn later<T>(key: &str, word: &str, instead: &str) -> Result<T> {
 /// Refuses a word that nobody knows.
 pub(crate) fn unknown<T>(key: &str, word: &str, instead: &str) -> Result<T> {
     Err(Error::Input(format!("{key} = \"{}\" is unknown: use {instead}", shown(word))))
+}
+
+/// Quoted words, of which one is to be used.
+pub(crate) fn either<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<_> = words.map(|word| format!("\"{word}\"")).collect();
+    match &words[..] {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        words => words.concat(),
+    }
 }
 
 /// Reads a value from the word that stands for it.

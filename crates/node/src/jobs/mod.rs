@@ -13,11 +13,16 @@ pub mod shares;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use tacita_core::Result;
 
-use crate::agreement::{Job, Shared};
+use crate::agreement::words::{either, later, unknown};
+use crate::agreement::{Job, Protocol, Shared};
 
 /// A job whose own keys are read from a job file: each field is one.
 pub trait Own: Job + Default + DeserializeOwned + 'static {
+    /// The protocols that such a job may name.
+    fn all_protocols() -> Vec<Protocol>;
+
     /// Takes numbers digit for digit from the text of the file, in place of what its parser has made of them.
     fn take_exact(&mut self, _text: &str, _is_json: bool) {}
 }
@@ -25,6 +30,7 @@ pub trait Own: Job + Default + DeserializeOwned + 'static {
 /// A row of the table of jobs.
 struct Kind {
     name: &'static str,
+    protocols: fn() -> Vec<Protocol>,
     /// A job of this kind with nothing but defaults.
     usual: fn() -> Arc<dyn Job>,
     /// The keys of job files that are its own.
@@ -35,7 +41,13 @@ struct Kind {
 
 impl Kind {
     const fn of<J: Own>(name: &'static str) -> Kind {
-        Kind { name, usual: || Arc::new(J::default()), keys: read::keys::<J>, read: read::own::<J> }
+        Kind {
+            name,
+            protocols: J::all_protocols,
+            usual: || Arc::new(J::default()),
+            keys: read::keys::<J>,
+            read: read::own::<J>,
+        }
     }
 }
 
@@ -47,6 +59,39 @@ static JOBS: [Kind; 4] = [
     Kind::of::<rules::Rules>("rules"),
 ];
 
+/// Protocols that this version knows of, and does not have.
+const LATER: [&str; 6] = ["polynomial", "star", "outsourced", "outsourced-bloom", "dh", "naor-reingold"];
+
+/// The protocol of this name, or [`Protocol::AUTO`].
+///
+/// Errors ([`Error::Input`](tacita_core::Error)): no job has such a protocol.
+pub fn protocol(word: &str) -> Result<Protocol> {
+    let mut all = [Protocol::AUTO].into_iter().chain(JOBS.iter().flat_map(|kind| (kind.protocols)()));
+    match all.find(|protocol| protocol.name() == word) {
+        Some(protocol) => Ok(protocol),
+        None if LATER.contains(&word) => later("protocol", word, &protocols_by_job()),
+        None => unknown("protocol", word, &protocols_by_job()),
+    }
+}
+
+/// All protocols with the jobs that have them, for messages.
+fn protocols_by_job() -> String {
+    let mut groups: Vec<(Vec<Protocol>, Vec<&str>)> = Vec::new();
+    for kind in &JOBS {
+        let protocols = (kind.protocols)();
+        match groups.iter_mut().find(|(known, _)| *known == protocols) {
+            Some((_, jobs)) => jobs.push(kind.name),
+            None => groups.push((protocols, vec![kind.name])),
+        }
+    }
+    let group = |(protocols, jobs): (Vec<Protocol>, Vec<&str>)| {
+        let names = protocols.iter().map(|protocol| protocol.name());
+        format!("{} ({})", either(names), jobs.join(", "))
+    };
+    let groups: Vec<_> = groups.into_iter().map(group).collect();
+    format!("\"{}\", {}", Protocol::AUTO.name(), groups.join(", "))
+}
+
 /// The names of the jobs that have a key.
 fn having(key: Shared) -> Vec<&'static str> {
     JOBS.iter().filter(|kind| (kind.usual)().has(key)).map(|kind| kind.name).collect()
@@ -54,7 +99,61 @@ fn having(key: Shared) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::agreement::{JobSpec, Network, Sizes};
+    use crate::agreement::{Chosen, JobSpec, Network, Sizes};
+
+    const PARTIES: &str = "[parties.a]\n[parties.b]\n";
+
+    fn job(name: &str, keys: &str) -> JobSpec {
+        let text = format!("job = \"{name}\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\n{keys}\n{PARTIES}");
+        JobSpec::parse(&text, false).unwrap()
+    }
+
+    /// Each choice is written as it is read, and nothing else is one.
+    #[test]
+    fn choices_that_are_written_are_read() {
+        let jobs = [
+            (job("intersect", "[key]\ncolumns = [\"x\"]"), &["vole", "ecdh", "bloom"][..]),
+            (
+                job("dot", "column = \"x\"\nrow_id = \"id\""),
+                &[
+                    "ot softspoken-4",
+                    "ot silent after ecdh",
+                    "lattice after vole",
+                    "paillier after vole",
+                    "gm-bloom",
+                    "lattice",
+                ],
+            ),
+            (
+                job("rules", "min_support = 2\nrow_id = \"id\""),
+                &["lattice or ot softspoken-8", "lattice or ot softspoken-2 after vole", "paillier", "ot softspoken-1"],
+            ),
+        ];
+        for (job, texts) in &jobs {
+            for text in *texts {
+                let chosen = Chosen::read(job, text).unwrap_or_else(|| panic!("{text}"));
+                assert_eq!(chosen.to_string(), *text);
+            }
+            for text in [
+                "",
+                "no",
+                "auto",
+                "ot ",
+                "ot no",
+                "lattice or",
+                "lattice or ",
+                "lattice or ot ",
+                "ot or lattice after",
+                "vole after",
+                "vole after ecdh after ecdh",
+                "ot softspoken-4 after bloom ",
+            ] {
+                assert!(Chosen::read(job, text).is_none(), "{text}");
+            }
+        }
+        // Rows that are aligned by position are aligned by nothing.
+        assert!(Chosen::read(&job("dot", "column = \"x\""), "lattice after vole").is_none());
+    }
 
     /// A peer's choice must be one of those that the terms leave.
     #[test]
@@ -67,6 +166,15 @@ mod tests {
             "lattice or ot softspoken-4",
             "paillier",
             "gm-bloom",
+            "ot or lattice",
+            "ot or lattice softspoken-4",
+            "lattice or ot",
+            "lattice or ot silent",
+            "lattice or paillier",
+            "lattice softspoken-4",
+            "paillier softspoken-4",
+            "gm-bloom softspoken-4",
+            "ot",
         ];
         for (job, terms, expected) in [
             ("rules", "", &["lattice or ot softspoken-4"][..]),
@@ -81,11 +189,11 @@ mod tests {
             ("dot", "protocol = \"gm-bloom\"", &["gm-bloom"]),
         ] {
             let keys = if job == "rules" { "min_support = 2" } else { "column = \"x\"" };
-            let text = format!(
-                "job = \"{job}\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\n{keys}\n{terms}\n[parties.a]\n[parties.b]\n"
-            );
-            let job = JobSpec::parse(&text, false).unwrap();
-            let allowed = choices.into_iter().filter(|choice| job.job.allows(&job, &choice.parse().unwrap()));
+            let text = format!("{keys}\n{terms}");
+            let job = self::job(job, &text);
+            let allowed = choices
+                .into_iter()
+                .filter(|choice| Chosen::read(&job, choice).is_some_and(|chosen| job.job.allows(&job, &chosen)));
             assert_eq!(allowed.collect::<Vec<_>>(), expected, "{text}");
             let sizes = Sizes { items: 1000, ..Sizes::default() };
             let chosen = job.job.choose(&job, "a", &sizes, &sizes, Network::default()).unwrap().chosen;

@@ -26,7 +26,7 @@ struct Common {
     #[serde(rename = "job")]
     _job: IgnoredAny,
     id: String,
-    #[serde(default)]
+    #[serde(default = "auto", deserialize_with = "protocol")]
     protocol: Protocol,
     #[serde(default = "semi_honest", deserialize_with = "from_word")]
     security: Security,
@@ -252,6 +252,14 @@ pub(super) fn keys<T: DeserializeOwned>() -> &'static [&'static str] {
 
 fn semi_honest() -> Security {
     Security::SemiHonest
+}
+
+fn auto() -> Protocol {
+    Protocol::AUTO
+}
+
+fn protocol<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Protocol, D::Error> {
+    super::protocol(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 fn bits128() -> Level {

@@ -10,7 +10,6 @@ use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Item, Level, Result, Security, Session, Side};
 
-use crate::agreement::Protocol;
 use crate::agreement::cost::{Calibration, MEASURED};
 use crate::base::usage;
 
@@ -18,11 +17,11 @@ impl Calibration {
     /// Runs small intersections in memory, for about a third of a second.
     pub fn measure(rng: &mut impl CryptoRng) -> Result<Calibration> {
         // Four passes over the items: blind, evaluate, unblind, and the sender's own.
-        let ecdh_pass = cpu_of(Protocol::Ecdh, 1 << 11, 3, rng)? / f64::from(4 << 11);
+        let ecdh_pass = cpu_of_ecdh(1 << 11, 3, rng)? / f64::from(4 << 11);
         // The first run pays for what is set up once in a process.
-        cpu_of(Protocol::Vole, 1 << 8, 1, rng)?;
-        let small = cpu_of(Protocol::Vole, 1 << 8, 3, rng)?;
-        let large = cpu_of(Protocol::Vole, 1 << 16, 1, rng)?;
+        cpu_of_vole(1 << 8, 1, rng)?;
+        let small = cpu_of_vole(1 << 8, 3, rng)?;
+        let large = cpu_of_vole(1 << 16, 1, rng)?;
         let few = cpu_of_products(1 << 8, 2, rng)?;
         let many = cpu_of_products(1 << 18, 2, rng)?;
         Ok(Calibration {
@@ -37,25 +36,35 @@ impl Calibration {
     }
 }
 
-/// CPU seconds that both parties need to intersect two sets of `count` items, the mean of some runs.
-fn cpu_of(protocol: Protocol, count: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64> {
+/// Two equal sets of `count` items, and the session that they are bound to.
+fn set(count: usize) -> (Session, Vec<Item>) {
     let session = Session::new(Transcript::new("calibration"));
-    let domain = Domain::of_session(&session);
     let item_key = session.derive("item");
-    let items: Vec<_> = (0..count).map(|i| Item::new(&item_key, &i.to_le_bytes())).collect();
-    let params = Params::rows(count, count);
-    let by_vole = vole::Params::new(params, Security::SemiHonest)?;
+    let items = (0..count).map(|i| Item::new(&item_key, &i.to_le_bytes())).collect();
+    (session, items)
+}
+
+/// CPU seconds that both parties need to intersect two sets of `count` items by `ecdh`, the mean of some runs.
+fn cpu_of_ecdh(count: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64> {
+    let (session, items) = set(count);
+    let (domain, params) = (Domain::of_session(&session), Params::rows(count, count));
     cpu_of_both(
         runs,
         rng,
-        |channel, rng| match protocol {
-            Protocol::Vole => vole::rows::send(&items, &session, &by_vole, channel, rng).map(drop),
-            _ => ecdh::rows::send(&items, &domain, &params, channel, rng).map(drop),
-        },
-        |channel, rng| match protocol {
-            Protocol::Vole => vole::rows::receive(&items, &session, &by_vole, channel, rng).map(drop),
-            _ => ecdh::rows::receive(&items, &domain, &params, channel, rng).map(drop),
-        },
+        |channel, rng| ecdh::rows::send(&items, &domain, &params, channel, rng).map(drop),
+        |channel, rng| ecdh::rows::receive(&items, &domain, &params, channel, rng).map(drop),
+    )
+}
+
+/// The same by `vole`.
+fn cpu_of_vole(count: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64> {
+    let (session, items) = set(count);
+    let params = vole::Params::new(Params::rows(count, count), Security::SemiHonest)?;
+    cpu_of_both(
+        runs,
+        rng,
+        |channel, rng| vole::rows::send(&items, &session, &params, channel, rng).map(drop),
+        |channel, rng| vole::rows::receive(&items, &session, &params, channel, rng).map(drop),
     )
 }
 

@@ -11,8 +11,8 @@ use crate::run::party::PartyRun;
 use crate::table::output;
 
 impl PartyRun {
-    /// What can be checked before anything is read or sent.
-    pub(super) fn check_paths(&self) -> Result<()> {
+    /// Whether this is the party that the job means.
+    pub(super) fn check_party(&self) -> Result<()> {
         let party = self.job.party(&self.me)?;
         if let Some(expected) = &party.identity
             && *expected != self.identity.fingerprint()
@@ -24,6 +24,12 @@ impl PartyRun {
                 self.identity.fingerprint()
             )));
         }
+        Ok(())
+    }
+
+    /// What can be checked before anything is read or sent.
+    pub(super) fn check_paths(&self) -> Result<()> {
+        self.check_party()?;
         if let Some(path) = &self.html {
             self.job.job.can(&self.job, Ability::Page)?;
             files::check_writable(path)?;

@@ -61,8 +61,9 @@ pub(crate) struct Ready {
 }
 
 impl PartyRun {
-    /// Loads the table and meets the peers, at the same time. Whichever fails first ends all.
-    pub(crate) fn load_and_meet(&self) -> Result<Ready> {
+    /// Loads the table and meets the peers, at the same time. Whichever fails first ends all; so does what was `checked` before,
+    /// of which the peers are told.
+    pub(crate) fn load_and_meet(&self, checked: Result<()>) -> Result<Ready> {
         let listener = self.listener()?;
         let (cancel, links) = (Cancel::default(), Links::new(self.cancel.clone()));
         let met = std::thread::scope(|scope| {
@@ -71,7 +72,6 @@ impl PartyRun {
             let (job, me, source) = (self.job.clone(), self.me.clone(), self.source.clone());
             let place = self.pool.clone();
             // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
-            let checked = self.check_paths();
             std::thread::spawn(move || {
                 let started = Instant::now();
                 let loaded = checked.and_then(|()| {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Answer, Found, JobSpec, Known, Left, Part, PoolPlace, Protocol, Reveal, Source, Terms};
+use crate::agreement::{Answer, Found, JobSpec, Known, Left, Part, PoolPlace, Protocol, Source, Terms};
 use crate::base::cancel::Cancel;
 use crate::base::files::write_whole;
 use crate::base::usage::round;
@@ -15,7 +15,7 @@ use crate::console::Voice;
 use crate::identity::Identity;
 use crate::run::meet::{Meeting, Ready};
 use crate::run::report::{Report, Seconds};
-use crate::run::settle::{Settled, Settling, finish};
+use crate::run::settle::{Settled, Settling, conclude};
 use crate::run::write::{all_beside, write};
 use crate::transport::links::Links;
 
@@ -93,32 +93,22 @@ impl PartyRun {
             return Ok(outcome);
         }
         self.announce();
-        let ready = match self.load_and_meet() {
+        let ready = match self.load_and_meet(self.check_paths()) {
             Ok(ready) => ready,
             Err(error) => return self.write_alone(error, started),
         };
         let Ran { part, found, mut report, channels, links } = self.settle_and_run(ready)?;
         let Found { answer, further_rounds, page, .. } = found;
-        let write = || self.cancel.uncut(|| write(self.job.job.name(), answer()?, self.output.as_deref()));
-        let output_started;
-        let (traffic, result) = match self.job.reveal {
-            // A share that one party cannot keep is of no use to the other: it hears of that before it is done.
-            Reveal::Shares => {
-                output_started = Instant::now();
-                let result = links.guard(write)?;
-                (links.guard(|| finish(channels))?, result)
-            }
-            _ => {
-                let traffic = links.guard(|| finish(channels))?;
-                part.ended()?;
-                output_started = Instant::now();
-                (traffic, write()?)
-            }
+        let write = || {
+            let started = Instant::now();
+            let result = self.cancel.uncut(|| write(self.job.job.name(), answer()?, self.output.as_deref()))?;
+            Ok((result, started.elapsed()))
         };
+        let (traffic, (result, writing)) = conclude(&self.job, &*part, channels, &links, write)?;
         report.bytes = traffic.into();
         report.rounds = traffic.rounds + further_rounds;
         report.result = result.json;
-        report.seconds.output = round(output_started.elapsed());
+        report.seconds.output = round(writing);
         self.write_report(&mut report, started)?;
         let page = match (&self.html, page) {
             (Some(path), Some(page)) => {
@@ -143,18 +133,9 @@ impl PartyRun {
                 work.directory.display()
             )));
         }
-        let Ran { part, found, mut report, channels, links } = self.settle_and_run(self.load_and_meet()?)?;
-        let (traffic, answer) = match self.job.reveal {
-            Reveal::Shares => {
-                let answer = links.guard(found.answer)?;
-                (links.guard(|| finish(channels))?, answer)
-            }
-            _ => {
-                let traffic = links.guard(|| finish(channels))?;
-                part.ended()?;
-                (traffic, (found.answer)()?)
-            }
-        };
+        let Ran { part, found, mut report, channels, links } =
+            self.settle_and_run(self.load_and_meet(self.check_party())?)?;
+        let (traffic, answer) = conclude(&self.job, &*part, channels, &links, found.answer)?;
         report.bytes = traffic.into();
         report.rounds = traffic.rounds + found.further_rounds;
         report.measure(started);

@@ -6,7 +6,7 @@ use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{self, Greeted};
-use crate::agreement::{Clients, Found, JobSpec, Network, Part, Peers, Run, Sizes, group, memory};
+use crate::agreement::{Clients, Found, JobSpec, Network, Part, Peers, Reveal, Run, Sizes, group, memory};
 use crate::base::memory::Limit;
 use crate::base::random::fresh_rng;
 use crate::base::text;
@@ -117,8 +117,26 @@ impl Settling<'_> {
     }
 }
 
+/// Ends the connections, and makes something of the answer: after them, when nobody waits for this party any longer. But a share
+/// that one party cannot keep is of no use to the other, which therefore hears of that before it is done.
+pub(crate) fn conclude<T>(
+    job: &JobSpec,
+    part: &dyn Part,
+    channels: Vec<Channel>,
+    links: &Links,
+    make: impl FnOnce() -> Result<T>,
+) -> Result<(Traffic, T)> {
+    if job.reveal == Reveal::Shares {
+        let made = links.guard(make)?;
+        return Ok((links.guard(|| finish(channels))?, made));
+    }
+    let traffic = links.guard(|| finish(channels))?;
+    part.ended()?;
+    Ok((traffic, make()?))
+}
+
 /// Ends all connections in good order, at the same time. Returns what travelled over all of them, and the most flights of one.
-pub(crate) fn finish(channels: Vec<Channel>) -> Result<Traffic> {
+fn finish(channels: Vec<Channel>) -> Result<Traffic> {
     let all = std::thread::scope(|scope| {
         let ending: Vec<_> = channels.into_iter().map(|channel| scope.spawn(move || channel.finish())).collect();
         let ended = ending.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

@@ -7,11 +7,11 @@ use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{fresh_nonce, greet_as};
-use crate::agreement::{Answer, Found, JobSpec, Protocol, Reveal, Source};
+use crate::agreement::{Answer, Found, JobSpec, Protocol, Source};
 use crate::base::cancel::Cancel;
 use crate::base::random::fresh_rng;
 use crate::console::Voice;
-use crate::run::settle::{Settled, Settling, finish};
+use crate::run::settle::{Settled, Settling, conclude};
 use crate::table::Table;
 use crate::transport::links::Links;
 
@@ -83,13 +83,6 @@ fn party(
     });
     let (part, Settled { found, .. }) = settled?;
     let Found { answer, protocol, learned, .. } = found;
-    let (traffic, answer) = match job.reveal {
-        Reveal::Shares => {
-            let answer = links.guard(answer)?;
-            (links.guard(|| finish(channels))?, answer)
-        }
-        _ => (links.guard(|| finish(channels))?, answer()?),
-    };
-    part.ended()?;
+    let (traffic, answer) = conclude(job, &*part, channels, &links, answer)?;
     Ok(Simulated { answer, learned, protocol, traffic })
 }

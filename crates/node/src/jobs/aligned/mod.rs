@@ -6,18 +6,27 @@ pub mod spec;
 
 use std::sync::Arc;
 
-use rand_core::CryptoRng;
+use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
 use crate::agreement::handshake::Agreed;
-use crate::agreement::{Chosen, JobSpec, Protocol, Sizes};
+use crate::agreement::{Chosen, JobSpec, Network, Protocol, Sizes};
 use crate::base::text::count;
 use crate::jobs::intersect;
 
-/// The protocols that multiply over such rows.
-pub const PROTOCOLS: [Protocol; 4] = [Protocol::Ot, Protocol::Lattice, Protocol::Paillier, Protocol::GmBloom];
+/// What aligns rows, as the first party chooses.
+pub fn choose(
+    alignment: Option<&JobSpec>,
+    me: &str,
+    own: &Sizes,
+    theirs: &Sizes,
+    network: Network,
+) -> Result<Option<Protocol>> {
+    let choose = |job: &JobSpec| Ok(job.job.choose(job, me, own, theirs, network)?.chosen.protocol);
+    alignment.map(choose).transpose()
+}
 
 /// Whether the terms allow the peer to choose this for aligning rows.
 pub fn allows(alignment: Option<&JobSpec>, chosen: &Chosen) -> bool {
@@ -60,7 +69,7 @@ pub fn align(
     ids: Option<&Arc<intersect::Loaded>>,
     agreed: &Agreed,
     channel: &mut Channel,
-    rng: &mut impl CryptoRng,
+    rng: &mut ChaCha20Rng,
 ) -> Result<Option<Vec<u32>>> {
     let (Some(alignment), Some(ids), Some(protocol)) = (alignment, ids, agreed.chosen.alignment) else {
         return Ok(None);

@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use tacita_core::protocol::dot::gm_bloom;
-use tacita_core::protocol::rules::support::Fraction;
-use tacita_core::{Error, Level, Result};
+use tacita_core::Result;
 
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::words::{bad, check_distinct};
-use crate::agreement::{Duplicates, JobSpec, Key, Limits, Names, Nulls, Protocol, Written};
-use crate::base::text::shown;
+use crate::agreement::{Duplicates, JobSpec, Key, Limits, Names, Nulls};
 use crate::jobs::intersect::Intersect;
 use crate::table::Profile;
 
@@ -41,27 +37,6 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
         limits: Limits { min_rows: None, ..job.limits.clone() },
         ..JobSpec::new(Arc::new(Intersect {}), &job.id, parties)
     })
-}
-
-/// Which part of a column's rows may be ones, where the protocol has such a bound: all, unless the job says otherwise.
-pub fn density(job: &JobSpec, density: Option<&Written>) -> Result<Option<Fraction>> {
-    let Some(written) = density else {
-        return Ok((job.protocol == Protocol::GmBloom).then_some(Fraction::ONE));
-    };
-    let density = written.0.parse().ok().filter(|density| *density != Fraction::ZERO);
-    density.map(Some).ok_or_else(|| {
-        Error::Input(format!(
-            "density = {}: it is the part of a column's rows that may be ones; use a decimal above 0 and up to 1, as 0.1 or \
-             \"10%\"",
-            shown(&written.0)
-        ))
-    })
-}
-
-/// The bound on ones for the terms, with its default filled in.
-pub(crate) fn density_term(density: Result<Option<Fraction>>) -> Option<(&'static str, Value)> {
-    // Job files whose density cannot be read are refused.
-    Some(("density", density.ok().flatten()?.to_string().into()))
 }
 
 /// By what rows are aligned.
@@ -98,48 +73,5 @@ pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<(
     match alignment(job, row_id) {
         Some(alignment) => alignment.check(),
         None => Ok(()),
-    }
-}
-
-/// What goes with some protocols alone: a density, ways to make oblivious transfers, and levels other than 128 bits.
-pub(crate) fn check_protocol(
-    job: &JobSpec,
-    extended: bool,
-    density: Option<&Written>,
-    row_id: Option<&Names>,
-) -> Result<()> {
-    if job.protocol == Protocol::GmBloom && extended {
-        return bad("extension: protocol = \"gm-bloom\" has one way to make its oblivious transfers; leave it out");
-    }
-    if matches!(job.protocol, Protocol::Lattice | Protocol::Paillier) && extended {
-        return bad(format!(
-            "extension: protocol = \"{}\" makes no oblivious transfers; leave it out",
-            job.protocol.name()
-        ));
-    }
-    if job.protocol != Protocol::GmBloom && density.is_some() {
-        return bad("density: only protocol = \"gm-bloom\" has a bound on the ones of a column; leave it out");
-    }
-    match job.protocol {
-        Protocol::Paillier => (),
-        Protocol::GmBloom => {
-            self::density(job, density)?;
-            gm_bloom::Lengths::of(job.level)?;
-        }
-        _ if job.level == Level::Bits128 => (),
-        _ => {
-            return bad(format!(
-                "level = \"{}\" is there with protocol = \"paillier\" or \"gm-bloom\" only: use \"bits128\"",
-                job.level
-            ));
-        }
-    }
-    match job.level != Level::Bits128 && row_id.is_some() {
-        true => bad(format!(
-            "level = \"{}\" is not there with row_id, because the intersection that aligns rows has 128 bits: use \
-             \"bits128\", or align rows by position",
-            job.level
-        )),
-        false => Ok(()),
     }
 }

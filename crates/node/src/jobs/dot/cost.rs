@@ -8,7 +8,7 @@ use tacita_core::{Result, Side};
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
 use crate::agreement::{Chosen, Reveal, Sizes};
 use crate::jobs::aligned::cost::common_rows;
-use crate::jobs::dot;
+use crate::jobs::dot::methods;
 use crate::jobs::dot::spec::Spec;
 use crate::jobs::intersect::cost::intersection_cost;
 
@@ -22,26 +22,26 @@ pub(crate) fn dot_cost(
     let names = job.parties.names();
     let [first, second] = [names[0], names[1]];
     let rows = common_rows(job, job.own.row_id.is_none(), sizes)?;
-    let method = dot::Method::new(job, chosen, rows as usize)?;
-    let cpu = method.cpu(Some((calibration.ot_start, calibration.ot_transfer)));
+    let product = methods::product(job, chosen, rows as usize)?;
+    let cpu = product.cpu(Some(calibration));
     let party = |side| if side == Side::First { first } else { second };
     let learns = |side| job.reveal == Reveal::Value && job.learns(party(side));
 
-    let products = method.shape().products();
+    let products = product.shape().products();
     let role = |side: Side, cpu| {
-        let opened = if learns(side.other()) { reveal_bytes(method.modulus(), products) } else { 0 };
-        let bytes = method.bytes_sent_by(side) + opened + CLOSE_BYTES;
+        let opened = if learns(side.other()) { reveal_bytes(product.modulus(), products) } else { 0 };
+        let bytes = product.bytes_sent_by(side) + opened + CLOSE_BYTES;
         (party(side).to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() })
     };
     let mut roles = BTreeMap::from([role(Side::First, cpu.first), role(Side::Second, cpu.second)]);
     // The last message and a share that follows it travel in one direction, so in one flight.
-    let follows = learns(method.ends().other()) && method.rounds() > 0;
+    let follows = learns(product.ends().other()) && product.rounds() > 0;
     let opens = learns(Side::First) || learns(Side::Second);
-    let mut rounds = method.rounds() + u32::from(opens && (!follows || learns(method.ends())));
+    let mut rounds = product.rounds() + u32::from(opens && (!follows || learns(product.ends())));
     if let (Some(alignment), Some(protocol)) = (job.alignment(), chosen.alignment) {
         let cost = intersection_cost(&Chosen::only(protocol), &alignment, sizes, calibration)?;
         // It ends with a message of its receiver; what begins with one of the same party goes on in that flight.
-        let joined = method.rounds() > 0 && alignment.receiver() == party(method.begins());
+        let joined = product.rounds() > 0 && alignment.receiver() == party(product.begins());
         rounds += cost.rounds - u32::from(joined);
         for (name, role) in &mut roles {
             role.cpu += cost.roles[name].cpu;

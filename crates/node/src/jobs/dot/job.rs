@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tacita_core::protocol::dot::Integers;
 use tacita_core::{Result, Security};
 
+use super::methods::{self, Keys};
 use super::spec::{ColumnNames, Dot, Spec};
-use super::{Brought, choose, clients, cost, learned, memory};
+use super::{Brought, choose, clients, cost, density, learned, memory};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{bad, check_distinct};
@@ -16,9 +16,12 @@ use crate::agreement::{
     Ability, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal, Shared, Sizes, Source,
 };
 use crate::jobs::{Own, aligned};
-use crate::table::Profile;
 
 impl Own for Dot {
+    fn all_protocols() -> Vec<Protocol> {
+        methods::all().map(|method| method.protocol()).collect()
+    }
+
     fn take_exact(&mut self, text: &str, is_json: bool) {
         take_exact(text, is_json, &mut [("density", &mut self.density)]);
     }
@@ -44,10 +47,10 @@ impl Job for Dot {
         &["value", "shares"]
     }
 
-    fn protocols(&self, spec: &JobSpec) -> &'static [Protocol] {
+    fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
         match spec.clients() {
-            Some(_) => &[clients::PROTOCOL],
-            None => &aligned::PROTOCOLS,
+            Some(_) => vec![clients::PROTOCOL],
+            None => Self::all_protocols(),
         }
     }
 
@@ -71,18 +74,14 @@ impl Job for Dot {
                      numbers in range, and with others it could read the peer's out of one product: use \"semi-honest\"",
             );
         }
-        if spec.protocol != Protocol::Paillier && self.chunk.is_some() {
-            return bad("chunk: only protocol = \"paillier\" sends its columns in chunks; leave it out");
-        }
-        aligned::spec::check_protocol(spec, self.extension.is_some(), self.density.as_ref(), self.row_id.as_ref())?;
-        job.check_chunk()?;
-        if spec.protocol == Protocol::GmBloom && (job.integers()? != Integers::BINARY || spec.decimals() != 0) {
-            return bad(
-                "protocol = \"gm-bloom\" multiplies zeros and ones: leave out bits, signed and scale, or use \"ot\", \"lattice\" or \
-                 \"paillier\"",
-            );
-        }
-        job.integers()?;
+        let keys = Keys {
+            extension: self.extension,
+            density: self.density.as_ref(),
+            chunk: self.chunk,
+            row_id: self.row_id.as_ref(),
+            numbers: (job.integers()?, spec.decimals()),
+        };
+        methods::check(spec, &keys)?;
         spec.check_scale()?;
         if spec.reveal == Reveal::Shares && spec.limits.min_result.is_some() {
             return bad("limits.min_result: shares have no value yet; put the limit into the job that opens them");
@@ -134,12 +133,12 @@ impl Job for Dot {
         if let Some(chunk) = self.chunk {
             terms.push(("chunk", chunk.into()));
         }
-        terms.extend(aligned::spec::density_term(job.density()));
+        terms.extend(density::term(job.density()));
         terms
     }
 
-    fn profiles(&self, spec: &JobSpec, party: &str) -> Vec<Profile> {
-        self.of(spec).alignment().map_or_else(|| spec.profiles(party), |alignment| alignment.profiles(party))
+    fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
+        self.of(spec).alignment()
     }
 
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
@@ -154,14 +153,12 @@ impl Job for Dot {
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
-        let made = match (chosen.protocol, chosen.extension) {
-            (Protocol::Ot, Some(extension)) => self.extension.is_none_or(|named| named == extension),
-            (Protocol::Lattice, extension) => extension.is_none(),
-            (Protocol::Ot, None) => false,
-            // They cost a thousand times as much as others that do the same: only who names them gets them.
-            (published, extension) => extension.is_none() && spec.protocol == published,
-        };
-        let aligned = aligned::allows(self.of(spec).alignment().as_ref(), chosen);
+        let job = self.of(spec);
+        let made = methods::named(chosen.protocol).is_some_and(|method| {
+            let open = spec.protocol == chosen.protocol || !method.is_published();
+            open && chosen.or.is_none() && method.allows(&job, chosen.extension)
+        });
+        let aligned = aligned::allows(job.alignment().as_ref(), chosen);
         spec.leaves(chosen.protocol) && spec.security == Security::SemiHonest && aligned && made
     }
 

@@ -1,16 +1,19 @@
 //! Who learns what in a scalar product, in plain sentences.
 
-use tacita_core::Side;
-
-use crate::agreement::{Chosen, Known, Protocol, Reveal};
+use crate::agreement::{Chosen, Known, Reveal};
 use crate::base::text::count;
 use crate::jobs::aligned::learned::{alignment, density};
 use crate::jobs::dot::spec::Spec;
-use crate::jobs::dot::{Method, side};
+use crate::jobs::dot::{methods, side};
 use crate::jobs::learned::filtered;
 
 /// Which products are known without being learned.
 pub(crate) const ZEROS: &str = " (but that those with a column of zeros are 0)";
+
+/// What the share of this party tells, if it is no uniformly random number.
+fn telling(job: &Spec<'_>, party: &str) -> Option<&'static str> {
+    methods::named(job.protocol)?.telling(side(job, party))
+}
 
 /// What `party` learns in a scalar product.
 pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> {
@@ -25,14 +28,7 @@ pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> 
         ),
     };
     match job.reveal {
-        Reveal::Shares if job.protocol == Protocol::GmBloom => {
-            let part = match side(job, party) {
-                Side::First => "about half, so that twice the part is the product, give or take twice its square root",
-                Side::Second => {
-                    "the exact product over half of its ones, at random, and it knows which: nearly what the other half would \
-                     give, and more than the product says about the rows of that half"
-                }
-            };
+        Reveal::Shares if let Some(part) = telling(job, party) => {
             learned.push(format!(
                 "{party} gets a part of each product that tells much of it: {part}. These parts are no uniformly random shares. \
                  Where a share must say nothing, use protocol = \"ot\"."
@@ -56,8 +52,8 @@ pub(crate) fn dot(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String> 
         }
         _ => learned.push(format!("{party} learns no product{ZEROS}.")),
     }
-    if let Ok(Method::Paillier(params)) = Method::new(job, &Chosen::only(job.protocol), 0)
-        && params.encryptor() != side(job, party)
+    if let Ok(product) = methods::product(job, &Chosen::only(job.protocol), 0)
+        && product.pooled().is_some_and(|params| params.encryptor() != side(job, party))
     {
         learned.push(format!(
             "If {peer} takes its encryptions from a pool, {party} can tell which runs share that pool: they have the same key."

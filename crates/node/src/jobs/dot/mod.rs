@@ -3,10 +3,11 @@
 pub mod choose;
 pub mod clients;
 pub mod cost;
+pub mod density;
 mod found;
 mod job;
 pub mod learned;
-mod method;
+pub mod methods;
 pub mod pool;
 mod run;
 pub mod spec;
@@ -17,7 +18,7 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::Columns;
 use tacita_core::{Error, Result, Side};
 
-use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Peers, PoolPlace, Protocol, Run, Sizes, Source};
+use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Peers, PoolPlace, Run, Sizes, Source};
 use crate::jobs::dot::pool::Pool;
 use crate::jobs::intersect::memory::needed as of_intersection;
 use crate::jobs::{aligned, intersect};
@@ -27,7 +28,6 @@ use found::Found;
 use run::check_density;
 pub use spec::{ColumnNames, Dot, Spec};
 
-pub use method::{Method, OT_START, OT_WORD, transfer_seconds};
 pub use run::{modulus_warning, run};
 
 /// What a party brings to a scalar product.
@@ -127,19 +127,18 @@ pub fn memory(job: &Spec<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &S
     let columns = if side(job, me) == Side::First { shape.first } else { shape.second } as u64;
     let bytes = if shape.integers.bits() == 1 { 1 } else { 32 };
     let columns = own.items * columns * bytes / 8;
-    let method = Method::new(job, chosen, own.items.min(theirs.items) as usize)?;
+    let product = methods::product(job, chosen, own.items.min(theirs.items) as usize)?;
     let alignment = job.alignment().zip(chosen.alignment);
     let alignment =
         alignment.map_or(Ok(0), |(job, protocol)| of_intersection(&job, me, &Chosen::only(protocol), own, theirs))?;
-    Ok(method.memory() + 2 * columns + alignment)
+    Ok(product.memory() + 2 * columns + alignment)
 }
 
 /// An error about a number, with what the named protocol has to do with it.
 fn named(job: &Spec<'_>, error: Error) -> Error {
-    match error {
-        Error::Input(text) if job.protocol == Protocol::GmBloom => Error::Input(format!(
-            "{text} (\"gm-bloom\" multiplies zeros and ones alone: name another protocol for other numbers)"
-        )),
-        error => error,
+    let only = methods::named(job.protocol).and_then(|method| method.only_numbers());
+    match (error, only) {
+        (Error::Input(text), Some(only)) => Error::Input(format!("{text} ({only})")),
+        (error, _) => error,
     }
 }

@@ -1,6 +1,6 @@
 //! From columns to products.
 
-use rand_core::CryptoRng;
+use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::gm_bloom::{self, Dense};
 use tacita_core::protocol::dot::{Columns, Shape};
@@ -12,7 +12,7 @@ use crate::base::text::{count, counted};
 use crate::jobs::aligned::align;
 use crate::jobs::dot::found::{Encryptions, Found, Outcome, open};
 use crate::jobs::dot::spec::Spec;
-use crate::jobs::dot::{Brought, Method, side};
+use crate::jobs::dot::{Brought, methods, side};
 use crate::jobs::numbers::ShareFile;
 
 /// Refuses a column with more ones than the terms allow, where the protocol has such a bound.
@@ -37,19 +37,19 @@ pub fn run(
     brought: &Brought,
     agreed: &Agreed,
     channel: &mut Channel,
-    rng: &mut impl CryptoRng,
+    rng: &mut ChaCha20Rng,
 ) -> Result<Found> {
     let aligned = align(job.alignment().as_ref(), me, brought.ids.as_ref(), agreed, channel, rng)?;
     let aligned = aligned.map(|rows| brought.columns.select(&rows));
     let columns = aligned.as_ref().unwrap_or(&brought.columns);
     check_density(job, me, columns)?;
-    let method = Method::new(job, &agreed.chosen, columns.rows())?;
+    let product = methods::product(job, &agreed.chosen, columns.rows())?;
     if let Some(text) = modulus_warning(job, &job.dot_shape(columns.rows())?)? {
         tracing::warn!("{text}");
     }
     let side = side(job, me);
-    let (shares, encryptions) = match (&method, &brought.pool) {
-        (Method::Paillier(params), Some(pool)) if params.encryptor() == side => {
+    let (shares, encryptions) = match (product.pooled(), &brought.pool) {
+        (Some(params), Some(pool)) if params.encryptor() == side => {
             let (shares, used) = pool.encrypt(columns, params, channel, rng)?;
             (shares, Some(Encryptions { pool: used.stored, live: used.live }))
         }
@@ -57,13 +57,14 @@ pub fn run(
             if pool.is_some() {
                 tracing::info!("the pool is not used: it is {} who encrypts in this job", channel.peer());
             }
-            (method.run(side, columns, &agreed.session, channel, rng)?, None)
+            (product.run(side, columns, &agreed.session, channel, rng)?, None)
         }
     };
     let outcome = match job.reveal {
         Reveal::Shares => {
             let shape = job.dot_shape(columns.rows())?;
-            Outcome::Shares(Box::new(ShareFile::new(job, me, &agreed.session, &shape, &shares)))
+            let telling = methods::named(agreed.chosen.protocol).is_some_and(|method| method.telling(side).is_some());
+            Outcome::Shares(Box::new(ShareFile::new(job, me, &agreed.session, &shape, &shares, telling)))
         }
         _ => open(job, me, &shares, channel)?,
     };

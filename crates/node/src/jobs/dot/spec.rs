@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape, paillier};
+use tacita_core::protocol::dot::{Integers, MAX_ROWS, Modulus, Shape};
 use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Result};
 
-use crate::agreement::words::{bad, maybe_from_word};
+use crate::agreement::words::maybe_from_word;
 use crate::agreement::{Clients, JobSpec, Names, Of, Reveal, Written};
 use crate::jobs::aligned;
+use crate::jobs::dot::density;
 
 /// The logical name of the column where a job does not say any.
 const USUAL_COLUMN: &str = "value";
@@ -41,7 +41,7 @@ pub struct Dot {
     /// How oblivious transfers are made; absent: chosen as the protocol is.
     #[serde(deserialize_with = "maybe_from_word")]
     pub extension: Option<Extension>,
-    /// By `paillier`: rows of a column in one message; absent: see [`paillier::Params::new`].
+    /// By `paillier`: rows of a column in one message; absent: as many as fit.
     pub chunk: Option<u64>,
     /// By `gm-bloom`: which part of a column's rows may be ones; see [`Spec::density`].
     pub density: Option<Written>,
@@ -125,23 +125,11 @@ impl Spec<'_> {
 
     /// Which part of a column's rows may be ones, where the protocol has such a bound: all, unless the job says otherwise.
     pub fn density(&self) -> Result<Option<Fraction>> {
-        aligned::spec::density(self, self.own.density.as_ref())
+        density::of(self, self.own.density.as_ref())
     }
 
     /// How many of so many rows may be ones in a column, where the protocol has such a bound.
     pub fn most_ones(&self, rows: usize) -> Result<Option<usize>> {
         Ok(self.density()?.map(|density| density.ceiling(rows as u64) as usize))
-    }
-
-    pub(super) fn check_chunk(&self) -> Result<()> {
-        let size = KeySize::of(self.level);
-        let most = paillier::max_chunk(size) as u64;
-        match self.own.chunk {
-            Some(chunk) if chunk == 0 || chunk > most => bad(format!(
-                "chunk = {chunk}: a message holds 1 to {most} numbers that are encrypted under a key of {} bits",
-                size.bits()
-            )),
-            _ => Ok(()),
-        }
     }
 }

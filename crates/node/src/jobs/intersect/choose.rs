@@ -1,58 +1,79 @@
 //! What `auto` stands for in an intersection.
 
-use tacita_core::protocol::intersect::{ecdh, vole};
-use tacita_core::{Result, Role, Security};
+use tacita_core::protocol::intersect::entries::ReturnedRows;
+use tacita_core::{Result, Security};
 
-use crate::agreement::{Choice, Chosen, FAR_BANDWIDTH, JobSpec, Network, Protocol, Reveal, Sizes};
-use crate::jobs::intersect;
-use crate::jobs::intersect::disk;
+use super::disk;
+use super::methods::{self, Method};
+use super::sizes::params;
+use crate::agreement::cost::Calibration;
+use crate::agreement::{Choice, Chosen, FAR_BANDWIDTH, JobSpec, Network, Reveal, Sizes};
 
-/// What is assumed of machines where only an order of magnitude matters: CPU time that an item costs in one pass of `ecdh`, and
-/// in all of `vole`, and what `vole` costs before the first item.
-const ECDH_PASS: f64 = 35e-6;
-const VOLE_ITEM: f64 = 0.8e-6;
-const VOLE_START: f64 = 50e-3;
+/// What is assumed of machines where only an order of magnitude matters.
+const ASSUMED: Calibration = Calibration {
+    ecdh_pass: 35e-6,
+    vole_start: 50e-3,
+    vole_item: 2.5e-6,
+    ot_start: 12e-3,
+    ot_transfer: 35e-9,
+    paillier_read: 20e-6,
+    threads: 1,
+};
 
-pub(crate) fn choose_intersection(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Choice {
-    let settled = |protocol, why: &str| Choice { chosen: Chosen::only(protocol), why: why.into() };
-    match job.protocol {
-        Protocol::Auto => (),
-        named => return settled(named, "the job names it"),
+/// What runs: what the job names, else the fastest of those that do what it asks.
+pub(crate) fn choose_intersection(
+    job: &JobSpec,
+    me: &str,
+    own: &Sizes,
+    theirs: &Sizes,
+    network: Network,
+) -> Result<Choice> {
+    let settled =
+        |method: &dyn Method, why: &str| Ok(Choice { chosen: Chosen::only(method.protocol()), why: why.into() });
+    if let Some(named) = methods::named(job.protocol) {
+        return settled(named, "the job names it");
     }
-    if let Some(protocol) = disk::resumed(own, theirs).and_then(|name| name.parse().ok()) {
-        return settled(protocol, "the run began with it");
+    if let Some(method) = disk::resumed(own, theirs).and_then(methods::called) {
+        return settled(method, "the run began with it");
     }
-    match job.reveal {
-        Reveal::Count => return settled(Protocol::Ecdh, "a count needs a protocol whose sender shuffles its answers"),
-        Reveal::Sum(_) => return settled(Protocol::Ecdh, "a sum needs a protocol whose sender shuffles its answers"),
-        _ => (),
-    }
-    if job.security == Security::Malicious {
-        return settled(Protocol::Vole, "it holds against parties that cheat");
-    }
-    if own.epoch.is_some() || theirs.epoch.is_some() {
-        return settled(Protocol::Ecdh, "the sender's part was prepared");
+    let prepared = own.epoch.is_some() || theirs.epoch.is_some();
+    let can = |method: &&dyn Method| method.check(job).is_ok() && (method.uses_prepared() || !prepared);
+    let candidates: Vec<_> =
+        methods::all().filter(can).filter_map(|method| Some((method, method.advantage()?))).collect();
+    if let [(only, _)] = candidates[..] {
+        return settled(only, why_only_one(job));
     }
     // Of a line of which nothing is known the slower speed is taken: sets for which that makes a difference are small, and a
     // round trip that a busy machine lengthens does not change the protocol.
     let network = Network { bandwidth: Some(network.bandwidth.unwrap_or(FAR_BANDWIDTH as u64)), ..network };
-    let params = intersect::params(job, me, own, theirs);
-    let (asked, sent) = (params.receiver_items as f64, params.sender_entries as f64);
-    let returned = ecdh::ReturnedRows::default();
-    let by_ecdh = network.seconds(
-        ECDH_PASS * (asked + asked.max(sent)),
-        params.bytes_sent_by(Role::Receiver, returned) + params.bytes_sent_by(Role::Sender, returned),
-        params.rounds(returned),
-    );
-    let by_vole = || -> Result<f64> {
-        let params = vole::Params::new(params, job.security)?;
-        let bytes = params.bytes_sent_by(Role::Receiver, returned)? + params.bytes_sent_by(Role::Sender, returned)?;
-        Ok(network.seconds(VOLE_START + VOLE_ITEM * (asked + sent), bytes, params.rounds(returned)))
+    let params = params(job, me, own, theirs);
+    let seconds = |method: &dyn Method| -> Result<f64> {
+        let cost = method.cost(job, params, ReturnedRows::default(), &ASSUMED)?;
+        let (receiver, sender) = (cost.receiver, cost.sender);
+        Ok(network.seconds(receiver.cpu.max(sender.cpu), receiver.bytes + sender.bytes, cost.rounds))
     };
-    match by_vole() {
-        Ok(by_vole) if by_vole < by_ecdh => {
-            settled(Protocol::Vole, "the fastest for sets of this size; its start pays off")
+    let (mut best, mut refused) = (None::<(f64, &dyn Method, &str)>, None);
+    for (method, advantage) in candidates {
+        match seconds(method) {
+            Ok(seconds) if best.is_none_or(|(least, ..)| seconds < least) => best = Some((seconds, method, advantage)),
+            Ok(_) => (),
+            // Another one may do.
+            Err(error) => refused = Some(error),
         }
-        _ => settled(Protocol::Ecdh, "fewest rounds and bytes for sets so small"),
+    }
+    match (best, refused) {
+        (Some((_, method, advantage)), _) => settled(method, advantage),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(tacita_core::Error::Internal("no protocol for an intersection".into())),
+    }
+}
+
+/// What rules out all protocols but one.
+fn why_only_one(job: &JobSpec) -> &'static str {
+    match (&job.reveal, job.security) {
+        (Reveal::Count, _) => "a count needs a protocol whose sender shuffles its answers",
+        (Reveal::Sum(_), _) => "a sum needs a protocol whose sender shuffles its answers",
+        (_, Security::Malicious) => "it holds against parties that cheat",
+        _ => "the sender's part was prepared",
     }
 }

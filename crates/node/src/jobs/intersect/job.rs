@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tacita_core::primitive::bloom::Strength;
 use tacita_core::{Result, Role, Security};
 
 use super::disk::{self, Disk};
-use super::{choose, cost, learned, memory};
+use super::{choose, cost, learned, memory, methods};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
@@ -25,7 +24,11 @@ use crate::table::PayloadSchema;
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub struct Intersect {}
 
-impl Own for Intersect {}
+impl Own for Intersect {
+    fn all_protocols() -> Vec<Protocol> {
+        methods::all().map(|method| method.protocol()).collect()
+    }
+}
 
 /// What is assumed of a column that is given and has not been read: bytes of its longest value.
 const ASSUMED_COLUMN_BYTES: u64 = 24;
@@ -43,8 +46,8 @@ impl Job for Intersect {
         &["rows", "count", "sum:COLUMN", "payload"]
     }
 
-    fn protocols(&self, _spec: &JobSpec) -> &'static [Protocol] {
-        &[Protocol::Vole, Protocol::Ecdh, Protocol::Bloom]
+    fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
+        Self::all_protocols()
     }
 
     fn things(&self, _spec: &JobSpec) -> &'static str {
@@ -90,19 +93,17 @@ impl Job for Intersect {
     }
 
     fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
-        Ok(choose::choose_intersection(spec, me, own, theirs, network))
+        choose::choose_intersection(spec, me, own, theirs, network)
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
-        let semi_honest = spec.security == Security::SemiHonest;
-        let fits = match chosen.protocol {
-            Protocol::Ecdh => semi_honest,
-            Protocol::Vole => !matches!(spec.reveal, Reveal::Count | Reveal::Sum(_)),
-            // It costs ten times as much as others that do the same: only who names it gets it.
-            Protocol::Bloom => semi_honest && spec.protocol == Protocol::Bloom,
-            _ => false,
-        };
-        spec.leaves(chosen.protocol) && chosen.extension.is_none() && chosen.alignment.is_none() && fits
+        let Some(method) = methods::named(chosen.protocol) else { return false };
+        let open = spec.protocol == chosen.protocol || (spec.protocol.is_auto() && method.advantage().is_some());
+        open && method.check(spec).is_ok() && *chosen == Chosen::only(chosen.protocol)
+    }
+
+    fn uses_prepared(&self, chosen: &Chosen) -> bool {
+        methods::named(chosen.protocol).is_some_and(|method| method.uses_prepared())
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
@@ -112,7 +113,7 @@ impl Job for Intersect {
         }
         let params = disk::params(spec, me, chosen.protocol, own, theirs)?;
         let [asked, sent] = [Role::Receiver, Role::Sender].map(|role| params.bound(role) as u64);
-        let one = memory::of_bucket(me == spec.receiver(), chosen.protocol, asked, sent);
+        let one = memory::of_bucket(me == spec.receiver(), disk::bucketed(chosen.protocol)?, asked, sent);
         let in_memory = if own.work.is_none() { own.items.saturating_mul(memory::ITEM_IN_MEMORY_BYTES) } else { 0 };
         let lanes = one.saturating_mul(params.buckets.min(disk::LANES) as u64);
         Ok(lanes.saturating_add(disk::memory::FIXED_BYTES).saturating_add(in_memory))
@@ -153,16 +154,11 @@ impl Job for Intersect {
 }
 
 fn check(job: &JobSpec) -> Result<()> {
-    let hides_rows = matches!(job.reveal, Reveal::Count | Reveal::Sum(_));
+    match methods::named(job.protocol) {
+        Some(named) => named.check(job)?,
+        None => job.check_level()?,
+    }
     let kind = job.reveal.kind();
-    if job.protocol == Protocol::Vole && hides_rows {
-        return bad(format!(
-            "protocol = \"vole\" reveals which keys are common: for reveal = \"{kind}\" use \"ecdh\" or \"auto\""
-        ));
-    }
-    if job.protocol == Protocol::Bloom {
-        check_bloom(job)?;
-    }
     match (&job.reveal, job.scale) {
         (Reveal::Sum(_), _) => job.check_scale()?,
         (_, Some(_)) => {
@@ -170,55 +166,17 @@ fn check(job: &JobSpec) -> Result<()> {
         }
         (_, None) => (),
     }
-    if job.security == Security::Malicious {
-        if job.protocol == Protocol::Ecdh {
-            return bad("security = \"malicious\" is not there with protocol = \"ecdh\": use \"vole\" or \"auto\"");
-        }
-        if hides_rows {
-            return bad(format!("security = \"malicious\" is not there with reveal = \"{kind}\": use \"semi-honest\""));
-        }
-        if job.reveal_to.len() > 1 {
-            return bad(
-                "security = \"malicious\" is there with one learner only, because nothing would make it tell the \
-                 other the truth: name one party in reveal_to, or run two jobs",
-            );
-        }
+    if job.security == Security::SemiHonest {
+        return Ok(());
     }
-    match job.protocol {
-        Protocol::Bloom if Strength::of(job.level).is_none() => bad(format!(
-            "level = \"{}\" is not there with protocol = \"bloom\", whose oblivious transfers have 128 bits: use \
-             \"bits128\"",
-            job.level
-        )),
-        Protocol::Bloom => Ok(()),
-        _ => job.check_level(),
-    }
-}
-
-fn check_bloom(job: &JobSpec) -> Result<()> {
-    let kind = job.reveal.kind();
-    if job.security == Security::Malicious {
-        return bad(
-            "security = \"malicious\" is not there with protocol = \"bloom\", whose published malicious form was broken: \
-             use \"vole\" or \"auto\"",
-        );
-    }
-    match job.reveal {
-        Reveal::Rows => (),
-        Reveal::Payload => {
-            return bad("protocol = \"bloom\" gives no columns: for reveal = \"payload\" use \"vole\" or \"auto\"");
-        }
-        _ => {
-            return bad(format!(
-                "protocol = \"bloom\" reveals which keys are common: for reveal = \"{kind}\" use \"ecdh\" or \"auto\""
-            ));
-        }
+    if matches!(job.reveal, Reveal::Count | Reveal::Sum(_)) {
+        return bad(format!("security = \"malicious\" is not there with reveal = \"{kind}\": use \"semi-honest\""));
     }
     match job.reveal_to.len() {
         ..2 => Ok(()),
         _ => bad(
-            "protocol = \"bloom\" tells one party alone which keys are common: name one in reveal_to, or use \"vole\" or \
-             \"auto\"",
+            "security = \"malicious\" is there with one learner only, because nothing would make it tell the other the \
+             truth: name one party in reveal_to, or run two jobs",
         ),
     }
 }

@@ -3,8 +3,9 @@
 use tacita_core::Security;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 
-use crate::agreement::{JobSpec, Known, Protocol, Reveal};
+use crate::agreement::{JobSpec, Known, Reveal};
 use crate::base::text::{count, counted};
+use crate::jobs::intersect::methods;
 use crate::jobs::learned::{filtered, list};
 
 /// Which keys a number tells.
@@ -38,11 +39,8 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
              has finished, and whether its keys are the same as before."
         ));
     }
-    if job.protocol == Protocol::Bloom && party == job.receiver() {
-        learned.push(format!(
-            "Nothing checks what {party} asks: if it does not follow the protocol, it can test any number of keys for being \
-             {peer}'s."
-        ));
+    if let Some(named) = methods::named(job.protocol) {
+        named.learned(job, party, &mut learned);
     }
     match job.security {
         Security::SemiHonest => learned

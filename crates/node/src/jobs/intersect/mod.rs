@@ -8,6 +8,7 @@ mod job;
 pub mod learned;
 mod load;
 pub mod memory;
+pub mod methods;
 pub mod prepared;
 mod run;
 mod sizes;
@@ -26,7 +27,7 @@ pub use found::Found;
 pub use job::Intersect;
 pub use load::{Loaded, check_limits, empty_rows, key_spec};
 pub use run::run;
-pub use sizes::{bloom_params, check_peer, item_key_of_epoch, params};
+pub use sizes::{check_peer, item_key_of_epoch, params};
 
 /// What a party brings to an intersection.
 pub enum Brought {

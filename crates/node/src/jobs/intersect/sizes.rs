@@ -1,10 +1,9 @@
 //! What both parties derive from terms and sizes, and what sizes a peer may announce.
 
+use tacita_core::Result;
 use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
 use tacita_core::primitive::paillier::KeySize;
-use tacita_core::protocol::intersect::bloom;
 use tacita_core::protocol::intersect::entries::{Params, SEAL_BYTES};
-use tacita_core::{Error, Result};
 
 use crate::agreement::{JobSpec, Reveal, Sizes};
 use crate::base::hex::unhex;
@@ -98,17 +97,6 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
         params.tag_bytes = tag_bytes as usize;
     }
     params
-}
-
-/// SoftSpoken's k in `bloom`: 4 bytes a slot beside the slot's own 16. With a larger one hardly less would travel.
-const BLOOM_EXTENSION: usize = 4;
-
-/// What `bloom` runs with: filters for the larger set of `sizes`.
-pub fn bloom_params(job: &JobSpec, sizes: &Params) -> Result<bloom::Params> {
-    match bloom::Strength::of(job.level) {
-        Some(strength) => bloom::Params::new(sizes.receiver_items.max(sizes.sender_entries), strength, BLOOM_EXTENSION),
-        None => Err(Error::Internal(format!("bloom of level {}", job.level))),
-    }
 }
 
 /// The key that binds items to a prepared epoch (see [`prepared::bound_epoch`]) rather than to a session.

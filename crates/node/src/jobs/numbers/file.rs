@@ -10,7 +10,7 @@ use tacita_core::protocol::dot::{Modulus, Shape, Shares};
 use tacita_core::{Error, Result, Session};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
-use crate::agreement::{JobSpec, Protocol, Terms};
+use crate::agreement::{JobSpec, Terms};
 use crate::base::hex::hex;
 use crate::base::text;
 use crate::jobs::dot::Spec;
@@ -68,8 +68,15 @@ pub struct Kept {
 }
 
 impl ShareFile {
-    /// The shares that `me` has after a run of `job`.
-    pub fn new(job: &Spec<'_>, me: &str, session: &Session, shape: &Shape, shares: &Shares) -> ShareFile {
+    /// The shares that `me` has after a run of `job`; `telling`, if they are no uniformly random numbers.
+    pub fn new(
+        job: &Spec<'_>,
+        me: &str,
+        session: &Session,
+        shape: &Shape,
+        shares: &Shares,
+        telling: bool,
+    ) -> ShareFile {
         let Value { columns, cells: _ } = Value::of_job(job, Vec::new());
         let (low, high) = shape.range();
         let mut file = ShareFile {
@@ -84,7 +91,7 @@ impl ShareFile {
             decimals: 2 * job.decimals(),
             range: [low.to_string(), high.to_string()],
             columns,
-            telling: job.protocol == Protocol::GmBloom,
+            telling,
             check: String::new(),
         };
         file.check = file.digest();

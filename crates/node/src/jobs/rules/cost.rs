@@ -10,9 +10,10 @@ use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, MEASURED, RoleCost}
 use crate::agreement::{Chosen, Sizes};
 use crate::base::text;
 use crate::jobs::aligned::cost::common_rows;
+use crate::jobs::dot::methods::ot::transfer_seconds;
 use crate::jobs::intersect::cost::intersection_cost;
+use crate::jobs::rules;
 use crate::jobs::rules::spec::Spec;
-use crate::jobs::{dot, rules};
 
 /// Bytes of the message with which parties tell each other how many frequent items they have.
 const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
@@ -53,7 +54,7 @@ fn rules_notes(
     // A level of pairs, by what would make it.
     let level = |items: u32| -> Result<String> {
         let (protocol, cost) = rules::estimate(job, chosen, &params, [items; 2])?;
-        let machine = calibration.ot_transfer / dot::transfer_seconds(MEASURED);
+        let machine = calibration.ot_transfer / transfer_seconds(MEASURED);
         Ok(format!(
             "If {items} items here and {items} there are frequent, their {} pairs take {} of traffic and about {} of CPU of both \
              parties together, by {}.",

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::rules::association::Consequents;
 use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES};
@@ -17,14 +18,21 @@ use crate::agreement::{
     Ability, Basket, Choice, Chosen, ItemsFrom, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal,
     Shared, Sizes, Source,
 };
+use crate::jobs::dot::density;
+use crate::jobs::dot::methods::{self, Keys, lattice, ot};
 use crate::jobs::{Own, aligned};
-use crate::table::Profile;
 
 /// Candidates are numbered with 32 bits, and each takes memory. So does each rule.
 const MAX_CANDIDATES: u64 = 1 << 28;
 const MAX_RULES: u64 = 1 << 28;
 
 impl Own for Rules {
+    /// Two that make many products at a time, and those that make parts of them.
+    fn all_protocols() -> Vec<Protocol> {
+        let of_pairs = methods::all().filter(|method| method.of_pairs().is_some());
+        [ot::PROTOCOL, lattice::PROTOCOL].into_iter().chain(of_pairs.map(|method| method.protocol())).collect()
+    }
+
     fn take_exact(&mut self, text: &str, is_json: bool) {
         let numbers = &mut [
             ("min_support", &mut self.min_support),
@@ -55,8 +63,8 @@ impl Job for Rules {
         &["frequent", "counts"]
     }
 
-    fn protocols(&self, _spec: &JobSpec) -> &'static [Protocol] {
-        &aligned::PROTOCOLS
+    fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
+        Self::all_protocols()
     }
 
     fn things(&self, _spec: &JobSpec) -> &'static str {
@@ -75,7 +83,9 @@ impl Job for Rules {
                      its baskets, and it could have the other open counts below min_support: use \"semi-honest\"",
             );
         }
-        if spec.protocol.is_published() && spec.reveal != Reveal::Counts {
+        if methods::named(spec.protocol).is_some_and(|method| method.of_pairs().is_some())
+            && spec.reveal != Reveal::Counts
+        {
             return bad(format!(
                 "protocol = \"{}\" opens the count of every candidate, and reveal = \"{}\" those of frequent ones alone: use \
                  protocol = \"ot\" or \"lattice\", or reveal = \"counts\"",
@@ -83,7 +93,14 @@ impl Job for Rules {
                 spec.reveal
             ));
         }
-        aligned::spec::check_protocol(spec, self.extension.is_some(), self.density.as_ref(), self.row_id.as_ref())?;
+        let keys = Keys {
+            extension: self.extension,
+            density: self.density.as_ref(),
+            chunk: None,
+            row_id: self.row_id.as_ref(),
+            numbers: (Integers::BINARY, 0),
+        };
+        methods::check(spec, &keys)?;
         job.support()?;
         job.confidence()?;
         if spec.reveal_to.len() < 2 {
@@ -161,7 +178,7 @@ impl Job for Rules {
         if let Some(extension) = &self.extension {
             terms.push(("extension", extension.to_string().into()));
         }
-        terms.extend(aligned::spec::density_term(job.density()));
+        terms.extend(density::term(job.density()));
         if !self.bins.is_empty() {
             let bins = self.bins.iter().map(|(column, bins)| (column.clone(), json!(bins)));
             terms.push(("bins", Value::Object(bins.collect())));
@@ -169,8 +186,8 @@ impl Job for Rules {
         terms
     }
 
-    fn profiles(&self, spec: &JobSpec, party: &str) -> Vec<Profile> {
-        self.of(spec).alignment().map_or_else(|| spec.profiles(party), |alignment| alignment.profiles(party))
+    fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
+        self.of(spec).alignment()
     }
 
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
@@ -182,22 +199,20 @@ impl Job for Rules {
     }
 
     fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice> {
-        Ok(choose::choose_rules(&self.of(spec), me, own, theirs, network))
+        choose::choose_rules(&self.of(spec), me, own, theirs, network)
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
-        let made = match (chosen.protocol, chosen.extension) {
-            (_, Some(Extension::Silent)) | (Protocol::Ot, None) => false,
-            // Where the terms leave both, each level has its own choice.
-            (Protocol::Ot, Some(extension)) => match self.extension {
+        let made = match (chosen.protocol, chosen.or, chosen.extension) {
+            (_, _, Some(Extension::Silent)) => false,
+            (ot::PROTOCOL, None, Some(extension)) => match self.extension {
                 Some(named) => named == extension,
-                None => spec.protocol == Protocol::Ot,
+                None => spec.protocol == ot::PROTOCOL,
             },
-            (Protocol::Lattice, extension) => {
-                self.extension.is_none() && extension.is_some() == (spec.protocol == Protocol::Auto)
-            }
-            // They cost a thousand times as much as others that do the same: only who names them gets them.
-            (published, extension) => extension.is_none() && spec.protocol == published,
+            // Where the terms leave both, each level has its own choice.
+            (lattice::PROTOCOL, Some(ot::PROTOCOL), Some(_)) => spec.protocol.is_auto() && self.extension.is_none(),
+            (named, None, None) => named != ot::PROTOCOL && spec.protocol == named,
+            _ => false,
         };
         let aligned = aligned::allows(self.of(spec).alignment().as_ref(), chosen);
         spec.leaves(chosen.protocol) && spec.security == Security::SemiHonest && aligned && made

@@ -15,7 +15,7 @@ pub mod spec;
 use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
-use rand_core::{CryptoRng, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 use tacita_core::channel::Channel;
 use tacita_core::protocol::rules::{self as mining, Params, baskets::Baskets};
 use tacita_core::{Error, Result, Side};
@@ -109,7 +109,7 @@ fn run(
     agreed: &Agreed,
     allowed: Option<u64>,
     channel: &mut Channel,
-    rng: &mut impl CryptoRng,
+    rng: &mut ChaCha20Rng,
 ) -> Result<Found> {
     if job.support_of_common_rows() && job.limits.min_rows.is_none() {
         tracing::warn!(
@@ -263,8 +263,8 @@ impl Found {
             let levels = self.levels.iter().filter(|level| level.protocol == protocol.name());
             levels.map(|level| level.products).sum()
         };
-        match chosen.extension {
-            Some(_) if by(Protocol::Ot) >= by(Protocol::Lattice) => Protocol::Ot,
+        match chosen.or {
+            Some(other) if by(other) >= by(chosen.protocol) => other,
             _ => chosen.protocol,
         }
     }

@@ -12,6 +12,7 @@ use tacita_core::{Error, Result};
 use crate::agreement::words::maybe_from_word;
 use crate::agreement::{ItemsFrom, JobSpec, Names, Of, Reveal, Written};
 use crate::jobs::aligned;
+use crate::jobs::dot::density;
 
 /// The least confidence where a job does not say: what arules and mlxtend take.
 pub const USUAL_CONFIDENCE: &str = "0.8";
@@ -123,7 +124,7 @@ impl Spec<'_> {
 
     /// Which part of the rows an item may be in, where the protocol has such a bound: all, unless the job says otherwise.
     pub fn density(&self) -> Result<Option<Fraction>> {
-        aligned::spec::density(self, self.own.density.as_ref())
+        density::of(self, self.own.density.as_ref())
     }
 
     /// How many of so many rows may be ones in a column, where the protocol has such a bound.

@@ -1,15 +1,17 @@
 //! What opens or compares shares.
 
-use crate::agreement::{Choice, Chosen, Protocol};
+use super::OPEN;
+use super::spec::Shares;
+use crate::agreement::{Choice, Chosen};
+use crate::jobs::dot::methods::ot;
 use crate::jobs::shares;
-use crate::jobs::shares::spec::Shares;
 
 pub(crate) fn choose_for_shares(job: &Shares) -> Choice {
     match job.threshold() {
         Some(_) => Choice {
-            chosen: Chosen { extension: Some(shares::EXTENSION), ..Chosen::only(Protocol::Ot) },
+            chosen: Chosen { extension: Some(shares::EXTENSION), ..Chosen::only(ot::PROTOCOL) },
             why: "it compares shares and opens none".into(),
         },
-        None => Choice { chosen: Chosen::only(Protocol::Open), why: "shares are opened by sending them".into() },
+        None => Choice { chosen: Chosen::only(OPEN), why: "shares are opened by sending them".into() },
     }
 }

@@ -7,7 +7,7 @@ use tacita_core::{Error, Result, Side};
 
 use crate::agreement::Sizes;
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, MEASURED, RoleCost};
-use crate::jobs::dot;
+use crate::jobs::dot::methods::ot::transfer_seconds;
 use crate::jobs::shares::spec::Spec;
 use crate::jobs::shares::{EXTENSION, Work};
 
@@ -33,7 +33,7 @@ pub(crate) fn shares_cost(
         }
         Work::Compare(comparison) => {
             let params = comparison.params()?;
-            let relative = dot::transfer_seconds(EXTENSION) / dot::transfer_seconds(MEASURED);
+            let relative = transfer_seconds(EXTENSION) / transfer_seconds(MEASURED);
             let cpu = calibration.ot_start + params.ots() as f64 * calibration.ot_transfer * relative / 2.0;
             // What the terms and files say alone takes no message.
             let cpu = if params.rounds() == 0 { 0.0 } else { cpu };

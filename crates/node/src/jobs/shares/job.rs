@@ -6,15 +6,20 @@ use serde_json::Value;
 use tacita_core::{Result, Security};
 
 use super::spec::{Operation, Shares, Spec};
-use super::{Brought, EXTENSION, choose, cost, learned, memory};
+use super::{Brought, EXTENSION, OPEN, choose, cost, learned, memory};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
     Ability, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal, Shared, Sizes, Source,
 };
 use crate::jobs::Own;
+use crate::jobs::dot::methods::ot;
 
-impl Own for Shares {}
+impl Own for Shares {
+    fn all_protocols() -> Vec<Protocol> {
+        vec![ot::PROTOCOL, OPEN]
+    }
+}
 
 impl Shares {
     /// With the job that it is of.
@@ -36,11 +41,8 @@ impl Job for Shares {
         &["value"]
     }
 
-    fn protocols(&self, _spec: &JobSpec) -> &'static [Protocol] {
-        match self.threshold() {
-            Some(_) => &[Protocol::Ot],
-            None => &[Protocol::Open],
-        }
+    fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
+        vec![if self.threshold().is_some() { ot::PROTOCOL } else { OPEN }]
     }
 
     fn things(&self, _spec: &JobSpec) -> &'static str {

@@ -16,13 +16,17 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::handshake::Agreed;
-use crate::agreement::{Answer, Found, JobSpec, Known, Pair, Part, Run, Sizes, Source};
+use crate::agreement::{Answer, Found, JobSpec, Known, Pair, Part, Protocol, Run, Sizes, Source};
 use crate::base::text;
 use crate::jobs::dot::side;
 use crate::jobs::numbers::file::{self, Kept};
 use crate::jobs::numbers::{self, Cells, ShareFile, Value};
 use crate::table::RowCounts;
 pub use compare::{Comparison, EXTENSION};
+
+/// What opens shares: nothing but sending them, see `tacita_core::protocol::dot::reveal`.
+pub const OPEN: Protocol = Protocol::named("open");
+
 pub use spec::{Operation, Shares as ShareJob, Spec, Threshold};
 
 /// The most numbers that one job opens or compares.

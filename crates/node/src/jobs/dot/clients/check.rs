@@ -2,9 +2,9 @@
 
 use tacita_core::Result;
 
-use super::MAX_CLIENTS;
+use super::{MAX_CLIENTS, PROTOCOL};
 use crate::agreement::words::bad;
-use crate::agreement::{Of, Party, Protocol, Reveal, Role};
+use crate::agreement::{Of, Party, Reveal, Role};
 use crate::jobs::dot::Dot;
 
 impl Of<'_, Dot> {
@@ -59,7 +59,7 @@ impl Of<'_, Dot> {
         if self.reveal != Reveal::Value {
             return bad(format!("reveal = \"{}\" is not there with clients: use \"value\"", self.reveal));
         }
-        if !matches!(self.protocol, Protocol::Auto | Protocol::Paillier) {
+        if !self.protocol.is_auto() && self.protocol != PROTOCOL {
             return bad(format!(
                 "protocol = \"{}\" is not there with clients: use \"paillier\" or \"auto\"",
                 self.protocol.name()

@@ -22,6 +22,7 @@ use tacita_core::{Error, Result, Side};
 use crate::agreement::{Clients, Found, Peers, Protocol, Run, Slices};
 use crate::base::random::fresh_rng;
 use crate::jobs::dot::found::Outcome;
+use crate::jobs::dot::methods;
 use crate::jobs::dot::spec::{Dot, Spec};
 use crate::transport::links::Links;
 
@@ -32,7 +33,7 @@ pub use learned::learned;
 const MAX_CLIENTS: usize = 32;
 
 /// The one protocol that there is for clients.
-pub const PROTOCOL: Protocol = Protocol::Paillier;
+pub const PROTOCOL: Protocol = methods::paillier::PROTOCOL;
 
 /// How long a client waits for a neighbour that only says that it lives: this long, and for as long as the slowest machine
 /// encrypts all numbers that there are, under keys of 3072 bits (longer ones take the third power of their length).

@@ -26,9 +26,10 @@ use tacita_core::protocol::dot::{Columns, Shares};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use crate::agreement::{JobSpec, PoolPlace as Place, Protocol};
+use crate::agreement::{JobSpec, PoolPlace as Place};
 use crate::base::folder::Folder;
 use crate::base::text;
+use crate::jobs::dot::methods::paillier;
 pub use fill::{Fill, fill};
 use key::Key;
 use segment::{Kind, Segment};
@@ -116,7 +117,7 @@ impl Pool {
         if job.clients().is_some() {
             return Err(Error::Input("--pool is not there for jobs with several clients: leave it out".into()));
         }
-        if job.protocol != Protocol::Paillier {
+        if job.protocol != paillier::PROTOCOL {
             return Err(Error::Input(
                 "--pool is for job = \"dot\" with protocol = \"paillier\": leave it out, or agree on that protocol"
                     .into(),

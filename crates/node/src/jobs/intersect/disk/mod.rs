@@ -22,11 +22,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tacita_core::{Error, Progress, Result, Security};
 
-pub use self::run::{LANES, Party, buckets_of, check_sizes, is_bucketed, params, resumed, run};
+pub use self::run::{LANES, Party, bucketed, buckets_of, check_sizes, is_bucketed, params, resumed, run};
 use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Terms, Work as WorkSizes};
 use crate::base::hex::{hex, unhex};
 use crate::console::watch::Watcher;
-use crate::jobs::intersect::{check_limits, key_spec};
+use crate::jobs::intersect::{check_limits, key_spec, methods};
 use crate::store::seal;
 use crate::table::{KeySpec, ReadOptions, RowCounts};
 use directory::{Directory, Input, Numbered, Owner, Sorted, State};
@@ -63,10 +63,13 @@ pub struct Done {
 /// Whether a job can run on disk, and if not, why.
 pub fn check_job(job: &JobSpec) -> Result<()> {
     let bad = |text: String| Err(Error::Input(format!("--work: {text}")));
-    if !matches!(job.protocol, Protocol::Auto | Protocol::Vole | Protocol::Ecdh) {
+    if methods::named(job.protocol).is_some_and(|method| method.in_buckets().is_none()) {
+        let on_disk = methods::all().filter(|method| method.in_buckets().is_some());
+        let names: Vec<_> = on_disk.map(|method| format!("\"{}\"", method.protocol().name())).collect();
         return bad(format!(
-            "protocol = \"{}\" keeps its tables in memory: \"vole\" and \"ecdh\" can be on disk",
-            job.protocol.name()
+            "protocol = \"{}\" keeps its tables in memory: {} can be on disk",
+            job.protocol.name(),
+            names.join(" and ")
         ));
     }
     if job.reveal != Reveal::Rows {
@@ -212,7 +215,8 @@ impl Disk {
     pub fn protocol(&self) -> Result<Protocol> {
         let state = self.state();
         let run = state.run.as_ref().ok_or_else(|| Error::Internal("nothing has run".into()))?;
-        run.protocol.parse()
+        let method = methods::called(&run.protocol);
+        method.map(|method| method.protocol()).ok_or_else(|| Error::Internal("a run by no protocol".into()))
     }
 
     /// Notes that both parties have all they need of each other.

@@ -4,9 +4,7 @@ use std::sync::atomic::Ordering;
 
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::buckets::{
-    self, MAX_BUCKETS, Params, Protocol as BucketProtocol, Run, buckets_for,
-};
+use tacita_core::protocol::intersect::buckets::{self, MAX_BUCKETS, Params, Run, buckets_for};
 use tacita_core::{Error, Result, Role};
 
 use super::buckets::{InMemory, OnDisk, role};
@@ -17,6 +15,7 @@ use crate::agreement::handshake::Agreed;
 use crate::agreement::{JobSpec, Protocol, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::jobs::intersect::memory::of_bucket;
+use crate::jobs::intersect::methods::{self, Bucketed};
 use crate::table::Keys;
 
 /// Buckets in flight at once: one travels while another is computed.
@@ -53,15 +52,22 @@ pub fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()
     }
     let Some(kept) = &work.kept else { return Ok(()) };
     let bounded = (1..=MAX_BUCKETS as u64).contains(&kept.buckets) && kept.finished <= kept.buckets;
-    let known = matches!(kept.protocol.parse(), Ok(Protocol::Vole | Protocol::Ecdh));
+    let known = methods::called(&kept.protocol).is_some_and(|method| method.in_buckets().is_some());
     match bounded && known && unhex(&kept.run).is_some_and(|run| run.len() == 32) {
         true => Ok(()),
         false => refuse("it announces a run that cannot be"),
     }
 }
 
+/// How a protocol runs bucket by bucket.
+pub fn bucketed(protocol: Protocol) -> Result<&'static dyn Bucketed> {
+    let bucketed = methods::chosen(protocol)?.in_buckets();
+    bucketed.ok_or_else(|| Error::Internal(format!("{} bucket by bucket", protocol.name())))
+}
+
 /// What both derive from sizes and protocol. `own` are the sizes of `me`.
 pub fn params(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: &Sizes) -> Result<Params> {
+    let protocol = bucketed(protocol)?;
     let receives = me == job.receiver();
     let (receiver, sender) = if receives { (own, theirs) } else { (theirs, own) };
     let kept = own.work.as_ref().and_then(|work| work.kept.as_ref()).filter(|_| resumed(own, theirs).is_some());
@@ -69,17 +75,12 @@ pub fn params(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: 
         Some(kept) => kept.buckets as usize,
         None => buckets_of(protocol, receiver, sender)?,
     };
-    let protocol = match protocol {
-        Protocol::Vole => BucketProtocol::Vole,
-        Protocol::Ecdh => BucketProtocol::Ecdh,
-        other => return Err(Error::Internal(format!("{} bucket by bucket", other.name()))),
-    };
-    let params = Params::new(protocol, receiver.items as usize, sender.items as usize, buckets, LANES)?;
+    let params = Params::new(protocol.protocol(), receiver.items as usize, sender.items as usize, buckets, LANES)?;
     Ok(if job.reveal_to.len() > 1 { params.to_both() } else { params })
 }
 
 /// Number of buckets in a fresh run: as many as the party needs that needs most.
-pub fn buckets_of(protocol: Protocol, receiver: &Sizes, sender: &Sizes) -> Result<usize> {
+pub fn buckets_of(protocol: &dyn Bucketed, receiver: &Sizes, sender: &Sizes) -> Result<usize> {
     let (asked, sent) = (receiver.items as usize, sender.items as usize);
     let of = |sizes: &Sizes, receives: bool| match &sizes.work {
         Some(work) => buckets_for(asked, sent, LANES, work.memory, |asked, sent| {
@@ -235,8 +236,8 @@ mod tests {
     fn lanes_and_their_queues_fit_the_own_memory() {
         let counts = [0, 1, 1000, 1 << 20, 200_000_000, 1 << 31, u64::from(u32::MAX)];
         let (mut fitting, mut refused) = (0, 0);
-        let cases = [Protocol::Vole, Protocol::Ecdh]
-            .into_iter()
+        let cases = methods::all()
+            .filter_map(|method| method.in_buckets())
             .flat_map(|protocol| counts.into_iter().flat_map(move |own| counts.map(|peer| (protocol, own, peer))));
         for (protocol, items, claimed) in cases {
             for (memory, receives) in
@@ -251,13 +252,14 @@ mod tests {
                     continue;
                 };
                 fitting += 1;
-                let of_core = if protocol == Protocol::Vole { BucketProtocol::Vole } else { BucketProtocol::Ecdh };
                 let (asked, sent) = (receiver.items as usize, sender.items as usize);
-                let params = Params::new(of_core, asked, sent, buckets, LANES).unwrap().to_both();
+                let params = Params::new(protocol.protocol(), asked, sent, buckets, LANES).unwrap().to_both();
                 let ahead = params.bytes_ahead(role(receives).other()).unwrap();
                 let lanes = buckets.min(LANES) as u64;
-                let what =
-                    format!("{protocol:?}: {items} here, {claimed} there, {memory} bytes, {receives}: {buckets}");
+                let what = format!(
+                    "{:?}: {items} here, {claimed} there, {memory} bytes, {receives}: {buckets}",
+                    protocol.protocol()
+                );
                 assert!(lanes * 2 * ahead <= memory + FIXED_BYTES, "{what}: {ahead} bytes ahead");
                 let [asked, sent] = [Role::Receiver, Role::Sender].map(|role| params.bound(role) as u64);
                 let one = of_bucket(receives, protocol, asked, sent);

@@ -19,12 +19,12 @@ use tacita_core::session::Transcript;
 use tacita_core::{Error, Progress, Result};
 use zeroize::Zeroizing;
 
-use crate::agreement::{Chosen, JobSpec, Protocol, Reveal, Sizes, Terms};
+use crate::agreement::{Chosen, JobSpec, Reveal, Sizes, Terms};
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::base::text;
 
-use crate::jobs::intersect::{Found, Loaded, disk, empty_rows, item_key_of_epoch};
+use crate::jobs::intersect::{Found, Loaded, disk, empty_rows, item_key_of_epoch, methods};
 use crate::store::seal::Key;
 use crate::table::RowCounts;
 use quota::Ledger;
@@ -211,7 +211,7 @@ impl Prepared {
 /// Whether the terms allow a prepared part of `sender`, and if not, why.
 pub fn check_job(job: &JobSpec, sender: &str) -> Result<()> {
     let bad = |text: String| Err(Error::Input(text));
-    if !job.job.allows(job, &Chosen::only(Protocol::Ecdh)) {
+    if !job.job.allows(job, &Chosen::only(methods::ecdh::PROTOCOL)) {
         return bad(
             "a prepared part answers by \"ecdh\", for semi-honest parties: the job's protocol or security rules that out"
                 .into(),

@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 
 use crate::agreement::{Chosen, Protocol};
 use crate::base::usage::round;
+use crate::jobs::dot::methods::{lattice, ot};
 use crate::jobs::rules::choose::bandwidth_for;
 use crate::jobs::rules::spec::Spec;
 use encrypted::Encrypted;
@@ -97,7 +98,7 @@ fn column(pair: &(u32, u32), side: Side) -> u32 {
 
 /// The protocol of this way.
 fn protocol(way: Way) -> Protocol {
-    if way.encrypted { Protocol::Lattice } else { Protocol::Ot }
+    if way.encrypted { lattice::PROTOCOL } else { ot::PROTOCOL }
 }
 
 fn parts_of(way: Way, wanted: Wanted) -> Vec<Wanted> {
@@ -136,7 +137,7 @@ fn cheapest(
 pub fn memory(job: &Spec<'_>, chosen: &Chosen, rows: u64) -> Result<u64> {
     match named::Terms::of(job)? {
         Some(terms) => terms.memory(rows, &job.mining(rows as usize)?),
-        None if chosen.protocol == Protocol::Lattice => Ok(encrypted::memory(rows)),
+        None if chosen.protocol == lattice::PROTOCOL => Ok(encrypted::memory(rows)),
         None => Ok(0),
     }
 }
@@ -152,7 +153,7 @@ pub fn estimate(job: &Spec<'_>, chosen: &Chosen, params: &Params, items: [u32; 2
         Some(Extension::SoftSpoken(k)) => Some(move |parts: &[Wanted]| transfers::cost(parts, k)),
         _ => None,
     };
-    let encrypted = (chosen.protocol == Protocol::Lattice).then_some(BATCHES);
+    let encrypted = (chosen.protocol == lattice::PROTOCOL).then_some(BATCHES);
     let (way, cost) = cheapest(&wanted, transfers, encrypted, bandwidth_for(chosen.extension))?;
     Ok((protocol(way), cost))
 }
@@ -195,7 +196,7 @@ impl<'a> Products<'a> {
             Some(Extension::Silent) => return Err(Error::Internal("rules by silent transfers".into())),
             None => None,
         };
-        let encrypted = (chosen.protocol == Protocol::Lattice).then(|| Encrypted::new(session));
+        let encrypted = (chosen.protocol == lattice::PROTOCOL).then(|| Encrypted::new(session));
         let named = named::Terms::of(job)?.map(|terms| Named::new(terms, session));
         let bandwidth = bandwidth_for(chosen.extension);
         Ok(Products { transfers, encrypted, named, bandwidth, rng, levels: Vec::new(), began: None })
@@ -258,10 +259,10 @@ impl ScalarProducts for Products<'_> {
                 (_, _, _, Some(named)) => {
                     named.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
                 }
-                (Protocol::Lattice, _, Some(encrypted), _) => {
+                (lattice::PROTOCOL, _, Some(encrypted), _) => {
                     encrypted.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
                 }
-                (Protocol::Ot, Some(transfers), ..) => {
+                (ot::PROTOCOL, Some(transfers), ..) => {
                     transfers.products(wanted, batch, channel, &mut self.rng, &mut residues)?;
                 }
                 _ => return Err(Error::Internal("products by a protocol that was not chosen".into())),
@@ -306,7 +307,7 @@ mod tests {
         let job = JobSpec::new(std::sync::Arc::new(own.clone()), "test", Parties::default());
         let job = Spec { spec: &job, own: &own };
         let way = |choice: &str, left: usize, payload: &[u8]| {
-            let chosen = choice.parse().unwrap();
+            let chosen = Chosen::read(&job, choice).unwrap();
             let mut products = Products::new(&job, &session, &chosen, ChaCha20Rng::from_seed([1; 32])).unwrap();
             if let Some(encrypted) = &mut products.encrypted {
                 encrypted.left = left;
@@ -339,14 +340,14 @@ mod tests {
         for bandwidth in [1e8, 1e9] {
             let way =
                 |pairs: &[(u32, u32)]| cheapest(&wanted(pairs), Some(transfers), Some(BATCHES), bandwidth).unwrap().0;
-            assert_eq!(protocol(way(&all)), Protocol::Lattice);
-            assert_eq!(protocol(way(&[(0, 0)])), Protocol::Ot);
+            assert_eq!(protocol(way(&all)), lattice::PROTOCOL);
+            assert_eq!(protocol(way(&[(0, 0)])), ot::PROTOCOL);
         }
         let (way, _) = cheapest(&wanted(&all), Some(transfers), None, 1e9).unwrap();
-        assert_eq!(protocol(way), Protocol::Ot);
+        assert_eq!(protocol(way), ot::PROTOCOL);
         // With less noise left than there are parts, nothing is begun.
         let (way, _) = cheapest(&wanted(&all), Some(transfers), Some(0), 1e9).unwrap();
-        assert_eq!(protocol(way), Protocol::Ot);
+        assert_eq!(protocol(way), ot::PROTOCOL);
         let none = None::<fn(&[Wanted]) -> Result<Cost>>;
         assert!(matches!(cheapest(&wanted(&all), none, Some(0), 1e9), Err(Error::Input(_))));
     }

@@ -3,33 +3,32 @@
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::primitive::paillier::KeySize;
-use tacita_core::protocol::dot::{Modulus, gm_bloom, paillier};
+use tacita_core::protocol::dot::Modulus;
 use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::protocol::rules::{Batch, Params};
 use tacita_core::session::Transcript;
-use tacita_core::{Level, Result, Session, Side};
+use tacita_core::{Result, Session, Side};
 
 use super::parts::{MOST, Part, part_columns, parts};
 use super::{Cost, Wanted};
 use crate::agreement::Protocol;
-use crate::jobs::dot::Method;
+use crate::jobs::dot::methods::{self, PairTerms, Pairs, Product};
 use crate::jobs::rules::spec::Spec;
 
 /// Such a protocol, with what the terms say of it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Terms {
     protocol: Protocol,
-    level: Level,
-    /// Which part of a column's rows may be ones.
-    density: Fraction,
+    pairs: &'static dyn Pairs,
+    terms: PairTerms,
 }
 
 impl Terms {
     /// What the job names, if it is one.
     pub fn of(job: &Spec<'_>) -> Result<Option<Terms>> {
-        let density = job.density()?.unwrap_or(Fraction::ONE);
-        Ok(job.protocol.is_published().then_some(Terms { protocol: job.protocol, level: job.level, density }))
+        let Some(pairs) = methods::named(job.protocol).and_then(|method| method.of_pairs()) else { return Ok(None) };
+        let terms = PairTerms { level: job.level, density: job.density()?.unwrap_or(Fraction::ONE) };
+        Ok(Some(Terms { protocol: job.protocol, pairs, terms }))
     }
 
     /// The protocol.
@@ -37,25 +36,18 @@ impl Terms {
         self.protocol
     }
 
-    fn method(&self, part: &Part) -> Result<Method> {
-        let (shape, modulus, pairs) = (part.shape, part.modulus, &part.pairs);
-        Ok(match self.protocol {
-            Protocol::GmBloom => {
-                let (lengths, bound) = (gm_bloom::Lengths::of(self.level)?, self.density.ceiling(shape.rows as u64));
-                Method::GmBloom(gm_bloom::Params::of_pairs(shape, modulus, lengths, bound as usize, pairs)?)
-            }
-            _ => Method::Paillier(paillier::Params::of_pairs(shape, modulus, KeySize::of(self.level), pairs)?),
-        })
+    fn product(&self, part: &Part) -> Result<Box<dyn Product>> {
+        self.pairs.product(&self.terms, part.shape, part.modulus, &part.pairs)
     }
 
     /// What products cost. Errors: they cannot be made.
     pub fn cost(&self, wanted: &Wanted) -> Result<Cost> {
         let mut cost = Cost { seconds: 0.0, bytes: 0 };
         for part in parts(wanted) {
-            let method = self.method(&part)?;
-            let cpu = method.cpu(None);
+            let product = self.product(&part)?;
+            let cpu = product.cpu(None);
             cost.seconds += cpu.first + cpu.second;
-            cost.bytes += [Side::First, Side::Second].map(|side| method.bytes_sent_by(side)).iter().sum::<u64>();
+            cost.bytes += [Side::First, Side::Second].map(|side| product.bytes_sent_by(side)).iter().sum::<u64>();
         }
         Ok(cost)
     }
@@ -68,7 +60,7 @@ impl Terms {
         let pairs: Vec<_> = pairs.take(params.max_candidates).collect();
         let modulus = Modulus::power_of_two(u64::BITS - rows.leading_zeros().min(u64::BITS - 1))?;
         let wanted = Wanted::new(rows as usize, modulus, pairs);
-        let kept: Result<Vec<u64>> = parts(&wanted).map(|part| Ok(self.method(&part)?.memory())).collect();
+        let kept: Result<Vec<u64>> = parts(&wanted).map(|part| Ok(self.product(&part)?.memory())).collect();
         Ok(rows / 8 * u64::from(columns) + kept?.into_iter().max().unwrap_or(0))
     }
 }
@@ -105,8 +97,8 @@ impl<'a> Named<'a> {
             let mut transcript = Transcript::new("rules part");
             transcript.append("session", self.session.id()).append("part", &self.parts.to_le_bytes());
             self.parts += 1;
-            let (method, session) = (self.terms.method(&part)?, Session::new(transcript));
-            let made = method.run(batch.side(), &part.own(batch), &session, channel, rng)?;
+            let (product, session) = (self.terms.product(&part)?, Session::new(transcript));
+            let made = product.run(batch.side(), &part.own(batch), &session, channel, rng)?;
             part.put(&made, residues);
         }
         Ok(())

@@ -9,7 +9,7 @@ use tacita_core::protocol::rules::Batch;
 use tacita_core::{Result, Security, Session, Side};
 
 use super::{Cost, Wanted, column};
-use crate::jobs::dot::{OT_START, OT_WORD, transfer_seconds};
+use crate::jobs::dot::methods::ot::{START, WORD, transfer_seconds};
 
 /// Each column of the party with fewer columns chooses, and has one transfer a row, whatever it is multiplied with.
 pub struct Transfers<'a> {
@@ -70,7 +70,7 @@ pub fn cost(parts: &[Wanted], k: usize) -> Result<Cost> {
     for wanted in parts {
         let ByChooser { pairs, .. } = ByChooser::new(wanted, 0)?;
         let (transfers, numbers) = (pairs.transfers(), (pairs.products() * wanted.rows) as f64);
-        cost.seconds += transfers as f64 * transfer_seconds(Extension::SoftSpoken(k)) + numbers * OT_WORD;
+        cost.seconds += transfers as f64 * transfer_seconds(Extension::SoftSpoken(k)) + numbers * WORD;
         cost.bytes += transfers * (128 / k as u64) / 8 + pairs.message_bytes();
     }
     Ok(cost)
@@ -89,7 +89,7 @@ impl<'a> Transfers<'a> {
         // Whoever asks is the first party.
         for (chooser, ready) in [(Side::First, self.receiver.is_some()), (Side::Second, self.sender.is_some())] {
             if !ready && parts.iter().any(|wanted| self::chooser(wanted) == chooser) {
-                cost.seconds += 2.0 * OT_START;
+                cost.seconds += 2.0 * START;
             }
         }
         Ok(cost)

@@ -1,0 +1,256 @@
+//! The protocols that multiply columns, and the table of them: each is a file with all that is asked of it.
+
+pub mod gm_bloom;
+pub mod lattice;
+pub mod ot;
+pub mod paillier;
+
+use chacha20::ChaCha20Rng;
+use tacita_core::channel::Channel;
+use tacita_core::protocol::dot::ot::Extension;
+use tacita_core::protocol::dot::paillier::Params as PaillierParams;
+use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
+use tacita_core::protocol::rules::support::Fraction;
+use tacita_core::{Error, Level, Result, Session, Side};
+
+use super::Spec;
+use crate::agreement::cost::Calibration;
+use crate::agreement::words::{bad, either};
+use crate::agreement::{Chosen, JobSpec, Names, Protocol, Reveal, Written};
+
+/// A protocol that multiplies columns.
+pub trait Method: Sync {
+    /// The word for it in job files.
+    fn protocol(&self) -> Protocol;
+
+    /// Whether it is there as a paper has it, for who names it, and costs a thousand times as much as others that do the same.
+    fn is_published(&self) -> bool {
+        false
+    }
+
+    /// Whether it is there at other levels than 128 bits.
+    fn has_levels(&self) -> bool {
+        false
+    }
+
+    /// Whether it sends columns in messages of so many rows.
+    fn sends_chunks(&self) -> bool {
+        false
+    }
+
+    /// Whether it has a bound on the ones of a column.
+    fn bounds_ones(&self) -> bool {
+        false
+    }
+
+    /// Why there is no choice of how its oblivious transfers are made; none: there is one.
+    fn has_no_extension(&self) -> Option<&'static str> {
+        Some("makes no oblivious transfers")
+    }
+
+    /// What to say to who brings numbers that cannot be read, beside what they should be.
+    fn only_numbers(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether it does what the terms ask, where it is named. The error says what would.
+    fn check(&self, _job: &JobSpec, _keys: &Keys<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// How it could be done; none, where another protocol is better at it, and no job names this one.
+    fn ways(&self, job: &Spec<'_>, products: usize) -> Vec<Option<Extension>>;
+
+    /// Whether the terms leave this way of doing it.
+    fn allows(&self, _job: &Spec<'_>, extension: Option<Extension>) -> bool {
+        extension.is_none()
+    }
+
+    /// A job's products over so many rows.
+    ///
+    /// Errors: the protocol cannot make them.
+    fn product(&self, job: &Spec<'_>, wanted: Wanted) -> Result<Box<dyn Product>>;
+
+    /// How it makes the products of association rules, some pairs of columns at a time.
+    fn of_pairs(&self) -> Option<&dyn Pairs> {
+        None
+    }
+
+    /// What the shares of this side tell, in plain sentences, if they are no uniformly random numbers.
+    fn telling(&self, _side: Side) -> Option<&'static str> {
+        None
+    }
+}
+
+/// A protocol that makes some products of pairs of columns.
+pub trait Pairs: Sync {
+    /// The products of pairs of columns.
+    ///
+    /// Errors: the protocol cannot make them.
+    fn product(
+        &self,
+        terms: &PairTerms,
+        shape: Shape,
+        modulus: Modulus,
+        pairs: &[(u32, u32)],
+    ) -> Result<Box<dyn Product>>;
+}
+
+/// What terms say of products of pairs.
+#[derive(Debug, Clone, Copy)]
+pub struct PairTerms {
+    /// The level of security.
+    pub level: Level,
+    /// Which part of a column's rows may be ones.
+    pub density: Fraction,
+}
+
+/// What a job wants multiplied.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// Columns and rows.
+    pub shape: Shape,
+    /// What shares add up modulo.
+    pub modulus: Modulus,
+    /// How oblivious transfers are made.
+    pub extension: Option<Extension>,
+    /// Who learns the products, if one party alone does, and as soon as they are there.
+    pub learner: Option<Side>,
+}
+
+/// A protocol with all that both parties derive from terms, choice and the number of rows.
+pub trait Product: Send + Sync {
+    /// What is multiplied.
+    fn shape(&self) -> Shape;
+
+    /// What shares add up modulo.
+    fn modulus(&self) -> Modulus;
+
+    /// Bytes that a party sends, without the opening of shares and the closing frame.
+    fn bytes_sent_by(&self, side: Side) -> u64;
+
+    /// Message flights in sequence, as a channel counts them: of silent transfers' segments, the first alone.
+    fn rounds(&self) -> u32;
+
+    /// Who sends the first message.
+    fn begins(&self) -> Side;
+
+    /// Who sends the last message.
+    fn ends(&self) -> Side;
+
+    /// CPU seconds of each party on this machine; without one, on any.
+    fn cpu(&self, machine: Option<&Calibration>) -> Cpu;
+
+    /// Memory besides the columns, in bytes, an estimate from above.
+    fn memory(&self) -> u64;
+
+    /// Its parameters, if a party may take its encryptions from a pool.
+    fn pooled(&self) -> Option<&PaillierParams> {
+        None
+    }
+
+    /// A party's part: its shares of the products.
+    fn run(
+        &self,
+        side: Side,
+        columns: &Columns,
+        session: &Session,
+        channel: &mut Channel,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Shares>;
+}
+
+/// CPU seconds that a protocol takes, as far as they can be told before: see `docs/benchmarks.md`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cpu {
+    /// Of the first party.
+    pub first: f64,
+    /// Of the second.
+    pub second: f64,
+}
+
+impl Cpu {
+    /// Of one party and the other.
+    fn of(side: Side, its: f64, other: f64) -> Cpu {
+        match side {
+            Side::First => Cpu { first: its, second: other },
+            Side::Second => Cpu { first: other, second: its },
+        }
+    }
+}
+
+/// The protocols, in the order in which messages list them.
+static METHODS: [&dyn Method; 4] = [&ot::Ot, &lattice::Lattice, &paillier::Paillier, &gm_bloom::GmBloom];
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = &'static dyn Method> {
+    METHODS.into_iter()
+}
+
+/// The one that a job names; none: the first party chooses.
+pub fn named(protocol: Protocol) -> Option<&'static dyn Method> {
+    all().find(|method| method.protocol() == protocol)
+}
+
+/// A job's products over `rows` rows, by what was chosen.
+///
+/// Errors: the protocol cannot make them; the choice is not of this job.
+pub fn product(job: &Spec<'_>, chosen: &Chosen, rows: usize) -> Result<Box<dyn Product>> {
+    let shape = job.dot_shape(rows)?;
+    let modulus = job.modulus(&shape)?;
+    let learner = match (&job.reveal, &job.reveal_to[..]) {
+        (Reveal::Value, [only]) => Some(super::side(job, only)),
+        _ => None,
+    };
+    let method = named(chosen.protocol).filter(|method| method.allows(job, chosen.extension));
+    let method = method.ok_or_else(|| Error::Internal(format!("\"{chosen}\" multiplies no columns")))?;
+    method.product(job, Wanted { shape, modulus, extension: chosen.extension, learner })
+}
+
+/// Keys of job files that go with some protocols alone, and what else these look at.
+pub struct Keys<'a> {
+    /// How oblivious transfers are made.
+    pub extension: Option<Extension>,
+    /// Which part of a column's rows may be ones.
+    pub density: Option<&'a Written>,
+    /// Rows of a column in one message.
+    pub chunk: Option<u64>,
+    /// The columns by which rows are aligned.
+    pub row_id: Option<&'a Names>,
+    /// What columns hold, and with how many decimals.
+    pub numbers: (Integers, u32),
+}
+
+/// Whether the protocol that a job names, or any, goes with these keys.
+pub fn check(job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
+    let named = named(job.protocol);
+    let those = |does: fn(&dyn Method) -> bool| {
+        either(all().filter(|method| does(*method)).map(|method| method.protocol().name()))
+    };
+    if keys.chunk.is_some() && !named.is_some_and(|method| method.sends_chunks()) {
+        let those = those(|method| method.sends_chunks());
+        return bad(format!("chunk: only protocol = {those} sends its columns in chunks; leave it out"));
+    }
+    if keys.extension.is_some()
+        && let Some(why) = named.and_then(|method| method.has_no_extension())
+    {
+        return bad(format!("extension: protocol = \"{}\" {why}; leave it out", job.protocol.name()));
+    }
+    if keys.density.is_some() && !named.is_some_and(|method| method.bounds_ones()) {
+        let those = those(|method| method.bounds_ones());
+        return bad(format!("density: only protocol = {those} has a bound on the ones of a column; leave it out"));
+    }
+    if job.level != Level::Bits128 && !named.is_some_and(|method| method.has_levels()) {
+        let those = those(|method| method.has_levels());
+        return bad(format!("level = \"{}\" is there with protocol = {those} only: use \"bits128\"", job.level));
+    }
+    named.map_or(Ok(()), |method| method.check(job, keys))?;
+    match job.level != Level::Bits128 && keys.row_id.is_some() {
+        true => bad(format!(
+            "level = \"{}\" is not there with row_id, because the intersection that aligns rows has 128 bits: use \
+             \"bits128\", or align rows by position",
+            job.level
+        )),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,132 @@
+//! By Diffie-Hellman: see `tacita_core::protocol::intersect::ecdh`.
+
+use chacha20::ChaCha20Rng;
+use tacita_core::channel::Channel;
+use tacita_core::primitive::oprf::ELEMENT_BYTES;
+use tacita_core::protocol::intersect::buckets;
+use tacita_core::protocol::intersect::ecdh::{Domain, count, payload, rows, sum};
+use tacita_core::protocol::intersect::entries::{Params, ReturnedRows};
+use tacita_core::{Error, Result, Role, Security};
+
+use super::{Bucketed, Cost, Method, Setting};
+use crate::agreement::cost::{Calibration, RoleCost};
+use crate::agreement::words::bad;
+use crate::agreement::{JobSpec, Protocol, Reveal};
+use crate::jobs::intersect::found::Found;
+use crate::jobs::intersect::memory;
+
+/// The word for it.
+pub const PROTOCOL: Protocol = Protocol::named("ecdh");
+
+/// The protocol.
+pub struct Ecdh;
+
+/// What else costs time in a sum: the sender's key in seconds; as multiples of [`Calibration::paillier_read`] an encryption and
+/// the decryption by the sender, an addition and the re-randomisation by the receiver. See `docs/benchmarks.md`.
+const PAILLIER_KEY: f64 = 0.7;
+const PAILLIER_ENCRYPT: f64 = 36.0;
+const PAILLIER_DECRYPT: f64 = 240.0;
+const PAILLIER_ADD: f64 = 0.35;
+const PAILLIER_RERANDOMIZE: f64 = 840.0;
+
+impl Method for Ecdh {
+    fn protocol(&self) -> Protocol {
+        PROTOCOL
+    }
+
+    fn check(&self, job: &JobSpec) -> Result<()> {
+        match job.security {
+            Security::SemiHonest => job.check_level(),
+            Security::Malicious => {
+                bad("security = \"malicious\" is not there with protocol = \"ecdh\": use \"vole\" or \"auto\"")
+            }
+        }
+    }
+
+    fn advantage(&self) -> Option<&'static str> {
+        Some("fewest rounds and bytes for sets so small")
+    }
+
+    fn uses_prepared(&self) -> bool {
+        true
+    }
+
+    fn in_buckets(&self) -> Option<&dyn Bucketed> {
+        Some(self)
+    }
+
+    fn cost(&self, job: &JobSpec, params: Params, returned: ReturnedRows, machine: &Calibration) -> Result<Cost> {
+        let (asked, sent) = (params.receiver_items as f64, params.sender_entries as f64);
+        let [mut receiver, mut sender] = passes(asked, sent, machine);
+        if let Reveal::Sum(_) = job.reveal {
+            let read = machine.paillier_read;
+            receiver += read * ((1.0 + PAILLIER_ADD) * sent + PAILLIER_RERANDOMIZE);
+            sender += PAILLIER_KEY + read * (PAILLIER_ENCRYPT * sent + PAILLIER_DECRYPT);
+        }
+        let role = |role, cpu| RoleCost { cpu, bytes: params.bytes_sent_by(role, returned), ..RoleCost::default() };
+        Ok(Cost {
+            receiver: role(Role::Receiver, receiver),
+            sender: role(Role::Sender, sender),
+            rounds: params.rounds(returned),
+        })
+    }
+
+    fn memory(&self, job: &JobSpec, receives: bool, _items: u64, params: Params) -> Result<u64> {
+        Ok(memory::of_entries(job, receives, &params, 0))
+    }
+
+    fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
+        let (items, params, session) = (run.items, &run.params, &run.agreed.session);
+        let domain = run.epoch.map_or_else(|| Domain::of_session(session), |epoch| Domain::of_epoch(&epoch));
+        match (&run.job.reveal, run.receives()) {
+            (Reveal::Rows, true) => Ok(Found::Rows(rows::receive(items, &domain, params, channel, rng)?)),
+            (Reveal::Rows, false) => {
+                let common = rows::send(items, &domain, params, channel, rng)?;
+                Ok(common.map_or(Found::Nothing, Found::Rows))
+            }
+            (Reveal::Count, true) => Ok(Found::Count(count::receive(items, session, params, channel, rng)? as u64)),
+            (Reveal::Count, false) => {
+                let count = count::send(items, session, params, channel, rng)?;
+                Ok(count.map_or(Found::Nothing, |count| Found::Count(count as u64)))
+            }
+            (Reveal::Sum(_), true) => Ok(Found::Sum(sum::receive(items, session, params, channel, rng)?)),
+            (Reveal::Sum(_), false) => {
+                let total = sum::send(items, run.loaded.numbers_to_send()?, session, params, channel, rng)?;
+                Ok(total.map_or(Found::Nothing, Found::Sum))
+            }
+            (Reveal::Payload, true) => {
+                run.payload(payload::receive(items, run.loaded.given_rows(), &domain, params, channel, rng)?)
+            }
+            (Reveal::Payload, false) => {
+                let rows = run.loaded.rows_to_send(items.len())?;
+                run.returned_payload(payload::send(items, &rows, &domain, params, channel, rng)?)
+            }
+            (reveal, _) => Err(Error::Internal(format!("ecdh reveals no {reveal}"))),
+        }
+    }
+}
+
+impl Bucketed for Ecdh {
+    fn protocol(&self) -> buckets::Protocol {
+        buckets::Protocol::Ecdh
+    }
+
+    fn cpu(&self, asked: f64, sent: f64, _buckets: f64, machine: &Calibration) -> [f64; 2] {
+        passes(asked, sent, machine)
+    }
+
+    fn memory(&self, receives: bool, params: &Params) -> u64 {
+        memory::of_items(receives, params)
+    }
+
+    fn received(&self, receives: bool, params: &Params) -> u64 {
+        let (asked, sent) = (params.receiver_items as u64, params.sender_entries as u64);
+        let elements = asked.saturating_mul(ELEMENT_BYTES as u64);
+        elements.saturating_add(if receives { memory::of_tags(params) } else { sent / 8 })
+    }
+}
+
+/// CPU seconds of receiver and sender: each blinds or evaluates what is asked, then one opens it, the other does its own.
+fn passes(asked: f64, sent: f64, machine: &Calibration) -> [f64; 2] {
+    [2.0 * asked, asked + sent].map(|passes| machine.ecdh_pass * passes)
+}
