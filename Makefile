@@ -85,10 +85,10 @@ fuzz:  ## each fuzz target for FUZZ_SECONDS (30), from fuzz/seeds; what it finds
 ##@ Measure
 .PHONY: bench
 bench: fetch  ## the measuring programs of benches/, one after the other
-	cargo build $(FLAGS) -p tacita
+	cargo build $(FLAGS) --workspace --bins
 	missed=; for program in $(BENCHES); do \
 		echo "== $$program"; \
-		cargo run $(FLAGS) -p tacita-bench --bin "$$program" || { \
+		"$${CARGO_TARGET_DIR:-target}/release/$$program" || { \
 			status=$$?; [ $$status = 3 ] || exit $$status; missed+=" $$program"; \
 		}; \
 	done; echo "targets missed:$${missed:- none}"
