@@ -17,7 +17,7 @@ const MACHINE: Calibration = Calibration {
     vole_item: 1e-6,
     ot_start: 10e-3,
     ot_transfer: 40e-9,
-    paillier_read: 20e-6,
+    paillier_power: 600e-6,
     threads: 4,
 };
 

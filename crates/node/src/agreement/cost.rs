@@ -18,8 +18,8 @@ pub struct Calibration {
     pub ot_start: f64,
     /// CPU time in seconds that a transfer costs both parties in `ot` by [`MEASURED`].
     pub ot_transfer: f64,
-    /// CPU time in seconds that checking a ciphertext of Paillier's takes at level `bits128`.
-    pub paillier_read: f64,
+    /// CPU time in seconds that it takes to re-randomise a ciphertext of Paillier's under a key of 1024 bits.
+    pub paillier_power: f64,
     /// Threads that share the work.
     pub threads: usize,
 }

@@ -30,7 +30,7 @@ impl Calibration {
             vole_item: (large - small).max(0.0) / f64::from(1 << 16),
             ot_start: few / 2.0,
             ot_transfer: (many - few).max(0.0) / f64::from(1 << 18),
-            paillier_read: cpu_of_reading(1 << 9, rng)?,
+            paillier_power: cpu_of_power(1 << 4, rng)?,
             threads: rayon::current_num_threads(),
         })
     }
@@ -68,9 +68,9 @@ fn cpu_of_vole(count: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64>
     )
 }
 
-/// CPU seconds that it takes to check a ciphertext, the mean of `count` under a modulus whose factors nobody knows.
-fn cpu_of_reading(count: usize, rng: &mut impl CryptoRng) -> Result<f64> {
-    let size = KeySize::of(Level::Bits128);
+/// CPU seconds that it takes to re-randomise a ciphertext, the mean of `count` under a modulus whose factors nobody knows.
+fn cpu_of_power(count: usize, rng: &mut impl CryptoRng) -> Result<f64> {
+    let size = KeySize::of(Level::Paper80);
     let modulus_bytes = size.public_key_bytes() - size.ciphertext_bytes();
     let mut bytes = vec![0; size.public_key_bytes()];
     rng.fill_bytes(&mut bytes[..modulus_bytes]);
@@ -80,8 +80,9 @@ fn cpu_of_reading(count: usize, rng: &mut impl CryptoRng) -> Result<f64> {
     let two = bytes[modulus_bytes..].to_vec();
     let failed = |invalid| Error::Internal(format!("calibration holds {invalid}"));
     let key = PublicKey::from_bytes(size, &bytes).map_err(failed)?;
+    let ciphertexts = key.read(&two.repeat(count)).map_err(failed)?;
     let started = usage::cpu_time();
-    key.read(&two.repeat(count)).map_err(failed)?;
+    key.rerandomize(&ciphertexts, rng);
     Ok((usage::cpu_time() - started).as_secs_f64() / count as f64)
 }
 

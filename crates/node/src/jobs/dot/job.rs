@@ -177,7 +177,7 @@ impl Job for Dot {
         machine: &Calibration,
     ) -> Result<Cost> {
         match spec.clients() {
-            Some(roles) => clients::cost::cost(&self.of(spec), &roles, &roles.slices(sizes)),
+            Some(roles) => clients::cost::cost(&self.of(spec), &roles, &roles.slices(sizes), machine),
             None => cost::dot_cost(chosen, &self.of(spec), sizes, machine),
         }
     }

@@ -8,6 +8,7 @@ use super::methods::{self, Method};
 use super::sizes::params;
 use crate::agreement::cost::Calibration;
 use crate::agreement::{Choice, Chosen, FAR_BANDWIDTH, JobSpec, Network, Reveal, Sizes};
+use crate::jobs::paillier::MEASURED_POWER;
 
 /// What is assumed of machines where only an order of magnitude matters.
 const ASSUMED: Calibration = Calibration {
@@ -16,7 +17,7 @@ const ASSUMED: Calibration = Calibration {
     vole_item: 2.5e-6,
     ot_start: 12e-3,
     ot_transfer: 35e-9,
-    paillier_read: 20e-6,
+    paillier_power: MEASURED_POWER,
     threads: 1,
 };
 

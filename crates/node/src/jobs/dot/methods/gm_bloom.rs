@@ -12,6 +12,7 @@ use crate::agreement::cost::Calibration;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::jobs::dot::{Spec, density};
+use crate::jobs::paillier::Seconds;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("gm-bloom");
@@ -19,10 +20,9 @@ pub const PROTOCOL: Protocol = Protocol::named("gm-bloom");
 /// The protocol.
 pub struct GmBloom;
 
-/// What it costs under a key of 3072 bits on a processor with AVX2: a key to the fourth power of its length; the counter for a
+/// What it costs under a key of 3072 bits on a processor with AVX2, besides the key: the counter for a
 /// bit that it encrypts and for one that it opens; the labeller for one that it reads, and for one that it makes new; all of these
 /// with the length of a key to the power of 1.5. And each of them for a slot of the filters.
-const KEY: f64 = 0.45;
 const ENCRYPT: f64 = 8e-6;
 const OPEN: f64 = 25e-6;
 const READ: f64 = 25e-6;
@@ -138,13 +138,14 @@ impl Product for Params {
             return Cpu::default();
         }
         let (shape, products) = (Params::shape(self), self.products() as f64);
-        let longer = self.lengths().key.bits() as f64 / 3072.0;
+        let size = self.lengths().key;
+        let (longer, key) = (size.bits() as f64 / 3072.0, Seconds::of(size, None).key);
         let (rows, slots) = (shape.rows as f64, SLOT * self.bloom().slots() as f64 * products);
         let execution = |counter: Side| {
             let columns = shape.columns(counter) as f64;
             let counting = longer.powf(1.5) * rows * (ENCRYPT * columns + OPEN * products);
             let labelling = longer.powf(1.5) * rows * (READ * columns + RENEW * products);
-            Cpu::of(counter, KEY * longer.powi(4) + ot::START + counting + slots, ot::START + labelling + slots)
+            Cpu::of(counter, key + ot::START + counting + slots, ot::START + labelling + slots)
         };
         match self.counter() {
             Some(counter) => execution(counter),

@@ -13,22 +13,13 @@ use crate::agreement::cost::Calibration;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol};
 use crate::jobs::dot::Spec;
+use crate::jobs::paillier::Seconds;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("paillier");
 
 /// The protocol.
 pub struct Paillier;
-
-/// What it costs under a key of 3072 bits on a processor with AVX-512: a key; the encryptor for a number that it encrypts and for
-/// an answer that it decrypts; the answerer for an answer, and for a message that it reads; a factor of a product. Exponentiations
-/// grow with the cube of a key's length, generation with the fourth power, the others with the square.
-const KEY: f64 = 0.45;
-const ENCRYPTION: f64 = 460e-6;
-const DECRYPTION: f64 = 2.6e-3;
-const ANSWER: f64 = 9e-3;
-const MESSAGE: f64 = 2e-3;
-const FACTOR: f64 = 4.2e-6;
 
 impl Method for Paillier {
     fn protocol(&self) -> Protocol {
@@ -113,20 +104,17 @@ impl Product for Params {
         self.encryptor().other()
     }
 
-    fn cpu(&self, _machine: Option<&Calibration>) -> Cpu {
+    fn cpu(&self, machine: Option<&Calibration>) -> Cpu {
         if Params::rounds(self) == 0 {
             return Cpu::default();
         }
         let (shape, encryptor) = (Params::shape(self), self.encryptor());
-        let (rows, columns) = (shape.rows as f64, shape.columns(encryptor) as f64);
-        let longer = self.key_size().bits() as f64 / 3072.0;
-        let (square, cube) = (longer.powi(2), longer.powi(3));
-        let numbers = rows * columns;
-        let messages = columns * shape.rows.div_ceil(self.chunk()) as f64;
-        let answers = self.products() as f64;
-        let factors = numbers + rows * answers * f64::from(shape.integers.bits());
-        let encrypting = KEY * longer.powi(4) + cube * (ENCRYPTION * numbers + DECRYPTION * answers);
-        let answering = square * (MESSAGE * messages + FACTOR * factors) + cube * ANSWER * answers;
+        let (rows, columns, answers) = (shape.rows as f64, shape.columns(encryptor) as f64, self.products() as f64);
+        let (numbers, messages) = (rows * columns, columns * shape.rows.div_ceil(self.chunk()) as f64);
+        let factors = rows * answers * f64::from(shape.integers.bits());
+        let seconds = Seconds::of(self.key_size(), machine);
+        let encrypting = seconds.key + seconds.encrypt * numbers + seconds.decrypt * answers;
+        let answering = seconds.read(numbers, messages) + seconds.multiply * factors + seconds.rerandomize * answers;
         Cpu::of(encryptor, encrypting, answering)
     }
 

@@ -3,9 +3,10 @@
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::oprf::ELEMENT_BYTES;
+use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::intersect::buckets;
 use tacita_core::protocol::intersect::ecdh::{Domain, count, payload, rows, sum};
-use tacita_core::protocol::intersect::entries::{Params, ReturnedRows};
+use tacita_core::protocol::intersect::entries::{CHUNK, Params, ReturnedRows};
 use tacita_core::{Error, Result, Role, Security};
 
 use super::{Bucketed, Cost, Method, Setting};
@@ -14,20 +15,13 @@ use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::jobs::intersect::found::Found;
 use crate::jobs::intersect::memory;
+use crate::jobs::paillier::Seconds;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = Protocol::named("ecdh");
 
 /// The protocol.
 pub struct Ecdh;
-
-/// What else costs time in a sum: the sender's key in seconds; as multiples of [`Calibration::paillier_read`] an encryption and
-/// the decryption by the sender, an addition and the re-randomisation by the receiver. See `docs/benchmarks.md`.
-const PAILLIER_KEY: f64 = 0.7;
-const PAILLIER_ENCRYPT: f64 = 36.0;
-const PAILLIER_DECRYPT: f64 = 240.0;
-const PAILLIER_ADD: f64 = 0.35;
-const PAILLIER_RERANDOMIZE: f64 = 840.0;
 
 impl Method for Ecdh {
     fn protocol(&self) -> Protocol {
@@ -59,9 +53,10 @@ impl Method for Ecdh {
         let (asked, sent) = (params.receiver_items as f64, params.sender_entries as f64);
         let [mut receiver, mut sender] = passes(asked, sent, machine);
         if let Reveal::Sum(_) = job.reveal {
-            let read = machine.paillier_read;
-            receiver += read * ((1.0 + PAILLIER_ADD) * sent + PAILLIER_RERANDOMIZE);
-            sender += PAILLIER_KEY + read * (PAILLIER_ENCRYPT * sent + PAILLIER_DECRYPT);
+            let seconds = Seconds::of(KeySize::of(job.level), Some(machine));
+            let lists = params.sender_entries.div_ceil(CHUNK) as f64;
+            receiver += seconds.read(sent, lists) + seconds.multiply * sent + seconds.rerandomize;
+            sender += seconds.key + seconds.encrypt * sent + seconds.decrypt;
         }
         let role = |role, cpu| RoleCost { cpu, bytes: params.bytes_sent_by(role, returned), ..RoleCost::default() };
         Ok(Cost {
