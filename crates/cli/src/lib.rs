@@ -1,6 +1,7 @@
 //! The `tacita` command: its options, what it prints, and how it ends.
 
 pub mod commands;
+mod console;
 mod interrupt;
 mod threads;
 
@@ -8,8 +9,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use commands::Cli;
+use console::Log;
 use tacita_core::{Error, ErrorKind};
-use tacita_node::console::{self, Log};
 
 /// Does what the arguments of this process say.
 pub fn main() -> ExitCode {

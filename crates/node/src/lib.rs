@@ -5,7 +5,6 @@
 
 pub mod agreement;
 pub mod base;
-pub mod console;
 pub mod identity;
 pub mod jobs;
 pub mod plan;
@@ -14,3 +13,4 @@ pub mod simulate;
 pub mod store;
 pub mod table;
 pub mod transport;
+pub mod watch;

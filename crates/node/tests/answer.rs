@@ -9,13 +9,13 @@ use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use tacita_core::{ErrorKind, Result};
 use tacita_node::agreement::{Answer, JobSpec, Source};
 use tacita_node::base::cancel::Cancel;
-use tacita_node::console::Voice;
 use tacita_node::identity::{Fingerprint, Identity, VALIDITY};
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
 use tacita_node::run::report::Report;
 use tacita_node::table::Table;
 use tacita_node::transport::{Peer, Shape};
+use tacita_node::watch::Nowhere;
 
 const NAMES: [&str; 2] = ["a", "b"];
 
@@ -58,7 +58,7 @@ fn parties(terms: &str, pins: [Option<&Fingerprint>; 2], identities: [&Identity;
             timeout: Duration::from_secs(60),
             patience: Duration::from_secs(60),
             memory: None,
-            voice: Voice { quiet: true, ..Voice::default() },
+            screen: Arc::new(Nowhere),
             cancel: Cancel::default(),
         }
     })

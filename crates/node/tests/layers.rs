@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The rooms, from the ground up.
 const ROOMS: [&str; 11] =
-    ["base", "identity", "transport", "table", "console", "store", "agreement", "jobs", "run", "plan", "simulate"];
+    ["base", "identity", "transport", "table", "watch", "store", "agreement", "jobs", "run", "plan", "simulate"];
 
 /// No file is longer.
 const MOST_LINES: usize = 450;

@@ -7,11 +7,12 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::simulate::program;
+use crate::console::print;
 use crate::interrupt;
 use tacita_node::agreement::{JobSpec, Known};
-use tacita_node::console::{Voice, print};
 use tacita_node::simulate::{JobText, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
+use tacita_node::watch::Nowhere;
 
 /// A guided tour: real jobs between parties on this machine, on small built-in samples.
 #[derive(Args)]
@@ -141,7 +142,7 @@ impl Demo {
             settings: Settings::default(),
             program: program()?,
         };
-        let outcome = match simulate(&simulation, Voice { quiet: true, ..Voice::default() }, interrupt::calls)? {
+        let outcome = match simulate(&simulation, &Nowhere, interrupt::calls)? {
             Ok(outcome) => outcome,
             Err(failure) => {
                 tracing::error!("{}: {}", failure.party, failure.text);

@@ -8,9 +8,9 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::arguments;
+use crate::console::print;
 use tacita_node::agreement::{JobSpec, Source, memory};
 use tacita_node::base::text::{count, counted};
-use tacita_node::console::print;
 use tacita_node::identity::Identity;
 use tacita_node::table::read::ReadOptions;
 

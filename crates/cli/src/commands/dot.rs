@@ -6,8 +6,8 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::pair::{Pair, Receiver, named_columns};
+use crate::console::Voice;
 use tacita_node::agreement::{Duplicates, JobSpec, Key, Names, Nulls, Written};
-use tacita_node::console::Voice;
 use tacita_node::jobs::dot::{ColumnNames, Dot};
 
 /// Multiply a column here with a column there, row by row, and learn the sum, without a job file: one party listens, the

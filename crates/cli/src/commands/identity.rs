@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tacita_core::{Error, Result};
 
-use tacita_node::console::print;
+use crate::console::print;
 use tacita_node::identity;
 
 /// Make, show or renew the key pair by which the other parties know this one.

@@ -6,8 +6,8 @@ use clap::Args;
 use tacita_core::Result;
 
 use super::pair::{Pair, Receiver, named_columns};
+use crate::console::Voice;
 use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls};
-use tacita_node::console::Voice;
 use tacita_node::jobs::intersect::Intersect;
 
 /// Find the rows that two parties have in common, without a job file: one listens, the other connects.

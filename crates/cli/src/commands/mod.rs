@@ -18,7 +18,7 @@ mod simulate;
 use clap::{Parser, Subcommand, ValueEnum};
 use tacita_core::Result;
 
-use tacita_node::console::{Log, Voice};
+use crate::console::{Log, Voice};
 
 /// Joint answers over data that nobody shows.
 ///
@@ -107,7 +107,7 @@ pub fn usage_error(error: &clap::Error) -> String {
 impl Cli {
     /// What the global options say.
     pub fn voice(&self) -> Voice {
-        Voice { quiet: self.quiet, log: self.log.into(), relayed: false }
+        Voice { quiet: self.quiet, log: self.log.into() }
     }
 
     /// Carries the command out, and returns the exit code where that is more than success or an error.

@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use tacita_core::{Error, Result};
 
 use super::run::Common;
+use crate::console::Voice;
 use tacita_node::agreement::{Job, JobSpec, Limits, Parties, Party};
-use tacita_node::console::Voice;
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs;
 use tacita_node::run::meet::Meeting;

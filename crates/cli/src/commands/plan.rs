@@ -8,12 +8,12 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
+use crate::console::print;
 use crate::threads::set_threads;
 use tacita_node::agreement::cost::Calibration;
 use tacita_node::agreement::{Ability, JobSpec, Part, Sizes, Source, Work};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{self, count, counted};
-use tacita_node::console::print;
 use tacita_node::jobs::intersect::disk;
 use tacita_node::plan;
 use tacita_node::table::read::ReadOptions;

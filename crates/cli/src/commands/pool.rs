@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use tacita_core::Result;
 
+use crate::console::print;
 use crate::threads::set_threads;
 use tacita_node::base::random::fresh_rng;
-use tacita_node::console::print;
 use tacita_node::jobs::dot::pool;
 
 /// Make encryptions in advance for runs of `dot` by `paillier`, or say how many are left.

@@ -7,8 +7,8 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::pair::{Pair, Receiver, named_columns};
+use crate::console::Voice;
 use tacita_node::agreement::{Basket, Duplicates, ItemsFrom, JobSpec, Key, Names, Nulls, Star, Written};
-use tacita_node::console::Voice;
 use tacita_node::jobs::rules::{self, Bins};
 
 /// Find which items of both parties go together, without a job file: one party listens, the other connects.

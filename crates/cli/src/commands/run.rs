@@ -8,10 +8,10 @@ use tacita_core::{Error, Result};
 
 use super::arguments;
 use super::show::show;
+use crate::console::{self, Voice};
 use crate::threads::set_threads;
 use tacita_node::agreement::{Ability, JobSpec, OnDisk, PoolPlace, Source};
 use tacita_node::base::cancel::Cancel;
-use tacita_node::console::Voice;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::{disk, prepared};
 use tacita_node::run::meet::Meeting;
@@ -117,7 +117,7 @@ impl Run {
             job.job.can(job, Ability::Disk)?;
             let (resume, memory) = (self.resume, self.common.memory);
             let identity = Identity::load(&self.common.identity)?;
-            let work = OnDisk { directory, resume, memory, identity, voice };
+            let work = OnDisk { directory, resume, memory, identity, screen: console::screen(voice) };
             return self.common.source(job, self.input.clone())?.on_disk(work);
         }
         if !prepared && disk::holds_run(&directory) {
@@ -176,7 +176,7 @@ impl Common {
             timeout: self.timeout,
             patience: self.patience,
             memory: self.memory,
-            voice,
+            screen: console::screen(voice),
             cancel: Cancel::default(),
         };
         show(run)

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tacita_core::Result;
 
+use crate::console::print;
 use crate::interrupt;
 use tacita_node::agreement::Reveal;
 use tacita_node::base::text;
-use tacita_node::console::print;
 use tacita_node::run::party::{Outcome, PartyRun};
 
 /// Runs a party, and prints its result in one line on standard output.

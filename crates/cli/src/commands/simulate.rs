@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -9,15 +10,16 @@ use tacita_core::{Error, Result};
 
 use super::arguments;
 use super::show::show;
+use crate::console::{self, Relay, Voice};
 use crate::interrupt;
 use crate::threads::set_threads;
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::text;
-use tacita_node::console::{self, Voice};
 use tacita_node::run::report;
 use tacita_node::run::write::all_beside;
 use tacita_node::simulate::{self, Instructions, JobText, Outcome, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
+use tacita_node::watch::Screen;
 
 /// Run every party of a job on this machine, each a process of its own, over TLS on the loopback interface.
 #[derive(Args)]
@@ -115,7 +117,7 @@ impl Simulate {
             program: program()?,
             settings,
         };
-        let outcome = match simulate(&simulation, voice, interrupt::calls)? {
+        let outcome = match simulate(&simulation, &*console::screen(voice), interrupt::calls)? {
             Ok(outcome) => outcome,
             Err(failure) => {
                 tracing::error!("{}: {}", failure.party, failure.text);
@@ -180,5 +182,6 @@ pub fn party(voice: Voice) -> Result<()> {
         .map_err(|_| Error::Input("`simulated-party` is for `tacita simulate` alone".into()))?;
     let job = JobSpec::parse(&instructions.job.text, instructions.job.is_json)?;
     set_threads(instructions.settings.threads)?;
-    show(simulate::party(job, instructions, voice)?)
+    let screen: Arc<dyn Screen> = if instructions.settings.progress { Arc::new(Relay) } else { console::screen(voice) };
+    show(simulate::party(job, instructions, screen)?)
 }

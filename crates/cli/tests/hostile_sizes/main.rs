@@ -8,6 +8,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -25,7 +26,6 @@ use tacita_core::{Error, ErrorKind, Result, Security};
 use tacita_node::agreement::handshake::{self, MAX_MESSAGE_BYTES};
 use tacita_node::agreement::{JobSpec, Network, OnDisk, Sizes, Source};
 use tacita_node::base::usage;
-use tacita_node::console::Voice;
 use tacita_node::identity::{Identity, VALIDITY};
 use tacita_node::jobs::dot::{Dot, Spec};
 use tacita_node::jobs::intersect::{Loaded, disk, prepared};
@@ -35,6 +35,7 @@ use tacita_node::run::party::PartyRun;
 use tacita_node::table::ReadOptions;
 use tacita_node::table::payload::PayloadSchema;
 use tacita_node::transport::{self, Options, Peer, Shape};
+use tacita_node::watch::Nowhere;
 
 const SIZES: Label = Label::new(0xf1, "sizes");
 const CHOICE: Label = Label::new(0xf2, "choice");
@@ -139,7 +140,8 @@ impl Case {
             Kind::Disk => {
                 let identity = self.identities[usize::from(party == "b")].clone();
                 let directory = directory.join("work");
-                let work = OnDisk { directory, resume: false, memory: Some(ALLOWED), identity, voice: quiet() };
+                let work =
+                    OnDisk { directory, resume: false, memory: Some(ALLOWED), identity, screen: Arc::new(Nowhere) };
                 Source::Disk { path, options, allow_unreadable: false, work }
             }
             Kind::Prepared if party == "b" => {
@@ -206,7 +208,7 @@ impl Case {
             timeout: Duration::from_secs(10),
             patience: Duration::from_secs(10),
             memory: Some(allowed),
-            voice: quiet(),
+            screen: Arc::new(Nowhere),
             cancel: tacita_node::base::cancel::Cancel::default(),
         };
         std::thread::scope(|scope| {
@@ -268,10 +270,6 @@ type Further = fn(&Session, &mut Channel) -> Result<()>;
 
 fn hang_up(_: &Session, _: &mut Channel) -> Result<()> {
     Ok(())
-}
-
-fn quiet() -> Voice {
-    Voice { quiet: true, ..Voice::default() }
 }
 
 /// One after the other in one test: what one takes is not to be held against another.

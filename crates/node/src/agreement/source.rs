@@ -1,13 +1,14 @@
 //! Where a party's data comes from.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tacita_core::{Error, Result};
 
 use super::{Ability, JobSpec};
-use crate::console::Voice;
 use crate::identity::Identity;
 use crate::table::{ReadOptions, Table, read};
+use crate::watch::Screen;
 
 /// Where a party's data comes from.
 #[derive(Clone)]
@@ -103,7 +104,7 @@ pub struct OnDisk {
     /// Whose key opens what is on disk.
     pub identity: Identity,
     /// What is said while the table is sorted.
-    pub voice: Voice,
+    pub screen: Arc<dyn Screen>,
 }
 
 /// Where a pool is.

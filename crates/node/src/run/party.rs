@@ -1,6 +1,7 @@
 //! One party's run of a job: load and connect at the same time, agree, run the protocol, write the result.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
@@ -11,13 +12,13 @@ use crate::agreement::{Answer, Found, JobSpec, Known, Left, Part, PoolPlace, Pro
 use crate::base::cancel::Cancel;
 use crate::base::files::write_whole;
 use crate::base::usage::round;
-use crate::console::Voice;
 use crate::identity::Identity;
 use crate::run::meet::{Meeting, Ready};
 use crate::run::report::{Report, Seconds};
 use crate::run::settle::{Settled, Settling, conclude};
 use crate::run::write::{all_beside, write};
 use crate::transport::links::Links;
+use crate::watch::Screen;
 
 /// How long a peer may be busy with itself by default: loading a table, or computing on a large one.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -51,7 +52,7 @@ pub struct PartyRun {
     /// Memory that the job may use, in bytes.
     pub memory: Option<u64>,
     /// What is said meanwhile.
-    pub voice: Voice,
+    pub screen: Arc<dyn Screen>,
     /// Who else may end the run.
     pub cancel: Cancel,
 }
@@ -153,7 +154,7 @@ impl PartyRun {
             me: &self.me,
             memory: self.memory,
             bandwidth: self.meeting.shape.bandwidth,
-            voice: self.voice,
+            screen: &self.screen,
         };
         let settled = links.guard(|| settling.run(&mut *part, greeted, round_trip, &mut channels, &links))?;
         let Settled { mut found, choice, setup, running } = settled;

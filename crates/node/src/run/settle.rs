@@ -1,5 +1,6 @@
 //! From connections to what was found: sizes and choice are agreed on, it is looked whether there is room, and the part runs.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tacita_core::channel::{Channel, Traffic};
@@ -10,9 +11,8 @@ use crate::agreement::{Clients, Found, JobSpec, Network, Part, Peers, Reveal, Ru
 use crate::base::memory::Limit;
 use crate::base::random::fresh_rng;
 use crate::base::text;
-use crate::console::Voice;
-use crate::console::watch::Watcher;
 use crate::transport::links::Links;
+use crate::watch::{Screen, Watcher};
 
 /// What a run has come to, before its connections end.
 pub(crate) struct Settled {
@@ -31,7 +31,7 @@ pub(crate) struct Settling<'a> {
     /// Bits a second of the network, if that is known.
     pub(crate) bandwidth: Option<u64>,
     /// What is said meanwhile.
-    pub(crate) voice: Voice,
+    pub(crate) screen: &'a Arc<dyn Screen>,
 }
 
 impl Settling<'_> {
@@ -82,7 +82,7 @@ impl Settling<'_> {
         );
 
         let protocol_started = Instant::now();
-        let watcher = Watcher::start(channel.handle(), self.voice);
+        let watcher = Watcher::start(channel.handle(), self.screen.clone());
         let peers = Peers::One { agreed: &agreed, channel };
         let found = part.run(Run { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
         drop(watcher);
@@ -107,7 +107,7 @@ impl Settling<'_> {
         tracing::info!("agreed with {}: {} rows in all", job.peers_of(me).join(", "), text::count(rows.all));
 
         let protocol_started = Instant::now();
-        let watcher = channels.first().map(|channel| Watcher::start(channel.handle(), self.voice));
+        let watcher = channels.first().map(|channel| Watcher::start(channel.handle(), self.screen.clone()));
         let peers = Peers::Several { rows: &rows, channels, links };
         let found = part.run(Run { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
         drop(watcher);

@@ -17,11 +17,10 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{Ability, JobSpec, Reveal, Terms};
 use crate::base::files::check_distinct;
-use crate::console::Voice;
-use crate::console::watch::{Display, Snapshot};
 use crate::identity::Identity;
 use crate::run::write::all_beside;
 use crate::table::output::Format;
+use crate::watch::{Screen, Snapshot};
 
 pub use party::party;
 pub use tables::{Simulated, tables};
@@ -129,7 +128,7 @@ pub struct Failure {
 /// hears of an interruption to call.
 pub fn simulate(
     simulation: &Simulation,
-    voice: Voice,
+    screen: &dyn Screen,
     on_interrupt: impl FnOnce(Box<dyn Fn() + Send>),
 ) -> Result<std::result::Result<Outcome, Failure>> {
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
@@ -206,7 +205,7 @@ pub fn simulate(
             announce: directory.join("address"),
             settings: simulation.settings.clone(),
         };
-        parties.push(Party::start(&simulation.program, name, &instructions, voice)?);
+        parties.push(Party::start(&simulation.program, name, &instructions, screen)?);
         lock(&processes).extend(parties.last().map(|party| Pid::from_child(&party.child)));
     }
     if let Some(failure) = wait_for_all(&mut parties)? {
@@ -292,7 +291,7 @@ struct Party {
 }
 
 impl Party {
-    fn start(program: &Path, name: &str, instructions: &Instructions, voice: Voice) -> Result<Party> {
+    fn start(program: &Path, name: &str, instructions: &Instructions, screen: &dyn Screen) -> Result<Party> {
         let failed = |error: std::io::Error| Error::Internal(format!("cannot start the process of {name}: {error}"));
         let mut child = Command::new(program)
             .args(["simulated-party", "--quiet"])
@@ -313,7 +312,7 @@ impl Party {
         }
         if let Some(stderr) = child.stderr.take() {
             let (error, name) = (error.clone(), name.to_owned());
-            let mut display = Display::new(voice, Some(&name));
+            let mut display = screen.open(Some(&name));
             readers.push(read_lines(stderr, move |line| {
                 if let Some(snapshot) = Snapshot::relayed(&line) {
                     display.show(&snapshot);

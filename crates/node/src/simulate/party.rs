@@ -1,5 +1,6 @@
 //! One party of a simulation.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tacita_core::{Error, Result};
@@ -7,15 +8,15 @@ use tacita_core::{Error, Result};
 use super::Instructions;
 use crate::agreement::{JobSpec, OnDisk, Source};
 use crate::base::cancel::Cancel;
-use crate::console::Voice;
 use crate::identity::Identity;
 use crate::run::meet::Meeting;
 use crate::run::party::{DEFAULT_PATIENCE, PartyRun};
 use crate::table::read::ReadOptions;
 use crate::transport::{self, Peer, Shape};
+use crate::watch::Screen;
 
 /// The run of a party of a simulation.
-pub fn party(job: JobSpec, told: Instructions, voice: Voice) -> Result<PartyRun> {
+pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Result<PartyRun> {
     let mut meeting = Meeting {
         dials: Vec::new(),
         awaits: Vec::new(),
@@ -34,13 +35,18 @@ pub fn party(job: JobSpec, told: Instructions, voice: Voice) -> Result<PartyRun>
     }
     let settings = told.settings;
     meeting.shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
-    let voice = Voice { relayed: settings.progress, ..voice };
     let identity = Identity::load(&told.identity)?;
     let source = Source::of(&job, told.inputs, ReadOptions::default(), settings.allow_unreadable)?;
     let source = match settings.work {
         Some(directory) => {
             let (directory, identity) = (directory.join(&told.party), identity.clone());
-            source.on_disk(OnDisk { directory, resume: false, memory: settings.memory, identity, voice })?
+            source.on_disk(OnDisk {
+                directory,
+                resume: false,
+                memory: settings.memory,
+                identity,
+                screen: screen.clone(),
+            })?
         }
         None => source,
     };
@@ -58,7 +64,7 @@ pub fn party(job: JobSpec, told: Instructions, voice: Voice) -> Result<PartyRun>
         timeout: transport::DEFAULT_TIMEOUT,
         patience: DEFAULT_PATIENCE,
         memory: settings.memory,
-        voice,
+        screen,
         cancel: Cancel::default(),
     })
 }

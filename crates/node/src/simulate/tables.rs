@@ -1,6 +1,7 @@
 //! A whole job in this process: every party on a thread, with a table in memory, over channels without sockets.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tacita_core::channel::{Channel, Traffic};
@@ -10,10 +11,10 @@ use crate::agreement::handshake::{fresh_nonce, greet_as};
 use crate::agreement::{Answer, Found, JobSpec, Protocol, Source};
 use crate::base::cancel::Cancel;
 use crate::base::random::fresh_rng;
-use crate::console::Voice;
 use crate::run::settle::{Settled, Settling, conclude};
 use crate::table::Table;
 use crate::transport::links::Links;
+use crate::watch::{Nowhere, Screen};
 
 /// What a party has got.
 pub struct Simulated {
@@ -76,8 +77,8 @@ fn party(
         // Nobody stands between two ends in one process: there is no connection to bind to.
         let greet = |channel: &mut Channel| greet_as(job, me, nonce, &[0; 32], channel);
         let greeted = channels.iter_mut().map(greet).collect::<Result<Vec<_>>>()?;
-        let voice = Voice { quiet: true, ..Voice::default() };
-        let settling = Settling { job, me, memory: None, bandwidth: None, voice };
+        let screen: Arc<dyn Screen> = Arc::new(Nowhere);
+        let settling = Settling { job, me, memory: None, bandwidth: None, screen: &screen };
         let settled = settling.run(&mut *part, greeted, Duration::ZERO, &mut channels, &links)?;
         Ok((part, settled))
     });

@@ -11,9 +11,9 @@ use zeroize::Zeroizing;
 use crate::agreement::{JobSpec, Reveal, Sizes};
 use crate::base::hex::hex;
 use crate::base::text;
-use crate::console;
 use crate::table::payload::{PayloadEncoder, PayloadSchema};
 use crate::table::{KeyColumn, KeySpec, Keys, ReadOptions, Table, numbers, read};
+use crate::watch::warn_own_user;
 
 /// A table that has been read, with its distinct keys.
 pub struct Loaded {
@@ -42,7 +42,7 @@ impl Loaded {
         let spec = key_spec(job, me, allow_unreadable)?;
         let (keys, warnings) = Keys::build(&table, &spec)?;
         for warning in warnings {
-            console::warn_own_user(&warning);
+            warn_own_user(&warning);
         }
         let given = match given_columns(job, me) {
             Some(columns) => Some(Given::encode(job, me, columns, &table, &keys)?),

@@ -25,10 +25,10 @@ use tacita_core::{Error, Progress, Result, Security};
 pub use self::run::{LANES, Party, bucketed, buckets_of, check_sizes, is_bucketed, params, resumed, run};
 use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Terms, Work as WorkSizes};
 use crate::base::hex::{hex, unhex};
-use crate::console::watch::Watcher;
 use crate::jobs::intersect::{check_limits, key_spec, methods};
 use crate::store::seal;
 use crate::table::{KeySpec, ReadOptions, RowCounts};
+use crate::watch::Watcher;
 use directory::{Directory, Input, Numbered, Owner, Sorted, State};
 
 const KEYS: &str = "keys.sealed";
@@ -129,7 +129,7 @@ impl Disk {
             None => {
                 directory.keep(&state)?;
                 let progress = Arc::new(Progress::default());
-                let _watcher = Watcher::of_progress(progress.clone(), work.voice);
+                let _watcher = Watcher::of_progress(progress.clone(), work.screen.clone());
                 let rows = job.learns(me);
                 let memory = memory as usize;
                 let preparation = prepare::Preparation { path, options: *options, spec: &spec, rows, memory };

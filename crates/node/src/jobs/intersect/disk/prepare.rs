@@ -15,11 +15,11 @@ use super::directory::{Directory, Input, Sorted};
 use super::sort::{Chunk, Sorter, to_bytes};
 use super::{KEYS, ROWS, RUNS};
 use crate::base::hex::hex;
-use crate::console;
 use crate::store::seal::Writer;
 use crate::table::key::build::{Tally, find_columns, read_pieces, same_key};
 use crate::table::read::{self, Stream};
 use crate::table::{Duplicates, KeySpec, Lines, Origin, ReadOptions, RowCounts};
+use crate::watch::warn_own_user;
 
 /// Of the memory that a run may use, the part that a batch takes which is being read: some are on their way at once.
 const BATCH_PART: usize = 32;
@@ -88,7 +88,7 @@ pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &
     let none = Lines::default();
     let origin = Origin { source: &source, lines: is_text.then_some(&none), first: first.as_ref() };
     for warning in tally.check(spec, origin)? {
-        console::warn_own_user(&warning);
+        warn_own_user(&warning);
     }
     if Input::of(path, String::new())? != before {
         return Err(Error::Input(format!("{source}: it was changed while it was read: run it again")));

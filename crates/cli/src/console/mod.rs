@@ -1,7 +1,7 @@
 //! What the program says while it works, on standard error: progress bars on a terminal, plain lines elsewhere, JSON
 //! lines with `--log json`, nothing but warnings and errors with `--quiet`. Never keys, items or values.
 
-pub mod watch;
+mod progress;
 
 use std::fmt;
 use std::io::Write;
@@ -10,15 +10,17 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use indicatif::MultiProgress;
 use tacita_core::{Error, Result};
 use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Subscriber};
+use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::table::Warning;
+use tacita_node::watch::{WITH_VALUES, WITHOUT_VALUES};
+
+pub use progress::{Relay, screen};
 
 /// The bars on the screen, so that a line can be written without tearing them.
-pub(crate) static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
 /// The form of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,8 +39,6 @@ pub struct Voice {
     pub quiet: bool,
     /// Text or JSON lines.
     pub log: Log,
-    /// Progress goes to the parent process, which shows it.
-    pub relayed: bool,
 }
 
 /// Writes a line to standard output. A reader that has gone, as `head` does, is no reason to end a job; a full disk is.
@@ -50,18 +50,6 @@ pub fn print(line: impl fmt::Display) -> Result<()> {
         _ => Ok(()),
     }
 }
-
-/// Warns this party's own user of something that may show one of its values: in full where people read it, without the
-/// value in a log of JSON lines, which may be collected elsewhere.
-pub fn warn_own_user(warning: &Warning) {
-    match *FORM.lock().unwrap_or_else(PoisonError::into_inner) {
-        Log::Text => tracing::warn!("{}", warning.text_for_own_user()),
-        Log::Json => tracing::warn!("{}", warning.text_without_values()),
-    }
-}
-
-/// The form of this process's log.
-static FORM: Mutex<Log> = Mutex::new(Log::Text);
 
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
@@ -80,8 +68,8 @@ pub fn last_panic() -> String {
 /// Sets up logging for this process. `quiet` leaves warnings and errors.
 pub fn init(log: Log, quiet: bool) {
     let level = if quiet { Level::WARN } else { Level::INFO };
-    let builder = tracing_subscriber::fmt().with_max_level(level).with_writer(BetweenBars);
-    *FORM.lock().unwrap_or_else(PoisonError::into_inner) = log;
+    let unwanted = if log == Log::Text { WITHOUT_VALUES } else { WITH_VALUES };
+    let builder = tracing_subscriber::fmt().with_max_level(level).with_writer(BetweenBars { unwanted });
     // A second call, as in tests, keeps the first's settings.
     let _ = match log {
         Log::Text => builder.event_format(PlainLines).try_init(),
@@ -90,21 +78,31 @@ pub fn init(log: Log, quiet: bool) {
 }
 
 /// Writes whole lines to standard error, with the bars out of the way.
-struct BetweenBars;
+struct BetweenBars {
+    /// The target of events that are not shown.
+    unwanted: &'static str,
+}
 
-struct Line(Vec<u8>);
+struct Line {
+    bytes: Vec<u8>,
+    shown: bool,
+}
 
 impl<'a> MakeWriter<'a> for BetweenBars {
     type Writer = Line;
 
     fn make_writer(&'a self) -> Line {
-        Line(Vec::new())
+        Line { bytes: Vec::new(), shown: true }
+    }
+
+    fn make_writer_for(&'a self, event: &Metadata<'_>) -> Line {
+        Line { bytes: Vec::new(), shown: event.target() != self.unwanted }
     }
 }
 
 impl Write for Line {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -115,9 +113,11 @@ impl Write for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        BARS.suspend(|| {
-            let _ = std::io::stderr().write_all(&self.0);
-        });
+        if self.shown {
+            BARS.suspend(|| {
+                let _ = std::io::stderr().write_all(&self.bytes);
+            });
+        }
     }
 }
 
