@@ -24,7 +24,13 @@ fn pair(terms: &str) -> Pair {
 /// Runs both parties to their ends, and checks that they have written nothing.
 #[track_caller]
 fn run_both(pair: &Pair) -> [Ended; 2] {
-    let ended = NAMES.map(|name| pair.start(name, &["--timeout", "10s"])).map(Running::end);
+    run_both_within(pair, "10s")
+}
+
+/// The same, where one that listens waits for so long.
+#[track_caller]
+fn run_both_within(pair: &Pair, timeout: &str) -> [Ended; 2] {
+    let ended = NAMES.map(|name| pair.start(name, &["--timeout", timeout])).map(Running::end);
     for (name, ended) in NAMES.into_iter().zip(&ended) {
         assert_eq!(files(&pair.home.at(&format!("{name}.out"))), [""; 0], "{name}");
         assert_eq!(ended.stdout, "", "{name}");
@@ -47,7 +53,7 @@ fn another_key_than_the_expected_one_is_refused_at_both_ends() {
         // The peer has not heard of it.
         pair.home.file(&format!("{peer}.toml"), &before);
         let fingerprint = pair.fingerprint(stranger).to_owned();
-        let [hospital, insurer] = run_both(&pair);
+        let [hospital, insurer] = run_both_within(&pair, "4s");
         let (of_peer, of_stranger) = if stranger == "hospital" { (insurer, hospital) } else { (hospital, insurer) };
         of_peer.failed(4, &[stranger, &fingerprint]);
         of_stranger.failed(4, &[peer]);
@@ -61,7 +67,7 @@ fn a_certificate_out_of_its_dates_is_refused_at_both_ends() {
         for (late, peer) in [("hospital", "insurer"), ("insurer", "hospital")] {
             let mut pair = pair(TERMS);
             pair.identify(late, &identity(from, to));
-            let [hospital, insurer] = run_both(&pair);
+            let [hospital, insurer] = run_both_within(&pair, "4s");
             let (of_peer, of_late) = if late == "hospital" { (insurer, hospital) } else { (hospital, insurer) };
             of_peer.failed(4, &[late, word]);
             of_late.failed(4, &[peer]);

@@ -17,6 +17,9 @@ const DATA: Label = Label::new(1, "data");
 /// No test waits for longer than this.
 const BOUND: Duration = Duration::from_secs(8);
 
+/// How long a listener waits for a peer that does not come.
+const SHORT: Duration = Duration::from_millis(1500);
+
 fn identity(name: &str) -> Identity {
     let now = SystemTime::now();
     Identity::generate(name, now, now + VALIDITY).unwrap()
@@ -37,20 +40,27 @@ fn local() -> (TcpListener, String) {
 }
 
 /// Connects the two, each with what it expects of the other.
-fn connect(
+fn connect(hospital: (&Identity, Fingerprint), insurer: (&Identity, Fingerprint)) -> [Result<Connected>; 2] {
+    connect_within(BOUND, hospital, insurer)
+}
+
+/// As [`connect`], where the listener waits for so long.
+fn connect_within(
+    timeout: Duration,
     (hospital, expects): (&Identity, Fingerprint),
     (insurer, expected): (&Identity, Fingerprint),
-) -> (Result<Connected>, Result<Connected>) {
+) -> [Result<Connected>; 2] {
     let (listener, address) = local();
+    let options_of_listener = Options { timeout, ..options() };
     std::thread::scope(|scope| {
-        let listening = scope.spawn(|| listen(&listener, &peer("insurer", expects), hospital, &options()));
+        let listening = scope.spawn(|| listen(&listener, &peer("insurer", expects), hospital, &options_of_listener));
         let dialed = dial(&address, &peer("hospital", expected), insurer, &options());
-        (listening.join().unwrap(), dialed)
+        [listening.join().unwrap(), dialed]
     })
 }
 
-fn assert_both_refused(outcome: (Result<Connected>, Result<Connected>), listener_says: &str, dialer_says: &str) {
-    for (result, name, says) in [(outcome.0, "insurer", listener_says), (outcome.1, "hospital", dialer_says)] {
+fn assert_both_refused([listener, dialer]: [Result<Connected>; 2], listener_says: &str, dialer_says: &str) {
+    for (result, name, says) in [(listener, "insurer", listener_says), (dialer, "hospital", dialer_says)] {
         match result.err().expect("must be refused") {
             Error::Authentication { peer, what } => {
                 assert_eq!(peer, name);
@@ -82,7 +92,7 @@ fn exchange(hospital: Connected, insurer: Connected) {
 #[test]
 fn right_pins_connect_whoever_starts_first() {
     let (hospital, insurer) = (identity("hospital"), identity("insurer"));
-    let (a, b) = connect((&hospital, insurer.fingerprint()), (&insurer, hospital.fingerprint()));
+    let [a, b] = connect((&hospital, insurer.fingerprint()), (&insurer, hospital.fingerprint()));
     exchange(a.unwrap(), b.unwrap());
 
     // The dialer first: its port is not even open yet.
@@ -98,18 +108,39 @@ fn right_pins_connect_whoever_starts_first() {
 }
 
 #[test]
-fn a_wrong_fingerprint_ends_both_sides_at_once() {
+fn a_wrong_fingerprint_ends_the_dialer_at_once_and_the_listener_when_its_time_is_over() {
     let (hospital, insurer, other) = (identity("hospital"), identity("insurer"), identity("other"));
     let start = Instant::now();
     // The listener expects somebody else.
-    let outcome = connect((&hospital, other.fingerprint()), (&insurer, hospital.fingerprint()));
+    let outcome = connect_within(SHORT, (&hospital, other.fingerprint()), (&insurer, hospital.fingerprint()));
     let presented = format!("presents {}, expected {}", insurer.fingerprint(), other.fingerprint());
     assert_both_refused(outcome, &presented, &format!("refused our identity ({})", insurer.fingerprint()));
     // The dialer expects somebody else.
-    let outcome = connect((&hospital, insurer.fingerprint()), (&insurer, other.fingerprint()));
+    let outcome = connect_within(SHORT, (&hospital, insurer.fingerprint()), (&insurer, other.fingerprint()));
     let presented = format!("presents {}, expected {}", hospital.fingerprint(), other.fingerprint());
     assert_both_refused(outcome, &format!("refused our identity ({})", hospital.fingerprint()), &presented);
-    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    assert!((2 * SHORT..BOUND).contains(&start.elapsed()), "{:?}", start.elapsed());
+}
+
+/// Whoever comes first with another key, without the key of its certificate, or to refuse ours: the peer is still found.
+#[test]
+fn no_stranger_ends_the_wait_for_the_peer() {
+    let (hospital, insurer, stranger) = (identity("hospital"), identity("insurer"), identity("stranger"));
+    let (listener, address) = local();
+    std::thread::scope(|scope| {
+        let listening =
+            scope.spawn(|| listen(&listener, &peer("insurer", insurer.fingerprint()), &hospital, &options()));
+        let with_own_key = dial(&address, &peer("hospital", hospital.fingerprint()), &stranger, &options());
+        assert!(matches!(with_own_key, Err(Error::Authentication { .. })));
+        hostile_client(b"tacita/1", Some(Swapped::new(&insurer, &stranger)), &address).unwrap_err();
+        // It refuses this party's identity with an alert.
+        let refusing = dial(&address, &peer("hospital", stranger.fingerprint()), &stranger, &options());
+        assert!(matches!(refusing, Err(Error::Authentication { .. })));
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!listening.is_finished());
+        let dialed = dial(&address, &peer("hospital", hospital.fingerprint()), &insurer, &options());
+        exchange(listening.join().unwrap().unwrap(), dialed.unwrap());
+    });
 }
 
 #[test]
@@ -119,14 +150,14 @@ fn certificates_outside_their_dates_are_refused() {
     let expired = Identity::generate("late", now - 2 * day, now - day).unwrap();
     let early = Identity::generate("early", now + day, now + 2 * day).unwrap();
     for (odd, says) in [(&expired, "certificate expired on"), (&early, "certificate is not valid before")] {
-        let outcome = connect((&hospital, odd.fingerprint()), (odd, hospital.fingerprint()));
+        let outcome = connect_within(SHORT, (&hospital, odd.fingerprint()), (odd, hospital.fingerprint()));
         assert_both_refused(outcome, says, "refused our certificate's dates");
-        let outcome = connect((odd, insurer.fingerprint()), (&insurer, odd.fingerprint()));
+        let outcome = connect_within(SHORT, (odd, insurer.fingerprint()), (&insurer, odd.fingerprint()));
         assert_both_refused(outcome, "refused our certificate's dates", says);
     }
     // Within the hour, clocks may differ.
     let nearly = Identity::generate("nearly", now + Duration::from_secs(3000), now + day).unwrap();
-    let (a, b) = connect((&hospital, nearly.fingerprint()), (&nearly, hospital.fingerprint()));
+    let [a, b] = connect((&hospital, nearly.fingerprint()), (&nearly, hospital.fingerprint()));
     exchange(a.unwrap(), b.unwrap());
 }
 
@@ -226,9 +257,9 @@ fn hostile_client(alpn: &[u8], resolver: Option<Arc<Swapped>>, address: &str) ->
 fn a_right_certificate_without_its_key_is_refused() {
     let (hospital, insurer, thief) = (identity("hospital"), identity("insurer"), identity("thief"));
     let (listener, address) = local();
+    let short = Options { timeout: SHORT, ..options() };
     std::thread::scope(|scope| {
-        let listening =
-            scope.spawn(|| listen(&listener, &peer("insurer", insurer.fingerprint()), &hospital, &options()));
+        let listening = scope.spawn(|| listen(&listener, &peer("insurer", insurer.fingerprint()), &hospital, &short));
         let error = hostile_client(b"tacita/1", Some(Swapped::new(&insurer, &thief)), &address).unwrap_err();
         assert!(error.to_string().contains("DecryptError"), "{error}");
         let error = listening.join().unwrap().err().unwrap();

@@ -12,6 +12,7 @@ use tacita_core::{Error, Result};
 use super::handshake::{Failure, Handshake};
 use super::tls::{self, Fault, Refusal};
 use super::{Connected, GREETING, HANDSHAKE_LIMIT, Options, Peer, socket};
+use crate::base::text::counted;
 use crate::identity::Identity;
 
 /// Handshakes at a time. When strangers hold all of them, the oldest makes room for the newest.
@@ -22,9 +23,10 @@ const ACCEPT_POLL: Duration = Duration::from_millis(5);
 
 /// Waits on `listener` until `peer` is there or the time is over.
 ///
-/// Connections that show no certificate, speak something else or stall are left aside. One that shows another key
-/// or a certificate that is not valid now ends the wait with [`Error::Authentication`], and so does one that refuses
-/// our identity; otherwise [`Error::Network`] when the time is over, or [`Error::Interrupted`].
+/// Connections that show no certificate, speak something else or stall are left aside. So are those that show another key or a
+/// certificate that is not valid now, and those that refuse our identity: anybody can do that, and the peer may still come. The user is
+/// told. When the time is over the error is [`Error::Authentication`] if there was one of those, else [`Error::Network`];
+/// [`Error::Interrupted`] if the wait is cancelled.
 ///
 /// The listener is switched to non-blocking and can be used again.
 pub fn listen(listener: &TcpListener, peer: &Peer, identity: &Identity, options: &Options) -> Result<Connected> {
@@ -54,7 +56,7 @@ pub fn listen_for_all(
         while !awaited.is_empty() {
             options.cancel.check()?;
             if Instant::now() >= until {
-                return Err(Error::Network { peer: names(&awaited), what: strangers.explain(here, options) });
+                return Err(strangers.explain(names(&awaited), here, options));
             }
             if let Ok(Arrival { id, from, outcome }) = arrivals.recv_timeout(ACCEPT_POLL) {
                 handshakes.remove(id);
@@ -69,15 +71,12 @@ pub fn listen_for_all(
                     Err(Failure::Fatal(error)) => return Err(error),
                     Err(Failure::Fault(Fault::Unknown(what))) => strangers.note(from, what),
                     Err(Failure::Fault(Fault::TheirIdentity(what))) => {
-                        let what = format!("at {from} {what}");
-                        return Err(Error::Authentication { peer: names(&awaited), what });
+                        strangers.note_identity(from, &names(&awaited), what);
                     }
                     Err(Failure::Fault(Fault::OurIdentity(what))) => {
-                        let what = format!(
-                            "at {from} it refused {what} ({}); compare with what it expects of this party",
-                            identity.fingerprint()
-                        );
-                        return Err(Error::Authentication { peer: names(&awaited), what });
+                        let own = identity.fingerprint();
+                        let what = format!("it refused {what} ({own}); compare with what it expects of this party");
+                        strangers.note_identity(from, &names(&awaited), what);
                     }
                 }
             }
@@ -197,7 +196,14 @@ fn end(socket: &TcpStream) {
 struct Strangers {
     count: usize,
     last: Option<(SocketAddr, String)>,
+    /// How many of them had another identity, or wanted another one.
+    identities: usize,
+    /// The last of those.
+    identity: Option<(SocketAddr, String)>,
 }
+
+/// So many of those with another identity are told of one by one.
+const TOLD: usize = 3;
 
 impl Strangers {
     fn note(&mut self, from: SocketAddr, what: String) {
@@ -206,16 +212,32 @@ impl Strangers {
         self.last = Some((from, what));
     }
 
-    fn explain(&self, here: SocketAddr, options: &Options) -> String {
+    fn note_identity(&mut self, from: SocketAddr, awaited: &str, what: String) {
+        self.identities += 1;
+        if self.identities <= TOLD {
+            let rest = if self.identities == TOLD { " (and of others no word)" } else { "" };
+            tracing::warn!("still waiting for {awaited}; somebody came from {from}: {what}{rest}");
+        }
+        self.identity = Some((from, what));
+    }
+
+    /// The error when the time is over.
+    fn explain(&self, peer: String, here: SocketAddr, options: &Options) -> Error {
+        let seconds = options.timeout.as_secs_f64();
+        if let Some((from, what)) = &self.identity {
+            return Error::Authentication {
+                peer,
+                what: format!("at {from} {what}; nobody else came within {seconds} s"),
+            };
+        }
         let seen = match &self.last {
             None => "nobody did".into(),
-            Some((from, what)) => {
-                format!("{} did, the last from {from}: {what}", crate::base::text::counted(self.count as u64, "other"))
-            }
+            Some((from, what)) => format!("{} did, the last from {from}: {what}", counted(self.count as u64, "other")),
         };
-        let seconds = options.timeout.as_secs_f64();
-        format!(
-            "did not connect to {here} within {seconds} s ({seen}): is it running, does it dial this address, and does its job file have the parties in the same order?"
-        )
+        let what = format!(
+            "did not connect to {here} within {seconds} s ({seen}): is it running, does it dial this address, and does its job \
+             file have the parties in the same order?"
+        );
+        Error::Network { peer, what }
     }
 }

@@ -1,12 +1,14 @@
 //! The formats.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_cast::cast::{CastOptions, cast_with_options};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ipc::writer::FileWriter;
 use arrow_json::{ArrayWriter, WriterBuilder};
-use arrow_schema::Field;
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -26,10 +28,11 @@ pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send
         Format::Csv => csv(rows, out, name),
         Format::Parquet => {
             let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-            let mut writer = ArrowWriter::try_new(&mut *out, rows.schema().clone(), Some(properties))
-                .map_err(|error| failed(&error))?;
+            let schema = Arc::new(storable_schema(rows.schema()));
+            let mut writer =
+                ArrowWriter::try_new(&mut *out, schema.clone(), Some(properties)).map_err(|error| failed(&error))?;
             for batch in rows.batches() {
-                let mut rest = batch?;
+                let mut rest = stored_as(&batch?, &schema).map_err(|error| failed(&error))?;
                 // What a dictionary holds once may be written for each row.
                 while rest.num_rows() > 0 {
                     let rows = rows_within(&rest, GROUP_BYTES);
@@ -58,6 +61,50 @@ pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send
             out.write_all(b"\n").map_err(|error| failed(&error))
         }
     }
+}
+
+/// A schema that Parquet has types for. Of those that it lacks, its writer would store the bare numbers, and every reader but one
+/// that knows Arrow's own schema would take them for such.
+fn storable_schema(schema: &Schema) -> Schema {
+    let fields: Fields = schema.fields().iter().map(storable_field).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
+}
+
+fn storable_field(field: &FieldRef) -> FieldRef {
+    match storable(field.data_type()) {
+        same if same == *field.data_type() => field.clone(),
+        other => Arc::new(field.as_ref().clone().with_data_type(other)),
+    }
+}
+
+/// Seconds become milliseconds, dates in milliseconds dates in days, at every depth.
+fn storable(kind: &DataType) -> DataType {
+    let boxed = |kind: &DataType| Box::new(storable(kind));
+    match kind {
+        DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
+        DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),
+        DataType::Date64 => DataType::Date32,
+        DataType::List(values) => DataType::List(storable_field(values)),
+        DataType::LargeList(values) => DataType::LargeList(storable_field(values)),
+        DataType::FixedSizeList(values, length) => DataType::FixedSizeList(storable_field(values), *length),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(storable_field).collect()),
+        DataType::Map(entries, sorted) => DataType::Map(storable_field(entries), *sorted),
+        DataType::Dictionary(keys, values) => DataType::Dictionary(keys.clone(), boxed(values)),
+        DataType::RunEndEncoded(ends, values) => DataType::RunEndEncoded(ends.clone(), storable_field(values)),
+        other => other.clone(),
+    }
+}
+
+/// The batch in these types, in which every value is the same or an error.
+fn stored_as(batch: &RecordBatch, schema: &SchemaRef) -> std::result::Result<RecordBatch, ArrowError> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    let stored = |(column, field): (&ArrayRef, &FieldRef)| match column.data_type() == field.data_type() {
+        true => Ok(column.clone()),
+        false => cast_with_options(column, field.data_type(), &options),
+    };
+    let columns = batch.columns().iter().zip(schema.fields()).map(stored).collect::<std::result::Result<_, _>>()?;
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &rows)
 }
 
 /// The batch with its dates and times in their canonical text, which is the same in all text formats.
