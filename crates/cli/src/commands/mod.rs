@@ -97,8 +97,17 @@ pub fn usage_error(error: &clap::Error) -> String {
     {
         return "`shares` is a job and no command: write a job file with job = \"shares\", and `tacita run` it".into();
     }
-    // Up to the usage, which --help shows in full.
+    // Up to the usage, which --help shows in full. The hidden command is nobody's typo.
     let text = error.render().to_string();
+    let text = text.replace(
+        "some similar subcommands exist: 'simulate', 'simulated-party'",
+        "a similar subcommand exists: 'simulate'",
+    );
+    let text = text.replace(
+        "some similar subcommands exist: 'simulated-party', 'simulate'",
+        "a similar subcommand exists: 'simulate'",
+    );
+    let text = text.replace("'simulated-party'", "'simulate'");
     let text = text.trim_start_matches("error: ").lines().take_while(|line| !line.starts_with("Usage:"));
     let text: Vec<_> = text.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more")).collect();
     format!("{}: see --help", text.join(" "))

@@ -1,10 +1,11 @@
 //! How far a run has come: a bar on a terminal, a line now and then elsewhere.
 
+use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use tacita_node::base::text;
 use tacita_node::watch::{Display, Nowhere, Screen, Snapshot};
 
@@ -67,9 +68,12 @@ impl Drop for Bar {
 fn start_bar(last: &ProgressBar, prefix: String) -> ProgressBar {
     last.finish_and_clear();
     BARS.remove(last);
-    let template = "{prefix:24!} {wide_bar} {human_pos}/{human_len}, {per_sec:.0}, {msg}, {eta} left";
+    let template = "{prefix:24!} {wide_bar} {human_pos}/{human_len}, {rate}, {msg}, {eta} left";
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    BARS.add(ProgressBar::new(0).with_style(style).with_prefix(prefix))
+    let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let _ = write!(out, "{}/s", text::count(state.per_sec() as u64));
+    };
+    BARS.add(ProgressBar::new(0).with_style(style.with_key("rate", rate)).with_prefix(prefix))
 }
 
 /// The log, to which a line is written when the time has come.

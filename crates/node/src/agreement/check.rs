@@ -182,6 +182,13 @@ impl JobSpec {
                 return bad(format!("gives.{name}: at most {MAX_COLUMNS} columns can be given"));
             }
         }
+        let given = self.gives.values().any(|columns| !columns.is_empty());
+        if given && !matches!(self.reveal, Reveal::Sum(_) | Reveal::Payload) {
+            return bad(format!(
+                "gives: with reveal = \"{}\" nobody gets these columns: use reveal = \"payload\" (or \"sum:COLUMN\"), or leave gives out",
+                self.reveal
+            ));
+        }
         if let Reveal::Sum(column) = &self.reveal {
             self.check_summed(column)?;
         }

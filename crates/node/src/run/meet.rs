@@ -147,7 +147,7 @@ impl PartyRun {
         if self.meeting.awaits.is_empty() {
             return Ok(None);
         }
-        let address = &self.meeting.listen;
+        let address = &transport::listening_at(&self.meeting.listen)?;
         let bad = |error: std::io::Error| {
             Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
         };

@@ -10,6 +10,7 @@ use tacita_core::{Error, Result};
 use super::handshake::{Failure, Handshake};
 use super::tls::{self, Fault};
 use super::{Cancel, Connected, GREETING, HANDSHAKE_LIMIT, Options, POLL, Peer, socket};
+use crate::base::text::shown;
 use crate::identity::Identity;
 
 /// How long one attempt at one address may take until TCP answers.
@@ -106,10 +107,10 @@ fn check_form(address: &str) -> Result<()> {
     let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port.parse::<u16>());
     match port {
         Some(Ok(port)) if port > 0 => Ok(()),
-        _ => {
-            let shown: String = address.chars().take(80).flat_map(char::escape_debug).collect();
-            Err(Error::Input(format!("`{shown}` is no address: write HOST:PORT, as in insurer.example:7400")))
-        }
+        _ => Err(Error::Input(format!(
+            "`{}` is no address: write HOST:PORT, as in insurer.example:7400",
+            shown(address)
+        ))),
     }
 }
 

@@ -12,7 +12,7 @@ use tacita_core::{Error, Result};
 use super::handshake::{Failure, Handshake};
 use super::tls::{self, Fault, Refusal};
 use super::{Connected, GREETING, HANDSHAKE_LIMIT, Options, Peer, socket};
-use crate::base::text::counted;
+use crate::base::text::{counted, shown};
 use crate::identity::Identity;
 
 /// Handshakes at a time. When strangers hold all of them, the oldest makes room for the newest.
@@ -20,6 +20,20 @@ const MAX_HANDSHAKES: usize = 32;
 
 /// How often the listener looks for new connections.
 const ACCEPT_POLL: Duration = Duration::from_millis(5);
+
+/// Where to listen: an address without a host means all of this machine's.
+///
+/// Errors ([`Error::Input`]): it is no address.
+pub fn listening_at(address: &str) -> Result<String> {
+    match address.rsplit_once(':').map(|(host, port)| (host, port.parse::<u16>())) {
+        Some(("", Ok(port))) => Ok(format!("0.0.0.0:{port}")),
+        Some((_, Ok(_))) => Ok(address.to_owned()),
+        _ => Err(Error::Input(format!(
+            "`{}` is no address to listen on: write HOST:PORT, or :PORT, as in :7400",
+            shown(address)
+        ))),
+    }
+}
 
 /// Waits on `listener` until `peer` is there or the time is over.
 ///
@@ -239,5 +253,25 @@ impl Strangers {
              file have the parties in the same order?"
         );
         Error::Network { peer, what }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_host_is_every_address_of_this_machine() {
+        for (given, expected) in [
+            (":7400", "0.0.0.0:7400"),
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("[::1]:7400", "[::1]:7400"),
+            ("insurer.example:7400", "insurer.example:7400"),
+        ] {
+            assert_eq!(listening_at(given).unwrap(), expected);
+        }
+        for bad in ["", ":", "7400", "host", "host:", "host:x", "host:70000", ":-1"] {
+            assert!(matches!(listening_at(bad), Err(Error::Input(_))), "{bad}");
+        }
     }
 }

@@ -22,7 +22,7 @@ use rustls::Connection;
 use tacita_core::{Channel, Error, Result};
 
 pub use dial::dial;
-pub use listen::{listen, listen_for_all};
+pub use listen::{listen, listen_for_all, listening_at};
 pub use shaped::Shape;
 pub use tls::{ALPN, EXPORTER_BYTES, EXPORTER_LABEL};
 

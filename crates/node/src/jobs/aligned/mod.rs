@@ -13,7 +13,7 @@ use tacita_core::{Error, Result, Session};
 
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{Chosen, JobSpec, Network, Protocol, Sizes};
-use crate::base::text::count;
+use crate::base::text::{count, counted};
 use crate::jobs::intersect;
 
 /// What aligns rows, as the first party chooses.
@@ -83,5 +83,11 @@ pub fn align(
         peer_sizes: agreed.peer_sizes.clone(),
     };
     let brought = intersect::Brought::Table(ids.clone());
-    intersect::run(alignment, me, &brought, &agreed, channel, rng)?.rows_of(ids).map(Some)
+    let rows = intersect::run(alignment, me, &brought, &agreed, channel, rng)?.rows_of(ids)?;
+    let (own, theirs) = (agreed.own_sizes.items, agreed.peer_sizes.items);
+    tracing::info!("aligned by ids: {} in common, of {} here", counted(rows.len() as u64, "row"), count(own));
+    if rows.is_empty() && own > 0 && theirs > 0 {
+        intersect::hint::warn_of_nothing(alignment, me, ids);
+    }
+    Ok(Some(rows))
 }

@@ -37,6 +37,16 @@ pub(crate) fn found_payload(job: &JobSpec, me: &str, common: Common, peer_sizes:
 }
 
 impl Found {
+    /// Whether this party learns that no key is common. Where small numbers are held back, so is this.
+    pub(super) fn is_nothing_in_common(&self, job: &JobSpec) -> bool {
+        match self {
+            Found::Rows(common) | Found::Payload(common, _) => common.is_empty(),
+            Found::Count(count) => *count == 0 && job.limits.min_result.is_none(),
+            Found::Sum(total) => total.count == 0 && job.limits.min_result.is_none(),
+            Found::Nothing | Found::OnDisk => false,
+        }
+    }
+
     /// The table rows of the common keys of a table in memory, key by key: in the same order at both parties.
     pub fn rows_of(&self, loaded: &Loaded) -> Result<Vec<u32>> {
         match self {

@@ -4,6 +4,7 @@ pub mod choose;
 pub mod cost;
 pub mod disk;
 mod found;
+pub(crate) mod hint;
 mod job;
 pub mod learned;
 mod load;
@@ -41,6 +42,15 @@ pub enum Brought {
 
 /// Reads and normalises a party's data.
 pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
+    if let Some(limit) = sizes::quota_limit(job)
+        && me != job.receiver()
+        && !matches!(source, Source::Prepared { .. })
+    {
+        return Err(Error::Input(format!(
+            "limits.{limit}: it bounds what clients may ask of a part that was prepared, and this run has none: make one with \
+             `tacita prepare` and run with its --work, or agree to leave the limit out"
+        )));
+    }
     if let Some((table, allow_unreadable)) = source.table()? {
         return Ok(Brought::Table(Arc::new(Loaded::of(job, me, table, allow_unreadable)?)));
     }
@@ -83,6 +93,11 @@ impl Part for Brought {
     fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
         let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
         let found = self::run(job, me, self, agreed, channel, rng)?;
+        if let (Brought::Table(loaded), true) = (&*self, found.is_nothing_in_common(job) && agreed.peer_sizes.items > 0)
+            && !loaded.keys.is_empty()
+        {
+            hint::warn_of_nothing(job, me, loaded);
+        }
         let learned = learned::intersect(job, me, Known::of(agreed));
         self.found(job, me, found, agreed.chosen.protocol, learned)
     }

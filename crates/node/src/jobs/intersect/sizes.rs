@@ -1,9 +1,9 @@
 //! What both parties derive from terms and sizes, and what sizes a peer may announce.
 
-use tacita_core::Result;
 use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::intersect::entries::{Params, SEAL_BYTES};
+use tacita_core::{Error, Result};
 
 use crate::agreement::{JobSpec, Reveal, Sizes};
 use crate::base::hex::unhex;
@@ -13,6 +13,12 @@ use crate::table::payload::PayloadSchema;
 
 /// The most that an entry has besides its row: a tag and an authenticator.
 const ENTRY_OVERHEAD: usize = 32 + SEAL_BYTES;
+
+/// The limit on what clients may ask of a prepared part, if the terms have one.
+pub(super) fn quota_limit(job: &JobSpec) -> Option<&'static str> {
+    let limits = [("max_queries", job.limits.max_queries), ("max_clients", job.limits.max_clients)];
+    limits.into_iter().find(|(_, limit)| limit.is_some()).map(|(name, _)| name)
+}
 
 /// Checks that the peer's sizes fit the job: what it gives, and what it has prepared.
 pub fn check_peer(job: &JobSpec, own: &Sizes, sizes: &Sizes, channel: &Channel) -> Result<()> {
@@ -40,6 +46,15 @@ pub fn check_peer(job: &JobSpec, own: &Sizes, sizes: &Sizes, channel: &Channel) 
     disk::check_sizes(job, sizes, channel)?;
     if sizes.epoch.is_some() && disk::is_bucketed(own, sizes) {
         return refuse("it announces a prepared part, which a table on disk cannot use");
+    }
+    if let Some(limit) = quota_limit(job)
+        && peer != job.receiver()
+        && sizes.epoch.is_none()
+    {
+        return Err(Error::Terms(format!(
+            "{peer} answers without a part that was prepared, and limits.{limit} bounds what may be asked of one: agree to leave the \
+             limit out, or let {peer} prepare its part"
+        )));
     }
     if sizes.epoch.is_some() != sizes.tag_bytes.is_some() {
         return refuse("it announces half a prepared part");

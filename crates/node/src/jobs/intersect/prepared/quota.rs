@@ -100,7 +100,7 @@ impl Ledger {
         let asked = ledger.clients.entry(client.to_owned()).or_default();
         if queries > quota.max_queries {
             return Err(Error::Input(format!(
-                "{name} wants {} keys, and limits.max_queries is {}: agree on a higher limit",
+                "{name} wants {} keys, and limits.max_queries is {} keys for each client, in all its runs: agree on a higher limit",
                 text::count(queries),
                 text::count(quota.max_queries)
             )));
@@ -108,8 +108,8 @@ impl Ledger {
         let total = asked.saturating_add(queries);
         if total > quota.max_queries {
             return Err(Error::Input(format!(
-                "{name} has asked for {} and wants {} more; limits.max_queries is {}: `tacita prepare --rotate` \
-                 starts anew",
+                "{name} has asked for {} and wants {} more; limits.max_queries is {} keys for each client, in all its runs: \
+                 `tacita prepare --rotate` starts anew",
                 text::counted(*asked, "key"),
                 text::count(queries),
                 text::count(quota.max_queries)
