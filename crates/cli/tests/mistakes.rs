@@ -35,6 +35,25 @@ fn keys_that_are_written_in_two_ways_are_hinted_at() {
     assert!(!ended.stderr.contains("no key"), "{}", ended.stderr);
 }
 
+/// One long text among many short ones.
+#[test]
+fn a_text_that_makes_all_rows_long_is_named() {
+    let home = Home::new();
+    let terms = "job = \"intersect\"\nreveal = \"payload\"\nreveal_to = [\"a\"]\ngives = { b = [\"note\"] }";
+    let job = home.file("job.toml", &format!("id = \"t\"\n{terms}\n{KEY}[parties.a]\n[parties.b]\n"));
+    let a = home.file("a.csv", "id\n1\n");
+    let plan = |longest: usize| {
+        let rows: String = (0..5000).map(|row| format!("{row},x\n")).collect();
+        let b = home.file("b.csv", &format!("id,note\n{rows}long,{}\n", "y".repeat(longest)));
+        tacita(&["plan", &job, "--input", &format!("a={a}"), "--input", &format!("b={b}")])
+    };
+    let ended = plan(20_000);
+    for words in ["b.csv, line 5002", "\"note\"", "20,000 bytes", "100 MB more"] {
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+    assert!(!plan(2_000).stderr.contains("longest"));
+}
+
 #[test]
 fn what_would_do_nothing_is_refused() {
     let rows = "job = \"intersect\"\nreveal_to = [\"a\"]";

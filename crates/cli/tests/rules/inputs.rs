@@ -199,9 +199,9 @@ fn bins_of_equal_size_show_no_number_of_a_single_row() {
     assert!(ranks.contains(&"salary=bin 05 of 10".to_owned()) && !ranks.iter().any(shows), "{ranks:?}");
     let learned = json(home.at("report.json"))["parties"]["b"]["learned"].to_string();
     assert!(learned.contains("have ranks and no bounds"), "{learned}");
-    // Who agrees to as few as ten has agreed to what they show.
-    let agreed = format!("{}[limits]\nmin_rows = 10\n", part);
-    assert!(names(&agreed).contains(&format!("salary=[{},{})", salary(14), salary(15))));
+    // A limit that leaves one row enough changes nothing.
+    let ranks = names(&format!("{}[limits]\nmin_rows = 10\n", part));
+    assert!(ranks.contains(&"salary=bin 05 of 10".to_owned()) && !ranks.iter().any(shows), "{ranks:?}");
 }
 
 #[test]
@@ -234,4 +234,43 @@ fn bad_baskets_end_in_one_line_that_says_where() {
     // Results do not replace inputs, itemsets either.
     let beside = home.file("out/b.itemsets.csv", "items\nx\n");
     attempt(&home, &job("min_support = 1"), [&beside, &beside], "out", &[]).failed(2, &["b.itemsets.csv", "an output"]);
+}
+
+/// What the other party decides, and what a number cannot hold: neither brings the bounds of single rows back.
+#[test]
+fn bins_show_no_bound_of_a_single_row_whatever_min_rows_and_digits_are() {
+    let home = Home::new();
+    let a = home.file("a.csv", "id,sal\n1,48213\n2,91777\n3,100\n4,200\n5,300\n6,400\n");
+    let b = home.file("b.csv", "id,x\n1,1\n2,1\n");
+    let terms = |more: &str| {
+        let items = "[parties.a]\nitems = [\"sal\"]\n[parties.b]\nitems = [\"x\"]\n";
+        format!(
+            "job = \"rules\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\nrow_id = [\"id\"]\nbins = {{ sal = 2 }}\n{more}\n{items}"
+        )
+    };
+    let names = |terms: &str, out: &str, inputs: [&str; 2]| {
+        let job = home.file("job.toml", terms);
+        let inputs = [format!("a={}", inputs[0]), format!("b={}", inputs[1])];
+        let out = home.at(out);
+        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--output", &out]).well();
+        text(format!("{out}/b.itemsets.csv"))
+    };
+    // Half of two rows is one row, and b brings two.
+    for limit in [1, 2] {
+        let found = names(&terms(&format!("min_support = 0.5\n[limits]\nmin_rows = {limit}")), "few", [&a, &b]);
+        assert!(found.contains("sal=bin 1 of 2") && !found.contains("91777"), "{limit}: {found}");
+    }
+    // Three account numbers that are one number of 64 bits.
+    let rows = "9007199254740992,9007199254740993,9007199254740993,1,2,3";
+    let numbers: Vec<String> = rows.split(',').zip(1..).map(|(number, id)| format!("{id},{number}\n")).collect();
+    let a = home.file("c.csv", &format!("id,sal\n{}", numbers.concat()));
+    let b = home.file("d.csv", "id,x\n1,1\n2,1\n3,1\n4,1\n5,1\n6,1\n");
+    let found = names(&terms("min_support = 3"), "digits", [&a, &b]);
+    assert!(found.contains("sal=bin 1 of 2") && !found.contains("90071992"), "{found}");
+    // The same with numbers that differ.
+    let a = home.file(
+        "e.csv",
+        &format!("id,sal\n{}", numbers.concat().replace("99254740993", "1").replace("99254740992", "1")),
+    );
+    assert!(names(&terms("min_support = 3"), "shown", [&a, &b]).contains("sal>=90071"));
 }

@@ -44,7 +44,8 @@ pub fn columns(
         let values = || values(table, position, decimals);
         let range = integers.range();
         let mut fault = None;
-        let read = values().enumerate().map(|(row, value)| {
+        // What stands behind a fault is not read: it may be long, and a dictionary shows it again and again.
+        let read = values().enumerate().map_while(|(row, value)| {
             let value = match (used(row), value) {
                 (false, _) => Ok(0),
                 (true, Ok(value)) => {
@@ -53,18 +54,16 @@ pub fn columns(
                 }
                 (true, Err(fault)) => Err(fault),
             };
-            value.unwrap_or_else(|what| {
-                fault.get_or_insert((row, what));
-                0
-            })
+            value.map_err(|what| fault = Some((row, what))).ok()
         });
-        columns.push(read)?;
+        let pushed = columns.push(read);
         if let Some((row, what)) = fault {
             return Err(refused(table, header, row, what, decimals, || {
                 let used = values().enumerate().filter(|(row, _)| used(*row)).map(|(_, value)| value);
                 out_of_range(integers, used)
             }));
         }
+        pushed?;
     }
     Ok(columns)
 }
@@ -215,9 +214,13 @@ impl Column {
 }
 
 /// A number as people write it, times 10^`decimals`.
+/// No number is longer, zeros in front and behind included.
+const MOST_LETTERS: usize = 1000;
+
 fn parse(text: &str, decimals: u32) -> std::result::Result<i128, Fault> {
     match text {
         "" => return Err(Fault::Absent),
+        _ if text.len() > MOST_LETTERS => return Err(Fault::NoNumber),
         _ if text.eq_ignore_ascii_case("true") => return Ok(10i128.pow(decimals)),
         _ if text.eq_ignore_ascii_case("false") => return Ok(0),
         _ => (),

@@ -8,7 +8,7 @@ use crate::jobs::dot::{methods, side};
 use crate::jobs::learned::filtered;
 
 /// Which products are known without being learned.
-pub(crate) const ZEROS: &str = " (but that those with a column of zeros are 0)";
+pub(crate) const ZEROS: &str = " (but that those with a column of zeros, or over no rows, are 0)";
 
 /// What the share of this party tells, if it is no uniformly random number.
 fn telling(job: &Spec<'_>, party: &str) -> Option<&'static str> {

@@ -3,13 +3,18 @@
 use tacita_core::Security;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 
-use crate::agreement::{JobSpec, Known, Reveal};
+use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
 use crate::base::text::{count, counted};
 use crate::jobs::intersect::methods;
 use crate::jobs::learned::{filtered, list};
 
 /// Which keys a number tells.
 const WHICH: &str = "but none or all of its own say which, and two runs with one key more or less tell of that key";
+
+/// Whether each key stands for one row, whatever the tables hold.
+fn one_row_a_key(job: &JobSpec) -> bool {
+    job.key.as_ref().is_some_and(|key| key.duplicates != Duplicates::All)
+}
 
 /// What `party` learns in a two-party intersection, given what is known.
 pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
@@ -72,10 +77,11 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
             learned.push(format!("{party} learns which of its own rows have a key that {peer} has too."));
             let given = job.given_by(peer);
             if !given.is_empty() {
-                learned.push(format!(
-                    "{party} learns {peer}'s {} for those keys, and how many rows {peer} has for each of them.",
-                    list(given)
-                ));
+                let rows = match one_row_a_key(job) {
+                    true => String::new(),
+                    false => format!(", and how many rows {peer} has for each of them"),
+                };
+                learned.push(format!("{party} learns {peer}'s {} for those keys{rows}.", list(given)));
             }
         }
         Reveal::Count => {
@@ -127,6 +133,7 @@ pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learne
     let gives = job.reveal == Reveal::Payload && job.learns(party) && !job.given_by(peer).is_empty();
     if gives {
         let rows = match (job.limits.pad_to, known.entries) {
+            _ if one_row_a_key(job) => String::new(),
             (None, Some(entries)) => format!(", that it has {} with a key", counted(entries, "row")),
             (None, None) => ", how many rows with a key it has".to_owned(),
             (Some(_), _) => String::new(),

@@ -118,6 +118,9 @@ impl Given {
         let headers: Vec<_> =
             columns.iter().map(|column| (column.clone(), job.header(me, column).to_owned())).collect();
         let encoder = PayloadEncoder::new(table, keys, &headers)?;
+        if let Some(filling) = encoder.filling() {
+            tracing::warn!("{filling}");
+        }
         let mut rows = Payload::new(encoder.schema().row_bytes());
         let mut row_bytes = Vec::new();
         for key in 0..keys.len() {

@@ -38,8 +38,10 @@ pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String
                  each is, and the rules that they make."
             ));
             learned.push(format!(
-                "{party} learns in how many rows an itemset of {peer}'s items alone is only where it is one side of such a \
-                 rule: confidence and lift are computed from that."
+                "{party} learns in how many rows an itemset of {peer}'s items alone is where it is one side of such a rule, from \
+                 which confidence and lift are computed, and where it can add that up: of items of {party}'s that share out all \
+                 rows among them, as the values of one column do, each with that itemset is in so many rows, and all of them \
+                 together in as many as the itemset."
             ));
             learned.push(format!(
                 "{party} learns how many of {peer}'s items are frequent, and the names of those that stand in a frequent \
@@ -94,8 +96,8 @@ pub(crate) fn rules(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<String
                 "The name of one of {peer}'s shows {party} a bound, a number of {peer}'s, only if {enough} hold exactly that number; \
                  else it has the bin's rank alone."
             ),
-            None => "Their names have ranks and no bounds, since a party can decide how many rows are enough; with limits.min_rows \
-                     or a number of rows as min_support they show bounds that enough rows hold."
+            None => "Their names have ranks and no bounds, since a party can decide how many rows are enough, down to one; with a number \
+                     of rows as min_support, or a higher limits.min_rows, they show bounds that enough rows hold."
                 .into(),
         };
         learned.push(format!(

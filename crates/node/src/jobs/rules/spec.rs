@@ -85,7 +85,12 @@ impl Spec<'_> {
     /// How many rows must hold just one number for the bound of a bin to show it, if `minimum` make an itemset frequent. `None` where
     /// no bound may be shown: where the other party, by the rows that it brings, can make one row enough.
     pub fn bound_rows(&self, minimum: usize) -> Option<usize> {
-        (!self.support_of_common_rows() || self.limits.min_rows.is_some()).then_some(minimum)
+        if !self.support_of_common_rows() {
+            return Some(minimum);
+        }
+        // Of no fewer rows than the limit says, so many are enough.
+        let least = self.support().ok()?.minimum(self.limits.min_rows?);
+        (least > 1).then_some(minimum)
     }
 
     /// How many of the rows that hold a rule's antecedents must hold its consequents.

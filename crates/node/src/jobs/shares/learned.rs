@@ -46,21 +46,15 @@ pub(crate) fn shares(job: &Spec<'_>, party: &str, known: Known<'_>) -> Vec<Strin
 fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known<'_>) -> Vec<String> {
     let answers = known.items.zip(known.runs).filter(|(_, runs)| *runs > 0).map(|(items, runs)| (items / runs, runs));
     let what = match answers {
-        Some((1, 1)) => format!("whether the number in the shares is at least {threshold}, and nothing else of it"),
+        Some((1, 1)) => format!("whether the number in the shares is at least {threshold}"),
         Some((1, runs)) => {
-            format!(
-                "whether the sum of the {} in the shares is at least {threshold}, and nothing else of it or them",
-                counted(runs, "number")
-            )
+            format!("whether the sum of the {} in the shares is at least {threshold}", counted(runs, "number"))
         }
         Some((places, 1)) => {
-            format!(
-                "of each of the {} in the shares whether it is at least {threshold}, and nothing else of them",
-                counted(places, "number")
-            )
+            format!("of each of the {} in the shares whether it is at least {threshold}", counted(places, "number"))
         }
         Some((places, runs)) => format!(
-            "of each of {}, each of {}, whether it is at least {threshold}, and nothing else of sums and numbers",
+            "of each of {}, each of {}, whether it is at least {threshold}",
             counted(places, "sum"),
             counted(runs, "number")
         ),
@@ -71,7 +65,8 @@ fn compared(party: &str, peer: &str, threshold: &Threshold, known: Known<'_>) ->
     vec![
         format!("{party} learns {what}."),
         format!(
-            "An answer can tell more than it seems: if {party} knows a number but for one of {peer}'s rows, the answer can give \
+            "An answer can tell more than it seems. It is the number itself if only one number gives it: yes at the most that there \
+             can be, no at one above the least, as both do of a single row of zeros and ones. If {party} knows a number but for one of {peer}'s rows, the answer can give \
              that row away, and so can answers to several thresholds, over shares of several runs. Nothing checks what numbers a \
              party brought."
         ),

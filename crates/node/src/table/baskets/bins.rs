@@ -13,6 +13,9 @@ pub(super) struct Measured {
     pub parts: usize,
     /// The rows that hold a number, ascending, with it.
     pub numbers: Vec<(u32, f64)>,
+    /// Numbers that stand for others too, because they were written with more digits than a number here has: it is not known how
+    /// many rows hold exactly one of these, and no bound shows them.
+    pub blurred: Vec<f64>,
 }
 
 /// The least number of a bin, but for the first one.
@@ -36,7 +39,8 @@ impl Measured {
         let numbers = || self.numbers.iter().filter(|(row, _)| counts(*row));
         let mut sorted: Vec<f64> = numbers().map(|(_, number)| *number).collect();
         sorted.sort_by(f64::total_cmp);
-        let bounds = bounds(&sorted, self.parts, minimum);
+        let mut bounds = bounds(&sorted, self.parts, minimum);
+        bounds.iter_mut().for_each(|bound| bound.common &= !self.blurred.contains(&bound.value));
         let names: Vec<String> = (0..=bounds.len())
             .map(|bin| {
                 let (start, end) = (bin.checked_sub(1).and_then(|before| bounds.get(before)), bounds.get(bin));
@@ -103,7 +107,8 @@ mod tests {
 
     fn made(numbers: &[f64], parts: usize, minimum: usize) -> Vec<(String, Vec<u32>)> {
         let numbers = (0..).zip(numbers.iter().copied()).collect();
-        let items = Measured { name: "n".into(), parts, numbers }.items(|_| true, minimum, |_| false);
+        let items =
+            Measured { name: "n".into(), parts, numbers, blurred: Vec::new() }.items(|_| true, minimum, |_| false);
         items.into_iter().collect()
     }
 
@@ -140,6 +145,7 @@ mod tests {
             name: name.into(),
             parts: 2,
             numbers: (0..).zip(numbers).collect(),
+            blurred: Vec::new(),
         };
         let named = |measured: Measured, taken: &str| -> Vec<String> {
             measured.items(|_| true, 1, |name| name == taken).into_keys().collect()
@@ -163,7 +169,7 @@ mod tests {
             let counted = (0..).zip(&rows).filter(|(_, (_, counts))| *counts);
             let counted: Vec<(u32, f64)> = counted.map(|(row, (of, _))| (row, number(*of))).collect();
             let all = (0..).zip(rows.iter().map(|(of, _)| number(*of))).collect();
-            let bins = |numbers| Measured { name: "n".into(), parts, numbers };
+            let bins = |numbers| Measured { name: "n".into(), parts, numbers, blurred: Vec::new() };
             let items = bins(all).items(|row| rows[row as usize].1, minimum, |_| false);
             prop_assert_eq!(&items, &bins(counted.clone()).items(|_| true, minimum, |_| false));
 

@@ -61,7 +61,14 @@ impl ItemColumn {
             }
             Some(Binning::Quantiles(parts)) => {
                 let numbers = self.numbers(table, &texts)?;
-                let measured = Measured { name: self.item_name().to_owned(), parts: *parts, numbers };
+                let mut blurred: Vec<f64> = texts
+                    .iter()
+                    .filter(|(_, text)| digits(text) > EXACT)
+                    .filter_map(|(_, text)| number(text))
+                    .collect();
+                blurred.sort_by(f64::total_cmp);
+                blurred.dedup();
+                let measured = Measured { name: self.item_name().to_owned(), parts: *parts, numbers, blurred };
                 let first = measured.numbers.first().map(|(row, _)| *row);
                 measured.names_without_bounds().try_for_each(|name| self.check(table, &name, first))?;
                 return Ok(Made::Numbers(measured));
@@ -136,6 +143,16 @@ fn truth(text: &str) -> Option<bool> {
         _ if text.eq_ignore_ascii_case("false") => Some(false),
         _ => None,
     }
+}
+
+/// Decimals of so many digits are different numbers of 64 bits, if they are different at all.
+const EXACT: usize = 15;
+
+/// How many digits a number is written with, from the first to the last that is no zero.
+fn digits(text: &str) -> usize {
+    let digits = text.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).filter(u8::is_ascii_digit);
+    let digits: Vec<u8> = digits.skip_while(|digit| *digit == b'0').collect();
+    digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1)
 }
 
 /// A number as people write it; not "inf" or "nan", which are words.

@@ -7,6 +7,7 @@ use arrow_schema::{DataType, TimeUnit};
 use tacita_core::{Error, Result};
 
 use super::{Column, ColumnType, DAYS, MAX_COLUMNS, MAX_ROW_BYTES, PayloadSchema, is_dated};
+use crate::base::text::{self, counted};
 use crate::table::text::{TextColumn, has_text};
 use crate::table::{Keys, Table};
 
@@ -17,7 +18,23 @@ pub struct PayloadEncoder<'a> {
     schema: PayloadSchema,
     /// The given columns of each batch.
     batches: Vec<Vec<Values>>,
+    /// The texts of each column.
+    texts: Vec<Texts>,
 }
+
+/// The texts of a column that is given.
+#[derive(Clone, Default)]
+struct Texts {
+    /// Bytes of all of them.
+    all: u64,
+    /// How many rows there are.
+    rows: u64,
+    /// The row with the longest one.
+    longest_in: u64,
+}
+
+/// Rows are filled up to one length; more bytes than this for nothing but filling are worth a word.
+const FILLING: u64 = 64 << 20;
 
 /// A column's values, in the type that is given.
 enum Values {
@@ -57,7 +74,8 @@ impl<'a> PayloadEncoder<'a> {
         };
         let batches = table.batches().iter().map(convert).collect::<Result<_>>()?;
         let schema = PayloadSchema { columns: given };
-        let mut encoder = PayloadEncoder { table, keys, schema, batches };
+        let texts = vec![Texts::default(); schema.columns.len()];
+        let mut encoder = PayloadEncoder { table, keys, schema, batches, texts };
         encoder.measure()?;
         Ok(encoder)
     }
@@ -65,6 +83,27 @@ impl<'a> PayloadEncoder<'a> {
     /// What the rows hold.
     pub fn schema(&self) -> &PayloadSchema {
         &self.schema
+    }
+
+    /// What the user should know of a column in which one long text makes all rows long.
+    pub fn filling(&self) -> Option<String> {
+        let columns = self.schema.columns.iter().zip(&self.texts);
+        let filling = columns.filter_map(|(column, texts)| match column.kind {
+            ColumnType::Text { longest } => Some((texts.rows * longest as u64 - texts.all, column, longest, texts)),
+            _ => None,
+        });
+        let (bytes, column, longest, texts) = filling.max_by_key(|(bytes, ..)| *bytes)?;
+        (bytes > FILLING && bytes > 3 * texts.all).then(|| {
+            format!(
+                "{}, {}: column {:?} has {} here, and every row is given as long as the longest, so that nobody sees which is \
+                 which: that alone sends {} more than the texts are. Shorten it, or give another column",
+                self.table.source(),
+                self.table.place(texts.longest_in as usize),
+                column.name,
+                counted(longest as u64, "byte"),
+                text::bytes(bytes)
+            )
+        })
     }
 
     /// Appends the rows of key number `key`, each of [`PayloadSchema::row_bytes`].
@@ -87,10 +126,16 @@ impl<'a> PayloadEncoder<'a> {
         for key in 0..self.keys.len() {
             for &number in self.keys.rows(key) {
                 let (batch, row) = self.table.locate(number as usize);
-                for (values, column) in self.batches[batch].iter().zip(&mut self.schema.columns) {
+                let columns = self.schema.columns.iter_mut().zip(&mut self.texts);
+                for (values, (column, texts)) in self.batches[batch].iter().zip(columns) {
                     match (values, &mut column.kind) {
                         (Values::Text(text), ColumnType::Text { longest }) => {
-                            *longest = (*longest).max(text.get(row).map_or(0, str::len));
+                            let length = text.get(row).map_or(0, str::len);
+                            texts.rows += 1;
+                            texts.all += length as u64;
+                            if length > *longest {
+                                (*longest, texts.longest_in) = (length, number.into());
+                            }
                         }
                         _ if !values.is_valid(row) || values.is_in_range(row) => {}
                         _ => {

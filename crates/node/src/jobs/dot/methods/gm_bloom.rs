@@ -5,7 +5,7 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::gm_bloom::{self, Lengths, Params};
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
-use tacita_core::{Result, Session, Side};
+use tacita_core::{Level, Result, Session, Side};
 
 use super::{Cpu, Keys, Method, PairTerms, Pairs, Product, Wanted, ot};
 use crate::agreement::cost::Calibration;
@@ -38,8 +38,8 @@ impl Method for GmBloom {
         true
     }
 
-    fn has_levels(&self) -> bool {
-        true
+    fn has(&self, level: Level) -> bool {
+        Lengths::of(level).is_ok()
     }
 
     fn bounds_ones(&self) -> bool {
@@ -56,7 +56,6 @@ impl Method for GmBloom {
 
     fn check(&self, job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
         density::of(job, keys.density)?;
-        Lengths::of(job.level)?;
         match keys.numbers {
             (Integers::BINARY, 0) => Ok(()),
             _ => bad(

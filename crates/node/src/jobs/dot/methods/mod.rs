@@ -28,8 +28,8 @@ pub trait Method: Sync {
         false
     }
 
-    /// Whether it is there at other levels than 128 bits.
-    fn has_levels(&self) -> bool {
+    /// Whether it is there at this level, which is another than 128 bits.
+    fn has(&self, _level: Level) -> bool {
         false
     }
 
@@ -224,11 +224,11 @@ pub struct Keys<'a> {
 /// Whether the protocol that a job names, or any, goes with these keys.
 pub fn check(job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
     let named = named(job.protocol);
-    let those = |does: fn(&dyn Method) -> bool| {
+    let those = |does: &dyn Fn(&dyn Method) -> bool| {
         either(all().filter(|method| does(*method)).map(|method| method.protocol().name()))
     };
     if keys.chunk.is_some() && !named.is_some_and(|method| method.sends_chunks()) {
-        let those = those(|method| method.sends_chunks());
+        let those = those(&|method| method.sends_chunks());
         return bad(format!("chunk: only protocol = {those} sends its columns in chunks; leave it out"));
     }
     if keys.extension.is_some()
@@ -237,11 +237,11 @@ pub fn check(job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
         return bad(format!("extension: protocol = \"{}\" {why}; leave it out", job.protocol.name()));
     }
     if keys.density.is_some() && !named.is_some_and(|method| method.bounds_ones()) {
-        let those = those(|method| method.bounds_ones());
+        let those = those(&|method| method.bounds_ones());
         return bad(format!("density: only protocol = {those} has a bound on the ones of a column; leave it out"));
     }
-    if job.level != Level::Bits128 && !named.is_some_and(|method| method.has_levels()) {
-        let those = those(|method| method.has_levels());
+    if job.level != Level::Bits128 && !named.is_some_and(|method| method.has(job.level)) {
+        let those = those(&|method| method.has(job.level));
         return bad(format!("level = \"{}\" is there with protocol = {those} only: use \"bits128\"", job.level));
     }
     named.map_or(Ok(()), |method| method.check(job, keys))?;

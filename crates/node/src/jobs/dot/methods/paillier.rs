@@ -6,7 +6,7 @@ use tacita_core::primitive::paillier::KeySize;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::paillier::{self, Params};
 use tacita_core::protocol::dot::{Columns, Modulus, Shape, Shares};
-use tacita_core::{Result, Session, Side};
+use tacita_core::{Level, Result, Session, Side};
 
 use super::{Cpu, Keys, Method, PairTerms, Pairs, Product, Wanted};
 use crate::agreement::cost::Calibration;
@@ -30,7 +30,7 @@ impl Method for Paillier {
         true
     }
 
-    fn has_levels(&self) -> bool {
+    fn has(&self, _level: Level) -> bool {
         true
     }
 
