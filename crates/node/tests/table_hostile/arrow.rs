@@ -1,6 +1,24 @@
 //! Arrow files, and tables that parts share memory in.
 
+use tacita_core::protocol::dot::Integers;
+use tacita_node::table::numbers;
+
 use super::*;
+
+/// A long text that a dictionary holds once and shows in every row is refused where it is first seen, as a number.
+#[test]
+fn a_long_number_is_refused_in_its_first_row() {
+    for digit in ["1", "x"] {
+        let texts = StringArray::from(vec![digit.repeat(1 << 20)]);
+        let column: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(vec![0; 100_000].into(), Arc::new(texts)));
+        let table =
+            Table::new("t", batch(vec![("n", column.clone())]).schema(), vec![batch(vec![("n", column)])]).unwrap();
+        let started = Instant::now();
+        let read = numbers::columns(&table, &[("n".into(), "n".into())], Integers::BINARY, 0, |_| true);
+        let text = read.err().unwrap().to_string();
+        assert!(text.contains("no number") && started.elapsed() < SOON, "{:?}: {text}", started.elapsed());
+    }
+}
 
 /// The batches as a file, in both forms.
 fn ipc(batches: &[RecordBatch], options: IpcWriteOptions) -> [Vec<u8>; 2] {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::load::{Loaded, key_spec};
 use crate::agreement::JobSpec;
 use crate::table::key::parts;
+use crate::watch::{WITH_VALUES, WITHOUT_VALUES};
 
 /// So many keys are looked at.
 const LOOKED_AT: usize = 1000;
@@ -13,7 +14,7 @@ const LOOKED_AT: usize = 1000;
 const MOST_LETTERS: usize = 24;
 
 /// Warns a party whose keys have none in common with the peer's, although both have some: how its own keys look, as the job reads
-/// them. No value is shown.
+/// them, without their digits and letters.
 pub(crate) fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded) {
     let Ok(spec) = key_spec(job, me, true) else { return };
     let mut shapes: Vec<BTreeMap<String, usize>> = vec![BTreeMap::new(); spec.columns.len()];
@@ -27,7 +28,10 @@ pub(crate) fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded) {
         Some(format!("{} ({}) mostly like {shape:?}", column.name, column.profile))
     });
     let peer = job.peer_of(me);
+    // A short key of signs alone is its own shape.
+    tracing::warn!(target: WITHOUT_VALUES, "no key is common: compare with {peer} how keys are written, and see [key] normalize");
     tracing::warn!(
+        target: WITH_VALUES,
         "no key is common. Does {peer} write its keys as this party does? Here they are, as the job reads them, {}: compare that \
          with {peer}, and see [key] normalize",
         looks.collect::<Vec<_>>().join(", ")

@@ -13,8 +13,8 @@ pub(super) struct Measured {
     pub parts: usize,
     /// The rows that hold a number, ascending, with it.
     pub numbers: Vec<(u32, f64)>,
-    /// Numbers that stand for others too, because they were written with more digits than a number here has: it is not known how
-    /// many rows hold exactly one of these, and no bound shows them.
+    /// Numbers that may stand for others too, because they were written with more digits than a number here has, ascending: it is not
+    /// known how many rows hold exactly one of these, and no bound shows them.
     pub blurred: Vec<f64>,
 }
 
@@ -40,7 +40,8 @@ impl Measured {
         let mut sorted: Vec<f64> = numbers().map(|(_, number)| *number).collect();
         sorted.sort_by(f64::total_cmp);
         let mut bounds = bounds(&sorted, self.parts, minimum);
-        bounds.iter_mut().for_each(|bound| bound.common &= !self.blurred.contains(&bound.value));
+        let blurred = |value: f64| self.blurred.binary_search_by(|other| other.total_cmp(&value)).is_ok();
+        bounds.iter_mut().for_each(|bound| bound.common &= !blurred(bound.value));
         let names: Vec<String> = (0..=bounds.len())
             .map(|bin| {
                 let (start, end) = (bin.checked_sub(1).and_then(|before| bounds.get(before)), bounds.get(bin));
@@ -137,6 +138,21 @@ mod tests {
         assert_eq!(names(&some, 3, 2), ["n=bin 1 of 3", "n=bin 2 of 3", "n>=30"]);
         // The second part begins in the middle of equal numbers, and the third after them.
         assert_eq!(names(&[1.0, 1.0, 1.0, 1.0, 8.0, 9.0], 3, 2), ["n=bin 1 of 3", "n=bin 3 of 3"]);
+    }
+
+    /// Three rows hold what is one number here, and may be three in the file.
+    #[test]
+    fn a_bound_that_stands_for_several_numbers_gives_way() {
+        let measured = |blurred: &[f64]| Measured {
+            name: "n".into(),
+            parts: 2,
+            numbers: (0..).zip([1.0, 2.0, 3.0, 9e15, 9e15, 9e15]).collect(),
+            blurred: blurred.to_vec(),
+        };
+        let named =
+            |blurred: &[f64]| -> Vec<String> { measured(blurred).items(|_| true, 3, |_| false).into_keys().collect() };
+        assert_eq!(named(&[]), ["n<9000000000000000", "n>=9000000000000000"]);
+        assert_eq!(named(&[-1.0, 9e15, 1e16]), ["n=bin 1 of 2", "n=bin 2 of 2"]);
     }
 
     #[test]

@@ -61,11 +61,8 @@ impl ItemColumn {
             }
             Some(Binning::Quantiles(parts)) => {
                 let numbers = self.numbers(table, &texts)?;
-                let mut blurred: Vec<f64> = texts
-                    .iter()
-                    .filter(|(_, text)| digits(text) > EXACT)
-                    .filter_map(|(_, text)| number(text))
-                    .collect();
+                let inexact = |text: &str| number(text).filter(|number| !is_exact(text, *number));
+                let mut blurred: Vec<f64> = texts.iter().filter_map(|(_, text)| inexact(text)).collect();
                 blurred.sort_by(f64::total_cmp);
                 blurred.dedup();
                 let measured = Measured { name: self.item_name().to_owned(), parts: *parts, numbers, blurred };
@@ -148,6 +145,15 @@ fn truth(text: &str) -> Option<bool> {
 /// Decimals of so many digits are different numbers of 64 bits, if they are different at all.
 const EXACT: usize = 15;
 
+/// Whether no other decimal has the same number of 64 bits, but those of more digits. (Below the least normal number there are fewer
+/// digits, down to none.)
+fn is_exact(text: &str, number: f64) -> bool {
+    match digits(text) {
+        0 => true,
+        digits => digits <= EXACT && number.abs() >= f64::MIN_POSITIVE,
+    }
+}
+
 /// How many digits a number is written with, from the first to the last that is no zero.
 fn digits(text: &str) -> usize {
     let digits = text.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).filter(u8::is_ascii_digit);
@@ -173,6 +179,26 @@ mod tests {
     use super::super::{of_column, of_columns};
     use super::*;
     use crate::table::{ReadOptions, read};
+
+    #[test]
+    fn decimals_that_share_a_number_are_known() {
+        let exact = |text: &str| is_exact(text, number(text).unwrap());
+        for text in [
+            "0",
+            "-0.0",
+            "1",
+            "123456789012345",
+            "1200000000000000000000",
+            "0.000000000000000000012",
+            "-1.5e300",
+            "1e-300",
+        ] {
+            assert!(exact(text), "{text}");
+        }
+        for text in ["9007199254740993", "0.1000000000000000055", "1e-400", "5e-324", "-1234567890.1234567"] {
+            assert!(!exact(text), "{text}");
+        }
+    }
 
     fn table(text: &str) -> (tempfile::TempDir, Table) {
         let home = tempfile::tempdir().unwrap();
