@@ -162,7 +162,7 @@ fn give(table: &Table, keys: &Keys, columns: &[&str], common: &[usize]) -> Given
     assert_eq!(&schema, encoder.schema());
     let (mut bytes, mut offsets) = (Vec::new(), vec![0]);
     for &key in common {
-        encoder.encode_key(key, &mut bytes);
+        keys.rows(key).iter().for_each(|&row| encoder.encode_row(row, &mut bytes));
         offsets.push(bytes.len() / schema.row_bytes());
     }
     Given { rows: schema.decode_rows(&bytes, "insurer").unwrap(), offsets }
@@ -222,7 +222,7 @@ fn joins_have_a_line_for_each_pair() {
     .unwrap();
     let mut bytes = Vec::new();
     let encoder = PayloadEncoder::new(&theirs, &their_keys, &[("cost".into(), "cost".into())]).unwrap();
-    encoder.encode_key(0, &mut bytes);
+    their_keys.rows(0).iter().for_each(|&row| encoder.encode_row(row, &mut bytes));
     let bank = Given { rows: schema.decode_rows(&bytes, "bank").unwrap(), offsets: vec![0, 2, 2] };
     let joined = Selection::join(&own, &own_keys, &[0, 1], &[given.clone(), bank]).unwrap();
     output::write(&joined, &path, None).unwrap();

@@ -7,7 +7,7 @@ use tacita_core::Result;
 
 use super::pair::{Pair, Receiver, named_columns};
 use crate::console::Voice;
-use tacita_node::agreement::{Duplicates, JobSpec, Key, Names, Nulls, Written};
+use tacita_node::agreement::{JobSpec, Key, Names, Written};
 use tacita_node::jobs::dot::{ColumnNames, Dot};
 
 /// Multiply a column here with a column there, row by row, and learn the sum, without a job file: one party listens, the
@@ -70,7 +70,7 @@ impl Options {
         mapping.extend(of_ids);
         let modulus = self.modulus.as_deref().map(str::parse).transpose()?;
         let extension = self.extension.as_deref().map(str::parse).transpose()?;
-        let key = Key { columns: row_id.clone(), normalize: None, duplicates: Duplicates::All, nulls: Nulls::Skip };
+        let key = Key { columns: row_id.clone(), ..Key::default() };
         let (me, peer) = self.pair.names()?;
         let column = match self.peer_column.is_empty() {
             true => ColumnNames::Same(Names::Several(columns)),

@@ -1,5 +1,6 @@
 //! `tacita intersect`
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clap::Args;
@@ -7,7 +8,7 @@ use tacita_core::Result;
 
 use super::pair::{Pair, Receiver, named_columns};
 use crate::console::Voice;
-use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls};
+use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, all_columns};
 use tacita_node::jobs::intersect::Intersect;
 
 /// Find the rows that two parties have in common, without a job file: one listens, the other connects.
@@ -16,8 +17,9 @@ use tacita_node::jobs::intersect::Intersect;
   tacita intersect --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --key name,dob --receiver me --output common.csv\n  \
   tacita intersect --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --key name=insured,dob=birth --receiver peer")]
 pub struct Options {
-    /// Columns that rows are matched by. NAME=HEADER where this table's header differs from the agreed name.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', required = true)]
+    /// Columns that rows are matched by. NAME=HEADER where this table's header differs from the agreed name. Given several times, rows
+    /// match if any of these keys does.
+    #[arg(long, value_name = "A,B", required = true)]
     key: Vec<String>,
     /// What is learned: rows, count, sum:COLUMN (count and sum of a given column) or payload.
     #[arg(long, default_value = "rows")]
@@ -45,14 +47,24 @@ impl Options {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<()> {
         let (me, peer) = self.pair.names()?;
-        let (columns, mapping) = named_columns("key", &self.key)?;
+        let keys: Vec<_> = self.key.iter().map(|key| key.split(',').map(str::to_owned).collect::<Vec<_>>()).collect();
+        let mut mapping = BTreeMap::new();
+        let mut any = Vec::new();
+        for key in &keys {
+            let (columns, own) = named_columns("key", key)?;
+            any.push(columns);
+            mapping.extend(own);
+        }
+        let columns = all_columns(&any);
+        // A column that is there twice in the one key is refused as such.
+        let (columns, any) = if any.len() > 1 { (columns, any) } else { (any.concat(), Vec::new()) };
         let gives = [(me, &self.gives), (peer, &self.peer_gives)];
         let gives = gives.into_iter().filter(|(_, columns)| !columns.is_empty());
         let job = JobSpec {
             reveal: self.reveal.parse()?,
             scale: self.scale,
             gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
-            key: Some(Key { columns, normalize: None, duplicates: self.duplicates, nulls: self.nulls }),
+            key: Some(Key { columns, any, duplicates: self.duplicates, nulls: self.nulls, ..Key::default() }),
             ..self.pair.job(Arc::new(Intersect {}), Receiver::Me, mapping)?
         };
         self.pair.run(job, voice)

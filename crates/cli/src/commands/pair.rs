@@ -10,11 +10,10 @@ use tacita_core::{Error, Result};
 
 use super::run::Common;
 use crate::console::Voice;
-use tacita_node::agreement::{Job, JobSpec, Limits, Parties, Party};
+use tacita_node::agreement::{Job, JobSpec, Limits, Parties, Party, Profiles};
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs;
 use tacita_node::run::meet::Meeting;
-use tacita_node::table::normalize::Profile;
 use tacita_node::transport::{Peer, Shape};
 
 /// Options of every such command.
@@ -32,9 +31,9 @@ pub struct Pair {
     /// This party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
-    /// How this party's key columns are normalised, one profile a column; it may differ from the peer's.
+    /// How this party's key columns are normalised: one profile a column, or COLUMN=PROFILE,...; it may differ from the peer's.
     #[arg(long, value_name = "PROFILE,...", value_delimiter = ',')]
-    pub normalize: Vec<Profile>,
+    pub normalize: Vec<String>,
     /// Who learns the result. Both must say so, each from its own side [default: me; both where both have to].
     #[arg(long, value_enum)]
     receiver: Option<Receiver>,
@@ -108,7 +107,7 @@ impl Pair {
     pub fn job(&self, job: Arc<dyn Job>, usual: Receiver, columns: BTreeMap<String, String>) -> Result<JobSpec> {
         let (me, peer) = self.names()?;
         let identity = Identity::load(&self.common.identity)?.fingerprint();
-        let normalize = (!self.normalize.is_empty()).then(|| self.normalize.clone());
+        let normalize = Profiles::parse(&self.normalize)?;
         let own = Party { identity: Some(identity), columns, normalize, ..Party::default() };
         let other = Party { identity: Some(self.peer), ..Party::default() };
         let mut parties = vec![(me.clone(), own), (peer.clone(), other)];

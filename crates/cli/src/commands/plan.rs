@@ -73,9 +73,9 @@ impl Plan {
         set_threads(self.threads)?;
         let (mut sizes, mut part) = (BTreeMap::new(), None);
         for name in job.parties.names() {
-            let (mut of_party, brought) = self.sizes(&job, name)?;
-            of_party.work = self.memory.map(|memory| Work { memory: disk::memory::for_run(memory), kept: None });
-            sizes.insert(name.to_owned(), of_party);
+            let (of_party, brought) = self.sizes(&job, name)?;
+            let work = self.memory.map(|memory| Work { memory: disk::memory::for_run(memory), kept: None });
+            sizes.insert(name.to_owned(), of_party.with_work(work.as_ref()));
             part = part.or(brought);
         }
         let network = Shape { latency: self.latency.unwrap_or_default(), bandwidth: self.bandwidth };

@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 
 use super::pair::{Pair, Receiver, named_columns};
 use crate::console::Voice;
-use tacita_node::agreement::{Basket, Duplicates, ItemsFrom, JobSpec, Key, Names, Nulls, Star, Written};
+use tacita_node::agreement::{Basket, ItemsFrom, JobSpec, Key, Names, Star, Written};
 use tacita_node::jobs::rules::{self, Bins};
 
 /// Find which items of both parties go together, without a job file: one party listens, the other connects.
@@ -72,7 +72,7 @@ impl Options {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<()> {
         let (row_id, mapping) = named_columns("row-id", &self.row_id)?;
-        let key = Key { columns: row_id.clone(), normalize: None, duplicates: Duplicates::All, nulls: Nulls::Skip };
+        let key = Key { columns: row_id.clone(), ..Key::default() };
         let items = match &self.items[..] {
             [] => ItemsFrom::Basket(Basket {
                 column: self.basket.clone().unwrap_or_else(|| "items".into()),

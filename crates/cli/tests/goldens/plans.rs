@@ -88,6 +88,7 @@ fn sentences() {
         runs: Some(3),
         common: Some(1),
         slices: None,
+        any: None,
     };
     let mut found = String::new();
     for (name, job) in jobs::all() {

@@ -111,7 +111,7 @@ impl Channel {
     }
 
     /// Counts rounds of what follows as of a run of its own, as where a lane has several runs one after the other.
-    pub(crate) fn count_rounds_anew(&mut self) {
+    pub fn count_rounds_anew(&mut self) {
         self.link.flights.lock_anyway().anew();
     }
 }

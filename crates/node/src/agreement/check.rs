@@ -129,16 +129,10 @@ impl JobSpec {
         let Some(key) = &self.key else {
             return bad("the table [key] is missing: say which columns rows are matched by, as columns = [\"name\"]");
         };
-        if key.columns.is_empty() || key.columns.len() > MAX_COLUMNS {
-            return bad(format!("key.columns: name 1 to {MAX_COLUMNS} columns"));
-        }
-        check_distinct("key.columns", &key.columns)?;
+        key.check_columns()?;
         let own = self.parties.0.iter().map(|(name, party)| (format!("parties.{name}.normalize"), &party.normalize));
         for (place, profiles) in std::iter::once(("key.normalize".to_owned(), &key.normalize)).chain(own) {
-            let count = profiles.as_ref().map_or(key.columns.len(), Vec::len);
-            if count != key.columns.len() {
-                return bad(format!("{place}: {count} profiles for {} key columns", key.columns.len()));
-            }
+            profiles.as_ref().map_or(Ok(()), |profiles| profiles.check(&place, &key.columns))?;
         }
         self.parties.names().into_iter().try_for_each(|name| self.check_own_profiles(name))
     }
@@ -162,9 +156,9 @@ impl JobSpec {
 
     /// A party may write its key in another form, not as another kind of thing.
     fn check_own_profiles(&self, name: &str) -> Result<()> {
-        let agreed = self.key.as_ref().and_then(|key| key.normalize.as_ref());
-        let own = self.parties.get(name).and_then(|party| party.normalize.as_ref());
-        for (agreed, own) in agreed.into_iter().flatten().zip(own.into_iter().flatten()) {
+        // Where nothing was agreed on, each reads its own as it likes.
+        let Some(key) = self.key.as_ref().filter(|key| key.normalize.is_some()) else { return Ok(()) };
+        for (agreed, own) in key.profiles().iter().zip(self.profiles(name)) {
             if agreed.kind() != own.kind() {
                 return bad(format!(
                     "parties.{name}.normalize: \"{own}\" is another kind than key.normalize's \"{agreed}\": keys would never match"

@@ -45,6 +45,24 @@ pub struct Cost {
     pub assumed: Option<&'static str>,
 }
 
+impl Cost {
+    /// This and then that, between the same parties.
+    pub fn and(mut self, then: Cost) -> Cost {
+        for (name, cost) in then.roles {
+            let role = self.roles.entry(name).or_default();
+            let disk = [role.disk, cost.disk].into_iter().flatten().reduce(|a, b| a + b);
+            *role = RoleCost { cpu: role.cpu + cost.cpu, bytes: role.bytes + cost.bytes, disk };
+        }
+        self.notes.extend(then.notes);
+        Cost {
+            rounds: self.rounds + then.rounds,
+            buckets: [self.buckets, then.buckets].into_iter().flatten().reduce(|a, b| a + b),
+            assumed: self.assumed.or(then.assumed),
+            ..self
+        }
+    }
+}
+
 /// What a job costs one party.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoleCost {

@@ -229,6 +229,14 @@ pub fn confirm(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel
 /// A peer's sizes against the limits of the job.
 fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
     let refuse = |check: String| Err(channel.violation(check));
+    let alternatives = job.alternatives();
+    if alternatives.len() != sizes.any.len() {
+        return refuse(format!("it claims sizes by {} keys of {}", sizes.any.len(), alternatives.len()));
+    }
+    if !alternatives.is_empty() && *sizes != Sizes::of_alternatives(sizes.any.clone()) {
+        return refuse("its sizes by several keys do not fit each other".into());
+    }
+    alternatives.iter().zip(&sizes.any).try_for_each(|(job, sizes)| check_sizes(job, sizes, channel))?;
     for (what, count) in [("keys", sizes.items), ("given rows", sizes.entries)] {
         if count > u64::from(u32::MAX) {
             return refuse(format!("it claims {count} {what}"));

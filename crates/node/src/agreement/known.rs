@@ -1,7 +1,7 @@
 //! What is known of the parties when it is said who learns what.
 
-use super::Slices;
 use super::handshake::Agreed;
+use super::{Sizes, Slices};
 
 /// What is known of both parties.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,12 +22,18 @@ pub struct Known<'a> {
     pub common: Option<u64>,
     /// How many rows several clients have.
     pub slices: Option<&'a Slices>,
+    /// The party's own sizes and the peer's by each of several keys.
+    pub any: Option<[&'a [Sizes]; 2]>,
 }
 
-impl Known<'_> {
+impl<'a> Known<'a> {
     /// What the sizes tell that two parties have agreed on.
-    pub fn of(agreed: &Agreed) -> Self {
-        let (own, theirs) = (&agreed.own_sizes, &agreed.peer_sizes);
+    pub fn of(agreed: &'a Agreed) -> Self {
+        Known::of_sizes(&agreed.own_sizes, &agreed.peer_sizes)
+    }
+
+    /// What the sizes of a party and its peer tell.
+    pub fn of_sizes(own: &'a Sizes, theirs: &'a Sizes) -> Self {
         Known {
             own_items: Some(own.items),
             items: Some(theirs.items),
@@ -37,6 +43,7 @@ impl Known<'_> {
             runs: theirs.runs.as_ref().map(|runs| runs.len() as u64),
             common: None,
             slices: None,
+            any: (!theirs.any.is_empty()).then_some([&own.any, &theirs.any]),
         }
     }
 }

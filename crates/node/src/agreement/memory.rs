@@ -49,7 +49,8 @@ fn without_rows(job: &JobSpec, theirs: &Sizes) -> Sizes {
     match job.things() {
         "keys" => {
             let work = theirs.work.as_ref().map(|_| Work { memory: u64::MAX, kept: None });
-            Sizes { items: 0, entries: 0, work, ..theirs.clone() }
+            let any = theirs.any.iter().map(|sizes| without_rows(job, sizes)).collect();
+            Sizes { items: 0, entries: 0, work, any, ..theirs.clone() }
         }
         _ => theirs.clone(),
     }

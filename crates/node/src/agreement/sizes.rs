@@ -28,9 +28,24 @@ pub struct Sizes {
     /// Where the sender's table is on disk, and is intersected bucket by bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
+    /// Of several keys of which one is enough, the sizes by each; the others are then those of [`Sizes::of_alternatives`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub any: Vec<Sizes>,
 }
 
 impl Sizes {
+    /// Sizes by several keys of which one is enough, and as a whole the largest of them.
+    pub fn of_alternatives(any: Vec<Sizes>) -> Sizes {
+        let work = any.first().and_then(|sizes| sizes.work.as_ref()).map(|work| Work { kept: None, ..work.clone() });
+        Sizes { items: any.iter().map(|sizes| sizes.items).max().unwrap_or(0), work, any, ..Sizes::default() }
+    }
+
+    /// The same with the work on disk, or not.
+    pub fn with_work(self, work: Option<&Work>) -> Sizes {
+        let any = self.any.into_iter().map(|sizes| sizes.with_work(work)).collect();
+        Sizes { work: work.cloned(), any, ..self }
+    }
+
     /// Refuses a peer's sizes that tell of a run on disk, or of shares, in a job that has none.
     pub(crate) fn refuse(&self, work: bool, runs: bool, channel: &Channel) -> Result<()> {
         if work && self.work.is_some() {

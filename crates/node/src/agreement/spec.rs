@@ -9,9 +9,9 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tacita_core::{Error, Level, Result, Security};
 
 use super::words::maybe_from_word;
-use super::{ItemsFrom, Job, Protocol, Reveal, Role};
+use super::{ItemsFrom, Job, Key, Profiles, Protocol, Reveal, Role};
 use crate::identity::Fingerprint;
-use crate::table::{Duplicates, Nulls, Profile};
+use crate::table::Profile;
 
 /// A job as written in its file, with defaults filled in. `JobSpec::check` has passed for every one that
 /// `JobSpec::load` returns.
@@ -41,23 +41,6 @@ pub struct JobSpec {
     pub limits: Limits,
     /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
     pub parties: Parties,
-}
-
-/// `[key]`: what a row is matched by.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Key {
-    /// Logical column names; several make a composite key.
-    pub columns: Vec<String>,
-    /// One profile a column; all `none` if absent.
-    #[serde(default)]
-    pub normalize: Option<Vec<Profile>>,
-    /// What happens to rows with equal keys.
-    #[serde(default)]
-    pub duplicates: Duplicates,
-    /// What happens to rows without a key.
-    #[serde(default)]
-    pub nulls: Nulls,
 }
 
 /// `[limits]`: bounds that the parties agree on.
@@ -91,7 +74,7 @@ pub struct Party {
     pub columns: BTreeMap<String, String>,
     /// Its own profiles, where they differ.
     #[serde(default)]
-    pub normalize: Option<Vec<Profile>>,
+    pub normalize: Option<Profiles>,
     /// `dot`: what it is where several have one side's rows; see [`JobSpec::clients`].
     #[serde(default, deserialize_with = "maybe_from_word")]
     pub role: Option<Role>,
@@ -165,8 +148,8 @@ impl JobSpec {
     /// The profiles with which party `name` reads its key columns.
     pub fn profiles(&self, name: &str) -> Vec<Profile> {
         let Some(key) = &self.key else { return Vec::new() };
-        let own = self.parties.get(name).and_then(|party| party.normalize.clone());
-        own.or_else(|| key.normalize.clone()).unwrap_or_else(|| vec![Profile::None; key.columns.len()])
+        let own = self.parties.get(name).and_then(|party| party.normalize.as_ref());
+        own.map_or_else(|| key.profiles(), |own| own.of(&key.columns, &key.profiles()))
     }
 
     /// How many decimals the numbers of columns that are multiplied have: each is an integer over 10 to this power, and a product

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::JobSpec;
+use super::{Alternative, JobSpec};
 use crate::base::text::shown;
 use crate::table::normalize::PROFILES_VERSION;
 
@@ -31,20 +31,21 @@ impl Terms {
         put("reveal_to", learners.into());
         put("gives", json!(job.gives));
         if let Some(key) = &job.key {
-            let normalize: Vec<_> = match &key.normalize {
-                Some(profiles) => profiles.iter().map(ToString::to_string).collect(),
-                None => vec!["none".to_owned(); key.columns.len()],
-            };
-            put(
-                "key",
-                json!({
-                    "columns": key.columns,
-                    "normalize": normalize,
-                    "duplicates": key.duplicates.name(),
-                    "nulls": key.nulls.name(),
-                    "profiles_version": PROFILES_VERSION,
-                }),
-            );
+            let normalize: Vec<_> = key.profiles().iter().map(ToString::to_string).collect();
+            let mut terms = json!({
+                "columns": key.columns,
+                "normalize": normalize,
+                "duplicates": key.duplicates.name(),
+                "nulls": key.nulls.name(),
+                "profiles_version": PROFILES_VERSION,
+            });
+            if !key.any.is_empty() {
+                terms["any"] = json!(key.any);
+            }
+            if let Some(Alternative { number, of }) = key.alternative {
+                terms["alternative"] = json!([number, of]);
+            }
+            put("key", terms);
         }
         for (name, value) in job.job.terms(job) {
             put(name, value);

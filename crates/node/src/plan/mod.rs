@@ -86,12 +86,8 @@ pub fn plan(
             None => {
                 let theirs = &sizes[job.peer_of(me)];
                 let known = Known {
-                    own_items: Some(sizes[me].items),
-                    items: Some(theirs.items),
                     entries: (!theirs.schema.is_empty()).then_some(theirs.entries),
-                    on_disk: theirs.work.is_some(),
-                    runs: theirs.runs.as_ref().map(|runs| runs.len() as u64),
-                    ..Known::default()
+                    ..Known::of_sizes(&sizes[me], theirs)
                 };
                 (handshake::bytes_sent(job, me, &chosen, &sizes[me]), known)
             }

@@ -105,7 +105,7 @@ impl Table {
     }
 
     /// What messages about rows need to know.
-    fn origin(&self) -> Origin<'_> {
+    pub(crate) fn origin(&self) -> Origin<'_> {
         Origin { source: &self.source, lines: self.lines.as_ref(), first: self.batches.first() }
     }
 

@@ -16,6 +16,17 @@ pub const MAX_JOINED_ROWS: usize = 100_000_000;
 /// Memory that one batch of a selection takes, about.
 const BATCH_BYTES: usize = 64 << 20;
 
+/// Refuses a join of too many rows, or of more than can be counted.
+pub(crate) fn check_joined(table: &Table, rows: Option<usize>) -> Result<usize> {
+    rows.filter(|&rows| rows <= MAX_JOINED_ROWS).ok_or_else(|| {
+        Error::Input(format!(
+            "{}: the join has more than {MAX_JOINED_ROWS} rows, since keys occur often at several parties; agree on \
+             duplicates = \"first\"",
+            table.source()
+        ))
+    })
+}
+
 /// Rows of other parties that belong to common keys.
 #[derive(Clone)]
 pub struct Given {
@@ -69,13 +80,7 @@ impl Selection {
             given.iter().try_fold(own, |n, given| n.checked_mul(range(given, i).len()))
         };
         let total = (0..common.len()).try_fold(0usize, |sum, i| sum.checked_add(lines(i)?));
-        let total = total.filter(|&total| total <= MAX_JOINED_ROWS).ok_or_else(|| {
-            Error::Input(format!(
-                "{}: the join has more than {MAX_JOINED_ROWS} rows, since keys occur often at several parties; agree on \
-                 duplicates = \"first\"",
-                table.source()
-            ))
-        })?;
+        let total = check_joined(table, total)?;
 
         let mut rows = Vec::with_capacity(total);
         let mut others: Vec<Vec<u32>> = given.iter().map(|_| Vec::with_capacity(total)).collect();
@@ -94,12 +99,28 @@ impl Selection {
             }
         }
 
-        let added = given.iter().flat_map(|given| given.rows.schema_ref().fields().iter());
+        Selection::beside(table, rows, given.iter().map(|given| given.rows.clone()).zip(others).collect())
+    }
+
+    /// Own rows, each beside a row of each of `given`, whose places are given with it.
+    ///
+    /// Errors: two columns of one name; a row that is not there.
+    pub fn beside(table: &Table, rows: Vec<u32>, given: Vec<(RecordBatch, Vec<u32>)>) -> Result<Selection> {
+        let is_there = |batch: &RecordBatch, places: &[u32]| {
+            places.len() == rows.len() && places.iter().all(|&place| (place as usize) < batch.num_rows())
+        };
+        if !given.iter().all(|(batch, places)| is_there(batch, places)) {
+            return Err(Error::Internal("the rows to be joined are not there".into()));
+        }
+        let own = Selection::of_rows(table, rows)?;
+        if given.is_empty() {
+            return Ok(own);
+        }
+        let added = given.iter().flat_map(|(batch, _)| batch.schema_ref().fields().iter());
         let fields: Vec<Field> = table.schema().fields().iter().chain(added).map(|field| (**field).clone()).collect();
         check_names(table.source(), fields.iter().map(|field| field.name().as_str()))?;
-        let given = given.iter().map(|given| given.rows.clone()).zip(others).collect();
         let schema = schema_of(fields).as_ref().clone().with_metadata(table.schema().metadata().clone());
-        Ok(Selection { table: table.clone(), schema: schema.into(), rows, given })
+        Ok(Selection { schema: schema.into(), given, ..own })
     }
 
     /// Names and types of the columns.

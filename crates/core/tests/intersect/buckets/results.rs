@@ -244,18 +244,18 @@ fn buckets_fit_the_memory() {
         (1 << 28, 1 << 28, 4, 1 << 32),
         (0, 0, 1, 0),
     ] {
-        let buckets = buckets_for(receiver, sender, lanes, memory, bytes).unwrap();
+        let buckets = buckets_for(receiver, sender, lanes, 1, memory, bytes).unwrap();
         let needed = |buckets: usize| {
             let params = Params::new(Protocol::Vole, receiver, sender, buckets, lanes).unwrap();
             lanes.min(buckets) as u64 * bytes(params.bound(Role::Receiver), params.bound(Role::Sender))
         };
         assert!(needed(buckets) <= memory && (buckets == 1 || needed(buckets / 2) > memory));
     }
-    assert!(matches!(buckets_for(1 << 30, 1, 1, 1000, bytes), Err(Error::Input(_))));
+    assert!(matches!(buckets_for(1 << 30, 1, 1, 1, 1000, bytes), Err(Error::Input(_))));
     // Sets that are too large for one bucket, whatever the memory, and for any number of them.
-    assert_eq!(buckets_for(1 << 33, 1, 1, u64::MAX, bytes).unwrap(), 4);
-    assert_eq!(buckets_for(3, 1 << 32, 2, u64::MAX, bytes).unwrap(), 2);
-    assert!(buckets_for(1 << 50, 1, 1, u64::MAX, bytes).is_err());
+    assert_eq!(buckets_for(1 << 33, 1, 1, 1, u64::MAX, bytes).unwrap(), 4);
+    assert_eq!(buckets_for(3, 1 << 32, 2, 1, u64::MAX, bytes).unwrap(), 2);
+    assert!(buckets_for(1 << 50, 1, 1, 1, u64::MAX, bytes).is_err());
     assert!(Params::new(Protocol::Vole, 1, 1, 0, 1).is_err() && Params::new(Protocol::Vole, 1, 1, 1, 17).is_err());
     assert!(Params::new(Protocol::Vole, 1, 1, buckets::MAX_BUCKETS + 1, 1).is_err());
 }

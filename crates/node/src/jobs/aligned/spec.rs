@@ -6,21 +6,21 @@ use tacita_core::Result;
 
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::words::{bad, check_distinct};
-use crate::agreement::{Duplicates, JobSpec, Key, Limits, Names, Nulls};
+use crate::agreement::{Duplicates, JobSpec, Key, Limits, Names, Nulls, Profiles};
 use crate::jobs::intersect::Intersect;
 use crate::table::Profile;
 
 /// The intersection with which a job aligns rows by `row_id`, if it does: to both parties. Each id stands for one row.
 pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
     let columns = row_id?.all().to_vec();
-    let profiles = |agreed: &[Profile]| -> Vec<Profile> {
+    let profiles = |of_key: Vec<Profile>| -> Profiles {
         let position = |name| job.key.as_ref().and_then(|key| key.columns.iter().position(|column| column == name));
-        columns.iter().map(|name| position(name).map_or(Profile::None, |at| agreed[at])).collect()
+        Profiles::List(columns.iter().map(|name| position(name).map_or(Profile::None, |at| of_key[at])).collect())
     };
-    let agreed = job.key.as_ref().and_then(|key| key.normalize.as_ref()).map(|agreed| profiles(agreed));
+    let agreed = job.key.as_ref().filter(|key| key.normalize.is_some()).map(|key| profiles(key.profiles()));
     let mut parties = job.parties.clone();
-    for (_, party) in &mut parties.0 {
-        party.normalize = party.normalize.as_ref().map(|own| profiles(own));
+    for (name, party) in &mut parties.0 {
+        party.normalize = party.normalize.is_some().then(|| profiles(job.profiles(name)));
         party.columns.retain(|logical, _| columns.contains(logical));
         party.items = None;
     }
@@ -33,6 +33,7 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
             duplicates: Duplicates::Error,
             nulls: job.key.as_ref().map_or(Nulls::default(), |key| key.nulls),
             columns,
+            ..Key::default()
         }),
         limits: Limits { min_rows: None, ..job.limits.clone() },
         ..JobSpec::new(Arc::new(Intersect {}), &job.id, parties)
@@ -41,6 +42,12 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
 
 /// By what rows are aligned.
 pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<()> {
+    if job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
+        return bad(
+            "key.any: rows are aligned one by one here, and by several keys one row could belong to two: agree on one key, or \
+             find the common rows first (job = \"intersect\")",
+        );
+    }
     match (row_id, &job.key) {
         (Some(names), _) if names.all().is_empty() || names.all().len() > MAX_COLUMNS => {
             return bad(format!("row_id: name 1 to {MAX_COLUMNS} columns"));

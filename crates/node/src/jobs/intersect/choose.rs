@@ -3,9 +3,9 @@
 use tacita_core::protocol::intersect::entries::ReturnedRows;
 use tacita_core::{Result, Security};
 
-use super::disk;
 use super::methods::{self, Method};
 use super::sizes::params;
+use super::{any, disk};
 use crate::agreement::cost::Calibration;
 use crate::agreement::{Choice, Chosen, FAR_BANDWIDTH, JobSpec, Network, Reveal, Sizes};
 use crate::jobs::paillier::MEASURED_POWER;
@@ -34,7 +34,13 @@ pub(crate) fn choose_intersection(
     if let Some(named) = methods::named(job.protocol) {
         return settled(named, "the job names it");
     }
-    if let Some(method) = disk::resumed(own, theirs).and_then(methods::called) {
+    let alternatives: Vec<_> = any::split(job, own, theirs).collect();
+    let each = match &alternatives[..] {
+        [] => vec![(job, own, theirs)],
+        several => several.iter().map(|(job, own, theirs)| (job, *own, *theirs)).collect(),
+    };
+    if let Some(method) = each.iter().find_map(|(_, own, theirs)| disk::resumed(own, theirs).and_then(methods::called))
+    {
         return settled(method, "the run began with it");
     }
     let prepared = own.epoch.is_some() || theirs.epoch.is_some();
@@ -47,11 +53,13 @@ pub(crate) fn choose_intersection(
     // Of a line of which nothing is known the slower speed is taken: sets for which that makes a difference are small, and a
     // round trip that a busy machine lengthens does not change the protocol.
     let network = Network { bandwidth: Some(network.bandwidth.unwrap_or(FAR_BANDWIDTH as u64)), ..network };
-    let params = params(job, me, own, theirs);
-    let seconds = |method: &dyn Method| -> Result<f64> {
-        let cost = method.cost(job, params, ReturnedRows::default(), &ASSUMED)?;
+    let seconds_of = |method: &dyn Method, job: &JobSpec, own: &Sizes, theirs: &Sizes| -> Result<f64> {
+        let cost = method.cost(job, params(job, me, own, theirs), ReturnedRows::default(), &ASSUMED)?;
         let (receiver, sender) = (cost.receiver, cost.sender);
         Ok(network.seconds(receiver.cpu.max(sender.cpu), receiver.bytes + sender.bytes, cost.rounds))
+    };
+    let seconds = |method: &dyn Method| -> Result<f64> {
+        each.iter().map(|(job, own, theirs)| seconds_of(method, job, own, theirs)).sum()
     };
     let (mut best, mut refused) = (None::<(f64, &dyn Method, &str)>, None);
     for (method, advantage) in candidates {

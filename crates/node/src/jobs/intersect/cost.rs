@@ -6,9 +6,9 @@ use tacita_core::protocol::intersect::buckets::Attempt;
 use tacita_core::protocol::intersect::entries::ReturnedRows;
 use tacita_core::{Result, Role};
 
-use crate::agreement::cost::{Calibration, Cost, RoleCost};
+use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
 use crate::agreement::{Chosen, JobSpec, Protocol, Sizes};
-use crate::jobs::intersect::{self, disk, methods};
+use crate::jobs::intersect::{self, any, disk, methods};
 
 /// CPU time in seconds that it takes to read a row, sort it on disk, hash its key and write it, measured.
 const SORTED_ROW: f64 = 3e-6;
@@ -23,6 +23,17 @@ pub(crate) fn intersection_cost(
     let receiver = job.receiver();
     let sender = job.peer_of(receiver);
     let (receiver_sizes, sender_sizes) = (&sizes[receiver], &sizes[sender]);
+    if !receiver_sizes.any.is_empty() {
+        let mut all = Cost::default();
+        for (one, asked, sent) in any::split(job, receiver_sizes, sender_sizes) {
+            let sizes = [(receiver, asked), (sender, sent)].map(|(name, sizes)| (name.to_owned(), sizes.clone()));
+            all = all.and(intersection_cost(chosen, &one, &BTreeMap::from(sizes), calibration)?);
+        }
+        // The job ends once.
+        let ends = job.alternatives().len().saturating_sub(1) as u64 * CLOSE_BYTES;
+        all.roles.values_mut().for_each(|role| role.bytes -= ends);
+        return Ok(all);
+    }
     if disk::is_bucketed(receiver_sizes, sender_sizes) {
         return cost_of_buckets(chosen.protocol, job, sizes, calibration);
     }

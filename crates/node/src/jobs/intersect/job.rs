@@ -8,8 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tacita_core::{Result, Role, Security};
 
-use super::disk::{self, Disk};
-use super::{choose, cost, learned, memory, methods};
+use super::{any, choose, cost, disk, learned, load, memory, methods};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
@@ -61,6 +60,7 @@ impl Job for Intersect {
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
         check(spec)?;
+        any::check(spec)?;
         spec.check_key()
     }
 
@@ -74,19 +74,27 @@ impl Job for Intersect {
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
             Ability::Disk => disk::check_job(spec),
+            Ability::Prepared if spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) => bad(
+                "--work: a part is prepared for one key, and this job has several (key.any): run it without, or agree on one",
+            ),
             Ability::Prepared => Ok(()),
             _ => Err(what.missing(self.name())),
         }
     }
 
     fn assumed(&self, spec: &JobSpec, party: &str, items: u64, row_bytes: Option<u64>) -> Result<Sizes> {
+        let alternatives = spec.alternatives();
+        if !alternatives.is_empty() {
+            let any = alternatives.iter().map(|spec| self.assumed(spec, party, items, row_bytes));
+            return Ok(Sizes::of_alternatives(any.collect::<Result<_>>()?));
+        }
         let mut sizes = Sizes { items, ..Sizes::default() };
         let columns = spec.given_by(party);
         if spec.reveal == Reveal::Payload && !columns.is_empty() && spec.learns(spec.peer_of(party)) {
             let bytes = row_bytes.unwrap_or(columns.len() as u64 * ASSUMED_COLUMN_BYTES);
             let schema = PayloadSchema::of_texts(columns, bytes)?;
             sizes.entries = items;
-            sizes.row_bytes = schema.row_bytes() as u32;
+            sizes.row_bytes = (load::number_bytes(spec) + schema.row_bytes()) as u32;
             sizes.schema = hex(&schema.encode());
         }
         Ok(sizes)
@@ -108,6 +116,19 @@ impl Job for Intersect {
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
         let (own, theirs) = (&sizes[me], &sizes[spec.peer_of(me)]);
+        if !own.any.is_empty() {
+            let each = any::split(spec, own, theirs).map(|(one, own, theirs)| {
+                let sizes =
+                    [(me, own), (spec.peer_of(me), theirs)].map(|(name, sizes)| (name.to_owned(), sizes.clone()));
+                self.memory(&one, me, chosen, &BTreeMap::from(sizes))
+            });
+            let each = each.collect::<Result<Vec<_>>>()?.into_iter();
+            // One after the other; but among malicious parties all of the peer's entries are there before any is looked at.
+            return Ok(match spec.security {
+                Security::SemiHonest => each.max().unwrap_or(0),
+                Security::Malicious => each.fold(0, u64::saturating_add),
+            });
+        }
         if !disk::is_bucketed(own, theirs) {
             return memory::needed(spec, me, chosen, own, theirs);
         }
@@ -134,20 +155,23 @@ impl Job for Intersect {
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
-        Ok(Box::new(super::load(spec, me, source)?))
+        match spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
+            true => Ok(Box::new(any::load_all(spec, me, source)?)),
+            false => Ok(Box::new(load(spec, me, source)?)),
+        }
     }
 
     fn holds_run(&self, directory: &Path) -> bool {
-        disk::holds_run(directory)
+        disk::holds_run(directory) || any::holds_run(directory)
     }
 
     fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {
         let Source::Disk { work, .. } = source else { return Ok(None) };
-        let disk = match done {
-            Left::Ended => Disk::ended(spec, me, work)?,
-            Left::Complete => Disk::complete(spec, me, work)?,
-        };
-        let Some(disk) = disk else { return Ok(None) };
+        if !spec.alternatives().is_empty() {
+            let left = any::left(spec, me, work, done)?;
+            return Ok(left.map(|(part, found)| (Box::new(part) as Box<dyn Part>, found)));
+        }
+        let Some(disk) = super::left_disk(spec, me, work, done)? else { return Ok(None) };
         let (part, found) = super::left_on_disk(spec, me, Arc::new(disk))?;
         Ok(Some((Box::new(part), found)))
     }

@@ -1,6 +1,7 @@
 //! Who learns what in an intersection, in plain sentences.
 
 use tacita_core::Security;
+use tacita_core::protocol::intersect::entries::Params;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 
 use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
@@ -31,6 +32,7 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
         ));
     }
     sizes(job, party, peer, known, &mut learned);
+    together(job, party, peer, &mut learned);
     if known.prepared && party == job.receiver() {
         learned.push(format!(
             "{peer} answers from a prepared part: {party} can tell which answers of this run equal answers of its other \
@@ -58,23 +60,64 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
     learned
 }
 
+/// The columns of each of several keys; of one key, nothing.
+fn keys(job: &JobSpec) -> Vec<String> {
+    job.key.iter().flat_map(|key| &key.any).map(|columns| list(columns)).collect()
+}
+
+/// What several keys tell together.
+fn together(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
+    if keys(job).is_empty() || !job.learns(party) {
+        return;
+    }
+    learned.push(format!(
+        "The keys tell more together than each: of a row that matches by one of them and not by another, {party} learns that no row of \
+         {peer} has its other key."
+    ));
+    if job.reveal == Reveal::Payload && !job.given_by(peer).is_empty() {
+        learned.push(format!(
+            "{party} learns which of the rows that it gets by different keys are one row of {peer}, and so which values of its own \
+             keys {peer} has in one row."
+        ));
+    }
+}
+
 /// What a party can gain by cheating, where the protocol limits that.
 fn cheating(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
     if party != job.receiver() {
         return;
     }
-    let bound = known.own_items.and_then(|items| overfitted_items(items as usize).ok());
-    let number = bound.map_or("several times as many keys as it announces".into(), |n| counted(n, "key"));
-    learned.push(format!(
-        "If {party} cheats, it can test up to {number} for being {peer}'s, chosen before it sees anything."
-    ));
+    let store_bits = Params::rows(0, 0).one_of(keys(job).len().max(1)).store_bits;
+    let test = |items: Option<u64>| {
+        let bound = items.and_then(|items| overfitted_items(items as usize, store_bits).ok());
+        bound.map_or("several times as many keys as it announces".into(), |n| counted(n, "key"))
+    };
+    if keys(job).is_empty() {
+        let number = test(known.own_items);
+        learned.push(format!(
+            "If {party} cheats, it can test up to {number} for being {peer}'s, chosen before it sees anything."
+        ));
+    }
+    for (place, columns) in keys(job).into_iter().enumerate() {
+        let number = test(known.any.map(|[own, _]| own[place].items));
+        learned.push(format!(
+            "If {party} cheats, it can test up to {number} by {columns} for being {peer}'s, chosen before it sees anything, whatever \
+             it brings by another key."
+        ));
+    }
 }
 
 fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
+    let by = match &keys(job)[..] {
+        [] => String::new(),
+        keys => format!(", and by which of the keys: {}", keys.join("; ")),
+    };
     match &job.reveal {
-        Reveal::Rows => learned.push(format!("{party} learns which of its own rows have a key that {peer} has too.")),
+        Reveal::Rows => {
+            learned.push(format!("{party} learns which of its own rows have a key that {peer} has too{by}."));
+        }
         Reveal::Payload => {
-            learned.push(format!("{party} learns which of its own rows have a key that {peer} has too."));
+            learned.push(format!("{party} learns which of its own rows have a key that {peer} has too{by}."));
             let given = job.given_by(peer);
             if !given.is_empty() {
                 let rows = match one_row_a_key(job) {
@@ -124,8 +167,14 @@ pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learne
             count(bound)
         ));
     } else {
-        let number = known.items.map_or(String::new(), |items| format!(" ({})", count(items)));
-        learned.push(format!("{party} learns how many distinct keys {peer} has{number}."));
+        let number = |items: Option<u64>| items.map_or(String::new(), |items| format!(" ({})", count(items)));
+        if keys(job).is_empty() {
+            learned.push(format!("{party} learns how many distinct keys {peer} has{}.", number(known.items)));
+        }
+        for (place, columns) in keys(job).into_iter().enumerate() {
+            let number = number(known.any.map(|[_, theirs]| theirs[place].items));
+            learned.push(format!("{party} learns how many distinct keys {peer} has by {columns}{number}."));
+        }
     }
     learned.push(format!(
         "{party} learns which version {peer} runs, and by which kinds of profiles it normalises its key."
@@ -134,6 +183,7 @@ pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learne
     if gives {
         let rows = match (job.limits.pad_to, known.entries) {
             _ if one_row_a_key(job) => String::new(),
+            (None, _) if !keys(job).is_empty() => ", how many rows it has with each key".to_owned(),
             (None, Some(entries)) => format!(", that it has {} with a key", counted(entries, "row")),
             (None, None) => ", how many rows with a key it has".to_owned(),
             (Some(_), _) => String::new(),

@@ -15,6 +15,34 @@ use crate::table::payload::{PayloadEncoder, PayloadSchema};
 use crate::table::{KeyColumn, KeySpec, Keys, ReadOptions, Table, numbers, read};
 use crate::watch::warn_own_user;
 
+/// Length of the number of a given row.
+pub const NUMBER_BYTES: usize = 16;
+
+/// What the rows of a run are numbered with, by which the peer sees that a row which it gets by two keys is one: no two rows have
+/// the same number, and nothing else can be told from one.
+pub struct NumberKey(Zeroizing<[u8; 32]>);
+
+impl NumberKey {
+    /// A random one.
+    pub fn fresh() -> Result<NumberKey> {
+        let mut key = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut key[..])
+            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        Ok(NumberKey(key))
+    }
+
+    /// The number of a row: that of two among 2^32 is the same with probability 2^-65.
+    fn of(&self, row: u32) -> [u8; NUMBER_BYTES] {
+        let hash = blake3::keyed_hash(&self.0, &row.to_le_bytes());
+        std::array::from_fn(|index| hash.as_bytes()[index])
+    }
+}
+
+/// Bytes before each given row: its number, where there are several keys.
+pub fn number_bytes(job: &JobSpec) -> usize {
+    if job.keys_in_all() > 1 { NUMBER_BYTES } else { 0 }
+}
+
 /// A table that has been read, with its distinct keys.
 pub struct Loaded {
     pub(super) table: Table,
@@ -39,13 +67,24 @@ impl Loaded {
 
     /// As [`Loaded::read`], of a table that has been read.
     pub fn of(job: &JobSpec, me: &str, table: Table, allow_unreadable: bool) -> Result<Loaded> {
+        Loaded::with(job, me, table, allow_unreadable, None)
+    }
+
+    /// As [`Loaded::of`]; rows that are given are numbered with `numbers`, if there are several keys.
+    pub fn with(
+        job: &JobSpec,
+        me: &str,
+        table: Table,
+        allow_unreadable: bool,
+        numbers: Option<&NumberKey>,
+    ) -> Result<Loaded> {
         let spec = key_spec(job, me, allow_unreadable)?;
         let (keys, warnings) = Keys::build(&table, &spec)?;
         for warning in warnings {
             warn_own_user(&warning);
         }
         let given = match given_columns(job, me) {
-            Some(columns) => Some(Given::encode(job, me, columns, &table, &keys)?),
+            Some(columns) => Some(Given::encode(job, me, columns, &table, &keys, numbers)?),
             None => None,
         };
         let numbers = match job.summed() {
@@ -114,18 +153,28 @@ pub fn key_spec(job: &JobSpec, me: &str, allow_unreadable: bool) -> Result<KeySp
 }
 
 impl Given {
-    fn encode(job: &JobSpec, me: &str, columns: &[String], table: &Table, keys: &Keys) -> Result<Given> {
+    fn encode(
+        job: &JobSpec,
+        me: &str,
+        columns: &[String],
+        table: &Table,
+        keys: &Keys,
+        numbers: Option<&NumberKey>,
+    ) -> Result<Given> {
         let headers: Vec<_> =
             columns.iter().map(|column| (column.clone(), job.header(me, column).to_owned())).collect();
         let encoder = PayloadEncoder::new(table, keys, &headers)?;
         if let Some(filling) = encoder.filling() {
             tracing::warn!("{filling}");
         }
-        let mut rows = Payload::new(encoder.schema().row_bytes());
+        let mut rows = Payload::new(number_bytes(job) + encoder.schema().row_bytes());
         let mut row_bytes = Vec::new();
         for key in 0..keys.len() {
             row_bytes.clear();
-            encoder.encode_key(key, &mut row_bytes);
+            for &row in keys.rows(key) {
+                row_bytes.extend(numbers.iter().flat_map(|numbers| numbers.of(row)));
+                encoder.encode_row(row, &mut row_bytes);
+            }
             rows.push(keys.rows(key).len(), &row_bytes)?;
         }
         Ok(Given { schema: encoder.schema().clone(), rows })

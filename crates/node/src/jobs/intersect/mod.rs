@@ -1,5 +1,6 @@
 //! `intersect` between two parties: from a table to the rows or the number that a party learns.
 
+pub mod any;
 pub mod choose;
 pub mod cost;
 pub mod disk;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agreement::{self, JobSpec, Known, Pair, Part, Protocol, Run, Sizes, Source};
+use crate::agreement::{self, JobSpec, Known, Left, OnDisk, Pair, Part, Protocol, Run, Sizes, Source};
 use crate::table::RowCounts;
 use disk::Disk;
 use prepared::Prepared;
@@ -129,13 +130,26 @@ impl Brought {
     ) -> Result<agreement::Found> {
         let found =
             agreement::Found { answer: found.answer(job, me, self), ..agreement::Found::nothing(protocol, learned) };
-        match self {
-            Brought::Disk(disk) => match disk.work() {
-                Some(work) => found.with("work", work),
-                None => Ok(found),
-            },
-            _ => Ok(found),
+        match self.work() {
+            Some(work) => found.with("work", work),
+            None => Ok(found),
         }
+    }
+
+    /// How a run on disk went.
+    fn work(&self) -> Option<disk::Done> {
+        match self {
+            Brought::Disk(disk) => disk.work(),
+            _ => None,
+        }
+    }
+}
+
+/// The run in a directory, if so much of it is done.
+fn left_disk(job: &JobSpec, me: &str, work: &OnDisk, done: Left) -> Result<Option<Disk>> {
+    match done {
+        Left::Ended => Disk::ended(job, me, work),
+        Left::Complete => Disk::complete(job, me, work),
     }
 }
 

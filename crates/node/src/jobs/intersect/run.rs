@@ -5,9 +5,9 @@ use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use super::found::Found;
-use super::methods::{self, Setting};
+use super::methods::{self, Later, Setting, found_now};
 use super::sizes::{epoch, item_key_of_epoch, params};
-use super::{Brought, disk, prepared};
+use super::{Brought, Loaded, disk, prepared};
 use crate::agreement::JobSpec;
 use crate::agreement::handshake::Agreed;
 
@@ -23,17 +23,40 @@ pub fn run(
     if disk::is_bucketed(&agreed.own_sizes, &agreed.peer_sizes) {
         return run_buckets(job, me, brought, agreed, channel, rng);
     }
+    match brought {
+        Brought::Prepared(prepared) => {
+            prepared.send(job, me, &params(job, me, &agreed.own_sizes, &agreed.peer_sizes), channel)
+        }
+        Brought::Table(loaded) => {
+            methods::chosen(agreed.chosen.protocol)?.run(setting(job, me, loaded, agreed), channel, rng)
+        }
+        Brought::Disk(_) => Err(Error::Internal("a table on disk in a run in memory".into())),
+    }
+}
+
+/// As [`run`], as one of several runs over the channel.
+pub fn run_one_of<'a>(
+    job: &'a JobSpec,
+    me: &'a str,
+    brought: &'a Brought,
+    agreed: &'a Agreed,
+    channel: &mut Channel,
+    rng: &mut ChaCha20Rng,
+) -> Result<Later<'a>> {
+    match brought {
+        Brought::Table(loaded) if !disk::is_bucketed(&agreed.own_sizes, &agreed.peer_sizes) => {
+            methods::chosen(agreed.chosen.protocol)?.run_one_of(setting(job, me, loaded, agreed), channel, rng)
+        }
+        _ => found_now(run(job, me, brought, agreed, channel, rng)?),
+    }
+}
+
+/// What a protocol runs with in memory.
+fn setting<'a>(job: &'a JobSpec, me: &'a str, loaded: &'a Loaded, agreed: &'a Agreed) -> Setting<'a> {
     let params = params(job, me, &agreed.own_sizes, &agreed.peer_sizes);
-    let loaded = match brought {
-        Brought::Prepared(prepared) => return prepared.send(job, me, &params, channel),
-        Brought::Table(loaded) => loaded,
-        Brought::Disk(_) => return Err(Error::Internal("a table on disk in a run in memory".into())),
-    };
     let epoch = epoch(&agreed.peer_sizes).map(|epoch| prepared::bound_epoch(job, job.peer_of(me), &epoch));
     let item_key = epoch.as_ref().map_or_else(|| agreed.session.derive("item"), item_key_of_epoch);
-    let items = &loaded.items(&item_key)[..];
-    let setting = Setting { job, me, loaded, items, epoch, params, agreed };
-    methods::chosen(agreed.chosen.protocol)?.run(setting, channel, rng)
+    Setting { job, me, loaded, items: loaded.items(&item_key), epoch, params, agreed }
 }
 
 /// A run in which one of the parties has its table on disk.

@@ -7,7 +7,7 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{JobSpec, Reveal, Sizes};
 use crate::base::hex::unhex;
-use crate::jobs::intersect::load::given_columns;
+use crate::jobs::intersect::load::{given_columns, number_bytes};
 use crate::jobs::intersect::{disk, prepared};
 use crate::table::payload::PayloadSchema;
 
@@ -35,10 +35,11 @@ pub fn check_peer(job: &JobSpec, own: &Sizes, sizes: &Sizes, channel: &Channel) 
             if sizes.entries < sizes.items || (sizes.items == 0 && sizes.entries > 0) {
                 return refuse("it announces fewer given rows than keys");
             }
-            if schema.row_bytes() + ENTRY_OVERHEAD > MAX_PAYLOAD_BYTES {
+            let row_bytes = number_bytes(job) + schema.row_bytes();
+            if row_bytes + ENTRY_OVERHEAD > MAX_PAYLOAD_BYTES {
                 return refuse("it announces given rows that do not fit a message");
             }
-            if schema.row_bytes() != sizes.row_bytes as usize {
+            if row_bytes != sizes.row_bytes as usize {
                 return refuse("it announces given rows of another length than their columns have");
             }
         }
@@ -102,6 +103,9 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
             Params::rows(receiver_items, sender_items)
         }
     };
+    if job.keys_in_all() > 1 {
+        params = params.one_of(job.keys_in_all());
+    }
     if sender_learns {
         params = params.to_both();
         if job.reveal == Reveal::Payload && !receiver.schema.is_empty() {

@@ -66,9 +66,21 @@ pub(crate) struct Piece {
     /// Number of the row, and key column.
     first_null: Option<(u64, usize)>,
     samples: Vec<Samples>,
+    /// The rows without a key, and whether something in them is unreadable.
+    lacking: Vec<(u32, bool)>,
 }
 
 impl Piece {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The rows without a key, ascending, and whether something in them is unreadable: empty otherwise.
+    pub fn lacking(&self) -> &[(u32, bool)] {
+        &self.lacking
+    }
+
     fn key(&self, entry: usize) -> &[u8] {
         let start = if entry == 0 { 0 } else { self.entries[entry - 1].0 };
         &self.bytes[start as usize..self.entries[entry].0 as usize]
@@ -149,6 +161,7 @@ fn read_piece(slice: &RecordBatch, first: usize, spec: &KeySpec, columns: &[usiz
         unreadable: 0,
         first_null: None,
         samples: vec![Samples::default(); columns.len()],
+        lacking: Vec::new(),
     };
     let mut part = String::new();
     for i in 0..rows {
@@ -175,6 +188,7 @@ fn read_piece(slice: &RecordBatch, first: usize, spec: &KeySpec, columns: &[usiz
             }
         }
         if unreadable || null.is_some() {
+            piece.lacking.push((row as u32, unreadable));
             piece.bytes.truncate(end);
         }
     }

@@ -106,18 +106,16 @@ impl<'a> PayloadEncoder<'a> {
         })
     }
 
-    /// Appends the rows of key number `key`, each of [`PayloadSchema::row_bytes`].
-    pub fn encode_key(&self, key: usize, out: &mut Vec<u8>) {
-        for &row in self.keys.rows(key) {
-            let (batch, row) = self.table.locate(row as usize);
-            for (values, column) in self.batches[batch].iter().zip(&self.schema.columns) {
-                let end = out.len() + 1 + column.kind.bytes();
-                out.push(u8::from(values.is_valid(row)));
-                if values.is_valid(row) {
-                    values.append(row, out);
-                }
-                out.resize(end, 0);
+    /// Appends a row that has a key: [`PayloadSchema::row_bytes`].
+    pub fn encode_row(&self, row: u32, out: &mut Vec<u8>) {
+        let (batch, row) = self.table.locate(row as usize);
+        for (values, column) in self.batches[batch].iter().zip(&self.schema.columns) {
+            let end = out.len() + 1 + column.kind.bytes();
+            out.push(u8::from(values.is_valid(row)));
+            if values.is_valid(row) {
+                values.append(row, out);
             }
+            out.resize(end, 0);
         }
     }
 

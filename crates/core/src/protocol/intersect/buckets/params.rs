@@ -56,6 +56,8 @@ pub struct Params {
     pub lanes: usize,
     /// Whether the sender learns, too, which items are common.
     pub to_sender: bool,
+    /// This is one of so many such runs, of which none may go wrong by chance.
+    pub runs: usize,
 }
 
 impl Params {
@@ -70,7 +72,7 @@ impl Params {
         if !(1..=MAX_BUCKETS).contains(&buckets) || !(1..=MAX_LANES).contains(&lanes) {
             return Err(Error::Internal(format!("{buckets} buckets on {lanes} lanes")));
         }
-        let params = Params { protocol, receiver_items, sender_items, buckets, lanes, to_sender: false };
+        let params = Params { protocol, receiver_items, sender_items, buckets, lanes, to_sender: false, runs: 1 };
         params.bucket().check()?;
         params.vole().map(|_| params)
     }
@@ -80,15 +82,20 @@ impl Params {
         Params { to_sender: true, ..self }
     }
 
+    /// The same, as one of `runs`.
+    pub fn one_of(self, runs: usize) -> Params {
+        Params { runs, ..self }
+    }
+
     /// Items of the party with this role that each bucket is filled up to: the least number that each bucket exceeds with
-    /// probability 2^-(45 + 1 + log2(buckets)) at most, so that any bucket of either party does with 2^-45 at most
-    /// ([`Chance::Bucket`]).
+    /// probability 2^-(45 + 1 + log2(buckets * runs)) at most, so that any bucket of either party does in any run with 2^-45 at
+    /// most ([`Chance::Bucket`]).
     pub fn bound(&self, role: Role) -> usize {
         let items = match role {
             Role::Receiver => self.receiver_items,
             Role::Sender => self.sender_items,
         };
-        let bits = f64::from(Chance::Bucket.bits()) + 1.0 + (self.buckets as f64).log2();
+        let bits = f64::from(Chance::Bucket.bits()) + 1.0 + ((self.buckets * self.runs) as f64).log2();
         okvs::bin_capacity(items, self.buckets, bits)
     }
 
@@ -105,7 +112,8 @@ impl Params {
 
     /// Parameters of each bucket's intersection.
     pub fn bucket(&self) -> entries::Params {
-        let rows = entries::Params::rows(self.bound(Role::Receiver), self.bound(Role::Sender)).one_of(self.buckets);
+        let rows = entries::Params::rows(self.bound(Role::Receiver), self.bound(Role::Sender))
+            .one_of(self.buckets * self.runs);
         if self.to_sender { rows.to_both() } else { rows }
     }
 
@@ -183,13 +191,14 @@ pub fn bucket_of(item: &Item, buckets: usize) -> usize {
 }
 
 /// The least power of two of buckets with which `lanes` of them fit into `memory` bytes, where `bytes` tells what this party
-/// needs for an intersection of so many items of the receiver and the sender. The parties take the larger of theirs.
+/// needs for an intersection of so many items of the receiver and the sender, in a run that is one of `runs`. The parties take the larger of theirs.
 ///
 /// Errors: those of [`Params::new`] with [`MAX_BUCKETS`]; [`Error::Input`] if these do not fit either.
 pub fn buckets_for(
     receiver_items: usize,
     sender_items: usize,
     lanes: usize,
+    runs: usize,
     memory: u64,
     bytes: impl Fn(usize, usize) -> u64,
 ) -> Result<usize> {
@@ -197,7 +206,7 @@ pub fn buckets_for(
         let params = match Params::new(Protocol::Ecdh, receiver_items, sender_items, buckets, lanes) {
             // So few may be too few for such sets.
             Err(_) if buckets < MAX_BUCKETS => continue,
-            params => params?,
+            params => params?.one_of(runs),
         };
         let one = bytes(params.bound(Role::Receiver), params.bound(Role::Sender));
         if one.saturating_mul(params.lanes_for(buckets) as u64) <= memory {

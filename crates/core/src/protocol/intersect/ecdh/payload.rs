@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::item::Item;
 use crate::primitive::oprf::Key;
 use crate::protocol::intersect::entries::items::{check, fork};
-use crate::protocol::intersect::entries::{Entries, Own, WrongEntries, check_payload, payload};
+use crate::protocol::intersect::entries::{Entries, Own, check_payload, payload};
 
 pub use crate::protocol::intersect::entries::payload::Common;
 
@@ -34,7 +34,7 @@ pub fn receive(
     ask(items, params, channel, rng, |more| outputs.extend_from_slice(more))?;
 
     // 2. The sender's entries for them, and what the sender is told and given.
-    payload::receive(&outputs, own, domain, WrongEntries::Refused, params, channel)
+    payload::receive(&outputs, own, domain, params, channel)
 }
 
 /// The sender's role, with one or more rows for each of its items. Returns what it learns, if it learns. Items must

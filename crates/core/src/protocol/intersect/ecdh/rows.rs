@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::oprf::{Key, OUTPUT_BYTES};
 use crate::protocol::intersect::entries::items::{check, fork};
-use crate::protocol::intersect::entries::{self, Entries, Own, TagTable, WrongEntries};
+use crate::protocol::intersect::entries::{self, Entries, Own, TagTable};
 
 /// The receiver's role. Returns the indices of its items that are common, ascending. Items must be distinct.
 ///
@@ -36,7 +36,7 @@ pub fn receive(
     })?;
 
     // 2. The sender's tags, and what the sender may learn.
-    entries::rows::receive(&table, WrongEntries::Refused, params, channel)
+    entries::rows::receive(&table, params, channel)
 }
 
 /// The sender's role. Returns the indices of its items that are common, ascending, if it learns. Items must be

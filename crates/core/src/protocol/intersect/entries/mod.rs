@@ -23,7 +23,6 @@ use crate::item::Item;
 use crate::primitive::oprf::OUTPUT_BYTES;
 use crate::primitive::shuffle::random_order;
 use crate::progress::Progress;
-use crate::security::Security;
 use items::{Padded, seed};
 
 pub use crate::channel::labels::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};
@@ -42,15 +41,6 @@ pub(crate) enum WrongEntries {
     Refused,
     /// It looks over it: to end the job would tell a cheating sender that the item is common.
     Ignored,
-}
-
-impl From<Security> for WrongEntries {
-    fn from(security: Security) -> WrongEntries {
-        match security {
-            Security::SemiHonest => WrongEntries::Refused,
-            Security::Malicious => WrongEntries::Ignored,
-        }
-    }
 }
 
 /// The sender's entries and the random order in which they travel.

@@ -147,9 +147,12 @@ impl Params {
     }
 
     /// The same, as one of `runs` of which none may go wrong by chance, but with the probability that one alone may.
-    /// For `rows` and `count`.
     pub fn one_of(self, runs: usize) -> Params {
-        let pairs = self.receiver_items as u128 * self.sender_entries as u128;
+        let (asked, sent) = (self.receiver_items as u128, self.sender_entries as u128);
+        let pairs = match self.reveal {
+            Reveal::Payload { .. } => (asked + sent) * sent,
+            Reveal::Rows | Reveal::Count | Reveal::Sum { .. } => asked * sent,
+        };
         Params {
             tag_bytes: bytes_for_pairs(pairs * runs as u128),
             store_bits: Chance::Store.bits() + bits_of(runs as u128),

@@ -1,11 +1,15 @@
 //! Rows that belong to common items: found and opened by the receiver, and returned in kind.
 
+use std::sync::Arc;
+
 use super::domain::Domain;
 use super::rows_of_items::{COUNT_BYTES, Payload};
 use super::table::TagTable;
 use super::{
-    ENTRIES, Entries, Params, RETURNED_COUNTS, RETURNED_ROWS, Returns, Reveal, WrongEntries, check_payload, send_marks,
+    ENTRIES, Entries, Params, RETURNED_COUNTS, RETURNED_ROWS, Returns, Reveal, SEAL_BYTES, WrongEntries, check_payload,
+    send_marks,
 };
+use crate::Progress;
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -35,59 +39,15 @@ pub(crate) fn receive(
     outputs: &[[u8; OUTPUT_BYTES]],
     own: Option<&Payload>,
     domain: &Domain,
-    wrong: WrongEntries,
     params: &Params,
     channel: &mut Channel,
 ) -> Result<Common> {
-    let (row_bytes, returns) = agreed(params)?;
-
-    // 1. The sender's entries, all of them, because the rows of an item stand anywhere among them.
-    let (tag_bytes, entry_bytes) = (params.tag_bytes, params.entry_bytes());
-    let progress = channel.progress().clone();
-    progress.start("receiving entries", params.sender_entries);
-    let mut entries = params.frames(params.sender_entries, entry_bytes).receive(ENTRIES, channel)?;
-    let mut table = TagTable::new(params.sender_entries, tag_bytes);
-    for entry in entries.chunks(entry_bytes) {
-        if !table.insert(&entry[..tag_bytes]) {
-            return Err(channel.violation(format!("`{}` holds a tag twice", ENTRIES.name)));
-        }
-    }
-
-    if wrong == WrongEntries::Ignored {
-        // The sender must not see how long the rest takes: an item with many rows takes longer if it is common.
-        channel.conclude()?;
-    }
-
-    // 2. The rows of each item, until there is no further one.
-    progress.start("matching", outputs.len());
-    let mut common = Vec::new();
-    let mut payload = Payload::new(row_bytes);
-    let mut places = Vec::new();
-    let mut rows = Vec::new();
-    for (item, output) in outputs.iter().enumerate() {
-        let mut index = 0;
-        rows.clear();
-        let first = places.len();
-        while let Some(place) = table.find(&domain.tag(output, index)[..tag_bytes]) {
-            let sealed = &mut entries[place * entry_bytes + tag_bytes..(place + 1) * entry_bytes];
-            let Some(row) = domain.open(output, index, sealed) else {
-                match wrong {
-                    WrongEntries::Ignored => break,
-                    WrongEntries::Refused => {
-                        return Err(channel.violation(format!("`{}` holds a row that is not authentic", ENTRIES.name)));
-                    }
-                }
-            };
-            rows.extend_from_slice(row);
-            places.push(place as u32);
-            index += 1;
-        }
-        if index > 0 {
-            payload.push(index as usize, &rows)?;
-            common.push((item, places[first]));
-        }
-        progress.advance(1);
-    }
+    let (_, returns) = agreed(params)?;
+    // 1. and 2.
+    let opened = Sealed::collect(params, channel)?.open(outputs, domain, WrongEntries::Refused)?;
+    let Some(Opened { mut common, payload, places }) = opened else {
+        return Err(channel.violation(format!("`{}` holds a row that is not authentic", ENTRIES.name)));
+    };
 
     // 3. What the sender may learn, and what it is given.
     if params.to_sender {
@@ -100,6 +60,82 @@ pub(crate) fn receive(
         return_rows(common.iter().map(|(item, _)| *item), own, params, channel)?;
     }
     Ok(Common { items, payload: Some(payload) })
+}
+
+/// The sender's entries.
+pub(crate) struct Sealed {
+    entries: Vec<u8>,
+    table: TagTable,
+    tag_bytes: usize,
+    row_bytes: usize,
+    progress: Arc<Progress>,
+}
+
+/// The rows that a receiver could open.
+struct Opened {
+    /// Its common items, and where the first row of each stood, ascending by item.
+    common: Vec<(usize, u32)>,
+    payload: Payload,
+    /// Where the rows stood.
+    places: Vec<u32>,
+}
+
+impl Sealed {
+    /// 1. The sender's entries, all of them, because the rows of an item stand anywhere among them.
+    pub(crate) fn collect(params: &Params, channel: &mut Channel) -> Result<Sealed> {
+        let (row_bytes, _) = agreed(params)?;
+        let (tag_bytes, entry_bytes) = (params.tag_bytes, params.entry_bytes());
+        let progress = channel.progress().clone();
+        progress.start("receiving entries", params.sender_entries);
+        let entries = params.frames(params.sender_entries, entry_bytes).receive(ENTRIES, channel)?;
+        let mut table = TagTable::new(params.sender_entries, tag_bytes);
+        for entry in entries.chunks(entry_bytes) {
+            if !table.insert(&entry[..tag_bytes]) {
+                return Err(channel.violation(format!("`{}` holds a tag twice", ENTRIES.name)));
+            }
+        }
+        Ok(Sealed { entries, table, tag_bytes, row_bytes, progress })
+    }
+
+    /// What a receiver with these outputs learns of a sender that may cheat, whatever its entries are. It must not see how long that
+    /// takes: an item with many rows takes longer if it is common.
+    pub(crate) fn find(self, outputs: &[[u8; OUTPUT_BYTES]], domain: &Domain) -> Result<Common> {
+        let opened = self.open(outputs, domain, WrongEntries::Ignored)?;
+        let Opened { common, payload, .. } =
+            opened.ok_or_else(|| Error::Internal("a wrong row was not ignored".into()))?;
+        Ok(Common { items: common.into_iter().map(|(item, _)| item).collect(), payload: Some(payload) })
+    }
+
+    /// 2. The rows of each item, until there is no further one; none at all if one is wrong, and is not to be ignored.
+    fn open(mut self, outputs: &[[u8; OUTPUT_BYTES]], domain: &Domain, wrong: WrongEntries) -> Result<Option<Opened>> {
+        let (tag_bytes, entry_bytes) = (self.tag_bytes, self.tag_bytes + self.row_bytes + SEAL_BYTES);
+        self.progress.start("matching", outputs.len());
+        let mut opened = Opened { common: Vec::new(), payload: Payload::new(self.row_bytes), places: Vec::new() };
+        let mut rows = Vec::new();
+        for (item, output) in outputs.iter().enumerate() {
+            let mut index = 0;
+            rows.clear();
+            let first = opened.places.len();
+            while let Some(place) = self.table.find(&domain.tag(output, index)[..tag_bytes]) {
+                let sealed = &mut self.entries[place * entry_bytes + tag_bytes..(place + 1) * entry_bytes];
+                let Some(row) = domain.open(output, index, sealed) else {
+                    match wrong {
+                        WrongEntries::Ignored => break,
+                        WrongEntries::Refused => return Ok(None),
+                    }
+                };
+                rows.extend_from_slice(row);
+                opened.places.push(place as u32);
+                index += 1;
+            }
+            if index > 0 {
+                opened.payload.push(index as usize, &rows)?;
+                opened.common.push((item, opened.places[first]));
+            }
+            self.progress.advance(1);
+        }
+        Ok(Some(opened))
+    }
 }
 
 /// What the sender of `entries` may learn.

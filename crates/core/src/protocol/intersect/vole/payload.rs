@@ -13,7 +13,9 @@ use crate::item::Item;
 use crate::primitive::oprf::{OUTPUT_BYTES, Outputs};
 use crate::primitive::vole::{VoleReceiver, VoleSender};
 use crate::protocol::intersect::entries::items::{Padded, check};
+use crate::protocol::intersect::entries::payload::Sealed;
 use crate::protocol::intersect::entries::{Domain, Entries, Own, Payload, check_payload, payload};
+use crate::security::Security;
 use crate::session::Session;
 
 pub use crate::protocol::intersect::entries::payload::Common;
@@ -45,23 +47,61 @@ pub fn receive_over(
     rng: &mut impl CryptoRng,
 ) -> Result<Common> {
     check_receiver(items, own, params)?;
+    let outputs = ask(items, session, params, vole, channel, rng)?;
+    let domain = Domain::of_protocol("vole", session);
+    if params.security == Security::Malicious {
+        let waiting = Waiting { outputs, domain, sealed: Sealed::collect(&params.entries, channel)? };
+        channel.conclude()?;
+        return waiting.find();
+    }
+    // 2. The sender's entries for them, and what the sender is told and given.
+    payload::receive(&outputs, own, &domain, &params.entries, channel)
+}
 
+/// As [`receive`] among malicious parties, where this is not the channel's last run: the channel's job does not end.
+pub fn receive_one_of(
+    items: &[Item],
+    session: &Session,
+    params: &Params,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Waiting> {
+    check_receiver(items, None, params)?;
+    let mut vole = correlation::receiver(params, session, channel, rng)?;
+    let outputs = ask(items, session, params, &mut vole, channel, rng)?;
+    let domain = Domain::of_protocol("vole", session);
+    Ok(Waiting { outputs, domain, sealed: Sealed::collect(&params.entries, channel)? })
+}
+
+/// A receiver that has all that it needs of a sender that may cheat.
+pub struct Waiting {
+    outputs: Outputs,
+    domain: Domain,
+    sealed: Sealed,
+}
+
+impl Waiting {
+    /// What the receiver learns. How long this takes depends on it: the sender must not see that, so that [`Channel::conclude`]
+    /// comes before.
+    pub fn find(self) -> Result<Common> {
+        self.sealed.find(&self.outputs, &self.domain)
+    }
+}
+
+/// The receiver's first step.
+fn ask(
+    items: &[Item],
+    session: &Session,
+    params: &Params,
+    vole: &mut impl VoleReceiver,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Outputs> {
     // 1. F(y) of the own items.
     let padded = Padded::new(items, rng);
     let all = padded.range(&(0..params.entries.receiver_items));
     let evaluated = function::receive(&all, params, session, vole, channel, rng)?;
-    let outputs = outputs(&evaluated, items.len(), session);
-    drop(evaluated);
-
-    // 2. The sender's entries for them, and what the sender is told and given.
-    payload::receive(
-        &outputs,
-        own,
-        &Domain::of_protocol("vole", session),
-        params.security.into(),
-        &params.entries,
-        channel,
-    )
+    Ok(outputs(&evaluated, items.len(), session))
 }
 
 /// The sender's role, with one or more rows for each of its items. Returns what it learns, if it learns. Items must

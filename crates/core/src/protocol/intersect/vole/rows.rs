@@ -11,6 +11,7 @@ use crate::primitive::shuffle::random_order;
 use crate::primitive::vole::{VoleReceiver, VoleSender};
 use crate::protocol::intersect::entries::items::{Padded, check};
 use crate::protocol::intersect::entries::{self, Entries, Reveal, TagTable};
+use crate::security::Security;
 use crate::session::Session;
 
 /// The receiver's role. Returns the indices of its items that are common, ascending. Items must be distinct, and made
@@ -38,6 +39,71 @@ pub fn receive_over(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<usize>> {
+    let asked = ask(items, session, params, vole, channel, rng)?;
+    if params.security == Security::Malicious {
+        let waiting = Waiting { asked, tags: entries::rows::collect(&params.entries, channel)? };
+        channel.conclude()?;
+        return Ok(waiting.find());
+    }
+    // 2. The sender's tags, and what the sender may learn.
+    let common = entries::rows::receive(&asked.table, &params.entries, channel)?;
+    Ok(asked.items(common))
+}
+
+/// As [`receive`] among malicious parties, where this is not the channel's last run: the channel's job does not end.
+pub fn receive_one_of(
+    items: &[Item],
+    session: &Session,
+    params: &Params,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Waiting> {
+    check_receiver(items, params)?;
+    let mut vole = correlation::receiver(params, session, channel, rng)?;
+    let asked = ask(items, session, params, &mut vole, channel, rng)?;
+    Ok(Waiting { asked, tags: entries::rows::collect(&params.entries, channel)? })
+}
+
+/// A receiver that has all that it needs of a sender that may cheat.
+pub struct Waiting {
+    asked: Asked,
+    tags: Vec<u8>,
+}
+
+impl Waiting {
+    /// The indices of the receiver's items that are common, ascending. How long this takes depends on them: the sender must not see
+    /// it, so that [`Channel::conclude`] comes before.
+    pub fn find(self) -> Vec<usize> {
+        let common = entries::rows::look_up(&self.asked.table, &self.tags);
+        self.asked.items(common)
+    }
+}
+
+/// A receiver's tags.
+struct Asked {
+    table: TagTable,
+    /// The item of each.
+    own: Vec<u32>,
+}
+
+impl Asked {
+    /// The items of these tags, ascending.
+    fn items(&self, tags: Vec<usize>) -> Vec<usize> {
+        let mut items: Vec<usize> = tags.into_iter().map(|tag| self.own[tag] as usize).collect();
+        items.sort_unstable();
+        items
+    }
+}
+
+/// The receiver's first step.
+fn ask(
+    items: &[Item],
+    session: &Session,
+    params: &Params,
+    vole: &mut impl VoleReceiver,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Asked> {
     check_receiver(items, params)?;
 
     // 1. F(y) of the own items, shortened to tags.
@@ -62,15 +128,7 @@ pub fn receive_over(
             }
         }
     }
-    drop(tags);
-
-    // 2. The sender's tags, and what the sender may learn.
-    let mut common: Vec<usize> = entries::rows::receive(&table, params.security.into(), &params.entries, channel)?
-        .into_iter()
-        .map(|tag| own[tag] as usize)
-        .collect();
-    common.sort_unstable();
-    Ok(common)
+    Ok(Asked { table, own })
 }
 
 /// The sender's role. Returns the indices of its items that are common, ascending, if it learns. Items must be

@@ -74,6 +74,9 @@ pub struct State {
     pub run: Option<Agreed>,
     /// Both parties have all they need of each other.
     pub ended: bool,
+    /// What became of the table's rows by several keys, of which this is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<RowCounts>,
 }
 
 /// A party's table, as far as one can tell without reading it.

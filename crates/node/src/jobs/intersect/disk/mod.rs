@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tacita_core::{Error, Progress, Result, Security};
 
+pub use self::rows::Common;
 pub use self::run::{LANES, Party, bucketed, buckets_of, check_sizes, is_bucketed, params, resumed, run};
 use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Terms, Work as WorkSizes};
 use crate::base::hex::{hex, unhex};
@@ -132,7 +133,8 @@ impl Disk {
                 let _watcher = Watcher::of_progress(progress.clone(), work.screen.clone());
                 let rows = job.learns(me);
                 let memory = memory as usize;
-                let preparation = prepare::Preparation { path, options: *options, spec: &spec, rows, memory };
+                let numbered = job.keys_in_all() > 1;
+                let preparation = prepare::Preparation { path, options: *options, spec: &spec, rows, numbered, memory };
                 let sorted = prepare::prepare(&directory, &preparation, &progress)?;
                 state.sorted = Some(sorted.clone());
                 directory.keep(&state)?;
@@ -211,6 +213,18 @@ impl Disk {
         Some(Done { runs: self.sorted.runs, buckets, done: self.done.load(Ordering::Relaxed) })
     }
 
+    /// What became of the table's rows by several keys, of which this is one, if that is known.
+    pub fn together(&self) -> Option<RowCounts> {
+        self.state().together
+    }
+
+    /// Keeps what became of the table's rows by several keys.
+    pub fn count_together(&self, counts: RowCounts) -> Result<()> {
+        let mut state = self.state();
+        state.together = Some(counts);
+        self.directory.keep(&state)
+    }
+
     /// The protocol that ran.
     pub fn protocol(&self) -> Result<Protocol> {
         let state = self.state();
@@ -227,11 +241,11 @@ impl Disk {
     }
 
     /// The rows that are common.
-    pub fn common(&self) -> Result<rows::Common> {
+    pub fn common(&self) -> Result<Common> {
         let run = self.state().run.as_ref().map(|run| run.run.clone());
         let run = run.ok_or_else(|| Error::Internal("nothing has run".into()))?;
         let bits = buckets::common(&self.directory, &run, self.sorted.counts.items)?;
-        rows::Common::new(self.directory.clone(), bits)
+        Common::new(self.directory.clone(), bits)
     }
 
     /// Removes the run's files, now that it has succeeded.
@@ -257,7 +271,7 @@ fn state_for(kept: Option<State>, path: &Path, reading: String, directory: &Path
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce)
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
-        return Ok(State { input, nonce: hex(&nonce), sorted: None, run: None, ended: false });
+        return Ok(State { input, nonce: hex(&nonce), sorted: None, run: None, ended: false, together: None });
     };
     let anew = format!("or remove {} and start anew", directory.display());
     if state.input.reading != input.reading {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 
-use arrow_array::{RecordBatch, UInt32Array};
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use tacita_core::{Error, Progress, Result};
 
@@ -43,6 +43,8 @@ pub struct Preparation<'a> {
     pub spec: &'a KeySpec,
     /// Whether rows are kept: those of a party that learns.
     pub rows: bool,
+    /// Whether rows are kept with their numbers.
+    pub numbered: bool,
     /// Bytes of memory.
     pub memory: usize,
 }
@@ -169,8 +171,9 @@ struct Ordered {
     duplicates: Duplicates,
     keys: Writer,
     rows: Option<Writer>,
-    /// Of the file of rows: own columns, and the number of the key.
+    /// Of the file of rows: own columns, the number of the row if rows are numbered, and the number of the key.
     schema: SchemaRef,
+    numbered: bool,
     /// Keys on their way: each as its length and its bytes.
     buffer: Vec<u8>,
     buffer_bytes: usize,
@@ -188,6 +191,9 @@ struct Ordered {
 impl Ordered {
     fn new(directory: &Directory, own: &Schema, preparation: &Preparation<'_>, buffer_bytes: usize) -> Result<Ordered> {
         let mut fields: Vec<_> = own.fields().iter().cloned().collect();
+        if preparation.numbered {
+            fields.push(Arc::new(Field::new("", DataType::UInt64, false)));
+        }
         fields.push(Arc::new(Field::new("", DataType::UInt32, false)));
         let schema = Arc::new(Schema::new_with_metadata(fields, own.metadata().clone()));
         let mut rows = preparation.rows.then(|| directory.create_file(ROWS, ROWS)).transpose()?;
@@ -200,6 +206,7 @@ impl Ordered {
             keys: directory.create_file(KEYS, KEYS)?,
             rows,
             schema,
+            numbered: preparation.numbered,
             buffer: Vec::new(),
             buffer_bytes,
             hasher: blake3::Hasher::new_derive_key("tacita 1 work keys"),
@@ -240,7 +247,14 @@ impl Ordered {
         }
         match &mut self.rows {
             Some(file) if !rows.is_empty() => {
-                let batch = chunk.select(&rows, Arc::new(UInt32Array::from(numbers)), &self.schema)?;
+                let keys: ArrayRef = Arc::new(UInt32Array::from(numbers));
+                let added = match self.numbered {
+                    true => {
+                        vec![Arc::new(UInt64Array::from_iter_values(rows.iter().map(|&row| chunk.number(row)))), keys]
+                    }
+                    false => vec![keys],
+                };
+                let batch = chunk.select(&rows, added, &self.schema)?;
                 file.write(to_bytes(&batch)?).map(drop)
             }
             _ => Ok(()),

@@ -73,17 +73,18 @@ pub fn params(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: 
     let kept = own.work.as_ref().and_then(|work| work.kept.as_ref()).filter(|_| resumed(own, theirs).is_some());
     let buckets = match kept {
         Some(kept) => kept.buckets as usize,
-        None => buckets_of(protocol, receiver, sender)?,
+        None => buckets_of(protocol, receiver, sender, job.keys_in_all())?,
     };
     let params = Params::new(protocol.protocol(), receiver.items as usize, sender.items as usize, buckets, LANES)?;
+    let params = params.one_of(job.keys_in_all());
     Ok(if job.reveal_to.len() > 1 { params.to_both() } else { params })
 }
 
-/// Number of buckets in a fresh run: as many as the party needs that needs most.
-pub fn buckets_of(protocol: &dyn Bucketed, receiver: &Sizes, sender: &Sizes) -> Result<usize> {
+/// Number of buckets in a fresh run, one of `runs`: as many as the party needs that needs most.
+pub fn buckets_of(protocol: &dyn Bucketed, receiver: &Sizes, sender: &Sizes, runs: usize) -> Result<usize> {
     let (asked, sent) = (receiver.items as usize, sender.items as usize);
     let of = |sizes: &Sizes, receives: bool| match &sizes.work {
-        Some(work) => buckets_for(asked, sent, LANES, work.memory, |asked, sent| {
+        Some(work) => buckets_for(asked, sent, LANES, runs, work.memory, |asked, sent| {
             of_bucket(receives, protocol, asked as u64, sent as u64)
         }),
         None => Ok(1),
@@ -247,7 +248,7 @@ mod tests {
                 let peer =
                     Sizes { items: claimed, work: Some(Work { memory: u64::MAX, kept: None }), ..Sizes::default() };
                 let (receiver, sender) = if receives { (&own, &peer) } else { (&peer, &own) };
-                let Ok(buckets) = buckets_of(protocol, receiver, sender) else {
+                let Ok(buckets) = buckets_of(protocol, receiver, sender, 1) else {
                     refused += 1;
                     continue;
                 };

@@ -245,10 +245,10 @@ impl Chunk {
     }
 
     /// Some of the rows, with their own columns alone, and `added` at the end.
-    pub fn select(&self, rows: &[usize], added: ArrayRef, schema: &SchemaRef) -> Result<RecordBatch> {
+    pub fn select(&self, rows: &[usize], added: Vec<ArrayRef>, schema: &SchemaRef) -> Result<RecordBatch> {
         let places: Vec<_> = rows.iter().map(|&row| self.places[row]).collect();
-        let mut columns = gather(&self.batches, &places, schema.fields().len() - 1)?;
-        columns.push(added);
+        let mut columns = gather(&self.batches, &places, schema.fields().len() - added.len())?;
+        columns.extend(added);
         RecordBatch::try_new(schema.clone(), columns).map_err(failed)
     }
 

@@ -113,8 +113,8 @@ impl Method for Bloom {
     fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
         let (params, session) = (filters(run.job, &run.params)?, &run.agreed.session);
         match run.receives() {
-            true => Ok(Found::Rows(bloom::receive(run.items, &params, session, channel, rng)?)),
-            false => bloom::send(run.items, &params, session, channel, rng).map(|()| Found::Nothing),
+            true => Ok(Found::Rows(bloom::receive(&run.items, &params, session, channel, rng)?)),
+            false => bloom::send(&run.items, &params, session, channel, rng).map(|()| Found::Nothing),
         }
     }
 }

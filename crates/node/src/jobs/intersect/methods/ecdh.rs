@@ -71,7 +71,7 @@ impl Method for Ecdh {
     }
 
     fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
-        let (items, params, session) = (run.items, &run.params, &run.agreed.session);
+        let (items, params, session) = (&run.items[..], &run.params, &run.agreed.session);
         let domain = run.epoch.map_or_else(|| Domain::of_session(session), |epoch| Domain::of_epoch(&epoch));
         match (&run.job.reveal, run.receives()) {
             (Reveal::Rows, true) => Ok(Found::Rows(rows::receive(items, &domain, params, channel, rng)?)),

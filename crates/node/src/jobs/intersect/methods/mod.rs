@@ -48,6 +48,20 @@ pub trait Method: Sync {
 
     /// Runs it.
     fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found>;
+
+    /// Runs it as one of several over the channel. What is found is looked for when the channel has concluded, where the peer must not
+    /// see how long that takes.
+    fn run_one_of<'a>(&self, run: Setting<'a>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Later<'a>> {
+        found_now(self.run(run, channel, rng)?)
+    }
+}
+
+/// Something that will have been found.
+pub type Later<'a> = Box<dyn FnOnce() -> Result<Found> + 'a>;
+
+/// Something that is found already.
+pub fn found_now<'a>(found: Found) -> Result<Later<'a>> {
+    Ok(Box::new(move || Ok(found)))
 }
 
 /// A protocol that runs bucket by bucket.
@@ -108,7 +122,7 @@ pub struct Setting<'a> {
     /// Its table.
     pub loaded: &'a Loaded,
     /// Its items.
-    pub items: &'a [Item],
+    pub items: Vec<Item>,
     /// The id of the prepared part that items are bound to, in place of the session.
     pub epoch: Option<[u8; 32]>,
     /// What both derive from terms and sizes.

@@ -5,9 +5,9 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets;
 use tacita_core::protocol::intersect::entries::{Params, ReturnedRows};
 use tacita_core::protocol::intersect::vole::{self, payload, rows};
-use tacita_core::{Error, Result, Role};
+use tacita_core::{Error, Result, Role, Security};
 
-use super::{Bucketed, Cost, Method, Setting};
+use super::{Bucketed, Cost, Later, Method, Setting, found_now};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
@@ -75,7 +75,7 @@ impl Method for Vole {
     }
 
     fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
-        let (items, session) = (run.items, &run.agreed.session);
+        let (items, session) = (&run.items[..], &run.agreed.session);
         let params = &vole::Params::new(run.params, run.job.security)?;
         match (&run.job.reveal, run.receives()) {
             (Reveal::Rows, true) => Ok(Found::Rows(rows::receive(items, session, params, channel, rng)?)),
@@ -91,6 +91,25 @@ impl Method for Vole {
                 run.returned_payload(payload::send(items, &rows, session, params, channel, rng)?)
             }
             (reveal, _) => Err(Error::Internal(format!("vole reveals no {reveal}"))),
+        }
+    }
+
+    fn run_one_of<'a>(&self, mut run: Setting<'a>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Later<'a>> {
+        if run.job.security == Security::SemiHonest || !run.receives() {
+            return found_now(self.run(run, channel, rng)?);
+        }
+        let (items, session) = (std::mem::take(&mut run.items), &run.agreed.session);
+        let params = &vole::Params::new(run.params, run.job.security)?;
+        match &run.job.reveal {
+            Reveal::Rows => {
+                let waiting = rows::receive_one_of(&items, session, params, channel, rng)?;
+                Ok(Box::new(move || Ok(Found::Rows(waiting.find()))))
+            }
+            Reveal::Payload => {
+                let waiting = payload::receive_one_of(&items, session, params, channel, rng)?;
+                Ok(Box::new(move || run.payload(waiting.find()?)))
+            }
+            reveal => Err(Error::Internal(format!("vole reveals no {reveal}"))),
         }
     }
 }

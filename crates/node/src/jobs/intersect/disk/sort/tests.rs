@@ -36,7 +36,7 @@ fn sorted(keys: &[String], batch_rows: usize, memory: usize) -> (Vec<(String, u3
     let runs = sorter.merge(&Progress::default(), |chunk| {
         let all: Vec<_> = (0..chunk.rows()).collect();
         let encoded: ArrayRef = Arc::new(BinaryArray::from_iter_values(all.iter().map(|&row| chunk.key(row))));
-        let batch = chunk.select(&all, encoded, &schema)?;
+        let batch = chunk.select(&all, vec![encoded], &schema)?;
         let (keys, numbers) =
             (batch.column(0).as_string::<i32>(), batch.column(1).as_primitive::<arrow_array::types::UInt32Type>());
         for row in 0..chunk.rows() {

@@ -1,0 +1,215 @@
+//! Several keys of which one is enough: an intersection by each, one after the other over the same connection, and the union of
+//! what they find.
+//!
+//! Each intersection is that of a job with one key ([`JobSpec::alternatives`]), in a session of its own. Given rows come with
+//! numbers, so that a row of the peer that matches by two keys is known to be one.
+
+mod answer;
+mod counts;
+mod spec;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tacita_core::channel::Channel;
+use tacita_core::{Error, Result, Security};
+
+use super::load::{Loaded, NumberKey};
+use super::run::run_one_of;
+use super::sizes::peer_schema;
+use super::{Brought, Found, disk, hint, load, sizes};
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{self, JobSpec, Known, Left, OnDisk, Pair, Part, Run, Sizes, Source};
+use crate::base::folder::Folder;
+use crate::table::RowCounts;
+
+pub use spec::check;
+
+/// What a party brings to an intersection by several keys.
+pub struct Alternatives {
+    /// The job of each key, and what the party brings to it.
+    each: Vec<(JobSpec, Brought)>,
+    counts: RowCounts,
+    /// Where the work is, if it is on disk.
+    directory: Option<PathBuf>,
+}
+
+/// The job of each key, with the sizes of a party and its peer in it.
+pub fn split<'a>(
+    job: &JobSpec,
+    own: &'a Sizes,
+    theirs: &'a Sizes,
+) -> impl Iterator<Item = (JobSpec, &'a Sizes, &'a Sizes)> + use<'a> {
+    job.alternatives().into_iter().zip(own.any.iter().zip(&theirs.any)).map(|(job, (own, theirs))| (job, own, theirs))
+}
+
+/// The work directory of one key.
+fn directory_of(directory: &Path, number: usize) -> PathBuf {
+    directory.join(format!("key-{}", number + 1))
+}
+
+/// Whether a directory holds an unfinished run by several keys.
+pub fn holds_run(directory: &Path) -> bool {
+    disk::holds_run(&directory_of(directory, 0))
+}
+
+/// Reads and normalises a party's data.
+pub fn load_all(job: &JobSpec, me: &str, source: &Source) -> Result<Alternatives> {
+    let jobs = job.alternatives();
+    if let Source::Disk { path, options, allow_unreadable, work } = source {
+        if path.as_os_str() == "-" {
+            return Err(Error::Input(
+                "--input -: by several keys a table on disk is read several times, so it has to be a file".into(),
+            ));
+        }
+        // Nobody else can then put another directory in the place of one in it.
+        drop(Folder::make(&work.directory)?);
+        let bring = |(number, job): (usize, JobSpec)| {
+            let work = OnDisk { directory: directory_of(&work.directory, number), ..work.clone() };
+            let source =
+                Source::Disk { path: path.clone(), options: *options, allow_unreadable: *allow_unreadable, work };
+            let brought = load(&job, me, &source)?;
+            Ok((job, brought))
+        };
+        let each: Vec<_> = jobs.into_iter().enumerate().map(bring).collect::<Result<_>>()?;
+        let all = on_disk(&each)?;
+        let counts = match all[0].together() {
+            Some(counts) => counts,
+            None => counts::of_file(job, me, path, options)?,
+        };
+        all[0].count_together(counts)?;
+        return Ok(Alternatives { each, counts, directory: Some(work.directory.clone()) });
+    }
+    let Some((table, allow_unreadable)) = source.table()? else {
+        return Err(Error::Internal("an intersection by several keys of something else than tables".into()));
+    };
+    let counts = counts::of_table(job, me, &table)?;
+    let numbers = NumberKey::fresh()?;
+    let bring = |job: JobSpec| {
+        let loaded = Loaded::with(&job, me, table.clone(), allow_unreadable, Some(&numbers))?;
+        Ok((job, Brought::Table(loaded.into())))
+    };
+    let each = jobs.into_iter().map(bring).collect::<Result<_>>()?;
+    Ok(Alternatives { each, counts, directory: None })
+}
+
+/// A run on disk that was cut off when only the result was left to be written.
+pub fn left(job: &JobSpec, me: &str, work: &OnDisk, done: Left) -> Result<Option<(Alternatives, agreement::Found)>> {
+    let mut each = Vec::new();
+    for (number, job) in job.alternatives().into_iter().enumerate() {
+        let work = OnDisk { directory: directory_of(&work.directory, number), ..work.clone() };
+        let Some(disk) = super::left_disk(&job, me, &work, done)? else { return Ok(None) };
+        each.push((job, Brought::Disk(disk.into())));
+    }
+    let all = on_disk(&each)?;
+    let (protocol, counts) = (all[0].protocol()?, all[0].together().unwrap_or_default());
+    let part = Alternatives { each, counts, directory: Some(work.directory.clone()) };
+    let found = part.each.iter().map(|_| if job.learns(me) { Found::OnDisk } else { Found::Nothing }).collect();
+    let learned = super::learned::intersect(job, me, Known::default());
+    let found = part.found(job, me, found, agreement::Found::nothing(protocol, learned))?;
+    Ok(Some((part, found)))
+}
+
+/// What was brought, where it is on disk.
+fn on_disk(each: &[(JobSpec, Brought)]) -> Result<Vec<&disk::Disk>> {
+    fn disk((_, brought): &(JobSpec, Brought)) -> Option<&disk::Disk> {
+        match brought {
+            Brought::Disk(disk) => Some(disk),
+            _ => None,
+        }
+    }
+    let all: Option<Vec<_>> = each.iter().map(disk).collect();
+    all.filter(|all| !all.is_empty()).ok_or_else(|| Error::Internal("a table on disk that is in memory".into()))
+}
+
+impl Part for Alternatives {
+    fn sizes(&self) -> Sizes {
+        Sizes::of_alternatives(self.each.iter().map(|(_, brought)| brought.sizes()).collect())
+    }
+
+    fn rows(&self) -> RowCounts {
+        self.counts
+    }
+
+    fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
+        let own = self.sizes();
+        let mut schema = None;
+        for (job, own, theirs) in split(job, &own, theirs) {
+            sizes::check_peer(&job, own, theirs, channel)?;
+            if !theirs.schema.is_empty() {
+                let given = peer_schema(&job, channel.peer(), theirs)?.arrow(channel.peer());
+                if schema.get_or_insert_with(|| given.clone()) != &given {
+                    return Err(channel.violation("it announces columns of other types by one key than by another"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
+        let Pair { job, me, agreed, channel, rng, .. } = run.pair()?;
+        let of_key = |number: usize| Agreed {
+            session: agreed.session.child("alternative", number as u64),
+            chosen: agreed.chosen,
+            own_sizes: agreed.own_sizes.any[number].clone(),
+            peer_sizes: agreed.peer_sizes.any[number].clone(),
+        };
+        let of_keys: Vec<_> = (0..self.each.len()).map(of_key).collect();
+        let mut waiting = Vec::new();
+        for ((job, brought), agreed) in self.each.iter().zip(&of_keys) {
+            channel.count_rounds_anew();
+            waiting.push(run_one_of(job, me, brought, agreed, channel, rng)?);
+        }
+        if job.security == Security::Malicious {
+            channel.conclude()?;
+        }
+        let all = waiting.into_iter().map(|found| found()).collect::<Result<Vec<_>>>()?;
+        if all.iter().all(|found| found.is_nothing_in_common(job)) {
+            for ((job, brought), theirs) in self.each.iter().zip(&agreed.peer_sizes.any) {
+                if let Brought::Table(loaded) = brought
+                    && !loaded.keys.is_empty()
+                    && theirs.items > 0
+                {
+                    hint::warn_of_nothing(job, me, loaded);
+                }
+            }
+        }
+        let learned = super::learned::intersect(job, me, Known::of(agreed));
+        self.found(job, me, all, agreement::Found::nothing(agreed.chosen.protocol, learned))
+    }
+
+    fn ended(&self) -> Result<()> {
+        self.each.iter().try_for_each(|(_, brought)| brought.ended())
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.each.iter().try_for_each(|(_, brought)| brought.clear())?;
+        for number in self.directory.iter().flat_map(|_| 0..self.each.len()) {
+            let directory = self.directory.as_deref().unwrap_or(Path::new(""));
+            // What somebody else has put there stays.
+            let _ = std::fs::remove_dir(directory_of(directory, number));
+        }
+        Ok(())
+    }
+}
+
+impl Alternatives {
+    /// What was found by all keys, for whoever runs the party. `nothing` is that without an answer.
+    fn found(&self, job: &JobSpec, me: &str, all: Vec<Found>, nothing: agreement::Found) -> Result<agreement::Found> {
+        let key = |((job, brought), found): (&(JobSpec, Brought), &Found)| {
+            let columns = job.key.as_ref().map(|key| key.columns.clone());
+            let mut key = json!({ "columns": columns, "rows": brought.rows() });
+            if let Found::Rows(common) | Found::Payload(common, _) = found {
+                key["common"] = common.len().into();
+            }
+            key
+        };
+        let keys: Vec<_> = self.each.iter().zip(&all).map(key).collect();
+        let work: Vec<_> = self.each.iter().filter_map(|(_, brought)| brought.work()).collect();
+        let answer = answer::of(job.peer_of(me), &self.each, all)?;
+        let found = agreement::Found { answer, ..nothing }.with("keys", keys)?;
+        if work.is_empty() { Ok(found) } else { found.with("work", work) }
+    }
+}
