@@ -60,6 +60,8 @@ fn exit_code(kind: ErrorKind) -> u8 {
     }
 }
 
+/// Blanks within a line stay: they may be in a path that is to be pasted.
 fn one_line(error: &Error) -> String {
-    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+    let text = error.to_string();
+    text.split(['\n', '\r', '\t']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -18,7 +18,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use crate::base::folder::{check_owner, others_replace};
+use crate::base::folder::{Replaceable, check_owner, others_replace};
+use crate::base::text::pasted;
 
 pub use certificate::{CLOCK_SLACK_SECONDS, Certificate};
 pub use fingerprint::{FINGERPRINT_BYTES, Fingerprint};
@@ -152,8 +153,9 @@ impl Identity {
     fn load_key(directory: &Path) -> Result<KeyPair> {
         let path = directory.join(KEY_FILE);
         let at = |what: &dyn fmt::Display| Error::Input(format!("{}: {what}", path.display()));
-        let file = std::fs::File::open(&path)
-            .map_err(|e| at(&format_args!("{e}; `tacita identity new DIR` makes an identity")))?;
+        let file = std::fs::File::open(&path).map_err(|e| {
+            at(&format_args!("{e}; `tacita identity new {}` makes an identity", pasted(directory.display())))
+        })?;
         check_directory(directory)?;
         // The file may be behind a link, as secrets are that are mounted: what counts is the one that was opened.
         let facts = file.metadata().map_err(|e| at(&e))?;
@@ -163,8 +165,8 @@ impl Identity {
         let mode = facts.permissions().mode() & 0o777;
         if mode & 0o077 != 0 {
             return Err(at(&format_args!(
-                "others can read or change this key (mode {mode:03o}): chmod 600 '{}'",
-                path.display()
+                "others can read or change this key (mode {mode:03o}): chmod 600 {}",
+                pasted(path.display())
             )));
         }
         let pem = Zeroizing::new(std::io::read_to_string(file).map_err(|e| at(&e))?);
@@ -191,9 +193,10 @@ impl Identity {
 /// open to them.
 fn check_directory(directory: &Path) -> Result<()> {
     match others_replace(directory) {
-        Some(what) => Err(Error::Input(format!(
-            "{}: {what}, and an identity's key could be replaced: chmod 700 it, or name a directory of your own",
-            directory.display()
+        Some(Replaceable { what, mine }) => Err(Error::Input(format!(
+            "{}: {what}, and an identity's key could be replaced: {}name a directory of your own",
+            directory.display(),
+            if mine { format!("chmod 700 {}, or ", pasted(directory.display())) } else { String::new() }
         ))),
         None => Ok(()),
     }

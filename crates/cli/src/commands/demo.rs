@@ -10,6 +10,7 @@ use super::simulate::program;
 use crate::console::print;
 use crate::interrupt;
 use tacita_node::agreement::{JobSpec, Known};
+use tacita_node::base::text::pasted;
 use tacita_node::simulate::{JobText, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
 use tacita_node::watch::Nowhere;
@@ -126,11 +127,11 @@ impl Demo {
         }
         let job_path = directory.join("job.toml");
         write(&job_path, stop.job)?;
-        let mut command = format!("tacita simulate {}", job_path.display());
+        let mut command = format!("tacita simulate {}", pasted(job_path.display()));
         for (party, path) in &inputs {
-            command.push_str(&format!(" \\\n      --input {party}={}", path[0].display()));
+            command.push_str(&format!(" \\\n      --input {party}={}", pasted(path[0].display())));
         }
-        print(format_args!("  $ {command} \\\n      --output {}\n", results.display()))?;
+        print(format_args!("  $ {command} \\\n      --output {}\n", pasted(results.display())))?;
 
         let job = JobText { text: stop.job.into(), is_json: false };
         let simulation = Simulation {

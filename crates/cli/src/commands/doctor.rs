@@ -67,6 +67,9 @@ impl Doctor {
         match JobSpec::load(&self.job).and_then(|job| job.party(&self.me).map(|_| job.clone())) {
             Ok(job) => {
                 findings.good("job", format_args!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal));
+                if let Some(warning) = job.insecure() {
+                    findings.note("level", warning);
+                }
                 if let Some(warning) = memory::unbounded(&job) {
                     findings.note("limits", warning);
                 }
@@ -190,10 +193,7 @@ impl Doctor {
             Ok(part) => {
                 let rows = part.rows();
                 if job.things() != "keys" {
-                    findings.good(
-                        "input",
-                        format_args!("{shown}: {}", counted(rows.items as u64, job.things().trim_end_matches('s'))),
-                    );
+                    findings.good("input", format_args!("{shown}: {}", counted(rows.items as u64, job.thing())));
                     return;
                 }
                 findings.good(

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use clap::Args;
 use tacita_core::Result;
 
-use super::pair::{Pair, Receiver, named_columns};
+use super::pair::{Least, Pair, Receiver, named_columns};
+use super::run::{Page, Stock};
 use crate::console::Voice;
 use tacita_node::agreement::{JobSpec, Key, Names, Written};
 use tacita_node::jobs::dot::{ColumnNames, Dot};
@@ -54,6 +55,10 @@ pub struct Options {
     density: Option<String>,
     #[command(flatten)]
     pair: Pair,
+    #[command(flatten)]
+    least: Least,
+    #[command(flatten)]
+    stock: Stock,
 }
 
 impl Options {
@@ -88,12 +93,13 @@ impl Options {
             chunk: self.chunk,
             density: self.density.clone().map(Written),
         };
-        let job = JobSpec {
+        let mut job = JobSpec {
             reveal: self.reveal.parse()?,
             key: (!row_id.is_empty()).then_some(key),
             scale: Some(self.scale),
             ..self.pair.job(Arc::new(own), Receiver::Me, mapping)?
         };
-        self.pair.run(job, voice)
+        job.limits.min_result = self.least.min_result;
+        self.pair.run(job, (Page::default(), self.stock), voice)
     }
 }

@@ -6,16 +6,21 @@ use std::sync::Arc;
 use clap::Args;
 use tacita_core::Result;
 
-use super::pair::{Pair, Receiver, named_columns};
+use super::pair::{Least, Pair, Receiver, named_columns};
+use super::run::{Page, Stock};
 use crate::console::Voice;
 use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, all_columns};
 use tacita_node::jobs::intersect::Intersect;
 
 /// Find the rows that two parties have in common, without a job file: one listens, the other connects.
 #[derive(Args)]
-#[command(after_help = "Example, on two machines:\n  \
+#[command(
+    mut_arg("security", |security| security.help("What the other party is taken to do: semi-honest, or malicious")),
+    mut_arg("level", |level| level.help("bits128; with protocol \"bloom\" and --allow-insecure bits112 and paper80")),
+    after_help = "Example, on two machines:\n  \
   tacita intersect --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --key name,dob --receiver me --output common.csv\n  \
-  tacita intersect --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --key name=insured,dob=birth --receiver peer")]
+  tacita intersect --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --key name=insured,dob=birth --receiver peer"
+)]
 pub struct Options {
     /// Columns that rows are matched by. NAME=HEADER where this table's header differs from the agreed name. Given several times, rows
     /// match if any of these keys does.
@@ -41,6 +46,8 @@ pub struct Options {
     nulls: Nulls,
     #[command(flatten)]
     pair: Pair,
+    #[command(flatten)]
+    least: Least,
 }
 
 impl Options {
@@ -60,13 +67,14 @@ impl Options {
         let (columns, any) = if any.len() > 1 { (columns, any) } else { (any.concat(), Vec::new()) };
         let gives = [(me, &self.gives), (peer, &self.peer_gives)];
         let gives = gives.into_iter().filter(|(_, columns)| !columns.is_empty());
-        let job = JobSpec {
+        let mut job = JobSpec {
             reveal: self.reveal.parse()?,
             scale: self.scale,
             gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
             key: Some(Key { columns, any, duplicates: self.duplicates, nulls: self.nulls, ..Key::default() }),
             ..self.pair.job(Arc::new(Intersect {}), Receiver::Me, mapping)?
         };
-        self.pair.run(job, voice)
+        job.limits.min_result = self.least.min_result;
+        self.pair.run(job, (Page::default(), Stock::default()), voice)
     }
 }

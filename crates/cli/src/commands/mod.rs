@@ -15,7 +15,7 @@ mod run;
 mod show;
 mod simulate;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tacita_core::Result;
 
 use crate::console::{Log, Voice};
@@ -88,8 +88,12 @@ pub fn usage_error(error: &clap::Error) -> String {
     {
         return format!("`{word}` is not in this version ({}): see `tacita --help`", env!("CARGO_PKG_VERSION"));
     }
+    let (command, actions) = asked_for(std::env::args().skip(1));
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return "no command: see `tacita --help`".into();
+        return match actions.is_empty() {
+            true => format!("no command: see `{command} --help`"),
+            false => format!("`{command}` alone does nothing: give {}; see `{command} --help`", actions.join(" or ")),
+        };
     }
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))
@@ -110,7 +114,21 @@ pub fn usage_error(error: &clap::Error) -> String {
     let text = text.replace("'simulated-party'", "'simulate'");
     let text = text.trim_start_matches("error: ").lines().take_while(|line| !line.starts_with("Usage:"));
     let text: Vec<_> = text.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("For more")).collect();
-    format!("{}: see --help", text.join(" "))
+    format!("{}: see `{command} --help`", text.join(" "))
+}
+
+/// The command that these arguments name, and the commands that it has itself.
+fn asked_for(arguments: impl Iterator<Item = String>) -> (String, Vec<String>) {
+    let mut command = Cli::command();
+    let mut name = command.get_name().to_owned();
+    for word in arguments.filter(|word| !word.starts_with('-')) {
+        let Some(inner) = command.find_subcommand(&word).filter(|inner| !inner.is_hide_set()).cloned() else { break };
+        name.push_str(&format!(" {word}"));
+        command = inner;
+    }
+    let own = name != "tacita";
+    let actions = command.get_subcommands().filter(|_| own).map(|action| action.get_name().to_owned());
+    (name, actions.filter(|action| action != "help").collect())
 }
 
 impl Cli {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use tacita_core::{Error, Result};
 
-use super::run::Common;
+use super::run::{Common, Page, Stock};
 use crate::console::Voice;
 use tacita_node::agreement::{Job, JobSpec, Limits, Parties, Party, Profiles};
 use tacita_node::identity::{Fingerprint, Identity};
@@ -28,7 +28,7 @@ pub struct Pair {
     /// The peer's fingerprint, from its `tacita identity show`.
     #[arg(long, value_name = "SHA256:...")]
     peer: Fingerprint,
-    /// This party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets.
+    /// This party's table: CSV, Parquet or Arrow; - for CSV on standard input.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
     /// How this party's key columns are normalised: one profile a column, or COLUMN=PROFILE,...; it may differ from the peer's.
@@ -40,10 +40,10 @@ pub struct Pair {
     /// The protocol; auto chooses by sizes and network.
     #[arg(long, default_value = "auto")]
     protocol: String,
-    /// semi-honest or malicious.
+    /// What the other party is taken to do: semi-honest, and no other word in this job.
     #[arg(long, default_value = "semi-honest")]
     security: String,
-    /// bits128; with protocol "paillier" also bits192 and bits256; with "paillier", "gm-bloom" or "bloom" and --allow-insecure bits112 and
+    /// bits128; with protocol "paillier" also bits192 and bits256; with "paillier" or "gm-bloom" and --allow-insecure bits112 and
     /// paper80.
     #[arg(long, default_value = "bits128")]
     level: String,
@@ -53,12 +53,6 @@ pub struct Pair {
     /// Pad both sets of keys to this size, so that sizes are not revealed.
     #[arg(long, value_name = "N")]
     pad_to: Option<u64>,
-    /// End a search for rules before anything is counted, if fewer rows are common.
-    #[arg(long, value_name = "N")]
-    min_rows: Option<u64>,
-    /// Report a number below this only as being below it.
-    #[arg(long, value_name = "N")]
-    min_result: Option<u64>,
     /// Both parties' name for this job.
     #[arg(long, default_value = "adhoc")]
     id: String,
@@ -70,6 +64,14 @@ pub struct Pair {
     peer_name: Option<String>,
     #[command(flatten)]
     common: Common,
+}
+
+/// The option of commands whose answer can be a number.
+#[derive(Args)]
+pub struct Least {
+    /// Report a number below this only as being below it.
+    #[arg(long, value_name = "N")]
+    pub min_result: Option<u64>,
 }
 
 /// Who learns.
@@ -123,19 +125,13 @@ impl Pair {
                 Receiver::Peer => vec![peer],
                 Receiver::Both => vec![me, peer],
             },
-            limits: Limits {
-                max_rows: self.max_rows,
-                pad_to: self.pad_to,
-                min_rows: self.min_rows,
-                min_result: self.min_result,
-                ..Limits::default()
-            },
+            limits: Limits { max_rows: self.max_rows, pad_to: self.pad_to, ..Limits::default() },
             ..JobSpec::new(job, &self.id, Parties(parties))
         })
     }
 
     /// Runs this party of the job.
-    pub fn run(self, job: JobSpec, voice: Voice) -> Result<()> {
+    pub fn run(self, job: JobSpec, besides: (Page, Stock), voice: Voice) -> Result<()> {
         job.check()?;
         let (me, name) = self.names()?;
         let peer = Peer { name, pin: self.peer };
@@ -146,7 +142,7 @@ impl Pair {
         let listen = self.listen.clone().unwrap_or_default();
         let meeting = Meeting { dials, awaits, listen, announce: None, shape: Shape::default() };
         let source = self.common.source(&job, vec![self.input])?;
-        self.common.run((job, None), me, source, meeting, voice)
+        self.common.run((job, None), me, source, meeting, besides, voice)
     }
 }
 

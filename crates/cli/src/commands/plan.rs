@@ -142,7 +142,7 @@ impl Plan {
             };
             print(format_args!(
                 "\n{name}: {}, sends {least}{}, needs {least}{} of CPU and up to {} {besides}",
-                counted(share.items, job.things().trim_end_matches('s')),
+                counted(share.items, job.thing()),
                 text::bytes(share.bytes_sent),
                 time(share.cpu_seconds),
                 text::bytes(share.memory)

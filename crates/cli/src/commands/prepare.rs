@@ -9,7 +9,7 @@ use super::arguments;
 use crate::threads::set_threads;
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::random::fresh_rng;
-use tacita_node::base::text::counted;
+use tacita_node::base::text::{counted, pasted};
 use tacita_node::jobs::intersect::{Loaded, prepared};
 use tacita_node::table::read::ReadOptions;
 
@@ -63,9 +63,9 @@ impl Prepare {
             "{}: prepared {}; answer clients with `tacita run {} --as {} --work {} --identity DIR`",
             self.work.display(),
             counted(loaded.sizes().items, "key"),
-            self.job.display(),
-            self.me,
-            self.work.display()
+            pasted(self.job.display()),
+            pasted(&self.me),
+            pasted(self.work.display())
         );
         Ok(())
     }

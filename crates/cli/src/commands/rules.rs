@@ -7,16 +7,21 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::pair::{Pair, Receiver, named_columns};
+use super::run::{OUTPUT_OF_RULES, Page, Stock};
 use crate::console::Voice;
 use tacita_node::agreement::{Basket, ItemsFrom, JobSpec, Key, Names, Star, Written};
 use tacita_node::jobs::rules::{self, Bins};
 
 /// Find which items of both parties go together, without a job file: one party listens, the other connects.
 #[derive(Args)]
-#[command(after_help = "Example, on two machines:\n  \
+#[command(
+    mut_arg("input", |input| input.help("This party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets")),
+    mut_arg("output", |output| output.help(OUTPUT_OF_RULES)),
+    after_help = "Example, on two machines:\n  \
   tacita rules --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --min-support 1% --output rules.csv\n  \
   tacita rules --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --min-support 1% --output rules.csv\n\
-Both learn the rules. Rows are aligned by position, or by ids with --row-id.")]
+Both learn the rules. Rows are aligned by position, or by ids with --row-id."
+)]
 pub struct Options {
     /// How many rows make an itemset frequent: 100, or a part of all rows, 0.01 or 1%.
     #[arg(long, value_name = "N")]
@@ -66,6 +71,11 @@ pub struct Options {
     density: Option<String>,
     #[command(flatten)]
     pair: Pair,
+    /// End the search before anything is counted, if fewer rows are common.
+    #[arg(long, value_name = "N")]
+    min_rows: Option<u64>,
+    #[command(flatten)]
+    page: Page,
 }
 
 impl Options {
@@ -104,7 +114,8 @@ impl Options {
         if let Some(own) = job.parties.get_mut(&me) {
             own.items = Some(items);
         }
-        self.pair.run(job, voice)
+        job.limits.min_rows = self.min_rows;
+        self.pair.run(job, (self.page, Stock::default()), voice)
     }
 }
 

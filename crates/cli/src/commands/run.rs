@@ -22,6 +22,7 @@ use tacita_node::transport::{Peer, Shape};
 /// Run one party of a job, on its own data, with the other parties elsewhere.
 #[derive(Args)]
 #[command(
+    mut_arg("output", |output| output.help(OUTPUT_OF_RULES)),
     after_help = "Example: tacita run job.toml --as hospital --input patients.csv --identity id --output common.csv"
 )]
 pub struct Run {
@@ -47,6 +48,33 @@ pub struct Run {
     listen: Option<String>,
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    page: Page,
+    #[command(flatten)]
+    stock: Stock,
+}
+
+/// The help of --output where there may be rules.
+pub const OUTPUT_OF_RULES: &str = "Where the result goes: CSV, Parquet, Arrow or JSON by ending; - for CSV on standard \
+    output. Itemsets of rules go to NAME.itemsets.csv beside NAME.csv";
+
+/// What some jobs can write besides.
+#[derive(Args, Default)]
+pub struct Page {
+    /// Write a page with plots and tables to this HTML file (job "rules").
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// Where some jobs can take from what was made in advance.
+#[derive(Args, Default)]
+pub struct Stock {
+    /// Take encryptions from this pool (job "dot" with protocol "paillier"): see `tacita pool fill`.
+    #[arg(long, value_name = "DIR")]
+    pool: Option<PathBuf>,
+    /// The file of the pool's key, if it was moved.
+    #[arg(long, value_name = "FILE", requires = "pool")]
+    pool_key: Option<PathBuf>,
 }
 
 /// Options of every command that runs one party.
@@ -55,16 +83,12 @@ pub struct Common {
     /// Directory of this party's key pair.
     #[arg(long, value_name = "DIR")]
     pub identity: PathBuf,
-    /// Where the result goes: CSV, Parquet, Arrow or JSON by ending; - for CSV on standard output. Itemsets of rules go to
-    /// NAME.itemsets.csv beside NAME.csv.
+    /// Where the result goes: CSV, Parquet, Arrow or JSON by ending; - for CSV on standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write a report to this JSON file.
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Write a page with plots and tables to this HTML file (job "rules").
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
     /// How long to wait for the peer.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
     pub timeout: Duration,
@@ -84,12 +108,6 @@ pub struct Common {
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     pub allow_unreadable: bool,
-    /// Take encryptions from this pool (job "dot" with protocol "paillier"): see `tacita pool fill`.
-    #[arg(long, value_name = "DIR")]
-    pub pool: Option<PathBuf>,
-    /// The file of the pool's key, if it was moved.
-    #[arg(long, value_name = "FILE", requires = "pool")]
-    pub pool_key: Option<PathBuf>,
     /// Allow levels of security that can be broken: bits112 and paper80.
     #[arg(long)]
     pub allow_insecure: bool,
@@ -105,7 +123,7 @@ impl Run {
             Some(directory) => self.source_at(&job, directory, voice)?,
         };
         let meeting = meeting(&job, &self.me, self.listen.clone())?;
-        self.common.run((job, Some(self.job)), self.me, source, meeting, voice)
+        self.common.run((job, Some(self.job)), self.me, source, meeting, (self.page, self.stock), voice)
     }
 }
 
@@ -158,6 +176,7 @@ impl Common {
         me: String,
         source: Source,
         meeting: Meeting,
+        (page, stock): (Page, Stock),
         voice: Voice,
     ) -> Result<()> {
         job.check_secure(self.allow_insecure)?;
@@ -171,8 +190,8 @@ impl Common {
             meeting,
             output: self.output,
             report: self.report,
-            html: self.html,
-            pool: self.pool.map(|directory| PoolPlace { directory, key_file: self.pool_key }),
+            html: page.html,
+            pool: stock.pool.map(|directory| PoolPlace { directory, key_file: stock.pool_key }),
             timeout: self.timeout,
             patience: self.patience,
             memory: self.memory,

@@ -74,8 +74,9 @@ impl JobSpec {
         let (job, protocols) = (self.job.name(), self.job.protocols(self));
         if !self.protocol.is_auto() && !protocols.contains(&self.protocol) {
             let known = ["auto"].into_iter().chain(protocols.iter().map(|protocol| protocol.name()));
+            let where_ = self.job.protocols_from(self).map_or(String::new(), |key| format!(" with {key}"));
             return bad(format!(
-                "protocol = \"{}\" is not for job = \"{job}\": use one of {}",
+                "protocol = \"{}\" is not for job = \"{job}\"{where_}: use one of {}",
                 self.protocol.name(),
                 list(known.collect())
             ));
@@ -112,6 +113,17 @@ impl JobSpec {
                 self.level
             )),
         }
+    }
+
+    /// What a user should know beforehand of a level at which a run is refused, unless it is allowed.
+    pub fn insecure(&self) -> Option<String> {
+        self.level.is_insecure().then(|| {
+            format!(
+                "level = \"{}\" can be broken: every party has to run with --allow-insecure, and nothing in the tables may be \
+                 secret",
+                self.level
+            )
+        })
     }
 
     /// How many decimals numbers have.

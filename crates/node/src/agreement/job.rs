@@ -80,6 +80,11 @@ pub trait Job: Debug + Send + Sync {
     /// The protocols that the job may name.
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol>;
 
+    /// What those protocols depend on, as it stands in the file, if on anything: for messages.
+    fn protocols_from(&self, _spec: &JobSpec) -> Option<String> {
+        None
+    }
+
     /// What it counts, for messages.
     fn things(&self, spec: &JobSpec) -> &'static str;
 

@@ -126,6 +126,11 @@ impl JobSpec {
         self.job.things(self)
     }
 
+    /// One of [`JobSpec::things`].
+    pub fn thing(&self) -> &'static str {
+        self.things().trim_end_matches('s')
+    }
+
     /// Whether `name` learns the result.
     pub fn learns(&self, name: &str) -> bool {
         self.reveal_to.iter().any(|learner| learner == name)

@@ -16,6 +16,8 @@ use rustix::io::Errno;
 use rustix::process::geteuid;
 use tacita_core::{Error, Result};
 
+use crate::base::text::pasted;
+
 /// How names of files begin that are not whole yet, and that a process leaves behind if it is killed.
 pub const LEFT_BEHIND: &str = ".tacita-";
 
@@ -199,23 +201,30 @@ fn check_directory(path: &Path, facts: &std::fs::Metadata) -> Result<()> {
             Err(fault(path, "others can make files in this directory: name a directory of its own in it"))
         }
         _ => {
-            let (what, shown) = (others_write(facts), path.display());
-            Err(fault(
-                path,
-                &format!("{what}: chmod 700 '{shown}' once nothing of theirs is in it, or name another one"),
-            ))
+            let (what, shown) = (others_write(facts), pasted(path.display()));
+            Err(fault(path, &format!("{what}: chmod 700 {shown} once nothing of theirs is in it, or name another one")))
         }
     }
 }
 
+/// A directory in which others can put a file of theirs in the place of one of this user's.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Replaceable {
+    /// How.
+    pub what: String,
+    /// Whether the directory is this user's, who alone can change its mode.
+    pub mine: bool,
+}
+
 /// How others can put a file of theirs in the place of one of this user's in a directory, if they can: where it has the
 /// sticky bit, they cannot.
-pub fn others_replace(directory: &Path) -> Option<String> {
+pub fn others_replace(directory: &Path) -> Option<Replaceable> {
     // A directory that cannot be looked at is refused, with the reason, where its files are opened.
     let facts = std::fs::metadata(directory).ok()?;
+    let mine = facts.uid() == geteuid().as_raw() || geteuid().is_root();
     match facts.mode() & (OTHERS_WRITE | STICKY) {
-        bits if bits & STICKY == 0 && bits != 0 => Some(others_write(&facts)),
-        _ => check_owner(facts.uid()).err(),
+        bits if bits & STICKY == 0 && bits != 0 => Some(Replaceable { what: others_write(&facts), mine }),
+        _ => check_owner(facts.uid()).err().map(|what| Replaceable { what, mine }),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Texts for users: what may be shown, and numbers as people read them.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 /// A text from elsewhere, fit to be shown: printable ASCII, at most 80 characters.
@@ -16,6 +17,16 @@ pub fn shown(text: &str) -> String {
         shown.push_str("...");
     }
     shown
+}
+
+/// A text as a shell takes it for one word: what stands in a command that a message proposes is pasted.
+pub fn pasted(text: impl Display) -> String {
+    let text = text.to_string();
+    let plain = |c: char| c.is_alphanumeric() || "%+,-./:=@_".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 /// A number with thousands apart: 1,234,567.
@@ -77,6 +88,18 @@ mod tests {
         assert_eq!(bytes(999_900), "1.0 MB");
         assert_eq!(duration(Duration::from_millis(340)), "340 ms");
         assert_eq!(duration(Duration::from_secs(200)), "3 min 20 s");
+    }
+
+    #[test]
+    fn a_shell_gets_its_words_back() {
+        let texts =
+            ["job.toml", "my job.toml", "it's", "", "$HOME/`id`;*", "-x", "a\\b \"c\"", "~", "Zoë=1", "two  blanks"];
+        for text in texts {
+            let script = format!("printf '%s|' {}", pasted(text));
+            let said = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert_eq!(String::from_utf8(said.stdout).unwrap(), format!("{text}|"), "{script}");
+        }
+        assert_eq!(pasted("/srv/job.toml"), "/srv/job.toml");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use tacita_core::{Error, Result};
 use x509_parser::prelude::{ASN1Time, FromDer, X509Certificate};
 
 use super::{CERTIFICATE_FILE, Fingerprint};
+use crate::base::text::pasted;
 
 /// How far the two parties' clocks may be apart, in seconds: a certificate counts as valid for this long before and
 /// after its dates.
@@ -31,7 +32,11 @@ impl Certificate {
     pub fn read(directory: &Path) -> Result<Certificate> {
         let path = directory.join(CERTIFICATE_FILE);
         let pem = std::fs::read(&path).map_err(|e| {
-            Error::Input(format!("{}: {e}; `tacita identity new DIR` makes an identity", path.display()))
+            Error::Input(format!(
+                "{}: {e}; `tacita identity new {}` makes an identity",
+                path.display(),
+                pasted(directory.display())
+            ))
         })?;
         let der = CertificateDer::from_pem_slice(&pem)
             .map_err(|e| Error::Input(format!("{}: no certificate in PEM ({e})", path.display())))?;

@@ -274,12 +274,23 @@ fn in_our_words(message: &str) -> String {
     if let Some(table) = LATER.iter().find(|table| message.starts_with(&format!("unknown field `{table}`"))) {
         return format!("`{table}` is for protocols that are not in this version ({})", env!("CARGO_PKG_VERSION"));
     }
+    if let Some(name) = message.strip_prefix("duplicate field ") {
+        return twice(name);
+    }
     message.replace("unknown field", "unknown key").replace("missing field", "missing key")
+}
+
+/// A key, in its quotes, that is there more than once.
+fn twice(name: &str) -> String {
+    format!("the key {name} is there twice: leave one out")
 }
 
 /// A TOML error as one line: where, what.
 fn toml_error(text: &str, error: &toml::de::Error) -> Error {
-    let message = in_our_words(&error.message().lines().collect::<Vec<_>>().join("; "));
+    // The parser of TOML says of such a key no more than where it is.
+    let again = error.span().filter(|_| error.message() == "duplicate key").and_then(|span| text.get(span));
+    let message = again.map(|name| twice(&format!("`{}`", shown(name.trim_matches(['"', '\''])))));
+    let message = message.unwrap_or_else(|| in_our_words(&error.message().lines().collect::<Vec<_>>().join("; ")));
     match error.span() {
         Some(span) if span.start > 0 || span.end > 0 => {
             let before = &text[..span.start.min(text.len())];

@@ -120,7 +120,7 @@ pub fn plan(
         seconds_together: seconds(parties.values().map(|share| share.cpu_seconds).sum()),
         buckets: cost.buckets,
         notes: cost.notes,
-        warnings: memory::unbounded(job).map(str::to_owned).into_iter().collect(),
+        warnings: job.insecure().into_iter().chain(memory::unbounded(job).map(str::to_owned)).collect(),
         parties,
     })
 }

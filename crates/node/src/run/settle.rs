@@ -72,12 +72,11 @@ impl Settling<'_> {
         handshake::confirm(&agreed.session, job, me, channel)?;
         memory::check(job, me, &agreed, self.memory, channel)?;
         let setup = setup_started.elapsed();
-        let things = job.things();
         tracing::info!(
-            "agreed with {} ({peer_version}): {}, {} {things} here, {} there",
+            "agreed with {} ({peer_version}): {}, {} here, {} there",
             channel.peer(),
             agreed.chosen,
-            text::count(own.items),
+            text::counted(own.items, job.thing()),
             text::count(agreed.peer_sizes.items)
         );
 
@@ -104,7 +103,7 @@ impl Settling<'_> {
         let needed = job.job.memory(job, me, &chosen, &roles.sizes(&rows))?;
         Limit::of(self.memory).check(needed, "split the input")?;
         let setup = setup_started.elapsed();
-        tracing::info!("agreed with {}: {} rows in all", job.peers_of(me).join(", "), text::count(rows.all));
+        tracing::info!("agreed with {}: {} in all", job.peers_of(me).join(", "), text::counted(rows.all, "row"));
 
         let protocol_started = Instant::now();
         let watcher = channels.first().map(|channel| Watcher::start(channel.handle(), self.screen.clone()));

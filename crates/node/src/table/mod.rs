@@ -24,6 +24,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use tacita_core::{Error, Result};
 
+use crate::base::text::pasted;
+
 pub use budget::{Budget, MAX_COLUMNS};
 pub use key::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, RowCounts};
 pub use normalize::Profile;
@@ -240,10 +242,18 @@ pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: &
         let guess = nearest.map_or(String::new(), |name| format!(" (did you mean {name:?}?)"));
         Error::Input(format!(
             "{source}: no column {header:?}{guess}; its columns are {}; if another one holds it, map it: \
-             `columns = {{ {wanted} = {example:?} }}` in [parties.X] of the job file, or `{wanted}={example}` on the command line",
+             `columns = {{ {} = {example:?} }}` in [parties.X] of the job file, or `{}` on the command line",
             listed(names()),
+            toml_key(wanted),
+            pasted(format_args!("{wanted}={example}")),
         ))
     })
+}
+
+/// A name as a key of a TOML file: in quotes unless it is plain.
+fn toml_key(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !name.is_empty() && name.chars().all(plain) { name.to_owned() } else { format!("{name:?}") }
 }
 
 /// Checks that every column has a name of its own.

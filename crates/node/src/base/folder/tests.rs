@@ -50,7 +50,7 @@ fn directories_that_others_can_write_to_are_refused_in_one_line() {
         for opened in [Folder::make(&path), Folder::open(&path)] {
             let error = opened.unwrap_err().to_string();
             let expected = format!(
-                "{0}: others can write to this directory (mode {bits:03o}): chmod 700 '{0}' once nothing of theirs is in \
+                "{0}: others can write to this directory (mode {bits:03o}): chmod 700 {0} once nothing of theirs is in \
                  it, or name another one",
                 path.display()
             );

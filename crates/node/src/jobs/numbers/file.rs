@@ -11,8 +11,9 @@ use tacita_core::{Error, Result, Session};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::agreement::{JobSpec, Terms};
+use crate::base::folder::{Replaceable, others_replace};
 use crate::base::hex::hex;
-use crate::base::text;
+use crate::base::text::{self, pasted};
 use crate::jobs::dot::Spec;
 use crate::jobs::numbers::{Cells, Value};
 
@@ -211,10 +212,14 @@ impl Kept {
         // Before the peer, who may open its share, has heard of this.
         crate::base::files::check_writable(&mark)?;
         if facts.permissions().mode() & 0o077 != 0 {
-            tracing::warn!("{}: others on this machine can read this share: `chmod 600` it", path.display());
+            let shown = path.display();
+            tracing::warn!(
+                "{shown}: others on this machine can read this share: `chmod 600 {}`",
+                pasted(path.display())
+            );
         }
         if let Some(directory) = mark.parent()
-            && let Some(what) = crate::base::folder::others_replace(directory)
+            && let Some(Replaceable { what, .. }) = others_replace(directory)
         {
             let shown = directory.display();
             tracing::warn!("{shown}: {what}, and the mark of an opened share could be removed: keep shares elsewhere");

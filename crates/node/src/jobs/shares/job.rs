@@ -45,6 +45,10 @@ impl Job for Shares {
         vec![if self.threshold().is_some() { ot::PROTOCOL } else { OPEN }]
     }
 
+    fn protocols_from(&self, _spec: &JobSpec) -> Option<String> {
+        self.operation.map(|operation| format!("operation = \"{operation}\""))
+    }
+
     fn things(&self, _spec: &JobSpec) -> &'static str {
         "numbers"
     }

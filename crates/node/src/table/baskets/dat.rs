@@ -5,12 +5,11 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
 use tacita_core::{Error, Result};
 
 use super::{Items, check_name};
 use crate::table::budget::{Budget, MAX_RECORD_BYTES, Meter};
-use crate::table::read::ending;
+use crate::table::read::{ending, refuse_packed, unpack};
 
 /// What an item takes besides its name and its rows, about.
 const ITEM_BYTES: usize = 80;
@@ -31,7 +30,7 @@ pub fn read_dat(path: &Path) -> Result<Items> {
         return Err(Error::Input(format!("{name}: is a directory; name a file")));
     }
     match ending(path).ends_with(".gz") {
-        true => parse_dat(MultiGzDecoder::new(BufReader::new(file)), &name),
+        true => parse_dat(unpack(file, &name)?, &name),
         false => parse_dat(file, &name),
     }
 }
@@ -44,6 +43,7 @@ pub fn parse_dat(input: impl Read, source: &str) -> Result<Items> {
     let mut items: HashMap<String, Vec<u32>> = HashMap::new();
     let budget = Budget::default();
     let mut meter = Meter::new(&budget);
+    refuse_packed(input.fill_buf().unwrap_or_default(), source)?;
     let (mut rows, mut line) = (0, Vec::new());
     loop {
         line.clear();

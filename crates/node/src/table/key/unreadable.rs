@@ -96,9 +96,12 @@ fn advice(column: &KeyColumn, values: &[&str], origin: Origin<'_>) -> String {
     }
     let names: Vec<_> = found.iter().map(Profile::to_string).collect();
     match (&names[..], column.profile) {
-        ([], Profile::Phone(_)) => {
-            "if these are numbers without their country code, name the country, as in phone:DE".to_string()
+        ([], Profile::Phone(None)) => {
+            "if these are numbers without their country code, name the country: phone:CC, as in phone:DE".to_string()
         }
+        ([], Profile::Phone(Some(country))) => format!(
+            "they are no numbers as {country} writes them, and have no country code: if they are another country's, name that one"
+        ),
         ([], _) => "no other profile reads them: look at the values, or leave them out".to_string(),
         ([one], _) => format!("{one} reads them"),
         (several, _) => format!("{} read them: take the one that the file means", several.join(" and ")),

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use csv::ByteRecord;
 use tacita_core::{Error, Result};
 
-use super::{ReadOptions, Source, unreadable};
+use super::{ReadOptions, Source, refuse_packed, unreadable};
 use crate::table::budget::{MAX_RECORD_BYTES, too_many_columns};
 use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, check_names, schema_of, too_many_rows};
 
@@ -289,9 +289,9 @@ fn header_names(record: &ByteRecord, name: &str) -> Result<Vec<String>> {
 }
 
 fn check_encoding(head: &[u8], name: &str) -> Result<()> {
+    refuse_packed(head, name)?;
     let what = match head {
         [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "is UTF-16 text; save it as UTF-8",
-        [0x1F, 0x8B, ..] => "is compressed with gzip; name it .csv.gz, or unpack it",
         [b'P', b'A', b'R', b'1', ..] => "is a Parquet file; name it .parquet",
         [b'P', b'K', 3, 4, ..] => "is a ZIP archive or a spreadsheet; export it as CSV in UTF-8",
         _ => return Ok(()),

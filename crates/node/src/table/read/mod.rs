@@ -7,7 +7,8 @@ mod ipc;
 mod parquet;
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
@@ -17,6 +18,7 @@ use tacita_core::{Error, Result};
 
 use super::budget::{Meter, too_many_columns};
 use super::{Budget, Lines, MAX_COLUMNS, Table, check_names, too_many_rows};
+use crate::base::text::pasted;
 
 /// How to read a file where its name and content do not say.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,6 +31,12 @@ pub struct ReadOptions {
 
 /// Endings of the files that can be read, for messages.
 const KNOWN: &str = ".csv, .tsv, .txt (each also .gz), .parquet, .arrow, .ipc, .feather, or - for CSV on standard input; for job \"rules\" also .dat";
+
+/// What messages call standard input.
+const STANDARD_INPUT: &str = "standard input";
+
+/// How a file begins that is packed by gzip.
+const GZIP: [u8; 2] = [0x1F, 0x8B];
 
 /// Values of one batch of a table in memory take at most about this many bytes, far from the 2 GiB at which Arrow's
 /// offsets end.
@@ -89,17 +97,14 @@ fn collect<'a>(name: String, schema: SchemaRef, mut source: Box<dyn Source + 'a>
 /// As [`read`], batch by batch. Batches take about `batch_bytes` at most, as far as the file's own blocks allow.
 pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
     if path.as_os_str() == "-" {
-        return Stream::text(io::stdin(), "standard input", csv::Hint::None, options, batch_bytes);
+        return Stream::text(io::stdin(), STANDARD_INPUT, csv::Hint::None, options, batch_bytes);
     }
     let name = path.display().to_string();
     let ending = ending(path);
     let text = |hint| {
         let file = open_file(path, &name)?;
         match ending.ends_with(".gz") {
-            true => {
-                let unpacked = MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, file));
-                Stream::text(unpacked, &name, hint, options, batch_bytes)
-            }
+            true => Stream::text(unpack(file, &name)?, &name, hint, options, batch_bytes),
             false => {
                 let units = file.metadata().ok().map(|facts| facts.len());
                 Ok(Stream { units, ..Stream::text(file, &name, hint, options, batch_bytes)? })
@@ -110,10 +115,10 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
         ".csv" | ".txt" => text(csv::Hint::None),
         ".tsv" => text(csv::Hint::Tab),
         ".parquet" if ending == ".parquet" => {
-            Stream::typed(&name, parquet::open(open_file(path, &name)?, &name, batch_bytes, &options.budget)?, options)
+            Stream::typed(&name, parquet::open(open_typed(path, &name)?, &name, batch_bytes, &options.budget)?, options)
         }
         ".arrow" | ".ipc" | ".feather" if !ending.ends_with(".gz") => {
-            Stream::typed(&name, ipc::open(open_file(path, &name)?, &name, batch_bytes, &options.budget)?, options)
+            Stream::typed(&name, ipc::open(open_typed(path, &name)?, &name, batch_bytes, &options.budget)?, options)
         }
         _ => Err(Error::Input(format!("{name}: not a known kind of table; known endings are {KNOWN}"))),
     }
@@ -210,6 +215,45 @@ fn open_file(path: &Path, name: &str) -> Result<File> {
         Ok(metadata) if metadata.is_dir() => Err(Error::Input(format!("{name}: is a directory; name a file"))),
         _ => Ok(file),
     }
+}
+
+/// Opens a file of a typed form, which has no packed one.
+fn open_typed(path: &Path, name: &str) -> Result<File> {
+    let file = open_file(path, name)?;
+    let mut head = [0; GZIP.len()];
+    // Neither form is read from a pipe, and too short a file is told of where it is read.
+    match file.read_exact_at(&mut head, 0).is_ok() && head == GZIP {
+        true => Err(Error::Input(format!("{name}: is compressed with gzip: unpack it, as with `gzip -d`"))),
+        false => Ok(file),
+    }
+}
+
+/// What is in a file whose name says that it is packed.
+///
+/// Errors: it is not.
+pub(super) fn unpack(file: File, name: &str) -> Result<Box<dyn Read + Send>> {
+    let mut packed = io::BufReader::with_capacity(1 << 16, file);
+    let head = packed.fill_buf().map_err(|error| unreadable(name, error))?;
+    match (head.is_empty(), head.starts_with(&GZIP)) {
+        (true, _) => Ok(Box::new(packed)),
+        (_, true) => Ok(Box::new(MultiGzDecoder::new(packed))),
+        (_, false) => {
+            Err(Error::Input(format!("{name}: is not compressed with gzip, as .gz says: take .gz off its name")))
+        }
+    }
+}
+
+/// Refuses what is packed, and does not say so in its name. `head` is what it begins with.
+pub(super) fn refuse_packed(head: &[u8], name: &str) -> Result<()> {
+    if !head.starts_with(&GZIP) {
+        return Ok(());
+    }
+    let advice = match (name, name.to_lowercase().ends_with(".gz")) {
+        (STANDARD_INPUT, _) => "unpack it on its way, as with `gzip -dc`".to_owned(),
+        (_, true) => "and what is in it is so once more: unpack it once".to_owned(),
+        (_, false) => format!("add .gz to its name, as in {}", pasted(format_args!("{name}.gz"))),
+    };
+    Err(Error::Input(format!("{name}: is compressed with gzip: {advice}")))
 }
 
 /// The message for a failed read; one line, whatever the library said.

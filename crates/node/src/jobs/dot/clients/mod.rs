@@ -177,8 +177,8 @@ fn modulus(job: &Spec<'_>, rows: &Slices) -> Result<Modulus> {
 
 /// What the server and a client with so many rows agree on. The client is the first party.
 fn params(job: &Spec<'_>, modulus: Modulus, rows: usize) -> Result<Params> {
-    let params = Params::new(job.dot_shape(rows)?, modulus, KeySize::of(job.level), None)?;
-    Ok(params.encrypted_by(Side::First))
+    let params = Params::new(job.dot_shape(rows)?, modulus, KeySize::of(job.level), None)?.encrypted_by(Side::First);
+    Ok(job.own.chunk.map_or(params.clone(), |rows| params.with_chunk(rows as usize)))
 }
 
 /// Which of the server's rows are whose.

@@ -13,7 +13,7 @@ use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares};
 use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Error, Level, Result, Session, Side};
 
-use super::Spec;
+use super::{Spec, clients};
 use crate::agreement::cost::Calibration;
 use crate::agreement::words::{bad, either};
 use crate::agreement::{Chosen, JobSpec, Names, Protocol, Reveal, Written};
@@ -223,7 +223,9 @@ pub struct Keys<'a> {
 
 /// Whether the protocol that a job names, or any, goes with these keys.
 pub fn check(job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
-    let named = named(job.protocol);
+    // Clients have one protocol, whether the job names it or not.
+    let protocol = if job.has_roles() { clients::PROTOCOL } else { job.protocol };
+    let named = named(protocol);
     let those = |does: &dyn Fn(&dyn Method) -> bool| {
         either(all().filter(|method| does(*method)).map(|method| method.protocol().name()))
     };
@@ -234,7 +236,7 @@ pub fn check(job: &JobSpec, keys: &Keys<'_>) -> Result<()> {
     if keys.extension.is_some()
         && let Some(why) = named.and_then(|method| method.has_no_extension())
     {
-        return bad(format!("extension: protocol = \"{}\" {why}; leave it out", job.protocol.name()));
+        return bad(format!("extension: protocol = \"{}\" {why}; leave it out", protocol.name()));
     }
     if keys.density.is_some() && !named.is_some_and(|method| method.bounds_ones()) {
         let those = those(&|method| method.bounds_ones());

@@ -9,6 +9,7 @@ use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::fault;
+use crate::base::text::pasted;
 use crate::identity::{Fingerprint, to_pem, write_beside};
 
 const LABEL: &str = "TACITA POOL KEY";
@@ -61,7 +62,7 @@ impl Key {
         if mode & 0o077 != 0 {
             return Err(fault(
                 path,
-                &format!("others can read or change this key (mode {mode:03o}): chmod 600 '{}'", path.display()),
+                &format!("others can read or change this key (mode {mode:03o}): chmod 600 {}", pasted(path.display())),
             ));
         }
         let text = std::io::read_to_string(file).map_err(|error| fault(path, &format!("no key of a pool: {error}")));

@@ -159,7 +159,7 @@ impl Pool {
             live => format!(
                 ", and it had no more: {} were made now; `tacita pool fill {}` makes some in advance",
                 text::count(live),
-                self.folder.path().display()
+                text::pasted(self.folder.path().display())
             ),
         };
         tracing::info!("{} from the pool{live}", text::counted(used.stored, "encryption"));

@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 use crate::agreement::{Chosen, JobSpec, Reveal, Sizes, Terms};
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
-use crate::base::text;
+use crate::base::text::{self, pasted};
 
 use crate::jobs::intersect::{Found, Loaded, disk, empty_rows, item_key_of_epoch, methods};
 use crate::store::seal::Key;
@@ -304,8 +304,9 @@ fn read(folder: &Folder, name: &str) -> Result<Zeroizing<Vec<u8>>> {
     let facts = file.metadata().map_err(bad)?;
     if facts.permissions().mode() & 0o077 != 0 {
         return Err(Error::Input(format!(
-            "{}: others can read this file: `chmod 600` it, and `tacita prepare --rotate` if they may have",
-            path.display()
+            "{}: others can read this file: `chmod 600 {}`, and `tacita prepare --rotate` if they may have",
+            path.display(),
+            pasted(path.display())
         )));
     }
     // All the room at once: what grows leaves copies behind.
