@@ -5,6 +5,7 @@ mod demo;
 mod doctor;
 mod dot;
 mod identity;
+mod inspect;
 mod intersect;
 mod pair;
 mod plan;
@@ -61,6 +62,7 @@ impl From<LogForm> for Log {
 #[derive(Subcommand)]
 enum Command {
     Simulate(simulate::Simulate),
+    Inspect(inspect::Inspect),
     Plan(plan::Plan),
     Identity(identity::Identity),
     Run(Box<run::Run>),
@@ -142,6 +144,7 @@ impl Cli {
         let voice = self.voice();
         let done = match self.command {
             Command::Simulate(command) => return command.execute(voice),
+            Command::Inspect(command) => command.execute(voice),
             Command::Plan(command) => command.execute(),
             Command::Identity(command) => command.execute(),
             Command::Run(command) => command.execute(voice),

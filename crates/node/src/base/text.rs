@@ -29,6 +29,29 @@ pub fn pasted(text: impl Display) -> String {
     }
 }
 
+/// No shape is shown longer.
+const MOST_LETTERS: usize = 24;
+
+/// How a text looks, without its digits and letters: `9` for a digit, `a` for letters in a row.
+pub fn shape(text: &str) -> String {
+    let mut shape = String::new();
+    for letter in text.chars() {
+        let sign = match letter {
+            letter if letter.is_numeric() => '9',
+            letter if letter.is_alphabetic() => 'a',
+            other => other,
+        };
+        if sign != 'a' || !shape.ends_with('a') {
+            shape.push(sign);
+        }
+        if shape.chars().count() == MOST_LETTERS {
+            shape.push('…');
+            break;
+        }
+    }
+    shape
+}
+
 /// A number with thousands apart: 1,234,567.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -100,6 +123,21 @@ mod tests {
             assert_eq!(String::from_utf8(said.stdout).unwrap(), format!("{text}|"), "{script}");
         }
         assert_eq!(pasted("/srv/job.toml"), "/srv/job.toml");
+    }
+
+    #[test]
+    fn shapes_show_no_digit_and_no_letter() {
+        for (text, expected) in [
+            ("1.0", "9.9"),
+            ("1980-05-04", "9999-99-99"),
+            ("doe jane", "a a"),
+            ("AB 12 cd", "a 99 a"),
+            ("", ""),
+            ("é٣", "a9"),
+        ] {
+            assert_eq!(shape(text), expected);
+        }
+        assert_eq!(shape(&"1".repeat(100)).chars().count(), MOST_LETTERS + 1);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 pub mod baskets;
 mod budget;
 pub mod key;
+pub mod look;
 pub mod normalize;
 pub mod numbers;
 pub mod output;

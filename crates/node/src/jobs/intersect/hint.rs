@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use super::load::{Loaded, key_spec};
 use crate::agreement::JobSpec;
+use crate::base::text::shape;
 use crate::table::key::parts;
 use crate::watch::{WITH_VALUES, WITHOUT_VALUES};
 
 /// So many keys are looked at.
 const LOOKED_AT: usize = 1000;
-
-/// No shape is shown longer.
-const MOST_LETTERS: usize = 24;
 
 /// Warns a party whose keys have none in common with the peer's, although both have some: how its own keys look, as the job reads
 /// them, without their digits and letters.
@@ -36,44 +34,4 @@ pub(crate) fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded) {
          with {peer}, and see [key] normalize",
         looks.collect::<Vec<_>>().join(", ")
     );
-}
-
-/// How a text looks: `9` for a digit, `a` for letters in a row.
-fn shape(text: &str) -> String {
-    let mut shape = String::new();
-    for letter in text.chars() {
-        let sign = match letter {
-            letter if letter.is_numeric() => '9',
-            letter if letter.is_alphabetic() => 'a',
-            other => other,
-        };
-        if sign != 'a' || !shape.ends_with('a') {
-            shape.push(sign);
-        }
-        if shape.chars().count() == MOST_LETTERS {
-            shape.push('…');
-            break;
-        }
-    }
-    shape
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_show_no_digit_and_no_letter() {
-        for (text, expected) in [
-            ("1.0", "9.9"),
-            ("1980-05-04", "9999-99-99"),
-            ("doe jane", "a a"),
-            ("AB 12 cd", "a 99 a"),
-            ("", ""),
-            ("é٣", "a9"),
-        ] {
-            assert_eq!(shape(text), expected);
-        }
-        assert_eq!(shape(&"1".repeat(100)).chars().count(), MOST_LETTERS + 1);
-    }
 }

@@ -116,6 +116,18 @@ impl Tally {
         self.samples.iter_mut().zip(&piece.samples).for_each(|(all, some)| all.append(some));
     }
 
+    /// The first values that cannot be read, in the order of the table and at most so many: the number of the row, the key
+    /// column, the value.
+    pub fn unreadable(&self, most: usize) -> Vec<(u64, usize, &str)> {
+        let columns = self.samples.iter().enumerate();
+        let mut all: Vec<_> = columns
+            .flat_map(|(column, samples)| samples.first().map(move |(number, value)| (number, column, value)))
+            .collect();
+        all.sort_by_key(|(number, column, _)| (*number, *column));
+        all.truncate(most);
+        all
+    }
+
     /// Refuses a table with too much in it that is no key; returns what its user should know.
     pub fn check(&self, spec: &KeySpec, origin: Origin<'_>) -> Result<Vec<Warning>> {
         let warnings = report(origin, spec, self.counts, &self.samples)?;

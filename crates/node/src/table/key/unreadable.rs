@@ -28,6 +28,11 @@ impl Samples {
         }
     }
 
+    /// The first ones, with the [`Origin::number`] of their rows.
+    pub fn first(&self) -> impl Iterator<Item = (u64, &str)> {
+        self.first.iter().map(|(number, value)| (*number, value.as_str()))
+    }
+
     /// Adds those of later rows.
     pub fn append(&mut self, later: &Samples) {
         self.count += later.count;

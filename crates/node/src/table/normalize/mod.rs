@@ -98,9 +98,9 @@ impl Profile {
         }
     }
 
-    /// The profiles that read `values` where `self` does not, for a message: those that read nearly all of them.
-    pub(super) fn alternatives(&self, values: &[&str]) -> Vec<Profile> {
-        let candidates = [
+    /// The profiles that read values of a certain kind and nothing else, the plainer first.
+    pub(super) fn of_kinds() -> [Profile; 7] {
+        [
             Profile::Date(Order::Clear),
             Profile::Date(Order::DayFirst),
             Profile::Date(Order::MonthFirst),
@@ -108,7 +108,12 @@ impl Profile {
             Profile::Ip,
             Profile::Email,
             Profile::Phone(None),
-        ];
+        ]
+    }
+
+    /// The profiles that read `values` where `self` does not, for a message: those that read nearly all of them.
+    pub(super) fn alternatives(&self, values: &[&str]) -> Vec<Profile> {
+        let candidates = Profile::of_kinds();
         // Of the profiles of the same kind, those that read most; only if there are none, the others.
         let counts: Vec<_> = candidates.iter().filter(|p| *p != self).map(|p| (*p, p.count_read(values))).collect();
         let best = |same_kind: bool| {

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use csv::ByteRecord;
 use tacita_core::{Error, Result};
 
-use super::{ReadOptions, Source, refuse_packed, unreadable};
+use super::{ReadOptions, Source, TextForm, refuse_packed, unreadable};
 use crate::table::budget::{MAX_RECORD_BYTES, too_many_columns};
 use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, check_names, schema_of, too_many_rows};
 
@@ -38,8 +38,7 @@ pub(super) struct Text<R> {
     record: ByteRecord,
     /// The line of `record`.
     line: u64,
-    /// Whether lines end with CR LF.
-    crlf: bool,
+    form: TextForm,
     columns: Vec<String>,
     batch: Batch,
     /// A record that the last batch had no room for is in `record`.
@@ -64,7 +63,8 @@ impl<R: Read> Text<R> {
     ) -> Result<(SchemaRef, Text<R>)> {
         let mut head = read_head(&mut input).map_err(|error| unreadable(name, error))?;
         check_encoding(&head, name)?;
-        if head.starts_with(b"\xEF\xBB\xBF") {
+        let marked = head.starts_with(b"\xEF\xBB\xBF");
+        if marked {
             head.drain(..3);
         }
         let (header, crlf) = first_line(&head);
@@ -86,7 +86,7 @@ impl<R: Read> Text<R> {
             reader,
             record: ByteRecord::new(),
             line: 0,
-            crlf,
+            form: TextForm { delimiter, crlf, marked },
             columns: Vec::new(),
             batch: Batch::new(&[], batch_bytes),
             held: false,
@@ -104,6 +104,11 @@ impl<R: Read> Text<R> {
         Ok((text.batch.schema.clone(), text))
     }
 
+    /// How it is written.
+    pub fn form(&self) -> TextForm {
+        self.form
+    }
+
     /// The next record, or none at the end mark. If the last record has swallowed the mark, a quote was left open.
     fn next(&mut self) -> Result<Option<u64>> {
         let (reader, record, name) = (&mut self.reader, &mut self.record, &self.name);
@@ -114,7 +119,7 @@ impl<R: Read> Text<R> {
         let last = reader.position().byte() == reader.get_ref().bytes && record.as_slice().ends_with(&MARK[2..]);
         // The reader counts the line feeds that it has consumed; it stops behind the carriage return of a CRLF.
         let inside = lines_inside(record);
-        let line = reader.position().line().saturating_sub(inside + u64::from(!self.crlf));
+        let line = reader.position().line().saturating_sub(inside + u64::from(!self.form.crlf));
         match last {
             false => Ok(Some(line)),
             true if record.as_slice() == &MARK[2..] && record.len() == 1 => Ok(None),

@@ -42,8 +42,31 @@ const GZIP: [u8; 2] = [0x1F, 0x8B];
 /// offsets end.
 const BATCH_BYTES: usize = 64 << 20;
 
+/// The form of a file, as far as it matters to who has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form {
+    /// Its name, as `CSV`.
+    pub name: &'static str,
+    /// Whether it is packed by gzip.
+    pub packed: bool,
+    /// Of a text file, how it is written.
+    pub text: Option<TextForm>,
+}
+
+/// How a text file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextForm {
+    /// What stands between values.
+    pub delimiter: u8,
+    /// Whether lines end with CR LF.
+    pub crlf: bool,
+    /// Whether it begins with a byte order mark.
+    pub marked: bool,
+}
+
 /// A table that is read batch by batch.
 pub struct Stream {
+    form: Form,
     name: String,
     schema: SchemaRef,
     source: Box<dyn Source + Send>,
@@ -104,7 +127,11 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
     let text = |hint| {
         let file = open_file(path, &name)?;
         match ending.ends_with(".gz") {
-            true => Stream::text(unpack(file, &name)?, &name, hint, options, batch_bytes),
+            true => {
+                let mut stream = Stream::text(unpack(file, &name)?, &name, hint, options, batch_bytes)?;
+                stream.form.packed = true;
+                Ok(stream)
+            }
             false => {
                 let units = file.metadata().ok().map(|facts| facts.len());
                 Ok(Stream { units, ..Stream::text(file, &name, hint, options, batch_bytes)? })
@@ -114,12 +141,18 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
     match ending.trim_end_matches(".gz") {
         ".csv" | ".txt" => text(csv::Hint::None),
         ".tsv" => text(csv::Hint::Tab),
-        ".parquet" if ending == ".parquet" => {
-            Stream::typed(&name, parquet::open(open_typed(path, &name)?, &name, batch_bytes, &options.budget)?, options)
-        }
-        ".arrow" | ".ipc" | ".feather" if !ending.ends_with(".gz") => {
-            Stream::typed(&name, ipc::open(open_typed(path, &name)?, &name, batch_bytes, &options.budget)?, options)
-        }
+        ".parquet" if ending == ".parquet" => Stream::typed(
+            &name,
+            "Parquet",
+            parquet::open(open_typed(path, &name)?, &name, batch_bytes, &options.budget)?,
+            options,
+        ),
+        ".arrow" | ".ipc" | ".feather" if !ending.ends_with(".gz") => Stream::typed(
+            &name,
+            "Arrow IPC",
+            ipc::open(open_typed(path, &name)?, &name, batch_bytes, &options.budget)?,
+            options,
+        ),
         _ => Err(Error::Input(format!("{name}: not a known kind of table; known endings are {KNOWN}"))),
     }
 }
@@ -133,32 +166,45 @@ impl Stream {
         batch_bytes: usize,
     ) -> Result<Stream> {
         let (schema, text) = csv::Text::open(input, name, hint, options, batch_bytes)?;
-        Ok(Stream::of(name, schema, Box::new(text), None, options))
+        let form = Form { name: "CSV", packed: false, text: Some(text.form()) };
+        Ok(Stream::of(name, form, schema, Box::new(text), None, options))
     }
 
-    fn typed(name: &str, (schema, source): (SchemaRef, columnar::Columnar), options: &ReadOptions) -> Result<Stream> {
+    fn typed(
+        name: &str,
+        form: &'static str,
+        (schema, source): (SchemaRef, columnar::Columnar),
+        options: &ReadOptions,
+    ) -> Result<Stream> {
         if schema.fields().len() > MAX_COLUMNS {
             return Err(too_many_columns(name));
         }
         check_names(name, schema.fields().iter().map(|field| field.name().as_str()))?;
         let units = source.rows();
-        Ok(Stream::of(name, schema, Box::new(source), units, options))
+        let form = Form { name: form, packed: false, text: None };
+        Ok(Stream::of(name, form, schema, Box::new(source), units, options))
     }
 
     fn of(
         name: &str,
+        form: Form,
         schema: SchemaRef,
         source: Box<dyn Source + Send>,
         units: Option<u64>,
         options: &ReadOptions,
     ) -> Stream {
         let budget = options.budget;
-        Stream { name: name.to_owned(), schema, source, rows: 0, units, budget, memory: budget.bytes() }
+        Stream { name: name.to_owned(), form, schema, source, rows: 0, units, budget, memory: budget.bytes() }
     }
 
     /// What messages call this table.
     pub fn source(&self) -> &str {
         &self.name
+    }
+
+    /// The form of the file.
+    pub fn form(&self) -> Form {
+        self.form
     }
 
     /// Names and types of the columns.

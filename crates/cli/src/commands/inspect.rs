@@ -1,0 +1,307 @@
+//! `tacita inspect`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Value, json};
+use tacita_core::{Error, Result};
+
+use super::arguments;
+use super::pair::named_columns;
+use crate::console::{Log, Voice, print};
+use tacita_node::base::files::{check_distinct, check_writable, write_whole};
+use tacita_node::base::text::{count, counted};
+use tacita_node::table::baskets::{is_dat, read_dat};
+use tacita_node::table::look::{ColumnFacts, KeyFacts, Look, Looked, MOST_DISTINCT, look};
+use tacita_node::table::read::{Form, ReadOptions};
+use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Nulls, Profile};
+
+/// Look at a table of your own: its form, what its columns hold, which profile reads them; and, with --key, what of it would be
+/// matched. Nothing is sent.
+#[derive(Args)]
+#[command(after_help = "Example: tacita inspect patients.csv --key name,dob --normalize name,date")]
+pub struct Inspect {
+    /// The table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Columns that rows would be matched by. NAME=HEADER where the header differs from the agreed name.
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    key: Vec<String>,
+    /// How these columns are normalised, one profile a column [default: none, each as it is].
+    #[arg(long, value_name = "PROFILE,...", value_delimiter = ',', requires = "key")]
+    normalize: Vec<Profile>,
+    /// The columns to look at [default: the first 100].
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// The character between CSV fields [default: found out from the header line].
+    #[arg(long, value_name = "CHAR", value_parser = arguments::delimiter)]
+    delimiter: Option<u8>,
+    /// Write what was found to this JSON file, without any value of the table.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+/// No value is shown longer, in characters.
+const WIDEST: usize = 60;
+
+impl Inspect {
+    /// Carries the command out.
+    pub fn execute(self, voice: Voice) -> Result<()> {
+        if let Some(report) = &self.report {
+            check_writable(report)?;
+            check_distinct(&[("the table", &self.file), ("the report", report)])?;
+        }
+        let found = match is_dat(&self.file) {
+            true => self.baskets()?,
+            false => {
+                let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
+                let key = self.spec()?;
+                let looked = look(&self.file, &options, &Look { columns: self.columns.clone(), key: key.clone() })?;
+                // What is collected by machines may go elsewhere.
+                show(&looked, key.as_ref(), voice.log == Log::Text)?;
+                report(&looked, key.as_ref())
+            }
+        };
+        self.report.as_deref().map_or(Ok(()), |path| {
+            let text = serde_json::to_string_pretty(&found).map_err(|error| Error::Internal(error.to_string()))?;
+            write_whole(path, (text + "\n").as_bytes())
+        })
+    }
+
+    /// What rows would be matched by.
+    fn spec(&self) -> Result<Option<KeySpec>> {
+        if self.key.is_empty() {
+            return Ok(None);
+        }
+        let (names, headers) = named_columns("key", &self.key)?;
+        if !self.normalize.is_empty() && self.normalize.len() != names.len() {
+            return Err(Error::Input(format!(
+                "--normalize: {} for {}: give one each",
+                counted(self.normalize.len() as u64, "profile"),
+                counted(names.len() as u64, "key column")
+            )));
+        }
+        let columns = names.into_iter().enumerate().map(|(place, name)| KeyColumn {
+            header: headers.get(&name).unwrap_or(&name).clone(),
+            profile: self.normalize.get(place).copied().unwrap_or(Profile::None),
+            name,
+        });
+        let (duplicates, nulls) = (Duplicates::All, Nulls::Skip);
+        Ok(Some(KeySpec { columns: columns.collect(), duplicates, nulls, allow_unreadable: true }))
+    }
+
+    /// Baskets have no columns.
+    fn baskets(&self) -> Result<Value> {
+        if !self.key.is_empty() || !self.columns.is_empty() {
+            return Err(Error::Input(format!(
+                "{}: baskets have no columns: leave --key and --columns out",
+                self.file.display()
+            )));
+        }
+        let items = read_dat(&self.file)?;
+        let held: usize = (0..items.len()).map(|item| items.rows_of(item).len()).sum();
+        print(format_args!("{}: FIMI .dat, items with blanks between them", self.file.display()))?;
+        print(format_args!(
+            "{} (a blank line is an empty one), {}, {} in all",
+            counted(items.rows() as u64, "basket"),
+            counted(items.len() as u64, "distinct item"),
+            count(held as u64)
+        ))?;
+        Ok(json!({
+            "file": self.file.display().to_string(),
+            "form": { "name": "FIMI .dat" },
+            "rows": items.rows(),
+            "items": items.len(),
+        }))
+    }
+}
+
+fn show(looked: &Looked, key: Option<&KeySpec>, with_values: bool) -> Result<()> {
+    print(format_args!("{}: {}", looked.source, form(&looked.form)))?;
+    let all = looked.columns.len() + looked.left_out;
+    let part = if all < looked.width { " looked at" } else { "" };
+    print(format_args!("{}, {}{part}", counted(looked.rows as u64, "row"), counted(all as u64, "column")))?;
+    if looked.rows == 0 {
+        print("A header and nothing below it: a table without rows.")?;
+    }
+    print("")?;
+    let header = ["column", "type", "empty", "distinct", "length", "mostly like", "read by"].map(str::to_owned);
+    let lines: Vec<_> = std::iter::once(header).chain(looked.columns.iter().map(line)).collect();
+    let width = |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 7] = std::array::from_fn(width);
+    for line in &lines {
+        let cells = line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        print(cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    if looked.left_out > 0 {
+        print(format_args!(
+            "... and {}: --columns A,B looks at those",
+            counted(looked.left_out as u64, "more column")
+        ))?;
+    }
+    match (&looked.key, key) {
+        (Some(facts), Some(spec)) => show_key(facts, spec, with_values),
+        _ => print("\nWith --key A,B: what rows would be matched by, and what a peer would see."),
+    }
+}
+
+fn show_key(facts: &KeyFacts, spec: &KeySpec, with_values: bool) -> Result<()> {
+    let columns = spec.columns.iter().map(|column| match column.name == column.header {
+        true => format!("{} ({})", column.name, column.profile),
+        false => format!("{} = {} ({})", column.name, column.header, column.profile),
+    });
+    print(format_args!("\nKey: {}", columns.collect::<Vec<_>>().join(", ")))?;
+    let counts = facts.counts;
+    print(format_args!(
+        "{} = {} without a key + {} unreadable + {} with a key seen before + {}",
+        counted(counts.read as u64, "row"),
+        count(counts.nulls as u64),
+        count(counts.unreadable as u64),
+        count(counts.duplicates as u64),
+        counted(counts.items as u64, "distinct key")
+    ))?;
+    if let Some(place) = &facts.repeated {
+        print(format_args!("The first key that was there before is in {place}."))?;
+    }
+    if with_values && !facts.first.is_empty() {
+        print("The first keys, as they are compared (here, and nowhere else):")?;
+        for (place, parts) in &facts.first {
+            let parts: Vec<_> = parts.iter().map(|part| printable(part)).collect();
+            print(format_args!("  {place}: {}", parts.join(" | ")))?;
+        }
+    }
+    if with_values && !facts.unreadable.is_empty() {
+        print("The first values that cannot be read:")?;
+        for (place, header, value) in &facts.unreadable {
+            print(format_args!("  {place}, {header}: \"{}\"", printable(value)))?;
+        }
+    }
+    for warning in &facts.warnings {
+        let text = if with_values { warning.text_for_own_user() } else { warning.text_without_values() };
+        tracing::warn!("{text}");
+    }
+    print(format_args!("\n{}", seen(facts)))
+}
+
+/// What a peer would learn of the file, whatever the job.
+fn seen(facts: &KeyFacts) -> String {
+    format!(
+        "A peer would see of this file that it has {}, and nothing else unless the job says so: the rows in common to those who \
+         learn them, and the columns that you give. (limits.pad_to hides the number.)",
+        counted(facts.counts.items as u64, "distinct key")
+    )
+}
+
+/// A value on a terminal: letters of all scripts, and nothing that the terminal would act upon.
+fn printable(text: &str) -> String {
+    // Marks of direction are no control characters, and turn what follows.
+    let acts = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let escape = |c: char| if acts(c) { c.escape_default().to_string() } else { c.to_string() };
+    let more = if text.chars().nth(WIDEST).is_some() { "..." } else { "" };
+    text.chars().take(WIDEST).map(escape).collect::<String>() + more
+}
+
+fn form(form: &Form) -> String {
+    let packed = if form.packed { ", compressed with gzip" } else { "" };
+    let Some(text) = form.text else { return format!("{}{packed}", form.name) };
+    let delimiter = match text.delimiter {
+        b',' => "commas".to_owned(),
+        b';' => "semicolons".to_owned(),
+        b'\t' => "tabs".to_owned(),
+        other => format!("`{}`", char::from(other)),
+    };
+    format!(
+        "{} with {delimiter} between values, in UTF-8{}, lines end with {}{packed}",
+        form.name,
+        if text.marked { " with a byte order mark" } else { "" },
+        if text.crlf { "CR LF" } else { "LF" }
+    )
+}
+
+/// A column's line of the table.
+fn line(column: &ColumnFacts) -> [String; 7] {
+    let lengths = column.lengths.map_or(String::new(), |(shortest, longest)| match shortest == longest {
+        true => shortest.to_string(),
+        false => format!("{shortest} to {longest}"),
+    });
+    let distinct = match (column.distinct, column.has_text) {
+        (Some(distinct), _) => count(distinct as u64),
+        (None, true) => format!("> {}", count(MOST_DISTINCT as u64)),
+        (None, false) => "?".into(),
+    };
+    let shape = column.shape.as_ref().map_or(String::new(), |(shape, rows)| {
+        format!("{} ({})", printable(&format!("{shape:?}")), percent(*rows, column.values))
+    });
+    [
+        printable(&column.name),
+        column.kind.clone(),
+        count(column.empty as u64),
+        distinct,
+        lengths,
+        shape,
+        if column.has_text { read_by(column) } else { "no profile: no key".into() },
+    ]
+}
+
+/// The profiles that fit, and how much the best ones read; and of dates, what those would that do not read all.
+fn read_by(column: &ColumnFacts) -> String {
+    let share = |profile: &Profile| {
+        let read = column.read_by.iter().find(|(known, _)| known == profile).map(|(_, read)| *read);
+        read.filter(|read| *read < column.values).map(|read| format!(" ({})", percent(read, column.values)))
+    };
+    let names = column.fitting.iter().map(|profile| format!("{profile}{}", share(profile).unwrap_or_default()));
+    let names: Vec<_> = names.collect();
+    names.join(" or ")
+}
+
+fn percent(part: usize, all: usize) -> String {
+    // Rounded down: what is not all is not 100 %.
+    let tenths = part * 1000 / all.max(1);
+    if tenths.is_multiple_of(10) { format!("{} %", tenths / 10) } else { format!("{}.{} %", tenths / 10, tenths % 10) }
+}
+
+/// What was found, for programs. It holds no value of the table.
+fn report(looked: &Looked, key: Option<&KeySpec>) -> Value {
+    let text = looked.form.text;
+    let columns = looked.columns.iter().map(|column| {
+        let (shortest, longest) = column.lengths.unzip();
+        let share = |read: usize| read as f64 / column.values as f64;
+        json!({
+            "name": column.name,
+            "type": column.kind,
+            "empty": column.empty,
+            "distinct": column.distinct,
+            "shortest": shortest,
+            "longest": longest,
+            "shape": column.shape.as_ref().map(|(shape, _)| shape),
+            "shape_share": column.shape.as_ref().map(|(_, rows)| share(*rows)),
+            "profiles": column.fitting.iter().map(Profile::to_string).collect::<Vec<_>>(),
+            "read": column.read_by.iter().map(|(profile, read)| (profile.to_string(), share(*read).into())).collect::<serde_json::Map<_, _>>(),
+        })
+    });
+    let mut found = json!({
+        "file": looked.source,
+        "version": env!("CARGO_PKG_VERSION"),
+        "form": {
+            "name": looked.form.name,
+            "gzip": looked.form.packed,
+            "delimiter": text.map(|text| char::from(text.delimiter).to_string()),
+            "line_end": text.map(|text| if text.crlf { "CR LF" } else { "LF" }),
+            "byte_order_mark": text.map(|text| text.marked),
+        },
+        "rows": looked.rows,
+        "columns": columns.collect::<Vec<_>>(),
+        "columns_left_out": looked.left_out,
+    });
+    if let (Some(facts), Some(spec)) = (&looked.key, key) {
+        let columns = spec.columns.iter().map(|column| {
+            json!({
+                "name": column.name, "header": column.header, "profile": column.profile.to_string(),
+            })
+        });
+        found["key"] = json!({ "columns": columns.collect::<Vec<_>>(), "rows": facts.counts, "seen": seen(facts) });
+    }
+    found
+}

@@ -1,0 +1,168 @@
+//! What somebody needs to know of a table before a job: its form, what its columns hold, and what of it would be matched. The file
+//! is read as a stream, so that memory is that of a batch, and of a few bytes for each key.
+
+mod column;
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use rayon::prelude::*;
+use tacita_core::Result;
+
+use super::key::build::{Tally, find_columns, read_pieces};
+use super::key::parts;
+use super::read::{Form, ReadOptions, open};
+use super::{Duplicates, KeySpec, Nulls, Origin, RowCounts, Warning, find_column};
+use column::Column;
+
+pub use column::{ColumnFacts, MOST_DISTINCT};
+
+/// So many columns are looked at, unless they are named.
+pub const MOST_COLUMNS: usize = 100;
+
+/// Values of a batch take about this many bytes at most.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// So many keys are kept to be shown, and so many values that cannot be read.
+const SHOWN: usize = 5;
+
+/// What is looked at.
+#[derive(Default)]
+pub struct Look {
+    /// Headers of the columns; all, up to [`MOST_COLUMNS`], if there are none.
+    pub columns: Vec<String>,
+    /// What rows would be matched by.
+    pub key: Option<KeySpec>,
+}
+
+/// What a table is.
+pub struct Looked {
+    /// What messages call it.
+    pub source: String,
+    /// The form of the file.
+    pub form: Form,
+    /// Rows.
+    pub rows: usize,
+    /// Its columns, those that were looked at.
+    pub columns: Vec<ColumnFacts>,
+    /// How many were not, unless some were named.
+    pub left_out: usize,
+    /// How many there are.
+    pub width: usize,
+    /// What would be matched.
+    pub key: Option<KeyFacts>,
+}
+
+/// What of a table would be matched. Holds values of the table: for its own user only.
+pub struct KeyFacts {
+    /// What would become of the rows.
+    pub counts: RowCounts,
+    /// The first keys, part by part, with the places of their rows.
+    pub first: Vec<(String, Vec<String>)>,
+    /// The first values that cannot be read: place, header, value.
+    pub unreadable: Vec<(String, String, String)>,
+    /// Where the first row is whose key an earlier one has.
+    pub repeated: Option<String>,
+    /// What a run would warn of.
+    pub warnings: Vec<Warning>,
+}
+
+/// Looks at a table.
+///
+/// Errors ([`Error::Input`](tacita_core::Error)): as of reading it; a column is not there, or can be no key.
+pub fn look(path: &Path, options: &ReadOptions, look: &Look) -> Result<Looked> {
+    let mut stream = open(path, options, BATCH_BYTES)?;
+    let (source, schema, form) = (stream.source().to_owned(), stream.schema().clone(), stream.form());
+    let places: Vec<usize> = match look.columns.is_empty() {
+        true => (0..schema.fields().len().min(MOST_COLUMNS)).collect(),
+        false => look.columns.iter().map(|name| find_column(&source, &schema, name, name)).collect::<Result<_>>()?,
+    };
+    let is_text = form.text.is_some();
+    let column = |&place: &usize| Column::new(schema.field(place).name(), schema.field(place).data_type(), is_text);
+    let mut columns: Vec<Column> = places.iter().map(column).collect();
+    // A look ends for nothing that is in the rows: it counts, and says what a run would.
+    let spec = look.key.clone().map(|key| KeySpec {
+        duplicates: Duplicates::All,
+        nulls: Nulls::Skip,
+        allow_unreadable: true,
+        ..key
+    });
+    let mut keys = spec.as_ref().map(|spec| Keyed::new(&source, &schema, spec)).transpose()?;
+    let (mut rows, mut first) = (0, None);
+    while let Some(batch) = stream.next_batch()? {
+        first.get_or_insert_with(|| batch.clone());
+        columns.par_iter_mut().zip(&places).for_each(|(column, &place)| column.add(batch.column(place)));
+        if let Some(keys) = &mut keys {
+            let lines = stream.lines().map(|lines| {
+                lines.forget_before(rows);
+                &*lines
+            });
+            let pieces =
+                read_pieces(&batch, rows, keys.spec, &keys.columns, Origin { source: &source, lines, first: None });
+            keys.add(&pieces, Origin { source: &source, lines, first: None });
+        }
+        rows += batch.num_rows();
+    }
+    let origin = Origin { source: &source, lines: stream.lines().map(|lines| &*lines), first: first.as_ref() };
+    let key = keys.map(|keys| keys.facts(origin)).transpose()?;
+    Ok(Looked {
+        form,
+        rows,
+        width: schema.fields().len(),
+        left_out: if look.columns.is_empty() { schema.fields().len() - places.len() } else { 0 },
+        columns: columns.into_iter().map(Column::facts).collect(),
+        key,
+        source,
+    })
+}
+
+/// Keys as they are counted.
+struct Keyed<'a> {
+    spec: &'a KeySpec,
+    columns: Vec<usize>,
+    tally: Tally,
+    /// Hashes of keys, as long as it takes for none to be another's.
+    seen: HashSet<[u8; 16]>,
+    first: Vec<(String, Vec<String>)>,
+    repeated: Option<String>,
+}
+
+impl<'a> Keyed<'a> {
+    fn new(source: &str, schema: &arrow_schema::Schema, spec: &'a KeySpec) -> Result<Keyed<'a>> {
+        let columns = find_columns(source, schema, spec)?;
+        let (tally, seen) = (Tally::new(spec), HashSet::new());
+        Ok(Keyed { spec, columns, tally, seen, first: Vec::new(), repeated: None })
+    }
+
+    fn add(&mut self, pieces: &[super::key::build::Piece], origin: Origin<'_>) {
+        for piece in pieces {
+            self.tally.add(piece);
+            for (key, row) in piece.keys() {
+                let mut short = [0; 16];
+                short.copy_from_slice(&blake3::hash(key).as_bytes()[..16]);
+                let place = || origin.place(origin.number(row as usize));
+                if !self.seen.insert(short) {
+                    self.tally.counts.duplicates += 1;
+                    self.repeated.get_or_insert_with(place);
+                } else if self.first.len() < SHOWN {
+                    let parts = parts(key).map(|part| String::from_utf8_lossy(part).into_owned());
+                    self.first.push((place(), parts.collect()));
+                }
+            }
+        }
+    }
+
+    fn facts(self, origin: Origin<'_>) -> Result<KeyFacts> {
+        let warnings = self.tally.check(self.spec, origin)?;
+        let unreadable = self.tally.unreadable(SHOWN).into_iter().map(|(number, column, value)| {
+            (origin.place(number), self.spec.columns[column].header.clone(), value.to_owned())
+        });
+        Ok(KeyFacts {
+            unreadable: unreadable.collect(),
+            counts: RowCounts { items: self.seen.len(), ..self.tally.counts },
+            first: self.first,
+            repeated: self.repeated,
+            warnings,
+        })
+    }
+}
