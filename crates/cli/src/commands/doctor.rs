@@ -1,21 +1,33 @@
 //! `tacita doctor`
 
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use tacita_core::Result;
+use tacita_core::{Error, Result};
 
 use super::arguments;
+use super::run::meeting;
 use crate::console::print;
-use tacita_node::agreement::{JobSpec, Source, memory};
-use tacita_node::base::text::{count, counted};
-use tacita_node::identity::Identity;
+use crate::interrupt;
+use tacita_node::agreement::{Ability, JobSpec, Source, Terms, memory};
+use tacita_node::base::files::free_bytes;
+use tacita_node::base::folder::Folder;
+use tacita_node::base::text::{bytes, count, counted, duration};
+use tacita_node::identity::{CLOCK_SLACK_SECONDS, Identity};
+use tacita_node::jobs::intersect::{disk, prepared};
+use tacita_node::run::check::{check_output, unwritten};
+use tacita_node::run::rehearsal::{Rehearsal, Seen};
 use tacita_node::table::read::ReadOptions;
+use tacita_node::transport::listening_at;
 
-/// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU.
+/// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU. With --meet at both
+/// parties, also what takes two: the connection, both identities, clocks, versions and terms. No data moves.
 #[derive(Args)]
+#[command(
+    after_help = "Example, at both parties: tacita doctor job.toml --as hospital --identity id --input patients.csv --meet"
+)]
 pub struct Doctor {
     /// The job file.
     #[arg(value_name = "JOB")]
@@ -32,10 +44,28 @@ pub struct Doctor {
     /// The character between CSV fields [default: found out from the header line].
     #[arg(long, value_name = "CHAR", value_parser = arguments::delimiter)]
     delimiter: Option<u8>,
+    /// Where the result is to go: whether it can be written, and has room.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Where a table larger than memory is to be sorted: whether there is room.
+    #[arg(long, value_name = "DIR")]
+    work: Option<PathBuf>,
+    /// Meet the peers' doctors, who do the same: connect, and compare clocks, versions and terms.
+    #[arg(long)]
+    meet: bool,
+    /// How long to wait for them.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration, requires = "meet")]
+    timeout: Duration,
+    /// Listen here rather than on the address in the job file.
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
 }
 
 /// How long the doctor waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Clocks that are further apart are told of: logs of the two would not match.
+const CLOCKS_APART: Duration = Duration::from_secs(60);
 
 /// What the doctor has found.
 #[derive(Default)]
@@ -57,6 +87,11 @@ impl Findings {
         self.problems += 1;
         self.lines.push(format!("MEND  {what:<10} {text}"));
     }
+
+    /// Prints what was found since the last time.
+    fn tell(&mut self) -> Result<()> {
+        self.lines.drain(..).try_for_each(print)
+    }
 }
 
 impl Doctor {
@@ -76,12 +111,15 @@ impl Doctor {
                 self.identities(&job, &mut findings);
                 self.network(&job, &mut findings);
                 self.table(&job, &mut findings);
+                self.room(&job, &mut findings);
+                findings.tell()?;
+                if self.meet {
+                    self.peers(&job, &mut findings);
+                }
             }
             Err(error) => findings.bad("job", error),
         }
-        for line in &findings.lines {
-            print(line)?;
-        }
+        findings.tell()?;
         match findings.problems {
             0 => print("\nNothing to mend.")?,
             problems => print(format_args!("\n{} to mend.", counted(problems as u64, "thing")))?,
@@ -141,7 +179,13 @@ impl Doctor {
     }
 
     fn address(&self, job: &JobSpec, listener: &str, findings: &mut Findings) {
-        let Some(address) = job.party(listener).ok().and_then(|party| party.address.clone()) else {
+        let own = self.listen.as_ref().filter(|_| listener == self.me).map(|own| listening_at(own));
+        let address = match own {
+            Some(Err(error)) => return findings.bad("network", error),
+            Some(Ok(own)) => Some(own),
+            None => job.party(listener).ok().and_then(|party| party.address.clone()),
+        };
+        let Some(address) = address else {
             findings.bad(
                 "network",
                 format_args!("parties.{listener}.address is missing: {listener} listens, later parties dial it"),
@@ -165,6 +209,9 @@ impl Doctor {
             }
             return;
         }
+        if self.meet {
+            return findings.good("network", format_args!("{listener} is to be dialed at {address}"));
+        }
         let reached = resolved.iter().map(|address| TcpStream::connect_timeout(address, PATIENCE));
         match reached.reduce(|one, other| one.or(other)) {
             Some(Ok(_)) => findings.good("network", format_args!("{listener} answers at {address}")),
@@ -177,6 +224,59 @@ impl Doctor {
                 );
             }
             None => findings.bad("network", format_args!("{address}: the name has no address")),
+        }
+    }
+
+    /// Whether the result can be written, and whether there is room for it, and for the work.
+    fn room(&self, job: &JobSpec, findings: &mut Findings) {
+        let input: u64 =
+            self.input.iter().filter_map(|path| Some(std::fs::metadata(path).ok()?.len())).fold(0, u64::saturating_add);
+        if let Some(path) = &self.output {
+            let shown = path.display();
+            if let Some(warning) = unwritten(job, &self.me, path) {
+                findings.note("output", warning);
+            }
+            match check_output(job, path, false) {
+                Err(error) => findings.bad("output", error),
+                // What is not there has no room to run out of.
+                Ok(()) if path.as_os_str() == "-" => findings.good("output", "standard output"),
+                Ok(()) => enough(
+                    "output",
+                    &format!("{shown} can be written"),
+                    path,
+                    ("as much as the input", input),
+                    findings,
+                ),
+            }
+        }
+        if let Some(directory) = &self.work {
+            let shown = directory.display();
+            let usable = job.job.can(job, Ability::Disk).or_else(|no| match prepared::is_in(directory) {
+                true => job.job.can(job, Ability::Prepared),
+                false => Err(no),
+            });
+            let opened = if directory.exists() { Folder::open(directory).map(drop) } else { Ok(()) };
+            let table = self.input.iter().filter(|_| !prepared::is_in(directory)).map(|path| disk::room_for(path));
+            match usable.and(opened).and_then(|()| table.sum::<Result<u64>>()) {
+                Err(error) => findings.bad("work", error),
+                Ok(needed) => enough("work", &format!("{shown} can be used"), directory, ("about", needed), findings),
+            }
+        }
+    }
+
+    /// Meets the peers' doctors.
+    fn peers(&self, job: &JobSpec, findings: &mut Findings) {
+        let meeting = meeting(job, &self.me, self.listen.clone());
+        let (meeting, identity) = match meeting.and_then(|meeting| Ok((meeting, Identity::load(&self.identity)?))) {
+            Ok(ready) => ready,
+            Err(error) => return findings.bad("meet", format_args!("nobody was met: {error}")),
+        };
+        interrupt::calls(|| ());
+        let (meeting, identity) = (&meeting, &identity);
+        let rehearsal = Rehearsal { job, me: &self.me, identity, meeting, timeout: self.timeout };
+        match rehearsal.run() {
+            Err(error) => findings.bad("meet", error),
+            Ok(all) => all.into_iter().for_each(|(peer, seen)| met(job, &peer, seen, findings)),
         }
     }
 
@@ -209,6 +309,57 @@ impl Doctor {
                 );
             }
         }
+    }
+}
+
+/// What was seen of a peer.
+fn met(job: &JobSpec, peer: &str, seen: Result<Seen>, findings: &mut Findings) {
+    let seen = match seen {
+        Ok(seen) => seen,
+        Err(Error::NotReady(what)) => return findings.note("meet", what),
+        Err(error @ Error::Network { .. }) => {
+            let hint = "does its `tacita doctor` run with --meet, too?";
+            return findings.bad("meet", format_args!("{error} {hint}"));
+        }
+        Err(error) => return findings.bad("meet", error),
+    };
+    let time = duration(seen.round_trip);
+    findings.good("meet", format_args!("connected with {peer}, and each has proved its identity ({time} for TLS)"));
+    let apart = Duration::from_millis(u64::try_from(seen.clock_ahead.unsigned_abs()).unwrap_or(u64::MAX));
+    let clocks = format!(
+        "{peer}'s is {} {} this one",
+        duration(apart),
+        if seen.clock_ahead < 0 { "behind" } else { "ahead of" }
+    );
+    match apart {
+        _ if apart <= CLOCKS_APART => findings.good("clock", clocks),
+        _ if apart.as_secs() < CLOCK_SLACK_SECONDS as u64 => findings.note("clock", clocks),
+        _ => findings.bad("clock", format_args!("{clocks}: one of the two is wrong; certificates are refused by it")),
+    }
+    match seen.terms {
+        Err(error) => findings.bad("terms", format_args!("{error}: both need the same job file")),
+        Ok((version, warnings)) => {
+            let agreement = Terms::of(job).agreement();
+            findings.good("terms", format_args!("as {peer}'s (agreement {}), which runs {version}", &agreement[..16]));
+            warnings.into_iter().for_each(|warning| findings.note("terms", warning));
+        }
+    }
+}
+
+/// Whether a place has room for so many bytes.
+fn enough(what: &str, good: &str, place: &Path, (why, needed): (&str, u64), findings: &mut Findings) {
+    match free_bytes(place) {
+        None => findings.good(what, good),
+        Some(free) if free >= needed => findings.good(what, format_args!("{good}, {} free", bytes(free))),
+        Some(free) => findings.bad(
+            what,
+            format_args!(
+                "{}: {} free, and it may take {why}, {}: make room, or name another place",
+                place.display(),
+                bytes(free),
+                bytes(needed)
+            ),
+        ),
     }
 }
 

@@ -203,7 +203,7 @@ impl Common {
 }
 
 /// How a party of a job file meets its peers: a later party dials earlier ones.
-fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
+pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
     let (mut dials, mut awaits) = (Vec::new(), Vec::new());
     for name in job.peers_of(me) {
         let pin = job.party(name)?.identity.ok_or_else(|| {

@@ -175,7 +175,7 @@ labels! {
         ANSWER = 83, "VOLE answer";
     }
 
-    /// Of the handshake, which is not this crate's: all codes from 0xf0 to 0xf4.
+    /// Of the handshake, which is not this crate's: all codes from 0xf0 to 0xf5.
     handshake {
         /// Both at once: who a party is, which version it has, and its terms.
         HELLO = 0xf0, "hello";
@@ -187,6 +187,8 @@ labels! {
         CONFIRM = 0xf3, "confirm";
         /// In a job with clients, server to each client: what all parties have said.
         PARTIES = 0xf4, "parties";
+        /// Both at once, of doctors alone: what time it is.
+        CLOCK = 0xf5, "clock";
     }
 }
 

@@ -32,6 +32,17 @@ pub fn check_writable(path: &Path) -> Result<()> {
     }
 }
 
+/// How many bytes are free for this user where a file or directory is, or would be; nothing where that cannot be found out.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let resolved = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let there = resolved.ancestors().find_map(|place| {
+        // The ancestors of a plain name end with the empty one, which is here.
+        let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
+        rustix::fs::statvfs(place).ok()
+    });
+    there.map(|facts| facts.f_bavail.saturating_mul(facts.f_frsize))
+}
+
 fn put(path: &Path, file: &mut (dyn Write + Send), bytes: &[u8]) -> Result<()> {
     file.write_all(bytes).map_err(|error| fault(path, &format!("cannot be written: {error}")))
 }

@@ -1,14 +1,36 @@
 //! What can be checked of a run before anything is read or sent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Ability, Reveal};
+use crate::agreement::{Ability, JobSpec, Reveal};
 use crate::base::files;
 use crate::jobs::numbers::check_replaceable;
 use crate::run::party::PartyRun;
+use crate::run::write::all_beside;
 use crate::table::output;
+
+/// Checks that the result of a job can be written to a file, and what stands beside it. A share of a simulation may replace another.
+pub fn check_output(job: &JobSpec, path: &Path, simulated: bool) -> Result<()> {
+    if job.reveal == Reveal::Shares {
+        if path.as_os_str() == "-" {
+            return Err(Error::Input("--output -: a share is a secret, and goes to a file of its own".into()));
+        }
+        if !simulated {
+            check_replaceable(path)?;
+        }
+        return files::check_writable(path);
+    }
+    output::check_writable(path, None)?;
+    all_beside(job, path)?.iter().try_for_each(|(_, beside)| output::check_writable(beside, None).map(drop))
+}
+
+/// What a party should know that names a file for a result which it does not get.
+pub fn unwritten(job: &JobSpec, me: &str, path: &Path) -> Option<String> {
+    let gets = job.reveal == Reveal::Shares || job.learns(me);
+    (!gets).then(|| format!("{me} learns nothing in this job: {} will not be written", path.display()))
+}
 
 impl PartyRun {
     /// Whether this is the party that the job means.
@@ -48,31 +70,20 @@ impl PartyRun {
         let files = files.iter().map(|(what, path)| (*what, path.as_path()));
         let files: Vec<_> = inputs.iter().map(|path| ("an input", *path)).chain(files).collect();
         files::check_distinct(&files)?;
-        match (&self.job.reveal, self.output.as_deref()) {
-            (Reveal::Shares, Some(output)) if output.as_os_str() == "-" => {
-                return Err(Error::Input("--output -: a share is a secret, and goes to a file of its own".into()));
-            }
-            (Reveal::Shares, Some(output)) => {
-                if self.meeting.announce.is_none() {
-                    check_replaceable(output)?;
+        let simulated = self.meeting.announce.is_some();
+        match self.output.as_deref() {
+            Some(path) => {
+                if let Some(warning) = unwritten(&self.job, &self.me, path) {
+                    tracing::warn!("{warning}");
                 }
-                files::check_writable(output)?;
+                check_output(&self.job, path, simulated)?;
             }
-            (Reveal::Shares, None) if self.meeting.announce.is_none() => {
+            None if self.job.reveal == Reveal::Shares && !simulated => {
                 return Err(Error::Input(
                     "reveal = \"shares\": give --output FILE, where this party's share is kept".into(),
                 ));
             }
-            (_, Some(path)) => {
-                if !self.job.learns(&self.me) {
-                    tracing::warn!("{} learns nothing in this job: {} will not be written", self.me, path.display());
-                }
-                output::check_writable(path, None)?;
-                for (_, beside) in &beside {
-                    output::check_writable(beside, None)?;
-                }
-            }
-            (_, None) => (),
+            None => (),
         }
         self.report.as_deref().map_or(Ok(()), files::check_writable)
     }

@@ -12,6 +12,7 @@ use tacita_core::{Error, Result};
 use crate::agreement::handshake::{self, Greeted};
 use crate::agreement::{Ability, Part};
 use crate::base::random::fresh_rng;
+use crate::identity::Identity;
 use crate::run::party::PartyRun;
 use crate::transport::links::Links;
 use crate::transport::{self, Cancel, Connected, Peer, Shape};
@@ -35,6 +36,57 @@ pub struct Meeting {
     pub announce: Option<PathBuf>,
     /// Latency and bandwidth to imitate.
     pub shape: Shape,
+}
+
+impl Meeting {
+    /// Where it listens, if it does.
+    pub(crate) fn listener(&self) -> Result<Option<TcpListener>> {
+        if self.awaits.is_empty() {
+            return Ok(None);
+        }
+        let address = &transport::listening_at(&self.listen)?;
+        let bad = |error: std::io::Error| {
+            Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
+        };
+        let listener = TcpListener::bind(address).map_err(bad)?;
+        if let Some(path) = &self.announce {
+            let local = listener.local_addr().map_err(bad)?.to_string();
+            crate::base::files::write_whole(path, local.as_bytes())?;
+        }
+        Ok(Some(listener))
+    }
+
+    /// Connects to all peers at the same time, and authenticates them. `found` gets each as it comes, on a thread of its own, or
+    /// why it did not come; several names where a wait for several ended.
+    pub(crate) fn connect(
+        &self,
+        listener: Option<TcpListener>,
+        identity: &Identity,
+        options: &transport::Options,
+        found: impl Fn(&str, Result<Connected>) + Sync,
+    ) {
+        let found = &found;
+        std::thread::scope(|scope| {
+            for (peer, address) in &self.dials {
+                tracing::info!("dialing {} at {address}", peer.name);
+                scope.spawn(move || found(&peer.name, transport::dial(address, peer, identity, options)));
+            }
+            if let Some(listener) = listener {
+                let names: Vec<_> = self.awaits.iter().map(|peer| peer.name.as_str()).collect();
+                tracing::info!("waiting for {} on {}", names.join(", "), self.listen);
+                let missing = std::cell::RefCell::new(names);
+                let one = |peer: &Peer, connected| {
+                    missing.borrow_mut().retain(|name| *name != peer.name);
+                    let name = peer.name.clone();
+                    scope.spawn(move || found(&name, connected));
+                };
+                let all = transport::listen_for_all(&listener, &self.awaits, identity, options, one);
+                if let Err(error) = all {
+                    found(&missing.borrow().join(", "), Err(error));
+                }
+            }
+        });
+    }
 }
 
 /// What the connecting and the loading thread report.
@@ -64,7 +116,7 @@ impl PartyRun {
     /// Loads the table and meets the peers, at the same time. Whichever fails first ends all; so does what was `checked` before,
     /// of which the peers are told.
     pub(crate) fn load_and_meet(&self, checked: Result<()>) -> Result<Ready> {
-        let listener = self.listener()?;
+        let listener = self.meeting.listener()?;
         let (cancel, links) = (Cancel::default(), Links::new(self.cancel.clone()));
         let met = std::thread::scope(|scope| {
             let (events, reported) = mpsc::channel();
@@ -143,22 +195,6 @@ impl PartyRun {
         }
     }
 
-    fn listener(&self) -> Result<Option<TcpListener>> {
-        if self.meeting.awaits.is_empty() {
-            return Ok(None);
-        }
-        let address = &transport::listening_at(&self.meeting.listen)?;
-        let bad = |error: std::io::Error| {
-            Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
-        };
-        let listener = TcpListener::bind(address).map_err(bad)?;
-        if let Some(path) = &self.meeting.announce {
-            let local = listener.local_addr().map_err(bad)?.to_string();
-            crate::base::files::write_whole(path, local.as_bytes())?;
-        }
-        Ok(Some(listener))
-    }
-
     /// Connects to all peers, authenticates them and compares terms. Reports each as it is done.
     fn meet(&self, listener: Option<TcpListener>, cancel: &Cancel, links: &Links, events: &Sender<Event>) {
         let started = Instant::now();
@@ -176,25 +212,8 @@ impl PartyRun {
             Ok(mut rng) => handshake::fresh_nonce(&mut rng),
             Err(error) => return report(Err(error)),
         };
-        let greet = |connected| report(self.greet(connected, nonce, started.elapsed(), links));
-        let (options, greet) = (&options, &greet);
-        std::thread::scope(|scope| {
-            for (peer, address) in &self.meeting.dials {
-                tracing::info!("dialing {} at {address}", peer.name);
-                scope.spawn(move || match transport::dial(address, peer, &self.identity, options) {
-                    Ok(connected) => greet(connected),
-                    Err(error) => report(Err(error)),
-                });
-            }
-            if let Some(listener) = listener {
-                let names: Vec<_> = self.meeting.awaits.iter().map(|peer| peer.name.as_str()).collect();
-                tracing::info!("waiting for {} on {}", names.join(", "), self.meeting.listen);
-                let found = |connected| drop(scope.spawn(move || greet(connected)));
-                let all = transport::listen_for_all(&listener, &self.meeting.awaits, &self.identity, options, found);
-                if let Err(error) = all {
-                    report(Err(error));
-                }
-            }
+        self.meeting.connect(listener, &self.identity, &options, |_, connected| {
+            report(connected.and_then(|connected| self.greet(connected, nonce, started.elapsed(), links)));
         });
     }
 

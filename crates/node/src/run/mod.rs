@@ -1,8 +1,9 @@
 //! A party's run of a job.
 
-mod check;
+pub mod check;
 pub mod meet;
 pub mod party;
+pub mod rehearsal;
 pub mod report;
 pub(crate) mod settle;
 pub mod write;

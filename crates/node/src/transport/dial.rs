@@ -9,7 +9,7 @@ use tacita_core::{Error, Result};
 
 use super::handshake::{Failure, Handshake};
 use super::tls::{self, Fault};
-use super::{Cancel, Connected, GREETING, HANDSHAKE_LIMIT, Options, POLL, Peer, socket};
+use super::{Cancel, Connected, HANDSHAKE_LIMIT, Options, POLL, Peer, Purpose, runs_already, socket};
 use crate::base::text::shown;
 use crate::identity::Identity;
 
@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 ///
 /// [`Error::Input`] if the address cannot be one; [`Error::Authentication`] if what answers has another key or a
 /// certificate that is not valid now, or refuses our identity; [`Error::Network`] with the last reason when the time
-/// is over; [`Error::Interrupted`].
+/// is over; [`Error::NotReady`] if a doctor has met a run; [`Error::Interrupted`].
 pub fn dial(address: &str, peer: &Peer, identity: &Identity, options: &Options) -> Result<Connected> {
     check_form(address)?;
     let until = Instant::now() + options.timeout;
@@ -38,6 +38,10 @@ pub fn dial(address: &str, peer: &Peer, identity: &Identity, options: &Options) 
                     match attempt(address, until, peer, identity, options) {
                         Ok(connected) => return Ok(connected),
                         Err(Failure::Fatal(error)) => return Err(error),
+                        Err(Failure::Elsewhere(Purpose::Run)) => return Err(runs_already(&peer.name)),
+                        Err(Failure::Elsewhere(Purpose::Doctor)) => {
+                            reason = "it is its doctor that answers, and not its run".into();
+                        }
                         Err(Failure::Fault(Fault::Unknown(what))) => reason = what,
                         Err(Failure::Fault(Fault::TheirIdentity(what))) => {
                             let what = format!("at {address} {what}");
@@ -86,7 +90,7 @@ fn attempt(
     }
     socket::prepare(&socket).map_err(failed)?;
     let mut writer = super::writer(&socket, options.shape).map_err(failed)?;
-    let (connection, refusal) = tls::client(identity, peer.pin).map_err(Failure::Fatal)?;
+    let (connection, refusal) = tls::client(identity, peer.pin, options.purpose).map_err(Failure::Fatal)?;
     let mut handshake = Handshake {
         connection,
         refusal,
@@ -98,7 +102,7 @@ fn attempt(
     let started = Instant::now();
     handshake.run()?;
     let round_trip = started.elapsed();
-    handshake.await_greeting(GREETING)?;
+    handshake.await_greeting(options.purpose)?;
     let connection = handshake.connection;
     super::channel(connection, socket, writer, peer, options, round_trip).map_err(Failure::Fatal)
 }

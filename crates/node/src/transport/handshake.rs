@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustls::Connection;
 use tacita_core::Error;
 
-use super::tls::{ALPN, Fault, Refusal, fault};
+use super::tls::{Fault, Purpose, Refusal, fault};
 use super::{Cancel, POLL};
 
 /// How long the other end may take to read why it was refused.
@@ -17,6 +17,8 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub(super) enum Failure {
     /// The other end, or the network, is at fault.
     Fault(Fault),
+    /// The other end is the peer, and there for something else.
+    Elsewhere(Purpose),
     /// Nothing will help.
     Fatal(Error),
 }
@@ -39,26 +41,31 @@ impl Handshake<'_> {
         while self.connection.is_handshaking() {
             self.receive()?;
         }
-        if self.connection.alpn_protocol() != Some(ALPN) {
+        if Purpose::of(&self.connection).is_none() {
             return Err(unknown("what answers is not a Tacita party"));
         }
         Ok(())
     }
 
-    /// Sends one byte of application data.
-    pub(super) fn greet(&mut self, greeting: u8) -> Result<(), Failure> {
-        let written = self.connection.writer().write_all(&[greeting]);
+    /// Sends one byte of application data, which says what this end is there for.
+    pub(super) fn greet(&mut self, purpose: Purpose) -> Result<(), Failure> {
+        let written = self.connection.writer().write_all(&[purpose.greeting()]);
         written.map_err(|e| unknown(format!("no greeting: {e}")))?;
         self.send()
     }
 
-    /// Waits for one byte of application data, which must be `greeting`.
-    pub(super) fn await_greeting(&mut self, greeting: u8) -> Result<(), Failure> {
+    /// Waits for one byte of application data, which must say that the other end is there for the same.
+    pub(super) fn await_greeting(&mut self, purpose: Purpose) -> Result<(), Failure> {
         let mut byte = [0];
         loop {
             match self.connection.reader().read(&mut byte) {
-                Ok(1) if byte[0] == greeting => return Ok(()),
-                Ok(1) => return Err(unknown(format!("it greets with {}; is its version the same?", byte[0]))),
+                Ok(1) => {
+                    return match Purpose::greets(byte[0]) {
+                        Some(other) if other == purpose => Ok(()),
+                        Some(other) => Err(Failure::Elsewhere(other)),
+                        None => Err(unknown(format!("it greets with {}; is its version the same?", byte[0]))),
+                    };
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.receive()?,
                 Ok(_) | Err(_) => return Err(unknown("it closed the connection before it greeted")),
             }
@@ -83,7 +90,7 @@ impl Handshake<'_> {
             Err(error) => {
                 let fault = match fault(&error, &self.refusal) {
                     // Only a party of ours speaks our protocol; a scanner's opinion of our certificate means nothing.
-                    Fault::OurIdentity(_) if self.connection.alpn_protocol() != Some(ALPN) => {
+                    Fault::OurIdentity(_) if Purpose::of(&self.connection).is_none() => {
                         Fault::Unknown("what answers is not a Tacita party".into())
                     }
                     fault => fault,

@@ -1,6 +1,6 @@
 //! The listening side.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel as queue;
@@ -11,7 +11,7 @@ use tacita_core::{Error, Result};
 
 use super::handshake::{Failure, Handshake};
 use super::tls::{self, Fault, Refusal};
-use super::{Connected, GREETING, HANDSHAKE_LIMIT, Options, Peer, socket};
+use super::{Connected, HANDSHAKE_LIMIT, Options, Peer, Purpose, runs_already, socket};
 use crate::base::text::{counted, shown};
 use crate::identity::Identity;
 
@@ -45,17 +45,18 @@ pub fn listening_at(address: &str) -> Result<String> {
 /// The listener is switched to non-blocking and can be used again.
 pub fn listen(listener: &TcpListener, peer: &Peer, identity: &Identity, options: &Options) -> Result<Connected> {
     let mut found = None;
-    listen_for_all(listener, std::slice::from_ref(peer), identity, options, |connected| found = Some(connected))?;
-    found.ok_or_else(|| Error::Internal("a wait ended without the peer".into()))
+    listen_for_all(listener, std::slice::from_ref(peer), identity, options, |_, connected| found = Some(connected))?;
+    found.unwrap_or_else(|| Err(Error::Internal("a wait ended without the peer".into())))
 }
 
-/// As [`listen`], until all of `peers` are there. `found` gets each as it comes. One that comes again is left aside.
+/// As [`listen`], until all of `peers` are there. `found` gets each as it comes. One that comes again is left aside; so is, by a run,
+/// a doctor, who is told that it has met a run. A doctor that meets a run is done with that peer: [`Error::NotReady`].
 pub fn listen_for_all(
     listener: &TcpListener,
     peers: &[Peer],
     identity: &Identity,
     options: &Options,
-    mut found: impl FnMut(Connected),
+    mut found: impl FnMut(&Peer, Result<Connected>),
 ) -> Result<()> {
     let mut awaited: Vec<&Peer> = peers.iter().collect();
     let names = |awaited: &[&Peer]| awaited.iter().map(|peer| peer.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -76,13 +77,23 @@ pub fn listen_for_all(
                 handshakes.remove(id);
                 let accepted = outcome.and_then(|arrived| {
                     let place = arrived.place_among(&awaited)?;
-                    let connected = arrived.accept(until, awaited[place], options)?;
+                    let peer = awaited[place];
+                    match (arrived.accept(until, peer, options), options.purpose) {
+                        (Ok(connected), _) => found(peer, Ok(connected)),
+                        (Err(Failure::Elsewhere(_)), Purpose::Doctor) => found(peer, Err(runs_already(&peer.name))),
+                        (Err(Failure::Elsewhere(_)), Purpose::Run) => {
+                            strangers.note_doctor(&peer.name);
+                            return Ok(());
+                        }
+                        (Err(failure), _) => return Err(failure),
+                    }
                     awaited.remove(place);
-                    Ok(connected)
+                    Ok(())
                 });
                 match accepted {
-                    Ok(connected) => found(connected),
+                    Ok(()) => {}
                     Err(Failure::Fatal(error)) => return Err(error),
+                    Err(Failure::Elsewhere(_)) => {}
                     Err(Failure::Fault(Fault::Unknown(what))) => strangers.note(from, what),
                     Err(Failure::Fault(Fault::TheirIdentity(what))) => {
                         strangers.note_identity(from, &names(&awaited), what);
@@ -133,7 +144,7 @@ impl Arrived {
         place.ok_or_else(|| Failure::Fault(Fault::Unknown("it is connected already".into())))
     }
 
-    /// Tells the dialer that it was chosen.
+    /// Tells the dialer that it was chosen, or that it is there for something else than this end.
     fn accept(mut self, until: Instant, peer: &Peer, options: &Options) -> std::result::Result<Connected, Failure> {
         let mut handshake = Handshake {
             connection: self.connection,
@@ -143,7 +154,11 @@ impl Arrived {
             until,
             cancel: &options.cancel,
         };
-        handshake.greet(GREETING)?;
+        handshake.greet(options.purpose)?;
+        match Purpose::of(&handshake.connection) {
+            Some(purpose) if purpose == options.purpose => {}
+            other => return Err(Failure::Elsewhere(other.unwrap_or_default())),
+        }
         let connection = handshake.connection;
         super::channel(connection, self.socket, self.writer, peer, options, self.round_trip).map_err(Failure::Fatal)
     }
@@ -214,6 +229,8 @@ struct Strangers {
     identities: usize,
     /// The last of those.
     identity: Option<(SocketAddr, String)>,
+    /// Peers whose doctors were here.
+    doctors: BTreeSet<String>,
 }
 
 /// So many of those with another identity are told of one by one.
@@ -233,6 +250,15 @@ impl Strangers {
             tracing::warn!("still waiting for {awaited}; somebody came from {from}: {what}{rest}");
         }
         self.identity = Some((from, what));
+    }
+
+    /// Of a peer's doctor that has met this run. Each is told of once.
+    fn note_doctor(&mut self, peer: &str) {
+        if self.doctors.insert(peer.to_owned()) {
+            tracing::info!(
+                "{peer}'s doctor was here, and knows now that it can reach this party; still waiting for its run"
+            );
+        }
     }
 
     /// The error when the time is over.

@@ -24,7 +24,7 @@ use tacita_core::{Channel, Error, Result};
 pub use dial::dial;
 pub use listen::{listen, listen_for_all, listening_at};
 pub use shaped::Shape;
-pub use tls::{ALPN, EXPORTER_BYTES, EXPORTER_LABEL};
+pub use tls::{ALPN, DOCTOR_ALPN, EXPORTER_BYTES, EXPORTER_LABEL, Purpose};
 
 use crate::identity::Fingerprint;
 use shaped::ShapedWriter;
@@ -44,9 +44,6 @@ pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 /// How often everything that waits looks whether it was cancelled.
 const POLL: Duration = Duration::from_millis(50);
 
-/// The one byte that the listener sends when it has accepted the dialer, so that the dialer knows.
-const GREETING: u8 = 1;
-
 /// The party that is expected at the other end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
@@ -59,6 +56,8 @@ pub struct Peer {
 /// How to connect.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// What this end is there for.
+    pub purpose: Purpose,
     /// How long to wait for the peer.
     pub timeout: Duration,
     /// Ends the wait from another thread.
@@ -74,6 +73,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
+            purpose: Purpose::default(),
             timeout: DEFAULT_TIMEOUT,
             cancel: Cancel::default(),
             shape: Shape::default(),
@@ -106,6 +106,14 @@ pub struct Connected {
     pub exporter: [u8; EXPORTER_BYTES],
     /// How long the TLS handshake took: one round trip, and a millisecond or two of computation.
     pub round_trip: Duration,
+}
+
+/// The peer is there, and for something else: a run that a doctor has met. Nothing of it was read.
+fn runs_already(peer: &str) -> Error {
+    Error::NotReady(format!(
+        "{peer} can be reached, and each of the two knows the other's identity; but it is its run that waits there, not its \
+         doctor, so nothing more was compared: start this party's run, or ask {peer} for `tacita doctor` with --meet"
+    ))
 }
 
 /// The sending direction of a socket.

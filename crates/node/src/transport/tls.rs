@@ -23,6 +23,50 @@ use crate::identity::{Certificate, Fingerprint, Identity};
 /// The protocol's name in ALPN (RFC 7301).
 pub const ALPN: &[u8] = b"tacita/1";
 
+/// That of two parties that only look whether a run would come about.
+pub const DOCTOR_ALPN: &[u8] = b"tacita-doctor/1";
+
+/// What the end of a connection is there for. Both ends have to be there for the same; what the other one is there for is known
+/// before anything is read of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// A run.
+    #[default]
+    Run,
+    /// To look whether a run would come about.
+    Doctor,
+}
+
+impl Purpose {
+    const ALL: [Purpose; 2] = [Purpose::Run, Purpose::Doctor];
+
+    fn alpn(self) -> &'static [u8] {
+        match self {
+            Purpose::Run => ALPN,
+            Purpose::Doctor => DOCTOR_ALPN,
+        }
+    }
+
+    /// The one byte that a listener sends when it has accepted the dialer.
+    pub(super) fn greeting(self) -> u8 {
+        match self {
+            Purpose::Run => 1,
+            Purpose::Doctor => 2,
+        }
+    }
+
+    /// Whose greeting this is.
+    pub(super) fn greets(byte: u8) -> Option<Purpose> {
+        Purpose::ALL.into_iter().find(|purpose| purpose.greeting() == byte)
+    }
+
+    /// What the dialer of a connection is there for, if it is a party at all.
+    pub(super) fn of(connection: &Connection) -> Option<Purpose> {
+        let alpn = connection.alpn_protocol();
+        Purpose::ALL.into_iter().find(|purpose| alpn == Some(purpose.alpn()))
+    }
+}
+
 /// Label of the exporter (RFC 8446 section 7.5), with an empty context.
 pub const EXPORTER_LABEL: &[u8] = b"EXPORTER-tacita-session";
 
@@ -33,7 +77,7 @@ pub const EXPORTER_BYTES: usize = 32;
 pub(super) type Refusal = Arc<OnceLock<String>>;
 
 /// The dialer's end of a new connection to the owner of `pin`.
-pub(super) fn client(identity: &Identity, pin: Fingerprint) -> Result<(Connection, Refusal)> {
+pub(super) fn client(identity: &Identity, pin: Fingerprint, purpose: Purpose) -> Result<(Connection, Refusal)> {
     let (verifier, refusal) = Pinned::new(vec![pin]);
     let mut config = ClientConfig::builder_with_provider(verifier.provider.clone())
         .with_protocol_versions(&[&version::TLS13])
@@ -42,7 +86,7 @@ pub(super) fn client(identity: &Identity, pin: Fingerprint) -> Result<(Connectio
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_client_auth_cert(vec![identity.certificate().der.clone()], identity.private_key())
         .map_err(internal)?;
-    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.alpn_protocols = vec![purpose.alpn().to_vec()];
     config.resumption = Resumption::disabled();
     config.enable_sni = false;
     // With SNI off the name goes nowhere; rustls wants one.
@@ -60,7 +104,7 @@ pub(super) fn server(identity: &Identity, pins: Vec<Fingerprint>) -> Result<(Con
         .with_client_cert_verifier(Arc::new(verifier))
         .with_single_cert(vec![identity.certificate().der.clone()], identity.private_key())
         .map_err(internal)?;
-    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.alpn_protocols = Purpose::ALL.map(|purpose| purpose.alpn().to_vec()).into();
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     config.max_early_data_size = 0;
@@ -116,6 +160,9 @@ pub(super) fn fault(error: &rustls::Error, refusal: &Refusal) -> Fault {
             | Alert::CertificateRevoked
             | Alert::UnknownCA
             | Alert::UnsupportedCertificate => Fault::OurIdentity("our identity"),
+            Alert::NoApplicationProtocol => {
+                Fault::Unknown("what answers is no Tacita party, or one of a version that has no doctor to meet".into())
+            }
             alert => Fault::Unknown(format!("it ended the TLS handshake: {alert:?}")),
         },
         rustls::Error::PeerIncompatible(

@@ -49,6 +49,11 @@ pub struct Preparation<'a> {
     pub memory: usize,
 }
 
+/// How many bytes on disk a run with this table needs while it is sorted, about.
+pub fn room_for(path: &Path) -> Result<u64> {
+    Ok(Input::of(path, String::new())?.bytes.saturating_mul(TIMES_TEXT))
+}
+
 /// Sorts a table into `directory`.
 ///
 /// Errors: those of a table in memory; a file that was changed meanwhile; a disk that is full.
@@ -56,7 +61,7 @@ pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &
     let &Preparation { path, options, spec, memory, .. } = preparation;
     RUNS.remove_all(directory)?;
     let before = Input::of(path, String::new())?;
-    directory.note_needed(before.bytes.saturating_mul(TIMES_TEXT));
+    directory.note_needed(room_for(path)?);
     let batch_bytes = (memory / BATCH_PART).clamp(LEAST_BATCH_BYTES, MOST_BATCH_BYTES);
     let stream = read::open(path, &options, batch_bytes)?;
     let source = stream.source().to_owned();
