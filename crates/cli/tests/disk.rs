@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tacita_node::table::{Selection, Table, output};
 
 /// So little memory that a table of some ten thousand rows is sorted in several runs, and its keys are in many buckets.
-const LITTLE: &str = "12MiB";
+const LITTLE: &str = "70MiB";
 
 fn terms(rest: &str) -> String {
     format!("job = \"intersect\"\nid = \"test\"\nreveal_to = [\"hospital\", \"insurer\"]\n{rest}\n")

@@ -179,7 +179,7 @@ fn a_run_on_disk_is_planned() {
             ),
         );
         let inputs = [format!("a={}", inputs[0]), format!("b={}", inputs[1])];
-        let inputs = ["--input", &inputs[0], "--input", &inputs[1], "--memory", "4MiB"];
+        let inputs = ["--input", &inputs[0], "--input", &inputs[1], "--memory", "68MiB"];
         let planned = tacita(&[&["plan", &job, "--json"], &inputs[..]].concat()).well();
         let planned: Value = serde_json::from_str(&planned.stdout).unwrap();
         let (file, work) = (home.at("report.json"), home.at("work"));

@@ -157,7 +157,7 @@ fn files_appear_whole_or_not_at_all() {
 /// The rows that one party gives, as another one gets them.
 fn give(table: &Table, keys: &Keys, columns: &[&str], common: &[usize]) -> Given {
     let pairs: Vec<_> = columns.iter().map(|name| (name.to_string(), name.to_string())).collect();
-    let encoder = PayloadEncoder::new(table, keys, &pairs).unwrap();
+    let encoder = PayloadEncoder::new(table, keys, &pairs, None).unwrap();
     let schema = PayloadSchema::decode(&encoder.schema().encode(), "insurer", &names(columns)).unwrap();
     assert_eq!(&schema, encoder.schema());
     let (mut bytes, mut offsets) = (Vec::new(), vec![0]);
@@ -215,13 +215,13 @@ fn joins_have_a_line_for_each_pair() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
     // Two givers: every combination, the last one fastest.
     let schema = PayloadSchema::decode(
-        &PayloadEncoder::new(&theirs, &their_keys, &[("cost".into(), "cost".into())]).unwrap().schema().encode(),
+        &PayloadEncoder::new(&theirs, &their_keys, &[("cost".into(), "cost".into())], None).unwrap().schema().encode(),
         "bank",
         &names(&["cost"]),
     )
     .unwrap();
     let mut bytes = Vec::new();
-    let encoder = PayloadEncoder::new(&theirs, &their_keys, &[("cost".into(), "cost".into())]).unwrap();
+    let encoder = PayloadEncoder::new(&theirs, &their_keys, &[("cost".into(), "cost".into())], None).unwrap();
     their_keys.rows(0).iter().for_each(|&row| encoder.encode_row(row, &mut bytes));
     let bank = Given { rows: schema.decode_rows(&bytes, "bank").unwrap(), offsets: vec![0, 2, 2] };
     let joined = Selection::join(&own, &own_keys, &[0, 1], &[given.clone(), bank]).unwrap();
@@ -239,18 +239,18 @@ fn joins_have_a_line_for_each_pair() {
 fn only_rows_with_keys_decide_the_length() {
     let table = csv(&format!("name,note\na,xy\n,{}\n", "x".repeat(1000)));
     let keys = keys(&table, "name");
-    let encoder = PayloadEncoder::new(&table, &keys, &[("note".into(), "note".into())]).unwrap();
+    let encoder = PayloadEncoder::new(&table, &keys, &[("note".into(), "note".into())], None).unwrap();
     assert_eq!(encoder.schema().row_bytes(), 1 + 4 + 2);
     let table = csv(&format!("name,note\na,{}\n", "x".repeat(2 << 20)));
     let keys = self::keys(&table, "name");
-    let error = PayloadEncoder::new(&table, &keys, &[("note".into(), "note".into())]).unwrap_err();
+    let error = PayloadEncoder::new(&table, &keys, &[("note".into(), "note".into())], None).unwrap_err();
     assert!(error.to_string().contains("\"note\""), "{error}");
     let days = Date32Array::from(vec![i32::MAX]);
     let columns: [(&str, ArrayRef); 2] = [("k", Arc::new(StringArray::from(vec!["a"]))), ("d", Arc::new(days))];
     let batch = RecordBatch::try_from_iter(columns).unwrap();
     let table = Table::new("t", batch.schema(), vec![batch]).unwrap();
     let keys = self::keys(&table, "k");
-    let error = PayloadEncoder::new(&table, &keys, &[("d".into(), "d".into())]).unwrap_err();
+    let error = PayloadEncoder::new(&table, &keys, &[("d".into(), "d".into())], None).unwrap_err();
     assert!(error.to_string().starts_with("t, row 1: the date"), "{error}");
 }
 

@@ -10,7 +10,7 @@ use tacita_core::{Error, Result};
 
 use super::run::{Common, Page, Stock};
 use crate::console::Voice;
-use tacita_node::agreement::{Job, JobSpec, Limits, Parties, Party, Profiles};
+use tacita_node::agreement::{Job, JobSpec, Limits, Parties, Party, Profiles, Reveal};
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs;
 use tacita_node::run::meet::Meeting;
@@ -134,6 +134,13 @@ impl Pair {
     pub fn run(self, job: JobSpec, besides: (Page, Stock), voice: Voice) -> Result<()> {
         job.check()?;
         let (me, name) = self.names()?;
+        if job.learns(&me) && keeps_a_table(&job.reveal) && self.common.output.is_none() && besides.0.html.is_none() {
+            return Err(Error::Input(format!(
+                "{me} learns {}, and nothing says where they go: give --output FILE, as --output common.csv, or --output - to \
+                 see them here",
+                if matches!(job.reveal, Reveal::Rows | Reveal::Payload) { "rows" } else { "rules" }
+            )));
+        }
         let peer = Peer { name, pin: self.peer };
         let (dials, awaits) = match &self.connect {
             Some(address) => (vec![(peer, address.clone())], Vec::new()),
@@ -144,6 +151,11 @@ impl Pair {
         let source = self.common.source(&job, vec![self.input])?;
         self.common.run((job, None), me, source, meeting, besides, voice)
     }
+}
+
+/// Whether what is learned is a table, of which one line on standard output says little.
+pub fn keeps_a_table(reveal: &Reveal) -> bool {
+    matches!(reveal, Reveal::Rows | Reveal::Payload | Reveal::Frequent | Reveal::Counts)
 }
 
 /// `A,NAME=HEADER` as the agreed names, and this party's headers where they differ.

@@ -71,16 +71,16 @@ impl Plan {
             disk::memory::enough_for_data(self.memory)?;
         }
         set_threads(self.threads)?;
-        let (mut sizes, mut part) = (BTreeMap::new(), None);
+        let (mut sizes, mut parts) = (BTreeMap::new(), BTreeMap::new());
         for name in job.parties.names() {
             let (of_party, brought) = self.sizes(&job, name)?;
             let work = self.memory.map(|memory| Work { memory: disk::memory::for_run(memory), kept: None });
             sizes.insert(name.to_owned(), of_party.with_work(work.as_ref()));
-            part = part.or(brought);
+            parts.extend(brought.map(|part| (name.to_owned(), part)));
         }
         let network = Shape { latency: self.latency.unwrap_or_default(), bandwidth: self.bandwidth };
         let calibration = Calibration::measure(&mut fresh_rng()?)?;
-        let plan = plan::plan(&job, &sizes, part.as_deref(), calibration, network)?;
+        let plan = plan::plan(&job, &sizes, &parts, calibration, network)?;
         if self.json {
             let text = serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?;
             print(text)?;

@@ -63,7 +63,7 @@ pub const OUTPUT_OF_RULES: &str = "Where the result goes: CSV, Parquet, Arrow or
 pub struct Page {
     /// Write a page with plots and tables to this HTML file (job "rules").
     #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    pub html: Option<PathBuf>,
 }
 
 /// Where some jobs can take from what was made in advance.

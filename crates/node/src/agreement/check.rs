@@ -8,6 +8,7 @@ use super::words::{bad, check_distinct};
 use super::{JobSpec, Reveal, Shared};
 use crate::base::text::shown;
 use crate::table::numbers::MAX_DECIMALS;
+use crate::table::payload::MAX_ROW_BYTES;
 
 const MAX_NAME_BYTES: usize = 64;
 const MAX_ID_BYTES: usize = 128;
@@ -242,6 +243,14 @@ impl JobSpec {
         ] {
             if limit.is_some_and(|limit| limit == 0 || limit > MAX_SET_SIZE) {
                 return bad(format!("limits.{name}: use 1 to {MAX_SET_SIZE}"));
+            }
+        }
+        if let Some(longest) = limits.max_text {
+            if self.reveal != Reveal::Payload {
+                return bad("limits.max_text bounds texts that are given, with reveal = \"payload\": leave it out");
+            }
+            if longest == 0 || longest > MAX_ROW_BYTES as u64 {
+                return bad(format!("limits.max_text: use 1 to {MAX_ROW_BYTES} bytes"));
             }
         }
         if let (Some(pad_to), Some(max_rows)) = (limits.pad_to, limits.max_rows)

@@ -159,6 +159,18 @@ pub trait Job: Debug + Send + Sync {
         machine: &Calibration,
     ) -> Result<Cost>;
 
+    /// What is added to that if so many items of each party, in the order of the job file, are frequent.
+    fn cost_of_items(
+        &self,
+        _spec: &JobSpec,
+        _chosen: &Chosen,
+        _sizes: &BTreeMap<String, Sizes>,
+        _machine: &Calibration,
+        _items: [u32; 2],
+    ) -> Result<Option<Cost>> {
+        Ok(None)
+    }
+
     /// What `party` learns, given what is known, in plain sentences.
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String>;
 

@@ -29,6 +29,11 @@ pub trait Part: Send {
         Ok(None)
     }
 
+    /// How many of the own items could be in what is found, where the cost depends on that: those that are frequent in the own rows.
+    fn frequent_items(&self, _job: &JobSpec) -> Result<Option<u32>> {
+        Ok(None)
+    }
+
     /// Runs what was agreed on.
     fn run(&mut self, run: Run<'_>) -> Result<Found>;
 

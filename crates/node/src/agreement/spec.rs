@@ -53,6 +53,8 @@ pub struct Limits {
     pub pad_to: Option<u64>,
     /// `rules`: with fewer rows in common, the run ends before anything is counted.
     pub min_rows: Option<u64>,
+    /// No text that is given is longer, in bytes: all are filled up to it.
+    pub max_text: Option<u64>,
     /// Numbers below this are reported as below it.
     pub min_result: Option<u64>,
     /// How many keys one client may ask of a prepared sender, in all runs together.

@@ -55,6 +55,7 @@ impl Terms {
             ("max_rows", limits.max_rows),
             ("pad_to", limits.pad_to),
             ("min_rows", limits.min_rows),
+            ("max_text", limits.max_text),
             ("min_result", limits.min_result),
             ("max_queries", limits.max_queries),
             ("max_clients", limits.max_clients),

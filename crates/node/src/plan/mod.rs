@@ -57,12 +57,12 @@ pub struct Share {
     pub learned: Vec<String>,
 }
 
-/// Plans a job for parties of these sizes, over a network of this shape. `part` is what a party brings, if it is there and knows
-/// more than its sizes say.
+/// Plans a job for parties of these sizes, over a network of this shape. `parts` are what parties bring, as far as it is there: it may
+/// know more than sizes say.
 pub fn plan(
     job: &JobSpec,
     sizes: &BTreeMap<String, Sizes>,
-    part: Option<&dyn Part>,
+    parts: &BTreeMap<String, Box<dyn Part>>,
     calibration: Calibration,
     network: Shape,
 ) -> Result<Plan> {
@@ -70,8 +70,14 @@ pub fn plan(
     let (first, second) = (names[0], names[1]);
     let line = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };
     let Choice { chosen, why } = job.job.choose(job, first, &sizes[first], &sizes[second], line)?;
-    let exact = part.map_or(Ok(None), |part| part.cost(job, sizes, &calibration))?;
-    let cost = exact.map_or_else(|| job.job.cost(job, &chosen, sizes, &calibration), Ok)?;
+    let exact = parts.values().next().map_or(Ok(None), |part| part.cost(job, sizes, &calibration))?;
+    let mut cost = exact.map_or_else(|| job.job.cost(job, &chosen, sizes, &calibration), Ok)?;
+    let frequent = |name: &str| parts.get(name).map_or(Ok(None), |part| part.frequent_items(job));
+    if let (Some(one), Some(other)) = (frequent(first)?, frequent(second)?)
+        && let Some(more) = job.job.cost_of_items(job, &chosen, sizes, &calibration, [one, other])?
+    {
+        cost = more.and(cost);
+    }
     let clients = job.clients();
     let slices = clients.as_ref().map(|roles| roles.slices(sizes));
     let rounds = cost.rounds + if clients.is_some() { group::ROUNDS } else { handshake::ROUNDS };

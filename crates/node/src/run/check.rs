@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Ability, JobSpec, Reveal};
-use crate::base::files;
+use crate::base::{files, text};
 use crate::jobs::numbers::check_replaceable;
 use crate::run::party::PartyRun;
 use crate::run::write::all_beside;
@@ -77,14 +77,45 @@ impl PartyRun {
                     tracing::warn!("{warning}");
                 }
                 check_output(&self.job, path, simulated)?;
+                check_room(path, &inputs)?;
             }
             None if self.job.reveal == Reveal::Shares && !simulated => {
                 return Err(Error::Input(
                     "reveal = \"shares\": give --output FILE, where this party's share is kept".into(),
                 ));
             }
+            None if self.job.learns(&self.me) && !simulated && self.html.is_none() => match self.job.reveal {
+                Reveal::Rows | Reveal::Payload => {
+                    tracing::warn!("no --output FILE: the rows will be counted, and not kept")
+                }
+                Reveal::Frequent | Reveal::Counts => {
+                    tracing::warn!("no --output FILE: the rules will be counted, and not kept");
+                }
+                _ => (),
+            },
             None => (),
         }
         self.report.as_deref().map_or(Ok(()), files::check_writable)
     }
+}
+
+/// A result of rows can be as long as the input. Less room is said, and none refused, before anything is sent: a peer that learns has
+/// its result whatever becomes of this party's.
+fn check_room(output: &Path, inputs: &[&Path]) -> Result<()> {
+    // Standard output, and devices, are no places on a disk.
+    let elsewhere = output.as_os_str() == "-" || std::fs::metadata(output).is_ok_and(|facts| !facts.is_file());
+    let Some(free) = files::free_bytes(output).filter(|_| !elsewhere) else { return Ok(()) };
+    let input = inputs.iter().filter_map(|path| Some(std::fs::metadata(path).ok()?.len())).fold(0, u64::saturating_add);
+    if free == 0 {
+        return Err(Error::Input(format!("{}: the disk is full: make room, or name another place", output.display())));
+    }
+    if free < input {
+        tracing::warn!(
+            "{}: there are {} free, and the input has {}: make room if the result may be as long",
+            output.display(),
+            text::bytes(free),
+            text::bytes(input)
+        );
+    }
+    Ok(())
 }

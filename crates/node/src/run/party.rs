@@ -1,6 +1,6 @@
 //! One party's run of a job: load and connect at the same time, agree, run the protocol, write the result.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use crate::identity::Identity;
 use crate::run::meet::{Meeting, Ready};
 use crate::run::report::{Report, Seconds};
 use crate::run::settle::{Settled, Settling, conclude};
-use crate::run::write::{all_beside, write};
+use crate::run::write::{Written, all_beside, write};
 use crate::transport::links::Links;
 use crate::watch::Screen;
 
@@ -102,7 +102,7 @@ impl PartyRun {
         let Found { answer, further_rounds, page, .. } = found;
         let write = || {
             let started = Instant::now();
-            let result = self.cancel.uncut(|| write(self.job.job.name(), answer()?, self.output.as_deref()))?;
+            let result = self.cancel.uncut(|| self.write_answer(answer()?))?;
             Ok((result, started.elapsed()))
         };
         let (traffic, (result, writing)) = conclude(&self.job, &*part, channels, &links, write)?;
@@ -187,12 +187,30 @@ impl PartyRun {
     /// Writes the result of a run that was cut off after its last bucket.
     fn write_left(&self, part: &dyn Part, found: Found, started: Instant) -> Result<Outcome> {
         let output_started = Instant::now();
-        let result = write(self.job.job.name(), (found.answer)()?, self.output.as_deref())?;
+        let result = self.write_answer((found.answer)()?)?;
         let mut report = self.report(part, found.protocol, found.protocol.name(), found.learned, found.extras);
         report.result = result.json;
         report.seconds.output = round(output_started.elapsed());
         self.write_report(&mut report, started)?;
         self.outcome(report, result.line, result.written)
+    }
+
+    /// Writes the answer. Where its place fails, it is kept beside the report; on disk it is there anyway.
+    fn write_answer(&self, answer: Answer) -> Result<Written> {
+        let beside = |path: &Path| {
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned()
+        };
+        let Source::Disk { work, .. } = &self.source else {
+            let spare: Vec<_> = self.report.as_deref().map(beside).into_iter().collect();
+            return write(self.job.job.name(), answer, self.output.as_deref(), &spare);
+        };
+        let mut result = write(self.job.job.name(), answer, self.output.as_deref(), &[])?;
+        if let Err(Error::Input(text)) = result.written {
+            let directory = work.directory.display();
+            result.written =
+                Err(Error::Input(format!("{text}; {directory} is kept: --resume writes the result, without the peer")));
+        }
+        Ok(result)
     }
 
     fn write_report(&self, report: &mut Report, started: Instant) -> Result<()> {

@@ -19,18 +19,18 @@ pub struct Written {
     pub written: Result<()>,
 }
 
-/// Writes an answer where the user wants it, if anywhere. `job` is the name of what it is an answer to.
+/// Writes an answer where the user wants it, if anywhere. `job` is the name of what it is an answer to. What cannot be written there,
+/// and would be lost, is kept in the first of the directories `spare` in which it can be.
 ///
-/// Errors: rows or a share cannot be written.
-pub fn write(job: &str, answer: Answer, path: Option<&Path>) -> Result<Written> {
+/// Errors: a share cannot be written, or rows cannot be counted.
+pub fn write(job: &str, answer: Answer, path: Option<&Path>, spare: &[PathBuf]) -> Result<Written> {
     let (json, line, written) = match answer {
         Answer::Nothing => return Ok(Written { json: Value::Null, line: None, written: Ok(()) }),
         Answer::Rows(rows) => {
-            if let Some(path) = path {
-                output::write(&*rows, path, None)?;
-            }
+            let write = |path: &Path| output::write(&*rows, path, None);
+            let written = path.map_or(Ok(()), |path| write_or_keep(path, spare, write));
             let count = rows.count()?;
-            (json!({ "rows": count }), format!("rows {count}"), Ok(()))
+            (json!({ "rows": count }), format!("rows {count}"), written)
         }
         Answer::Numbers { json, line, table } => {
             let write = |path| output::write(&Selection::all(&table()?), path, None);
@@ -44,7 +44,7 @@ pub fn write(job: &str, answer: Answer, path: Option<&Path>) -> Result<Written> 
             (json!({ "shares": numbers }), format!("shares {numbers}{kept}"), Ok(()))
         }
         Answer::Tables { json, line, main, beside } => {
-            (json, line, path.map_or(Ok(()), |path| write_tables(job, main, beside, path)))
+            (json, line, path.map_or(Ok(()), |path| write_tables(job, main, beside, path, spare)))
         }
     };
     Ok(Written { json, line: Some(line), written })
@@ -57,20 +57,39 @@ fn write_tables(
     main: Deferred<Table>,
     others: Vec<(&'static str, Deferred<Table>)>,
     path: &Path,
+    spare: &[PathBuf],
 ) -> Result<()> {
     let main = Selection::all(&main()?);
-    let (mut tables, mut paths) = (Vec::new(), Vec::new());
-    for (what, table) in others {
-        let Some(beside) = beside(job, path, what)? else { return output::write(&main, path, None) };
-        tables.push(table);
-        paths.push(beside);
+    let make = |(what, table): (&'static str, Deferred<Table>)| Ok((what, Selection::all(&table()?)));
+    let others: Vec<_> = others.into_iter().map(make).collect::<Result<_>>()?;
+    write_or_keep(path, spare, |path| {
+        let (mut tables, mut paths) = (Vec::new(), Vec::new());
+        for (what, table) in &others {
+            let Some(beside) = beside(job, path, what)? else { return output::write(&main, path, None) };
+            tables.push(table);
+            paths.push(beside);
+        }
+        let mut staged = Vec::new();
+        for (table, beside) in tables.into_iter().zip(&paths) {
+            staged.push(output::stage(table, beside, None)?);
+        }
+        staged.push(output::stage(&main, path, None)?);
+        staged.into_iter().try_for_each(|file| file.place())
+    })
+}
+
+/// Writes to `path`, or else to a file of its own in one of the directories `spare`, which the error then names.
+fn write_or_keep(path: &Path, spare: &[PathBuf], write: impl Fn(&Path) -> Result<()>) -> Result<()> {
+    let Err(error) = write(path) else { return Ok(()) };
+    let name = path.file_name().filter(|name| *name != "-").map_or("result.csv".into(), |name| name.to_string_lossy());
+    for directory in spare {
+        let kept = directory.join(format!("kept-{name}"));
+        // What was kept before stays.
+        if !kept.exists() && write(&kept).is_ok() {
+            return Err(Error::Input(format!("{error}; the result is kept in {}", kept.display())));
+        }
     }
-    let mut staged = Vec::new();
-    for (table, beside) in tables.into_iter().zip(&paths) {
-        staged.push(output::stage(&Selection::all(&table()?), beside, None)?);
-    }
-    staged.push(output::stage(&main, path, None)?);
-    staged.into_iter().try_for_each(|file| file.place())
+    Err(error)
 }
 
 /// The files that stand beside the output of a job, with what messages call them.

@@ -91,7 +91,8 @@ impl Job for Intersect {
         let mut sizes = Sizes { items, ..Sizes::default() };
         let columns = spec.given_by(party);
         if spec.reveal == Reveal::Payload && !columns.is_empty() && spec.learns(spec.peer_of(party)) {
-            let bytes = row_bytes.unwrap_or(columns.len() as u64 * ASSUMED_COLUMN_BYTES);
+            let column = spec.limits.max_text.unwrap_or(ASSUMED_COLUMN_BYTES);
+            let bytes = row_bytes.unwrap_or(columns.len() as u64 * column);
             let schema = PayloadSchema::of_texts(columns, bytes)?;
             sizes.entries = items;
             sizes.row_bytes = (load::number_bytes(spec) + schema.row_bytes()) as u32;

@@ -188,9 +188,11 @@ pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learne
             (None, None) => ", how many rows with a key it has".to_owned(),
             (Some(_), _) => String::new(),
         };
-        learned.push(format!(
-            "{party} learns the types of {peer}'s given columns, the length of the longest text in each{rows}."
-        ));
+        let longest = match job.limits.max_text {
+            Some(_) => "",
+            None => ", the length of the longest text in each",
+        };
+        learned.push(format!("{party} learns the types of {peer}'s given columns{longest}{rows}."));
     }
 }
 

@@ -163,7 +163,7 @@ impl Given {
     ) -> Result<Given> {
         let headers: Vec<_> =
             columns.iter().map(|column| (column.clone(), job.header(me, column).to_owned())).collect();
-        let encoder = PayloadEncoder::new(table, keys, &headers)?;
+        let encoder = PayloadEncoder::new(table, keys, &headers, job.limits.max_text.map(|bytes| bytes as usize))?;
         if let Some(filling) = encoder.filling() {
             tracing::warn!("{filling}");
         }

@@ -36,6 +36,11 @@ pub fn check_peer(job: &JobSpec, own: &Sizes, sizes: &Sizes, channel: &Channel) 
                 return refuse("it announces fewer given rows than keys");
             }
             let row_bytes = number_bytes(job) + schema.row_bytes();
+            if let Some(limit) = job.limits.max_text
+                && !schema.is_filled_up_to(limit)
+            {
+                return refuse("its given texts are not filled up to limits.max_text");
+            }
             if row_bytes + ENTRY_OVERHEAD > MAX_PAYLOAD_BYTES {
                 return refuse("it announces given rows that do not fit a message");
             }

@@ -42,6 +42,39 @@ pub(crate) fn rules_cost(
     Ok(cost)
 }
 
+/// What the pairs of so many items cost.
+pub(crate) fn of_items(
+    chosen: &Chosen,
+    job: &Spec<'_>,
+    sizes: &BTreeMap<String, Sizes>,
+    calibration: &Calibration,
+    items: [u32; 2],
+) -> Result<Cost> {
+    let names = job.parties.names();
+    let rows = common_rows(job, job.own.row_id.is_none(), sizes)?;
+    if items.contains(&0) {
+        return Ok(Cost::default());
+    }
+    let (protocol, pairs) = rules::estimate(job, chosen, &job.mining(rows as usize)?, items)?;
+    let seconds = pairs.seconds * calibration.ot_transfer / transfer_seconds(MEASURED);
+    let role = RoleCost { cpu: seconds / 2.0, bytes: pairs.bytes / 2, ..RoleCost::default() };
+    let note = format!(
+        "In their own rows {} of {} and {} of {} are frequent: with these pairs alone, {}, it takes what is said here, by {}; longer \
+         itemsets come on top.",
+        text::counted(items[0].into(), "item"),
+        names[0],
+        text::count(items[1].into()),
+        names[1],
+        text::count(u64::from(items[0]) * u64::from(items[1])),
+        protocol.name()
+    );
+    Ok(Cost {
+        roles: names.into_iter().map(|name| (name.to_owned(), role)).collect(),
+        notes: vec![note],
+        ..Cost::default()
+    })
+}
+
 /// What can be said of a run whose candidates depend on what is frequent.
 fn rules_notes(
     chosen: &Chosen,

@@ -232,6 +232,17 @@ impl Job for Rules {
         cost::rules_cost(chosen, &self.of(spec), sizes, machine)
     }
 
+    fn cost_of_items(
+        &self,
+        spec: &JobSpec,
+        chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+        items: [u32; 2],
+    ) -> Result<Option<Cost>> {
+        cost::of_items(chosen, &self.of(spec), sizes, machine, items).map(Some)
+    }
+
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         learned::rules(&self.of(spec), party, known)
     }

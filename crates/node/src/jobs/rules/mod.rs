@@ -71,6 +71,13 @@ impl Part for Brought {
         aligned::check_peer(alignment.as_ref(), &self.sizes, theirs, channel)
     }
 
+    fn frequent_items(&self, job: &JobSpec) -> Result<Option<u32>> {
+        let params = Spec { spec: job, own: &self.own }.mining(self.items.rows())?;
+        let count =
+            |items: &Items| (0..items.len()).filter(|&item| items.rows_of(item).len() >= params.minimum).count();
+        Ok(Some((count(&self.items) + count(&self.items.binned(|_| true, None))) as u32))
+    }
+
     fn run(&mut self, run: Run<'_>) -> Result<agreement::Found> {
         let Pair { job, me, agreed, allowed, channel, rng } = run.pair()?;
         let own = self.own.clone();

@@ -46,8 +46,13 @@ impl<'a> PayloadEncoder<'a> {
     /// Prepares the columns `columns` (name in the job, header in the table) of the rows that have keys.
     ///
     /// Errors ([`Error::Input`]): a column is missing, of a type that cannot be given, or holds a date outside the years
-    /// 1 to 9999; the rows are longer than [`MAX_ROW_BYTES`].
-    pub fn new(table: &'a Table, keys: &'a Keys, columns: &[(String, String)]) -> Result<PayloadEncoder<'a>> {
+    /// 1 to 9999; the rows are longer than [`MAX_ROW_BYTES`]; a text is longer than `max_text`, to which all are filled up.
+    pub fn new(
+        table: &'a Table,
+        keys: &'a Keys,
+        columns: &[(String, String)],
+        max_text: Option<usize>,
+    ) -> Result<PayloadEncoder<'a>> {
         if columns.is_empty() || columns.len() > MAX_COLUMNS {
             return Err(Error::Input(format!(
                 "gives: a party gives 1 to {MAX_COLUMNS} columns, not {}",
@@ -76,7 +81,7 @@ impl<'a> PayloadEncoder<'a> {
         let schema = PayloadSchema { columns: given };
         let texts = vec![Texts::default(); schema.columns.len()];
         let mut encoder = PayloadEncoder { table, keys, schema, batches, texts };
-        encoder.measure()?;
+        encoder.measure(max_text)?;
         Ok(encoder)
     }
 
@@ -96,7 +101,8 @@ impl<'a> PayloadEncoder<'a> {
         (bytes > FILLING && bytes > 3 * texts.all).then(|| {
             format!(
                 "{}, {}: column {:?} has {} here, and every row is given as long as the longest, so that nobody sees which is \
-                 which: that alone sends {} more than the texts are. Shorten it, or give another column",
+                 which: that alone sends {} more than the texts are. Shorten it, give another column, or \
+                 agree on a bound (limits.max_text)",
                 self.table.source(),
                 self.table.place(texts.longest_in as usize),
                 column.name,
@@ -120,17 +126,27 @@ impl<'a> PayloadEncoder<'a> {
     }
 
     /// Finds the longest texts, and values that cannot be given.
-    fn measure(&mut self) -> Result<()> {
+    fn measure(&mut self, max_text: Option<usize>) -> Result<()> {
         for key in 0..self.keys.len() {
             for &number in self.keys.rows(key) {
                 let (batch, row) = self.table.locate(number as usize);
                 let columns = self.schema.columns.iter_mut().zip(&mut self.texts);
                 for (values, (column, texts)) in self.batches[batch].iter().zip(columns) {
                     match (values, &mut column.kind) {
-                        (Values::Text(text), ColumnType::Text { longest }) => {
-                            let length = text.get(row).map_or(0, str::len);
+                        (Values::Text(value), ColumnType::Text { longest }) => {
+                            let length = value.get(row).map_or(0, str::len);
                             texts.rows += 1;
                             texts.all += length as u64;
+                            if let Some(limit) = max_text.filter(|limit| length > *limit) {
+                                return Err(Error::Input(format!(
+                                    "{}, {}: column {:?} has {}, and limits.max_text is {}: shorten it, or agree on more",
+                                    self.table.source(),
+                                    self.table.place(number as usize),
+                                    column.name,
+                                    counted(length as u64, "byte"),
+                                    text::count(limit as u64)
+                                )));
+                            }
                             if length > *longest {
                                 (*longest, texts.longest_in) = (length, number.into());
                             }
@@ -147,6 +163,11 @@ impl<'a> PayloadEncoder<'a> {
                         }
                     }
                 }
+            }
+        }
+        for column in &mut self.schema.columns {
+            if let (ColumnType::Text { longest }, Some(limit)) = (&mut column.kind, max_text) {
+                *longest = limit;
             }
         }
         let wide = self.schema.columns.iter().max_by_key(|column| column.kind.bytes());

@@ -171,6 +171,15 @@ impl PayloadSchema {
         &self.columns
     }
 
+    /// Whether all texts are filled up to so many bytes.
+    pub fn is_filled_up_to(&self, bytes: u64) -> bool {
+        let filled = |column: &Column| match column.kind {
+            ColumnType::Text { longest } => longest as u64 == bytes,
+            _ => true,
+        };
+        self.columns.iter().all(filled)
+    }
+
     /// Bytes of a row.
     pub fn row_bytes(&self) -> usize {
         self.columns.iter().map(|column| 1 + column.kind.bytes()).sum()

@@ -13,19 +13,24 @@ const MOST: u64 = 16 << 30;
 /// Less than this for data sorts and intersects nothing.
 pub const LEAST_BYTES: u64 = 256 << 10;
 
+/// Less than this for data takes thousands of buckets and long, for no saving beside what every run takes.
+const LEAST_ALLOWED: u64 = 4 << 20;
+
 /// Memory for the data of a run that may use `allowed` bytes; by default half of what the machine has available, at most
 /// 16 GiB.
 pub fn for_data(allowed: Option<u64>) -> u64 {
     let allowed = allowed.unwrap_or_else(|| (Limit::of(None).bytes() / 2).min(MOST));
-    allowed - FIXED_BYTES.min(allowed / 2)
+    allowed.saturating_sub(FIXED_BYTES)
 }
 
 /// As [`for_data`], refused if it is too little to sort anything in.
 pub fn enough_for_data(allowed: Option<u64>) -> Result<u64> {
     match for_data(allowed) {
-        data if data < LEAST_BYTES => {
-            Err(Error::Input("--memory: too little to sort a table in: allow at least 1MiB".into()))
-        }
+        data if data < LEAST_ALLOWED => Err(Error::Input(format!(
+            "--memory: a run on disk takes {} MiB whatever the tables are, and some for the data: allow at least {}MiB",
+            FIXED_BYTES >> 20,
+            (FIXED_BYTES + LEAST_ALLOWED) >> 20
+        ))),
         data => Ok(data),
     }
 }
