@@ -5,6 +5,7 @@ mod demo;
 mod doctor;
 mod dot;
 mod identity;
+mod init;
 mod inspect;
 mod intersect;
 mod pair;
@@ -62,6 +63,7 @@ impl From<LogForm> for Log {
 #[derive(Subcommand)]
 enum Command {
     Simulate(simulate::Simulate),
+    Init(Box<init::Init>),
     Inspect(inspect::Inspect),
     Plan(plan::Plan),
     Identity(identity::Identity),
@@ -144,6 +146,7 @@ impl Cli {
         let voice = self.voice();
         let done = match self.command {
             Command::Simulate(command) => return command.execute(voice),
+            Command::Init(command) => command.execute(),
             Command::Inspect(command) => command.execute(voice),
             Command::Plan(command) => command.execute(),
             Command::Identity(command) => command.execute(),

@@ -66,10 +66,44 @@ pub enum Shared {
     Queries,
 }
 
+/// What `tacita init` asks of somebody who writes a job file, for one of its keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Question {
+    /// The key, with dots where it is in a table.
+    pub key: &'static str,
+    /// What is asked.
+    pub asks: &'static str,
+    /// The usual answer; an empty one leaves the key out. Without any, there has to be an answer.
+    pub usual: Option<&'static str>,
+    /// What an answer is.
+    pub answer: Answering,
+    /// What the key means, to be written beside it.
+    pub means: &'static str,
+}
+
+/// What an answer to a [`Question`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answering {
+    /// A word, or a number.
+    Word,
+    /// Columns of both tables, by the names that are agreed on.
+    Columns,
+    /// Profiles, one for each of the columns before.
+    Profiles,
+}
+
 /// The question that a job asks, with its own keys. `spec` is the job that it is of.
 pub trait Job: Debug + Send + Sync {
     /// The word for it in job files.
     fn name(&self) -> &'static str;
+
+    /// The question in plain words.
+    fn about(&self) -> &'static str;
+
+    /// What somebody who writes a job file is asked about its own keys, and about those that rows are matched by.
+    fn questions(&self) -> &'static [Question] {
+        &[]
+    }
 
     /// What is revealed where the file does not say.
     fn usual_reveal(&self) -> Reveal;

@@ -28,7 +28,7 @@ pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use found::{Answer, Deferred, Found, Page};
 pub use graph::{Clients, Role};
 pub use items::{Basket, ItemsFrom, Star};
-pub use job::{Ability, Job, Left, Of, Shared};
+pub use job::{Ability, Answering, Job, Left, Of, Question, Shared};
 pub use key::{Alternative, Key, MAX_ALTERNATIVES, Profiles, all_columns};
 pub use known::Known;
 pub use names::Names;

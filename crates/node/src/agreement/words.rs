@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use tacita_core::{Error, Result};
 
+use super::{Answering, Question};
 use crate::base::text::shown;
 use crate::identity::Fingerprint;
 use crate::table::{Duplicates, Nulls, Profile};
@@ -43,6 +44,24 @@ macro_rules! deserialize_from_word {
 }
 
 deserialize_from_word!(super::Reveal, Duplicates, Nulls, Profile, Fingerprint);
+
+/// The bound on the other's rows, which jobs that match rows ask for.
+pub(crate) const MAX_ROWS: Question = Question {
+    key: "limits.max_rows",
+    asks: "The most rows that a party may bring",
+    usual: Some("10000000"),
+    answer: Answering::Word,
+    means: "a party that claims more is refused",
+};
+
+/// By what rows are aligned, which jobs over rows of both ask for.
+pub(crate) const ROW_ID: Question = Question {
+    key: "row_id",
+    asks: "Columns by which rows are aligned; none: by their position",
+    usual: Some(""),
+    answer: Answering::Columns,
+    means: "columns by which rows are aligned",
+};
 
 /// Refuses a word that this version knows and does not have.
 pub(crate) fn later<T>(key: &str, word: &str, instead: &str) -> Result<T> {

@@ -19,6 +19,17 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     write_with(path, PUBLIC, |file| put(path, file, bytes))
 }
 
+/// As [`write_whole`], and never in the place of a file that is there.
+pub fn write_whole_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    let Staged { file: Some((temporary, file)), .. } = stage_with(path, PUBLIC, |file| put(path, file, bytes))? else {
+        return Ok(());
+    };
+    temporary.persist_noclobber(&file).map(drop).map_err(|error| match error.error.kind() {
+        std::io::ErrorKind::AlreadyExists => fault(path, "is there already, and is not overwritten: name another file"),
+        _ => fault(path, &format!("cannot be written: {}", error.error)),
+    })
+}
+
 /// As [`write_whole`], readable by this user alone.
 pub fn write_whole_private(path: &Path, bytes: &[u8]) -> Result<()> {
     write_with(path, PRIVATE, |file| put(path, file, bytes))

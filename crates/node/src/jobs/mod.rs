@@ -93,6 +93,11 @@ fn protocols_by_job() -> String {
     format!("\"{}\", {}", Protocol::AUTO.name(), groups.join(", "))
 }
 
+/// A job of every kind, with nothing but defaults.
+pub fn usual() -> impl Iterator<Item = Arc<dyn Job>> {
+    JOBS.iter().map(|kind| (kind.usual)())
+}
+
 /// The names of the jobs that have a key.
 fn having(key: Shared) -> Vec<&'static str> {
     JOBS.iter().filter(|kind| (kind.usual)().has(key)).map(|kind| kind.name).collect()

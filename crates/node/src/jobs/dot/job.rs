@@ -10,12 +10,32 @@ use super::spec::{ColumnNames, Dot, Spec};
 use super::{Brought, choose, clients, cost, density, learned, memory};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::words::{bad, check_distinct};
+use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question, Reveal,
+    Shared, Sizes, Source,
 };
 use crate::jobs::{Own, aligned};
+
+/// What `tacita init` asks.
+const QUESTIONS: [Question; 3] = [
+    Question {
+        key: "column",
+        asks: "Columns of numbers that are multiplied",
+        usual: Some("value"),
+        answer: Answering::Columns,
+        means: "the column of each party; several make a matrix",
+    },
+    Question {
+        key: "bits",
+        asks: "Length of the numbers in bits: 1 for zeros and ones, up to 32",
+        usual: Some("1"),
+        answer: Answering::Word,
+        means: "length of the numbers, 1 to 32",
+    },
+    ROW_ID,
+];
 
 impl Own for Dot {
     fn all_protocols() -> Vec<Protocol> {
@@ -37,6 +57,14 @@ impl Dot {
 impl Job for Dot {
     fn name(&self) -> &'static str {
         "dot"
+    }
+
+    fn about(&self) -> &'static str {
+        "what do numbers here, times numbers there, add up to over all rows?"
+    }
+
+    fn questions(&self) -> &'static [Question] {
+        &QUESTIONS
     }
 
     fn usual_reveal(&self) -> Reveal {

@@ -10,10 +10,10 @@ use tacita_core::{Result, Role, Security};
 
 use super::{any, choose, cost, disk, learned, load, memory, methods};
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::words::bad;
+use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Choice, Chosen, Found, Job, JobSpec, Known, Left, Network, Part, PoolPlace, Protocol, Reveal, Shared,
-    Sizes, Source,
+    Ability, Answering, Choice, Chosen, Found, Job, JobSpec, Known, Left, Network, Part, PoolPlace, Protocol, Question,
+    Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
 use crate::jobs::Own;
@@ -22,6 +22,25 @@ use crate::table::PayloadSchema;
 /// Which rows, or how many, have keys in common?
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub struct Intersect {}
+
+/// What `tacita init` asks.
+const QUESTIONS: [Question; 3] = [
+    Question {
+        key: "key.columns",
+        asks: "Columns that rows are matched by",
+        usual: None,
+        answer: Answering::Columns,
+        means: "names that both agree on; a party whose headers differ maps them below",
+    },
+    Question {
+        key: "key.normalize",
+        asks: "How each is normalised: none, text, name, date, date:DMY, date:MDY, email, phone, phone:CC, ip or integer",
+        usual: Some("none"),
+        answer: Answering::Profiles,
+        means: "how each of them is read",
+    },
+    MAX_ROWS,
+];
 
 impl Own for Intersect {
     fn all_protocols() -> Vec<Protocol> {
@@ -35,6 +54,14 @@ const ASSUMED_COLUMN_BYTES: u64 = 24;
 impl Job for Intersect {
     fn name(&self) -> &'static str {
         "intersect"
+    }
+
+    fn about(&self) -> &'static str {
+        "which rows do both have, by a key?"
+    }
+
+    fn questions(&self) -> &'static [Question] {
+        &QUESTIONS
     }
 
     fn usual_reveal(&self) -> Reveal {

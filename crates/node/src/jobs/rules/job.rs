@@ -12,11 +12,11 @@ use tacita_core::{Result, Security};
 use super::spec::{Rules, Spec, check_bins};
 use super::{Brought, choose, cost, learned, memory};
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::words::{bad, check_distinct};
+use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Basket, Choice, Chosen, ItemsFrom, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal,
-    Shared, Sizes, Source,
+    Ability, Answering, Basket, Choice, Chosen, ItemsFrom, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol,
+    Question, Reveal, Shared, Sizes, Source,
 };
 use crate::jobs::dot::density;
 use crate::jobs::dot::methods::{self, Keys, lattice, ot};
@@ -25,6 +25,32 @@ use crate::jobs::{Own, aligned};
 /// Candidates are numbered with 32 bits, and each takes memory. So does each rule.
 const MAX_CANDIDATES: u64 = 1 << 28;
 const MAX_RULES: u64 = 1 << 28;
+
+/// What `tacita init` asks.
+const QUESTIONS: [Question; 4] = [
+    Question {
+        key: "min_support",
+        asks: "How many rows make an itemset frequent: 100, or a part of all rows, 0.01 or 1%",
+        usual: Some("1%"),
+        answer: Answering::Word,
+        means: "how many rows make an itemset frequent",
+    },
+    Question {
+        key: "min_confidence",
+        asks: "How many of the rows with a rule's antecedents must have its consequents, as 0.8 or 80%",
+        usual: Some("80%"),
+        answer: Answering::Word,
+        means: "how many of the rows with a rule's antecedents have its consequents",
+    },
+    Question {
+        key: "items",
+        asks: "Columns that hold items, or * for all; none: baskets in a column `items`, with | between",
+        usual: Some(""),
+        answer: Answering::Columns,
+        means: "where items come from",
+    },
+    ROW_ID,
+];
 
 impl Own for Rules {
     /// Two that make many products at a time, and those that make parts of them.
@@ -53,6 +79,14 @@ impl Rules {
 impl Job for Rules {
     fn name(&self) -> &'static str {
         "rules"
+    }
+
+    fn about(&self) -> &'static str {
+        "which items here and there go together?"
+    }
+
+    fn questions(&self) -> &'static [Question] {
+        &QUESTIONS
     }
 
     fn usual_reveal(&self) -> Reveal {

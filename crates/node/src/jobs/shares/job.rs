@@ -10,10 +10,20 @@ use super::{Brought, EXTENSION, OPEN, choose, cost, learned, memory};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question, Reveal,
+    Shared, Sizes, Source,
 };
 use crate::jobs::Own;
 use crate::jobs::dot::methods::ot;
+
+/// What `tacita init` asks.
+const QUESTIONS: [Question; 1] = [Question {
+    key: "operation",
+    asks: "What is done with the shares: open, sum, or at_least:N",
+    usual: Some("open"),
+    answer: Answering::Word,
+    means: "open, sum or at_least:N; each share opens once",
+}];
 
 impl Own for Shares {
     fn all_protocols() -> Vec<Protocol> {
@@ -31,6 +41,14 @@ impl Shares {
 impl Job for Shares {
     fn name(&self) -> &'static str {
         "shares"
+    }
+
+    fn about(&self) -> &'static str {
+        "what is in the shares that an earlier job left?"
+    }
+
+    fn questions(&self) -> &'static [Question] {
+        &QUESTIONS
     }
 
     fn usual_reveal(&self) -> Reveal {

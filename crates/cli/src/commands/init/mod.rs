@@ -1,0 +1,378 @@
+//! `tacita init`
+
+mod ask;
+mod draft;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use tacita_core::{Error, Result};
+use toml::Value;
+
+use crate::console::print;
+use crate::interrupt;
+use ask::{Asker, list, some};
+use draft::{Draft, key};
+use tacita_node::agreement::{Answering, Job, JobSpec, Question, Shared};
+use tacita_node::base::files::write_whole_new;
+use tacita_node::base::text::pasted;
+use tacita_node::identity::Fingerprint;
+use tacita_node::jobs;
+use tacita_node::table::look::{ColumnFacts, Look, look};
+use tacita_node::table::read::ReadOptions;
+
+/// Write a job file for two parties: asks on a terminal, or takes the answers from options. What is written has passed the check that
+/// `run` makes, and no file is ever overwritten.
+#[derive(Args)]
+#[command(after_help = "Example, without a terminal:\n  \
+  tacita init job.toml --job intersect --party hospital=hospital.example:7400 --party insurer --learns hospital \\\n    \
+  --key name,dob --normalize name,date --yes")]
+pub struct Init {
+    /// The file to write; - for standard output.
+    #[arg(value_name = "FILE", default_value = "job.toml")]
+    file: PathBuf,
+    /// The question: intersect, dot, rules or shares.
+    #[arg(long)]
+    job: Option<String>,
+    /// The parties' name for this job.
+    #[arg(long)]
+    id: Option<String>,
+    /// The two parties. The first one listens at its address, HOST:PORT; the second dials it.
+    #[arg(long, value_name = "NAME[=ADDRESS]")]
+    party: Vec<String>,
+    /// A party's fingerprint, from its `tacita identity show`; it can be filled in later.
+    #[arg(long, value_name = "NAME=SHA256:...")]
+    identity: Vec<String>,
+    /// What is learned.
+    #[arg(long, value_name = "WORD")]
+    reveal: Option<String>,
+    /// Who learns it.
+    #[arg(long, value_name = "NAME,...")]
+    learns: Option<String>,
+    /// Whose columns the other gets, with --reveal payload or sum:COLUMN.
+    #[arg(long, value_name = "NAME=A,B")]
+    gives: Vec<String>,
+    /// Columns that rows are matched by. NAME=HEADER where the header of --input differs from the agreed name.
+    #[arg(long, value_name = "A,B")]
+    key: Option<String>,
+    /// How these columns are normalised, one profile a column.
+    #[arg(long, value_name = "PROFILE,...", requires = "key")]
+    normalize: Option<String>,
+    /// Any other key of the job file, as min_support=1% or limits.max_rows=1000.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// A table of one's own, to look at: its columns are offered, with the profiles that read them.
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Whose table that is [default: the first party].
+    #[arg(long = "as", value_name = "NAME", requires = "input")]
+    me: Option<String>,
+    /// Ask nothing: take the usual answer where no option gives another.
+    #[arg(long)]
+    yes: bool,
+}
+
+/// The value of a key, if it is there, and own headers by the names that are agreed on.
+type Answer = (Option<Value>, Vec<(String, String)>);
+
+/// What is known of the own table.
+struct Own {
+    /// Whose it is.
+    party: String,
+    source: String,
+    columns: Vec<ColumnFacts>,
+}
+
+impl Init {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<()> {
+        let to_screen = self.file.as_os_str() == "-";
+        if !to_screen && self.file.symlink_metadata().is_ok() {
+            return Err(Error::Input(format!(
+                "{}: is there already, and is not overwritten: name another file",
+                self.file.display()
+            )));
+        }
+        let asker = Asker::new(self.yes);
+        if asker.is_heard() {
+            interrupt::calls(|| ());
+        }
+        let text = self.text(&asker)?;
+        if to_screen {
+            return print(text.trim_end());
+        }
+        write_whole_new(&self.file, text.as_bytes())?;
+        tracing::info!(
+            "wrote {0}: give it to the other party; next, `tacita plan {0} --help`",
+            pasted(self.file.display())
+        );
+        Ok(())
+    }
+
+    /// The text of a file that makes sense.
+    fn text(&self, asker: &Asker) -> Result<String> {
+        let mut draft = Draft::default();
+        let job = self.question(asker)?;
+        draft.set(key("job"), job.name(), job.about());
+        let stem = self.file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let usual = stem.filter(|stem| !["job", "-"].contains(&stem.as_str())).unwrap_or_else(|| job.name().to_owned());
+        let id = asker.ask(("--id", "The parties' name for this job"), self.id.clone(), Some(&usual), some)?;
+        draft.set(key("id"), id, "the parties' name for this job");
+        let names = self.parties(asker, &mut draft)?;
+        let own = self.own(&names)?;
+        let given = pairs("--set", &self.set)?;
+        let mut asked = Vec::new();
+        for question in job.questions() {
+            self.answer(asker, question, &given, own.as_ref(), &mut asked, &mut draft)?;
+        }
+        let answered = |name: &str| job.questions().iter().any(|question| question.key == name);
+        for (name, value) in given.iter().filter(|(name, _)| !answered(name)) {
+            draft.set(key(name), typed(value), "");
+        }
+        self.learners(asker, &*job, &names, &mut draft)
+    }
+
+    /// Which job it is.
+    fn question(&self, asker: &Asker) -> Result<Arc<dyn Job>> {
+        let names: Vec<_> = jobs::usual().map(|job| job.name()).collect();
+        jobs::usual().try_for_each(|job| asker.tell(&format!("  {:10} {}", job.name(), job.about())))?;
+        let read = |answer: &str| {
+            let found = jobs::usual().find(|job| job.name() == answer);
+            found.ok_or_else(|| Error::Input(format!("there is no job \"{answer}\": use one of {}", names.join(", "))))
+        };
+        asker.ask(("--job", "Which job"), self.job.clone(), None, read)
+    }
+
+    /// Names, addresses and fingerprints of the two parties.
+    fn parties(&self, asker: &Asker, draft: &mut Draft) -> Result<[String; 2]> {
+        if self.party.len() > 2 {
+            return Err(Error::Input("--party: this writes jobs of two; see docs/guides/dot.md for clients".into()));
+        }
+        let mut names = [const { String::new() }; 2];
+        let identities = pairs("--identity", &self.identity)?;
+        for (place, about) in
+            ["the first party, which listens", "the second party, which dials it"].into_iter().enumerate()
+        {
+            let given = self.party.get(place).cloned();
+            let (given, mut address) = match given.as_deref().and_then(|party| party.split_once('=')) {
+                Some((name, address)) => (Some(name.to_owned()), Some(address.to_owned())),
+                None => (given, None),
+            };
+            let was_given = given.is_some();
+            let name = asker.ask(("--party NAME=ADDRESS", &format!("Name of {about}")), given, None, some)?;
+            if address.is_none() && place == 0 && !was_given {
+                let question = ("--party NAME=ADDRESS", "Its address, as HOST:PORT; empty to fill it in later");
+                address = asker
+                    .ask(question, None, Some(""), |answer| Ok((!answer.is_empty()).then(|| answer.to_owned())))?;
+            }
+            let table = |name: &str, of: &str| vec!["parties".to_owned(), name.to_owned(), of.to_owned()];
+            let says = if place == 0 {
+                "the first one listens, and chooses where the file leaves a choice"
+            } else {
+                "a later one dials"
+            };
+            draft.table(vec!["parties".to_owned(), name.clone()], says);
+            match address {
+                Some(address) => draft.set(table(&name, "address"), address, "where it listens"),
+                None if place == 0 => draft.leave(table(&name, "address"), "HOST:PORT, where the other dials it"),
+                None => (),
+            }
+            let given = identities.get(&name).cloned();
+            let read = |answer: &str| match answer {
+                "" => Ok(None),
+                pin => pin.parse::<Fingerprint>().map(|pin| Some(pin.to_string())),
+            };
+            let question = format!("Fingerprint of {name} (`tacita identity show` there); empty to fill it in later");
+            match asker.ask(("--identity", &question), given, Some(""), read)? {
+                Some(pin) => draft.set(table(&name, "identity"), pin, "its `tacita identity show`"),
+                None => draft.leave(table(&name, "identity"), "SHA256:..., its `tacita identity show`"),
+            }
+            names[place] = name;
+        }
+        match identities.keys().find(|party| !names.contains(party)) {
+            Some(party) => Err(Error::Input(format!("--identity: no party is called \"{party}\""))),
+            None => Ok(names),
+        }
+    }
+
+    /// The own table, if the user names it.
+    fn own(&self, names: &[String; 2]) -> Result<Option<Own>> {
+        let Some(path) = &self.input else { return Ok(None) };
+        let party = self.me.clone().unwrap_or_else(|| names[0].clone());
+        if !names.contains(&party) {
+            return Err(Error::Input(format!("--as {party}: the parties are {}", names.join(" and "))));
+        }
+        let looked = look(path, &ReadOptions::default(), &Look::default())?;
+        Ok(Some(Own { party, source: looked.source, columns: looked.columns }))
+    }
+
+    /// Asks one of a job's own questions, and writes the answer down. `asked` are the headers of the columns that were last asked for.
+    fn answer(
+        &self,
+        asker: &Asker,
+        question: &Question,
+        given: &BTreeMap<String, String>,
+        own: Option<&Own>,
+        asked: &mut Vec<String>,
+        draft: &mut Draft,
+    ) -> Result<()> {
+        let (option, short) = match question.key {
+            "key.columns" => ("--key".to_owned(), self.key.clone()),
+            "key.normalize" => ("--normalize".to_owned(), self.normalize.clone()),
+            other => (format!("--set {other}=..."), None),
+        };
+        let given = short.or_else(|| given.get(question.key).cloned());
+        let fit = own.filter(|_| question.answer == Answering::Profiles).map(|own| own.profiles(asked));
+        if let (Some(own), Answering::Columns) = (own, question.answer) {
+            let columns = own
+                .columns
+                .iter()
+                .map(|column| format!("{} ({})", column.name, own.profiles(std::slice::from_ref(&column.name))));
+            asker.tell(&format!("  {} has the columns {}", own.source, columns.collect::<Vec<_>>().join(", ")))?;
+        }
+        let usual = fit.as_deref().or(question.usual).map(|usual| match question.answer {
+            // One for each column.
+            Answering::Profiles if !usual.contains(',') => vec![usual; asked.len().max(1)].join(","),
+            _ => usual.to_owned(),
+        });
+        let check = |answer: &str| -> Result<Answer> {
+            match (answer, question.answer) {
+                ("", _) if question.usual != Some("") => Err(Error::Input("there has to be an answer".into())),
+                ("", _) => Ok((None, Vec::new())),
+                ("*", Answering::Columns) => Ok((Some("*".into()), Vec::new())),
+                (_, Answering::Word) => Ok((Some(typed(answer)), Vec::new())),
+                (_, Answering::Profiles) => {
+                    let profiles = list(answer);
+                    for profile in &profiles {
+                        profile.parse::<tacita_node::table::Profile>()?;
+                    }
+                    match profiles.len() == asked.len() {
+                        true => Ok((Some(profiles.into()), Vec::new())),
+                        false => Err(Error::Input(format!(
+                            "{} profiles for {} columns: give one each",
+                            profiles.len(),
+                            asked.len()
+                        ))),
+                    }
+                }
+                (_, Answering::Columns) => {
+                    let (names, mapping) = super::pair::named_columns("columns", &list(answer))?;
+                    let mapping: Vec<_> = mapping.into_iter().collect();
+                    if let Some(own) = own {
+                        own.check(&names, &mapping)?;
+                    } else if !mapping.is_empty() {
+                        return Err(Error::Input("NAME=HEADER needs --input, and --as: whose header is it?".into()));
+                    }
+                    Ok((Some(names.into()), mapping))
+                }
+            }
+        };
+        let (value, mapping) = asker.ask((&option, question.asks), given, usual.as_deref(), check)?;
+        let Some(value) = value else { return Ok(()) };
+        if question.answer == Answering::Columns {
+            let names = value.as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_str);
+            let header = |name: &str| {
+                mapping.iter().find(|(logical, _)| logical == name).map_or(name, |(_, header)| header).to_owned()
+            };
+            *asked = names.map(header).collect();
+        }
+        draft.set(key(question.key), value, question.means);
+        if let (Some(own), false) = (own, mapping.is_empty()) {
+            let columns: toml::Table = mapping.into_iter().map(|(name, header)| (name, Value::from(header))).collect();
+            let place = vec!["parties".to_owned(), own.party.clone(), "columns".to_owned()];
+            draft.set(place, Value::Table(columns), "its own headers, where they differ");
+        }
+        Ok(())
+    }
+
+    /// Who learns what: the last question, so that the check of the whole file can say who has to. Returns the text.
+    fn learners(&self, asker: &Asker, job: &dyn Job, names: &[String; 2], draft: &mut Draft) -> Result<String> {
+        let usual = job.usual_reveal().to_string();
+        let words = job.reveals().join(", ");
+        let reveal = match job.reveals() {
+            [one] => self.reveal.clone().unwrap_or_else(|| (*one).to_owned()),
+            _ => asker.ask(
+                ("--reveal", &format!("What is learned: {words}")),
+                self.reveal.clone(),
+                Some(&usual),
+                some,
+            )?,
+        };
+        draft.set(key("reveal"), reveal.clone(), &format!("what is learned: one of {words}"));
+        let given_away = reveal == "payload" || reveal.starts_with("sum:");
+        if !self.gives.is_empty() || job.has(Shared::Gives) && given_away {
+            let column = reveal.strip_prefix("sum:").map(|column| format!("{}={column}", names[1]));
+            let given = (!self.gives.is_empty()).then(|| self.gives.join(";"));
+            let read = |answer: &str| pairs("--gives", &answer.split(';').map(str::to_owned).collect::<Vec<_>>());
+            let gives =
+                asker.ask(("--gives", "Whose columns the other gets, as NAME=A,B"), given, column.as_deref(), read)?;
+            let table: toml::Table = gives.into_iter().map(|(name, columns)| (name, list(&columns).into())).collect();
+            draft.set(key("gives"), Value::Table(table), "whose columns the other gets");
+        }
+        const MEANS: &str = "who learns it";
+        draft.set(key("reveal_to"), vec![names[0].clone()], MEANS);
+        // In some jobs both have to, as the check of the file knows.
+        let alone = JobSpec::parse(&draft.text(), false).is_ok();
+        let usual = if alone { names[0].clone() } else { names.join(",") };
+        let learners =
+            asker.ask(("--learns", "Who learns it"), self.learns.clone(), Some(&usual), |answer| Ok(list(answer)))?;
+        draft.set(key("reveal_to"), learners, MEANS);
+        let text = draft.text();
+        JobSpec::parse(&text, false).map_err(|error| Error::Input(format!("the answers make no job: {error}")))?;
+        Ok(text)
+    }
+}
+
+impl Own {
+    /// The profiles that read these columns, the first one where several do.
+    fn profiles(&self, headers: &[String]) -> String {
+        let fit = |header: &String| {
+            let column = self.columns.iter().find(|column| column.name == *header);
+            column.and_then(|column| column.fitting.first()).map_or("none".to_owned(), ToString::to_string)
+        };
+        headers.iter().map(fit).collect::<Vec<_>>().join(",")
+    }
+
+    /// Whether the table has these columns, under their own headers.
+    fn check(&self, names: &[String], mapping: &[(String, String)]) -> Result<()> {
+        let header = |name: &String| {
+            mapping.iter().find(|(logical, _)| logical == name).map_or(name.clone(), |(_, header)| header.clone())
+        };
+        match names.iter().find(|name| !self.columns.iter().any(|column| column.name == header(name))) {
+            None => Ok(()),
+            Some(name) => {
+                let known: Vec<_> = self.columns.iter().take(40).map(|column| column.name.as_str()).collect();
+                Err(Error::Input(format!(
+                    "{} has no column {:?}, but {}: if another one holds it, write {name}=HEADER",
+                    self.source,
+                    header(name),
+                    known.join(", ")
+                )))
+            }
+        }
+    }
+}
+
+/// `NAME=VALUE`, each name once.
+fn pairs(option: &str, texts: &[String]) -> Result<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    for text in texts {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) if !name.trim().is_empty() => (name.trim().to_owned(), value.to_owned()),
+            _ => return Err(Error::Input(format!("{option} {text}: use NAME=VALUE"))),
+        };
+        if found.insert(name.clone(), value).is_some() {
+            return Err(Error::Input(format!("{option}: {name} is there twice")));
+        }
+    }
+    Ok(found)
+}
+
+/// An integer, a list or what else TOML reads as such; else a text, so that `1%` and `0.5` need no quotes: a decimal stays exact.
+fn typed(text: &str) -> Value {
+    let read = toml::from_str::<toml::Table>(&format!("value = {text}")).ok().filter(|table| table.len() == 1);
+    let read = read.and_then(|mut table| table.remove("value"));
+    read.filter(|value| !matches!(value, Value::Float(_) | Value::Datetime(_))).unwrap_or_else(|| Value::from(text))
+}
