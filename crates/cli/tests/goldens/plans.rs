@@ -60,7 +60,7 @@ fn plans_and_sentences() {
             (rows[2], near, job.job.name() == "intersect" && name.starts_with("rows")),
         ] {
             let sizes = sizes(&job, rows, on_disk && job.job.can(&job, Ability::Disk).is_ok());
-            let planned = match threads.install(|| plan(&job, &sizes, None, MACHINE, shape)) {
+            let planned = match threads.install(|| plan(&job, &sizes, &BTreeMap::new(), MACHINE, shape)) {
                 Ok(mut planned) => {
                     // Once for each job is enough.
                     if shape.latency.is_zero() {
