@@ -279,7 +279,7 @@ fn a_run_that_was_cut_off_goes_on() {
         let work = pair.home.at(&format!("{name}.work"));
         pair.start(name, &["--work", &work, "--memory", "70MiB", "--resume", "--timeout", "10s"])
     };
-    for (attempt, phase) in ["sorted 20,000 rows", "agreed with", "1 of 1 bucket", ""].into_iter().enumerate() {
+    for (attempt, phase) in ["sorted 20,000 rows", "agreed with", "buckets left", ""].into_iter().enumerate() {
         let mut running: Vec<Running> = NAMES.iter().map(|name| start(name)).collect();
         if !phase.is_empty() {
             running[attempt % 2].until_it_says(phase);

@@ -82,6 +82,81 @@ fn typed_tables_keep_their_schema() {
     }
 }
 
+/// Of numbers that most readers of JSON would round, no digit is lost.
+#[test]
+fn long_numbers_are_text_in_json() {
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("signed", Arc::new(Int64Array::from(vec![Some((1 << 53) - 1), Some(1 << 53), Some(i64::MIN), None]))),
+        ("unsigned", Arc::new(UInt64Array::from(vec![Some(7), Some(u64::MAX), None, Some(0)]))),
+        (
+            "decimal",
+            Arc::new(
+                Decimal128Array::from(vec![Some(-125), Some(12_345_678_901_234_567), Some(5), None])
+                    .with_precision_and_scale(20, 2)
+                    .unwrap(),
+            ),
+        ),
+        (
+            "list",
+            Arc::new(ListArray::from_iter_primitive::<types::Int64Type, _, _>([
+                Some(vec![Some(1), Some(i64::MAX)]),
+                None,
+                None,
+                None,
+            ])),
+        ),
+    ];
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap();
+    let table = Table::new("t", batch.schema(), vec![batch]).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("t.json");
+    output::write(&Selection::all(&table), &path, None).unwrap();
+    let expected = "[{\"signed\":9007199254740991,\"unsigned\":7,\"decimal\":-1.25,\"list\":[1,\"9223372036854775807\"]},\
+        {\"signed\":\"9007199254740992\",\"unsigned\":\"18446744073709551615\",\"decimal\":\"123456789012345.67\",\"list\":null},\
+        {\"signed\":\"-9223372036854775808\",\"unsigned\":null,\"decimal\":0.05,\"list\":null},\
+        {\"signed\":null,\"unsigned\":0,\"decimal\":null,\"list\":null}]\n";
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+}
+
+#[test]
+fn text_can_be_packed() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = csv("a,b\n1,x\n2,\"y,z\"\n");
+    for ending in ["csv", "json"] {
+        let (plain, packed) =
+            (directory.path().join(format!("t.{ending}")), directory.path().join(format!("t.{ending}.gz")));
+        for path in [&plain, &packed] {
+            output::write(&Selection::all(&table), path, None).unwrap();
+        }
+        let mut text = String::new();
+        let file = std::fs::File::open(&packed).unwrap();
+        std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut text).unwrap();
+        assert_eq!(text, std::fs::read_to_string(&plain).unwrap());
+    }
+    assert_eq!(read(&directory.path().join("t.csv.gz"), &ReadOptions::default()).unwrap().rows(), 2);
+    let wrong = output::write(&Selection::all(&table), &directory.path().join("t.parquet.gz"), None);
+    assert!(matches!(wrong, Err(Error::Input(text)) if text.contains("(each also .gz)")));
+}
+
+#[test]
+fn columns_without_a_name_are_kept_in_typed_files() {
+    let column = |name: &str| (name.to_owned(), Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef, true);
+    let batch = RecordBatch::try_from_iter_with_nullable([column(""), column("a")]).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let names = |table: &Table| table.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+    let path = directory.path().join("t.parquet");
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let table = read(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(names(&table), ["column_1", "a"]);
+    assert_eq!(names(&Table::new("t", batch.schema(), vec![batch]).unwrap()), ["column_1", "a"]);
+    let again = directory.path().join("again.arrow");
+    output::write(&Selection::of_rows(&table, vec![1]).unwrap(), &again, None).unwrap();
+    assert_eq!(names(&read(&again, &ReadOptions::default()).unwrap()), ["column_1", "a"]);
+}
+
 #[test]
 fn csv_is_as_it_was_read() {
     let directory = tempfile::tempdir().unwrap();

@@ -87,23 +87,33 @@ fn lines_are_named_rightly() {
 
 #[test]
 fn files_that_are_no_tables() {
-    let cases: [(&[u8], &str); 15] = [
+    let cases: [(&[u8], &str); 22] = [
         (b"", "is empty"),
         (b"\xEF\xBB\xBF\n\n", "is empty"),
         (b"a,b,a\n", "several columns are named \"a\""),
-        (b"a,,c\n", "column 2 has no name"),
-        (b"a,b\n1,2,3\n", "line 2: 3 fields instead of 2; put quotes"),
+        (b"a,b\n1,2,3\n", "line 2: 3 fields instead of 2; if all lines have one more"),
+        (b"a,b\n1,2\n1,2,3\n", "line 3: 3 fields instead of 2; put quotes"),
+        (b"a,b\n1,2,\n", "line 2: 3 fields instead of 2; it ends with a delimiter"),
+        (b"a,b\n1, \"2, 3\"\n", "line 2: 3 fields instead of 2; take out the blank in front of the quote"),
+        (b"a,b\n1,2\n\"x\" y,2\n", "line 3: something stands behind the quote"),
+        (b"sep=;\na;b\n1;2\n\"x\"y;2\n", "line 4: something stands behind the quote"),
         (b"a,b\n1;2\n", "line 2: 1 field instead of 2; is it another delimiter"),
         (
             b"a,b\n\"1,2\n3,4\n5,\"6\n",
+            "line 4: something stands behind the quote that ends a value, which began in line 2, perhaps with a quote that is left",
+        ),
+        (
+            b"a,b\n\"1,2\n3,4\n5,\"\n",
             "line 2: 1 field instead of 2; the record spans several lines: is a quote left open?",
         ),
         (b"a,b\n1,2\n3,\"4\n5,6\n", "line 3: a quote is opened here or below and never closed"),
         (b"a\n1\n\"4", "line 3: a quote is opened here or below and never closed"),
         (b"a,b\n1,2\nM\xFCller,3\n", "line 3, column 1 (\"a\"): byte 0xFC is not UTF-8"),
         (b"n\xE4me,b\n", "line 1, column 1"),
-        (b"\xFF\xFEa\0,\0b\0", "UTF-16"),
+        (b"\xFF\xFEa\0,\0b\0\n\0\0\xD8\n\0", "line 2: what stands here is no text in UTF-16LE"),
+        (b"a\0\0\0,\0\0\0b\0\0\0", "UTF-32"),
         (b"PAR1....", "Parquet"),
+        (b"ARROW1..", "Arrow"),
         (b"PK\x03\x04", "spreadsheet"),
         (b"\x1f\x8b\x08", "gzip"),
     ];
@@ -112,6 +122,45 @@ fn files_that_are_no_tables() {
         assert!(message.contains(expected), "{message} should contain {expected}");
         assert!(message.starts_with("people.csv"), "{message}");
     }
+}
+
+/// What spreadsheets, databases and pandas write, and nobody thinks about.
+#[test]
+fn everyday_dialects() {
+    let utf_16 = |text: &str, big: bool| -> Vec<u8> {
+        text.encode_utf16().flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+    };
+    let text = "name;town\r\nJosé;Łódź\r\n";
+    let expected = [["name", "town"], ["José", "Łódź"]];
+    let texts = [
+        utf_16(text, false),
+        utf_16(text, true),
+        utf_16(&format!("\u{feff}{text}"), false),
+        utf_16(&format!("\u{feff}{text}"), true),
+        utf_16(&format!("\u{feff}sep=;\r\n{text}"), false),
+        format!("sep=;\r\n{text}").into(),
+        format!("\u{feff}\"sep=;\"\n{text}").into(),
+    ];
+    for text in texts {
+        assert_eq!(cells(&csv(&text).unwrap()), expected, "{}", String::from_utf8_lossy(&text));
+    }
+    let latin = ReadOptions { encoding: Some("latin1".parse().unwrap()), ..ReadOptions::default() };
+    let table = read::read_csv(&b"name,town\nJos\xE9,K\xF6ln\n"[..], "people.csv", &latin).unwrap();
+    assert_eq!(cells(&table)[1], ["José", "Köln"]);
+    let error = message(read::read_csv(&b"\xEF\xBB\xBFname\n"[..], "people.csv", &latin));
+    assert!(error.contains("begins with the mark of UTF-8, and --encoding says windows-1252"), "{error}");
+    // Names that are missing are made up, and lines are counted with the one that names the delimiter.
+    let table = csv(b"sep=;\n;name;;column_3\n0;Ann;x;y\n\n1;Bob;x;y\n").unwrap();
+    assert_eq!(cells(&table)[0], ["column_1", "name", "column_3_", "column_3"]);
+    assert_eq!((table.place(0), table.place(1)), ("line 3".to_owned(), "line 5".to_owned()));
+    // What is given counts more than what the file says.
+    let comma = ReadOptions { delimiter: Some(b','), ..ReadOptions::default() };
+    let table = read::read_csv(&b"sep=;\na,b\n1,2\n"[..], "people.csv", &comma).unwrap();
+    assert_eq!(cells(&table), [["a", "b"], ["1", "2"]]);
+    // Old Macintosh line ends.
+    assert_eq!(cells(&csv(b"a,b\r1,2\r3,4\r").unwrap()), [["a", "b"], ["1", "2"], ["3", "4"]]);
+    // A quote that is a part of its value stays.
+    assert_eq!(cells(&csv(b"a,b\n5\" pipe,2\n").unwrap())[1], ["5\" pipe", "2"]);
 }
 
 fn sample() -> Table {

@@ -1,7 +1,79 @@
-//! Values of command-line options: durations, sizes, rates, named files.
+//! Values of command-line options: durations, sizes, rates, named files, and how files are read.
 
 use std::path::PathBuf;
 use std::time::Duration;
+
+use clap::Args;
+use tacita_core::Error;
+use tacita_node::agreement::JobSpec;
+use tacita_node::table::ReadOptions;
+use tacita_node::table::read::Encoding;
+
+/// How a text file is read where it does not say itself.
+#[derive(Args, Clone, Copy)]
+pub struct Reading {
+    /// The character between CSV fields [default: found out from the first lines].
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// How the characters of a text file are written, as windows-1252 [default: UTF-8, or UTF-16 if its first bytes say so].
+    #[arg(long, value_name = "ENCODING")]
+    encoding: Option<Encoding>,
+}
+
+impl Reading {
+    /// As tables are read.
+    pub fn options(self) -> ReadOptions {
+        ReadOptions { delimiter: self.delimiter, encoding: self.encoding, ..ReadOptions::default() }
+    }
+}
+
+/// As [`Reading`], of several parties' files.
+#[derive(Args)]
+pub struct ReadingOf {
+    /// The character between the CSV fields of a party's table [default: found out from the first lines].
+    #[arg(long, value_name = "NAME=CHAR", value_parser = named(delimiter))]
+    delimiter: Vec<(String, u8)>,
+    /// How the characters of a party's text file are written, as hospital=windows-1252 [default: UTF-8, or UTF-16 if its first
+    /// bytes say so].
+    #[arg(long, value_name = "NAME=ENCODING", value_parser = named(encoding))]
+    encoding: Vec<(String, Encoding)>,
+}
+
+impl ReadingOf {
+    /// As the tables of a party are read.
+    pub fn options(&self, party: &str) -> ReadOptions {
+        let delimiter = self.delimiter.iter().find(|(name, _)| name == party).map(|(_, delimiter)| *delimiter);
+        let encoding = self.encoding.iter().find(|(name, _)| name == party).map(|(_, encoding)| *encoding);
+        ReadOptions { delimiter, encoding, ..ReadOptions::default() }
+    }
+
+    /// Checks that those named are parties of the job, each once.
+    pub fn check(&self, job: &JobSpec) -> Result<(), Error> {
+        let delimiters: Vec<_> = self.delimiter.iter().map(|(name, _)| name).collect();
+        let encodings: Vec<_> = self.encoding.iter().map(|(name, _)| name).collect();
+        for (option, names) in [("delimiter", delimiters), ("encoding", encodings)] {
+            for (place, name) in names.iter().enumerate() {
+                job.party(name)?;
+                if names[..place].contains(name) {
+                    return Err(Error::Input(format!("--{option}: {name} is there twice")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn encoding(text: &str) -> Result<Encoding, String> {
+    text.parse().map_err(|error: Error| error.to_string())
+}
+
+/// `NAME=VALUE`
+fn named<T>(value: fn(&str) -> Result<T, String>) -> impl Fn(&str) -> Result<(String, T), String> + Clone {
+    move |text| match text.split_once('=') {
+        Some((name, text)) if !name.is_empty() => Ok((name.to_owned(), value(text)?)),
+        _ => Err("use NAME=VALUE, with the party's name in front".into()),
+    }
+}
 
 /// `60s`, `500ms`, `2min`, or seconds as a bare number.
 pub fn duration(text: &str) -> Result<Duration, String> {
@@ -79,7 +151,7 @@ pub fn named_count(text: &str) -> Result<(String, u64), String> {
 }
 
 /// One character, or `\t` or `tab`.
-pub fn delimiter(text: &str) -> Result<u8, String> {
+fn delimiter(text: &str) -> Result<u8, String> {
     match text {
         "\\t" | "tab" => Ok(b'\t'),
         _ => match text.as_bytes() {

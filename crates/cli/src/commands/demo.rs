@@ -137,6 +137,7 @@ impl Demo {
         let simulation = Simulation {
             job,
             inputs,
+            reading: BTreeMap::new(),
             output: Some(results.clone()),
             format: Format::Csv,
             html: None,

@@ -19,7 +19,6 @@ use tacita_node::identity::{CLOCK_SLACK_SECONDS, Identity};
 use tacita_node::jobs::intersect::{disk, prepared};
 use tacita_node::run::check::{check_output, unwritten};
 use tacita_node::run::rehearsal::{Rehearsal, Seen};
-use tacita_node::table::read::ReadOptions;
 use tacita_node::transport::listening_at;
 
 /// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU. With --meet at both
@@ -41,9 +40,8 @@ pub struct Doctor {
     /// This party's table.
     #[arg(long, value_name = "FILE")]
     input: Vec<PathBuf>,
-    /// The character between CSV fields [default: found out from the header line].
-    #[arg(long, value_name = "CHAR", value_parser = arguments::delimiter)]
-    delimiter: Option<u8>,
+    #[command(flatten)]
+    reading: arguments::Reading,
     /// Where the result is to go: whether it can be written, and has room.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -286,7 +284,7 @@ impl Doctor {
             return;
         }
         let shown = self.input[0].display().to_string();
-        let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
+        let options = self.reading.options();
         let source = Source::of(job, self.input.clone(), options, false);
         match source.and_then(|source| job.job.load(job, &self.me, &source, None)) {
             Err(error) => findings.bad("input", error),

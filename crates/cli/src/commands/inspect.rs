@@ -13,7 +13,7 @@ use tacita_node::base::files::{check_distinct, check_writable, write_whole};
 use tacita_node::base::text::{count, counted};
 use tacita_node::table::baskets::{is_dat, read_dat};
 use tacita_node::table::look::{ColumnFacts, KeyFacts, Look, Looked, MOST_DISTINCT, look};
-use tacita_node::table::read::{Form, ReadOptions};
+use tacita_node::table::read::Form;
 use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Nulls, Profile};
 
 /// Look at a table of your own: its form, what its columns hold, which profile reads them; and, with --key, what of it would be
@@ -33,9 +33,8 @@ pub struct Inspect {
     /// The columns to look at [default: the first 100].
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     columns: Vec<String>,
-    /// The character between CSV fields [default: found out from the header line].
-    #[arg(long, value_name = "CHAR", value_parser = arguments::delimiter)]
-    delimiter: Option<u8>,
+    #[command(flatten)]
+    reading: arguments::Reading,
     /// Write what was found to this JSON file, without any value of the table.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -54,7 +53,7 @@ impl Inspect {
         let found = match is_dat(&self.file) {
             true => self.baskets()?,
             false => {
-                let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
+                let options = self.reading.options();
                 let key = self.spec()?;
                 let looked = look(&self.file, &options, &Look { columns: self.columns.clone(), key: key.clone() })?;
                 // What is collected by machines may go elsewhere.
@@ -213,8 +212,9 @@ fn form(form: &Form) -> String {
         other => format!("`{}`", char::from(other)),
     };
     format!(
-        "{} with {delimiter} between values, in UTF-8{}, lines end with {}{packed}",
+        "{} with {delimiter} between values, in {}{}, lines end with {}{packed}",
         form.name,
+        text.encoding,
         if text.marked { " with a byte order mark" } else { "" },
         if text.crlf { "CR LF" } else { "LF" }
     )
@@ -288,6 +288,7 @@ fn report(looked: &Looked, key: Option<&KeySpec>) -> Value {
             "name": looked.form.name,
             "gzip": looked.form.packed,
             "delimiter": text.map(|text| char::from(text.delimiter).to_string()),
+            "encoding": text.map(|text| text.encoding.name()),
             "line_end": text.map(|text| if text.crlf { "CR LF" } else { "LF" }),
             "byte_order_mark": text.map(|text| text.marked),
         },

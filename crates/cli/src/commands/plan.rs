@@ -16,7 +16,6 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{self, count, counted};
 use tacita_node::jobs::intersect::disk;
 use tacita_node::plan;
-use tacita_node::table::read::ReadOptions;
 use tacita_node::transport::Shape;
 
 /// Say what a job will cost, and who will learn what, before anything is sent.
@@ -34,6 +33,8 @@ pub struct Plan {
     /// A party's table, to count exactly.
     #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file)]
     input: Vec<(String, PathBuf)>,
+    #[command(flatten)]
+    reading: arguments::ReadingOf,
     /// Greatest length of the columns that a party gives, together; 24 a column if not said.
     #[arg(long, value_name = "NAME=BYTES", value_parser = arguments::named_count)]
     row_bytes: Vec<(String, u64)>,
@@ -66,6 +67,7 @@ impl Plan {
                 }
             }
         }
+        self.reading.check(&job)?;
         if self.memory.is_some() {
             job.job.can(&job, Ability::Disk)?;
             disk::memory::enough_for_data(self.memory)?;
@@ -95,7 +97,7 @@ impl Plan {
         let inputs: Vec<_> =
             self.input.iter().filter(|(party, _)| party == name).map(|(_, path)| path.clone()).collect();
         if !inputs.is_empty() {
-            let source = Source::of(job, inputs, ReadOptions::default(), false)?;
+            let source = Source::of(job, inputs, self.reading.options(name), false)?;
             let part = job.job.load(job, name, &source, None)?;
             return Ok((part.sizes(), Some(part)));
         }

@@ -11,7 +11,6 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{counted, pasted};
 use tacita_node::jobs::intersect::{Loaded, prepared};
-use tacita_node::table::read::ReadOptions;
 
 /// Make the reusable part of a party that answers many small clients.
 ///
@@ -38,9 +37,8 @@ pub struct Prepare {
     /// Threads for computation [default: all cores].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// The character between CSV fields [default: found out from the header line].
-    #[arg(long, value_name = "CHAR", value_parser = arguments::delimiter)]
-    delimiter: Option<u8>,
+    #[command(flatten)]
+    reading: arguments::Reading,
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     allow_unreadable: bool,
@@ -56,7 +54,7 @@ impl Prepare {
         }
         set_threads(self.threads)?;
         prepared::check_job(&job, &self.me)?;
-        let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
+        let options = self.reading.options();
         let loaded = Loaded::read(&job, &self.me, &self.input, &options, self.allow_unreadable)?;
         prepared::prepare(&job, &self.me, &loaded, &self.work, self.rotate, &mut fresh_rng()?)?;
         tracing::info!(

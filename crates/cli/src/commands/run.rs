@@ -16,7 +16,6 @@ use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::{disk, prepared};
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
-use tacita_node::table::read::ReadOptions;
 use tacita_node::transport::{Peer, Shape};
 
 /// Run one party of a job, on its own data, with the other parties elsewhere.
@@ -102,9 +101,8 @@ pub struct Common {
     /// Threads for computation [default: all cores].
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// The character between CSV fields [default: found out from the header line].
-    #[arg(long, value_name = "CHAR", value_parser = arguments::delimiter)]
-    pub delimiter: Option<u8>,
+    #[command(flatten)]
+    pub reading: arguments::Reading,
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     pub allow_unreadable: bool,
@@ -157,7 +155,7 @@ impl Run {
                 directory.display()
             )));
         }
-        let options = ReadOptions { delimiter: self.common.delimiter, ..ReadOptions::default() };
+        let options = self.common.reading.options();
         Ok(Source::Prepared { directory, check: self.input.first().map(|path| (path.clone(), options)) })
     }
 }
@@ -165,7 +163,7 @@ impl Run {
 impl Common {
     /// A party's files, to be read as these options say.
     pub fn source(&self, job: &JobSpec, paths: Vec<PathBuf>) -> Result<Source> {
-        let options = ReadOptions { delimiter: self.delimiter, ..ReadOptions::default() };
+        let options = self.reading.options();
         Source::of(job, paths, options, self.allow_unreadable)
     }
 

@@ -34,6 +34,8 @@ pub struct Simulate {
     /// A party's table, once for each party; or its share files.
     #[arg(long, value_name = "NAME=FILE", value_parser = arguments::named_file, required = true)]
     input: Vec<(String, PathBuf)>,
+    #[command(flatten)]
+    reading: arguments::ReadingOf,
     /// Directory for NAME.csv of every party that learns rows, rules or a number, or NAME.json with the shares of each.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -76,7 +78,9 @@ impl Simulate {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<u8> {
         let job = JobText::load(&self.job)?;
-        JobSpec::parse(&job.text, job.is_json)?.check_secure(self.allow_insecure)?;
+        let spec = JobSpec::parse(&job.text, job.is_json)?;
+        spec.check_secure(self.allow_insecure)?;
+        self.reading.check(&spec)?;
         if self.resume {
             return Err(Error::Input(
                 "--resume: the parties of a simulation have new identities each time, which open nothing of an earlier one: \
@@ -110,6 +114,7 @@ impl Simulate {
         };
         let simulation = Simulation {
             job,
+            reading: inputs.keys().map(|name| (name.clone(), self.reading.options(name))).collect(),
             inputs,
             output: self.output,
             format: self.format,

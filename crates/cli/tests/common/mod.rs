@@ -174,8 +174,13 @@ impl Home {
 
     /// Writes a file in it, and returns its path.
     pub fn file(&self, name: &str, text: &str) -> String {
+        self.bytes(name, text.as_bytes())
+    }
+
+    /// As [`Home::file`], of bytes that may be no text.
+    pub fn bytes(&self, name: &str, content: &[u8]) -> String {
         let path = self.at(name);
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(&path, content).unwrap();
         path
     }
 

@@ -59,8 +59,9 @@ fn write_tables(
     path: &Path,
     spare: &[PathBuf],
 ) -> Result<()> {
-    let main = Selection::all(&main()?);
-    let make = |(what, table): (&'static str, Deferred<Table>)| Ok((what, Selection::all(&table()?)));
+    // Items bear the names that their owners give them.
+    let main = Selection::all(&main()?).of_others();
+    let make = |(what, table): (&'static str, Deferred<Table>)| Ok((what, Selection::all(&table()?).of_others()));
     let others: Vec<_> = others.into_iter().map(make).collect::<Result<_>>()?;
     write_or_keep(path, spare, |path| {
         let (mut tables, mut paths) = (Vec::new(), Vec::new());
@@ -107,7 +108,9 @@ fn beside(job: &str, path: &Path, what: &str) -> Result<Option<PathBuf>> {
     if path.as_os_str() == "-" {
         return Ok(None);
     }
-    let (Some(stem), Some(ending)) = (path.file_stem(), path.extension()) else {
+    let is_packed = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
+    let inner = path.file_stem().filter(|_| is_packed).map_or(path, Path::new);
+    let (Some(stem), Some(ending)) = (inner.file_stem(), inner.extension()) else {
         return Err(Error::Input(format!(
             "{}: a name and an ending are needed, as {job}.csv: the {what} go to {job}.{what}.csv beside it",
             path.display()
@@ -116,6 +119,9 @@ fn beside(job: &str, path: &Path, what: &str) -> Result<Option<PathBuf>> {
     let mut name = stem.to_owned();
     name.push(format!(".{what}."));
     name.push(ending);
+    if is_packed {
+        name.push(".gz");
+    }
     Ok(Some(path.with_file_name(name)))
 }
 
@@ -134,10 +140,11 @@ mod tests {
         let good = |path: &[u8]| place(path).unwrap().unwrap();
         assert_eq!(good(b"out/rules.csv"), b"out/rules.itemsets.csv");
         assert_eq!(good(b"a.b.parquet"), b"a.b.itemsets.parquet");
+        assert_eq!(good(b"out/rules.csv.gz"), b"out/rules.itemsets.csv.gz");
         // A name need not be text.
         assert_eq!(good(b"out/\xff\xfe.csv"), b"out/\xff\xfe.itemsets.csv");
         assert_eq!(place(b"-").unwrap(), None);
-        for bare in [&b".csv"[..], b"out/.json", b"rules", b"/"] {
+        for bare in [&b".csv"[..], b"rules.gz", b"out/.json", b"rules", b"/"] {
             assert!(matches!(place(bare), Err(Error::Input(_))), "{bare:?}");
         }
     }

@@ -19,6 +19,7 @@ use crate::agreement::{Ability, JobSpec, Reveal, Terms};
 use crate::base::files::check_distinct;
 use crate::identity::Identity;
 use crate::run::write::all_beside;
+use crate::table::ReadOptions;
 use crate::table::output::Format;
 use crate::watch::{Screen, Snapshot};
 
@@ -39,6 +40,8 @@ pub struct Simulation {
     pub job: JobText,
     /// Each party's table, or its share files.
     pub inputs: BTreeMap<String, Vec<PathBuf>>,
+    /// How they are read, of parties whose text files do not say so themselves.
+    pub reading: BTreeMap<String, ReadOptions>,
     /// Where `NAME.csv` and the like are written.
     pub output: Option<PathBuf>,
     /// Their format.
@@ -88,6 +91,10 @@ pub struct Instructions {
     pub party: String,
     /// Its table, or its share files.
     pub inputs: Vec<PathBuf>,
+    /// What stands between the values of a text file, if that is given.
+    pub delimiter: Option<u8>,
+    /// How its characters are written, if that is given.
+    pub encoding: Option<String>,
     /// Where its result goes.
     pub output: Option<PathBuf>,
     /// Where its report goes.
@@ -192,10 +199,13 @@ pub fn simulate(
             break;
         }
         let directory = work.path().join(name);
+        let reading = simulation.reading.get(name).copied().unwrap_or_default();
         let instructions = Instructions {
             job: simulation.job.clone(),
             party: name.to_owned(),
             inputs: simulation.inputs[name].clone(),
+            delimiter: reading.delimiter,
+            encoding: reading.encoding.map(|encoding| encoding.name().to_owned()),
             output: simulation.output_of(&job, name),
             report: directory.join("report.json"),
             html: simulation.html.clone().filter(|_| parties.is_empty()),

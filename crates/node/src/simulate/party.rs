@@ -36,7 +36,9 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
     let settings = told.settings;
     meeting.shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };
     let identity = Identity::load(&told.identity)?;
-    let source = Source::of(&job, told.inputs, ReadOptions::default(), settings.allow_unreadable)?;
+    let encoding = told.encoding.map(|name| name.parse()).transpose()?;
+    let options = ReadOptions { delimiter: told.delimiter, encoding, ..ReadOptions::default() };
+    let source = Source::of(&job, told.inputs, options, settings.allow_unreadable)?;
     let source = match settings.work {
         Some(directory) => {
             let (directory, identity) = (directory.join(&told.party), identity.clone());

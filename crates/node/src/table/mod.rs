@@ -18,10 +18,11 @@ pub mod select;
 mod text;
 mod weight;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use tacita_core::{Error, Result};
 
@@ -56,23 +57,24 @@ pub struct Table {
 impl Table {
     /// A table of batches that have `schema`. `source` is what messages call it: a file name, as a rule.
     ///
-    /// Errors: columns without a name or with the same one, no columns at all, more than [`MAX_ROWS`] rows, a batch
+    /// A column without a name gets one, `column_N`. Errors: columns of the same name, no columns at all, more than [`MAX_ROWS`] rows, a batch
     /// of another schema.
     pub fn new(source: impl Into<String>, schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<Table> {
         Table::with_lines(source.into(), schema, batches, None)
     }
 
     fn with_lines(source: String, schema: SchemaRef, batches: Vec<RecordBatch>, lines: Option<Lines>) -> Result<Table> {
-        check_names(&source, schema.fields().iter().map(|field| field.name().as_str()))?;
-        let batches: Vec<_> = batches.into_iter().filter(|batch| batch.num_rows() > 0).collect();
+        let schema = with_names(&source, schema)?;
+        let mut batches: Vec<_> = batches.into_iter().filter(|batch| batch.num_rows() > 0).collect();
         let mut starts = vec![0];
-        for batch in &batches {
+        for batch in &mut batches {
             let same = batch.schema_ref().fields().iter().map(|f| f.data_type());
             if !same.eq(schema.fields().iter().map(|f| f.data_type())) {
                 return Err(Error::Input(format!(
                     "{source}: its batches have different columns; write it as one table"
                 )));
             }
+            *batch = under_names(batch, &schema)?;
             starts.push(starts[starts.len() - 1] + batch.num_rows());
         }
         if starts[batches.len()] > MAX_ROWS {
@@ -241,6 +243,15 @@ pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: &
         let nearest = nearest(header, names());
         let example = nearest.unwrap_or("HEADER");
         let guess = nearest.map_or(String::new(), |name| format!(" (did you mean {name:?}?)"));
+        if let [only] = &schema.fields()[..]
+            && let Some(between) = delimiter_of(only.name(), header)
+        {
+            return Error::Input(format!(
+                "{source}: no column {header:?}; its one column is {:?}: if `{between}` stands between values, say so with --delimiter {}",
+                only.name(),
+                pasted(between)
+            ));
+        }
         Error::Input(format!(
             "{source}: no column {header:?}{guess}; its columns are {}; if another one holds it, map it: \
              `columns = {{ {} = {example:?} }}` in [parties.X] of the job file, or `{}` on the command line",
@@ -251,36 +262,69 @@ pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: &
     })
 }
 
+/// What seems to stand between columns one of which is `header`, where all of them were taken for one.
+fn delimiter_of(all: &str, header: &str) -> Option<char> {
+    let candidates = all.chars().filter(|c| (c.is_ascii_punctuation() || *c == ' ') && !"\"_".contains(*c));
+    candidates.into_iter().find(|c| all != header && all.split(*c).any(|part| part.trim() == header))
+}
+
 /// A name as a key of a TOML file: in quotes unless it is plain.
 fn toml_key(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !name.is_empty() && name.chars().all(plain) { name.to_owned() } else { format!("{name:?}") }
 }
 
-/// Checks that every column has a name of its own.
-fn check_names<'a>(source: &str, names: impl Iterator<Item = &'a str>) -> Result<()> {
-    let mut seen = std::collections::HashSet::new();
+/// The schema with a name of its own for every column: see [`named`].
+fn with_names(source: &str, schema: SchemaRef) -> Result<SchemaRef> {
+    let names = named(source, schema.fields().iter().map(|field| field.name().as_str()))?;
+    if names.iter().eq(schema.fields().iter().map(|field| field.name())) {
+        return Ok(schema);
+    }
+    let named = schema.fields().iter().zip(names).map(|(field, name)| field.as_ref().clone().with_name(name));
+    Ok(Arc::new(Schema::new_with_metadata(named.collect::<Vec<_>>(), schema.metadata().clone())))
+}
+
+/// The batch, which has these types, under the names of a schema.
+fn under_names(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let names = |schema: &Schema| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+    if names(schema) == names(batch.schema_ref()) {
+        return Ok(batch.clone());
+    }
+    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &rows)
+        .map_err(|error| Error::Internal(format!("columns cannot be named: {error}")))
+}
+
+/// Names of columns, each with one of its own: one without, as the index that pandas writes, is called `column_1` if it is the first.
+///
+/// Errors: two have the same one; there are none.
+fn named<'a>(source: &str, names: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
+    let names: Vec<&str> = names.collect();
+    let mut seen = HashSet::new();
     let mut twice = Vec::new();
-    let mut count = 0;
-    for name in names {
-        count += 1;
-        if name.is_empty() {
-            return Err(Error::Input(format!("{source}: column {count} has no name; give it one in the header")));
-        }
-        if !seen.insert(name) && !twice.contains(&name) {
-            twice.push(name);
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        if !seen.insert(*name) && !twice.contains(name) {
+            twice.push(*name);
         }
     }
-    if count == 0 {
+    if names.is_empty() {
         return Err(Error::Input(format!("{source}: it has no columns")));
     }
-    match twice.is_empty() {
-        true => Ok(()),
-        false => {
-            let names = listed(twice.into_iter());
-            Err(Error::Input(format!("{source}: several columns are named {names}; rename all but one of each")))
-        }
+    if !twice.is_empty() {
+        let names = listed(twice.into_iter());
+        return Err(Error::Input(format!("{source}: several columns are named {names}; rename all but one of each")));
     }
+    let own = |(place, name): (usize, &&str)| {
+        let mut made = name.to_string();
+        if name.is_empty() {
+            made = format!("column_{}", place + 1);
+            while seen.contains(made.as_str()) {
+                made.push('_');
+            }
+        }
+        made
+    };
+    Ok(names.iter().enumerate().map(own).collect())
 }
 
 /// Names for a message: quoted, no more than 40 of them.
@@ -342,6 +386,13 @@ mod tests {
         assert_eq!(near("DOB"), Some("dob"));
         assert_eq!(near("stret"), Some("street"));
         assert_eq!(near("salary"), None);
+    }
+
+    #[test]
+    fn columns_without_a_name_get_one() {
+        let found = |names: &[&str]| named("t", names.iter().copied());
+        assert_eq!(found(&["", "a", "", "column_3"]).unwrap(), ["column_1", "a", "column_3_", "column_3"]);
+        assert!(found(&["a", "", "a", ""]).is_err() && found(&[]).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use arrow_select::interleave::interleave_record_batch;
 use arrow_select::take::take_record_batch;
 use tacita_core::{Error, Result};
 
-use super::{BATCH_ROWS, Keys, Table, check_names, schema_of};
+use super::{BATCH_ROWS, Keys, Table, named, schema_of};
 
 /// Rows of a join at most. The other parties' part in its size is theirs to choose, so it must not be without bound.
 pub const MAX_JOINED_ROWS: usize = 100_000_000;
@@ -42,6 +42,7 @@ pub struct Selection {
     schema: SchemaRef,
     rows: Vec<u32>,
     given: Vec<(RecordBatch, Vec<u32>)>,
+    own_columns: usize,
 }
 
 impl Selection {
@@ -52,13 +53,19 @@ impl Selection {
         if rows.iter().any(|&row| row as usize >= table.rows()) {
             return Err(Error::Internal("a row to be written is not in the table".into()));
         }
-        Ok(Selection { table: table.clone(), schema: table.schema().clone(), rows, given: Vec::new() })
+        Ok(Selection {
+            table: table.clone(),
+            schema: table.schema().clone(),
+            rows,
+            given: Vec::new(),
+            own_columns: table.schema().fields().len(),
+        })
     }
 
     /// All rows of `table`, as they are.
     pub fn all(table: &Table) -> Selection {
-        let rows = (0..table.rows() as u32).collect();
-        Selection { table: table.clone(), schema: table.schema().clone(), rows, given: Vec::new() }
+        let (rows, own_columns) = ((0..table.rows() as u32).collect(), table.schema().fields().len());
+        Selection { table: table.clone(), schema: table.schema().clone(), rows, given: Vec::new(), own_columns }
     }
 
     /// The inner join on keys: for every key of `common` (numbers of own keys, ascending), each own row with each
@@ -118,9 +125,19 @@ impl Selection {
         }
         let added = given.iter().flat_map(|(batch, _)| batch.schema_ref().fields().iter());
         let fields: Vec<Field> = table.schema().fields().iter().chain(added).map(|field| (**field).clone()).collect();
-        check_names(table.source(), fields.iter().map(|field| field.name().as_str()))?;
+        named(table.source(), fields.iter().map(|field| field.name().as_str()))?;
         let schema = schema_of(fields).as_ref().clone().with_metadata(table.schema().metadata().clone());
         Ok(Selection { schema: schema.into(), given, ..own })
+    }
+
+    /// The same, of which all columns may hold texts of other parties.
+    pub fn of_others(self) -> Selection {
+        Selection { own_columns: 0, ..self }
+    }
+
+    /// How many of the first columns hold nothing of other parties.
+    pub fn own_columns(&self) -> usize {
+        self.own_columns
     }
 
     /// Names and types of the columns.

@@ -36,46 +36,51 @@ pub(super) fn date(value: &str, order: Order, out: &mut String) -> Option<()> {
 }
 
 fn parse(text: &[u8], order: Order) -> Option<(u32, u32, u32)> {
-    match text {
-        [y @ .., b'-', _, _, b'-', _, _] if y.len() == 4 => iso(text),
-        [_, _, _, _, b'-', _, _, b'-', _, _, b'T' | b't' | b' ', time @ ..] if is_midnight(time) => iso(&text[..10]),
-        [_, _, _, _, _, _, _, _] if text.iter().all(u8::is_ascii_digit) => {
-            real(number(&text[..4], 4)?, number(&text[4..6], 2)?, number(&text[6..], 2)?)
-        }
-        _ if text.contains(&b'/') => split(text, b'/', order),
-        _ if text.contains(&b'.') => split(text, b'.', order),
-        _ => month_name(text),
+    let text = without_midnight(text)?;
+    if text.len() == 8 && text.iter().all(u8::is_ascii_digit) {
+        return real(number(&text[..4], 4)?, number(&text[4..6], 2)?, number(&text[6..], 2)?);
     }
-}
-
-fn iso(text: &[u8]) -> Option<(u32, u32, u32)> {
-    let two = |digits: &[u8]| (digits.len() == 2).then(|| number(digits, 2)).flatten();
-    real(number(&text[..4], 4)?, two(&text[5..7])?, two(&text[8..])?)
-}
-
-/// The time of day of a date: that of a time stamp which stands for a date and nothing else.
-fn is_midnight(time: &[u8]) -> bool {
-    let time = [&b"Z"[..], b"z", b"+00:00"].iter().find_map(|zone| time.strip_suffix(*zone)).unwrap_or(time);
-    let (clock, fraction) = time.split_at(time.len().min(8));
-    let no_fraction = match fraction {
-        [] => true,
-        [b'.', zeros @ ..] => clock.len() == 8 && !zeros.is_empty() && zeros.iter().all(|&byte| byte == b'0'),
-        _ => false,
-    };
-    no_fraction && matches!(clock, b"00:00:00" | b"00:00")
-}
-
-/// Dates with `/` or `.` between three numbers.
-fn split(text: &[u8], separator: u8, order: Order) -> Option<(u32, u32, u32)> {
-    let mut parts = text.split(|&byte| byte == separator);
-    let (a, b, c) = (parts.next()?, parts.next()?, parts.next()?);
-    if parts.next().is_some() {
+    let (parts, commas) = parts(text)?;
+    let named = parts.iter().position(|part| month(part).is_some());
+    // A comma stands behind the day or the month that the year follows, and nowhere else.
+    if commas[0] || commas[1] && named.is_none() {
         return None;
     }
-    if a.len() == 4 {
-        return real(number(a, 4)?, number(b, 2)?, number(c, 2)?);
+    let [a, b, c] = parts;
+    match (named, a.len(), c.len()) {
+        (Some(0), _, 4) => real(number(c, 4)?, month(a)?, day(b)?),
+        (Some(1), _, 4) => real(number(c, 4)?, month(b)?, day(a)?),
+        (Some(1), 4, _) => real(number(a, 4)?, month(b)?, number(c, 2)?),
+        (None, 4, _) => real(number(a, 4)?, number(b, 2)?, number(c, 2)?),
+        (None, _, 4) => by_order(number(a, 2)?, number(b, 2)?, number(c, 4)?, order),
+        _ => None,
     }
-    let (a, b, year) = (number(a, 2)?, number(b, 2)?, (c.len() == 4).then(|| number(c, 4)).flatten()?);
+}
+
+/// The three parts of a date, and whether a comma stands behind the first and the second. Between them is twice the same: `-`, `/`,
+/// `.` or blanks.
+fn parts(text: &[u8]) -> Option<([&[u8]; 3], [bool; 2])> {
+    let separator = *text.iter().find(|byte| matches!(byte, b'-' | b'/' | b'.' | b' '))?;
+    // The dot of `Oct. 26, 1973` separates nothing.
+    let separator = if separator == b'.' && text.contains(&b' ') { b' ' } else { separator };
+    let mut words = text.split(|&byte| byte == separator).filter(|word| separator != b' ' || !word.is_empty());
+    let mut commas = [false; 2];
+    let mut take = |place: usize| {
+        let word: &[u8] = words.next()?;
+        match word.strip_suffix(b",") {
+            Some(word) if separator == b' ' && place < 2 => {
+                commas[place] = true;
+                Some(word)
+            }
+            _ => Some(word),
+        }
+    };
+    let parts = [take(0)?, take(1)?, take(2)?];
+    words.next().is_none().then_some((parts, commas))
+}
+
+/// A date with its numbers in the order that its writer has.
+fn by_order(a: u32, b: u32, year: u32, order: Order) -> Option<(u32, u32, u32)> {
     let (day_first, month_first) = (real(year, b, a), real(year, a, b));
     match order {
         Order::DayFirst => day_first,
@@ -87,25 +92,50 @@ fn split(text: &[u8], separator: u8, order: Order) -> Option<(u32, u32, u32)> {
     }
 }
 
-/// `DD Mon YYYY`, with blanks or hyphens between.
-fn month_name(text: &[u8]) -> Option<(u32, u32, u32)> {
-    let text = std::str::from_utf8(text).ok()?;
-    let mut parts = [""; 3];
-    let mut words: &mut dyn Iterator<Item = &str> = &mut text.split_ascii_whitespace();
-    let mut hyphens = text.split('-');
-    if text.contains('-') {
-        words = &mut hyphens;
+/// An English month: its name in full, or its first three letters (of September also four), with a dot behind them if need be.
+fn month(word: &[u8]) -> Option<u32> {
+    let short = word.strip_suffix(b".").unwrap_or(word);
+    let is_name = |month: &str| {
+        word.eq_ignore_ascii_case(month.as_bytes())
+            || short.eq_ignore_ascii_case(&month.as_bytes()[..3])
+            || month == "september" && short.eq_ignore_ascii_case(b"sept")
+    };
+    MONTHS.iter().position(|month| is_name(month)).map(|place| place as u32 + 1)
+}
+
+/// The number of a day beside the name of a month, also as `1st` or `26th`.
+fn day(word: &[u8]) -> Option<u32> {
+    let ordinal = [&b"st"[..], b"nd", b"rd", b"th"].into_iter().find_map(|ending| {
+        let (digits, last) = word.split_at_checked(word.len().checked_sub(2)?)?;
+        last.eq_ignore_ascii_case(ending).then_some(digits)
+    });
+    number(ordinal.unwrap_or(word), 2)
+}
+
+/// The date without its time of day, which has to be midnight: else cutting it off would lose something.
+fn without_midnight(text: &[u8]) -> Option<&[u8]> {
+    // Behind a `T`, or the last blank before the first colon.
+    let Some(colon) = text.iter().position(|&byte| byte == b':') else { return Some(text) };
+    let start = text[..colon].iter().rposition(|byte| matches!(byte, b'T' | b't' | b' '))?;
+    is_midnight(&text[start + 1..]).then(|| text[..start].trim_ascii_end())
+}
+
+/// `00:00`, `00:00:00` with any zeros as fraction and with no zone, `Z` or `+00:00`; or `12:00 AM`, `12:00:00 AM`.
+fn is_midnight(time: &[u8]) -> bool {
+    let half = time.len().checked_sub(2).map(|start| time.split_at(start));
+    if let Some((clock, _)) = half.filter(|(_, half)| half.eq_ignore_ascii_case(b"am")) {
+        return matches!(no_fraction(clock.trim_ascii_end()), Some(b"12:00" | b"12:00:00"));
     }
-    for part in &mut parts {
-        *part = words.next()?;
-    }
-    let [day, name, year] = parts;
-    if words.next().is_some() || year.len() != 4 {
-        return None;
-    }
-    let is_name = |month: &str| name.eq_ignore_ascii_case(month) || name.eq_ignore_ascii_case(&month[..3]);
-    let month = MONTHS.iter().position(|month| is_name(month))? as u32 + 1;
-    real(number(year.as_bytes(), 4)?, month, number(day.as_bytes(), 2)?)
+    let time = [&b"Z"[..], b"z", b"+00:00"].iter().find_map(|zone| time.strip_suffix(*zone)).unwrap_or(time);
+    matches!(no_fraction(time), Some(b"00:00" | b"0:00" | b"00:00:00" | b"0:00:00"))
+}
+
+/// A time of day without the zeros of its fraction, if it has no other.
+fn no_fraction(time: &[u8]) -> Option<&[u8]> {
+    let Some(dot) = time.iter().position(|&byte| byte == b'.') else { return Some(time) };
+    let (clock, zeros) = (&time[..dot], &time[dot + 1..]);
+    let seconds = clock.iter().filter(|&&byte| byte == b':').count() == 2;
+    (seconds && !zeros.is_empty() && zeros.iter().all(|&byte| byte == b'0')).then_some(clock)
 }
 
 /// A number of one digit up to `most`.

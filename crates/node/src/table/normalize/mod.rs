@@ -18,7 +18,7 @@ use date::Order;
 use phone::Country;
 
 /// Version of the rules. Parties with different versions do not run a job together.
-pub const PROFILES_VERSION: u32 = 2;
+pub const PROFILES_VERSION: u32 = 3;
 
 /// How the values of one key column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,5 +1,7 @@
 //! Writing tables: whole files or none.
 
+mod csv;
+mod json;
 mod write;
 
 use std::io::Write;
@@ -8,6 +10,8 @@ use std::str::FromStr;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use tacita_core::{Error, Result};
 
 use super::numbers::to_column;
@@ -47,13 +51,13 @@ impl Format {
             return Ok(Format::Csv);
         }
         match ending(path).as_str() {
-            ".csv" => Ok(Format::Csv),
+            ".csv" | ".csv.gz" => Ok(Format::Csv),
             ".parquet" => Ok(Format::Parquet),
             ".arrow" | ".ipc" | ".feather" => Ok(Format::Arrow),
-            ".json" => Ok(Format::Json),
+            ".json" | ".json.gz" => Ok(Format::Json),
             _ => Err(Error::Input(format!(
-                "{}: not a known kind of output; known endings are .csv, .parquet, .arrow, .ipc, .feather, .json, or - \
-                 for CSV on standard output",
+                "{}: not a known kind of output; known endings are .csv and .json (each also .gz), .parquet, .arrow, \
+                 .ipc, .feather, or - for CSV on standard output",
                 path.display()
             ))),
         }
@@ -82,6 +86,11 @@ pub trait Rows: Send {
 
     /// How many there are, which may take reading them.
     fn count(&self) -> Result<usize>;
+
+    /// How many of the first columns hold nothing of other parties.
+    fn own_columns(&self) -> usize {
+        self.schema().fields().len()
+    }
 }
 
 impl Rows for Selection {
@@ -95,6 +104,10 @@ impl Rows for Selection {
 
     fn count(&self) -> Result<usize> {
         Ok(self.rows())
+    }
+
+    fn own_columns(&self) -> usize {
+        self.own_columns()
     }
 }
 
@@ -130,13 +143,21 @@ pub fn write(rows: &dyn Rows, path: &Path, format: Option<Format>) -> Result<()>
     }
 }
 
-/// As [`write()`], of a file that waits to be put in its place.
+/// As [`write()`], of a file that waits to be put in its place; packed by gzip if its name ends so.
 pub fn stage<'a>(rows: &dyn Rows, path: &'a Path, format: Option<Format>) -> Result<files::Staged<'a>> {
     let format = match format {
         Some(format) => format,
         None => Format::of(path)?,
     };
-    files::stage(path, |file| write::write(rows, format, file, &path.display().to_string()))
+    let name = path.display().to_string();
+    files::stage(path, |file| match ending(path).ends_with(".gz") {
+        true => {
+            let mut packed = GzEncoder::new(file, Compression::default());
+            write::write(rows, format, &mut packed, &name)?;
+            packed.finish().map(drop).map_err(|error| Error::Input(format!("{name}: cannot be written: {error}")))
+        }
+        false => write::write(rows, format, file, &name),
+    })
 }
 
 /// A table of one row, for results that are numbers: `count`, `sum`, `value`, each as decimal text. Integers that fit 64

@@ -3,20 +3,16 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast::{CastOptions, cast_with_options};
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_ipc::writer::FileWriter;
-use arrow_json::{ArrayWriter, WriterBuilder};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use tacita_core::{Error, Result};
 
-use super::{Format, Rows};
-use crate::table::schema_of;
-use crate::table::text::TextColumn;
+use super::{Format, Rows, csv, json};
 use crate::table::weight::rows_within;
 
 /// Rows that are packed and not yet written take about this many bytes at most.
@@ -25,7 +21,7 @@ const GROUP_BYTES: usize = 256 << 20;
 pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send), name: &str) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| Error::Input(format!("{name}: cannot be written: {error}"));
     match format {
-        Format::Csv => csv(rows, out, name),
+        Format::Csv => csv::write(rows, out, name),
         Format::Parquet => {
             let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
             let schema = Arc::new(storable_schema(rows.schema()));
@@ -52,14 +48,7 @@ pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send
             }
             writer.finish().map_err(|error| failed(&error))
         }
-        Format::Json => {
-            let mut writer: ArrayWriter<_> = WriterBuilder::new().with_explicit_nulls(true).build(&mut *out);
-            for batch in rows.batches() {
-                writer.write(&times_as_text(&batch?)?).map_err(|error| failed(&error))?;
-            }
-            writer.finish().map_err(|error| failed(&error))?;
-            out.write_all(b"\n").map_err(|error| failed(&error))
-        }
+        Format::Json => json::write(rows, out, name),
     }
 }
 
@@ -105,56 +94,4 @@ fn stored_as(batch: &RecordBatch, schema: &SchemaRef) -> std::result::Result<Rec
     let columns = batch.columns().iter().zip(schema.fields()).map(stored).collect::<std::result::Result<_, _>>()?;
     let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(schema.clone(), columns, &rows)
-}
-
-/// The batch with its dates and times in their canonical text, which is the same in all text formats.
-fn times_as_text(batch: &RecordBatch) -> Result<RecordBatch> {
-    let (mut fields, mut columns) = (Vec::new(), Vec::new());
-    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-        let text = if field.data_type().is_temporal() { TextColumn::new(column) } else { None };
-        let column = text.map_or_else(|| column.clone(), TextColumn::into_array);
-        fields.push(Field::new(field.name(), column.data_type().clone(), true));
-        columns.push(column);
-    }
-    RecordBatch::try_new(schema_of(fields), columns)
-        .map_err(|error| Error::Internal(format!("rows cannot be written as JSON: {error}")))
-}
-
-fn csv(rows: &dyn Rows, out: &mut dyn Write, name: &str) -> Result<()> {
-    let failed = |error: csv::Error| Error::Input(format!("{name}: cannot be written: {error}"));
-    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out);
-    writer.write_record(rows.schema().fields().iter().map(|field| field.name())).map_err(failed)?;
-    for batch in rows.batches() {
-        let batch = batch?;
-        let columns: Vec<_> = batch.columns().iter().map(Cells::new).collect::<Result<_>>()?;
-        for row in 0..batch.num_rows() {
-            for column in &columns {
-                match column {
-                    Cells::Text(text) => writer.write_field(text.get(row).unwrap_or("")),
-                    Cells::Nested(formatter) => writer.write_field(formatter.value(row).to_string()),
-                }
-                .map_err(failed)?;
-            }
-            writer.write_record(None::<&[u8]>).map_err(failed)?;
-        }
-    }
-    writer.flush().map_err(|error| failed(error.into()))
-}
-
-/// How a column is written as text: canonically where its type has a canonical text, else as Arrow shows it.
-enum Cells<'a> {
-    Text(TextColumn),
-    Nested(ArrayFormatter<'a>),
-}
-
-impl<'a> Cells<'a> {
-    fn new(array: &'a ArrayRef) -> Result<Cells<'a>> {
-        const OPTIONS: FormatOptions<'static> = FormatOptions::new();
-        match TextColumn::new(array) {
-            Some(text) => Ok(Cells::Text(text)),
-            None => ArrayFormatter::try_new(array.as_ref() as &dyn Array, &OPTIONS)
-                .map(Cells::Nested)
-                .map_err(|error| Error::Input(format!("a column cannot be written as text: {error}"))),
-        }
-    }
 }

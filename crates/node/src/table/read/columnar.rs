@@ -3,12 +3,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::{RecordBatch, new_empty_array};
-use arrow_schema::Schema;
+use arrow_schema::{Schema, SchemaRef};
 use tacita_core::Result;
 
 use super::{Source, unreadable};
 use crate::table::weight::rows_within;
-use crate::table::{BATCH_ROWS, Lines};
+use crate::table::{BATCH_ROWS, Lines, under_names};
 
 /// Where a file's batches come from.
 pub(super) trait Batches: Send {
@@ -25,6 +25,8 @@ pub(super) struct Columnar {
     batches: Box<dyn Batches>,
     /// What is left of a batch of the file that is larger than ours.
     rest: Option<RecordBatch>,
+    /// What names the columns, if not the file itself.
+    schema: Option<SchemaRef>,
     /// Bytes of the file, and rows in all, where it says.
     file_bytes: u64,
     rows: Option<u64>,
@@ -44,7 +46,12 @@ impl Columnar {
         batch_bytes: usize,
     ) -> Columnar {
         let name = name.to_owned();
-        Columnar { name, batches, rest: None, file_bytes, rows, done: 0, batch_bytes, look: BATCH_ROWS }
+        Columnar { name, batches, rest: None, schema: None, file_bytes, rows, done: 0, batch_bytes, look: BATCH_ROWS }
+    }
+
+    /// The same under the names of another schema, which is else the file's own.
+    pub fn under(self, schema: SchemaRef) -> Columnar {
+        Columnar { schema: Some(schema), ..self }
     }
 
     /// Rows in all, where the file says.
@@ -56,7 +63,7 @@ impl Columnar {
 impl Source for Columnar {
     /// The batches, cut to at most [`BATCH_ROWS`] rows, and to texts of `batch_bytes` wherever they are kept.
     fn next_batch(&mut self, memory: u64) -> Result<Option<RecordBatch>> {
-        let Columnar { name, batches, rest, file_bytes, done, batch_bytes, look, .. } = self;
+        let Columnar { name, batches, rest, schema, file_bytes, done, batch_bytes, look, .. } = self;
         let batch = match rest.take() {
             Some(batch) => batch,
             None => match guarded(name, || batches.next(name, memory))? {
@@ -75,7 +82,8 @@ impl Source for Columnar {
         if rows < batch.num_rows() {
             *rest = Some(batch.slice(rows, batch.num_rows() - rows));
         }
-        Ok(Some(batch.slice(0, rows)))
+        let batch = batch.slice(0, rows);
+        Ok(Some(schema.as_ref().map_or(Ok(batch.clone()), |schema| under_names(&batch, schema))?))
     }
 
     fn lines(&mut self) -> Option<&mut Lines> {

@@ -9,19 +9,18 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use csv::ByteRecord;
 use tacita_core::{Error, Result};
 
-use super::{ReadOptions, Source, TextForm, refuse_packed, unreadable};
+use super::delimiter::{Hint, announced, detect};
+use super::encoding::{Decoded, Malformed, SNIFFED};
+use super::quotes::{Junk, Quotes};
+use super::{ReadOptions, Source, TextForm, encoding, refuse_packed, unreadable};
 use crate::table::budget::{MAX_RECORD_BYTES, too_many_columns};
-use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, check_names, schema_of, too_many_rows};
-
-/// What the ending says about the delimiter.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hint {
-    None,
-    Tab,
-}
+use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, named, schema_of, too_many_rows};
 
 /// The header is looked for in this many bytes to find the delimiter.
 const HEADER_BYTES: usize = 1 << 20;
+
+/// So many bytes are looked at for it if the header is shorter.
+const LOOKED_AT: usize = 1 << 16;
 
 /// The longest header.
 const MAX_HEADER_BYTES: u64 = 16 << 20;
@@ -29,15 +28,15 @@ const MAX_HEADER_BYTES: u64 = 16 << 20;
 /// What the reader reads ahead.
 const AHEAD_BYTES: usize = 1 << 16;
 
-const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
-
 /// A text file that is being read.
 pub(super) struct Text<R> {
     name: String,
-    reader: csv::Reader<Marked<io::Chain<io::Cursor<Vec<u8>>, R>>>,
+    reader: csv::Reader<Marked<Headed<Decoded<Headed<R>>>>>,
     record: ByteRecord,
     /// The line of `record`.
     line: u64,
+    /// How many lines stand in front of what `reader` reads.
+    skipped: u64,
     form: TextForm,
     columns: Vec<String>,
     batch: Batch,
@@ -61,15 +60,22 @@ impl<R: Read> Text<R> {
         options: &ReadOptions,
         batch_bytes: usize,
     ) -> Result<(SchemaRef, Text<R>)> {
-        let mut head = read_head(&mut input).map_err(|error| unreadable(name, error))?;
-        check_encoding(&head, name)?;
-        let marked = head.starts_with(b"\xEF\xBB\xBF");
-        if marked {
-            head.drain(..3);
-        }
-        let (header, crlf) = first_line(&head);
-        let delimiter = options.delimiter.unwrap_or_else(|| detect(header, hint));
-        let mark = if crlf { MARK } else { &MARK[1..] };
+        let failed = |error| unreadable(name, error);
+        let (mut raw, _) = read_until(&mut input, |raw| raw.len() >= SNIFFED).map_err(failed)?;
+        refuse_others(&raw, name)?;
+        let (encoding, mark) = encoding::of(&raw, options.encoding, name)?;
+        raw.drain(..mark);
+        let mut input = Decoded::new(io::Cursor::new(raw).chain(input), encoding);
+        let enough = |head: &[u8]| {
+            head.len() >= HEADER_BYTES || head.len() >= LOOKED_AT && first_line(head).0.len() < head.len()
+        };
+        let (mut head, ended) = read_until(&mut input, enough).map_err(|error| csv_error(name, 0, error.into()))?;
+        let told = announced(&head);
+        head.drain(..told.map_or(0, |(_, length)| length));
+        let skipped = u64::from(told.is_some());
+        let crlf = first_line(&head).1;
+        let found = || told.map_or_else(|| detect(&head, ended, hint), |(delimiter, _)| delimiter);
+        let delimiter = options.delimiter.unwrap_or_else(found);
         let reader = csv::ReaderBuilder::new()
             .delimiter(delimiter)
             .has_headers(false)
@@ -77,7 +83,8 @@ impl<R: Read> Text<R> {
             .buffer_capacity(AHEAD_BYTES)
             .from_reader(Marked {
                 input: io::Cursor::new(head).chain(input),
-                mark,
+                quotes: Quotes::new(delimiter, 1 + skipped),
+                mark: if crlf { MARK } else { &MARK[1..] },
                 bytes: 0,
                 limit: MAX_HEADER_BYTES + AHEAD_BYTES as u64,
             });
@@ -86,7 +93,8 @@ impl<R: Read> Text<R> {
             reader,
             record: ByteRecord::new(),
             line: 0,
-            form: TextForm { delimiter, crlf, marked },
+            skipped,
+            form: TextForm { delimiter, crlf, encoding, marked: mark > 0 },
             columns: Vec::new(),
             batch: Batch::new(&[], batch_bytes),
             held: false,
@@ -96,10 +104,10 @@ impl<R: Read> Text<R> {
             most_rows: options.budget.rows.min(MAX_ROWS),
             due: None,
         };
-        if text.next()?.is_none() {
+        let Some(line) = text.next()? else {
             return Err(Error::Input(format!("{name}: is empty; its first line must name the columns")));
-        }
-        text.columns = header_names(&text.record, name)?;
+        };
+        text.columns = header_names(&text.record, name, line)?;
         text.batch = Batch::new(&text.columns, batch_bytes);
         Ok((text.batch.schema.clone(), text))
     }
@@ -112,14 +120,14 @@ impl<R: Read> Text<R> {
     /// The next record, or none at the end mark. If the last record has swallowed the mark, a quote was left open.
     fn next(&mut self) -> Result<Option<u64>> {
         let (reader, record, name) = (&mut self.reader, &mut self.record, &self.name);
-        let before = reader.position().line();
+        let before = self.skipped + reader.position().line();
         reader.read_byte_record(record).map_err(|error| csv_error(name, before, error))?;
         let end = reader.position().byte();
         reader.get_mut().limit = end + MAX_RECORD_BYTES + AHEAD_BYTES as u64;
         let last = reader.position().byte() == reader.get_ref().bytes && record.as_slice().ends_with(&MARK[2..]);
         // The reader counts the line feeds that it has consumed; it stops behind the carriage return of a CRLF.
         let inside = lines_inside(record);
-        let line = reader.position().line().saturating_sub(inside + u64::from(!self.form.crlf));
+        let line = self.skipped + reader.position().line().saturating_sub(inside + u64::from(!self.form.crlf));
         match last {
             false => Ok(Some(line)),
             true if record.as_slice() == &MARK[2..] && record.len() == 1 => Ok(None),
@@ -134,7 +142,7 @@ impl<R: Read> Text<R> {
     fn accept(&mut self, line: u64) -> Result<()> {
         let (name, record) = (&self.name, &self.record);
         if record.len() != self.columns.len() {
-            return Err(ragged(name, line, record, self.columns.len()));
+            return Err(ragged(name, (line, self.rows == 0), record, self.columns.len()));
         }
         if self.rows == self.most_rows {
             return Err(too_many_rows(name));
@@ -181,7 +189,7 @@ impl<R: Read> Source for Text<R> {
     }
 
     fn done(&self) -> u64 {
-        self.reader.position().byte()
+        self.reader.get_ref().input.get_ref().1.taken()
     }
 }
 
@@ -226,8 +234,11 @@ impl Batch {
     }
 }
 
-/// The beginning of the input: up to the end of the first line, or [`HEADER_BYTES`].
-fn read_head(input: &mut impl Read) -> io::Result<Vec<u8>> {
+/// What has been read of an input, and the rest of it.
+type Headed<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
+
+/// The beginning of the input, until it is `enough`, and whether that is all.
+fn read_until(input: &mut impl Read, enough: impl Fn(&[u8]) -> bool) -> io::Result<(Vec<u8>, bool)> {
     let mut head = Vec::new();
     let mut chunk = [0; 1 << 14];
     loop {
@@ -236,8 +247,8 @@ fn read_head(input: &mut impl Read) -> io::Result<Vec<u8>> {
             read => read?,
         };
         head.extend_from_slice(&chunk[..n]);
-        if n == 0 || head.len() >= HEADER_BYTES || first_line(&head).0.len() < head.len() {
-            return Ok(head);
+        if n == 0 || enough(&head) {
+            return Ok((head, n == 0));
         }
     }
 }
@@ -256,77 +267,73 @@ fn first_line(text: &[u8]) -> (&[u8], bool) {
     (&text[start..], false)
 }
 
-/// The candidate that occurs most often in the header outside quotes.
-fn detect(header: &[u8], hint: Hint) -> u8 {
-    let mut counts = [0usize; DELIMITERS.len()];
-    let mut quoted = false;
-    for byte in header {
-        match byte {
-            b'"' => quoted = !quoted,
-            _ if quoted => {}
-            _ => {
-                if let Some(i) = DELIMITERS.iter().position(|delimiter| delimiter == byte) {
-                    counts[i] += 1;
-                }
-            }
-        }
-    }
-    // The first of several equal ones: max_by_key would take the last.
-    let best = (0..counts.len()).rev().max_by_key(|&i| counts[i]).unwrap_or(0);
-    match hint {
-        Hint::Tab if counts[2] > 0 || counts[best] == 0 => b'\t',
-        _ => DELIMITERS[best],
-    }
-}
-
-fn header_names(record: &ByteRecord, name: &str) -> Result<Vec<String>> {
+fn header_names(record: &ByteRecord, name: &str, line: u64) -> Result<Vec<String>> {
     if record.len() > MAX_COLUMNS {
         return Err(too_many_columns(name));
     }
-    let mut names = Vec::with_capacity(record.len());
-    for (i, field) in record.iter().enumerate() {
-        let field =
-            std::str::from_utf8(field).map_err(|_| not_utf8(name, 1, i, &String::from_utf8_lossy(field), field))?;
-        names.push(field.to_string());
-    }
-    check_names(name, names.iter().map(String::as_str))?;
-    Ok(names)
+    let text = |(place, field)| {
+        std::str::from_utf8(field).map_err(|_| not_utf8(name, line, place, &String::from_utf8_lossy(field), field))
+    };
+    let names = record.iter().enumerate().map(text).collect::<Result<Vec<_>>>()?;
+    named(name, names.into_iter())
 }
 
-fn check_encoding(head: &[u8], name: &str) -> Result<()> {
+/// Refuses what is no text, by what it begins with.
+fn refuse_others(head: &[u8], name: &str) -> Result<()> {
     refuse_packed(head, name)?;
     let what = match head {
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "is UTF-16 text; save it as UTF-8",
         [b'P', b'A', b'R', b'1', ..] => "is a Parquet file; name it .parquet",
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => "is an Arrow file; name it .arrow",
         [b'P', b'K', 3, 4, ..] => "is a ZIP archive or a spreadsheet; export it as CSV in UTF-8",
+        [0xD0, 0xCF, 0x11, 0xE0, ..] => "is a spreadsheet; export it as CSV in UTF-8",
+        [0x28, 0xB5, 0x2F, 0xFD, ..] => "is compressed with zstd: unpack it, as with `zstd -d`",
         _ => return Ok(()),
     };
     Err(Error::Input(format!("{name}: {what}")))
 }
 
 fn csv_error(name: &str, line: u64, error: csv::Error) -> Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) if error.get_ref().is_some_and(|inner| inner.is::<TooLong>()) => {
-            Error::Input(format!("{name}, line {line}: {}", TooLong))
-        }
-        csv::ErrorKind::Io(error) => unreadable(name, error),
-        _ => unreadable(name, "the text is not CSV"),
-    }
+    let csv::ErrorKind::Io(error) = error.into_kind() else {
+        return unreadable(name, "the text is not CSV");
+    };
+    let (line, what): (u64, &dyn std::fmt::Display) =
+        match (inner::<TooLong>(&error), inner::<Junk>(&error), inner::<Malformed>(&error)) {
+            (Some(what), _, _) => (line, what),
+            (_, Some(what), _) => (what.line, what),
+            (_, _, Some(what)) => (what.line, what),
+            _ => return unreadable(name, error),
+        };
+    Error::Input(format!("{name}, line {line}: {what}"))
+}
+
+fn inner<T: std::error::Error + 'static>(error: &io::Error) -> Option<&T> {
+    error.get_ref().and_then(|inner| inner.downcast_ref())
 }
 
 fn lines_inside(record: &ByteRecord) -> u64 {
     record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-fn ragged(name: &str, line: u64, record: &ByteRecord, expected: usize) -> Error {
+fn ragged(name: &str, (line, first): (u64, bool), record: &ByteRecord, expected: usize) -> Error {
     let fields = record.len();
+    let blank_before_quote = |field: &[u8]| field.starts_with(b" ") && field.trim_ascii_start().starts_with(b"\"");
     let hint = match (lines_inside(record), fields) {
-        (1.., _) => "; the record spans several lines: is a quote left open?",
-        (_, 1) => "; is it another delimiter than the header's?",
-        _ => "; put quotes around values that contain the delimiter",
+        (1.., _) => "the record spans several lines: is a quote left open?",
+        (_, 1) => "is it another delimiter than the header's? Name it with --delimiter",
+        _ if record.iter().any(blank_before_quote) => {
+            "take out the blank in front of the quote, which makes it a part of the value"
+        }
+        _ if fields == expected + 1 && record[expected].is_empty() => {
+            "it ends with a delimiter: take that out, or give the header one too"
+        }
+        _ if fields == expected + 1 && first => {
+            "if all lines have one more than the header, give that column a name in it (R's write.table writes one for row \
+             names with col.names = NA); else put quotes around values that contain the delimiter"
+        }
+        _ => "put quotes around values that contain the delimiter",
     };
     let s = if fields == 1 { "" } else { "s" };
-    Error::Input(format!("{name}, line {line}: {fields} field{s} instead of {expected}{hint}"))
+    Error::Input(format!("{name}, line {line}: {fields} field{s} instead of {expected}; {hint}"))
 }
 
 fn not_utf8(name: &str, line: u64, column: usize, header: &str, value: &[u8]) -> Error {
@@ -335,8 +342,8 @@ fn not_utf8(name: &str, line: u64, column: usize, header: &str, value: &[u8]) ->
         Ok(_) => 0,
     };
     Error::Input(format!(
-        "{name}, line {line}, column {} ({header:?}): byte 0x{byte:02X} is not UTF-8; save the file as UTF-8, \
-         for instance with `iconv -f WINDOWS-1252 -t UTF-8`",
+        "{name}, line {line}, column {} ({header:?}): byte 0x{byte:02X} is not UTF-8; if the file is in another \
+         encoding, name it, as with --encoding windows-1252",
         column + 1
     ))
 }
@@ -345,9 +352,10 @@ fn not_utf8(name: &str, line: u64, column: usize, header: &str, value: &[u8]) ->
 /// It shows whether the end is inside quotes.
 const MARK: &[u8] = b"\r\n\x1c\x1dend of input\x1d\x1c";
 
-/// The input, then the mark; counts the bytes.
+/// The input, then the mark; counts the bytes, and looks over the quotes.
 pub(super) struct Marked<R> {
     input: R,
+    quotes: Quotes,
     mark: &'static [u8],
     bytes: u64,
     /// So many bytes are given until the record that is being read has ended.
@@ -377,6 +385,7 @@ impl<R: Read> Read for Marked<R> {
             return Err(io::Error::other(TooLong));
         }
         let mut n = self.input.read(buffer)?;
+        self.quotes.look(&buffer[..n]).map_err(io::Error::other)?;
         if n == 0 {
             n = self.mark.read(buffer)?;
         }

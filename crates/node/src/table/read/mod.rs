@@ -3,8 +3,11 @@
 mod codec;
 mod columnar;
 mod csv;
+mod delimiter;
+mod encoding;
 mod ipc;
 mod parquet;
+mod quotes;
 
 use std::fs::File;
 use std::io::{self, BufRead, Read};
@@ -17,14 +20,18 @@ use flate2::read::MultiGzDecoder;
 use tacita_core::{Error, Result};
 
 use super::budget::{Meter, too_many_columns};
-use super::{Budget, Lines, MAX_COLUMNS, Table, check_names, too_many_rows};
+use super::{Budget, Lines, MAX_COLUMNS, Table, too_many_rows, with_names};
 use crate::base::text::pasted;
+use delimiter::Hint;
+pub use encoding::Encoding;
 
 /// How to read a file where its name and content do not say.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReadOptions {
-    /// What stands between the values of a text file; found from the header if absent.
+    /// What stands between the values of a text file; found from its first lines if absent.
     pub delimiter: Option<u8>,
+    /// How the characters of a text file are written; found from its first bytes if absent, and UTF-8 if they do not say.
+    pub encoding: Option<Encoding>,
     /// What the table may be, and take.
     pub budget: Budget,
 }
@@ -60,6 +67,8 @@ pub struct TextForm {
     pub delimiter: u8,
     /// Whether lines end with CR LF.
     pub crlf: bool,
+    /// How its characters are written.
+    pub encoding: Encoding,
     /// Whether it begins with a byte order mark.
     pub marked: bool,
 }
@@ -101,7 +110,7 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
 
 /// Reads CSV from a stream that messages call `name`.
 pub fn read_csv(input: impl Read, name: &str, options: &ReadOptions) -> Result<Table> {
-    let (schema, text) = csv::Text::open(input, name, csv::Hint::None, options, BATCH_BYTES)?;
+    let (schema, text) = csv::Text::open(input, name, Hint::None, options, BATCH_BYTES)?;
     collect(name.to_owned(), schema, Box::new(text), &options.budget)
 }
 
@@ -120,7 +129,7 @@ fn collect<'a>(name: String, schema: SchemaRef, mut source: Box<dyn Source + 'a>
 /// As [`read`], batch by batch. Batches take about `batch_bytes` at most, as far as the file's own blocks allow.
 pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
     if path.as_os_str() == "-" {
-        return Stream::text(io::stdin(), STANDARD_INPUT, csv::Hint::None, options, batch_bytes);
+        return Stream::text(io::stdin(), STANDARD_INPUT, Hint::None, options, batch_bytes);
     }
     let name = path.display().to_string();
     let ending = ending(path);
@@ -139,8 +148,8 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
         }
     };
     match ending.trim_end_matches(".gz") {
-        ".csv" | ".txt" => text(csv::Hint::None),
-        ".tsv" => text(csv::Hint::Tab),
+        ".csv" | ".txt" => text(Hint::None),
+        ".tsv" => text(Hint::Tab),
         ".parquet" if ending == ".parquet" => Stream::typed(
             &name,
             "Parquet",
@@ -161,7 +170,7 @@ impl Stream {
     fn text(
         input: impl Read + Send + 'static,
         name: &str,
-        hint: csv::Hint,
+        hint: Hint,
         options: &ReadOptions,
         batch_bytes: usize,
     ) -> Result<Stream> {
@@ -179,7 +188,8 @@ impl Stream {
         if schema.fields().len() > MAX_COLUMNS {
             return Err(too_many_columns(name));
         }
-        check_names(name, schema.fields().iter().map(|field| field.name().as_str()))?;
+        let schema = with_names(name, schema)?;
+        let source = source.under(schema.clone());
         let units = source.rows();
         let form = Form { name: form, packed: false, text: None };
         Ok(Stream::of(name, form, schema, Box::new(source), units, options))

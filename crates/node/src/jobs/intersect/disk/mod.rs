@@ -29,6 +29,7 @@ use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, T
 use crate::base::hex::{hex, unhex};
 use crate::jobs::intersect::{check_limits, key_spec, methods};
 use crate::store::seal;
+use crate::table::read::Encoding;
 use crate::table::{KeySpec, ReadOptions, RowCounts};
 use crate::watch::Watcher;
 use directory::{Directory, Input, Numbered, Owner, Sorted, State};
@@ -277,7 +278,7 @@ fn state_for(kept: Option<State>, path: &Path, reading: String, directory: &Path
     let anew = format!("or remove {} and start anew", directory.display());
     if state.input.reading != input.reading {
         return Err(Error::Terms(format!(
-            "{}: the run in it read the key by other columns or profiles, or another --delimiter: go back to those, {anew}",
+            "{}: the run in it read the key by other columns or profiles, or another --delimiter or --encoding: go back to those, {anew}",
             directory.display()
         )));
     }
@@ -302,6 +303,7 @@ fn reading(spec: &KeySpec, options: &ReadOptions) -> String {
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
     };
     part(options.delimiter.as_slice());
+    part(options.encoding.map_or("", Encoding::name).as_bytes());
     for column in &spec.columns {
         part(column.header.as_bytes());
         part(column.profile.to_string().as_bytes());

@@ -1,0 +1,85 @@
+//! Tables as people have them: encodings, separators, columns without names, dates; and what is written for their programs.
+
+mod common;
+
+use common::{Ended, Home, json, tacita, text};
+
+const JOB: &str = "job = \"intersect\"\nid = \"t\"\n";
+
+/// A simulated intersection; `a` learns.
+fn simulate(home: &Home, terms: &str, tables: [&str; 2], more: &[&str]) -> Ended {
+    let job = home.file("job.toml", &format!("{JOB}reveal_to = [\"a\"]\n{terms}"));
+    let inputs = [format!("a={}", tables[0]), format!("b={}", tables[1])];
+    let fixed = ["simulate", &job, "--output", &home.at("out"), "--input", &inputs[0], "--input", &inputs[1]];
+    tacita(&[&fixed[..], more].concat())
+}
+
+#[test]
+fn other_encodings_are_read_where_they_are_named() {
+    let home = Home::new();
+    let terms = "[key]\ncolumns = [\"name\"]\nnormalize = [\"name\"]\n[parties.a]\n[parties.b]\n";
+    let a = home.bytes("a.csv", b"name;town\nJos\xE9;K\xF6ln\nAnn;Bern\n");
+    let utf_16: Vec<u8> = "name#x\r\nJosé#1\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let b = home.bytes("b.csv", &utf_16);
+    let refused = simulate(&home, terms, [&a, &b], &[]);
+    refused.failed(2, &["a.csv, line 2", "byte 0xE9 is not UTF-8", "--encoding windows-1252"]);
+    let named = ["--encoding", "a=latin1", "--delimiter", "b=#"];
+    simulate(&home, terms, [&a, &b], &named).well();
+    assert_eq!(text(home.at("out/a.csv")), "name,town\nJosé,Köln\n");
+    let wrong = simulate(&home, terms, [&a, &b], &["--encoding", "a=shift_jis", "--delimiter", "b=#"]);
+    wrong.failed(2, &["a.csv, line 2", "no text in Shift_JIS", "--encoding"]);
+    simulate(&home, terms, [&a, &b], &["--encoding", "c=latin1"]).failed(2, &["\"c\""]);
+    simulate(&home, terms, [&a, &b], &["--encoding", "a=latin1", "--encoding", "a=utf-8"]).failed(2, &["twice"]);
+    let unknown = tacita(&["inspect", &a, "--encoding", "latin-42"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("windows-1252"), "{}", unknown.stderr);
+    let report = home.at("inspect.json");
+    let said = tacita(&["inspect", &a, "--encoding", "latin1", "--report", &report]).well().stdout;
+    assert!(said.contains("semicolons between values, in windows-1252"), "{said}");
+    assert_eq!(json(report)["form"]["encoding"], "windows-1252");
+    // In a plan too, and in its doctor's look.
+    let job = home.at("job.toml");
+    let (a_is, b_is) = (format!("a={a}"), format!("b={b}"));
+    tacita(&[&["plan", &job, "--input", &a_is, "--input", &b_is][..], &named].concat()).well();
+}
+
+/// An index that pandas wrote, dates in four ways, and a join that is packed.
+#[test]
+fn tables_of_other_programs_are_joined() {
+    let home = Home::new();
+    let terms = "reveal = \"payload\"\ngives = { b = [\"note\"] }\n[key]\ncolumns = [\"born\"]\n[parties.a]\n\
+                 normalize = [\"date:DMY\"]\n[parties.b]\nnormalize = [\"date:MDY\"]\n";
+    let a = home.file("a.csv", ",born\n0,04-05-1980\n1,1980-6-4\n2,\"May 9, 1980\"\n3,11.5.1980 00:00\n");
+    let notes = ["=1+1", "@x", "-5", "+41 44"];
+    let dates = ["05-04-1980", "6/4/1980 12:00:00 AM", "9 May 1980", "1980-05-11T00:00:00Z"];
+    let rows: Vec<_> = dates.iter().zip(notes).map(|(date, note)| format!("{date}\t{note}\n")).collect();
+    let b = home.file("b.tsv", &format!("sep=\t\nborn\tnote\n{}", rows.concat()));
+    let ended = simulate(&home, terms, [&a, &b], &[]).well();
+    let expected =
+        "column_1,born,b.note\n0,04-05-1980,=1+1\n2,\"May 9, 1980\",-5\n3,11.5.1980 00:00,+41 44\n1,1980-6-4,@x\n";
+    assert_eq!(text(home.at("out/a.csv")), expected);
+    for words in ["2 cells of other parties (\"b.note\")", "a spreadsheet would run them"] {
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+    assert!(!ended.stderr.contains("1+1"), "{}", ended.stderr);
+    let ended = simulate(&home, terms, [&a, &b], &["--format", "json"]).well();
+    assert!(!ended.stderr.contains("spreadsheet"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_named() {
+    let home = Home::new();
+    let good = home.file("good.csv", "id\n1\n");
+    let terms = "[key]\ncolumns = [\"id\"]\n[parties.a]\n[parties.b]\n";
+    for (content, words) in [
+        ("id,x\n1,\"a\" b\n", ["line 2", "behind the quote that ends a value"]),
+        ("id,x\n1,2,3\n4,5,6\n", ["line 2: 3 fields instead of 2", "col.names = NA"]),
+        ("id,x\n1,2,\n", ["line 2: 3 fields instead of 2", "ends with a delimiter"]),
+        ("id:x\n1:2\n", ["no column \"id\"", "--delimiter :"]),
+    ] {
+        let bad = home.file("bad.csv", content);
+        simulate(&home, terms, [&bad, &good], &[]).failed(2, &words);
+    }
+    let times = home.file("times.csv", "id\n2001-02-03 10:11:12\n2001-02-04 11:12:13\n");
+    let dates = terms.replace("[parties.a]", "normalize = [\"date\"]\n[parties.a]");
+    simulate(&home, &dates, [&times, &good], &[]).failed(2, &["they have a time of day", "cut the rest off"]);
+}

@@ -1,0 +1,97 @@
+//! CSV, and cells of it that a spreadsheet would run.
+
+use std::io::Write;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use tacita_core::{Error, Result};
+
+use super::Rows;
+use crate::base::text::counted;
+use crate::table::listed;
+use crate::table::text::TextColumn;
+
+pub(super) fn write(rows: &dyn Rows, out: &mut dyn Write, name: &str) -> Result<()> {
+    let failed = |error: csv::Error| Error::Input(format!("{name}: cannot be written: {error}"));
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out);
+    writer.write_record(rows.schema().fields().iter().map(|field| field.name())).map_err(failed)?;
+    let own = rows.own_columns();
+    let mut formulas = vec![0; rows.schema().fields().len()];
+    for batch in rows.batches() {
+        let batch = batch?;
+        let columns: Vec<_> = batch.columns().iter().map(Cells::new).collect::<Result<_>>()?;
+        for row in 0..batch.num_rows() {
+            for (place, column) in columns.iter().enumerate() {
+                match column {
+                    Cells::Text(text) => {
+                        let text = text.get(row).unwrap_or("");
+                        formulas[place] += u64::from(place >= own && is_formula(text));
+                        writer.write_field(text)
+                    }
+                    Cells::Nested(formatter) => writer.write_field(formatter.value(row).to_string()),
+                }
+                .map_err(failed)?;
+            }
+            writer.write_record(None::<&[u8]>).map_err(failed)?;
+        }
+    }
+    writer.flush().map_err(|error| failed(error.into()))?;
+    warn_of(rows, &formulas, name);
+    Ok(())
+}
+
+/// Whether a spreadsheet that opens the text would take it for a formula. A number with its sign, also one to be dialled, is none.
+fn is_formula(text: &str) -> bool {
+    let number = |c: char| c.is_ascii_digit() || " .,-()/%'".contains(c);
+    match text.as_bytes() {
+        [b'=' | b'@' | b'\t' | b'\r' | b'\n', _, ..] => true,
+        [b'+' | b'-', ..] => !text[1..].chars().all(number),
+        _ => false,
+    }
+}
+
+/// Says which columns of other parties hold what a spreadsheet would run.
+fn warn_of(rows: &dyn Rows, formulas: &[u64], name: &str) {
+    let found = || rows.schema().fields().iter().zip(formulas).filter(|(_, count)| **count > 0);
+    if found().next().is_some() {
+        tracing::warn!(
+            "{name}: {} of other parties ({}) begin as a formula does, with =, +, -, @ or a tab: a spreadsheet would run them, so open \
+             the file as text, or write Parquet",
+            counted(formulas.iter().sum(), "cell"),
+            listed(found().map(|(field, _)| field.name().as_str()))
+        );
+    }
+}
+
+/// How a column is written as text: canonically where its type has a canonical text, else as Arrow shows it.
+enum Cells<'a> {
+    Text(TextColumn),
+    Nested(ArrayFormatter<'a>),
+}
+
+impl<'a> Cells<'a> {
+    fn new(array: &'a ArrayRef) -> Result<Cells<'a>> {
+        const OPTIONS: FormatOptions<'static> = FormatOptions::new();
+        match TextColumn::new(array) {
+            Some(text) => Ok(Cells::Text(text)),
+            None => ArrayFormatter::try_new(array.as_ref() as &dyn Array, &OPTIONS)
+                .map(Cells::Nested)
+                .map_err(|error| Error::Input(format!("a column cannot be written as text: {error}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_are_told_from_numbers() {
+        for text in ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3+cmd|x", "\t=1", "\r=1", "-HYPERLINK(1)", "=x"] {
+            assert!(is_formula(text), "{text:?}");
+        }
+        for text in ["", "=", "-", "-5", "+41 44 668 18 00", "-1,234.50", "a=b", "5-3", "+49 (0)30/90-1820"] {
+            assert!(!is_formula(text), "{text:?}");
+        }
+    }
+}
