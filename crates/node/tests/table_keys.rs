@@ -130,7 +130,11 @@ fn unreadable_values_are_reported() {
     let (_, warnings) = build(&mixed(0, ""), &spec).unwrap();
     assert_eq!(warnings.len(), 1);
     let numbers = format!("born\n+41446681800\n{}", "044 668 18 00\n".repeat(20));
-    assert!(build(&numbers, &spec).unwrap().1[0].text_for_own_user().ends_with("name the country: phone:CC, as in phone:DE"));
+    assert!(
+        build(&numbers, &spec).unwrap().1[0]
+            .text_for_own_user()
+            .ends_with("name the country: phone:CC, as in phone:DE")
+    );
 }
 
 /// One column of a type, as a table.
