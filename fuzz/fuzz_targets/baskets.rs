@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
 use tacita_node::table::ReadOptions;
-use tacita_node::table::baskets::{Binning, ItemColumn, Items, all_columns, of_column, of_columns, parse_dat};
-use tacita_node::table::read::read_csv;
+use tacita_node::table::baskets::{Between, Binning, ItemColumn, Items, all_columns, of_column, of_columns, parse_lines};
+use tacita_node::table::read::{Encoding, read_csv};
 use tacita_core::protocol::rules::names::check_name;
 use tacita_core::{Error, Result};
 
@@ -30,12 +30,20 @@ fn check(found: Result<Items>, rows: usize) {
 fuzz_target!(|input: (u8, &str, &[u8])| {
     let (bins, separator, bytes) = input;
     let ended = bytes.last().is_none_or(|&byte| byte == b'\n');
-    check(parse_dat(bytes, "fuzzed.dat"), bytes.iter().filter(|&&byte| byte == b'\n').count() + usize::from(!ended));
+    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() + usize::from(!ended);
+    let options = ReadOptions { encoding: Some(Encoding::UTF_8), ..ReadOptions::default() };
+    for between in [Between::Blanks, Between::Text(if separator.is_empty() { "," } else { separator })] {
+        // A mark is no line, and one of another encoding is refused.
+        if bytes != b"\xEF\xBB\xBF" {
+            check(parse_lines(bytes, "fuzzed", between, &options), lines);
+        }
+    }
 
     let Ok(table) = read_csv(bytes, "fuzzed.csv", &ReadOptions::default()) else { return };
     let headers = all_columns(&table, &BTreeSet::new());
     if let Some(header) = headers.first().filter(|_| !separator.is_empty()) {
-        check(of_column(&table, ("items", header), separator), table.rows());
+        check(of_column(&table, ("items", header), Some(separator)), table.rows());
+        check(of_column(&table, ("items", header), None), table.rows());
     }
     let binning = match bins {
         0..=1 => None,

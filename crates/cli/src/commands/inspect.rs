@@ -11,7 +11,7 @@ use super::pair::named_columns;
 use crate::console::{Log, Voice, print};
 use tacita_node::base::files::{check_distinct, check_writable, write_whole};
 use tacita_node::base::text::{count, counted};
-use tacita_node::table::baskets::{is_dat, read_dat};
+use tacita_node::table::baskets::{Between, is_dat, read_lines};
 use tacita_node::table::look::{ColumnFacts, KeyFacts, Look, Looked, MOST_DISTINCT, look};
 use tacita_node::table::read::Form;
 use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Nulls, Profile};
@@ -97,7 +97,7 @@ impl Inspect {
                 self.file.display()
             )));
         }
-        let items = read_dat(&self.file)?;
+        let items = read_lines(&self.file, Between::Blanks, &self.reading.options())?;
         let held: usize = (0..items.len()).map(|item| items.rows_of(item).len()).sum();
         print(format_args!("{}: FIMI .dat, items with blanks between them", self.file.display()))?;
         print(format_args!(

@@ -50,9 +50,15 @@ pub struct Options {
     /// This table's column of baskets [default: items].
     #[arg(long, value_name = "COLUMN", conflicts_with = "items")]
     basket: Option<String>,
-    /// What stands between the items of a basket.
-    #[arg(long, value_name = "TEXT", default_value = "|", conflicts_with = "items")]
-    separator: String,
+    /// What stands between the items of a basket [default: |, with --lines a comma].
+    #[arg(long, value_name = "TEXT", conflicts_with = "items")]
+    separator: Option<String>,
+    /// Each row has one item of a basket; rows with the same --row-id are one basket.
+    #[arg(long, requires = "row_id", conflicts_with_all = ["items", "lines", "separator"])]
+    long: bool,
+    /// The file has a basket in each line, and no header.
+    #[arg(long, conflicts_with_all = ["items", "basket", "row_id"])]
+    lines: bool,
     /// This table's columns that hold an item each, or values that make items; * for all.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     items: Vec<String>,
@@ -85,8 +91,10 @@ impl Options {
         let key = Key { columns: row_id.clone(), ..Key::default() };
         let items = match &self.items[..] {
             [] => ItemsFrom::Basket(Basket {
-                column: self.basket.clone().unwrap_or_else(|| "items".into()),
+                column: self.basket.clone(),
                 separator: self.separator.clone(),
+                long: self.long,
+                lines: self.lines,
             }),
             [all] if all == "*" => ItemsFrom::All(Star),
             columns => ItemsFrom::Columns(columns.to_vec()),

@@ -6,6 +6,7 @@ mod inputs;
 mod limits;
 mod parties;
 mod results;
+mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;

@@ -65,13 +65,26 @@ fn files_that_cannot_be_written_leave_nothing_and_the_numbers_are_printed() {
         assert!(said.contains(&format!("{name} learns all itemsets that are in at least 0.5 of all rows")), "{said}");
     }
     assert!(agreed.contains("rows.csv, ") && agreed.contains("rows.itemsets.csv"), "{agreed}");
-    assert!(!files(&pair.home.at("hospital.out")).iter().any(|file| file.contains("itemsets")));
+    // Both tables are kept beside the report.
+    assert!(one.stderr.contains("the result is kept in") && one.stderr.contains("kept-rows.csv"), "{}", one.stderr);
+    let kept = ["kept-rows.csv", "kept-rows.itemsets.csv"];
+    kept.iter().for_each(|file| assert_eq!(text(pair.out("hospital", file)), text(pair.out("insurer", &file[5..]))));
+    assert_eq!(files(&pair.home.at("hospital.out")), [kept[0], kept[1], "report.json", "rows.csv"]);
     // Itemsets of an earlier run stay if the rules cannot be written.
     pair.home.file("hospital.out/rows.itemsets.csv", "of an earlier run");
     let running = NAMES.map(|name| pair.start(name, &[]));
-    running.map(Running::end)[0].failed(2, &["rows.csv", "cannot be written"]);
+    running.map(Running::end)[0].failed(2, &["rows.csv", "cannot be written", "kept-2-rows.csv"]);
     assert_eq!(text(pair.out("hospital", "rows.itemsets.csv")), "of an earlier run");
-    assert_eq!(files(&pair.home.at("hospital.out")), ["report.json", "rows.csv", "rows.itemsets.csv"]);
+    let all = [
+        "kept-2-rows.csv",
+        "kept-2-rows.itemsets.csv",
+        kept[0],
+        kept[1],
+        "report.json",
+        "rows.csv",
+        "rows.itemsets.csv",
+    ];
+    assert_eq!(files(&pair.home.at("hospital.out")), all);
     let nameless = pair.out("hospital", ".csv");
     let running = pair.start_on(
         "hospital",

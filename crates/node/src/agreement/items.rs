@@ -6,6 +6,7 @@ use serde::de::{Deserializer, Error as _};
 /// The column of baskets where a job does not say, and what stands between its items.
 const USUAL_COLUMN: &str = "items";
 const USUAL_SEPARATOR: &str = "|";
+const USUAL_IN_LINES: &str = ",";
 
 /// Where a party's items come from.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -23,16 +24,31 @@ pub enum ItemsFrom {
     All(Star),
 }
 
-/// A column of baskets.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A column of baskets, or of their items, or baskets without columns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Basket {
-    /// Its logical name.
-    #[serde(default = "usual_column")]
-    pub column: String,
+    /// Its logical name, if it is not the usual one.
+    pub column: Option<String>,
+    /// What stands between items, if it is not what usually does.
+    pub separator: Option<String>,
+    /// Each row has one item of a basket; rows with the same id are one basket.
+    pub long: bool,
+    /// The file has a basket in each line, and no header.
+    pub lines: bool,
+}
+
+impl Basket {
+    /// The logical name of its column.
+    pub fn column(&self) -> &str {
+        self.column.as_deref().unwrap_or(USUAL_COLUMN)
+    }
+
     /// What stands between items.
-    #[serde(default = "usual_separator")]
-    pub separator: String,
+    pub fn separator(&self) -> &str {
+        let usual = if self.lines { USUAL_IN_LINES } else { USUAL_SEPARATOR };
+        self.separator.as_deref().unwrap_or(usual)
+    }
 }
 
 /// The word `*`.
@@ -41,27 +57,20 @@ pub struct Star;
 
 impl Default for ItemsFrom {
     fn default() -> ItemsFrom {
-        ItemsFrom::Basket(Basket { column: usual_column(), separator: usual_separator() })
+        ItemsFrom::Basket(Basket::default())
     }
 }
 
 impl ItemsFrom {
     /// The logical names of the columns that it names.
-    pub fn columns(&self) -> &[String] {
+    pub fn columns(&self) -> Vec<String> {
         match self {
-            ItemsFrom::Basket(basket) => std::slice::from_ref(&basket.column),
-            ItemsFrom::Columns(columns) => columns,
-            ItemsFrom::All(_) => &[],
+            ItemsFrom::Basket(basket) if basket.lines => Vec::new(),
+            ItemsFrom::Basket(basket) => vec![basket.column().to_owned()],
+            ItemsFrom::Columns(columns) => columns.clone(),
+            ItemsFrom::All(_) => Vec::new(),
         }
     }
-}
-
-fn usual_column() -> String {
-    USUAL_COLUMN.into()
-}
-
-fn usual_separator() -> String {
-    USUAL_SEPARATOR.into()
 }
 
 impl<'de> Deserialize<'de> for Star {

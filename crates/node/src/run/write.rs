@@ -9,6 +9,9 @@ use crate::agreement::{Answer, Deferred, JobSpec};
 use crate::base::files::write_whole_private;
 use crate::table::{Selection, Table, output};
 
+/// So many results of one name are kept in a directory.
+const MOST_KEPT: usize = 100;
+
 /// An answer that has been written, for the report and for standard output.
 pub struct Written {
     /// As it stands in the report.
@@ -84,9 +87,11 @@ fn write_or_keep(path: &Path, spare: &[PathBuf], write: impl Fn(&Path) -> Result
     let Err(error) = write(path) else { return Ok(()) };
     let name = path.file_name().filter(|name| *name != "-").map_or("result.csv".into(), |name| name.to_string_lossy());
     for directory in spare {
-        let kept = directory.join(format!("kept-{name}"));
         // What was kept before stays.
-        if !kept.exists() && write(&kept).is_ok() {
+        let names =
+            std::iter::once(format!("kept-{name}")).chain((2..MOST_KEPT).map(|number| format!("kept-{number}-{name}")));
+        let Some(kept) = names.map(|name| directory.join(name)).find(|path| !path.exists()) else { continue };
+        if write(&kept).is_ok() {
             return Err(Error::Input(format!("{error}; the result is kept in {}", kept.display())));
         }
     }

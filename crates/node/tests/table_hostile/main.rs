@@ -24,7 +24,7 @@ use common::thrift::*;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tacita_core::{Error, Result};
-use tacita_node::table::baskets::read_dat;
+use tacita_node::table::baskets::{Between, read_lines};
 use tacita_node::table::{Budget, Duplicates, KeyColumn, KeySpec, Keys, Nulls, Profile, ReadOptions, Table, read};
 
 /// Memory that a table may take here.
@@ -94,7 +94,9 @@ fn records_have_an_end() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.dat.gz");
     std::fs::write(&path, gzip(|out| mebibytes(out, b' ', 1 << 10))).unwrap();
-    let Err(Error::Input(text)) = read_dat(&path) else { panic!("an endless line was read") };
+    let Err(Error::Input(text)) = read_lines(&path, Between::Blanks, &ReadOptions::default()) else {
+        panic!("an endless line was read")
+    };
     assert!(text.contains("line 1") && text.contains("longer than a line may be"), "{text}");
 }
 

@@ -12,7 +12,7 @@ use crate::agreement::{JobSpec, Reveal, Sizes};
 use crate::base::hex::hex;
 use crate::base::text;
 use crate::table::payload::{PayloadEncoder, PayloadSchema};
-use crate::table::{KeyColumn, KeySpec, Keys, ReadOptions, Table, numbers, read};
+use crate::table::{Duplicates, KeyColumn, KeySpec, Keys, ReadOptions, Table, numbers, read};
 use crate::watch::warn_own_user;
 
 /// Length of the number of a given row.
@@ -57,6 +57,18 @@ pub struct Loaded {
 pub(crate) struct Given {
     schema: PayloadSchema,
     rows: Payload,
+}
+
+/// For each row of a table the first one of its key, which may be itself; none if it has no key.
+pub fn first_rows(job: &JobSpec, me: &str, table: &Table) -> Result<Vec<Option<u32>>> {
+    let spec = KeySpec { duplicates: Duplicates::All, ..key_spec(job, me, true)? };
+    let (keys, _) = Keys::build(table, &spec)?;
+    let mut first = vec![None; table.rows()];
+    for key in 0..keys.len() {
+        let rows = keys.rows(key);
+        rows.iter().for_each(|&row| first[row as usize] = rows.first().copied());
+    }
+    Ok(first)
 }
 
 impl Loaded {

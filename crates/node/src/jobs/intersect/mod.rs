@@ -27,7 +27,7 @@ use prepared::Prepared;
 
 pub use found::Found;
 pub use job::Intersect;
-pub use load::{Loaded, check_limits, empty_rows, key_spec};
+pub use load::{Loaded, check_limits, empty_rows, first_rows, key_spec};
 pub use run::run;
 pub use sizes::{check_peer, item_key_of_epoch, params};
 

@@ -26,6 +26,29 @@ use crate::jobs::{Own, aligned};
 const MAX_CANDIDATES: u64 = 1 << 28;
 const MAX_RULES: u64 = 1 << 28;
 
+/// Whether the parts of `items` go together.
+fn check_basket(basket: &Basket, by_ids: bool) -> Result<()> {
+    match basket {
+        Basket { separator: Some(separator), .. } if separator.is_empty() => bad("items.separator: it is empty"),
+        Basket { long: true, lines: true, .. } => {
+            bad("items: long is for rows with one item each, and lines for lines with all of a basket: use one of them")
+        }
+        Basket { long: true, separator: Some(_), .. } => {
+            bad("items.separator: with long = true a row holds one item, and nothing is separated: leave it out")
+        }
+        Basket { long: true, .. } if !by_ids => bad(
+            "items.long: rows with the same id are one basket, and there are no ids: name their columns with row_id",
+        ),
+        Basket { lines: true, column: Some(_), .. } => {
+            bad("items.column: with lines = true a line is a basket, and there are no columns: leave it out")
+        }
+        Basket { lines: true, .. } if by_ids => bad(
+            "items.lines: such a file has no ids, and row_id asks for them: write baskets and ids as columns, or leave out row_id",
+        ),
+        _ => Ok(()),
+    }
+}
+
 /// What `tacita init` asks.
 const QUESTIONS: [Question; 4] = [
     Question {
@@ -158,19 +181,14 @@ impl Job for Rules {
             );
         }
         for name in spec.parties.names() {
-            let columns = match job.items_of(name) {
-                ItemsFrom::Basket(Basket { column, separator }) => {
-                    if separator.is_empty() {
-                        return bad("items.separator: it is empty");
-                    }
-                    vec![column]
-                }
+            match job.items_of(name) {
+                ItemsFrom::Basket(basket) => check_basket(&basket, self.row_id.is_some())?,
                 ItemsFrom::Columns(columns) if columns.is_empty() => {
                     return bad("items: name at least one column, or use \"*\" for all of them");
                 }
-                ItemsFrom::Columns(columns) => columns,
-                ItemsFrom::All(_) => Vec::new(),
-            };
+                _ => (),
+            }
+            let columns = job.items_of(name).columns();
             check_distinct("items", &columns)?;
             let ids = self.row_id.as_ref().map_or(&[][..], |names| names.all());
             if let Some(both) = columns.iter().find(|column| ids.contains(column)) {
@@ -183,7 +201,7 @@ impl Job for Rules {
 
     fn columns(&self, spec: &JobSpec, party: &str) -> Vec<String> {
         let ids = self.row_id.iter().flat_map(|row_id| row_id.all().to_vec());
-        ids.chain(self.of(spec).items_of(party).columns().to_vec()).collect()
+        ids.chain(self.of(spec).items_of(party).columns()).collect()
     }
 
     fn columns_from(&self) -> &'static str {

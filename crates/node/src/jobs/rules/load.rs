@@ -1,36 +1,41 @@
 //! What a party brings: its items, and the ids of its rows.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use tacita_core::{Error, Result};
 
 use super::Brought;
-use crate::agreement::{ItemsFrom, Sizes, Source};
+use crate::agreement::{Basket, Duplicates, ItemsFrom, Sizes, Source};
 use crate::jobs::intersect;
 use crate::jobs::rules::spec::{Bins, Spec};
-use crate::table::baskets::{self, Binning, ItemColumn, Items};
+use crate::table::baskets::{self, Between, Binning, ItemColumn, Items};
 use crate::table::{RowCounts, Table};
 
 impl Brought {
     /// Reads a party's baskets, and the ids of its rows.
     pub fn load(job: &Spec<'_>, me: &str, source: &Source) -> Result<Brought> {
         let alignment = job.alignment();
-        if let Source::File { path, .. } = source
-            && baskets::is_dat(path)
+        if let Source::File { path, options, .. } = source
+            && let Some(between) = in_lines(path, &job.items_of(me))
         {
             return match alignment {
-                None => by_position(job, baskets::read_dat(path)?, &path.display().to_string()),
+                None => {
+                    by_position(job, baskets::read_lines(path, between.of(), options)?, &path.display().to_string())
+                }
                 Some(_) => Err(Error::Input(format!(
                     "{}: baskets in this form have no ids, and row_id asks for them: write them as CSV, or leave out row_id",
                     path.display()
                 ))),
             };
         }
-        let Some((table, allow_unreadable)) = source.table()? else {
+        let Some((table, allow_unreadable)) =
+            source.table().map_err(|error| perhaps_lines(error, &job.items_of(me)))?
+        else {
             return Err(Error::Input("association rules need baskets: give --input FILE".into()));
         };
-        let Some(alignment) = alignment else {
+        let Some(mut alignment) = alignment else {
             if let Some(line) = table.blank_line() {
                 return Err(Error::Input(format!(
                     "{}, line {line}: a blank line, where rows are aligned by position: is it an empty basket? Write \"\" \
@@ -40,10 +45,41 @@ impl Brought {
             }
             return by_position(job, items(job, me, &table)?, table.source());
         };
-        let items = items(job, me, &table)?;
+        let mut items = items(job, me, &table)?;
+        if matches!(job.items_of(me), ItemsFrom::Basket(Basket { long: true, .. })) {
+            items = items.gathered(&intersect::first_rows(&alignment, me, &table)?);
+            // The first row of an id stands for its basket.
+            if let Some(key) = &mut alignment.key {
+                key.duplicates = Duplicates::First;
+            }
+        }
         let loaded = intersect::Loaded::of(&alignment, me, table, allow_unreadable)?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
         Ok(Brought { own: job.own.clone(), items, rows, ids: Some(Arc::new(loaded)), sizes })
+    }
+}
+
+/// What stands between the items of a file with a basket in each line.
+enum InLines {
+    Blanks,
+    Text(String),
+}
+
+impl InLines {
+    fn of(&self) -> Between<'_> {
+        match self {
+            InLines::Blanks => Between::Blanks,
+            InLines::Text(separator) => Between::Text(separator),
+        }
+    }
+}
+
+/// How baskets are read that are lines of a file, if they are.
+fn in_lines(path: &Path, items: &ItemsFrom) -> Option<InLines> {
+    match items {
+        ItemsFrom::Basket(basket) if basket.lines => Some(InLines::Text(basket.separator().to_owned())),
+        _ if baskets::is_dat(path) => Some(InLines::Blanks),
+        _ => None,
     }
 }
 
@@ -67,16 +103,17 @@ fn items(job: &Spec<'_>, me: &str, table: &Table) -> Result<Items> {
     match job.items_of(me) {
         ItemsFrom::Basket(basket) => {
             warn_of_bins(job, me, &[]);
-            let named = (basket.column.as_str(), job.header(me, &basket.column));
+            let named = (basket.column(), job.header(me, basket.column()));
+            let separator = (!basket.long).then(|| basket.separator());
             let items =
-                baskets::of_column(table, named, &basket.separator).map_err(|error| perhaps_dat(error, table))?;
-            if let Some(other) = baskets::perhaps_separator(&items) {
+                baskets::of_column(table, named, separator).map_err(|error| perhaps_headless(error, &basket, table))?;
+            if let (Some(separator), Some(other)) = (separator, baskets::perhaps_separator(&items)) {
                 tracing::warn!(
                     "{}, column {:?}: no basket has more than one item, and names hold `{other}`: items are separated by `{}` \
                      here; another separator is said with items = {{ separator = \"{other}\" }} or --separator",
                     table.source(),
                     named.1,
-                    basket.separator
+                    separator
                 );
             }
             Ok(items)
@@ -109,15 +146,32 @@ fn warn_of_bins(job: &Spec<'_>, me: &str, columns: &[ItemColumn]) {
     }
 }
 
+/// What to say where a file may have a basket in each line.
+const IN_LINES: &str = "if each line is a basket, and there is no header, say so: items = { lines = true }, or --lines";
+
 /// A file of baskets, a line each, that is read as CSV has a basket where its header should be.
-fn perhaps_dat(error: Error, table: &Table) -> Error {
+fn perhaps_headless(error: Error, basket: &Basket, table: &Table) -> Error {
     let fields = table.schema().fields();
     let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-    let basket = |header: &str| !header.is_empty() && header.split_ascii_whitespace().all(number);
+    let is_basket = |header: &str| !header.is_empty() && header.split_ascii_whitespace().all(number);
     match error {
-        Error::Input(text) if fields.iter().all(|field| basket(field.name())) => Error::Input(format!(
-            "{text}. Its first line looks like a basket: a file with a basket in each line is read if its name ends in .dat"
+        Error::Input(text) if fields.iter().all(|field| is_basket(field.name())) => Error::Input(format!(
+            "{text}. Its first line looks like a basket: a file with a basket in each line and blanks between items is read if its \
+             name ends in .dat; {IN_LINES}"
         )),
+        Error::Input(text) if basket.column.is_none() && text.contains("no column") => {
+            Error::Input(format!("{text}; {IN_LINES}"))
+        }
         other => other,
+    }
+}
+
+/// A file whose lines are not equally long may have a basket in each.
+fn perhaps_lines(error: Error, items: &ItemsFrom) -> Error {
+    match (error, items) {
+        (Error::Input(text), ItemsFrom::Basket(_)) if text.contains(" instead of ") => {
+            Error::Input(format!("{text}; {IN_LINES}"))
+        }
+        (other, _) => other,
     }
 }

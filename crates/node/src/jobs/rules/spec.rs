@@ -193,13 +193,17 @@ mod tests {
         for list in [&["x"][..], &["x", "y"], &["x", "y", "z"]] {
             assert_eq!(from(&format!("{list:?}")), names(list));
         }
-        let basket = |column: &str, separator: &str| {
-            ItemsFrom::Basket(Basket { column: column.into(), separator: separator.into() })
+        let basket = |text: &str| {
+            let ItemsFrom::Basket(found) = from(text) else { panic!("{text} is no basket") };
+            (found.column().to_owned(), found.separator().to_owned(), found.long, found.lines)
         };
         assert_eq!(from("\"*\""), ItemsFrom::All(Star));
-        assert_eq!(from("{ column = \"x\" }"), basket("x", "|"));
-        assert_eq!(from("{ separator = \",\" }"), basket("items", ","));
-        assert_eq!(toml("min_support = 2").rules().items_of("b"), basket("items", "|"));
+        let read = |column: &str, separator: &str, long, lines| (column.to_owned(), separator.to_owned(), long, lines);
+        assert_eq!(basket("{ column = \"x\" }"), read("x", "|", false, false));
+        assert_eq!(basket("{ separator = \",\" }"), read("items", ",", false, false));
+        assert_eq!(basket("{ column = \"x\", long = true }"), read("x", "|", true, false));
+        assert_eq!(basket("{ lines = true }"), read("items", ",", false, true));
+        assert_eq!(toml("min_support = 2").rules().items_of("b"), ItemsFrom::Basket(Basket::default()));
     }
 
     /// Digits that binary floating point does not hold.

@@ -269,12 +269,12 @@ mod tests {
     #[test]
     fn baskets_are_split_and_trimmed() {
         let (_home, table) = table("id,items\n1,milk| bread \n2,\n3,|milk||\n4,milk|milk\n");
-        let read = of_column(&table, ("items", "items"), "|").unwrap();
+        let read = of_column(&table, ("items", "items"), Some("|")).unwrap();
         assert_eq!(read.items, items(&[("bread", &[0]), ("milk", &[0, 2, 3, 3])]));
         assert_eq!((read.rows(), format!("{read:?}")), (4, "Items(2 in 4 rows)".to_owned()));
         let long = format!("id,items\n1,a\n2,{}\n", "x".repeat(1025));
         let (_home, table) = self::table(&long);
-        let Err(Error::Input(error)) = of_column(&table, ("items", "items"), "|") else {
+        let Err(Error::Input(error)) = of_column(&table, ("items", "items"), Some("|")) else {
             panic!("a long name is read")
         };
         assert!(error.contains("line 3") && error.contains("1024"), "{error}");

@@ -1,15 +1,19 @@
 //! Baskets: which rows hold which items, from the forms in which people keep them.
 //!
-//! A basket is a row. Its items stand in one column with something between them, or each item has a column of its own, or
-//! they are the lines of a `.dat` file. An empty basket is a row like any other.
+//! A basket is a row. Its items stand in one column, as a list or with something between them, or each item has a column of its own, or
+//! baskets are the lines of a file. In long tables a row has one item, and those of one id are a basket. An empty basket is a row like
+//! any other.
 
 mod bins;
 mod columns;
-mod dat;
+mod lines;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_schema::{DataType, Field};
 use tacita_core::protocol::rules::names::check_name;
 use tacita_core::{Error, Result};
 
@@ -18,7 +22,7 @@ use super::text::{TextColumn, has_text};
 use bins::Measured;
 use columns::Made;
 pub use columns::{Binning, ItemColumn, all_columns};
-pub use dat::{is_dat, parse_dat, read_dat};
+pub use lines::{Between, is_dat, parse_lines, read_lines};
 
 /// A party's items, sorted by name, and the rows whose baskets hold them; and the columns of numbers whose items are not made
 /// yet. Secret: never printed.
@@ -77,6 +81,18 @@ impl Items {
         Items::sorted(self.rows, all)
     }
 
+    /// The same where rows are one: each counts as the one that `as_row` has for it, if any.
+    pub fn gathered(self, as_row: &[Option<u32>]) -> Items {
+        let gather = |rows: Vec<u32>| {
+            let mut rows: Vec<u32> = rows.into_iter().filter_map(|row| as_row[row as usize]).collect();
+            rows.sort_unstable();
+            rows.dedup();
+            rows
+        };
+        let items = self.items.into_iter().map(|(name, rows)| (name, gather(rows)));
+        Items { items: items.filter(|(_, rows)| !rows.is_empty()).collect(), ..self }
+    }
+
     fn sorted(rows: usize, items: impl IntoIterator<Item = (String, Vec<u32>)>) -> Items {
         Items { rows, items: items.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect(), measured: Vec::new() }
     }
@@ -89,30 +105,82 @@ impl fmt::Debug for Items {
     }
 }
 
-/// Reads one column of baskets: items with `separator` between them. Blanks around an item do not count, nor do items
-/// without a name.
+/// Reads one column of baskets: lists of items, or texts of items with `separator` between them, or without one of a single
+/// item each. Blanks around an item do not count, nor do items without a name.
 ///
 /// Errors ([`Error::Input`], with the place and without the item): the column is missing or holds no texts; an item's name
 /// is none.
-pub fn of_column(table: &Table, (logical, header): (&str, &str), separator: &str) -> Result<Items> {
+pub fn of_column(table: &Table, (logical, header): (&str, &str), separator: Option<&str>) -> Result<Items> {
     let position = table.column(header, logical)?;
     let mut items: HashMap<String, Vec<u32>> = HashMap::new();
-    for (row, text) in texts(table, position)?.iter() {
-        for name in text.split(separator).map(str::trim).filter(|name| !name.is_empty()) {
-            if let Err(what) = check_name(name) {
-                return Err(Error::Input(format!(
-                    "{}, {}, column {header:?}: {what}",
-                    table.source(),
-                    table.place(row)
-                )));
-            }
-            match items.get_mut(name) {
-                Some(rows) => rows.push(row as u32),
-                None => drop(items.insert(name.to_owned(), vec![row as u32])),
+    let mut take = |row: usize, name: &str| -> Result<()> {
+        let name = name.trim();
+        if name.is_empty() {
+            return Ok(());
+        }
+        check_name(name).map_err(|what| {
+            Error::Input(format!("{}, {}, column {header:?}: {what}", table.source(), table.place(row)))
+        })?;
+        match items.get_mut(name) {
+            Some(rows) => rows.push(row as u32),
+            None => drop(items.insert(name.to_owned(), vec![row as u32])),
+        }
+        Ok(())
+    };
+    if let Some(lists) = Lists::of(table, position)? {
+        lists.each(&mut take)?;
+    } else {
+        for (row, text) in texts(table, position)?.iter() {
+            match separator {
+                Some(separator) => text.split(separator).try_for_each(|name| take(row, name))?,
+                None => take(row, text)?,
             }
         }
     }
     Ok(Items::sorted(table.rows(), items))
+}
+
+/// Columns of lists of texts.
+struct Lists<'a> {
+    table: &'a Table,
+    position: usize,
+}
+
+impl<'a> Lists<'a> {
+    /// The column, if it is one of lists.
+    ///
+    /// Errors: lists of what has no text.
+    fn of(table: &'a Table, position: usize) -> Result<Option<Lists<'a>>> {
+        let field = table.schema().field(position);
+        match field.data_type() {
+            DataType::List(inner) | DataType::LargeList(inner) | DataType::FixedSizeList(inner, _) => {
+                match has_text(inner.data_type()) {
+                    true => Ok(Some(Lists { table, position })),
+                    false => Err(no_text(table, field)),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Hands every value to `take`, with its row.
+    fn each(&self, mut take: impl FnMut(usize, &str) -> Result<()>) -> Result<()> {
+        let mut first = 0;
+        for batch in self.table.batches() {
+            let column = batch.column(self.position);
+            for row in (0..batch.num_rows()).filter(|row| column.is_valid(*row)) {
+                let list = match column.data_type() {
+                    DataType::List(_) => column.as_list::<i32>().value(row),
+                    DataType::LargeList(_) => column.as_list::<i64>().value(row),
+                    _ => column.as_fixed_size_list().value(row),
+                };
+                let Some(texts) = TextColumn::new(&list) else { continue };
+                (0..list.len()).filter_map(|place| texts.get(place)).try_for_each(|text| take(first + row, text))?;
+            }
+            first += batch.num_rows();
+        }
+        Ok(())
+    }
 }
 
 /// What else stands between items, perhaps, where no basket has more than one item.
@@ -169,12 +237,7 @@ struct Texts(Vec<(usize, TextColumn, usize)>);
 fn texts(table: &Table, position: usize) -> Result<Texts> {
     let field = table.schema().field(position);
     if !has_text(field.data_type()) {
-        return Err(Error::Input(format!(
-            "{}: column {:?} is of type {}, which has no text: write its items as text with a separator between them",
-            table.source(),
-            field.name(),
-            field.data_type()
-        )));
+        return Err(no_text(table, field));
     }
     let mut start = 0;
     let parts = table.batches().iter().filter_map(|batch| {
@@ -183,6 +246,15 @@ fn texts(table: &Table, position: usize) -> Result<Texts> {
         Some((first, TextColumn::new(batch.column(position))?, batch.num_rows()))
     });
     Ok(Texts(parts.collect()))
+}
+
+fn no_text(table: &Table, field: &Field) -> Error {
+    Error::Input(format!(
+        "{}: column {:?} is of type {}, which has no text: write its items as lists of text, or as text with a separator between them",
+        table.source(),
+        field.name(),
+        field.data_type()
+    ))
 }
 
 impl Texts {

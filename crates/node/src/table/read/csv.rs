@@ -12,7 +12,7 @@ use tacita_core::{Error, Result};
 use super::delimiter::{Hint, announced, detect};
 use super::encoding::{Decoded, Malformed, SNIFFED};
 use super::quotes::{Junk, Quotes};
-use super::{ReadOptions, Source, TextForm, encoding, refuse_packed, unreadable};
+use super::{Encoding, ReadOptions, Source, TextForm, encoding, refuse_packed, unreadable};
 use crate::table::budget::{MAX_RECORD_BYTES, too_many_columns};
 use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, named, schema_of, too_many_rows};
 
@@ -54,18 +54,13 @@ pub(super) struct Text<R> {
 impl<R: Read> Text<R> {
     /// Reads the header. Values of one batch will take about `batch_bytes` at most.
     pub fn open(
-        mut input: R,
+        input: R,
         name: &str,
         hint: Hint,
         options: &ReadOptions,
         batch_bytes: usize,
     ) -> Result<(SchemaRef, Text<R>)> {
-        let failed = |error| unreadable(name, error);
-        let (mut raw, _) = read_until(&mut input, |raw| raw.len() >= SNIFFED).map_err(failed)?;
-        refuse_others(&raw, name)?;
-        let (encoding, mark) = encoding::of(&raw, options.encoding, name)?;
-        raw.drain(..mark);
-        let mut input = Decoded::new(io::Cursor::new(raw).chain(input), encoding);
+        let (mut input, encoding, marked) = text_of(input, name, options)?;
         let enough = |head: &[u8]| {
             head.len() >= HEADER_BYTES || head.len() >= LOOKED_AT && first_line(head).0.len() < head.len()
         };
@@ -94,7 +89,7 @@ impl<R: Read> Text<R> {
             record: ByteRecord::new(),
             line: 0,
             skipped,
-            form: TextForm { delimiter, crlf, encoding, marked: mark > 0 },
+            form: TextForm { delimiter, crlf, encoding, marked },
             columns: Vec::new(),
             batch: Batch::new(&[], batch_bytes),
             held: false,
@@ -234,8 +229,23 @@ impl Batch {
     }
 }
 
+/// The text of an input in UTF-8, without its mark; its encoding, and whether there was a mark.
+///
+/// Errors: it is no text, or none in this encoding.
+pub(in crate::table) fn text_of<R: Read>(
+    mut input: R,
+    name: &str,
+    options: &ReadOptions,
+) -> Result<(Decoded<Headed<R>>, Encoding, bool)> {
+    let (mut raw, _) = read_until(&mut input, |raw| raw.len() >= SNIFFED).map_err(|error| unreadable(name, error))?;
+    refuse_others(&raw, name)?;
+    let (encoding, mark) = encoding::of(&raw, options.encoding, name)?;
+    raw.drain(..mark);
+    Ok((Decoded::new(io::Cursor::new(raw).chain(input), encoding), encoding, mark > 0))
+}
+
 /// What has been read of an input, and the rest of it.
-type Headed<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
+pub(in crate::table) type Headed<R> = io::Chain<io::Cursor<Vec<u8>>, R>;
 
 /// The beginning of the input, until it is `enough`, and whether that is all.
 fn read_until(input: &mut impl Read, enough: impl Fn(&[u8]) -> bool) -> io::Result<(Vec<u8>, bool)> {

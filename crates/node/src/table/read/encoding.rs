@@ -89,7 +89,7 @@ fn utf_32(name: &str) -> Error {
 }
 
 /// The text in UTF-8. What is in UTF-8 already goes through as it is, right or not.
-pub(super) struct Decoded<R> {
+pub(in crate::table) struct Decoded<R> {
     input: R,
     /// How many bytes of the input have been read.
     taken: u64,

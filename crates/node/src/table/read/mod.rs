@@ -22,6 +22,7 @@ use tacita_core::{Error, Result};
 use super::budget::{Meter, too_many_columns};
 use super::{Budget, Lines, MAX_COLUMNS, Table, too_many_rows, with_names};
 use crate::base::text::pasted;
+pub(super) use csv::text_of;
 use delimiter::Hint;
 pub use encoding::Encoding;
 
@@ -300,7 +301,7 @@ pub(super) fn unpack(file: File, name: &str) -> Result<Box<dyn Read + Send>> {
 }
 
 /// Refuses what is packed, and does not say so in its name. `head` is what it begins with.
-pub(super) fn refuse_packed(head: &[u8], name: &str) -> Result<()> {
+fn refuse_packed(head: &[u8], name: &str) -> Result<()> {
     if !head.starts_with(&GZIP) {
         return Ok(());
     }
