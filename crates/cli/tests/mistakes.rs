@@ -86,3 +86,29 @@ fn a_typo_is_answered_with_a_command_for_people() {
         ended.failed(2, &[typo]);
     }
 }
+
+/// A warning on the own terminal shows the first value that cannot be read; a log that machines collect does not.
+#[test]
+fn the_log_of_a_simulation_shows_no_value() {
+    let home = Home::new();
+    let key = "[key]\ncolumns = [\"id\"]\nnormalize = [\"date\"]\n";
+    let job = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n";
+    let job = home.file("job.toml", &format!("{job}{key}[parties.a]\n[parties.b]\n"));
+    let a = home.file("a.csv", "id\n2001-02-03\nabracadabra\n2001-02-05\n");
+    let inputs = [format!("a={a}"), format!("b={a}")];
+    let said = |log: &str| {
+        tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--log", log]).well().stderr
+    };
+    for (log, shown) in [("text", true), ("json", false)] {
+        let said = said(log);
+        assert_eq!(said.contains("abracadabra"), shown, "{said}");
+        assert!(said.contains("a: ") && said.contains("the first in line 3"), "{said}");
+    }
+    // Errors come through as they are.
+    let empty = home.file("empty.csv", "");
+    let ended = tacita(&["simulate", &job, "--input", &format!("a={empty}"), "--input", &inputs[1], "--log", "json"]);
+    assert!(
+        ended.code == 2 && ended.stderr.contains("\"level\":\"ERROR\"") && ended.stderr.contains("is empty"),
+        "{ended:?}"
+    );
+}

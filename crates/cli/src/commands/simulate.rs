@@ -10,7 +10,7 @@ use tacita_core::{Error, Result};
 
 use super::arguments;
 use super::show::show;
-use crate::console::{self, Relay, Voice};
+use crate::console::{self, Log, Relay, Voice};
 use crate::interrupt;
 use crate::threads::set_threads;
 use tacita_node::agreement::JobSpec;
@@ -111,6 +111,7 @@ impl Simulate {
                 .transpose()
                 .map_err(|error| Error::Input(format!("--work: {error}")))?,
             progress: !voice.quiet,
+            logged: voice.log == Log::Json,
         };
         let simulation = Simulation {
             job,

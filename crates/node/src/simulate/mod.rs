@@ -80,6 +80,31 @@ pub struct Settings {
     pub work: Option<PathBuf>,
     /// Whether the parties tell how far they are.
     pub progress: bool,
+    /// Whether what they say goes to a log, where no value of a table may be.
+    pub logged: bool,
+}
+
+/// What a party says on standard error, in either of its forms.
+enum Said {
+    Error(String),
+    Warning(String),
+}
+
+impl Said {
+    fn of(line: &str) -> Said {
+        #[derive(Deserialize)]
+        struct Logged {
+            level: String,
+            message: String,
+        }
+        if let Ok(Logged { level, message }) = serde_json::from_str(line) {
+            return if level == "ERROR" { Said::Error(message) } else { Said::Warning(message) };
+        }
+        match line.strip_prefix("error: ") {
+            Some(text) => Said::Error(text.to_owned()),
+            None => Said::Warning(line.strip_prefix("warning: ").unwrap_or(line).to_owned()),
+        }
+    }
 }
 
 /// What a simulated party is told, on its standard input.
@@ -304,7 +329,7 @@ impl Party {
     fn start(program: &Path, name: &str, instructions: &Instructions, screen: &dyn Screen) -> Result<Party> {
         let failed = |error: std::io::Error| Error::Internal(format!("cannot start the process of {name}: {error}"));
         let mut child = Command::new(program)
-            .args(["simulated-party", "--quiet"])
+            .args(["simulated-party", "--quiet", "--log", if instructions.settings.logged { "json" } else { "text" }])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -326,12 +351,11 @@ impl Party {
             readers.push(read_lines(stderr, move |line| {
                 if let Some(snapshot) = Snapshot::relayed(&line) {
                     display.show(&snapshot);
-                } else if let Some(text) = line.strip_prefix("error: ") {
-                    *lock(&error) = Some(text.to_owned());
-                } else if let Some(text) = line.strip_prefix("warning: ") {
-                    tracing::warn!("{name}: {text}");
-                } else {
-                    tracing::warn!("{name}: {line}");
+                    return;
+                }
+                match Said::of(&line) {
+                    Said::Error(text) => *lock(&error) = Some(text),
+                    Said::Warning(text) => tracing::warn!("{name}: {text}"),
                 }
             }));
         }
