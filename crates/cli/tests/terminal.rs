@@ -25,7 +25,7 @@ fn value<'a>(option: &str, home: &'a [String; 3]) -> Option<&'a str> {
         "--listen" | "--connect" | "--peer" | "--identity" | "--input" | "--key" | "--column" | "--min-support" => {
             return None;
         }
-        "--signed" | "--mixed-only" | "--allow-unreadable" | "--allow-insecure" => "",
+        "--signed" | "--mixed-only" | "--allow-unreadable" | "--allow-insecure" | "--long" | "--lines" => "",
         "--pad-to" | "--max-rows" | "--min-rows" | "--min-result" | "--max-len" | "--max-candidates"
         | "--max-rules" | "--threads" => "10",
         "--bits" => "8",
@@ -56,6 +56,7 @@ fn value<'a>(option: &str, home: &'a [String; 3]) -> Option<&'a str> {
         "--timeout" | "--patience" => "1s",
         "--memory" => "1GiB",
         "--delimiter" => ";",
+        "--encoding" => "latin1",
         "--output" | "--report" | "--html" => &home[0],
         "--pool" | "--pool-key" => &home[1],
         other => panic!("{other} is new: say what it can be tried with"),
@@ -80,6 +81,7 @@ fn help_lists_what_is_accepted() {
             let Some(value) = value(&option, &places) else { continue };
             // Where it needs others beside it.
             let besides: &[&str] = match option.as_str() {
+                "--long" => &["--row-id", "id"],
                 "--chunk" | "--pool" => &["--protocol", "paillier"],
                 "--density" => &["--protocol", "gm-bloom"],
                 "--pad-to" | "--normalize" if command != "intersect" => &["--row-id", "id"],

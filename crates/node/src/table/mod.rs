@@ -243,18 +243,23 @@ pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: &
         let nearest = nearest(header, names());
         let example = nearest.unwrap_or("HEADER");
         let guess = nearest.map_or(String::new(), |name| format!(" (did you mean {name:?}?)"));
+        // Of a blank nothing is certain: names have them.
+        let mut split = String::new();
         if let [only] = &schema.fields()[..]
             && let Some(between) = delimiter_of(only.name(), header)
         {
-            return Error::Input(format!(
-                "{source}: no column {header:?}; its one column is {:?}: if `{between}` stands between values, say so with --delimiter {}",
-                only.name(),
-                pasted(between)
-            ));
+            split = format!("if `{between}` stands between values, say so with --delimiter {}", pasted(between));
+            if between != ' ' {
+                return Error::Input(format!(
+                    "{source}: no column {header:?}; its one column is {:?}: {split}",
+                    only.name()
+                ));
+            }
+            split.insert_str(0, "; ");
         }
         Error::Input(format!(
             "{source}: no column {header:?}{guess}; its columns are {}; if another one holds it, map it: \
-             `columns = {{ {} = {example:?} }}` in [parties.X] of the job file, or `{}` on the command line",
+             `columns = {{ {} = {example:?} }}` in [parties.X] of the job file, or `{}` on the command line{split}",
             listed(names()),
             toml_key(wanted),
             pasted(format_args!("{wanted}={example}")),
