@@ -65,6 +65,43 @@ fn tables_of_other_programs_are_joined() {
     assert!(!ended.stderr.contains("spreadsheet"), "{}", ended.stderr);
 }
 
+/// Columns of a result are called apart, and what cannot be is refused while nobody has learned anything.
+#[test]
+fn a_column_may_not_be_called_as_one_that_is_received() {
+    let home = Home::new();
+    let terms = "reveal = \"payload\"\ngives = { b = [\"v\"] }\n[key]\ncolumns = [\"k\"]\n[parties.a]\n[parties.b]\n";
+    let tables = [home.file("a.csv", "k,b.v\n1,own\n"), home.file("b.csv", "k,v\n1,given\n")];
+    simulate(&home, terms, [&tables[0], &tables[1]], &[]).failed(2, &["\"b.v\"", "the one that b gives", "rename it"]);
+    let last = home.file("c.csv", "k,v\n1,own\n");
+    simulate(&home, terms, [&last, &tables[1]], &[]).well();
+    assert_eq!(text(home.at("out/a.csv")), "k,v,b.v\n1,own,given\n");
+}
+
+/// A link to a file that is not there yet stays a link.
+#[test]
+fn what_a_link_leads_to_is_written() {
+    let home = Home::new();
+    let table = home.file("a.csv", "id\n1\n");
+    std::os::unix::fs::symlink("new.json", home.at("link.json")).unwrap();
+    tacita(&["inspect", &table, "--report", &home.at("link.json")]).well();
+    assert!(std::fs::symlink_metadata(home.at("link.json")).unwrap().is_symlink());
+    assert_eq!(json(home.at("new.json"))["rows"], 1);
+    std::os::unix::fs::symlink("nowhere/new.json", home.at("far.json")).unwrap();
+    tacita(&["inspect", &table, "--report", &home.at("far.json")]).failed(2, &["far.json", "there is no directory"]);
+}
+
+/// Whatever may be named as a delimiter.
+#[test]
+fn any_delimiter_is_taken() {
+    let home = Home::new();
+    for delimiter in [" ", "\x1c", "\x1d", "_", "~", "tab"] {
+        let between = if delimiter == "tab" { "\t" } else { delimiter };
+        let table = home.file("a.csv", "id,x,y\n1,\"2,3\",\n4,5,6\n".replace(',', between).as_str());
+        let said = tacita(&["inspect", &table, "--delimiter", delimiter, "--report", &home.at("r.json")]).well();
+        assert_eq!(json(home.at("r.json"))["rows"], 2, "{}", said.stdout);
+    }
+}
+
 #[test]
 fn what_is_wrong_in_a_file_is_named() {
     let home = Home::new();
@@ -75,10 +112,37 @@ fn what_is_wrong_in_a_file_is_named() {
         ("id,x\n1,2,3\n4,5,6\n", ["line 2: 3 fields instead of 2", "col.names = NA"]),
         ("id,x\n1,2,\n", ["line 2: 3 fields instead of 2", "ends with a delimiter"]),
         ("id:x\n1:2\n", ["no column \"id\"", "--delimiter :"]),
+        ("id,x\r1,2\r3\r", ["line 3: 1 field instead of 2", "--delimiter"]),
     ] {
         let bad = home.file("bad.csv", content);
         simulate(&home, terms, [&bad, &good], &[]).failed(2, &words);
     }
+    // A character is another one in an encoding that has one for every byte.
+    let bad = home.file("bad.csv", "id,x\nZoë,1\n");
+    simulate(&home, terms, [&bad, &good], &["--encoding", "a=latin1"])
+        .failed(2, &["bad.csv", "is in UTF-8", "leave --encoding out"]);
+    for (name, words) in [
+        ("good.arrow", "is text, whatever its name says"),
+        ("good.parquet", "name it .csv"),
+        ("nothing", "No such file"),
+        ("directory", "is a directory"),
+    ] {
+        home.directory("directory");
+        if name.starts_with("good") {
+            home.file(name, "id\n1\n");
+        }
+        simulate(&home, terms, [&home.at(name), &good], &[]).failed(2, &[name, words]);
+    }
+    let pipe = home.at("pipe.csv");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    simulate(&home, terms, [&pipe, &good], &[]).failed(2, &["is a pipe", "use -"]);
+    tacita(&["inspect", &good, "--columns", "ID"]).failed(2, &["did you mean \"id\"?"]);
+    let said = tacita(&["inspect", &good, "--columns", "other"]).failed(2, &["its columns are"]);
+    assert!(!said.contains("map it"), "{said}");
+    // A run takes several as alternatives.
+    tacita(&["inspect", &good, "--key", "id", "--key", "x"]).failed(2, &["--key"]);
+    let page = home.at("page.html");
+    simulate(&home, terms, [&good, &good], &["--html", &page, "--report", &page]).failed(2, &["both the page"]);
     let times = home.file("times.csv", "id\n2001-02-03 10:11:12\n2001-02-04 11:12:13\n");
     let dates = terms.replace("[parties.a]", "normalize = [\"date\"]\n[parties.a]");
     simulate(&home, &dates, [&times, &good], &[]).failed(2, &["they have a time of day", "cut the rest off"]);

@@ -43,6 +43,17 @@ fn columns_are_described_and_profiles_found() {
     assert_eq!((&report["form"]["delimiter"], &report["rows"]), (&",".into(), &5.into()));
 }
 
+/// Numbers of telephones without blanks are integers too, and not meant as such.
+#[test]
+fn telephone_numbers_are_found() {
+    let home = Home::new();
+    let table = home.file("t.csv", "tel,n\n+41446681800,1\n+41446681801,2\n+41446681802,3\n");
+    let report = home.at("report.json");
+    tacita(&["inspect", &table, "--report", &report]).well();
+    let column = |place: usize| json(&report)["columns"][place]["profiles"].clone();
+    assert_eq!((column(0), column(1)), (serde_json::json!(["phone"]), serde_json::json!(["integer"])));
+}
+
 /// What would be matched, as a run counts it; values on the own terminal alone.
 #[test]
 fn keys_are_counted_as_a_run_counts_them() {

@@ -214,7 +214,10 @@ fn absent_and_corrupt_files() {
         assert!(message(read(&directory.path().join(name), &options)).contains("No such file"));
     }
     for name in ["x.xlsx", "x", "x.parquet.gz", "x.gz", ".csv.zip"] {
-        assert!(message(read(Path::new(name), &options)).contains("known endings"), "{name}");
+        assert!(message(read(Path::new(name), &options)).contains("No such file"), "{name}");
+        let path = directory.path().join(name);
+        std::fs::write(&path, "a\n").unwrap();
+        assert!(message(read(&path, &options)).contains("known endings"), "{name}");
     }
     std::fs::create_dir(directory.path().join("d.csv")).unwrap();
     assert!(message(read(&directory.path().join("d.csv"), &options)).contains("directory"));

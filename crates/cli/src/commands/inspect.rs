@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 
@@ -25,7 +25,7 @@ pub struct Inspect {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Columns that rows would be matched by. NAME=HEADER where the header differs from the agreed name.
-    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    #[arg(long, value_name = "A,B", value_delimiter = ',', action = ArgAction::Set)]
     key: Vec<String>,
     /// How these columns are normalised, one profile a column [default: none, each as it is].
     #[arg(long, value_name = "PROFILE,...", value_delimiter = ',', requires = "key")]

@@ -94,9 +94,9 @@ impl Simulate {
         }
         if let Some(path) = &self.report {
             tacita_node::base::files::check_writable(path)?;
-            let files = inputs.values().flatten().chain([&self.job]);
-            files.into_iter().try_for_each(|file| {
-                tacita_node::base::files::check_distinct(&[("an input", file), ("the report", path)])
+            let inputs = inputs.values().flatten().chain([&self.job]).map(|file| ("an input", file));
+            inputs.chain(self.html.iter().map(|file| ("the page", file))).try_for_each(|(what, file)| {
+                tacita_node::base::files::check_distinct(&[(what, file), ("the report", path)])
             })?;
         }
         let settings = Settings {

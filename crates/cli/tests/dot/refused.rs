@@ -53,7 +53,16 @@ fn bad_tables_end_in_one_line_that_says_where() {
     run("", &home.file("none.csv", "y\n1\n1\n1\n")).failed(2, &["no column \"x\""]);
     run("row_id = \"x\"", &table(&home, "twice.csv", [1, 0, 1])).failed(2, &["same key"]);
     // A blank line may stand for a row; at the end it does not.
-    run("", &home.file("blank.csv", "x\n1\n\n0\n")).failed(2, &["blank.csv", "line 3", "blank"]);
+    for (text, line) in [
+        ("x\n1\n\n0\n", "line 3"),
+        ("x\n\n1\n0\n", "line 2"),
+        ("x\r\n1\n\r\n0\r\n1\r\n", "line 3"),
+        ("x\r1\r\r0\r1\r", "line 3"),
+        ("x\n\"1\"\r\n0\n\n1\n", "line 4"),
+    ] {
+        run("", &home.file("blank.csv", text)).failed(2, &["blank.csv", line, "blank"]);
+    }
+    run("", &home.file("mixed.csv", "x\r\n1\r\n0\n1\r\n")).well();
     run("", &home.file("end.csv", "x\n1\n1\n0\n\n\n")).well();
     run("limits = { max_rows = 2 }", &good).failed(2, &["3 rows, and limits.max_rows"]);
     // Bytes are no numbers, though they have a text.

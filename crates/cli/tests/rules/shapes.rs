@@ -42,6 +42,9 @@ fn lines_without_a_header() {
     refused(&job(THRESHOLDS), [&a, &b], &["a.csv", "items = { lines = true }, or --lines"]);
     let one = home.file("one.csv", "milk,bread\nmilk,tea\n");
     refused(&job(THRESHOLDS), [&one, &b], &["no column \"items\"", "items = { lines = true }, or --lines"]);
+    let other = home.file("other.csv", &"a;b\nc;d\n".repeat(30));
+    let ended = attempt(&home, &text, [&other, &b], "out", &[]);
+    assert!(ended.stderr.contains("names hold `;`") && ended.stderr.contains("or --separator"), "{}", ended.stderr);
     let open = home.file("open.csv", "milk,\"bread\nmilk,tea\n");
     refused(&text, [&open, &b], &["open.csv, line 1", "a quote is opened and not closed in this line"]);
     for (items, words) in [

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tacita_core::{Error, Result};
@@ -115,13 +115,35 @@ enum Target {
 }
 
 fn target(path: &Path) -> Result<Target> {
-    let resolved = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let resolved = fs::canonicalize(path).unwrap_or_else(|_| where_links_lead(path));
     match fs::metadata(&resolved) {
         Ok(metadata) if metadata.is_dir() => Err(fault(path, "is a directory; name a file in it")),
         Ok(metadata) if metadata.is_file() => Ok(Target::File(resolved)),
         Ok(_) => Ok(Target::Device),
         Err(_) => Ok(Target::File(resolved)),
     }
+}
+
+/// The file that a link stands for, which is not there yet; another path as it is.
+fn where_links_lead(path: &Path) -> PathBuf {
+    let mut place = path.to_path_buf();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        let Ok(next) = fs::read_link(&place) else { break };
+        place = parent(&place).join(next);
+    }
+    place
+}
+
+/// Checks that a file can be read, and more than once.
+pub fn check_readable(path: &Path) -> Result<()> {
+    if fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo()) {
+        return Err(fault(
+            path,
+            "is a pipe, which can be read only once: use -, and standard input, or write it to a file",
+        ));
+    }
+    File::open(path).map(drop).map_err(|error| fault(path, &format!("cannot read: {error}")))
 }
 
 /// A temporary file beside `file`; it removes itself unless renamed.

@@ -59,8 +59,7 @@ impl PartyRun {
         let inputs = self.source.paths();
         let beside = self.beside()?;
         for path in inputs.iter().filter(|path| path.as_os_str() != "-") {
-            std::fs::File::open(path)
-                .map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
+            files::check_readable(path)?;
         }
         let named = |what, path: &Option<PathBuf>| path.clone().map(|path| (what, path));
         let first = [named("the job file", &self.job_file), named("the output", &self.output)];

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Ability, JobSpec, Reveal, Terms};
-use crate::base::files::check_distinct;
+use crate::base::files::{check_distinct, check_readable};
 use crate::identity::Identity;
 use crate::run::write::all_beside;
 use crate::table::ReadOptions;
@@ -290,8 +290,7 @@ fn check_inputs(job: &JobSpec, inputs: &BTreeMap<String, Vec<PathBuf>>) -> Resul
             if path == Path::new("-") {
                 return Err(Error::Input(format!("--input {name}=-: a simulation reads files, not standard input")));
             }
-            std::fs::File::open(path)
-                .map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))?;
+            check_readable(path)?;
         }
     }
     Ok(())

@@ -124,7 +124,12 @@ impl Table {
     /// Errors: there is none of that name; the message lists the columns and tells how to map. `wanted` is the logical
     /// name, which the message needs.
     pub fn column(&self, header: &str, wanted: &str) -> Result<usize> {
-        find_column(&self.source, &self.schema, header, wanted)
+        find_column(&self.source, &self.schema, header, Wanted::Mapped(wanted))
+    }
+
+    /// As [`Table::column`], of the one with baskets, which is named where baskets are asked for.
+    pub(crate) fn basket_column(&self, header: &str, wanted: &str) -> Result<usize> {
+        find_column(&self.source, &self.schema, header, Wanted::Baskets(wanted))
     }
 
     /// Batch and place in the batch of a row.
@@ -236,8 +241,19 @@ fn too_many_rows(source: &str) -> Error {
     Error::Input(format!("{source}: more than {MAX_ROWS} rows; split the job"))
 }
 
+/// How another header can be said for what is wanted, which has this logical name.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted<'a> {
+    /// In a mapping.
+    Mapped(&'a str),
+    /// In a mapping, or in its place.
+    Baskets(&'a str),
+    /// In its place.
+    Named,
+}
+
 /// As [`Table::column`].
-pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: &str) -> Result<usize> {
+pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: Wanted<'_>) -> Result<usize> {
     let names = || schema.fields().iter().map(|field| field.name().as_str());
     names().position(|name| name == header).ok_or_else(|| {
         let nearest = nearest(header, names());
@@ -257,12 +273,24 @@ pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: &
             }
             split.insert_str(0, "; ");
         }
+        let in_job =
+            |wanted| format!("`columns = {{ {} = {example:?} }}` in [parties.X] of the job file", toml_key(wanted));
+        let advice = match wanted {
+            Wanted::Mapped(wanted) => format!(
+                "; if another one holds it, map it: {}, or `{}` on the command line",
+                in_job(wanted),
+                pasted(format_args!("{wanted}={example}"))
+            ),
+            Wanted::Baskets(wanted) => format!(
+                "; if another one holds it, say so: {}, or `--basket {}` on the command line",
+                in_job(wanted),
+                pasted(example)
+            ),
+            Wanted::Named => String::new(),
+        };
         Error::Input(format!(
-            "{source}: no column {header:?}{guess}; its columns are {}; if another one holds it, map it: \
-             `columns = {{ {} = {example:?} }}` in [parties.X] of the job file, or `{}` on the command line{split}",
-            listed(names()),
-            toml_key(wanted),
-            pasted(format_args!("{wanted}={example}")),
+            "{source}: no column {header:?}{guess}; its columns are {}{advice}{split}",
+            listed(names())
         ))
     })
 }

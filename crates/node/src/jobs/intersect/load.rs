@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use crate::agreement::{JobSpec, Reveal, Sizes};
 use crate::base::hex::hex;
 use crate::base::text;
-use crate::table::payload::{PayloadEncoder, PayloadSchema};
+use crate::table::payload::{PayloadEncoder, PayloadSchema, received_name};
 use crate::table::{Duplicates, KeyColumn, KeySpec, Keys, ReadOptions, Table, numbers, read};
 use crate::watch::warn_own_user;
 
@@ -90,6 +90,7 @@ impl Loaded {
         allow_unreadable: bool,
         numbers: Option<&NumberKey>,
     ) -> Result<Loaded> {
+        check_names(job, me, &table)?;
         let spec = key_spec(job, me, allow_unreadable)?;
         let (keys, warnings) = Keys::build(&table, &spec)?;
         for warning in warnings {
@@ -213,6 +214,23 @@ pub(crate) fn given_columns<'a>(job: &'a JobSpec, giver: &str) -> Option<&'a [St
     let columns = job.given_by(giver);
     let wanted = job.reveal == Reveal::Payload && !columns.is_empty() && job.learns(job.peer_of(giver));
     wanted.then_some(columns)
+}
+
+/// Refuses a table with a column that is called as one that this party will get: both would stand in its result.
+fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
+    if job.reveal != Reveal::Payload || !job.learns(me) {
+        return Ok(());
+    }
+    let peer = job.peer_of(me);
+    let got: Vec<_> = job.given_by(peer).iter().map(|column| received_name(peer, column)).collect();
+    match table.schema().fields().iter().find(|field| got.contains(field.name())) {
+        Some(field) => Err(Error::Input(format!(
+            "{}: a column is called {:?}, as the one that {peer} gives will be in the result: rename it, or leave it out",
+            table.source(),
+            field.name()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Own sizes against the job's limits; where sets are padded, the sizes become the bound.

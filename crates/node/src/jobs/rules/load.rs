@@ -22,7 +22,12 @@ impl Brought {
         {
             return match alignment {
                 None => {
-                    by_position(job, baskets::read_lines(path, between.of(), options)?, &path.display().to_string())
+                    let items = baskets::read_lines(path, between.of(), options)?;
+                    let source = path.display().to_string();
+                    if let InLines::Text(separator) = &between {
+                        warn_of_separator(&source, &items, separator);
+                    }
+                    by_position(job, items, &source)
                 }
                 Some(_) => Err(Error::Input(format!(
                     "{}: baskets in this form have no ids, and row_id asks for them: write them as CSV, or leave out row_id",
@@ -107,14 +112,8 @@ fn items(job: &Spec<'_>, me: &str, table: &Table) -> Result<Items> {
             let separator = (!basket.long).then(|| basket.separator());
             let items =
                 baskets::of_column(table, named, separator).map_err(|error| perhaps_headless(error, &basket, table))?;
-            if let (Some(separator), Some(other)) = (separator, baskets::perhaps_separator(&items)) {
-                tracing::warn!(
-                    "{}, column {:?}: no basket has more than one item, and names hold `{other}`: items are separated by `{}` \
-                     here; another separator is said with items = {{ separator = \"{other}\" }} or --separator",
-                    table.source(),
-                    named.1,
-                    separator
-                );
+            if let Some(separator) = separator {
+                warn_of_separator(&format!("{}, column {:?}", table.source(), named.1), &items, separator);
             }
             Ok(items)
         }
@@ -131,6 +130,17 @@ fn items(job: &Spec<'_>, me: &str, table: &Table) -> Result<Items> {
             warn_of_bins(job, me, &columns);
             baskets::of_columns(table, &columns)
         }
+    }
+}
+
+/// Warns of baskets that seem to have something else between their items.
+fn warn_of_separator(place: &str, items: &Items, separator: &str) {
+    if let Some(other) = baskets::perhaps_separator(items) {
+        let (separator, other) = (separator.escape_debug(), other.escape_debug());
+        tracing::warn!(
+            "{place}: no basket has more than one item, and names hold `{other}`: items are separated by `{separator}` here; \
+             another separator is said with separator = \"{other}\" in the job's items, or --separator"
+        );
     }
 }
 

@@ -201,7 +201,7 @@ mod tests {
         let read = |column: &str, separator: &str, long, lines| (column.to_owned(), separator.to_owned(), long, lines);
         assert_eq!(basket("{ column = \"x\" }"), read("x", "|", false, false));
         assert_eq!(basket("{ separator = \",\" }"), read("items", ",", false, false));
-        assert_eq!(basket("{ column = \"x\", long = true }"), read("x", "|", true, false));
+        assert_eq!(basket("{ column = \"x\", long = true }\nrow_id = [\"id\"]"), read("x", "|", true, false));
         assert_eq!(basket("{ lines = true }"), read("items", ",", false, true));
         assert_eq!(toml("min_support = 2").rules().items_of("b"), ItemsFrom::Basket(Basket::default()));
     }

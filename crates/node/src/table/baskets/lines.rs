@@ -11,7 +11,7 @@ use tacita_core::{Error, Result};
 use super::{Items, check_name};
 use crate::table::ReadOptions;
 use crate::table::budget::{MAX_RECORD_BYTES, Meter};
-use crate::table::read::{ending, text_of, unpack};
+use crate::table::read::{announced, ending, text_of, unpack};
 
 /// What an item takes besides its name and its rows, about.
 const ITEM_BYTES: usize = 80;
@@ -57,6 +57,7 @@ pub fn parse_lines(input: impl Read, source: &str, between: Between<'_>, options
     let mut input = BufReader::with_capacity(1 << 16, text_of(input, source, options)?.0);
     let mut items: HashMap<String, Vec<u32>> = HashMap::new();
     let mut meter = Meter::new(&options.budget);
+    let skipped = told(&mut input, source, between)?;
     let (mut rows, mut line) = (0, Vec::new());
     loop {
         line.clear();
@@ -64,7 +65,7 @@ pub fn parse_lines(input: impl Read, source: &str, between: Between<'_>, options
         if read.map_err(|error| Error::Input(format!("{source}: cannot be read: {error}")))? == 0 {
             return Ok(Items::sorted(rows, items));
         }
-        let bad = |what: &str| Error::Input(format!("{source}, line {}: {what}", rows + 1));
+        let bad = |what: &str| Error::Input(format!("{source}, line {}: {what}", rows + 1 + skipped));
         if rows == options.budget.rows {
             return Err(bad("more rows than a job can have; split it"));
         }
@@ -93,6 +94,25 @@ pub fn parse_lines(input: impl Read, source: &str, between: Between<'_>, options
     }
 }
 
+/// How many lines in front of the baskets say what stands between items and nothing else: `sep=;`.
+///
+/// Errors: it is something else than was said.
+fn told(input: &mut impl BufRead, source: &str, between: Between<'_>) -> Result<usize> {
+    let Between::Text(separator) = between else { return Ok(0) };
+    let head = input.fill_buf().map_err(|error| Error::Input(format!("{source}: cannot be read: {error}")))?;
+    let Some((byte, length)) = announced(head) else { return Ok(0) };
+    if separator.as_bytes() != [byte] {
+        let byte = char::from(byte).escape_debug();
+        return Err(Error::Input(format!(
+            "{source}: its first line says that `{byte}` stands between items, and the job says `{}`: use separator = \"{byte}\" in \
+             the job's items, or --separator",
+            separator.escape_debug()
+        )));
+    }
+    input.consume(length);
+    Ok(1)
+}
+
 /// The items of a line, without blanks around them; an item without a name is none.
 ///
 /// Errors: quotes that are not closed in the line, or something behind them.
@@ -113,12 +133,12 @@ fn split<'a>(line: &'a str, between: Between<'_>) -> std::result::Result<Vec<Cow
             Some(quoted) => {
                 let (item, behind) = unquote(quoted).ok_or("a quote is opened and not closed in this line")?;
                 items.push(Cow::Owned(item.trim().to_owned()));
-                match behind.trim_ascii_start() {
-                    "" => ("", None),
-                    behind => match behind.strip_prefix(char::from(byte)) {
-                        Some(behind) => ("", Some(behind)),
-                        None => return Err("something stands behind the quote that ends an item"),
-                    },
+                // The separator may itself be a blank.
+                let blank = |c: char| c.is_ascii_whitespace() && c != char::from(byte);
+                match behind.trim_start_matches(blank).strip_prefix(char::from(byte)) {
+                    Some(behind) => ("", Some(behind)),
+                    None if behind.trim_ascii_start().is_empty() => ("", None),
+                    None => return Err("something stands behind the quote that ends an item"),
                 }
             }
         };
@@ -192,11 +212,22 @@ mod tests {
             ("\"\",\" \",a,", ",", "a"),
             ("a::b::\"c\"", "::", "a+b+\"c\""),
             ("a\tb c\n", "\t", "a+b c"),
+            ("\"a\"\tb\t\"c d\"\n", "\t", "a+b+c d"),
+            (" \"a b\" c  \"d\" \n", " ", "a b+c+d"),
         ] {
             assert_eq!(found(line, separator).unwrap(), items, "{line:?}");
         }
         for line in ["\"milk,tea\n", "\"milk\"x,tea\n", "a,\"b\"\"\n"] {
             assert!(found(line, ",").is_err(), "{line:?}");
+        }
+        let read = |text: &[u8], separator| parse(text, Between::Text(separator));
+        let items = read(b"sep=;\r\na;b\n", ";").unwrap();
+        assert_eq!((items.rows(), items.len()), (1, 2));
+        for (text, words) in
+            [(&b"sep=;\na;b\n"[..], "use separator = \";\""), (b"sep=,\na\n\"b\n", "line 3: a quote is opened")]
+        {
+            let Err(Error::Input(error)) = read(text, ",") else { panic!("{text:?} is read") };
+            assert!(error.contains(words), "{error}");
         }
         let utf_16: Vec<u8> = "\u{feff}Käse,Tee\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let items = parse(&utf_16, Between::Text(",")).unwrap();

@@ -111,7 +111,7 @@ impl fmt::Debug for Items {
 /// Errors ([`Error::Input`], with the place and without the item): the column is missing or holds no texts; an item's name
 /// is none.
 pub fn of_column(table: &Table, (logical, header): (&str, &str), separator: Option<&str>) -> Result<Items> {
-    let position = table.column(header, logical)?;
+    let position = table.basket_column(header, logical)?;
     let mut items: HashMap<String, Vec<u32>> = HashMap::new();
     let mut take = |row: usize, name: &str| -> Result<()> {
         let name = name.trim();
@@ -194,7 +194,7 @@ pub fn perhaps_separator(items: &Items) -> Option<char> {
             }
         }
     }
-    [',', ';'].into_iter().find(|other| items.items.iter().any(|(name, _)| name.contains(*other)))
+    [',', ';', '\t'].into_iter().find(|other| items.items.iter().any(|(name, _)| name.contains(*other)))
 }
 
 /// Reads columns each of which holds an item or a value that makes one: see [`ItemColumn`].

@@ -11,7 +11,7 @@ use crate::table::budget::too_large;
 use crate::table::normalize::Reading;
 use crate::table::text::{TextColumn, has_text};
 use crate::table::weight::shared_bytes;
-use crate::table::{Origin, find_column};
+use crate::table::{Origin, Wanted, find_column};
 
 /// Rows that one task reads.
 const TASK_ROWS: usize = 8 << 10;
@@ -42,7 +42,7 @@ pub(super) fn build(table: &Table, spec: &KeySpec) -> Result<(Keys, Vec<Warning>
 /// The positions of the key's columns in a table of this schema.
 pub(crate) fn find_columns(source: &str, schema: &Schema, spec: &KeySpec) -> Result<Vec<usize>> {
     let find = |column: &super::KeyColumn| {
-        let position = find_column(source, schema, &column.header, &column.name)?;
+        let position = find_column(source, schema, &column.header, Wanted::Mapped(&column.name))?;
         let data_type = schema.field(position).data_type();
         match has_text(data_type) {
             true => Ok(position),

@@ -157,8 +157,12 @@ impl Column {
             let of_kind = self.read_by.iter().filter(|(profile, _)| (*profile == Profile::Integer) == integer);
             of_kind.filter_map(|(_, read)| *read).max().filter(|read| part(*read) && *read > 0)
         };
-        if let Some(most) = most(false).or_else(|| most(true)) {
-            let mut best = self.read_by.iter().filter(|(_, read)| *read == Some(most)).map(|(profile, _)| *profile);
+        let found = most(false).map(|most| (most, false)).or_else(|| Some((most(true)?, true)));
+        if let Some((most, integer)) = found {
+            let best = |(profile, read): &(Profile, _)| {
+                (*read == Some(most) && (*profile == Profile::Integer) == integer).then_some(*profile)
+            };
+            let mut best = self.read_by.iter().filter_map(best);
             let first = best.next();
             // What names an order has another beside it that nothing tells from it.
             let ordered = first.filter(|first| first.to_string() != first.kind());

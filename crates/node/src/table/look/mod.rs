@@ -12,7 +12,7 @@ use tacita_core::Result;
 use super::key::build::{Tally, find_columns, read_pieces};
 use super::key::parts;
 use super::read::{Form, ReadOptions, open};
-use super::{Duplicates, KeySpec, Nulls, Origin, RowCounts, Warning, find_column};
+use super::{Duplicates, KeySpec, Nulls, Origin, RowCounts, Wanted, Warning, find_column};
 use column::Column;
 
 pub use column::{ColumnFacts, MOST_DISTINCT};
@@ -75,7 +75,9 @@ pub fn look(path: &Path, options: &ReadOptions, look: &Look) -> Result<Looked> {
     let (source, schema, form) = (stream.source().to_owned(), stream.schema().clone(), stream.form());
     let places: Vec<usize> = match look.columns.is_empty() {
         true => (0..schema.fields().len().min(MOST_COLUMNS)).collect(),
-        false => look.columns.iter().map(|name| find_column(&source, &schema, name, name)).collect::<Result<_>>()?,
+        false => {
+            look.columns.iter().map(|name| find_column(&source, &schema, name, Wanted::Named)).collect::<Result<_>>()?
+        }
     };
     let is_text = form.text.is_some();
     let column = |&place: &usize| Column::new(schema.field(place).name(), schema.field(place).data_type(), is_text);

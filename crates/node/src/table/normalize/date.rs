@@ -42,17 +42,19 @@ fn parse(text: &[u8], order: Order) -> Option<(u32, u32, u32)> {
     }
     let (parts, commas) = parts(text)?;
     let named = parts.iter().position(|part| month(part).is_some());
+    let [a, b, c] = parts;
+    let year = |part: &[u8]| (part.len() == 4).then(|| number(part, 4)).flatten();
+    let (first, last) = (year(a), year(c));
     // A comma stands behind the day or the month that the year follows, and nowhere else.
-    if commas[0] || commas[1] && named.is_none() {
+    if commas[0] || commas[1] && (named.is_none() || last.is_none()) {
         return None;
     }
-    let [a, b, c] = parts;
-    match (named, a.len(), c.len()) {
-        (Some(0), _, 4) => real(number(c, 4)?, month(a)?, day(b)?),
-        (Some(1), _, 4) => real(number(c, 4)?, month(b)?, day(a)?),
-        (Some(1), 4, _) => real(number(a, 4)?, month(b)?, number(c, 2)?),
-        (None, 4, _) => real(number(a, 4)?, number(b, 2)?, number(c, 2)?),
-        (None, _, 4) => by_order(number(a, 2)?, number(b, 2)?, number(c, 4)?, order),
+    match (named, first, last) {
+        (Some(0), _, Some(year)) => real(year, month(a)?, day(b)?),
+        (Some(1), _, Some(year)) => real(year, month(b)?, day(a)?),
+        (Some(1), Some(year), _) => real(year, month(b)?, day(c)?),
+        (None, Some(year), _) => real(year, number(b, 2)?, number(c, 2)?),
+        (None, _, Some(year)) => by_order(number(a, 2)?, number(b, 2)?, year, order),
         _ => None,
     }
 }
@@ -60,9 +62,9 @@ fn parse(text: &[u8], order: Order) -> Option<(u32, u32, u32)> {
 /// The three parts of a date, and whether a comma stands behind the first and the second. Between them is twice the same: `-`, `/`,
 /// `.` or blanks.
 fn parts(text: &[u8]) -> Option<([&[u8]; 3], [bool; 2])> {
-    let separator = *text.iter().find(|byte| matches!(byte, b'-' | b'/' | b'.' | b' '))?;
-    // The dot of `Oct. 26, 1973` separates nothing.
-    let separator = if separator == b'.' && text.contains(&b' ') { b' ' } else { separator };
+    // The dots of `Oct. 26, 1973` and `26-Oct.-1973` separate nothing.
+    let others = text.iter().find(|byte| matches!(byte, b'-' | b'/' | b' '));
+    let separator = *others.or_else(|| text.iter().find(|&&byte| byte == b'.'))?;
     let mut words = text.split(|&byte| byte == separator).filter(|word| separator != b' ' || !word.is_empty());
     let mut commas = [false; 2];
     let mut take = |place: usize| {
@@ -94,11 +96,11 @@ fn by_order(a: u32, b: u32, year: u32, order: Order) -> Option<(u32, u32, u32)> 
 
 /// An English month: its name in full, or its first three letters (of September also four), with a dot behind them if need be.
 fn month(word: &[u8]) -> Option<u32> {
-    let short = word.strip_suffix(b".").unwrap_or(word);
+    let word = word.strip_suffix(b".").unwrap_or(word);
     let is_name = |month: &str| {
         word.eq_ignore_ascii_case(month.as_bytes())
-            || short.eq_ignore_ascii_case(&month.as_bytes()[..3])
-            || month == "september" && short.eq_ignore_ascii_case(b"sept")
+            || word.eq_ignore_ascii_case(&month.as_bytes()[..3])
+            || month == "september" && word.eq_ignore_ascii_case(b"sept")
     };
     MONTHS.iter().position(|month| is_name(month)).map(|place| place as u32 + 1)
 }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_cast::cast::{CastOptions, cast_with_options};
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
+use arrow_schema::{
+    ArrowError, DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, FieldRef, Fields, Schema, SchemaRef,
+    TimeUnit,
+};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -66,13 +69,20 @@ fn storable_field(field: &FieldRef) -> FieldRef {
     }
 }
 
-/// Seconds become milliseconds, dates in milliseconds dates in days, at every depth.
+/// Seconds become milliseconds, dates in milliseconds dates in days, decimals of tens and hundreds decimals of ones, at every depth.
 fn storable(kind: &DataType) -> DataType {
     let boxed = |kind: &DataType| Box::new(storable(kind));
     match kind {
         DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
         DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),
         DataType::Date64 => DataType::Date32,
+        DataType::Decimal32(precision, scale @ ..0)
+        | DataType::Decimal64(precision, scale @ ..0)
+        | DataType::Decimal128(precision, scale @ ..0)
+        | DataType::Decimal256(precision, scale @ ..0) => match precision.saturating_add(scale.unsigned_abs()) {
+            digits @ ..=DECIMAL128_MAX_PRECISION => DataType::Decimal128(digits, 0),
+            digits => DataType::Decimal256(digits.min(DECIMAL256_MAX_PRECISION), 0),
+        },
         DataType::List(values) => DataType::List(storable_field(values)),
         DataType::LargeList(values) => DataType::LargeList(storable_field(values)),
         DataType::FixedSizeList(values, length) => DataType::FixedSizeList(storable_field(values), *length),

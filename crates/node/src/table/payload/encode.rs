@@ -1,5 +1,7 @@
 //! The giving side.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef};
@@ -71,6 +73,9 @@ impl<'a> PayloadEncoder<'a> {
                     table.source()
                 ))
             })?;
+            if matches!(value_type(data_type), DataType::Date64) {
+                check_days(table, position)?;
+            }
             given.push(Column { name: name.clone(), kind });
             positions.push(position);
         }
@@ -191,6 +196,8 @@ impl std::fmt::Debug for PayloadEncoder<'_> {
     }
 }
 
+const DAY_MILLISECONDS: i64 = 24 * 60 * 60 * 1000;
+
 /// The type that a column is given in.
 fn column_type(data_type: &DataType) -> Option<ColumnType> {
     use DataType::*;
@@ -206,18 +213,60 @@ fn column_type(data_type: &DataType) -> Option<ColumnType> {
         {
             ColumnType::Decimal { precision: *precision, scale: *scale }
         }
-        Dictionary(_, values) => return column_type(values),
-        RunEndEncoded(_, values) => return column_type(values.data_type()),
+        Dictionary(..) | RunEndEncoded(..) => return column_type(value_type(data_type)),
         other => return has_text(other).then_some(ColumnType::Text { longest: 0 }),
     })
 }
 
+/// The type of the values, however they are stored.
+fn value_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => value_type(values),
+        DataType::RunEndEncoded(_, values) => value_type(values.data_type()),
+        other => other,
+    }
+}
+
+/// Refuses a column of dates in milliseconds that have a time of day, which a date would lose.
+fn check_days(table: &Table, position: usize) -> Result<()> {
+    let mut first = 0;
+    for batch in table.batches() {
+        let dates = convert(batch.column(position), &DataType::Date64)?;
+        let dates = dates.as_primitive::<Date64Type>();
+        let timed = |row: &usize| dates.is_valid(*row) && dates.value(*row).rem_euclid(DAY_MILLISECONDS) != 0;
+        if let Some(row) = (0..dates.len()).find(timed) {
+            return Err(Error::Input(format!(
+                "{}, {}, column {:?}: a date with a time of day, which would be lost: convert the column to timestamps",
+                table.source(),
+                table.place(first + row),
+                table.schema().field(position).name()
+            )));
+        }
+        first += batch.num_rows();
+    }
+    Ok(())
+}
+
+fn convert(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let failed = |_| Error::Internal("a column cannot be converted to the type that it is given in".into());
+    arrow_cast::cast(array, to).map_err(failed)
+}
+
+/// Numbers of 16 or 32 bits as the numbers of 64 bits that are written with the same digits.
+fn with_same_digits(array: &ArrayRef) -> Result<ArrayRef> {
+    let array = convert(array, &DataType::Float32)?;
+    let digits = |value: f32| value.to_string().parse().unwrap_or(f64::from(value));
+    Ok(Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float64Type>(digits)))
+}
+
 impl Values {
     fn new(array: &ArrayRef, kind: ColumnType) -> Result<Values> {
-        let failed = || Error::Internal("a column cannot be converted to the type that it is given in".into());
-        match kind {
-            ColumnType::Text { .. } => TextColumn::new(array).map(Values::Text).ok_or_else(failed),
-            _ => arrow_cast::cast(array, &kind.arrow()).map(|array| Values::Typed(kind, array)).map_err(|_| failed()),
+        match (kind, value_type(array.data_type())) {
+            (ColumnType::Text { .. }, _) => TextColumn::new(array)
+                .map(Values::Text)
+                .ok_or_else(|| Error::Internal("a column that is given as text has none".into())),
+            (_, DataType::Float16 | DataType::Float32) => Ok(Values::Typed(kind, with_same_digits(array)?)),
+            _ => Ok(Values::Typed(kind, convert(array, &kind.arrow())?)),
         }
     }
 

@@ -214,7 +214,7 @@ impl PayloadSchema {
 
     /// The columns as `peer`'s: named `PEER.COLUMN`.
     pub fn arrow(&self, peer: &str) -> SchemaRef {
-        let field = |column: &Column| Field::new(format!("{peer}.{}", column.name), column.kind.arrow(), true);
+        let field = |column: &Column| Field::new(received_name(peer, &column.name), column.kind.arrow(), true);
         schema_of(self.columns.iter().map(field).collect())
     }
 
@@ -230,6 +230,11 @@ impl PayloadSchema {
             _ => Ok(()),
         }
     }
+}
+
+/// What a column that `peer` gives is called in the result.
+pub(crate) fn received_name(peer: &str, column: &str) -> String {
+    format!("{peer}.{column}")
 }
 
 /// Whether a name can be shown on a terminal and in a file without harm: it is not empty or too long, and has no

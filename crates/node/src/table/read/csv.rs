@@ -7,10 +7,12 @@ use arrow_array::RecordBatch;
 use arrow_array::builder::StringBuilder;
 use arrow_schema::{DataType, Field, SchemaRef};
 use csv::ByteRecord;
+use memchr::memchr2;
 use tacita_core::{Error, Result};
 
 use super::delimiter::{Hint, announced, detect};
 use super::encoding::{Decoded, Malformed, SNIFFED};
+use super::line_ends::LineEnds;
 use super::quotes::{Junk, Quotes};
 use super::{Encoding, ReadOptions, Source, TextForm, encoding, refuse_packed, unreadable};
 use crate::table::budget::{MAX_RECORD_BYTES, too_many_columns};
@@ -80,6 +82,7 @@ impl<R: Read> Text<R> {
                 input: io::Cursor::new(head).chain(input),
                 quotes: Quotes::new(delimiter, 1 + skipped),
                 mark: if crlf { MARK } else { &MARK[1..] },
+                ends: LineEnds::default(),
                 bytes: 0,
                 limit: MAX_HEADER_BYTES + AHEAD_BYTES as u64,
             });
@@ -103,6 +106,7 @@ impl<R: Read> Text<R> {
             return Err(Error::Input(format!("{name}: is empty; its first line must name the columns")));
         };
         text.columns = header_names(&text.record, name, line)?;
+        text.due = Some(line + lines_inside(&text.record) + 1);
         text.batch = Batch::new(&text.columns, batch_bytes);
         Ok((text.batch.schema.clone(), text))
     }
@@ -115,16 +119,16 @@ impl<R: Read> Text<R> {
     /// The next record, or none at the end mark. If the last record has swallowed the mark, a quote was left open.
     fn next(&mut self) -> Result<Option<u64>> {
         let (reader, record, name) = (&mut self.reader, &mut self.record, &self.name);
-        let before = self.skipped + reader.position().line();
+        let before = self.skipped + reader.get_ref().ends.passed() + 1;
         reader.read_byte_record(record).map_err(|error| csv_error(name, before, error))?;
         let end = reader.position().byte();
         reader.get_mut().limit = end + MAX_RECORD_BYTES + AHEAD_BYTES as u64;
-        let last = reader.position().byte() == reader.get_ref().bytes && record.as_slice().ends_with(&MARK[2..]);
-        // The reader counts the line feeds that it has consumed; it stops behind the carriage return of a CRLF.
-        let inside = lines_inside(record);
-        let line = self.skipped + reader.position().line().saturating_sub(inside + u64::from(!self.form.crlf));
+        let last = end == reader.get_ref().bytes && record.as_slice().ends_with(&MARK[2..]);
         match last {
-            false => Ok(Some(line)),
+            false => {
+                let line = reader.get_mut().ends.before(end).saturating_sub(lines_inside(record));
+                Ok(Some(self.skipped + line))
+            }
             true if record.as_slice() == &MARK[2..] && record.len() == 1 => Ok(None),
             true => Err(Error::Input(format!(
                 "{name}, line {before}: a quote is opened here or below and never closed; close it, or double it if it \
@@ -320,8 +324,12 @@ fn inner<T: std::error::Error + 'static>(error: &io::Error) -> Option<&T> {
     error.get_ref().and_then(|inner| inner.downcast_ref())
 }
 
+/// How many lines end within the values.
 fn lines_inside(record: &ByteRecord) -> u64 {
-    record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64
+    match memchr2(b'\r', b'\n', record.as_slice()) {
+        Some(_) => record.iter().map(LineEnds::count).sum(),
+        None => 0,
+    }
 }
 
 fn ragged(name: &str, (line, first): (u64, bool), record: &ByteRecord, expected: usize) -> Error {
@@ -359,13 +367,14 @@ fn not_utf8(name: &str, line: u64, column: usize, header: &str, value: &[u8]) ->
 }
 
 /// What is put at the end of the input, in a line of its own (without the carriage return if other lines have none).
-/// It shows whether the end is inside quotes.
-const MARK: &[u8] = b"\r\n\x1c\x1dend of input\x1d\x1c";
+/// It shows whether the end is inside quotes. Nothing in it is ever a delimiter.
+const MARK: &[u8] = b"\r\nEndOfInput";
 
-/// The input, then the mark; counts the bytes, and looks over the quotes.
+/// The input, then the mark; counts the bytes and the lines, and looks over the quotes.
 pub(super) struct Marked<R> {
     input: R,
     quotes: Quotes,
+    ends: LineEnds,
     mark: &'static [u8],
     bytes: u64,
     /// So many bytes are given until the record that is being read has ended.
@@ -399,6 +408,7 @@ impl<R: Read> Read for Marked<R> {
         if n == 0 {
             n = self.mark.read(buffer)?;
         }
+        self.ends.look(&buffer[..n], self.bytes);
         self.bytes += n as u64;
         Ok(n)
     }

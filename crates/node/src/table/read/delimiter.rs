@@ -7,14 +7,14 @@ pub(super) enum Hint {
     Tab,
 }
 
-const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+const DELIMITERS: [u8; 4] = [b';', b'\t', b'|', b','];
 
 /// So many lines below the header are looked at.
 const LINES: usize = 100;
 
 /// A first line that says what the delimiter is and nothing else, as spreadsheets write it (`sep=;`): the delimiter, and the length
 /// of the line with its end. `text` has no mark in front.
-pub(super) fn announced(text: &[u8]) -> Option<(u8, usize)> {
+pub(in crate::table) fn announced(text: &[u8]) -> Option<(u8, usize)> {
     let line = &text[..text.iter().position(|byte| *byte == b'\n')? + 1];
     let bare = line.trim_ascii_end();
     let quoted = bare.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
@@ -29,12 +29,12 @@ pub(super) fn announced(text: &[u8]) -> Option<(u8, usize)> {
 }
 
 /// The candidate that makes several columns of the header, as many of the lines below it as any other does, and the most columns;
-/// a comma if there is none. `text` begins with the header, and is the whole file if it has `ended`.
+/// of equals the comma last, which numbers have too; a comma if there is none. `text` begins with the header, and is the whole file if it has `ended`.
 pub(super) fn detect(text: &[u8], ended: bool, hint: Hint) -> u8 {
     let ranks = DELIMITERS.map(|delimiter| rank(text, ended, delimiter));
     match hint {
-        Hint::Tab if ranks[2].several || ranks.iter().all(|rank| !rank.several) => b'\t',
-        Hint::None if ranks.iter().all(|rank| !rank.several) => DELIMITERS[0],
+        Hint::Tab if ranks[1].several || ranks.iter().all(|rank| !rank.several) => b'\t',
+        Hint::None if ranks.iter().all(|rank| !rank.several) => b',',
         _ => {
             // The first of several equal ones: max_by would take the last.
             let better = |&a: &usize, &b: &usize| ranks[a].partial_cmp(&ranks[b]).unwrap_or(std::cmp::Ordering::Equal);
@@ -78,6 +78,7 @@ mod tests {
         assert_eq!(found("id;income, yearly, net\n"), ',');
         assert_eq!(found("a,b\n1;2,3;4\n"), ',');
         assert_eq!(found("a;b\n1,5;2,5\n"), ';');
+        assert_eq!(found("name;amount, eur\nann;1,50\n"), ';');
         assert_eq!(found("\"a,b,c\"|d\n\"1,2,3\"|4\n"), '|');
         assert_eq!(found("a\tb\n1\t2\n"), '\t');
         assert_eq!(found("name\nLee, Ann\n"), ',');

@@ -53,7 +53,7 @@ impl fmt::Debug for Encoding {
 pub(super) const SNIFFED: usize = 4096;
 
 /// The encoding of a text that begins with `head`, and how long the mark is that says so: `given`, or what the mark says, or UTF-16
-/// where every other byte is zero as often as in no text in UTF-8, or UTF-8.
+/// where bytes of one half are zero as in no text in UTF-8, or UTF-8.
 ///
 /// Errors: the mark is of another encoding than the one given, or of one that is not read.
 pub(super) fn of(head: &[u8], given: Option<Encoding>, name: &str) -> Result<(Encoding, usize)> {
@@ -73,15 +73,29 @@ pub(super) fn of(head: &[u8], given: Option<Encoding>, name: &str) -> Result<(En
 
 fn without_mark(head: &[u8], name: &str) -> Result<Encoding> {
     let head = &head[..head.len().min(SNIFFED)];
-    let zeros = |half: usize| head.iter().skip(half).step_by(2).filter(|byte| **byte == 0).count();
-    let many = |zeros: usize| zeros > 0 && zeros * 8 >= head.len();
-    // The first characters of a table are mostly those of its header and its numbers, which have a zero byte each in UTF-16.
-    Ok(Encoding(match (many(zeros(0)), many(zeros(1))) {
-        (true, true) => return Err(utf_32(name)),
-        (true, false) => UTF_16BE,
-        (false, true) => UTF_16LE,
-        (false, false) => UTF_8,
+    let many = |text: &[u8], half: usize| {
+        let zeros = text.iter().skip(half).step_by(2).filter(|byte| **byte == 0).count();
+        zeros > 1 && zeros * 8 >= text.len()
+    };
+    // Latin letters, digits and delimiters have a zero byte each in UTF-16; the header has some, whatever stands below it.
+    let utf_16 = |high: usize| {
+        first_line(head, high).is_some_and(|line| many(head, high) || many(line, high) && !many(line, 1 - high))
+    };
+    Ok(Encoding(match (utf_16(0), utf_16(1)) {
+        _ if many(head, 0) && many(head, 1) => return Err(utf_32(name)),
+        (true, _) => UTF_16BE,
+        (_, true) => UTF_16LE,
+        _ => UTF_8,
     }))
+}
+
+/// The first line of a text in UTF-16 whose high bytes are in this half, with its end; none if a line ends elsewhere only.
+fn first_line(head: &[u8], high: usize) -> Option<&[u8]> {
+    let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    match head.chunks_exact(2).position(|pair| pair[high] == 0 && is_end(&pair[1 - high])) {
+        Some(place) => Some(&head[..2 * place + 2]),
+        None => (!head.iter().any(is_end)).then_some(head),
+    }
 }
 
 fn utf_32(name: &str) -> Error {
@@ -105,6 +119,8 @@ struct Decoding {
     ended: bool,
     /// All has been decoded.
     finished: bool,
+    /// What tells whether the text is in UTF-8 after all, of an encoding whose every byte is a character.
+    utf_8: Option<Utf8>,
     text: Box<[u8]>,
     /// Which part of `text` was decoded and not given yet.
     due: Range<usize>,
@@ -122,6 +138,7 @@ impl<R: Read> Decoded<R> {
             left: 0..0,
             ended: false,
             finished: false,
+            utf_8: encoding.0.is_single_byte().then(Utf8::default),
             text: vec![0; 2 * CHUNK].into(),
             due: 0..0,
             line: 1,
@@ -147,6 +164,7 @@ impl<R: Read> Read for Decoded<R> {
                 let n = self.input.read(&mut decoding.raw)?;
                 self.taken += n as u64;
                 (decoding.left, decoding.ended) = (0..n, n == 0);
+                decoding.look()?;
             }
             decoding.decode()?;
         }
@@ -158,6 +176,19 @@ impl<R: Read> Read for Decoded<R> {
 }
 
 impl Decoding {
+    /// Looks over what was read.
+    fn look(&mut self) -> io::Result<()> {
+        let Some(utf_8) = &mut self.utf_8 else { return Ok(()) };
+        match self.left.is_empty() {
+            false => utf_8.look(&self.raw[self.left.clone()]),
+            true if utf_8.is_all() => {
+                return Err(io::Error::other(NotNamed(Encoding(self.decoder.encoding()))));
+            }
+            true => (),
+        }
+        Ok(())
+    }
+
     /// Decodes what was read, as far as there is room for it.
     fn decode(&mut self) -> io::Result<()> {
         let raw = &self.raw[self.left.clone()];
@@ -175,6 +206,49 @@ impl Decoding {
             }
             DecoderResult::OutputFull => Ok(()),
         }
+    }
+}
+
+/// Whether a text is in UTF-8, and no other one would look like it.
+#[derive(Default)]
+struct Utf8 {
+    /// Something is not.
+    broken: bool,
+    /// Something is that is not ASCII.
+    beyond: bool,
+    /// The beginning of a character.
+    begun: Vec<u8>,
+}
+
+impl Utf8 {
+    fn look(&mut self, raw: &[u8]) {
+        if self.broken || self.begun.is_empty() && raw.is_ascii() {
+            return;
+        }
+        self.beyond = true;
+        self.begun.extend_from_slice(raw);
+        match std::str::from_utf8(&self.begun) {
+            Ok(_) => self.begun.clear(),
+            Err(error) if error.error_len().is_none() => drop(self.begun.drain(..error.valid_up_to())),
+            Err(_) => self.broken = true,
+        }
+    }
+
+    /// At the end of the text.
+    fn is_all(&self) -> bool {
+        self.beyond && !self.broken && self.begun.is_empty()
+    }
+}
+
+/// The text is in UTF-8, and was said to be in another encoding: in that one, its letters would be others.
+#[derive(Debug)]
+pub(super) struct NotNamed(Encoding);
+
+impl std::error::Error for NotNamed {}
+
+impl fmt::Display for NotNamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "its text is in UTF-8, and --encoding says {}: leave --encoding out", self.0)
     }
 }
 
@@ -227,6 +301,7 @@ mod tests {
         assert!(decoded(&utf_16, "UTF-16BE", 7).unwrap() == text);
         assert_eq!(decoded(b"Jos\xe9 \x80", "latin1", 1).unwrap(), "José €");
         assert_eq!(decoded(b"", "windows-1252", 1).unwrap(), "");
+        assert_eq!(decoded(b"Jos\xe9 \xc3\xa9", "windows-1252", 1).unwrap(), "José Ã©");
         assert_eq!(decoded(b"\xffa", "utf-8", 1).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 
@@ -241,6 +316,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_utf_8_is_not_taken_for_another() {
+        for (text, piece) in [("José", 1), ("Łódź 山田 𠮷野\n", 1), ("a", usize::MAX), (&"Zoë,\n".repeat(50_000), 4095)]
+        {
+            let read = decoded(text.as_bytes(), "windows-1252", piece);
+            let refused = read.is_err_and(|error| error.get_ref().is_some_and(|inner| inner.is::<NotNamed>()));
+            assert_eq!(refused, !text.is_ascii(), "{text:?}");
+        }
+    }
+
+    #[test]
     fn the_first_bytes_tell() {
         let told = |head: &[u8], given: Option<&str>| {
             of(head, given.map(|given| given.parse().unwrap()), "t.csv").map(|(found, mark)| (found.name(), mark))
@@ -252,6 +337,11 @@ mod tests {
         assert_eq!(told(b"\xfe\xff\0a", Some("utf-16be")).unwrap(), ("UTF-16BE", 2));
         assert_eq!(told(b"a\0,\0b\0\n\0", None).unwrap(), ("UTF-16LE", 0));
         assert_eq!(told(b"\0a\0,\0b\0\n", None).unwrap(), ("UTF-16BE", 0));
+        // A header in Latin letters, and values that are not.
+        let few: Vec<u8> =
+            format!("k,v\n{}", "山田,吉野\n".repeat(50)).encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(told(&few, None).unwrap(), ("UTF-16LE", 0));
+        assert_eq!(told(b"k,v\n1,\0\n", None).unwrap(), ("UTF-8", 0));
         // One zero byte makes no UTF-16.
         assert_eq!(told(&[&b"a,b\n\0,c\n"[..], &[b'x'; 100]].concat(), None).unwrap(), ("UTF-8", 0));
         assert_eq!(told(b"a,b", Some("latin1")).unwrap(), ("windows-1252", 0));

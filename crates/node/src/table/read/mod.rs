@@ -6,6 +6,7 @@ mod csv;
 mod delimiter;
 mod encoding;
 mod ipc;
+mod line_ends;
 mod parquet;
 mod quotes;
 
@@ -24,6 +25,7 @@ use super::{Budget, Lines, MAX_COLUMNS, Table, too_many_rows, with_names};
 use crate::base::text::pasted;
 pub(super) use csv::text_of;
 use delimiter::Hint;
+pub(super) use delimiter::announced;
 pub use encoding::Encoding;
 
 /// How to read a file where its name and content do not say.
@@ -45,6 +47,12 @@ const STANDARD_INPUT: &str = "standard input";
 
 /// How a file begins that is packed by gzip.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
+
+/// How files of the typed forms begin.
+const MAGIC: [&[u8]; 2] = [b"PAR1", b"ARROW1"];
+
+/// So many bytes tell a text from other files.
+const TOLD_BYTES: usize = 64;
 
 /// Values of one batch of a table in memory take at most about this many bytes, far from the 2 GiB at which Arrow's
 /// offsets end.
@@ -163,7 +171,10 @@ pub fn open(path: &Path, options: &ReadOptions, batch_bytes: usize) -> Result<St
             ipc::open(open_typed(path, &name)?, &name, batch_bytes, &options.budget)?,
             options,
         ),
-        _ => Err(Error::Input(format!("{name}: not a known kind of table; known endings are {KNOWN}"))),
+        _ => {
+            open_file(path, &name)?;
+            Err(Error::Input(format!("{name}: not a known kind of table; known endings are {KNOWN}")))
+        }
     }
 }
 
@@ -277,12 +288,18 @@ fn open_file(path: &Path, name: &str) -> Result<File> {
 /// Opens a file of a typed form, which has no packed one.
 fn open_typed(path: &Path, name: &str) -> Result<File> {
     let file = open_file(path, name)?;
-    let mut head = [0; GZIP.len()];
-    // Neither form is read from a pipe, and too short a file is told of where it is read.
-    match file.read_exact_at(&mut head, 0).is_ok() && head == GZIP {
-        true => Err(Error::Input(format!("{name}: is compressed with gzip: unpack it, as with `gzip -d`"))),
-        false => Ok(file),
+    let mut head = [0; TOLD_BYTES];
+    // Neither form is read from a pipe.
+    let length = file.read_at(&mut head, 0).map_err(|error| unreadable(name, error))?;
+    let head = &head[..length];
+    let is_text = |byte: &u8| matches!(byte, b' '..|b'\t'| b'\r' | b'\n') && *byte != 0xFF;
+    if head.starts_with(&GZIP) {
+        return Err(Error::Input(format!("{name}: is compressed with gzip: unpack it, as with `gzip -d`")));
     }
+    if !head.is_empty() && !MAGIC.iter().any(|magic| head.starts_with(magic)) && head.iter().all(is_text) {
+        return Err(Error::Input(format!("{name}: is text, whatever its name says; if it is CSV, name it .csv")));
+    }
+    Ok(file)
 }
 
 /// What is in a file whose name says that it is packed.
