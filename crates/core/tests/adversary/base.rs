@@ -46,8 +46,8 @@ impl Hashes {
         let nobody = [0; POINT_BYTES];
         let partner = if self.form == Form::WithoutPartner { &nobody } else { partner };
         let message = [&self.key[..], &self.number(number), &[branch as u8], partner].concat();
-        let half = Ristretto255::hash_to_points(&[message], b"tacita 1 base OT");
-        one(Ristretto255::add(&half, &half))
+        let half = Ristretto255.hash_to_points(&[message], b"tacita 1 base OT");
+        one(Ristretto255.add(&half, &half))
     }
 
     /// The block of a branch: of both points of the OT, the sender's and the shared one.
@@ -62,7 +62,7 @@ fn one<T>(mut of_one: Vec<T>) -> T {
 }
 
 fn encoded(point: &Point) -> Vec<u8> {
-    Ristretto255::encode(std::slice::from_ref(point))
+    Ristretto255.encode(std::slice::from_ref(point))
 }
 
 /// The sender of one batch.
@@ -80,15 +80,15 @@ impl Sender {
 impl RandomOtSender for Sender {
     fn send(&mut self, outputs: &mut [[Block; 2]], channel: &mut Channel) -> Result<()> {
         let points = channel.receive(BASE_POINTS, 2 * POINT_BYTES * outputs.len())?;
-        let secret = one(Ristretto255::random_scalars(1, &mut self.rng));
-        let key = Ristretto255::encode(&Ristretto255::multiply_generator(std::slice::from_ref(&secret)));
+        let secret = one(Ristretto255.random_scalars(1, &mut self.rng));
+        let key = Ristretto255.encode(&Ristretto255.multiply_generator(std::slice::from_ref(&secret)));
         channel.send(BASE_KEY, key.clone())?;
         for (number, (output, points)) in outputs.iter_mut().zip(points.chunks(2 * POINT_BYTES)).enumerate() {
             let pair = points.split_at(POINT_BYTES);
             for (branch, (own, partner)) in [pair, (pair.1, pair.0)].into_iter().enumerate() {
                 let hash = [self.hashes.partner(number, branch, partner)];
-                let sum = Ristretto255::add(&Ristretto255::decode(own).unwrap(), &hash);
-                let shared = Ristretto255::encode(&Ristretto255::multiply(&sum, &secret));
+                let sum = Ristretto255.add(&Ristretto255.decode(own).unwrap(), &hash);
+                let shared = Ristretto255.encode(&Ristretto255.multiply(&sum, &secret));
                 output[branch] = self.hashes.block(number, branch, points, &key, &shared);
             }
         }
@@ -107,18 +107,18 @@ pub fn grab_both(
     seed: u8,
 ) -> Result<Vec<[Block; 2]>> {
     let hashes = Hashes::new(believed, session, purpose);
-    let secrets = Ristretto255::random_scalars(2 * count, &mut rng(seed));
-    let multiples = Ristretto255::multiply_generator(&secrets);
+    let secrets = Ristretto255.random_scalars(2 * count, &mut rng(seed));
+    let multiples = Ristretto255.multiply_generator(&secrets);
     let mut points = Vec::new();
     for number in 0..count {
         let pair = &multiples[2 * number..2 * number + 2];
-        let first = Ristretto255::subtract(&pair[..1], &[hashes.partner(number, 0, &encoded(&pair[1]))]);
-        let second = Ristretto255::subtract(&pair[1..], &[hashes.partner(number, 1, &encoded(&first[0]))]);
+        let first = Ristretto255.subtract(&pair[..1], &[hashes.partner(number, 0, &encoded(&pair[1]))]);
+        let second = Ristretto255.subtract(&pair[1..], &[hashes.partner(number, 1, &encoded(&first[0]))]);
         points.extend([encoded(&first[0]), encoded(&second[0])].concat());
     }
     channel.send(BASE_POINTS, points.clone())?;
     let key = channel.receive(BASE_KEY, POINT_BYTES)?;
-    let shared = Ristretto255::multiply_one(&one(Ristretto255::decode(&key).unwrap()), &secrets);
+    let shared = Ristretto255.multiply_one(&one(Ristretto255.decode(&key).unwrap()), &secrets);
     let block = |number: usize, branch: usize| {
         let points = &points[2 * number * POINT_BYTES..][..2 * POINT_BYTES];
         hashes.block(number, branch, points, &key, &encoded(&shared[2 * number + branch]))
@@ -175,7 +175,7 @@ fn a_receiver_gets_one_block_of_each_pair_whatever_its_points() {
 #[test]
 fn no_value_of_one_ot_serves_another() {
     let repeat = |channel: &mut Channel| {
-        let pair = Ristretto255::encode(&Ristretto255::random_points(2, &mut rng(6)));
+        let pair = Ristretto255.encode(&Ristretto255.random_points(2, &mut rng(6)));
         channel.send(BASE_POINTS, pair.repeat(COUNT)).unwrap();
         channel.receive(BASE_KEY, POINT_BYTES).unwrap();
     };

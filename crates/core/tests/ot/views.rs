@@ -181,7 +181,7 @@ fn base_ots(choices: &Choices, seed: u8) -> [Vec<Frame>; 2] {
 /// encoding's first byte is even and its last below 128.)
 fn points_are_uniform(runs: &[Vec<u8>]) -> Check {
     for run in runs {
-        Ristretto255::decode(run).map_err(|error| error.to_string())?;
+        Ristretto255.decode(run).map_err(|error| error.to_string())?;
     }
     fresh("points", runs.iter().flat_map(|run| run.chunks(32)))?;
     for side in 0..2 {
@@ -204,7 +204,7 @@ fn points_are_uniform_whatever_the_choices() {
         rest[..32].copy_from_slice(&first[..32]);
         points_are_uniform(&leaky).unwrap_err();
         let keys: Vec<Vec<u8>> = runs.iter().map(|[_, sender]| payloads(sender, BASE_KEY.code)).collect();
-        assert!(keys.iter().all(|key| Ristretto255::decode(key).is_ok_and(|points| points.len() == 1)));
+        assert!(keys.iter().all(|key| Ristretto255.decode(key).is_ok_and(|points| points.len() == 1)));
         fresh("keys", keys.iter().map(|key| &key[..])).unwrap();
     }
 }

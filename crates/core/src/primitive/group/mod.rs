@@ -15,8 +15,9 @@ pub use ristretto255::{Point, Ristretto255};
 
 /// A group of prime order q in which the decisional Diffie-Hellman problem is assumed to be hard, written additively.
 ///
-/// Scalars and points may be secret: they are zeroized when dropped, and neither can be printed. All operations on
-/// them take the same time whatever their values.
+/// A group is a value, for there are families whose members are made at run time; scalars and points of two members must
+/// not be mixed. They may be secret: they are zeroized when dropped, and neither can be printed. All operations on them
+/// take the same time whatever their values.
 pub trait Group {
     /// An integer modulo q.
     type Scalar: Zeroize + Send + Sync;
@@ -24,66 +25,67 @@ pub trait Group {
     type Point: Zeroize + Send + Sync;
 
     /// Length of an encoded point in bytes.
-    const POINT_BYTES: usize;
+    fn point_bytes(&self) -> usize;
+
     /// Length of an encoded scalar in bytes.
-    const SCALAR_BYTES: usize;
+    fn scalar_bytes(&self) -> usize;
 
     /// `count` uniformly random scalars other than zero.
-    fn random_scalars(count: usize, rng: &mut impl CryptoRng) -> Vec<Self::Scalar>;
+    fn random_scalars(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Self::Scalar>;
 
     /// The scalar that a message is hashed to under a domain separation tag (RFC 9497, section 4, `HashToScalar`);
     /// `None` for zero.
-    fn hash_to_scalar(message: &[u8], tag: &[u8]) -> Option<Self::Scalar>;
+    fn hash_to_scalar(&self, message: &[u8], tag: &[u8]) -> Option<Self::Scalar>;
 
     /// The inverse of each scalar. None of them may be zero.
-    fn invert(scalars: &[Self::Scalar]) -> Vec<Self::Scalar>;
+    fn invert(&self, scalars: &[Self::Scalar]) -> Vec<Self::Scalar>;
 
     /// The encoding of a scalar.
-    fn encode_scalar(scalar: &Self::Scalar) -> Zeroizing<Vec<u8>>;
+    fn encode_scalar(&self, scalar: &Self::Scalar) -> Zeroizing<Vec<u8>>;
 
     /// The scalar that `bytes` canonically encode; `None` if they don't, or if it is zero.
-    fn decode_scalar(bytes: &[u8]) -> Option<Self::Scalar>;
+    fn decode_scalar(&self, bytes: &[u8]) -> Option<Self::Scalar>;
 
     /// The point that each message is hashed to under a domain separation tag of at most 255 bytes (RFC 9497, section
     /// 4, `HashToGroup`): indistinguishable from a random oracle, with unknown discrete logarithms.
-    fn hash_to_points<M: AsRef<[u8]> + Sync>(messages: &[M], tag: &[u8]) -> Vec<Self::Point>;
+    fn hash_to_points<M: AsRef<[u8]> + Sync>(&self, messages: &[M], tag: &[u8]) -> Vec<Self::Point>;
 
     /// `count` uniformly random points. Nobody knows their discrete logarithms.
-    fn random_points(count: usize, rng: &mut impl CryptoRng) -> Vec<Self::Point>;
+    fn random_points(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Self::Point>;
 
     /// The sums of the points that stand in the same place. The slices must be equally long.
-    fn add(points: &[Self::Point], others: &[Self::Point]) -> Vec<Self::Point>;
+    fn add(&self, points: &[Self::Point], others: &[Self::Point]) -> Vec<Self::Point>;
 
     /// The differences of the points that stand in the same place. The slices must be equally long.
-    fn subtract(points: &[Self::Point], others: &[Self::Point]) -> Vec<Self::Point>;
+    fn subtract(&self, points: &[Self::Point], others: &[Self::Point]) -> Vec<Self::Point>;
 
     /// Whether any of the points is the identity.
-    fn any_identity(points: &[Self::Point]) -> bool;
+    fn any_identity(&self, points: &[Self::Point]) -> bool;
 
     /// `scalar * point` for each point.
-    fn multiply(points: &[Self::Point], scalar: &Self::Scalar) -> Vec<Self::Point>;
+    fn multiply(&self, points: &[Self::Point], scalar: &Self::Scalar) -> Vec<Self::Point>;
 
     /// `scalar * generator` for each scalar.
-    fn multiply_generator(scalars: &[Self::Scalar]) -> Vec<Self::Point>;
+    fn multiply_generator(&self, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
 
     /// The encodings of `scalar * point` for each point, one after the other. Faster than multiplying and encoding.
-    fn multiply_encode(points: &[Self::Point], scalar: &Self::Scalar) -> Vec<u8>;
+    fn multiply_encode(&self, points: &[Self::Point], scalar: &Self::Scalar) -> Vec<u8>;
 
     /// As [`Group::multiply_encode`], with a scalar for each point. The slices must be equally long.
-    fn multiply_each_encode(points: &[Self::Point], scalars: &[Self::Scalar]) -> Vec<u8>;
+    fn multiply_each_encode(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Vec<u8>;
 
     /// `scalar * point` for one point and each scalar.
-    fn multiply_one(point: &Self::Point, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
+    fn multiply_one(&self, point: &Self::Point, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
 
     /// The encodings of twice each point, one after the other. Faster than encoding the points themselves.
-    fn double_encode(points: &[Self::Point]) -> Vec<u8>;
+    fn double_encode(&self, points: &[Self::Point]) -> Vec<u8>;
 
     /// The points' encodings, one after the other.
-    fn encode(points: &[Self::Point]) -> Vec<u8>;
+    fn encode(&self, points: &[Self::Point]) -> Vec<u8>;
 
     /// The points whose encodings follow each other in `bytes`. Only canonical encodings of points other than the
     /// identity are accepted. Takes memory for as many points as there are bytes, whatever anybody claims.
-    fn decode(bytes: &[u8]) -> Result<Vec<Self::Point>, DecodeError>;
+    fn decode(&self, bytes: &[u8]) -> Result<Vec<Self::Point>, DecodeError>;
 }
 
 /// Why bytes are not a row of encoded points.

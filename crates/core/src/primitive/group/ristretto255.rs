@@ -41,14 +41,27 @@ impl fmt::Debug for Point {
     }
 }
 
+impl Ristretto255 {
+    /// Length of an encoded point in bytes.
+    pub const POINT_BYTES: usize = ENCODED_BYTES;
+
+    /// Length of an encoded scalar in bytes.
+    pub const SCALAR_BYTES: usize = ENCODED_BYTES;
+}
+
 impl Group for Ristretto255 {
     type Scalar = Scalar;
     type Point = Point;
 
-    const POINT_BYTES: usize = ENCODED_BYTES;
-    const SCALAR_BYTES: usize = ENCODED_BYTES;
+    fn point_bytes(&self) -> usize {
+        Self::POINT_BYTES
+    }
 
-    fn random_scalars(count: usize, rng: &mut impl CryptoRng) -> Vec<Scalar> {
+    fn scalar_bytes(&self) -> usize {
+        Self::SCALAR_BYTES
+    }
+
+    fn random_scalars(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Scalar> {
         let mut nonzero = || {
             loop {
                 let scalar = DalekScalar::random(rng);
@@ -60,28 +73,28 @@ impl Group for Ristretto255 {
         (0..count).map(|_| nonzero()).collect()
     }
 
-    fn hash_to_scalar(message: &[u8], tag: &[u8]) -> Option<Scalar> {
+    fn hash_to_scalar(&self, message: &[u8], tag: &[u8]) -> Option<Scalar> {
         let mut wide = Zeroizing::new([0; 64]);
         expand_message_xmd(message, tag, &mut *wide);
         nonzero(DalekScalar::from_bytes_mod_order_wide(&wide))
     }
 
-    fn invert(scalars: &[Scalar]) -> Vec<Scalar> {
+    fn invert(&self, scalars: &[Scalar]) -> Vec<Scalar> {
         let mut inverses = Zeroizing::new(scalars.iter().map(|scalar| scalar.0).collect::<Vec<_>>());
         DalekScalar::invert_batch_alloc(&mut inverses);
         inverses.iter().map(|inverse| Scalar(*inverse)).collect()
     }
 
-    fn encode_scalar(scalar: &Scalar) -> Zeroizing<Vec<u8>> {
+    fn encode_scalar(&self, scalar: &Scalar) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(scalar.0.as_bytes().to_vec())
     }
 
-    fn decode_scalar(bytes: &[u8]) -> Option<Scalar> {
+    fn decode_scalar(&self, bytes: &[u8]) -> Option<Scalar> {
         let bytes = Zeroizing::new(<[u8; ENCODED_BYTES]>::try_from(bytes).ok()?);
         nonzero(Option::from(DalekScalar::from_canonical_bytes(*bytes))?)
     }
 
-    fn hash_to_points<M: AsRef<[u8]> + Sync>(messages: &[M], tag: &[u8]) -> Vec<Point> {
+    fn hash_to_points<M: AsRef<[u8]> + Sync>(&self, messages: &[M], tag: &[u8]) -> Vec<Point> {
         let hash = |message: &M| {
             let mut wide = Zeroizing::new([0; 64]);
             expand_message_xmd(message.as_ref(), tag, &mut *wide);
@@ -90,7 +103,7 @@ impl Group for Ristretto255 {
         messages.par_iter().with_min_len(BATCH).map(hash).collect()
     }
 
-    fn random_points(count: usize, rng: &mut impl CryptoRng) -> Vec<Point> {
+    fn random_points(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Point> {
         let mut wide = Zeroizing::new([0; 64]);
         let mut point = || {
             rng.fill_bytes(&mut *wide);
@@ -99,29 +112,29 @@ impl Group for Ristretto255 {
         (0..count).map(|_| point()).collect()
     }
 
-    fn add(points: &[Point], others: &[Point]) -> Vec<Point> {
+    fn add(&self, points: &[Point], others: &[Point]) -> Vec<Point> {
         assert_eq!(points.len(), others.len(), "every point has one to be added");
         points.iter().zip(others).map(|(point, other)| Point(point.0 + other.0)).collect()
     }
 
-    fn subtract(points: &[Point], others: &[Point]) -> Vec<Point> {
+    fn subtract(&self, points: &[Point], others: &[Point]) -> Vec<Point> {
         assert_eq!(points.len(), others.len(), "every point has one to be subtracted");
         points.iter().zip(others).map(|(point, other)| Point(point.0 - other.0)).collect()
     }
 
-    fn any_identity(points: &[Point]) -> bool {
+    fn any_identity(&self, points: &[Point]) -> bool {
         points.iter().any(|point| point.0.is_identity())
     }
 
-    fn multiply(points: &[Point], scalar: &Scalar) -> Vec<Point> {
+    fn multiply(&self, points: &[Point], scalar: &Scalar) -> Vec<Point> {
         points.par_iter().with_min_len(BATCH).map(|point| Point(point.0 * scalar.0)).collect()
     }
 
-    fn multiply_generator(scalars: &[Scalar]) -> Vec<Point> {
+    fn multiply_generator(&self, scalars: &[Scalar]) -> Vec<Point> {
         scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(RistrettoPoint::mul_base(&scalar.0))).collect()
     }
 
-    fn multiply_encode(points: &[Point], scalar: &Scalar) -> Vec<u8> {
+    fn multiply_encode(&self, points: &[Point], scalar: &Scalar) -> Vec<u8> {
         let half = Zeroizing::new(scalar.0.div_by_2());
         let mut encoded = vec![0; points.len() * ENCODED_BYTES];
         encoded.par_chunks_mut(BATCH * ENCODED_BYTES).zip(points.par_chunks(BATCH)).for_each(|(encoded, points)| {
@@ -130,7 +143,7 @@ impl Group for Ristretto255 {
         encoded
     }
 
-    fn multiply_each_encode(points: &[Point], scalars: &[Scalar]) -> Vec<u8> {
+    fn multiply_each_encode(&self, points: &[Point], scalars: &[Scalar]) -> Vec<u8> {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
         let mut encoded = vec![0; points.len() * ENCODED_BYTES];
         encoded
@@ -143,11 +156,11 @@ impl Group for Ristretto255 {
         encoded
     }
 
-    fn multiply_one(point: &Point, scalars: &[Scalar]) -> Vec<Point> {
+    fn multiply_one(&self, point: &Point, scalars: &[Scalar]) -> Vec<Point> {
         scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(point.0 * scalar.0)).collect()
     }
 
-    fn double_encode(points: &[Point]) -> Vec<u8> {
+    fn double_encode(&self, points: &[Point]) -> Vec<u8> {
         let mut encoded = vec![0; points.len() * ENCODED_BYTES];
         encoded.par_chunks_mut(BATCH * ENCODED_BYTES).zip(points.par_chunks(BATCH)).for_each(|(encoded, points)| {
             encode_doubles(points.iter().map(|point| Point(point.0)), encoded);
@@ -155,7 +168,7 @@ impl Group for Ristretto255 {
         encoded
     }
 
-    fn encode(points: &[Point]) -> Vec<u8> {
+    fn encode(&self, points: &[Point]) -> Vec<u8> {
         let mut encoded = vec![0; points.len() * ENCODED_BYTES];
         encoded.par_chunks_mut(ENCODED_BYTES).zip(points.par_iter()).with_min_len(BATCH).for_each(|(bytes, point)| {
             bytes.copy_from_slice(point.0.compress().as_bytes());
@@ -163,7 +176,7 @@ impl Group for Ristretto255 {
         encoded
     }
 
-    fn decode(bytes: &[u8]) -> Result<Vec<Point>, DecodeError> {
+    fn decode(&self, bytes: &[u8]) -> Result<Vec<Point>, DecodeError> {
         if !bytes.len().is_multiple_of(ENCODED_BYTES) {
             return Err(DecodeError::Length);
         }
@@ -212,12 +225,12 @@ mod tests {
 
     fn check(points: &[Point], scalars: Vec<DalekScalar>) {
         for scalar in &scalars {
-            let fast = Ristretto255::multiply_encode(points, &Scalar(*scalar));
+            let fast = Ristretto255.multiply_encode(points, &Scalar(*scalar));
             assert_eq!(fast, multiply_encode_reference(points, &vec![*scalar; points.len()]));
         }
         let each: Vec<_> = scalars.iter().copied().cycle().take(points.len()).collect();
         let wrapped: Vec<_> = each.iter().map(|scalar| Scalar(*scalar)).collect();
-        assert_eq!(Ristretto255::multiply_each_encode(points, &wrapped), multiply_encode_reference(points, &each));
+        assert_eq!(Ristretto255.multiply_each_encode(points, &wrapped), multiply_encode_reference(points, &each));
     }
 
     fn scalars(rng: &mut ChaCha20Rng) -> Vec<DalekScalar> {
@@ -260,63 +273,63 @@ mod tests {
     #[test]
     fn decoding_inverts_encoding_and_names_the_culprit() {
         let mut rng = ChaCha20Rng::from_seed([4; 32]);
-        let points = Ristretto255::multiply_generator(&Ristretto255::random_scalars(5, &mut rng));
-        let mut bytes = Ristretto255::encode(&points);
-        let decoded = Ristretto255::decode(&bytes).unwrap();
+        let points = Ristretto255.multiply_generator(&Ristretto255.random_scalars(5, &mut rng));
+        let mut bytes = Ristretto255.encode(&points);
+        let decoded = Ristretto255.decode(&bytes).unwrap();
         assert!(decoded.iter().zip(&points).all(|(one, other)| one.0 == other.0));
-        assert_eq!(Ristretto255::decode(&bytes[1..]).unwrap_err(), DecodeError::Length);
+        assert_eq!(Ristretto255.decode(&bytes[1..]).unwrap_err(), DecodeError::Length);
         bytes[64..96].fill(0);
-        assert_eq!(Ristretto255::decode(&bytes).unwrap_err(), DecodeError::Identity(2));
+        assert_eq!(Ristretto255.decode(&bytes).unwrap_err(), DecodeError::Identity(2));
         bytes[64..96].fill(0xff);
-        assert_eq!(Ristretto255::decode(&bytes).unwrap_err(), DecodeError::NotAPoint(2));
-        assert!(Ristretto255::decode(&[]).unwrap().is_empty());
+        assert_eq!(Ristretto255.decode(&bytes).unwrap_err(), DecodeError::NotAPoint(2));
+        assert!(Ristretto255.decode(&[]).unwrap().is_empty());
     }
 
     #[test]
     fn scalars_invert_and_survive_their_encoding() {
         let mut rng = ChaCha20Rng::from_seed([5; 32]);
-        let scalars = Ristretto255::random_scalars(3, &mut rng);
-        for (scalar, inverse) in scalars.iter().zip(Ristretto255::invert(&scalars)) {
+        let scalars = Ristretto255.random_scalars(3, &mut rng);
+        for (scalar, inverse) in scalars.iter().zip(Ristretto255.invert(&scalars)) {
             assert_eq!(scalar.0 * inverse.0, DalekScalar::ONE);
-            let decoded = Ristretto255::decode_scalar(&Ristretto255::encode_scalar(scalar)).unwrap();
+            let decoded = Ristretto255.decode_scalar(&Ristretto255.encode_scalar(scalar)).unwrap();
             assert_eq!(decoded.0, scalar.0);
         }
-        assert!(Ristretto255::invert(&[]).is_empty());
-        assert!(Ristretto255::decode_scalar(&[0; 32]).is_none());
-        assert!(Ristretto255::decode_scalar(&[0xff; 32]).is_none());
-        assert!(Ristretto255::decode_scalar(&[1; 31]).is_none());
+        assert!(Ristretto255.invert(&[]).is_empty());
+        assert!(Ristretto255.decode_scalar(&[0; 32]).is_none());
+        assert!(Ristretto255.decode_scalar(&[0xff; 32]).is_none());
+        assert!(Ristretto255.decode_scalar(&[1; 31]).is_none());
     }
 
     #[test]
     fn multiplying_agrees_with_its_definition() {
         let mut rng = ChaCha20Rng::from_seed([6; 32]);
-        let scalars = Ristretto255::random_scalars(4, &mut rng);
-        let points = Ristretto255::multiply_generator(&scalars);
+        let scalars = Ristretto255.random_scalars(4, &mut rng);
+        let points = Ristretto255.multiply_generator(&scalars);
         for (point, scalar) in points.iter().zip(&scalars) {
             assert_eq!(point.0, RISTRETTO_BASEPOINT_POINT * scalar.0);
         }
-        let products = Ristretto255::multiply(&points, &scalars[0]);
+        let products = Ristretto255.multiply(&points, &scalars[0]);
         assert!(products.iter().zip(&points).all(|(product, point)| product.0 == point.0 * scalars[0].0));
-        assert!(!Ristretto255::any_identity(&points));
-        assert!(Ristretto255::any_identity(&[Point(RistrettoPoint::identity())]));
+        assert!(!Ristretto255.any_identity(&points));
+        assert!(Ristretto255.any_identity(&[Point(RistrettoPoint::identity())]));
     }
 
     #[test]
     fn sums_differences_and_doubles_agree_with_their_definitions() {
         let mut rng = ChaCha20Rng::from_seed([7; 32]);
-        let (points, others) = (Ristretto255::random_points(3, &mut rng), Ristretto255::random_points(3, &mut rng));
-        let (sums, differences) = (Ristretto255::add(&points, &others), Ristretto255::subtract(&points, &others));
-        let scalars = Ristretto255::random_scalars(3, &mut rng);
-        let products = Ristretto255::multiply_one(&points[0], &scalars);
+        let (points, others) = (Ristretto255.random_points(3, &mut rng), Ristretto255.random_points(3, &mut rng));
+        let (sums, differences) = (Ristretto255.add(&points, &others), Ristretto255.subtract(&points, &others));
+        let scalars = Ristretto255.random_scalars(3, &mut rng);
+        let products = Ristretto255.multiply_one(&points[0], &scalars);
         for index in 0..3 {
             assert_eq!(sums[index].0, points[index].0 + others[index].0);
             assert_eq!(differences[index].0, points[index].0 - others[index].0);
             assert_eq!(products[index].0, points[0].0 * scalars[index].0);
             assert!(points[index].0 != others[index].0 && points[index].0 != points[(index + 1) % 3].0);
         }
-        assert_eq!(Ristretto255::double_encode(&points), Ristretto255::encode(&Ristretto255::add(&points, &points)));
+        assert_eq!(Ristretto255.double_encode(&points), Ristretto255.encode(&Ristretto255.add(&points, &points)));
         let identity = [Point(RistrettoPoint::identity())];
-        assert_eq!(Ristretto255::double_encode(&identity), [0; 32]);
+        assert_eq!(Ristretto255.double_encode(&identity), [0; 32]);
     }
 
     #[test]

@@ -140,17 +140,17 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 #[test]
 fn multiples_of_the_generator() {
-    let one = Ristretto255::decode_scalar(&bytes(&format!("01{}", "00".repeat(31)))).unwrap();
+    let one = Ristretto255.decode_scalar(&bytes(&format!("01{}", "00".repeat(31)))).unwrap();
     let mut multiple = RistrettoPoint::default();
     for (index, encoding) in MULTIPLES.iter().enumerate() {
         assert_eq!(hex(multiple.compress().as_bytes()), *encoding);
-        let decoded = Ristretto255::decode(&bytes(encoding));
+        let decoded = Ristretto255.decode(&bytes(encoding));
         if index == 0 {
             assert_eq!(decoded.unwrap_err(), DecodeError::Identity(0));
         } else {
             let points = decoded.unwrap();
-            assert_eq!(hex(&Ristretto255::encode(&points)), *encoding);
-            assert_eq!(hex(&Ristretto255::multiply_encode(&points, &one)), *encoding);
+            assert_eq!(hex(&Ristretto255.encode(&points)), *encoding);
+            assert_eq!(hex(&Ristretto255.multiply_encode(&points, &one)), *encoding);
         }
         multiple += curve25519_dalek::constants::RISTRETTO_BASEPOINT_POINT;
     }
@@ -159,9 +159,9 @@ fn multiples_of_the_generator() {
 #[test]
 fn invalid_encodings_are_rejected_wherever_they_stand() {
     for encoding in INVALID {
-        assert_eq!(Ristretto255::decode(&bytes(encoding)).unwrap_err(), DecodeError::NotAPoint(0));
+        assert_eq!(Ristretto255.decode(&bytes(encoding)).unwrap_err(), DecodeError::NotAPoint(0));
         let after = [bytes(MULTIPLES[1]), bytes(encoding)].concat();
-        assert_eq!(Ristretto255::decode(&after).unwrap_err(), DecodeError::NotAPoint(1));
+        assert_eq!(Ristretto255.decode(&after).unwrap_err(), DecodeError::NotAPoint(1));
     }
 }
 
@@ -193,24 +193,24 @@ fn hashing_to_the_group_is_expansion_and_map() {
     let mut wide = [0; 64];
     expand_message_xmd(b"message", b"tag", &mut wide);
     let expected = RistrettoPoint::from_uniform_bytes(&wide).compress();
-    let points = Ristretto255::hash_to_points(&[b"message"], b"tag");
-    assert_eq!(Ristretto255::encode(&points), expected.as_bytes());
-    assert!(Ristretto255::hash_to_points::<[u8; 4]>(&[], b"tag").is_empty());
+    let points = Ristretto255.hash_to_points(&[b"message"], b"tag");
+    assert_eq!(Ristretto255.encode(&points), expected.as_bytes());
+    assert!(Ristretto255.hash_to_points::<[u8; 4]>(&[], b"tag").is_empty());
 }
 
 /// A bit flipped in a valid encoding is either rejected or another point, which then encodes to just these bytes.
 #[test]
 fn whatever_decodes_is_canonical() {
     let mut rng = ChaCha20Rng::from_seed([9; 32]);
-    let points = Ristretto255::multiply_generator(&Ristretto255::random_scalars(1, &mut rng));
-    let encoding = Ristretto255::encode(&points);
+    let points = Ristretto255.multiply_generator(&Ristretto255.random_scalars(1, &mut rng));
+    let encoding = Ristretto255.encode(&points);
     let mut accepted = 0;
     for bit in 0..256 {
         let mut flipped = encoding.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        if let Ok(points) = Ristretto255::decode(&flipped) {
+        if let Ok(points) = Ristretto255.decode(&flipped) {
             accepted += 1;
-            assert_eq!(Ristretto255::encode(&points), flipped);
+            assert_eq!(Ristretto255.encode(&points), flipped);
         }
     }
     assert!((1..255).contains(&accepted));

@@ -235,7 +235,7 @@ fn numbers_are_distinct_and_in_range() {
 #[test]
 fn points_can_be_stored() {
     let mut rng = rng(10);
-    let encode = |points: &[[Point; 2]]| -> Vec<Vec<u8>> { points.iter().map(|p| Ristretto255::encode(p)).collect() };
+    let encode = |points: &[[Point; 2]]| -> Vec<Vec<u8>> { points.iter().map(|p| Ristretto255.encode(p)).collect() };
     for (count, random) in [(0usize, true), (1, false), (150, true)] {
         let okvs = store(count, 10);
         let (grouped, _) = okvs.group(&blocks(count, &mut rng), &vec![(); count]);

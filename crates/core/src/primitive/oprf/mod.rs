@@ -44,7 +44,7 @@ pub struct Key(Scalar);
 impl Key {
     /// A fresh random key.
     pub fn random(rng: &mut impl CryptoRng) -> Key {
-        let [scalar] = <[Scalar; 1]>::try_from(Ristretto255::random_scalars(1, rng)).expect("one was asked for");
+        let [scalar] = <[Scalar; 1]>::try_from(Ristretto255.random_scalars(1, rng)).expect("one was asked for");
         Key(scalar)
     }
 
@@ -58,7 +58,7 @@ impl Key {
             if let Some(last) = input.last_mut() {
                 *last = counter;
             }
-            if let Some(scalar) = Ristretto255::hash_to_scalar(&input, DERIVE_KEY_PAIR_TAG) {
+            if let Some(scalar) = Ristretto255.hash_to_scalar(&input, DERIVE_KEY_PAIR_TAG) {
                 return Ok(Key(scalar));
             }
         }
@@ -67,17 +67,17 @@ impl Key {
 
     /// The key's encoding, for storage.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        Ristretto255::encode_scalar(&self.0)
+        Ristretto255.encode_scalar(&self.0)
     }
 
     /// The key that `bytes` encode, if they are the canonical encoding of one.
     pub fn from_bytes(bytes: &[u8]) -> Option<Key> {
-        Ristretto255::decode_scalar(bytes).map(Key)
+        Ristretto255.decode_scalar(bytes).map(Key)
     }
 
     /// `BlindEvaluate` of section 3.3.1 for each encoded element of `blinded`, in order.
     pub fn blind_evaluate(&self, blinded: &[u8]) -> StdResult<Vec<u8>, DecodeError> {
-        Ok(Ristretto255::multiply_encode(&Ristretto255::decode(blinded)?, &self.0))
+        Ok(Ristretto255.multiply_encode(&Ristretto255.decode(blinded)?, &self.0))
     }
 
     /// The function of each input, by the party that holds the key: `Evaluate` of section 3.3.1. Fails if an input
@@ -85,7 +85,7 @@ impl Key {
     /// that does.
     pub fn evaluate<I: AsRef<[u8]> + Sync>(&self, inputs: &[I]) -> Result<Outputs> {
         let points = hash_to_group(inputs)?;
-        let elements = Zeroizing::new(Ristretto255::multiply_encode(&points, &self.0));
+        let elements = Zeroizing::new(Ristretto255.multiply_encode(&points, &self.0));
         Ok(finalize_hash(inputs, &elements))
     }
 }
@@ -102,22 +102,22 @@ pub struct Blinds(Vec<Scalar>);
 impl Blinds {
     /// Fresh random blinds for `count` inputs.
     pub fn random(count: usize, rng: &mut impl CryptoRng) -> Blinds {
-        Blinds(Ristretto255::random_scalars(count, rng))
+        Blinds(Ristretto255.random_scalars(count, rng))
     }
 
     /// `Blind` of section 3.3.1: an encoded element for each input. Fails as [`Key::evaluate`] does.
     pub fn blind<I: AsRef<[u8]> + Sync>(&self, inputs: &[I]) -> Result<Vec<u8>> {
-        Ok(Ristretto255::multiply_each_encode(&hash_to_group(inputs)?, &self.0))
+        Ok(Ristretto255.multiply_each_encode(&hash_to_group(inputs)?, &self.0))
     }
 
     /// `Finalize` of section 3.3.1: the function of each input, from the encoded elements that the party with the key
     /// returned in the same order.
     pub fn finalize<I: AsRef<[u8]> + Sync>(&self, inputs: &[I], evaluated: &[u8]) -> StdResult<Outputs, DecodeError> {
-        let points = Ristretto255::decode(evaluated)?;
+        let points = Ristretto255.decode(evaluated)?;
         if points.len() != inputs.len() {
             return Err(DecodeError::Length);
         }
-        let elements = Zeroizing::new(Ristretto255::multiply_each_encode(&points, &Ristretto255::invert(&self.0)));
+        let elements = Zeroizing::new(Ristretto255.multiply_each_encode(&points, &Ristretto255.invert(&self.0)));
         Ok(finalize_hash(inputs, &elements))
     }
 }
@@ -130,8 +130,8 @@ impl fmt::Debug for Blinds {
 
 /// The group element of each input, under the suite's tag. Fails as [`Key::evaluate`] does.
 pub fn hash_to_group<I: AsRef<[u8]> + Sync>(inputs: &[I]) -> Result<Vec<<Ristretto255 as Group>::Point>> {
-    let points = Ristretto255::hash_to_points(inputs, HASH_TO_GROUP_TAG);
-    match Ristretto255::any_identity(&points) {
+    let points = Ristretto255.hash_to_points(inputs, HASH_TO_GROUP_TAG);
+    match Ristretto255.any_identity(&points) {
         true => Err(Error::Internal("an input hashes to the identity".into())),
         false => Ok(points),
     }

@@ -52,7 +52,7 @@ fn the_key_is_derived() {
 fn every_step_of_every_vector() {
     let key = Key::from_bytes(&bytes(KEY)).unwrap();
     for vector in &VECTORS {
-        let blinds = Blinds(vec![Ristretto255::decode_scalar(&bytes(BLIND)).unwrap()]);
+        let blinds = Blinds(vec![Ristretto255.decode_scalar(&bytes(BLIND)).unwrap()]);
         let blinded = blinds.blind(&[vector.input]).unwrap();
         assert_eq!(hex(&blinded), vector.blinded);
         let evaluated = key.blind_evaluate(&blinded).unwrap();

@@ -116,12 +116,12 @@ impl Context {
     fn receive(&mut self, choices: &Choices, outputs: &mut [Block], channel: &mut Channel) -> Result<()> {
         let count = outputs.len();
         // Halves of the secrets t and of the points R: everything is doubled when it is encoded.
-        let halves = Ristretto255::random_scalars(count, &mut self.rng);
-        let others = Zeroizing::new(Ristretto255::double_encode(&Ristretto255::random_points(count, &mut self.rng)));
+        let halves = Ristretto255.random_scalars(count, &mut self.rng);
+        let others = Zeroizing::new(Ristretto255.double_encode(&Ristretto255.random_points(count, &mut self.rng)));
         let inputs = choices.iter().zip(others.chunks(POINT_BYTES)).enumerate();
         let hashes = self.hashes(inputs.map(|(number, (choice, other))| (number, choice, other)));
-        let own = Ristretto255::subtract(&Ristretto255::multiply_generator(&halves), &hashes);
-        let own = Zeroizing::new(Ristretto255::double_encode(&own));
+        let own = Ristretto255.subtract(&Ristretto255.multiply_generator(&halves), &hashes);
+        let own = Zeroizing::new(Ristretto255.double_encode(&own));
         let mut points = vec![0; 2 * count * POINT_BYTES];
         for (index, choice) in choices.iter().enumerate() {
             let (first, second) = (2 * index * POINT_BYTES, (2 * index + 1) * POINT_BYTES);
@@ -136,8 +136,8 @@ impl Context {
 
         let key = channel.receive(BASE_KEY, POINT_BYTES)?;
         let point = decode(&key, BASE_KEY, channel)?;
-        let shared = Ristretto255::multiply_one(&point[0], &halves);
-        let shared = Zeroizing::new(Ristretto255::double_encode(&shared));
+        let shared = Ristretto255.multiply_one(&point[0], &halves);
+        let shared = Zeroizing::new(Ristretto255.double_encode(&shared));
         for (number, (choice, output)) in choices.iter().zip(outputs).enumerate() {
             *output = self.derive(number, choice, &key, &points, &shared[number * POINT_BYTES..][..POINT_BYTES]);
         }
@@ -149,16 +149,16 @@ impl Context {
     fn send(&mut self, outputs: &mut [[Block; 2]], channel: &mut Channel) -> Result<()> {
         let points = channel.receive(BASE_POINTS, 2 * outputs.len() * POINT_BYTES)?;
         let decoded = decode(&points, BASE_POINTS, channel)?;
-        let secret = Ristretto255::random_scalars(1, &mut self.rng);
-        let key = Ristretto255::encode(&Ristretto255::multiply_generator(&secret));
+        let secret = Ristretto255.random_scalars(1, &mut self.rng);
+        let key = Ristretto255.encode(&Ristretto255.multiply_generator(&secret));
         channel.send(BASE_KEY, key.clone())?;
 
         // M_j hashes the other point of its OT.
         let encoded = |index: usize| &points[index * POINT_BYTES..][..POINT_BYTES];
         let inputs = (0..2 * outputs.len()).map(|index| (index / 2, index % 2 == 1, encoded(index ^ 1)));
         let hashes = self.hashes(inputs);
-        let doubled = Ristretto255::add(&hashes, &hashes);
-        let shared = Ristretto255::multiply_encode(&Ristretto255::add(&decoded, &doubled), &secret[0]);
+        let doubled = Ristretto255.add(&hashes, &hashes);
+        let shared = Ristretto255.multiply_encode(&Ristretto255.add(&decoded, &doubled), &secret[0]);
         let shared = Zeroizing::new(shared);
         for (number, pair) in outputs.iter_mut().enumerate() {
             for (branch, output) in [false, true].into_iter().zip(pair) {
@@ -182,7 +182,7 @@ impl Context {
         };
         let messages: Vec<_> = inputs.map(message).collect();
         let messages: Vec<&[u8]> = messages.iter().map(|message| &message[..]).collect();
-        Ristretto255::hash_to_points(&messages, HASH_TAG)
+        Ristretto255.hash_to_points(&messages, HASH_TAG)
     }
 
     /// KDF: a block of OT `number` of this batch from the Diffie-Hellman value, bound to all that was sent for the OT.
@@ -200,5 +200,5 @@ impl Context {
 }
 
 fn decode(bytes: &[u8], label: Label, channel: &Channel) -> Result<Vec<Point>> {
-    Ristretto255::decode(bytes).map_err(|error| channel.violation(format!("`{}` {error}", label.name)))
+    Ristretto255.decode(bytes).map_err(|error| channel.violation(format!("`{}` {error}", label.name)))
 }

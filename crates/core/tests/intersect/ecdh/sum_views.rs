@@ -15,7 +15,7 @@ const CIPHERTEXT: usize = 128;
 /// The sender's key in a run with this seed, which is checked to be the one that travelled.
 fn key_of(seed: u8, recorded: &Recorded) -> SecretKey {
     let mut rng = rng(seed);
-    Ristretto255::random_scalars(1, &mut rng);
+    Ristretto255.random_scalars(1, &mut rng);
     rng.fill_bytes(&mut [0; 32]);
     let key = SecretKey::generate(short_key(), &mut rng);
     assert_eq!(payloads(&recorded.sender, PUBLIC_KEY.code), key.public().to_bytes());

@@ -69,7 +69,7 @@ fn leaky_receivers_are_caught() {
     };
     fresh_elements(&runs(&honest), SIZE).unwrap();
     // Hashed, not blinded.
-    let bare = |items: &[Item], _| Ristretto255::encode(&hash_to_group(items).unwrap());
+    let bare = |items: &[Item], _| Ristretto255.encode(&hash_to_group(items).unwrap());
     fresh_elements(&runs(&bare), SIZE).unwrap_err();
     // Blinded alike in every run.
     fresh_elements(&runs(&|items, _| honest(items, 0)), SIZE).unwrap_err();
@@ -172,9 +172,9 @@ fn counts_and_sums_hide_which_elements_matched() {
         for run in 0..ORDERS / PLACES {
             let seed = run as u8;
             let recorded = record(&case, (1, seed));
-            let key = Ristretto255::random_scalars(1, &mut rng(seed));
-            let blinded = Ristretto255::decode(&payloads(&recorded.receiver, BLINDED.code)).unwrap();
-            let in_order = Ristretto255::multiply_encode(&blinded, &key[0]);
+            let key = Ristretto255.random_scalars(1, &mut rng(seed));
+            let blinded = Ristretto255.decode(&payloads(&recorded.receiver, BLINDED.code)).unwrap();
+            let in_order = Ristretto255.multiply_encode(&blinded, &key[0]);
             let evaluated = payloads(&recorded.sender, EVALUATED.code);
             for (from, element) in in_order.chunks(32).enumerate() {
                 observed.push((from, evaluated.chunks(32).position(|other| other == element).unwrap()));
@@ -195,7 +195,7 @@ fn no_item_key_or_sealed_row_stands_in_any_frame() {
         secrets.extend((0..case.sender_rows.items()).map(|item| case.sender_rows.item(item).to_vec()));
         secrets.push(Key::random(&mut rng(4)).to_bytes().to_vec());
         for item in &secrets.clone()[..200] {
-            secrets.push(Ristretto255::encode(&hash_to_group(&[item]).unwrap()));
+            secrets.push(Ristretto255.encode(&hash_to_group(&[item]).unwrap()));
         }
         // What the receiver returns for common items goes as it is; the rest of its rows does not go at all.
         let (common, _) = case.truth();

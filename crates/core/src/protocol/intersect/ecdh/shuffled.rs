@@ -37,8 +37,8 @@ pub(super) fn ask(
     rng: &mut impl CryptoRng,
 ) -> Result<TagTable> {
     let padded = Padded::new(items, rng);
-    let blind = Ristretto255::random_scalars(1, rng);
-    let unblind = Ristretto255::invert(&blind);
+    let blind = Ristretto255.random_scalars(1, rng);
+    let unblind = Ristretto255.invert(&blind);
     let frames = params.frames(params.receiver_items, ELEMENT_BYTES);
     let progress = channel.progress().clone();
     progress.start("evaluating", params.receiver_items);
@@ -47,7 +47,7 @@ pub(super) fn ask(
         |outgoing| {
             for range in frames.clone() {
                 let points = hash_to_group(&padded.range(&range))?;
-                outgoing.send(BLINDED, Ristretto255::multiply_encode(&points, &blind[0]))?;
+                outgoing.send(BLINDED, Ristretto255.multiply_encode(&points, &blind[0]))?;
             }
             Ok(())
         },
@@ -111,7 +111,7 @@ pub(super) fn answer(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<(Vec<u8>, Vec<u8>)> {
-    let key = Ristretto255::random_scalars(1, rng);
+    let key = Ristretto255.random_scalars(1, rng);
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
     progress.start("evaluating", params.receiver_items + params.sender_entries);
@@ -126,7 +126,7 @@ pub(super) fn answer(
                     break;
                 }
                 let chunk = padded.range(&(start..params.sender_entries.min(start + CHUNK)));
-                let elements = Zeroizing::new(Ristretto255::multiply_encode(&hash_to_group(&chunk)?, &key[0]));
+                let elements = Zeroizing::new(Ristretto255.multiply_encode(&hash_to_group(&chunk)?, &key[0]));
                 for tag in tags(tag_key, &elements) {
                     own_tags.extend_from_slice(&tag[..params.tag_bytes]);
                 }
@@ -173,7 +173,7 @@ fn evaluate(key: &Scalar, params: &Params, channel: &mut Channel) -> Result<Vec<
 
 /// Each encoded element times a scalar.
 fn raise(elements: &[u8], scalar: &Scalar) -> std::result::Result<Vec<u8>, DecodeError> {
-    Ok(Ristretto255::multiply_encode(&Ristretto255::decode(elements)?, scalar))
+    Ok(Ristretto255.multiply_encode(&Ristretto255.decode(elements)?, scalar))
 }
 
 /// The tag of each encoded element. The item is no part of it: the receiver no longer knows which one it is.
