@@ -10,6 +10,7 @@ use chacha20::ChaCha20Rng;
 use clap::Parser;
 use rand_core::SeedableRng;
 use tacita_bench::{Json, Repeat, Row, about, measure, median};
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::buckets::{self, BucketSource, Params, Party, Protocol, Run, bucket_of};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Role};
@@ -33,7 +34,7 @@ struct Arguments {
 fn main() -> Result<()> {
     let Arguments { log2_vole, log2_ecdh, repeat: Repeat { runs }, json } = Arguments::parse();
     let mut table = json.table()?;
-    for (protocol, size) in [(Protocol::Vole, 1 << log2_vole), (Protocol::Ecdh, 1 << log2_ecdh)] {
+    for (protocol, size) in [(Protocol::Vole, 1 << log2_vole), (Protocol::Ecdh(Suite::Ristretto255), 1 << log2_ecdh)] {
         for (buckets, lanes) in [(16, 1), (16, 2), (1, 1)] {
             table.add(&row(protocol, size, buckets, lanes, runs))?;
         }

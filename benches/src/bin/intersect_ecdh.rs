@@ -1,4 +1,5 @@
-//! What `ecdh` costs: CPU time of both sides against bare multiplications, bytes against their formula, memory.
+//! What `ecdh` costs: CPU time of both sides against bare multiplications, bytes against their formula, memory; and what the other
+//! levels cost beside it.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -8,7 +9,9 @@ use clap::Parser;
 use curve25519_dalek::{RistrettoPoint, Scalar};
 use rand_core::SeedableRng;
 use rayon::prelude::*;
-use tacita_bench::{Repeat, Verdicts, about, measure, median};
+use tacita_bench::{Repeat, Sample, Verdicts, about, measure, median};
+use tacita_core::channel::Traffic;
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::ecdh::{Domain, Params, rows, tag_bytes};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Item, Result};
@@ -27,6 +30,51 @@ struct Arguments {
     repeat: Repeat<5>,
 }
 
+/// Items of each party in a comparison of levels, at most.
+const LEVELS_ITEMS: usize = 1 << 12;
+
+/// Both sides of one run, and the CPU and wall time of both.
+fn intersect(
+    receiver_items: &[Item],
+    sender_items: &[Item],
+    suite: Suite,
+    run: u32,
+) -> (Result<(Vec<usize>, Traffic)>, Sample) {
+    let params = Params::rows(receiver_items.len(), sender_items.len()).in_suite(suite);
+    let domain = Domain::of_session(&Session::new(Transcript::new("bench")));
+    let (mut receiver, mut sender) = Channel::pair("receiver", "sender");
+    measure(|| {
+        std::thread::scope(|scope| {
+            let sending = scope.spawn(|| {
+                let mut rng = ChaCha20Rng::from_seed([100 + run as u8; 32]);
+                rows::send(sender_items, &domain, &params, &mut sender, &mut rng)?;
+                sender.finish()
+            });
+            let mut rng = ChaCha20Rng::from_seed([run as u8; 32]);
+            let common = rows::receive(receiver_items, &domain, &params, &mut receiver, &mut rng)?;
+            receiver.finish()?;
+            Ok((common, sending.join().expect("the sender does not panic")?))
+        })
+    })
+}
+
+/// What a pass over an item costs at each level.
+fn levels(items: &[Item], runs: u32) -> Result<()> {
+    let mut first = None;
+    for suite in Suite::ALL {
+        let mut cpus = Vec::new();
+        for run in 0..runs {
+            let (outcome, sample) = intersect(items, items, suite, run);
+            assert_eq!(outcome?.0.len(), items.len(), "the intersection is wrong");
+            cpus.push(sample.cpu.as_secs_f64() / (4 * items.len()) as f64);
+        }
+        let pass = median(&cpus);
+        let ratio = pass / *first.get_or_insert(pass);
+        println!("{}: cpu {:.1} us a pass, {ratio:.2} times the first", suite.name(), 1e6 * pass);
+    }
+    Ok(())
+}
+
 fn main() -> Result<ExitCode> {
     let Arguments { log2_items, repeat: Repeat { runs } } = Arguments::parse();
     let size = 1usize << log2_items;
@@ -34,8 +82,6 @@ fn main() -> Result<ExitCode> {
         (first..first + size).map(|number| Item::new(&[1; 32], &number.to_le_bytes())).collect()
     };
     let (receiver_items, sender_items) = (items(0), items(size / 2));
-    let params = Params::rows(size, size);
-    let domain = Domain::of_session(&Session::new(Transcript::new("bench")));
 
     let (mut ratios, mut walls, mut cpus) = (Vec::new(), Vec::new(), Vec::new());
     let mut bytes = 0;
@@ -50,19 +96,7 @@ fn main() -> Result<ExitCode> {
         };
         let ((), multiplications) = measure(bare);
 
-        let (mut receiver, mut sender) = Channel::pair("receiver", "sender");
-        let (outcome, sample) = measure(|| {
-            std::thread::scope(|scope| {
-                let sending = scope.spawn(|| {
-                    let mut rng = ChaCha20Rng::from_seed([100 + run as u8; 32]);
-                    rows::send(&sender_items, &domain, &params, &mut sender, &mut rng)?;
-                    sender.finish()
-                });
-                let common = rows::receive(&receiver_items, &domain, &params, &mut receiver, &mut rng)?;
-                receiver.finish()?;
-                Ok((common, sending.join().expect("the sender does not panic")?))
-            })
-        });
+        let (outcome, sample) = intersect(&receiver_items, &sender_items, Suite::Ristretto255, run);
         let (common, traffic) = outcome?;
         assert_eq!(common.len(), size - size / 2, "the intersection is wrong");
         bytes = traffic.sent + traffic.received;
@@ -84,6 +118,7 @@ fn main() -> Result<ExitCode> {
     println!("{size} x {size} items, median of {runs}: cpu {:.3} s, wall {:.3} s", median(&cpus), median(&walls));
     println!("bytes: {bytes}, {:+.2} % of 64 n + t n = {ideal}", 100.0 * (bytes as f64 / ideal as f64 - 1.0));
     println!("peak memory of both sides in this process: {peak}");
+    levels(&receiver_items[..size.min(LEVELS_ITEMS)], runs)?;
     let mut verdicts = Verdicts::default();
     verdicts.at_most("cpu of both sides / 4 multiplications an item", median(&ratios), TARGET);
     Ok(verdicts.end())

@@ -136,6 +136,7 @@ fn many_clients_get_what_a_plain_run_gives() {
     for (service, expected, table) in [
         (Service::payload(""), payload, "out.csv"),
         (Service::new("reveal_to = [\"client\"]", ""), "name\nBob\n", "out.csv"),
+        (Service::new("reveal_to = [\"client\"]\nlevel = \"bits192\"", ""), "name\nBob\n", "out.csv"),
     ] {
         service.prepare(&[]).well();
         for client in CLIENTS {
@@ -226,9 +227,9 @@ fn a_part_of_another_version_is_refused_with_what_to_do() {
     service.prepare(&[]).well();
     let path = service.home.at("work/prepared.json");
     let good = text(&path);
-    assert!(good.contains("\"tacita_prepared\": 2"), "{good}");
-    for (version, which) in [("1", "an older"), ("3", "a newer")] {
-        std::fs::write(&path, good.replace("\"tacita_prepared\": 2", &format!("\"tacita_prepared\": {version}")))
+    assert!(good.contains("\"tacita_prepared\": 3"), "{good}");
+    for (version, which) in [("2", "an older"), ("4", "a newer")] {
+        std::fs::write(&path, good.replace("\"tacita_prepared\": 3", &format!("\"tacita_prepared\": {version}")))
             .unwrap();
         service.open(&[]).failed(2, &["work", &format!("prepared by {which} version"), "tacita prepare --rotate"]);
     }
@@ -327,7 +328,7 @@ fn directories_of_others_and_parts_of_other_versions_are_refused() {
     service.prepare(&["--rotate"]).failed(2, &["/work: others can write", "chmod 700"]);
     std::fs::set_permissions(&work, Permissions::from_mode(0o700)).unwrap();
     let path = service.home.at("work/prepared.json");
-    let earlier = text(&path).replace("\"tacita_prepared\": 2", "\"tacita_prepared\": 1");
+    let earlier = text(&path).replace("\"tacita_prepared\": 3", "\"tacita_prepared\": 2");
     std::fs::write(&path, earlier).unwrap();
     service.open(&[]).failed(2, &["an older version", "--rotate"]);
     service.prepare(&["--rotate"]).well();

@@ -16,7 +16,7 @@ use tacita_node::jobs::intersect::Intersect;
 #[derive(Args)]
 #[command(
     mut_arg("security", |security| security.help("What the other party is taken to do: semi-honest, or malicious")),
-    mut_arg("level", |level| level.help("bits128; with protocol \"bloom\" and --allow-insecure bits112 and paper80")),
+    mut_arg("level", |level| level.help("bits128; by protocol \"ecdh\" also bits192 and bits256; with \"bloom\" and --allow-insecure bits112 and paper80")),
     after_help = "Example, on two machines:\n  \
   tacita intersect --listen 0.0.0.0:7400 --peer SHA256:... --identity id --input a.csv --key name,dob --receiver me --output common.csv\n  \
   tacita intersect --connect a.example:7400 --peer SHA256:... --identity id --input b.csv --key name=insured,dob=birth --receiver peer"

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::buckets::{
     self, Agreed, BucketSource, Kept, Params, Party, Protocol, Run, bucket_of,
 };
@@ -120,7 +121,7 @@ pub fn attempt(kits: &[Kit; 2], number: u8) -> (Ended<Agreed>, Ended<Agreed>) {
     attempt_over(kits, number, Channel::pair("receiver", "sender"))
 }
 
-pub const PROTOCOLS: [Protocol; 2] = [Protocol::Vole, Protocol::Ecdh];
+pub const PROTOCOLS: [Protocol; 3] = [Protocol::Vole, Protocol::Ecdh(Suite::Ristretto255), Protocol::Ecdh(Suite::P384)];
 
 /// Items of one bucket of several, under no run's key.
 pub fn items_in_bucket(bucket: usize, buckets: usize, count: usize) -> Vec<Item> {

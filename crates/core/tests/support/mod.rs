@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::primitive::paillier::KeySize;
 use tacita_core::primitive::vole::ideal;
 use tacita_core::protocol::intersect::ecdh::{
@@ -138,6 +139,12 @@ impl Case {
             params: Params { chunk, ..params },
             protocol: Protocol::Ecdh,
         }
+    }
+
+    /// The same case in another group.
+    pub fn in_suite(mut self, suite: Suite) -> Case {
+        self.params = self.params.in_suite(suite);
+        self
     }
 
     /// The same case by `vole`.

@@ -1,6 +1,7 @@
 //! Groups of prime order, batch-first: every operation takes a slice and spreads it over the processors.
 
 mod expand;
+mod nist;
 mod ristretto255;
 #[cfg(test)]
 mod vectors;
@@ -11,6 +12,7 @@ use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
 pub use expand::expand_message_xmd;
+pub use nist::{Nist, P384, P521};
 pub use ristretto255::{Point, Ristretto255};
 
 /// A group of prime order q in which the decisional Diffie-Hellman problem is assumed to be hard, written additively.

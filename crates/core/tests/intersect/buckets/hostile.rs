@@ -7,6 +7,7 @@ use crate::support::attack::*;
 use crate::support::buckets::*;
 use crate::support::two::{CULPRITS, Two, on_payload, wrong_forms};
 use crate::support::*;
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::buckets::{Kept, Params, Party, Protocol, Run, SHARE, STATE, State, agree};
 use tacita_core::{Error, Role};
 
@@ -14,7 +15,7 @@ const LANE_CLOSE: std::ops::Range<u8> = 0x20..0x30;
 
 /// Both parties of a fresh run with one lane, so that frames come in one order, and the frames that they send.
 fn fresh() -> (Arc<Two>, [Vec<Frame>; 2]) {
-    let params = Params::new(Protocol::Ecdh, 12, 9, 2, 1).unwrap().to_both();
+    let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 12, 9, 2, 1).unwrap().to_both();
     let role = |role: Role| -> two::Repeated {
         Box::new(move |channel| Kit::new(role, params, 0..9).run(0, channel).map(drop))
     };

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use crate::support::buckets::*;
 use crate::support::*;
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::buckets::{self, Attempt, BucketSource, Params, Party, Protocol, buckets_for};
 use tacita_core::protocol::intersect::ecdh::{self, Domain};
 use tacita_core::{Channel, Error, ErrorKind, Item, Result, Role};
@@ -44,7 +45,8 @@ fn small_sets_in_any_number_of_buckets() {
 
 #[test]
 fn many_buckets_on_all_numbers_of_lanes() {
-    let lanes = (1..=4).map(|lanes| (Protocol::Ecdh, 400, lanes)).chain([(Protocol::Vole, 5000, 3)]);
+    let lanes =
+        (1..=4).map(|lanes| (Protocol::Ecdh(Suite::Ristretto255), 400, lanes)).chain([(Protocol::Vole, 5000, 3)]);
     for (protocol, size, lanes) in lanes {
         let params = Params::new(protocol, size + 1, size, 64, lanes).unwrap();
         check(if lanes % 2 == 0 { params.to_both() } else { params }, 0..=size, size / 3..size / 3 + size);
@@ -62,7 +64,7 @@ fn large_sets() {
 /// A bucket's session is that of its number: with a sender by hand that takes another's nothing is common.
 #[test]
 fn every_bucket_has_a_session_of_its_own() {
-    let params = Params::new(Protocol::Ecdh, 60, 60, 4, 1).unwrap();
+    let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 60, 60, 4, 1).unwrap();
     for (other, common) in [(0, 60), (1, 0)] {
         let kits = kits(params, 0..60, 0..60);
         let send = |channel: &mut Channel| {
@@ -146,7 +148,7 @@ fn a_run_that_was_cut_off_is_resumed() {
 /// Who has lost what it kept, has changed its input, or keeps another run is refused, and both are told what to do.
 #[test]
 fn what_does_not_fit_together_is_refused() {
-    let params = Params::new(Protocol::Ecdh, 10, 10, 4, 2).unwrap();
+    let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 10, 10, 4, 2).unwrap();
     let stopped = || {
         let kits = kits(params, 0..10, 5..15);
         kits[0].room.store(2, Ordering::SeqCst);
@@ -216,7 +218,7 @@ impl BucketSource for Crowded {
 
 #[test]
 fn a_bucket_that_overflows_says_so() {
-    let params = Params::new(Protocol::Ecdh, 2000, 2000, 16, 2).unwrap();
+    let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 2000, 2000, 16, 2).unwrap();
     let bound = params.bound(Role::Receiver);
     assert!((125..400).contains(&bound), "{bound}");
     for crowded in [Role::Receiver, Role::Sender] {

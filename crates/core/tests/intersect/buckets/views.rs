@@ -8,6 +8,7 @@ use crate::support::buckets::*;
 use crate::support::views::*;
 use crate::support::*;
 use tacita_core::channel::{HEADER_BYTES, LEAST_ROOM_BYTES};
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::buckets::{BucketSource, Params, Protocol, SHARE, STATE};
 use tacita_core::protocol::intersect::ecdh::{self, BLINDED, Domain, EVALUATED};
 use tacita_core::protocol::intersect::vole::{ENTRIES, MASKED, SEED};
@@ -70,8 +71,12 @@ fn lengths_follow_from_what_was_agreed_on() {
 /// a short one, whatever the size of a bucket.
 #[test]
 fn honest_parties_are_not_too_far_ahead() {
-    for (protocol, size) in [(Protocol::Ecdh, 1), (Protocol::Ecdh, 900), (Protocol::Vole, 1), (Protocol::Vole, 200_000)]
-    {
+    for (protocol, size) in [
+        (Protocol::Ecdh(Suite::Ristretto255), 1),
+        (Protocol::Ecdh(Suite::Ristretto255), 900),
+        (Protocol::Vole, 1),
+        (Protocol::Vole, 200_000),
+    ] {
         let params = Params::new(protocol, size, size, 2, 1).unwrap().to_both();
         let kits = kits(params, 0..size, 0..size);
         let run = recorded(|one, other| {
@@ -95,7 +100,7 @@ type Intersects<'a> = &'a (dyn Fn(&[Vec<Item>; 2], &ecdh::Params, &mut Channel) 
 /// Leaky: buckets of as many items as fall into them.
 #[test]
 fn buckets_that_are_not_filled_up_are_caught() {
-    let params = Params::new(Protocol::Ecdh, 300, 300, 4, 1).unwrap();
+    let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 300, 300, 4, 1).unwrap();
     let mut runs = Vec::new();
     for [receiver, sender] in inputs() {
         let kits = kits(params, receiver, sender);
@@ -184,7 +189,7 @@ fn an_attempt_has_keys_of_its_own() {
 #[test]
 fn a_resuming_party_tells_what_is_finished_and_no_more() {
     let states = |keys: [Vec<usize>; 2]| {
-        let params = Params::new(Protocol::Ecdh, 300, 300, 4, 1).unwrap();
+        let params = Params::new(Protocol::Ecdh(Suite::Ristretto255), 300, 300, 4, 1).unwrap();
         let kits = kits(params, keys[0].clone(), keys[1].clone());
         kits[0].room.store(2, Ordering::SeqCst);
         attempt(&kits, 0).0.unwrap_err();

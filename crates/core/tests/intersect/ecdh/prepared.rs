@@ -2,20 +2,29 @@
 
 use crate::support::two::conclude;
 use crate::support::*;
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::progress::Progress;
 use tacita_core::protocol::intersect::ecdh::payload::{self, Common};
-use tacita_core::protocol::intersect::ecdh::prepared::{Prepared, prepare};
+use tacita_core::protocol::intersect::ecdh::prepared::{Epoch, Prepared, prepare};
 use tacita_core::protocol::intersect::ecdh::{Domain, ENTRIES, Params, epoch_tag_bytes, rows};
 use tacita_core::{Channel, Error, ErrorKind, Item, Result};
 
 const EPOCH: [u8; 32] = [9; 32];
 
+/// Other suites, and how many items are prepared.
+const OTHERS: [(Suite, usize); 2] = [(Suite::P384, 20), (Suite::P521, 20)];
+
 fn prepared(sender: &[Item], with_rows: bool, padding: usize) -> Prepared {
+    prepared_in(Suite::Ristretto255, sender, with_rows, padding)
+}
+
+fn prepared_in(suite: Suite, sender: &[Item], with_rows: bool, padding: usize) -> Prepared {
     let rows = payload_of(2, sender, SENDER_ROW_BYTES);
     let entries = padding + if with_rows { rows.rows() } else { sender.len() };
     let tag_bytes = epoch_tag_bytes(1000, 10, entries);
     let payload = with_rows.then_some(&rows);
-    prepare(sender, payload, EPOCH, entries, tag_bytes, &Progress::default(), &mut rng(5)).unwrap()
+    let epoch = Epoch { id: EPOCH, entries, tag_bytes, suite };
+    prepare(sender, payload, epoch, &Progress::default(), &mut rng(5)).unwrap()
 }
 
 /// One receiver's run with a prepared sender.
@@ -46,9 +55,9 @@ fn serve(prepared: &Prepared, receiver: &[Item], params: &Params, seed: u8) -> (
 #[test]
 fn many_receivers_get_what_a_fresh_sender_would_give() {
     for (with_rows, variant) in [(false, Variant::RowsBoth), (true, Variant::PayloadReturned)] {
-        for size in [0, 1, 300] {
+        for (suite, size) in [0, 1, 300].map(|size| (Suite::Ristretto255, size)).into_iter().chain(OTHERS) {
             let sender = items(0..size);
-            let original = prepared(&sender, with_rows, 4);
+            let original = prepared_in(suite, &sender, with_rows, 4);
             let prepared = Prepared::from_bytes(&original.to_bytes()).unwrap();
             assert_eq!(*prepared.to_bytes(), *original.to_bytes());
             for (seed, receiver) in (0..).zip([items(0..10), items(290..310), items([]), items(0..10)]) {
@@ -76,7 +85,8 @@ fn an_epoch_repeats_its_entries_and_another_one_does_not() {
     let sender = items(0..50);
     let (one, other) = (prepared(&sender, false, 0), {
         let progress = Progress::default();
-        prepare(&sender, None, [8; 32], 50, 8, &progress, &mut rng(6)).unwrap()
+        let epoch = Epoch { id: [8; 32], entries: 50, tag_bytes: 8, suite: Suite::Ristretto255 };
+        prepare(&sender, None, epoch, &progress, &mut rng(6)).unwrap()
     });
     let entries = |prepared: &Prepared| {
         let params = prepared.params(0);
@@ -105,6 +115,7 @@ fn parameters_of_something_else_are_refused() {
     refused(&without, Params::count(3, 5));
     refused(&without, Params { tag_bytes: good.tag_bytes + 1, ..good });
     refused(&without, Params { sender_entries: 6, ..good });
+    refused(&without, good.in_suite(Suite::P384));
 }
 
 /// A prepared key must not serve a receiver of another epoch: nothing matches.

@@ -4,6 +4,7 @@ use crate::support::two::conclude;
 use crate::support::*;
 use proptest::prelude::*;
 use tacita_core::Role;
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::ecdh::{CHUNK, Params, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
 
 /// Both parties learn just what they should, and the traffic is what the formulas say.
@@ -30,6 +31,17 @@ fn all_small_sizes() {
                         check(&Case::new(variant, mine, theirs, padding, 2));
                     }
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_suite_finds_the_same() {
+    for suite in [Suite::P384, Suite::P521] {
+        for variant in VARIANTS {
+            for (receiver, sender, padding) in [(0, 3, 0), (3, 0, 2), (1, 1, 0), (37, 20, 3)] {
+                check(&Case::new(variant, items(0..receiver), items(0..sender), padding, 16).in_suite(suite));
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::support::views::*;
 use crate::support::*;
 use tacita_core::Item;
 use tacita_core::primitive::group::{Group, Ristretto255};
-use tacita_core::primitive::oprf::{Blinds, Key, hash_to_group};
+use tacita_core::primitive::oprf::{Blinds, Key, Suite};
 use tacita_core::protocol::intersect::ecdh::sum::ENCRYPTED_SUM;
 use tacita_core::protocol::intersect::ecdh::{BLINDED, ENTRIES, EVALUATED, MATCHES, RETURNED_ROWS};
 
@@ -63,13 +63,14 @@ fn the_sender_sees_fresh_uniform_elements_whatever_the_items() {
 
 #[test]
 fn leaky_receivers_are_caught() {
-    let honest = |items: &[Item], seed| Blinds::random(items.len(), &mut rng(seed)).blind(items).unwrap();
+    let honest =
+        |items: &[Item], seed| Blinds::random(Suite::Ristretto255, items.len(), &mut rng(seed)).blind(items).unwrap();
     let runs = |leaky: &dyn Fn(&[Item], u8) -> Vec<u8>| -> Vec<Vec<u8>> {
         (0..).zip(&receivers()[..3]).map(|(seed, items)| leaky(items, seed)).collect()
     };
     fresh_elements(&runs(&honest), SIZE).unwrap();
     // Hashed, not blinded.
-    let bare = |items: &[Item], _| Ristretto255.encode(&hash_to_group(items).unwrap());
+    let bare = |items: &[Item], _| Suite::Ristretto255.hash_to_group(items).unwrap();
     fresh_elements(&runs(&bare), SIZE).unwrap_err();
     // Blinded alike in every run.
     fresh_elements(&runs(&|items, _| honest(items, 0)), SIZE).unwrap_err();
@@ -193,9 +194,9 @@ fn no_item_key_or_sealed_row_stands_in_any_frame() {
         let recorded = record(&case, (3, 4));
         let mut secrets: Vec<Vec<u8>> = case.receiver.iter().chain(&case.sender).map(|item| item.0.to_vec()).collect();
         secrets.extend((0..case.sender_rows.items()).map(|item| case.sender_rows.item(item).to_vec()));
-        secrets.push(Key::random(&mut rng(4)).to_bytes().to_vec());
+        secrets.push(Key::random(Suite::Ristretto255, &mut rng(4)).to_bytes().to_vec());
         for item in &secrets.clone()[..200] {
-            secrets.push(Ristretto255.encode(&hash_to_group(&[item]).unwrap()));
+            secrets.push(Suite::Ristretto255.hash_to_group(&[item]).unwrap());
         }
         // What the receiver returns for common items goes as it is; the rest of its rows does not go at all.
         let (common, _) = case.truth();

@@ -1,7 +1,7 @@
 //! What `auto` stands for in an intersection.
 
 use tacita_core::protocol::intersect::entries::ReturnedRows;
-use tacita_core::{Result, Security};
+use tacita_core::{Level, Result, Security};
 
 use super::methods::{self, Method};
 use super::sizes::params;
@@ -80,6 +80,7 @@ pub(crate) fn choose_intersection(
 /// What rules out all protocols but one.
 fn why_only_one(job: &JobSpec) -> &'static str {
     match (&job.reveal, job.security) {
+        _ if job.level != Level::Bits128 => "it has a group for this level",
         (Reveal::Count, _) => "a count needs a protocol whose sender shuffles its answers",
         (Reveal::Sum(_), _) => "a sum needs a protocol whose sender shuffles its answers",
         (_, Security::Malicious) => "it holds against parties that cheat",

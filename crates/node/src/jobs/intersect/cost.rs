@@ -59,7 +59,7 @@ fn cost_of_buckets(
     let params = disk::params(job, receiver, protocol, &sizes[receiver], &sizes[sender])?;
     let buckets = params.buckets as f64;
     let [asked, sent] = [Role::Receiver, Role::Sender].map(|role| params.bound(role) as f64 * buckets);
-    let [of_receiver, of_sender] = disk::bucketed(protocol)?.cpu(asked, sent, buckets, calibration);
+    let [of_receiver, of_sender] = disk::bucketed(protocol)?.cpu(job.level, asked, sent, buckets, calibration);
     let role = |name: &str, role, cpu: f64| -> Result<(String, RoleCost)> {
         let sorted = if sizes[name].work.is_some() { SORTED_ROW * sizes[name].items as f64 } else { 0.0 };
         let bytes = params.bytes_sent_by(role, Attempt::Fresh)?;

@@ -162,7 +162,7 @@ impl Job for Intersect {
         }
         let params = disk::params(spec, me, chosen.protocol, own, theirs)?;
         let [asked, sent] = [Role::Receiver, Role::Sender].map(|role| params.bound(role) as u64);
-        let one = memory::of_bucket(me == spec.receiver(), disk::bucketed(chosen.protocol)?, asked, sent);
+        let one = memory::of_bucket(me == spec.receiver(), disk::bucketed(chosen.protocol)?, spec.level, asked, sent);
         let in_memory = if own.work.is_none() { own.items.saturating_mul(memory::ITEM_IN_MEMORY_BYTES) } else { 0 };
         let lanes = one.saturating_mul(params.buckets.min(disk::LANES) as u64);
         Ok(lanes.saturating_add(disk::memory::FIXED_BYTES).saturating_add(in_memory))
@@ -208,6 +208,7 @@ impl Job for Intersect {
 fn check(job: &JobSpec) -> Result<()> {
     match methods::named(job.protocol) {
         Some(named) => named.check(job)?,
+        None if methods::automatic().any(|method| method.check(job).is_ok()) => (),
         None => job.check_level()?,
     }
     let kind = job.reveal.kind();

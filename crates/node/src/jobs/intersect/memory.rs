@@ -1,7 +1,7 @@
 //! Memory of an intersection.
 
 use tacita_core::protocol::intersect::entries::{Params, Reveal};
-use tacita_core::{Result, Security};
+use tacita_core::{Level, Result, Security};
 
 use super::disk::memory::FIXED_BYTES;
 use super::methods::{self, Bucketed};
@@ -29,8 +29,8 @@ pub fn needed(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Si
 }
 
 /// Memory for one bucket of a bucketed run, in bytes, with its items, and with what waits of what the peer sends.
-pub fn of_bucket(receives: bool, protocol: &dyn Bucketed, asked: u64, sent: u64) -> u64 {
-    let params = Params::rows(asked as usize, sent as usize);
+pub fn of_bucket(receives: bool, protocol: &dyn Bucketed, level: Level, asked: u64, sent: u64) -> u64 {
+    let params = Params::rows(asked as usize, sent as usize).in_suite(methods::ecdh::suite(level));
     let own = if receives { asked } else { sent };
     let all = [
         own.saturating_mul(BUCKET_ITEM_BYTES),

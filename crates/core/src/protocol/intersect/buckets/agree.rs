@@ -6,6 +6,7 @@ use super::params::{Attempt, Params, Protocol, SHARE_BYTES};
 use super::{SHARE, STATE};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
+use crate::primitive::oprf::Suite;
 use crate::protocol::intersect::entries::Bits;
 use crate::role::Role;
 use crate::session::{Session, Transcript};
@@ -188,7 +189,9 @@ impl Run {
         transcript.append("seed", &self.seed).append("terms", terms);
         let protocol = match params.protocol {
             Protocol::Vole => 0,
-            Protocol::Ecdh => 1,
+            Protocol::Ecdh(Suite::Ristretto255) => 1,
+            Protocol::Ecdh(Suite::P384) => 2,
+            Protocol::Ecdh(Suite::P521) => 3,
         };
         let numbers =
             [params.receiver_items, params.sender_items, params.buckets, usize::from(params.to_sender), protocol];

@@ -5,6 +5,7 @@ use crate::channel::{HEADER_BYTES, LEAST_ROOM_BYTES, MAX_LANES};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::okvs;
+use crate::primitive::oprf::Suite;
 use crate::protocol::intersect::entries::{self, ReturnedRows};
 use crate::protocol::intersect::vole;
 use crate::role::Role;
@@ -26,7 +27,7 @@ pub enum Protocol {
     /// See [`crate::protocol::intersect::vole`].
     Vole,
     /// See [`crate::protocol::intersect::ecdh`].
-    Ecdh,
+    Ecdh(Suite),
 }
 
 /// What an attempt at a run has left to do.
@@ -112,9 +113,12 @@ impl Params {
 
     /// Parameters of each bucket's intersection.
     pub fn bucket(&self) -> entries::Params {
-        let rows = entries::Params::rows(self.bound(Role::Receiver), self.bound(Role::Sender))
+        let mut params = entries::Params::rows(self.bound(Role::Receiver), self.bound(Role::Sender))
             .one_of(self.buckets * self.runs);
-        if self.to_sender { rows.to_both() } else { rows }
+        if let Protocol::Ecdh(suite) = self.protocol {
+            params = params.in_suite(suite);
+        }
+        if self.to_sender { params.to_both() } else { params }
     }
 
     /// The same, as `vole` takes them.
@@ -138,7 +142,7 @@ impl Params {
     pub(super) fn bucket_bytes_sent_by(&self, role: Role) -> Result<u64> {
         let bytes = match self.protocol {
             Protocol::Vole => self.vole()?.bytes_sent_by(role, ReturnedRows::default())?,
-            Protocol::Ecdh => self.bucket().bytes_sent_by(role, ReturnedRows::default()),
+            Protocol::Ecdh(_) => self.bucket().bytes_sent_by(role, ReturnedRows::default()),
         };
         // A job's end is in them, which a bucket has not.
         Ok(bytes - HEADER_BYTES as u64)
@@ -158,7 +162,7 @@ impl Params {
         };
         let of_bucket = match self.protocol {
             Protocol::Vole => self.vole()?.rounds(ReturnedRows::default()),
-            Protocol::Ecdh => self.bucket().rounds(ReturnedRows::default()),
+            Protocol::Ecdh(_) => self.bucket().rounds(ReturnedRows::default()),
         };
         let left = self.left(attempt);
         Ok(agreed + left.div_ceil(self.lanes_for(left).max(1)) as u32 * of_bucket)
@@ -203,11 +207,12 @@ pub fn buckets_for(
     bytes: impl Fn(usize, usize) -> u64,
 ) -> Result<usize> {
     for buckets in (0..=MAX_BUCKETS.ilog2()).map(|bits| 1 << bits) {
-        let params = match Params::new(Protocol::Ecdh, receiver_items, sender_items, buckets, lanes) {
-            // So few may be too few for such sets.
-            Err(_) if buckets < MAX_BUCKETS => continue,
-            params => params?.one_of(runs),
-        };
+        let params =
+            match Params::new(Protocol::Ecdh(Suite::Ristretto255), receiver_items, sender_items, buckets, lanes) {
+                // So few may be too few for such sets.
+                Err(_) if buckets < MAX_BUCKETS => continue,
+                params => params?.one_of(runs),
+            };
         let one = bytes(params.bound(Role::Receiver), params.bound(Role::Sender));
         if one.saturating_mul(params.lanes_for(buckets) as u64) <= memory {
             return Ok(buckets);

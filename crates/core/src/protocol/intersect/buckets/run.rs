@@ -77,10 +77,10 @@ fn intersect(
             vole::rows::receive(items, session, &params.vole()?, channel, rng).map(Some)
         }
         (Protocol::Vole, Role::Sender) => vole::rows::send(items, session, &params.vole()?, channel, rng),
-        (Protocol::Ecdh, Role::Receiver) => {
+        (Protocol::Ecdh(_), Role::Receiver) => {
             ecdh::rows::receive(items, &Domain::of_session(session), &params.bucket(), channel, rng).map(Some)
         }
-        (Protocol::Ecdh, Role::Sender) => {
+        (Protocol::Ecdh(_), Role::Sender) => {
             ecdh::rows::send(items, &Domain::of_session(session), &params.bucket(), channel, rng)
         }
     }

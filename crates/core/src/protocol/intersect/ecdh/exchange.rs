@@ -10,7 +10,7 @@ use super::{BLINDED, EVALUATED, Params};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::oprf::{Blinds, ELEMENT_BYTES, Key, OUTPUT_BYTES};
+use crate::primitive::oprf::{Blinds, Key, OUTPUT_BYTES, Suite};
 use crate::protocol::intersect::entries::items::{Padded, seed};
 
 /// The receiver's side: blinds and sends its items, and hands the function's outputs to `take` in the items' order.
@@ -27,8 +27,9 @@ pub(super) fn ask(
 ) -> Result<()> {
     let padded = Padded::new(items, rng);
     let blinding_seed = seed(rng);
-    let blinds = |range: &Range<usize>| blinds(&blinding_seed, range);
-    let frames = params.frames(params.receiver_items, ELEMENT_BYTES);
+    let blinds = |range: &Range<usize>| blinds(params.suite, &blinding_seed, range);
+    let element_bytes = params.suite.element_bytes();
+    let frames = params.frames(params.receiver_items, element_bytes);
     let progress = channel.progress().clone();
     progress.start("evaluating", params.receiver_items);
     channel.duplex(
@@ -40,7 +41,7 @@ pub(super) fn ask(
         },
         |incoming| {
             for range in frames.clone() {
-                let evaluated = incoming.receive(EVALUATED, range.len() * ELEMENT_BYTES)?;
+                let evaluated = incoming.receive(EVALUATED, range.len() * element_bytes)?;
                 let outputs = blinds(&range)
                     .finalize(&padded.range(&range), &evaluated)
                     .map_err(|error| incoming.violation(format!("`{}` {error}", EVALUATED.name)))?;
@@ -54,17 +55,18 @@ pub(super) fn ask(
 }
 
 /// The blinds of the items in a range: a stream of the generator for each message, the same whenever they are asked for.
-fn blinds(seed: &[u8; 32], range: &Range<usize>) -> Blinds {
+fn blinds(suite: Suite, seed: &[u8; 32], range: &Range<usize>) -> Blinds {
     let mut rng = ChaCha20Rng::from_seed(*seed);
     rng.set_stream(range.start as u64);
-    Blinds::random(range.len(), &mut rng)
+    Blinds::random(suite, range.len(), &mut rng)
 }
 
 /// The sender's side: evaluates what the receiver sends, in order.
 pub(super) fn answer(key: &Key, params: &Params, channel: &mut Channel) -> Result<()> {
     let progress = channel.progress().clone();
-    for range in params.frames(params.receiver_items, ELEMENT_BYTES) {
-        let blinded = channel.receive(BLINDED, range.len() * ELEMENT_BYTES)?;
+    let element_bytes = params.suite.element_bytes();
+    for range in params.frames(params.receiver_items, element_bytes) {
+        let blinded = channel.receive(BLINDED, range.len() * element_bytes)?;
         let evaluated =
             key.blind_evaluate(&blinded).map_err(|error| channel.violation(format!("`{}` {error}", BLINDED.name)))?;
         channel.send(EVALUATED, evaluated)?;
@@ -98,11 +100,14 @@ mod tests {
 
     #[test]
     fn no_blind_is_used_twice() {
-        let item = Item([7; ITEM_BYTES]);
-        let blinded = |range: Range<usize>| blinds(&[1; 32], &range).blind(&vec![item; range.len()]).unwrap();
-        let messages = [blinded(0..100), blinded(100..200), blinded(200..250)];
-        let elements: HashSet<&[u8]> = messages.iter().flat_map(|message| message.chunks(ELEMENT_BYTES)).collect();
-        assert_eq!(elements.len(), 250, "one item, blinded 250 times");
-        assert_eq!(blinded(100..200), messages[1], "unblinding needs the same again");
+        for suite in Suite::ALL {
+            let item = Item([7; ITEM_BYTES]);
+            let blinded =
+                |range: Range<usize>| blinds(suite, &[1; 32], &range).blind(&vec![item; range.len()]).unwrap();
+            let messages = [blinded(0..100), blinded(100..200), blinded(200..250)];
+            let elements = messages.iter().flat_map(|message| message.chunks(suite.element_bytes()));
+            assert_eq!(elements.collect::<HashSet<&[u8]>>().len(), 250, "one item, blinded 250 times");
+            assert_eq!(blinded(100..200), messages[1], "unblinding needs the same again");
+        }
     }
 }

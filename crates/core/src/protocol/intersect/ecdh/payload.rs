@@ -52,7 +52,7 @@ pub fn send(
     check_payload(items, rows, row_bytes, params.sender_entries)?;
 
     // 1. Answer the receiver, and seal the own rows meanwhile. None is sent before the receiver has its own tags.
-    let key = Key::random(rng);
+    let key = Key::random(params.suite, rng);
     let own = Own { items, payload: Some(rows) };
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();

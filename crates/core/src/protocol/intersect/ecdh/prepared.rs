@@ -18,7 +18,7 @@ use super::{Domain, Params, Payload, Reveal};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
-use crate::primitive::oprf::Key;
+use crate::primitive::oprf::{Key, Suite};
 use crate::progress::Progress;
 use crate::protocol::intersect::entries::items::check;
 use crate::protocol::intersect::entries::{Entries, Own, check_payload, payload, rows};
@@ -33,26 +33,36 @@ pub struct Prepared {
     entries: Entries,
 }
 
-/// Prepares `items`, with `payload` where rows are to be revealed, for the epoch with this id, filled up to `entries`
-/// entries. The items must be distinct and made with a key of the epoch. For the length of a tag see
-/// [`super::epoch_tag_bytes`]. Progress counts items.
+/// What is the same in all runs of an epoch.
+#[derive(Debug, Clone, Copy)]
+pub struct Epoch {
+    /// Its id.
+    pub id: [u8; 32],
+    /// How many entries are sent, dummies included.
+    pub entries: usize,
+    /// Length of a tag: see [`super::epoch_tag_bytes`].
+    pub tag_bytes: usize,
+    /// The group and the hash function.
+    pub suite: Suite,
+}
+
+/// Prepares `items`, with `payload` where rows are to be revealed. The items must be distinct and made with a key of the epoch.
+/// Progress counts items.
 pub fn prepare(
     items: &[Item],
     payload: Option<&Payload>,
-    epoch: [u8; 32],
-    entries: usize,
-    tag_bytes: usize,
+    Epoch { id: epoch, entries, tag_bytes, suite }: Epoch,
     progress: &Progress,
     rng: &mut impl CryptoRng,
 ) -> Result<Prepared> {
     let row_bytes = payload.map(Payload::row_bytes);
-    let params = wire_params(row_bytes, entries, tag_bytes);
+    let params = wire_params(row_bytes, entries, tag_bytes).in_suite(suite);
     check(items, entries, &params)?;
     if let Some(payload) = payload {
         check_payload(items, payload, payload.row_bytes(), entries)?;
     }
     progress.start("preparing", items.len());
-    let key = Key::random(rng);
+    let key = Key::random(suite, rng);
     let domain = Domain::of_epoch(&epoch);
     let never = AtomicBool::new(false);
     let entries =
@@ -73,6 +83,11 @@ impl Prepared {
         Zeroizing::new(hasher.finalize().into())
     }
 
+    /// The suite of the key.
+    pub fn suite(&self) -> Suite {
+        self.key.suite()
+    }
+
     /// Number of prepared items.
     pub fn items(&self) -> usize {
         self.entries.items()
@@ -80,7 +95,8 @@ impl Prepared {
 
     /// The parameters of a run with a receiver that sends `receiver_items` items.
     pub fn params(&self, receiver_items: usize) -> Params {
-        Params { receiver_items, ..wire_params(self.row_bytes, self.entries.order.len(), self.tag_bytes) }
+        let params = wire_params(self.row_bytes, self.entries.order.len(), self.tag_bytes);
+        Params { receiver_items, suite: self.suite(), ..params }
     }
 
     /// The sender's role. Returns what it learns, if it learns; without rows in either direction, [`Common::payload`]
@@ -95,7 +111,8 @@ impl Prepared {
             }
             _ => false,
         };
-        if !fits || (own.sender_entries, own.tag_bytes) != (params.sender_entries, params.tag_bytes) {
+        let own = (own.sender_entries, own.tag_bytes, own.suite);
+        if !fits || own != (params.sender_entries, params.tag_bytes, params.suite) {
             return Err(Error::Internal("ecdh: these parameters are not those of the prepared sender".into()));
         }
         channel.progress().start("evaluating", params.receiver_items);

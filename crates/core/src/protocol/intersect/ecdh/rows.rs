@@ -52,7 +52,7 @@ pub fn send(
     check(items, params.sender_entries, params)?;
 
     // 1. Answer the receiver, and compute the own tags meanwhile. None is sent before the receiver has its own.
-    let key = Key::random(rng);
+    let key = Key::random(params.suite, rng);
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
     progress.start("evaluating", params.receiver_items + params.sender_entries);

@@ -16,13 +16,10 @@ use super::{BLINDED, CHUNK, ENTRIES, EVALUATED, Params};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::group::{DecodeError, Group, Ristretto255};
-use crate::primitive::oprf::{ELEMENT_BYTES, hash_to_group};
+use crate::primitive::oprf::Key;
 use crate::primitive::shuffle::random_order;
 use crate::protocol::intersect::entries::items::{Padded, fork};
 use crate::protocol::intersect::entries::{Bits, TagTable};
-
-type Scalar = <Ristretto255 as Group>::Scalar;
 
 /// The key of a session's tags.
 pub(super) type TagKey = [u8; 32];
@@ -37,26 +34,27 @@ pub(super) fn ask(
     rng: &mut impl CryptoRng,
 ) -> Result<TagTable> {
     let padded = Padded::new(items, rng);
-    let blind = Ristretto255.random_scalars(1, rng);
-    let unblind = Ristretto255.invert(&blind);
-    let frames = params.frames(params.receiver_items, ELEMENT_BYTES);
+    let blind = Key::random(params.suite, rng);
+    let unblind = blind.inverse();
+    let element_bytes = params.suite.element_bytes();
+    let frames = params.frames(params.receiver_items, element_bytes);
     let progress = channel.progress().clone();
     progress.start("evaluating", params.receiver_items);
     let mut table = TagTable::new(params.receiver_items, params.tag_bytes);
     channel.duplex(
         |outgoing| {
             for range in frames.clone() {
-                let points = hash_to_group(&padded.range(&range))?;
-                outgoing.send(BLINDED, Ristretto255.multiply_encode(&points, &blind[0]))?;
+                outgoing.send(BLINDED, blind.elements(&padded.range(&range))?)?;
             }
             Ok(())
         },
         |incoming| {
             for range in frames.clone() {
-                let evaluated = incoming.receive(EVALUATED, range.len() * ELEMENT_BYTES)?;
-                let elements = raise(&evaluated, &unblind[0])
+                let evaluated = incoming.receive(EVALUATED, range.len() * element_bytes)?;
+                let elements = unblind
+                    .blind_evaluate(&evaluated)
                     .map_err(|error| incoming.violation(format!("`{}` {error}", EVALUATED.name)))?;
-                for tag in tags(tag_key, &elements) {
+                for tag in tags(tag_key, &elements, element_bytes) {
                     table.insert(&tag[..params.tag_bytes]);
                 }
                 progress.advance(range.len());
@@ -111,12 +109,12 @@ pub(super) fn answer(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<(Vec<u8>, Vec<u8>)> {
-    let key = Ristretto255.random_scalars(1, rng);
+    let key = Key::random(params.suite, rng);
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
     progress.start("evaluating", params.receiver_items + params.sender_entries);
     answer_while(
-        || evaluate(&key[0], params, channel),
+        || evaluate(&key, params, channel),
         |stop| {
             // Dummies cost what items cost, so that the time taken does not tell how many there are.
             let padded = Padded::new(items, &mut own_rng);
@@ -126,8 +124,8 @@ pub(super) fn answer(
                     break;
                 }
                 let chunk = padded.range(&(start..params.sender_entries.min(start + CHUNK)));
-                let elements = Zeroizing::new(Ristretto255.multiply_encode(&hash_to_group(&chunk)?, &key[0]));
-                for tag in tags(tag_key, &elements) {
+                let elements = Zeroizing::new(key.elements(&chunk)?);
+                for tag in tags(tag_key, &elements, params.suite.element_bytes()) {
                     own_tags.extend_from_slice(&tag[..params.tag_bytes]);
                 }
                 progress.advance(chunk.len());
@@ -145,8 +143,9 @@ pub(super) fn send_back(
     rng: &mut impl CryptoRng,
 ) -> Result<()> {
     let order = random_order(params.receiver_items, rng);
-    for range in params.frames(params.receiver_items, ELEMENT_BYTES) {
-        let picked = order[range].iter().flat_map(|&index| nth(evaluated, index, ELEMENT_BYTES));
+    let element_bytes = params.suite.element_bytes();
+    for range in params.frames(params.receiver_items, element_bytes) {
+        let picked = order[range].iter().flat_map(|&index| nth(evaluated, index, element_bytes));
         channel.send(EVALUATED, picked.copied().collect())?;
     }
     Ok(())
@@ -158,25 +157,21 @@ pub(super) fn nth(bytes: &[u8], index: u32, length: usize) -> &[u8] {
 }
 
 /// The receiver's elements, evaluated, in the order in which they came.
-fn evaluate(key: &Scalar, params: &Params, channel: &mut Channel) -> Result<Vec<u8>> {
+fn evaluate(key: &Key, params: &Params, channel: &mut Channel) -> Result<Vec<u8>> {
     let progress = channel.progress().clone();
+    let element_bytes = params.suite.element_bytes();
     let mut evaluated = Vec::new();
-    for range in params.frames(params.receiver_items, ELEMENT_BYTES) {
-        let blinded = channel.receive(BLINDED, range.len() * ELEMENT_BYTES)?;
+    for range in params.frames(params.receiver_items, element_bytes) {
+        let blinded = channel.receive(BLINDED, range.len() * element_bytes)?;
         let elements =
-            raise(&blinded, key).map_err(|error| channel.violation(format!("`{}` {error}", BLINDED.name)))?;
+            key.blind_evaluate(&blinded).map_err(|error| channel.violation(format!("`{}` {error}", BLINDED.name)))?;
         evaluated.extend_from_slice(&elements);
         progress.advance(range.len());
     }
     Ok(evaluated)
 }
 
-/// Each encoded element times a scalar.
-fn raise(elements: &[u8], scalar: &Scalar) -> std::result::Result<Vec<u8>, DecodeError> {
-    Ok(Ristretto255.multiply_encode(&Ristretto255.decode(elements)?, scalar))
-}
-
-/// The tag of each encoded element. The item is no part of it: the receiver no longer knows which one it is.
-fn tags(key: &TagKey, elements: &[u8]) -> Vec<[u8; 32]> {
-    elements.par_chunks(ELEMENT_BYTES).with_min_len(256).map(|one| *blake3::keyed_hash(key, one).as_bytes()).collect()
+/// The tag of each encoded element of so many bytes. The item is no part of it: the receiver no longer knows which one it is.
+fn tags(key: &TagKey, elements: &[u8], element_bytes: usize) -> Vec<[u8; 32]> {
+    elements.par_chunks(element_bytes).with_min_len(256).map(|one| *blake3::keyed_hash(key, one).as_bytes()).collect()
 }

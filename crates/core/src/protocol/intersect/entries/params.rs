@@ -4,13 +4,16 @@ use super::frames::{Frames, framed_bytes};
 use super::rows_of_items::COUNT_BYTES;
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
-use crate::primitive::oprf::ELEMENT_BYTES;
+use crate::primitive::oprf::Suite;
 use crate::primitive::paillier::KeySize;
 use crate::role::Role;
 use crate::security::Chance;
 
 /// Elements in one message, unless the parties agree on another number.
 pub const CHUNK: usize = 1 << 12;
+
+/// The most elements in one message; fewer where they are so long that a frame does not hold as many.
+const MAX_CHUNK: usize = 1 << 15;
 
 /// Bytes that sealing adds to a row: the authenticator of ChaCha20-Poly1305.
 pub const SEAL_BYTES: usize = 16;
@@ -41,6 +44,8 @@ pub struct Params {
     pub to_sender: bool,
     /// Elements in one message: [`CHUNK`].
     pub chunk: usize,
+    /// The group and the hash function of `ecdh`.
+    pub suite: Suite,
 }
 
 /// What the receiver learns.
@@ -122,6 +127,7 @@ impl Params {
             reveal: Reveal::Rows,
             to_sender: false,
             chunk: CHUNK,
+            suite: Suite::Ristretto255,
         }
     }
 
@@ -158,6 +164,11 @@ impl Params {
             store_bits: Chance::Store.bits() + bits_of(runs as u128),
             ..self
         }
+    }
+
+    /// The same, in another group.
+    pub fn in_suite(self, suite: Suite) -> Params {
+        Params { suite, ..self }
     }
 
     /// The same, and the sender learns too.
@@ -198,7 +209,7 @@ impl Params {
             Role::Receiver => self.bytes_told(returned),
             Role::Sender => self.bytes_of_entries(),
         };
-        framed_bytes(self.receiver_items, ELEMENT_BYTES, self.chunk) + adding + rest
+        framed_bytes(self.receiver_items, self.suite.element_bytes(), self.chunk) + adding + rest
     }
 
     /// Bytes with which the sender sends its entries, and closes.
@@ -259,7 +270,7 @@ impl Params {
             "a set has 2^32 elements or more"
         } else if self.tag_bytes == 0 || self.tag_bytes > 32 {
             "a tag has 1 to 32 bytes"
-        } else if self.chunk == 0 || self.chunk > MAX_PAYLOAD_BYTES / ELEMENT_BYTES {
+        } else if self.chunk == 0 || self.chunk > MAX_CHUNK {
             "a chunk has 1 to 32,768 elements"
         } else if widest > MAX_PAYLOAD_BYTES {
             "the given columns of a row, padded to one length, exceed 1 MiB: give fewer or shorter columns"

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets::{self, MAX_BUCKETS, Params, Run, buckets_for};
-use tacita_core::{Error, Result, Role};
+use tacita_core::{Error, Level, Result, Role};
 
 use super::buckets::{InMemory, OnDisk, role};
 use super::directory::Agreed as Kept;
@@ -73,19 +73,26 @@ pub fn params(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: 
     let kept = own.work.as_ref().and_then(|work| work.kept.as_ref()).filter(|_| resumed(own, theirs).is_some());
     let buckets = match kept {
         Some(kept) => kept.buckets as usize,
-        None => buckets_of(protocol, receiver, sender, job.keys_in_all())?,
+        None => buckets_of(protocol, job.level, receiver, sender, job.keys_in_all())?,
     };
-    let params = Params::new(protocol.protocol(), receiver.items as usize, sender.items as usize, buckets, LANES)?;
+    let params =
+        Params::new(protocol.protocol(job.level), receiver.items as usize, sender.items as usize, buckets, LANES)?;
     let params = params.one_of(job.keys_in_all());
     Ok(if job.reveal_to.len() > 1 { params.to_both() } else { params })
 }
 
 /// Number of buckets in a fresh run, one of `runs`: as many as the party needs that needs most.
-pub fn buckets_of(protocol: &dyn Bucketed, receiver: &Sizes, sender: &Sizes, runs: usize) -> Result<usize> {
+pub fn buckets_of(
+    protocol: &dyn Bucketed,
+    level: Level,
+    receiver: &Sizes,
+    sender: &Sizes,
+    runs: usize,
+) -> Result<usize> {
     let (asked, sent) = (receiver.items as usize, sender.items as usize);
     let of = |sizes: &Sizes, receives: bool| match &sizes.work {
         Some(work) => buckets_for(asked, sent, LANES, runs, work.memory, |asked, sent| {
-            of_bucket(receives, protocol, asked as u64, sent as u64)
+            of_bucket(receives, protocol, level, asked as u64, sent as u64)
         }),
         None => Ok(1),
     };
@@ -239,8 +246,9 @@ mod tests {
         let (mut fitting, mut refused) = (0, 0);
         let cases = methods::all()
             .filter_map(|method| method.in_buckets())
-            .flat_map(|protocol| counts.into_iter().flat_map(move |own| counts.map(|peer| (protocol, own, peer))));
-        for (protocol, items, claimed) in cases {
+            .flat_map(|protocol| [Level::Bits128, Level::Bits256].map(|level| (protocol, level)))
+            .flat_map(|which| counts.into_iter().flat_map(move |own| counts.map(|peer| (which, own, peer))));
+        for ((protocol, level), items, claimed) in cases {
             for (memory, receives) in
                 [1 << 20, 1 << 30, 1 << 35].into_iter().flat_map(|memory| [(memory, true), (memory, false)])
             {
@@ -248,22 +256,22 @@ mod tests {
                 let peer =
                     Sizes { items: claimed, work: Some(Work { memory: u64::MAX, kept: None }), ..Sizes::default() };
                 let (receiver, sender) = if receives { (&own, &peer) } else { (&peer, &own) };
-                let Ok(buckets) = buckets_of(protocol, receiver, sender, 1) else {
+                let Ok(buckets) = buckets_of(protocol, level, receiver, sender, 1) else {
                     refused += 1;
                     continue;
                 };
                 fitting += 1;
                 let (asked, sent) = (receiver.items as usize, sender.items as usize);
-                let params = Params::new(protocol.protocol(), asked, sent, buckets, LANES).unwrap().to_both();
+                let params = Params::new(protocol.protocol(level), asked, sent, buckets, LANES).unwrap().to_both();
                 let ahead = params.bytes_ahead(role(receives).other()).unwrap();
                 let lanes = buckets.min(LANES) as u64;
                 let what = format!(
                     "{:?}: {items} here, {claimed} there, {memory} bytes, {receives}: {buckets}",
-                    protocol.protocol()
+                    protocol.protocol(level)
                 );
                 assert!(lanes * 2 * ahead <= memory + FIXED_BYTES, "{what}: {ahead} bytes ahead");
                 let [asked, sent] = [Role::Receiver, Role::Sender].map(|role| params.bound(role) as u64);
-                let one = of_bucket(receives, protocol, asked, sent);
+                let one = of_bucket(receives, protocol, level, asked, sent);
                 assert!(lanes * one <= memory, "{what}: {one}");
             }
         }

@@ -8,7 +8,7 @@ use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets;
 use tacita_core::protocol::intersect::entries::{Common, Params, ReturnedRows};
-use tacita_core::{Error, Item, Result};
+use tacita_core::{Error, Item, Level, Result};
 
 use super::found::{Found, found_payload};
 use super::load::Loaded;
@@ -67,10 +67,10 @@ pub fn found_now<'a>(found: Found) -> Result<Later<'a>> {
 /// A protocol that runs bucket by bucket.
 pub trait Bucketed {
     /// What core calls it.
-    fn protocol(&self) -> buckets::Protocol;
+    fn protocol(&self, level: Level) -> buckets::Protocol;
 
     /// CPU seconds of receiver and sender for so many items of both in so many buckets.
-    fn cpu(&self, asked: f64, sent: f64, buckets: f64, machine: &Calibration) -> [f64; 2];
+    fn cpu(&self, level: Level, asked: f64, sent: f64, buckets: f64, machine: &Calibration) -> [f64; 2];
 
     /// Memory of the receiver or of the sender for a bucket with so many items of both, in bytes: what grows with them.
     fn memory(&self, receives: bool, params: &Params) -> u64;
@@ -85,6 +85,11 @@ static METHODS: [&dyn Method; 3] = [&vole::Vole, &ecdh::Ecdh, &bloom::Bloom];
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static dyn Method> {
     METHODS.into_iter()
+}
+
+/// Those among which the first party chooses, with what speaks for each.
+pub fn automatic() -> impl Iterator<Item = &'static dyn Method> {
+    all().filter(|method| method.advantage().is_some())
 }
 
 /// The one that a job names; none: the first party chooses.

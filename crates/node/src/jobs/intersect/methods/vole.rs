@@ -5,7 +5,7 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets;
 use tacita_core::protocol::intersect::entries::{Params, ReturnedRows};
 use tacita_core::protocol::intersect::vole::{self, payload, rows};
-use tacita_core::{Error, Result, Role, Security};
+use tacita_core::{Error, Level, Result, Role, Security};
 
 use super::{Bucketed, Cost, Later, Method, Setting, found_now};
 use crate::agreement::cost::{Calibration, RoleCost};
@@ -57,7 +57,8 @@ impl Method for Vole {
     }
 
     fn cost(&self, job: &JobSpec, params: Params, returned: ReturnedRows, machine: &Calibration) -> Result<Cost> {
-        let [receiver, sender] = self.cpu(params.receiver_items as f64, params.sender_entries as f64, 1.0, machine);
+        let [receiver, sender] =
+            self.cpu(job.level, params.receiver_items as f64, params.sender_entries as f64, 1.0, machine);
         let params = vole::Params::new(params, job.security)?;
         let role = |role, cpu| -> Result<RoleCost> {
             Ok(RoleCost { cpu, bytes: params.bytes_sent_by(role, returned)?, ..RoleCost::default() })
@@ -115,11 +116,11 @@ impl Method for Vole {
 }
 
 impl Bucketed for Vole {
-    fn protocol(&self) -> buckets::Protocol {
+    fn protocol(&self, _level: Level) -> buckets::Protocol {
         buckets::Protocol::Vole
     }
 
-    fn cpu(&self, asked: f64, sent: f64, buckets: f64, machine: &Calibration) -> [f64; 2] {
+    fn cpu(&self, _level: Level, asked: f64, sent: f64, buckets: f64, machine: &Calibration) -> [f64; 2] {
         let [receiver, answer, own] = SHARES.map(|share| share * machine.vole_item);
         let start = machine.vole_start * buckets;
         [start + receiver * asked, start + answer * asked + own * sent]

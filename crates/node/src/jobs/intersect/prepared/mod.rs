@@ -35,8 +35,8 @@ const FACTS_FILE: &str = "prepared.json";
 const LOCK_FILE: &str = "lock";
 
 /// Version of the files. 2: tags have other lengths than in 1, because all that may go wrong by chance shares one bound, and the ledger
-/// is sealed.
-const VERSION: u32 = 2;
+/// is sealed. 3: the secret part says in which group it is.
+const VERSION: u32 = 3;
 
 /// A prepared part that has been read, and fits the job.
 pub struct Prepared {
@@ -104,8 +104,9 @@ pub fn prepare(
         }
         _ => None,
     };
-    let progress = Progress::default();
-    let part = ecdh::prepared::prepare(&items, payload, bound, entries(&sizes), tag_bytes, &progress, rng)?;
+    let (progress, suite) = (Progress::default(), methods::ecdh::suite(job.level));
+    let epoch_of_part = ecdh::prepared::Epoch { id: bound, entries: entries(&sizes), tag_bytes, suite };
+    let part = ecdh::prepared::prepare(&items, payload, epoch_of_part, &progress, rng)?;
     sizes.epoch = Some(hex(&epoch));
     sizes.tag_bytes = Some(tag_bytes as u32);
     let facts = Facts {

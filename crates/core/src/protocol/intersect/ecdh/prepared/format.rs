@@ -2,12 +2,13 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 8 | `TACITAP1`: kind and version |
+//! | 8 | `TACITAP2`: kind and version |
 //! | 32 | id of the epoch |
+//! | 1 | the suite of `ecdh`: 1 for `ristretto255-SHA512`, 2 for `P384-SHA384`, 3 for `P521-SHA512` |
 //! | 1 | length of a tag |
 //! | 1 | 1 if entries hold sealed rows, else 0 |
 //! | 4, 4, 4 | length of a row (0 without), number of items, number of entries |
-//! | 32 | the key |
+//! | 32, 48 or 66 | the key |
 //! | 4 (items + 1) | number of each item's first entry, and of all items' entries |
 //! | 4 entries | entry at each place of the random order |
 //! | entries | the entries |
@@ -19,10 +20,10 @@ use zeroize::Zeroizing;
 
 use super::Prepared;
 use crate::error::{Error, Result};
-use crate::primitive::oprf::{KEY_BYTES, Key};
+use crate::primitive::oprf::{Key, Suite};
 use crate::protocol::intersect::entries::{Entries, SEAL_BYTES};
 
-const MAGIC: &[u8; 8] = b"TACITAP1";
+const MAGIC: &[u8; 8] = b"TACITAP2";
 const CHECKSUM_BYTES: usize = 32;
 
 impl Prepared {
@@ -33,7 +34,7 @@ impl Prepared {
         let mut bytes = Zeroizing::new(Vec::with_capacity(4 * numbers + entries.bytes.len() + 256));
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&self.epoch);
-        bytes.extend_from_slice(&[self.tag_bytes as u8, u8::from(self.row_bytes.is_some())]);
+        bytes.extend_from_slice(&[suite_code(self.suite()), self.tag_bytes as u8, u8::from(self.row_bytes.is_some())]);
         for number in [self.row_bytes.unwrap_or(0), self.items(), entries.order.len()] {
             bytes.extend_from_slice(&(number as u32).to_le_bytes());
         }
@@ -71,7 +72,8 @@ fn parse(bytes: &[u8]) -> Option<Prepared> {
         Some(taken)
     };
     let epoch: [u8; 32] = take(32)?.try_into().ok()?;
-    let &[tag_bytes, sealed] = take(2)? else { return None };
+    let &[suite, tag_bytes, sealed] = take(3)? else { return None };
+    let suite = Suite::ALL.into_iter().find(|known| suite_code(*known) == suite)?;
     let [row_bytes, items, count] = <[u32; 3]>::try_from(numbers(take(12)?)).ok()?.map(|number| number as usize);
     let row_bytes = match sealed {
         0 if row_bytes == 0 => None,
@@ -79,7 +81,7 @@ fn parse(bytes: &[u8]) -> Option<Prepared> {
         _ => return None,
     };
     let tag_bytes = usize::from(tag_bytes);
-    let key = Key::from_bytes(take(KEY_BYTES)?)?;
+    let key = Key::from_bytes(suite, take(suite.key_bytes())?)?;
     let offsets = numbers(take(items.checked_add(1)?.checked_mul(4)?)?);
     let order = numbers(take(count.checked_mul(4)?)?);
     let entry_bytes = tag_bytes + row_bytes.map_or(0, |row_bytes| row_bytes + SEAL_BYTES);
@@ -95,6 +97,14 @@ fn parse(bytes: &[u8]) -> Option<Prepared> {
         rest.is_empty() && (1..=32).contains(&tag_bytes) && increasing && single && last <= count && permutation;
     let entries = Entries { offsets, entry_bytes, bytes: entries, order };
     valid.then_some(Prepared { epoch, tag_bytes, row_bytes, key, entries })
+}
+
+fn suite_code(suite: Suite) -> u8 {
+    match suite {
+        Suite::Ristretto255 => 1,
+        Suite::P384 => 2,
+        Suite::P521 => 3,
+    }
 }
 
 /// Numbers of 32 bits, least significant byte first.
