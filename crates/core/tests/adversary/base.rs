@@ -1,7 +1,7 @@
 //! Base OT, and a receiver that wants more than one block of each pair.
 
 use chacha20::ChaCha20Rng;
-use tacita_core::primitive::group::{Group, Ristretto255};
+use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
 use tacita_core::primitive::kernel::Block;
 use tacita_core::primitive::ot::{BASE_KEY, BASE_POINTS, Choices, RandomOtReceiver, RandomOtSender, base};
 use tacita_core::session::Session;

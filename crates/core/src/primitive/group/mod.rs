@@ -1,7 +1,10 @@
 //! Groups of prime order, batch-first: every operation takes a slice and spreads it over the processors.
 
 mod expand;
+#[cfg(test)]
+mod laws;
 mod nist;
+mod pallas;
 mod ristretto255;
 #[cfg(test)]
 mod vectors;
@@ -13,24 +16,22 @@ use zeroize::{Zeroize, Zeroizing};
 
 pub use expand::expand_message_xmd;
 pub use nist::{Nist, P384, P521};
+pub use pallas::Pallas;
 pub use ristretto255::{Point, Ristretto255};
 
-/// A group of prime order q in which the decisional Diffie-Hellman problem is assumed to be hard, written additively.
+/// The integers modulo a prime q, the order of a group.
 ///
-/// A group is a value, for there are families whose members are made at run time; scalars and points of two members must
-/// not be mixed. They may be secret: they are zeroized when dropped, and neither can be printed. All operations on them
-/// take the same time whatever their values.
-pub trait Group {
+/// A field is a value, as the group is whose scalars it has; those of two must not be mixed. Scalars may be secret: they are
+/// zeroized when dropped, and cannot be printed. All operations on them take the same time whatever their values.
+pub trait ScalarField {
     /// An integer modulo q.
-    type Scalar: Zeroize + Send + Sync;
-    /// An element of the group.
-    type Point: Zeroize + Send + Sync;
-
-    /// Length of an encoded point in bytes.
-    fn point_bytes(&self) -> usize;
+    type Scalar: Clone + Zeroize + Send + Sync;
 
     /// Length of an encoded scalar in bytes.
     fn scalar_bytes(&self) -> usize;
+
+    /// This integer modulo q.
+    fn scalar(&self, integer: u64) -> Self::Scalar;
 
     /// `count` uniformly random scalars other than zero.
     fn random_scalars(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Self::Scalar>;
@@ -39,14 +40,43 @@ pub trait Group {
     /// `None` for zero.
     fn hash_to_scalar(&self, message: &[u8], tag: &[u8]) -> Option<Self::Scalar>;
 
+    /// `a + b`.
+    fn plus(&self, a: &Self::Scalar, b: &Self::Scalar) -> Self::Scalar;
+
+    /// `a - b`.
+    fn minus(&self, a: &Self::Scalar, b: &Self::Scalar) -> Self::Scalar;
+
+    /// `a * b`.
+    fn times(&self, a: &Self::Scalar, b: &Self::Scalar) -> Self::Scalar;
+
+    /// Whether it is zero.
+    fn is_zero(&self, scalar: &Self::Scalar) -> bool;
+
     /// The inverse of each scalar. None of them may be zero.
     fn invert(&self, scalars: &[Self::Scalar]) -> Vec<Self::Scalar>;
+
+    /// A root of unity of order `2^log2`, always the same; none if q - 1 is no multiple of that.
+    fn root_of_unity(&self, log2: u32) -> Option<Self::Scalar>;
 
     /// The encoding of a scalar.
     fn encode_scalar(&self, scalar: &Self::Scalar) -> Zeroizing<Vec<u8>>;
 
     /// The scalar that `bytes` canonically encode; `None` if they don't, or if it is zero.
     fn decode_scalar(&self, bytes: &[u8]) -> Option<Self::Scalar>;
+}
+
+/// A group of prime order q in which the decisional Diffie-Hellman problem is assumed to be hard, written additively, and the
+/// integers modulo q.
+///
+/// A group is a value, for there are families whose members are made at run time; points of two members must not be mixed. They
+/// may be secret, as scalars may: they are zeroized when dropped, and cannot be printed. All operations on them take the same
+/// time whatever their values.
+pub trait Group: ScalarField {
+    /// An element of the group.
+    type Point: Clone + Zeroize + Send + Sync;
+
+    /// Length of an encoded point in bytes.
+    fn point_bytes(&self) -> usize;
 
     /// The point that each message is hashed to under a domain separation tag of at most 255 bytes (RFC 9497, section
     /// 4, `HashToGroup`): indistinguishable from a random oracle, with unknown discrete logarithms.
@@ -76,8 +106,15 @@ pub trait Group {
     /// As [`Group::multiply_encode`], with a scalar for each point. The slices must be equally long.
     fn multiply_each_encode(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Vec<u8>;
 
+    /// The products of the points and the scalars that stand in the same place. The slices must be equally long.
+    fn multiply_each(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Vec<Self::Point>;
+
     /// `scalar * point` for one point and each scalar.
     fn multiply_one(&self, point: &Self::Point, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
+
+    /// The sum of all products of the points and the scalars that stand in the same place: the identity of none. The slices must
+    /// be equally long. Many times as fast as multiplying and adding.
+    fn combine(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Self::Point;
 
     /// The encodings of twice each point, one after the other. Faster than encoding the points themselves.
     fn double_encode(&self, points: &[Self::Point]) -> Vec<u8>;

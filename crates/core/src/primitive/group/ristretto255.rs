@@ -4,29 +4,38 @@ use std::fmt;
 
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar as DalekScalar;
-use curve25519_dalek::traits::IsIdentity;
+use curve25519_dalek::traits::{IsIdentity, MultiscalarMul};
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::{DecodeError, Group, expand_message_xmd};
+use super::{DecodeError, Group, ScalarField, expand_message_xmd};
 
 /// Points that share one field inversion when they are encoded, and one step of work for a processor.
 const BATCH: usize = 256;
 
+/// Points that share the doublings of a sum of products: with more of them, their tables leave the cache.
+const COMBINED: usize = 128;
+
 /// Length of an encoded point, and of an encoded scalar.
 const ENCODED_BYTES: usize = 32;
+
+/// A scalar whose square is -1: 2^((q - 1) / 4).
+const FOURTH_ROOT: [u8; 32] = [
+    0x19, 0xcc, 0x37, 0x71, 0x3a, 0xed, 0x8a, 0x99, 0xd7, 0x18, 0x29, 0x60, 0x8b, 0xa3, 0xee, 0x05, 0x86, 0x3d, 0x3e,
+    0x54, 0x9f, 0x92, 0xc2, 0x82, 0x18, 0x7e, 0x86, 0x1f, 0xef, 0x8c, 0xb5, 0x06,
+];
 
 /// The group ristretto255: 128-bit security, encodings of 32 bytes, no cofactor.
 #[derive(Debug, Clone, Copy)]
 pub struct Ristretto255;
 
 /// An integer modulo the group's order.
-#[derive(Zeroize, ZeroizeOnDrop)]
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Scalar(DalekScalar);
 
 /// An element of the group.
-#[derive(Zeroize, ZeroizeOnDrop)]
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Point(pub(in crate::primitive) RistrettoPoint);
 
 impl fmt::Debug for Scalar {
@@ -49,16 +58,15 @@ impl Ristretto255 {
     pub const SCALAR_BYTES: usize = ENCODED_BYTES;
 }
 
-impl Group for Ristretto255 {
+impl ScalarField for Ristretto255 {
     type Scalar = Scalar;
-    type Point = Point;
-
-    fn point_bytes(&self) -> usize {
-        Self::POINT_BYTES
-    }
 
     fn scalar_bytes(&self) -> usize {
         Self::SCALAR_BYTES
+    }
+
+    fn scalar(&self, integer: u64) -> Scalar {
+        Scalar(DalekScalar::from(integer))
     }
 
     fn random_scalars(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Scalar> {
@@ -79,10 +87,37 @@ impl Group for Ristretto255 {
         nonzero(DalekScalar::from_bytes_mod_order_wide(&wide))
     }
 
+    fn plus(&self, a: &Scalar, b: &Scalar) -> Scalar {
+        Scalar(a.0 + b.0)
+    }
+
+    fn minus(&self, a: &Scalar, b: &Scalar) -> Scalar {
+        Scalar(a.0 - b.0)
+    }
+
+    fn times(&self, a: &Scalar, b: &Scalar) -> Scalar {
+        Scalar(a.0 * b.0)
+    }
+
+    fn is_zero(&self, scalar: &Scalar) -> bool {
+        scalar.0 == DalekScalar::ZERO
+    }
+
     fn invert(&self, scalars: &[Scalar]) -> Vec<Scalar> {
         let mut inverses = Zeroizing::new(scalars.iter().map(|scalar| scalar.0).collect::<Vec<_>>());
         DalekScalar::invert_batch_alloc(&mut inverses);
         inverses.iter().map(|inverse| Scalar(*inverse)).collect()
+    }
+
+    /// q - 1 is 4 times an odd number.
+    fn root_of_unity(&self, log2: u32) -> Option<Scalar> {
+        let fourth = || DalekScalar::from_canonical_bytes(FOURTH_ROOT).expect("it is below the order");
+        match log2 {
+            0 => Some(Scalar(DalekScalar::ONE)),
+            1 => Some(Scalar(-DalekScalar::ONE)),
+            2 => Some(Scalar(fourth())),
+            _ => None,
+        }
     }
 
     fn encode_scalar(&self, scalar: &Scalar) -> Zeroizing<Vec<u8>> {
@@ -92,6 +127,14 @@ impl Group for Ristretto255 {
     fn decode_scalar(&self, bytes: &[u8]) -> Option<Scalar> {
         let bytes = Zeroizing::new(<[u8; ENCODED_BYTES]>::try_from(bytes).ok()?);
         nonzero(Option::from(DalekScalar::from_canonical_bytes(*bytes))?)
+    }
+}
+
+impl Group for Ristretto255 {
+    type Point = Point;
+
+    fn point_bytes(&self) -> usize {
+        Self::POINT_BYTES
     }
 
     fn hash_to_points<M: AsRef<[u8]> + Sync>(&self, messages: &[M], tag: &[u8]) -> Vec<Point> {
@@ -156,8 +199,22 @@ impl Group for Ristretto255 {
         encoded
     }
 
+    fn multiply_each(&self, points: &[Point], scalars: &[Scalar]) -> Vec<Point> {
+        assert_eq!(points.len(), scalars.len(), "every point has its scalar");
+        let pairs = points.par_iter().zip(scalars).with_min_len(BATCH);
+        pairs.map(|(point, scalar)| Point(point.0 * scalar.0)).collect()
+    }
+
     fn multiply_one(&self, point: &Point, scalars: &[Scalar]) -> Vec<Point> {
         scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(point.0 * scalar.0)).collect()
+    }
+
+    fn combine(&self, points: &[Point], scalars: &[Scalar]) -> Point {
+        assert_eq!(points.len(), scalars.len(), "every point has its scalar");
+        let part = |(points, scalars): (&[Point], &[Scalar])| {
+            RistrettoPoint::multiscalar_mul(scalars.iter().map(|s| s.0), points.iter().map(|point| point.0))
+        };
+        Point(points.par_chunks(COMBINED).zip(scalars.par_chunks(COMBINED)).map(part).sum())
     }
 
     fn double_encode(&self, points: &[Point]) -> Vec<u8> {

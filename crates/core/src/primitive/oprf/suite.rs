@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::{OUTPUT_BYTES, Outputs};
 use crate::error::{Error, Result};
-use crate::primitive::group::{DecodeError, Group, P384, P521, Ristretto255};
+use crate::primitive::group::{DecodeError, Group, P384, P521, Ristretto255, ScalarField};
 use crate::security::Level;
 
 /// Inputs that one processor hashes at a time.
@@ -26,9 +26,9 @@ pub enum Suite {
 
 /// A scalar of a suite's group for each of some inputs, or one for all.
 pub(super) enum Scalars {
-    Ristretto255(Vec<<Ristretto255 as Group>::Scalar>),
-    P384(Vec<<P384 as Group>::Scalar>),
-    P521(Vec<<P521 as Group>::Scalar>),
+    Ristretto255(Vec<<Ristretto255 as ScalarField>::Scalar>),
+    P384(Vec<<P384 as ScalarField>::Scalar>),
+    P521(Vec<<P521 as ScalarField>::Scalar>),
 }
 
 /// Runs `$work` with `$scalars` and their `$group`.

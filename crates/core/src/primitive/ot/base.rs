@@ -22,7 +22,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::{BASE_KEY, BASE_POINTS, Choices, RandomOtReceiver, RandomOtSender};
 use crate::channel::{Channel, Label};
 use crate::error::Result;
-use crate::primitive::group::{Group, Ristretto255};
+use crate::primitive::group::{Group, Ristretto255, ScalarField};
 use crate::primitive::kernel::Block;
 use crate::session::Session;
 

@@ -4,7 +4,7 @@
 use crate::support::views::*;
 use crate::support::*;
 use rand_core::Rng;
-use tacita_core::primitive::group::{Group, Ristretto255};
+use tacita_core::primitive::group::{Ristretto255, ScalarField};
 use tacita_core::primitive::ot::Choices;
 use tacita_core::primitive::paillier::{Ciphertexts, Products, SecretKey};
 use tacita_core::protocol::intersect::ecdh::ENTRIES;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::support::views::*;
 use crate::support::*;
 use tacita_core::Item;
-use tacita_core::primitive::group::{Group, Ristretto255};
+use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
 use tacita_core::primitive::oprf::{Blinds, Key, Suite};
 use tacita_core::protocol::intersect::ecdh::sum::ENCRYPTED_SUM;
 use tacita_core::protocol::intersect::ecdh::{BLINDED, ENTRIES, EVALUATED, MATCHES, RETURNED_ROWS};
