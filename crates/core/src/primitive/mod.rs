@@ -9,6 +9,7 @@ pub mod okvs;
 pub mod oprf;
 pub mod ot;
 pub mod paillier;
+pub mod polynomial;
 pub mod rlwe;
 pub mod shuffle;
 pub mod vole;

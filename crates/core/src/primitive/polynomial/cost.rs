@@ -1,0 +1,49 @@
+//! Which strategy takes the least work.
+
+use super::fft;
+use super::module::Module;
+use super::multiply::{CUT, Strategy};
+
+impl Strategy {
+    /// The strategy that multiplies polynomials of so many coefficients with the least work, of those that the field has. Work is
+    /// counted in products of an element and a scalar, with [`Module::IN_SUM`] and [`Module::SUM`] as measured.
+    pub fn fastest<M: Module>(module: &M, first: usize, second: usize) -> Strategy {
+        let can = |strategy: &Strategy| strategy.can(module.field(), (first + second).saturating_sub(1));
+        let work = |strategy: Strategy| match strategy {
+            Strategy::Schoolbook => (first * second) as f64 * M::IN_SUM,
+            Strategy::Karatsuba => squares::<M>(first, second, karatsuba::<M>),
+            Strategy::Toom3 => squares::<M>(first, second, toom3::<M>),
+            Strategy::Fft => transforms::<M>(first + second),
+        };
+        let all = Strategy::ALL.into_iter().filter(can).map(|strategy| (strategy, work(strategy)));
+        all.min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(Strategy::Schoolbook, |(strategy, _)| strategy)
+    }
+}
+
+/// The longer polynomial is cut into pieces as long as the shorter one.
+fn squares<M: Module>(first: usize, second: usize, square: fn(usize) -> f64) -> f64 {
+    let (short, long) = (first.min(second), first.max(second));
+    long.div_ceil(short.max(1)) as f64 * (square(short) + short as f64 * M::SUM)
+}
+
+fn karatsuba<M: Module>(count: usize) -> f64 {
+    match count <= CUT {
+        true => (count * count) as f64 * M::IN_SUM,
+        false => 3.0 * karatsuba::<M>(count.div_ceil(2)) + 4.0 * count as f64 * M::SUM,
+    }
+}
+
+fn toom3<M: Module>(count: usize) -> f64 {
+    match count <= 2 * CUT {
+        true => karatsuba::<M>(count),
+        false => 5.0 * toom3::<M>(count.div_ceil(3)) + 20.0 * count as f64 * M::SUM,
+    }
+}
+
+/// Two transforms of the elements, with a product for each factor that is not 1, and the products between them.
+fn transforms<M: Module>(coefficients: usize) -> f64 {
+    let Some(log2) = fft::size(coefficients.saturating_sub(1)) else { return f64::INFINITY };
+    let (count, levels) = ((1u64 << log2) as f64, f64::from(log2));
+    let transform = count / 2.0 * levels - (count - 1.0) + count * levels * M::SUM;
+    2.0 * transform + count + M::OWN_TRANSFORM * transform
+}

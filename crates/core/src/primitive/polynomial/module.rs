@@ -1,0 +1,120 @@
+//! What coefficients are.
+
+use rayon::prelude::*;
+
+use crate::primitive::group::{Group, ScalarField};
+
+/// Elements that can be added, and multiplied by the scalars of a field. The slices of each call are equally long.
+pub trait Module: Sync {
+    /// The field.
+    type Field: ScalarField + Sync;
+    /// An element.
+    type Element: Clone + Send + Sync;
+
+    /// What a product costs that is one of many in [`Module::combine`], relative to one by itself.
+    const IN_SUM: f64;
+    /// What a sum costs, relative to a product.
+    const SUM: f64;
+    /// What transforming as many scalars costs, relative to elements.
+    const OWN_TRANSFORM: f64;
+
+    /// The field.
+    fn field(&self) -> &Self::Field;
+
+    /// The element that adds nothing.
+    fn zero(&self) -> Self::Element;
+
+    /// The sums of the elements that stand in the same place.
+    fn add(&self, elements: &[Self::Element], others: &[Self::Element]) -> Vec<Self::Element>;
+
+    /// Their differences.
+    fn subtract(&self, elements: &[Self::Element], others: &[Self::Element]) -> Vec<Self::Element>;
+
+    /// The products of the elements and the scalars that stand in the same place.
+    fn multiply_each(&self, elements: &[Self::Element], scalars: &[ScalarOf<Self>]) -> Vec<Self::Element>;
+
+    /// The sum of these products.
+    fn combine(&self, elements: &[Self::Element], scalars: &[ScalarOf<Self>]) -> Self::Element;
+}
+
+/// The scalars of a module.
+pub type ScalarOf<M> = <<M as Module>::Field as ScalarField>::Scalar;
+
+/// A field over itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Scalars<'a, F>(pub &'a F);
+
+impl<F: ScalarField + Sync> Module for Scalars<'_, F> {
+    type Field = F;
+    type Element = F::Scalar;
+
+    const IN_SUM: f64 = 0.6;
+    const SUM: f64 = 0.3;
+    const OWN_TRANSFORM: f64 = 1.0;
+
+    fn field(&self) -> &F {
+        self.0
+    }
+
+    fn zero(&self) -> F::Scalar {
+        self.0.scalar(0)
+    }
+
+    fn add(&self, elements: &[F::Scalar], others: &[F::Scalar]) -> Vec<F::Scalar> {
+        elements.iter().zip(others).map(|(one, other)| self.0.plus(one, other)).collect()
+    }
+
+    fn subtract(&self, elements: &[F::Scalar], others: &[F::Scalar]) -> Vec<F::Scalar> {
+        elements.iter().zip(others).map(|(one, other)| self.0.minus(one, other)).collect()
+    }
+
+    fn multiply_each(&self, elements: &[F::Scalar], scalars: &[F::Scalar]) -> Vec<F::Scalar> {
+        elements.iter().zip(scalars).map(|(element, scalar)| self.0.times(element, scalar)).collect()
+    }
+
+    fn combine(&self, elements: &[F::Scalar], scalars: &[F::Scalar]) -> F::Scalar {
+        let add = |sum: F::Scalar, (element, scalar)| self.0.plus(&sum, &self.0.times(element, scalar));
+        elements.iter().zip(scalars).fold(self.zero(), add)
+    }
+}
+
+/// The points of a group.
+#[derive(Debug, Clone, Copy)]
+pub struct Points<'a, G>(pub &'a G);
+
+/// Points that one processor adds at a time.
+const BATCH: usize = 256;
+
+impl<G: Group + Sync> Module for Points<'_, G> {
+    type Field = G;
+    type Element = G::Point;
+
+    const IN_SUM: f64 = 0.55;
+    const SUM: f64 = 0.004;
+    const OWN_TRANSFORM: f64 = 0.0;
+
+    fn field(&self) -> &G {
+        self.0
+    }
+
+    fn zero(&self) -> G::Point {
+        self.0.combine(&[], &[])
+    }
+
+    fn add(&self, elements: &[G::Point], others: &[G::Point]) -> Vec<G::Point> {
+        elements.par_chunks(BATCH).zip(others.par_chunks(BATCH)).flat_map_iter(|(a, b)| self.0.add(a, b)).collect()
+    }
+
+    fn subtract(&self, elements: &[G::Point], others: &[G::Point]) -> Vec<G::Point> {
+        let parts = elements.par_chunks(BATCH).zip(others.par_chunks(BATCH));
+        parts.flat_map_iter(|(a, b)| self.0.subtract(a, b)).collect()
+    }
+
+    fn multiply_each(&self, elements: &[G::Point], scalars: &[G::Scalar]) -> Vec<G::Point> {
+        self.0.multiply_each(elements, scalars)
+    }
+
+    fn combine(&self, elements: &[G::Point], scalars: &[G::Scalar]) -> G::Point {
+        self.0.combine(elements, scalars)
+    }
+}
