@@ -2,6 +2,7 @@
 
 pub mod bloom;
 pub mod blum;
+pub mod elgamal;
 pub mod goldwasser_micali;
 pub mod group;
 pub mod kernel;

@@ -1,0 +1,140 @@
+//! Exponential ElGamal: additively homomorphic encryption of scalars (ElGamal, 1985; Cramer, Gennaro & Schoenmakers, EUROCRYPT
+//! 1997, section 2.5). With the public key Y = y G, a ciphertext of m is (r G, m G + r Y): under decisional Diffie-Hellman it tells
+//! nothing of m. Who has y gets m G, and m itself only if it is small.
+
+mod module;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+
+use crate::primitive::group::{DecodeError, Group};
+pub use module::Encrypted;
+
+/// A ciphertext: r G, and m G + r Y.
+pub type Ciphertext<G> = [<G as Group>::Point; 2];
+
+/// A secret key.
+pub struct SecretKey<G: Group>(G::Scalar);
+
+/// A public key. Those that somebody else has made come with a proof that its maker knows the secret one, or matter to nobody else.
+pub struct PublicKey<G: Group>(G::Point);
+
+impl<G: Group> SecretKey<G> {
+    /// A fresh random key.
+    pub fn generate(group: &G, rng: &mut impl CryptoRng) -> SecretKey<G> {
+        SecretKey(group.random_scalars(1, rng).remove(0))
+    }
+
+    /// The public key that belongs to it.
+    pub fn public(&self, group: &G) -> PublicKey<G> {
+        PublicKey(group.multiply_generator(std::slice::from_ref(&self.0)).remove(0))
+    }
+
+    /// m G for each ciphertext of m.
+    pub fn decrypt(&self, group: &G, ciphertexts: &[Ciphertext<G>]) -> Vec<G::Point> {
+        let [first, second] = columns::<G>(ciphertexts);
+        group.subtract(&second, &group.multiply(&first, &self.0))
+    }
+
+    /// Whether each is a ciphertext of 0.
+    pub fn are_zero(&self, group: &G, ciphertexts: &[Ciphertext<G>]) -> Vec<bool> {
+        let points = self.decrypt(group, ciphertexts);
+        points.iter().map(|point| group.any_identity(std::slice::from_ref(point))).collect()
+    }
+
+    /// m for each ciphertext of an m below `bound`, none for others, by baby steps and giant steps (Shanks, 1971): the square root of
+    /// the bound for a table, and as many additions at most for each. The time tells m.
+    pub fn decrypt_small(&self, group: &G, ciphertexts: &[Ciphertext<G>], bound: u64) -> Vec<Option<u64>> {
+        let steps = bound.isqrt() + 1;
+        let multiples = |factors: &mut dyn Iterator<Item = u64>| {
+            group.multiply_generator(&factors.map(|factor| group.scalar(factor)).collect::<Vec<_>>())
+        };
+        let babies = group.encode(&multiples(&mut (0..steps)));
+        let babies: HashMap<&[u8], u64> = babies.chunks(group.point_bytes()).zip(0..).collect();
+        let giant = multiples(&mut std::iter::once(steps));
+        let find = |mut point: G::Point| {
+            for giants in 0..=bound / steps {
+                if let Some(baby) = babies.get(&group.encode(std::slice::from_ref(&point))[..]) {
+                    return Some(giants * steps + baby).filter(|found| *found < bound);
+                }
+                point = group.subtract(std::slice::from_ref(&point), &giant).remove(0);
+            }
+            None
+        };
+        self.decrypt(group, ciphertexts).into_iter().map(find).collect()
+    }
+}
+
+impl<G: Group> fmt::Debug for SecretKey<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey(..)")
+    }
+}
+
+impl<G: Group + Sync> PublicKey<G> {
+    /// Its encoding.
+    pub fn to_bytes(&self, group: &G) -> Vec<u8> {
+        group.encode(std::slice::from_ref(&self.0))
+    }
+
+    /// The key that `bytes` encode: any point but the identity.
+    pub fn from_bytes(group: &G, bytes: &[u8]) -> Result<PublicKey<G>, DecodeError> {
+        match <[G::Point; 1]>::try_from(group.decode(bytes)?) {
+            Ok([point]) => Ok(PublicKey(point)),
+            Err(_) => Err(DecodeError::Length),
+        }
+    }
+
+    /// A fresh ciphertext of each scalar.
+    pub fn encrypt(&self, group: &G, scalars: &[G::Scalar], rng: &mut impl CryptoRng) -> Vec<Ciphertext<G>> {
+        let masks = group.random_scalars(scalars.len(), rng);
+        let hidden = group.add(&group.multiply_generator(scalars), &group.multiply_one(&self.0, &masks));
+        pairs::<G>(group.multiply_generator(&masks), hidden)
+    }
+
+    /// Fresh ciphertexts of the same: nobody without the secret key can tell of which, nor which scalars or sums they were made of.
+    pub fn rerandomize(
+        &self,
+        group: &G,
+        ciphertexts: &[Ciphertext<G>],
+        rng: &mut impl CryptoRng,
+    ) -> Vec<Ciphertext<G>> {
+        let zeros = self.encrypt(group, &vec![group.scalar(0); ciphertexts.len()], rng);
+        let ([first, second], [masks, hidden]) = (columns::<G>(ciphertexts), columns::<G>(&zeros));
+        pairs::<G>(group.add(&first, &masks), group.add(&second, &hidden))
+    }
+}
+
+impl<G: Group> fmt::Debug for PublicKey<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PublicKey(..)")
+    }
+}
+
+/// The encodings of ciphertexts, one after the other, r G before m G + r Y. What is fresh or re-randomised has one that can be
+/// decoded, but for a chance of 1 in the group's order.
+pub fn encode<G: Group>(group: &G, ciphertexts: &[Ciphertext<G>]) -> Vec<u8> {
+    group.encode(&ciphertexts.iter().flatten().cloned().collect::<Vec<_>>())
+}
+
+/// The ciphertexts whose encodings follow each other in `bytes`.
+pub fn decode<G: Group>(group: &G, bytes: &[u8]) -> Result<Vec<Ciphertext<G>>, DecodeError> {
+    if !bytes.len().is_multiple_of(2 * group.point_bytes()) {
+        return Err(DecodeError::Length);
+    }
+    let mut points = group.decode(bytes)?.into_iter();
+    Ok(std::iter::from_fn(|| Some([points.next()?, points.next()?])).collect())
+}
+
+fn columns<G: Group>(ciphertexts: &[Ciphertext<G>]) -> [Vec<G::Point>; 2] {
+    [0, 1].map(|column| ciphertexts.par_iter().map(|ciphertext| ciphertext[column].clone()).collect())
+}
+
+fn pairs<G: Group>(first: Vec<G::Point>, second: Vec<G::Point>) -> Vec<Ciphertext<G>> {
+    first.into_iter().zip(second).map(|(first, second)| [first, second]).collect()
+}

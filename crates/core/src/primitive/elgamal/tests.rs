@@ -1,0 +1,126 @@
+//! What can be done to ciphertexts, beside what it does to what they hold.
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+use super::*;
+use crate::primitive::group::{P384, Pallas, Ristretto255, ScalarField};
+use crate::primitive::polynomial::{Module, Scalars, Strategy, divide, evaluate, expand, multiply};
+
+fn rng(seed: u8) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed([seed; 32])
+}
+
+fn check<G: Group + Sync>(group: &G) {
+    let rng = &mut rng(1);
+    let key = SecretKey::generate(group, rng);
+    let public = key.public(group);
+    let plain: Vec<_> = [0, 1, 7, u64::MAX]
+        .map(|integer| group.scalar(integer))
+        .into_iter()
+        .chain(group.random_scalars(5, rng))
+        .collect();
+    let opened = |ciphertexts: &[Ciphertext<G>]| group.encode(&key.decrypt(group, ciphertexts));
+    let expected = |scalars: &[G::Scalar]| group.encode(&group.multiply_generator(scalars));
+    let encrypted = public.encrypt(group, &plain, rng);
+    assert_eq!(opened(&encrypted), expected(&plain));
+    assert_eq!(key.are_zero(group, &encrypted), (0..plain.len()).map(|place| place == 0).collect::<Vec<_>>());
+
+    // Sums, differences, products, sums of products.
+    let (module, field) = (Encrypted(group), Scalars(group));
+    let others = group.random_scalars(plain.len(), rng);
+    let both = public.encrypt(group, &others, rng);
+    assert_eq!(opened(&module.add(&encrypted, &both)), expected(&field.add(&plain, &others)));
+    assert_eq!(opened(&module.subtract(&encrypted, &both)), expected(&field.subtract(&plain, &others)));
+    assert_eq!(opened(&module.multiply_each(&encrypted, &others)), expected(&field.multiply_each(&plain, &others)));
+    assert_eq!(opened(&[module.combine(&encrypted, &others)]), expected(&[field.combine(&plain, &others)]));
+    assert_eq!(opened(&[module.zero()]), expected(&[group.scalar(0)]));
+
+    // Fresh ciphertexts of the same are others in both halves, as is every encryption.
+    let again = public.rerandomize(group, &encrypted, rng);
+    assert_eq!(opened(&again), opened(&encrypted));
+    let bytes = group.point_bytes();
+    let distinct = |sets: &[&[Ciphertext<G>]]| {
+        let encodings: Vec<_> = sets.iter().map(|set| encode(group, set)).collect();
+        let points: std::collections::HashSet<_> = encodings.iter().flat_map(|set| set.chunks(bytes)).collect();
+        assert_eq!(points.len(), sets.iter().map(|set| 2 * set.len()).sum::<usize>());
+    };
+    distinct(&[
+        &encrypted,
+        &again,
+        &public.encrypt(group, &plain, rng),
+        &public.encrypt(group, &vec![group.scalar(0); 9], rng),
+    ]);
+
+    // Bytes.
+    let travelled = encode(group, &again);
+    assert_eq!(encode(group, &decode(group, &travelled).unwrap()), travelled);
+    assert_eq!(decode(group, &travelled[bytes..]).map(drop), Err(DecodeError::Length));
+    assert_eq!(decode(group, &vec![0; 2 * bytes]).map(drop), Err(DecodeError::Identity(0)));
+    let sent = public.to_bytes(group);
+    assert_eq!(PublicKey::from_bytes(group, &sent).unwrap().to_bytes(group), sent);
+    assert_eq!(PublicKey::<G>::from_bytes(group, &[&sent[..], &sent].concat()).map(drop), Err(DecodeError::Length));
+    assert!(
+        PublicKey::<G>::from_bytes(group, &vec![0; bytes]).is_err() && PublicKey::<G>::from_bytes(group, &[]).is_err()
+    );
+    assert_eq!(format!("{key:?} {public:?}"), "SecretKey(..) PublicKey(..)");
+
+    // Another key opens nothing.
+    let other = SecretKey::generate(group, rng);
+    assert!(!other.are_zero(group, &encrypted)[0]);
+}
+
+#[test]
+fn ristretto255() {
+    check(&Ristretto255);
+}
+
+#[test]
+fn p384() {
+    check(&P384::new());
+}
+
+#[test]
+fn pallas() {
+    check(&Pallas);
+}
+
+#[test]
+fn small_numbers_are_found_and_no_others() {
+    let rng = &mut rng(2);
+    let key = SecretKey::generate(&Ristretto255, rng);
+    let public = key.public(&Ristretto255);
+    for bound in [0u64, 1, 2, 3, 9, 10, 100, 1000] {
+        let integers: Vec<u64> =
+            (0..bound.min(12)).chain(bound.saturating_sub(3)..bound + 3).chain([u64::MAX]).collect();
+        let scalars: Vec<_> = integers.iter().map(|integer| Ristretto255.scalar(*integer)).collect();
+        let found = key.decrypt_small(&Ristretto255, &public.encrypt(&Ristretto255, &scalars, rng), bound);
+        let expected: Vec<_> =
+            integers.iter().map(|integer| Some(*integer).filter(|integer| *integer < bound)).collect();
+        assert_eq!(found, expected, "{bound}");
+    }
+}
+
+/// Polynomials with encrypted coefficients are multiplied, divided and evaluated as what they hold.
+#[test]
+fn encrypted_polynomials() {
+    let (group, rng) = (&Pallas, &mut rng(3));
+    let key = SecretKey::generate(group, rng);
+    let public = key.public(group);
+    let roots = group.random_scalars(12, rng);
+    let polynomial = expand(group, Strategy::Karatsuba, &roots);
+    let encrypted = public.encrypt(group, &polynomial, rng);
+    let factor = group.random_scalars(20, rng);
+    let module = Encrypted(group);
+    for strategy in Strategy::ALL {
+        let product = multiply(&module, strategy, &factor, &encrypted);
+        let plain = multiply(&Scalars(group), strategy, &factor, &polynomial);
+        assert_eq!(group.encode(&key.decrypt(group, &product)), group.encode(&group.multiply_generator(&plain)));
+        let values = evaluate(&module, strategy, &product, &roots);
+        assert!(key.are_zero(group, &values).into_iter().all(|zero| zero), "{strategy:?}");
+        let (_, remainder) = divide(&module, strategy, &product, &polynomial);
+        assert!(key.are_zero(group, &remainder).into_iter().all(|zero| zero), "{strategy:?}");
+        let others = evaluate(&module, strategy, &encrypted, &factor);
+        assert!(key.are_zero(group, &others).into_iter().all(|zero| !zero));
+    }
+}
