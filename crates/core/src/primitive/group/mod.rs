@@ -3,6 +3,7 @@
 mod expand;
 #[cfg(test)]
 mod laws;
+mod modp;
 mod nist;
 mod pallas;
 mod ristretto255;
@@ -15,6 +16,7 @@ use rand_core::CryptoRng;
 use zeroize::{Zeroize, Zeroizing};
 
 pub use expand::expand_message_xmd;
+pub use modp::{ModP, safe_prime};
 pub use nist::{Nist, P384, P521};
 pub use pallas::Pallas;
 pub use ristretto255::{Point, Ristretto255};
@@ -113,7 +115,7 @@ pub trait Group: ScalarField {
     fn multiply_one(&self, point: &Self::Point, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
 
     /// The sum of all products of the points and the scalars that stand in the same place: the identity of none. The slices must
-    /// be equally long. Many times as fast as multiplying and adding.
+    /// be equally long. Faster than multiplying each and adding.
     fn combine(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Self::Point;
 
     /// The encodings of twice each point, one after the other. Faster than encoding the points themselves.

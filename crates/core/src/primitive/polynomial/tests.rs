@@ -4,7 +4,8 @@ use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
 use super::*;
-use crate::primitive::group::{Group, P384, P521, Pallas, Ristretto255, ScalarField};
+use crate::primitive::group::{Group, ModP, P384, P521, Pallas, Ristretto255, ScalarField, safe_prime};
+use crypto_bigint::BoxedUint;
 
 fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
@@ -111,6 +112,14 @@ fn pallas() {
         products(&Pallas, &[(size, size)]);
     }
     products(&Pallas, &[(48, 49), (255, 256), (300, 7), (13, 300), (1000, 999), (1025, 513)]);
+}
+
+#[test]
+fn squares_modulo_a_safe_prime() {
+    let (p, q) = safe_prime(512, 10, &mut rng(6)).unwrap();
+    let group = ModP::new(&p, &q, &BoxedUint::from(4u64)).unwrap();
+    assert!(Strategy::Fft.can(&group, 1 << 10));
+    all(&group);
 }
 
 /// Roots come back: expansion vanishes at them and nowhere else, and its sum of roots is the second coefficient.
