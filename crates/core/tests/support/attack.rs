@@ -193,19 +193,29 @@ const NO_POINTS: [(&str, [u8; 32]); 4] = [
 
 /// The attacks in which the first or the last point of a message with one of these labels is none.
 pub fn no_points<P: Parties + 'static>(frames: &[Sent<P>], labels: &[Label]) -> Vec<Attack> {
+    no_elements(frames, labels, &NO_POINTS.map(|(name, bytes)| (name, bytes.to_vec())))
+}
+
+/// The same with these encodings.
+pub fn no_elements<P: Parties + 'static>(
+    frames: &[Sent<P>],
+    labels: &[Label],
+    encodings: &[(&'static str, Vec<u8>)],
+) -> Vec<Attack> {
     let mut attacks = Vec::new();
     for (case, culprit, frame, data) in frames {
         if data.kind != Frame::DATA || labels.iter().all(|label| label.code != data.label) {
             continue;
         }
-        for (name, bytes) in NO_POINTS {
-            for start in [0, data.payload.len() - 32] {
+        for (name, bytes) in encodings {
+            for start in [0, data.payload.len() - bytes.len()] {
+                let bytes = bytes.clone();
                 attacks.push(Attack {
-                    name: name.into(),
+                    name: (*name).into(),
                     case: case.clone(),
                     culprit: *culprit,
                     frame: *frame,
-                    mutation: change(move |frame| frame.payload[start..start + 32].copy_from_slice(&bytes)),
+                    mutation: change(move |frame| frame.payload[start..start + bytes.len()].copy_from_slice(&bytes)),
                     expected: blames,
                 });
             }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::support::attack::*;
 use crate::support::*;
 use tacita_core::Role;
+use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::ecdh::{BLINDED, COUNT, ENTRIES, EVALUATED, MATCHES, RETURNED_COUNTS, Reveal};
 
 fn case(variant: Variant) -> Case {
@@ -67,6 +68,25 @@ fn messages_in_the_wrong_order() {
 fn elements_that_are_none() {
     let frames: Vec<_> = VARIANTS.into_iter().flat_map(|variant| sent(Arc::new(case(variant)))).collect();
     run_all(no_points(&frames, &[BLINDED, EVALUATED]));
+}
+
+#[test]
+fn elements_that_are_none_at_higher_levels() {
+    for suite in [Suite::P384, Suite::P521] {
+        let good = suite.hash_to_group(&[b"x"]).unwrap();
+        let tagged = |tag: u8| [&[tag], &good[1..]].concat();
+        let wrong = [
+            ("the identity", vec![0; good.len()]),
+            ("not reduced", [&[2][..], &vec![0xff; good.len() - 1]].concat()),
+            ("all ones", vec![0xff; good.len()]),
+            ("compact", tagged(5)),
+            ("uncompressed", tagged(4)),
+            ("no tag", tagged(0)),
+        ];
+        let variants = [Variant::Rows, Variant::Count].into_iter();
+        let frames: Vec<_> = variants.flat_map(|variant| sent(Arc::new(case(variant).in_suite(suite)))).collect();
+        run_all(no_elements(&frames, &[BLINDED, EVALUATED], &wrong));
+    }
 }
 
 #[test]

@@ -14,20 +14,27 @@ use tacita_core::protocol::intersect::ecdh::{BLINDED, ENTRIES, EVALUATED, MATCHE
 /// Elements are as many as agreed, uniform and never the same twice: neither in one run nor in several, whatever the
 /// items. (An encoding's first byte is even and its last below 128: the bytes between are uniform.)
 fn fresh_elements(runs: &[Vec<u8>], count: usize) -> Check {
+    fresh_in(Suite::Ristretto255, runs, count)
+}
+
+/// The same in any suite's group.
+fn fresh_in(suite: Suite, runs: &[Vec<u8>], count: usize) -> Check {
+    let length = suite.element_bytes();
     let mut seen = HashSet::new();
     for elements in runs {
-        if elements.len() != 32 * count {
+        if elements.len() != length * count {
             return Err(format!("{} bytes instead of {count} elements", elements.len()));
         }
-        if !elements.chunks(32).all(|element| seen.insert(element.to_vec())) {
+        if !elements.chunks(length).all(|element| seen.insert(element.to_vec())) {
             return Err("an element came twice".into());
         }
     }
-    let inner = |element: &[u8]| element[1..31].to_vec();
-    uniform("bytes", &byte_counts(runs.iter().flat_map(|run| run.chunks(32).flat_map(inner))))?;
+    // Bytes that the modulus or a tag has no part in.
+    let inner = |element: &[u8]| element[3..length - 1].to_vec();
+    uniform("bytes", &byte_counts(runs.iter().flat_map(|run| run.chunks(length).flat_map(inner))))?;
     // Neighbouring runs are also unrelated element by element.
     for pair in runs.windows(2) {
-        let differences = pair[0].chunks(32).zip(pair[1].chunks(32)).flat_map(|(one, other)| {
+        let differences = pair[0].chunks(length).zip(pair[1].chunks(length)).flat_map(|(one, other)| {
             inner(one).into_iter().zip(inner(other)).map(|(a, b)| a.wrapping_sub(b)).collect::<Vec<_>>()
         });
         uniform("differences", &byte_counts(differences))?;
@@ -44,20 +51,25 @@ fn receivers() -> Vec<Vec<Item>> {
 
 #[test]
 fn the_sender_sees_fresh_uniform_elements_whatever_the_items() {
-    for variant in [Variant::Rows, Variant::Count, Variant::Sum, Variant::Payload] {
+    let lowest =
+        [Variant::Rows, Variant::Count, Variant::Sum, Variant::Payload].map(|variant| (variant, Suite::Ristretto255));
+    let others = [Suite::P384, Suite::P521]
+        .into_iter()
+        .flat_map(|suite| [Variant::Rows, Variant::Count].map(|variant| (variant, suite)));
+    for (variant, suite) in lowest.into_iter().chain(others) {
         // `ecdh_sum_views.rs` looks at the encrypted sum.
         let labels = if variant == Variant::Sum { vec![BLINDED.code, ENCRYPTED_SUM.code] } else { vec![BLINDED.code] };
         let mut runs = Vec::new();
         for (seed, receiver) in (0..).zip(receivers()) {
             let padding = SIZE - receiver.len();
-            let mut case = Case::new(variant, receiver, items(0..SIZE), padding, 64);
+            let mut case = Case::new(variant, receiver, items(0..SIZE), padding, 64).in_suite(suite);
             // The sender's size is another matter.
             case.params.sender_entries = case.sender_rows.rows();
             let recorded = record(&case, (seed, 100));
             assert!(recorded.receiver.iter().all(|frame| frame.kind != Frame::DATA || labels.contains(&frame.label)));
             runs.push(payloads(&recorded.receiver, BLINDED.code));
         }
-        fresh_elements(&runs, SIZE).unwrap();
+        fresh_in(suite, &runs, SIZE).unwrap();
     }
 }
 
