@@ -37,6 +37,7 @@ programs! {
     paper_dc ["--most", "100", "--runs", "1"] ["beside", "--most", "100"] ["slow-line", "--most", "100", "--runs", "1"]
     paper_yws ["512:300", "--runs", "1"]
     plan ["4", "--runs", "1"]
+    polynomials ["2", "--runs", "1"]
     rules ["1000", "--runs", "1"]
     vole ["10", "--runs", "1"]
 }

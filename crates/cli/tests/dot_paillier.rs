@@ -179,7 +179,7 @@ fn other_levels_are_there_for_paillier_alone_and_weak_ones_only_if_allowed() {
         run(rest, &[]).failed(2, words);
     }
     run("protocol = \"paillier\"\nlevel = \"bits112\"", &["--allow-insecure"]).well();
-    let intersect = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\nlevel = \"bits192\"\n[key]\ncolumns = [\"x\"]\n\
+    let intersect = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\nprotocol = \"vole\"\nlevel = \"bits192\"\n[key]\ncolumns = [\"x\"]\n\
                      [parties.a]\n[parties.b]\n";
     let file = home.file("job.toml", intersect);
     tacita(&["simulate", &file, "--input", &inputs[0], "--input", &inputs[1]]).failed(2, &["bits192", "bits128"]);

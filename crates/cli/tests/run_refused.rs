@@ -262,7 +262,7 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
                 .replace("reveal_to = [\"hospital\"]", "reveal_to = [\"hospital\", \"insurer\"]"),
             &["malicious", "reveal_to"],
         ),
-        (head("level = \"bits192\""), &["bits192", "bits128"]),
+        (head("protocol = \"vole\"\nlevel = \"bits192\""), &["bits192", "bits128"]),
         (head("level = \"bits64\""), &["bits64", "bits128"]),
         (head("reveal = \"counts:cost\""), &["counts:cost", "rows"]),
         (head("reveal = \"sum:\""), &["sum:", "sum:COLUMN"]),
