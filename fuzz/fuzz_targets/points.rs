@@ -1,13 +1,40 @@
-//! Group elements and keys from bytes, in every suite: what is read is written as the same bytes.
+//! Group elements, keys and ciphertexts from bytes, in every group: what is read is written as the same bytes.
 
 #![no_main]
 
+use std::sync::LazyLock;
+
 use libfuzzer_sys::fuzz_target;
+use tacita_core::primitive::elgamal;
+use tacita_core::primitive::group::{Group, ModP, Pallas};
 use tacita_core::primitive::oprf::{Key, Suite};
+use tacita_core::security::Level;
+
+static MOD_P: LazyLock<ModP> = LazyLock::new(|| ModP::of(Level::Paper80));
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((which, bytes)) = bytes.split_first() else { return };
-    let suite = Suite::ALL[usize::from(*which) % Suite::ALL.len()];
+    match usize::from(*which) % (Suite::ALL.len() + 2) {
+        3 => group(&Pallas, bytes),
+        4 => group(&*MOD_P, bytes),
+        suite => oprf(Suite::ALL[suite], bytes),
+    }
+});
+
+fn group<G: Group>(group: &G, bytes: &[u8]) {
+    if let Ok(points) = group.decode(bytes) {
+        assert!(!group.any_identity(&points));
+        assert_eq!(group.encode(&points), bytes);
+    }
+    if let Ok(ciphertexts) = elgamal::decode(group, bytes) {
+        assert_eq!(elgamal::encode(group, &ciphertexts), bytes);
+    }
+    if let Some(scalar) = group.decode_scalar(bytes) {
+        assert_eq!(&group.encode_scalar(&scalar)[..], bytes);
+    }
+}
+
+fn oprf(suite: Suite, bytes: &[u8]) {
     let key = Key::derive(suite, &[1; 32], b"fuzz").unwrap();
     if let Ok(evaluated) = key.blind_evaluate(bytes) {
         assert_eq!(evaluated.len(), bytes.len());
@@ -17,4 +44,4 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(key) = Key::from_bytes(suite, bytes) {
         assert_eq!((bytes.len(), &key.to_bytes()[..]), (suite.key_bytes(), bytes));
     }
-});
+}

@@ -206,6 +206,21 @@ fn every_ending() {
     assert_eq!(cells(&read(&path, &ReadOptions::default()).unwrap()), cells(&table));
 }
 
+/// A table may end with whatever its reader puts behind the end.
+#[test]
+fn the_last_value_is_any_text() {
+    for end in ["\n", "\r\n", ""] {
+        for (header, last) in [("id", "EndOfInput"), ("id,x", "1,EndOfInput"), ("id", "\"EndOfInput\"")] {
+            let text = format!("{header}{end}{last}{end}", end = if end.is_empty() { "\n" } else { end });
+            let text = if end.is_empty() { text.trim_end() } else { &text };
+            let table = read::read_csv(text.as_bytes(), "t.csv", &ReadOptions::default()).unwrap();
+            assert_eq!(cells(&table).len(), 2, "{text:?}");
+        }
+    }
+    let open = read::read_csv(&b"id\n1\n\"EndOfInput\n"[..], "t.csv", &ReadOptions::default());
+    assert!(message(open).contains("line 3: a quote is opened"));
+}
+
 #[test]
 fn absent_and_corrupt_files() {
     let directory = tempfile::tempdir().unwrap();

@@ -192,7 +192,10 @@ pub fn check_distinct(files: &[(&str, &Path)]) -> Result<()> {
 fn same_file(one: &Path, other: &Path) -> bool {
     let inode = |path: &Path| fs::metadata(path).map(|facts| (facts.dev(), facts.ino())).ok();
     // What is not there yet is told by its name in its directory.
-    let place = |path: &Path| Some((fs::canonicalize(parent(path)).ok()?, path.file_name()?.to_owned()));
+    let place = |path: &Path| {
+        let path = where_links_lead(path);
+        Some((fs::canonicalize(parent(&path)).ok()?, path.file_name()?.to_owned()))
+    };
     match (inode(one), inode(other)) {
         (Some(one), Some(other)) => one == other,
         (None, None) => place(one).is_some() && place(one) == place(other),

@@ -84,8 +84,13 @@ pub trait Group: ScalarField {
     /// 4, `HashToGroup`): indistinguishable from a random oracle, with unknown discrete logarithms.
     fn hash_to_points<M: AsRef<[u8]> + Sync>(&self, messages: &[M], tag: &[u8]) -> Vec<Self::Point>;
 
-    /// `count` uniformly random points. Nobody knows their discrete logarithms.
-    fn random_points(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Self::Point>;
+    /// `count` uniformly random points: the hashes of random words, where a group has no faster way. Nobody knows their discrete
+    /// logarithms.
+    fn random_points(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Self::Point> {
+        let mut words = Zeroizing::new(vec![[0; 64]; count]);
+        words.iter_mut().for_each(|word| rng.fill_bytes(word));
+        self.hash_to_points(&words, b"tacita 1 random points")
+    }
 
     /// The sums of the points that stand in the same place. The slices must be equally long.
     fn add(&self, points: &[Self::Point], others: &[Self::Point]) -> Vec<Self::Point>;

@@ -164,13 +164,6 @@ where
         messages.par_iter().with_min_len(BATCH).map(hash).collect()
     }
 
-    /// The hashes of random words: finding a random coordinate that a point has takes P-521 some 256 square roots.
-    fn random_points(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Point<C>> {
-        let mut words = Zeroizing::new(vec![[0; 64]; count]);
-        words.iter_mut().for_each(|word| rng.fill_bytes(word));
-        self.hash_to_points(&words, b"tacita 1 random points")
-    }
-
     fn add(&self, points: &[Point<C>], others: &[Point<C>]) -> Vec<Point<C>> {
         assert_eq!(points.len(), others.len(), "every point has one to be added");
         points.iter().zip(others).map(|(point, other)| Point(point.0 + other.0)).collect()

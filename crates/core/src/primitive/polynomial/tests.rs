@@ -171,6 +171,26 @@ fn division_and_evaluation_agree_with_their_definitions() {
     }
 }
 
+/// The choice where one is far ahead, as measured; between, it is for `polynomials` to judge.
+#[test]
+fn the_strategy_with_the_least_work_is_chosen() {
+    let (with_roots, without) = (Points(&Pallas), Points(&Ristretto255));
+    for (count, expected) in
+        [(1, Strategy::Schoolbook), (8, Strategy::Schoolbook), (48, Strategy::Toom3), (512, Strategy::Fft)]
+    {
+        assert_eq!(Strategy::fastest(&with_roots, count, count), expected, "{count}");
+    }
+    for count in [64, 512, 1 << 20] {
+        assert_eq!(Strategy::fastest(&without, count, count), Strategy::Toom3, "{count}");
+    }
+    for count in [64, 512] {
+        assert_eq!(Strategy::fastest(&Scalars(&Ristretto255), count, count), Strategy::Karatsuba, "{count}");
+    }
+    for (first, second) in [(0, 0), (0, 9), (1, 1000), (1000, 1)] {
+        assert!(Strategy::fastest(&with_roots, first, second).can(&Pallas, first + second));
+    }
+}
+
 #[test]
 fn transforms_need_roots_of_unity() {
     assert!(Strategy::Fft.can(&Pallas, 1 << 20) && !Strategy::Fft.can(&Ristretto255, 5));

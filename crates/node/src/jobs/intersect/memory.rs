@@ -66,14 +66,16 @@ pub fn of_tags(params: &Params) -> u64 {
 /// What grows with the items, whatever the protocol.
 pub fn of_items(receives: bool, params: &Params) -> u64 {
     let entry = params.entry_bytes() as u64;
+    // Where all of the receiver's elements are held: as they came, and as they go back.
+    let elements = 2 * params.suite.element_bytes() as u64;
     // For each item of the receiver, and for each entry of the sender.
     let (of_receiver, of_sender) = match (receives, params.reveal) {
         (true, Reveal::Count | Reveal::Sum { .. }) => (128, 0),
         (true, Reveal::Payload { .. }) => (160, 2 * entry + 24),
         (true, Reveal::Rows) => (96, 0),
-        (false, Reveal::Count) => (64, 96 + 2 * entry),
+        (false, Reveal::Count) => (elements, 96 + 2 * entry),
         // Numbers are encrypted as they are sent, with tables that take no more than the fixed part.
-        (false, Reveal::Sum { .. }) => (64, 128 + 2 * params.tag_bytes as u64),
+        (false, Reveal::Sum { .. }) => (elements, 128 + 2 * params.tag_bytes as u64),
         (false, _) => (0, 160 + 3 * entry),
     };
     let bytes = (params.receiver_items as u64).saturating_mul(of_receiver);

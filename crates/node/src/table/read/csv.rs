@@ -123,7 +123,8 @@ impl<R: Read> Text<R> {
         reader.read_byte_record(record).map_err(|error| csv_error(name, before, error))?;
         let end = reader.position().byte();
         reader.get_mut().limit = end + MAX_RECORD_BYTES + AHEAD_BYTES as u64;
-        let last = end == reader.get_ref().bytes && record.as_slice().ends_with(&MARK[2..]);
+        // The table may end with the same text, in a line that is read before the mark is.
+        let last = end == reader.get_ref().bytes && reader.get_ref().mark.is_empty();
         match last {
             false => {
                 let line = reader.get_mut().ends.before(end).saturating_sub(lines_inside(record));

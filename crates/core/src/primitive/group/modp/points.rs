@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::Range;
 
 use crypto_bigint::BoxedUint;
-use rand_core::CryptoRng;
 use rayon::prelude::*;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -216,12 +215,6 @@ impl Group for ModP {
             };
             self.points(&points, range.len())
         })
-    }
-
-    fn random_points(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Point> {
-        let mut words = Zeroizing::new(vec![[0; 64]; count]);
-        words.iter_mut().for_each(|word| rng.fill_bytes(word));
-        self.hash_to_points(&words, b"tacita 1 random points")
     }
 
     fn add(&self, points: &[Point], others: &[Point]) -> Vec<Point> {

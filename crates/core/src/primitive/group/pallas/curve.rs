@@ -4,7 +4,7 @@
 use pasta_curves::arithmetic::CurveAffine;
 use pasta_curves::group::ff::{Field, PrimeField};
 use pasta_curves::pallas::{Affine, Base};
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use subtle::{Choice, ConditionallySelectable};
 use zeroize::{DefaultIsZeroes, Zeroizing};
 
 /// A point in homogeneous coordinates: (x / z, y / z), or the identity (0 : 1 : 0).
@@ -107,12 +107,5 @@ impl Projective {
             encoded[32 * index..][..32].iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte & kept);
         }
         encoded
-    }
-}
-
-impl PartialEq for Projective {
-    fn eq(&self, other: &Projective) -> bool {
-        let same = (self.x * other.z).ct_eq(&(other.x * self.z)) & (self.y * other.z).ct_eq(&(other.y * self.z));
-        bool::from(same & !(self.is_identity() ^ other.is_identity()))
     }
 }

@@ -142,12 +142,6 @@ impl Group for Pallas {
         messages.par_iter().with_min_len(BATCH).map(hash).collect()
     }
 
-    fn random_points(&self, count: usize, rng: &mut impl CryptoRng) -> Vec<Point> {
-        let mut words = Zeroizing::new(vec![[0; 64]; count]);
-        words.iter_mut().for_each(|word| rng.fill_bytes(word));
-        self.hash_to_points(&words, b"tacita 1 random points")
-    }
-
     fn add(&self, points: &[Point], others: &[Point]) -> Vec<Point> {
         assert_eq!(points.len(), others.len(), "every point has one to be added");
         points.iter().zip(others).map(|(point, other)| Point(point.0.plus(&other.0))).collect()
