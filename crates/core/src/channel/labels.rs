@@ -73,6 +73,16 @@ labels! {
         SLOTS = 45, "masked slots";
     }
 
+    /// Of [`crate::protocol::intersect::polynomial`].
+    polynomial {
+        /// Receiver to sender: its public key.
+        PUBLIC_KEY = 56, "polynomials' public key";
+        /// Receiver to sender: the polynomials of its items in some bins, encrypted.
+        POLYNOMIALS = 57, "encrypted polynomials";
+        /// Sender to receiver: the polynomials of what is common in some bins, encrypted; or, for a count, values.
+        ANSWERS = 58, "polynomials' answers";
+    }
+
     /// Of [`crate::protocol::intersect::buckets`].
     buckets {
         /// Both parties at once: whether it starts or resumes, what its input is committed to, which buckets it has finished.

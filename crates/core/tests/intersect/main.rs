@@ -6,4 +6,5 @@ mod support;
 mod bloom;
 mod buckets;
 mod ecdh;
+mod polynomial;
 mod vole;

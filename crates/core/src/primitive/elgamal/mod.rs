@@ -35,6 +35,14 @@ impl<G: Group> SecretKey<G> {
         PublicKey(group.multiply_generator(std::slice::from_ref(&self.0)).remove(0))
     }
 
+    /// A fresh ciphertext of each scalar, as [`PublicKey::encrypt`] makes them. Who has the secret key takes less time.
+    pub fn encrypt(&self, group: &G, scalars: &[G::Scalar], rng: &mut impl CryptoRng) -> Vec<Ciphertext<G>> {
+        let masks = group.random_scalars(scalars.len(), rng);
+        let hidden = |(scalar, mask)| group.plus(scalar, &group.times(mask, &self.0));
+        let hidden: Vec<_> = scalars.iter().zip(&masks).map(hidden).collect();
+        pairs::<G>(group.multiply_generator(&masks), group.multiply_generator(&hidden))
+    }
+
     /// m G for each ciphertext of m.
     pub fn decrypt(&self, group: &G, ciphertexts: &[Ciphertext<G>]) -> Vec<G::Point> {
         let [first, second] = columns::<G>(ciphertexts);

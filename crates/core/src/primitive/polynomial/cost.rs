@@ -1,22 +1,38 @@
-//! Which strategy takes the least work.
+//! Which strategy takes the least work. Work is counted in products of an element and a scalar, with [`Module::IN_SUM`] and
+//! [`Module::SUM`] as measured.
 
+use super::evaluate::GROUP;
 use super::fft;
 use super::module::Module;
 use super::multiply::{CUT, Strategy};
 
 impl Strategy {
-    /// The strategy that multiplies polynomials of so many coefficients with the least work, of those that the field has. Work is
-    /// counted in products of an element and a scalar, with [`Module::IN_SUM`] and [`Module::SUM`] as measured.
+    /// The strategy that multiplies polynomials of so many coefficients with the least work, of those that the field has.
     pub fn fastest<M: Module>(module: &M, first: usize, second: usize) -> Strategy {
         let can = |strategy: &Strategy| strategy.can(module.field(), (first + second).saturating_sub(1));
-        let work = |strategy: Strategy| match strategy {
+        let all = Strategy::ALL.into_iter().filter(can).map(|strategy| (strategy, strategy.work::<M>(first, second)));
+        all.min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(Strategy::Schoolbook, |(strategy, _)| strategy)
+    }
+
+    /// The work of multiplying polynomials of so many coefficients.
+    pub fn work<M: Module>(self, first: usize, second: usize) -> f64 {
+        match self {
             Strategy::Schoolbook => (first * second) as f64 * M::IN_SUM,
             Strategy::Karatsuba => squares::<M>(first, second, karatsuba::<M>),
             Strategy::Toom3 => squares::<M>(first, second, toom3::<M>),
             Strategy::Fft => transforms::<M>(first + second),
-        };
-        let all = Strategy::ALL.into_iter().filter(can).map(|strategy| (strategy, work(strategy)));
-        all.min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(Strategy::Schoolbook, |(strategy, _)| strategy)
+        }
+    }
+
+    /// The work of evaluating a polynomial of so many coefficients at so many points.
+    pub fn work_of_evaluation<M: Module>(self, coefficients: usize, points: usize) -> f64 {
+        if points <= GROUP {
+            return (coefficients * points) as f64 * M::IN_SUM;
+        }
+        let half = points.div_ceil(2);
+        let quotient = coefficients.saturating_sub(half);
+        let division = self.work::<M>(quotient, quotient) + self.work::<M>(half + 1, quotient);
+        2.0 * (division + self.work_of_evaluation::<M>(half.min(coefficients), half))
     }
 }
 

@@ -8,7 +8,7 @@ use super::multiply::{Strategy, expand};
 use crate::primitive::group::ScalarField;
 
 /// Down to so many points, a remainder is evaluated at each by itself.
-const GROUP: usize = 8;
+pub(super) const GROUP: usize = 8;
 
 /// The value at one point, as one sum of products with its powers.
 pub fn evaluate_one<M: Module>(module: &M, polynomial: &[M::Element], point: &ScalarOf<M>) -> M::Element {

@@ -4,4 +4,5 @@ pub mod bloom;
 pub mod buckets;
 pub mod ecdh;
 pub mod entries;
+pub mod polynomial;
 pub mod vole;

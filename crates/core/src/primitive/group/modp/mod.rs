@@ -115,6 +115,13 @@ impl ModP {
         Ok(ModP::made_of(modulus, order, g))
     }
 
+    /// The subgroup of order 1019 modulo 2039: so small that logarithms are a table.
+    #[cfg(test)]
+    pub(crate) fn toy() -> ModP {
+        let odd = |number: u64| shortest(&BoxedUint::from(number).into_odd().expect("odd"));
+        ModP::made_of(odd(2039), odd(1019), &BoxedUint::from(4u64))
+    }
+
     /// A group of numbers that are known to be right.
     fn made_of(modulus: Odd<BoxedUint>, order: Odd<BoxedUint>, generator: &BoxedUint) -> ModP {
         let less = modulus.wrapping_sub(BoxedUint::one());

@@ -1,0 +1,161 @@
+//! What travels of a polynomial, and what is computed with that.
+
+use rayon::prelude::*;
+
+use super::Params;
+use crate::primitive::elgamal::{Ciphertext, Encrypted};
+use crate::primitive::group::Group;
+use crate::primitive::polynomial::{Module, Scalars, Strategy, evaluate, evaluate_one, expand, multiply};
+
+/// The form in which the polynomials of bins travel.
+pub(super) enum Form<G: Group> {
+    /// Coefficients, the lowest first. Of monic polynomials the highest one does not travel.
+    Coefficients {
+        /// How they are multiplied.
+        strategy: Strategy,
+        /// Whether values at many points are those of remainders, and not sums of products each.
+        by_remainders: bool,
+    },
+    /// Values at points.
+    Values {
+        /// 0, 1, 2, ...: as many as the polynomial that is opened has coefficients.
+        points: Vec<G::Scalar>,
+        /// What each value counts for in Lagrange's interpolation: the inverse of the product of its point's differences from the
+        /// others.
+        weights: Vec<G::Scalar>,
+    },
+}
+
+impl<G: Group + Sync> Form<G> {
+    /// The form of a run.
+    pub(super) fn new(group: &G, params: &Params) -> Form<G> {
+        match params.strategy().of_coefficients() {
+            // With several bins, time would tell how many items each has.
+            Some(strategy) => Form::Coefficients { strategy, by_remainders: params.bins() == 1 },
+            None => {
+                let points: Vec<_> = (0..params.answers_of_bin() as u64).map(|point| group.scalar(point)).collect();
+                let weights = group.invert(&of_differences(group, points.len()));
+                Form::Values { points, weights }
+            }
+        }
+    }
+
+    /// What the receiver encrypts of the monic polynomial with these roots.
+    pub(super) fn of_roots(&self, group: &G, roots: &[G::Scalar]) -> Vec<G::Scalar> {
+        match self {
+            Form::Coefficients { .. } => {
+                let mut coefficients = expand(group, fastest(group, roots.len()), roots);
+                coefficients.pop();
+                coefficients
+            }
+            Form::Values { points, .. } => values_of_roots(group, points, roots),
+        }
+    }
+
+    /// The products of the polynomials of bins, of which `polynomials` has travelled, and of those with these coefficients.
+    pub(super) fn multiply(
+        &self,
+        group: &G,
+        polynomials: &[Ciphertext<G>],
+        factors: &[Vec<G::Scalar>],
+    ) -> Vec<Ciphertext<G>> {
+        let module = Encrypted(group);
+        match self {
+            Form::Coefficients { strategy, .. } => {
+                let each = polynomials.len() / factors.len();
+                let product = |(polynomial, factor): (&[Ciphertext<G>], &Vec<G::Scalar>)| {
+                    multiply(&module, *strategy, factor, &monic(group, polynomial))
+                };
+                let products: Vec<_> = polynomials.par_chunks(each).zip(factors).map(product).collect();
+                products.concat()
+            }
+            Form::Values { points, .. } => {
+                let at_points = |factor: &Vec<G::Scalar>| values(group, points, factor);
+                module.multiply_each(polynomials, &factors.par_iter().map(at_points).collect::<Vec<_>>().concat())
+            }
+        }
+    }
+
+    /// The same of a polynomial that has these roots.
+    pub(super) fn multiply_known(&self, group: &G, roots: &[G::Scalar], factor: &[G::Scalar]) -> Vec<G::Scalar> {
+        match self {
+            Form::Coefficients { .. } => {
+                let strategy = fastest(group, roots.len());
+                multiply(&Scalars(group), strategy, factor, &expand(group, strategy, roots))
+            }
+            Form::Values { points, .. } => {
+                let known = values_of_roots(group, points, roots);
+                Scalars(group).multiply_each(&known, &values(group, points, factor))
+            }
+        }
+    }
+
+    /// The values of a bin's polynomial, all of it, at `points`; or multiples of them, which are zero where they are.
+    pub(super) fn evaluate<M>(&self, module: &M, polynomial: &[M::Element], points: &[G::Scalar]) -> Vec<M::Element>
+    where
+        M: Module<Field = G>,
+    {
+        match self {
+            Form::Coefficients { strategy, by_remainders: true } => evaluate(module, *strategy, polynomial, points),
+            Form::Coefficients { by_remainders: false, .. } => {
+                points.par_iter().map(|point| evaluate_one(module, polynomial, point)).collect()
+            }
+            Form::Values { points: known, weights } => {
+                let value = |point: &G::Scalar| {
+                    let differences: Vec<_> = known.iter().map(|known| module.field().minus(point, known)).collect();
+                    let inverses = module.field().invert(&differences);
+                    module.combine(polynomial, &Scalars(module.field()).multiply_each(&inverses, weights))
+                };
+                points.par_iter().map(value).collect()
+            }
+        }
+    }
+
+    /// The polynomial of a bin, of which `polynomial` has travelled, as [`Form::evaluate`] takes it.
+    pub(super) fn whole(&self, group: &G, polynomial: &[Ciphertext<G>]) -> Vec<Ciphertext<G>> {
+        match self {
+            Form::Coefficients { .. } => monic(group, polynomial),
+            Form::Values { .. } => polynomial.to_vec(),
+        }
+    }
+}
+
+/// With the highest coefficient, which hides nothing: 1.
+fn monic<G: Group + Sync>(group: &G, polynomial: &[Ciphertext<G>]) -> Vec<Ciphertext<G>> {
+    let [zero, _] = Encrypted(group).zero();
+    let one = group.multiply_generator(&[group.scalar(1)]).remove(0);
+    [polynomial, &[[zero, one]]].concat()
+}
+
+/// How scalars are multiplied, where that is nobody else's choice.
+fn fastest<G: Group + Sync>(group: &G, count: usize) -> Strategy {
+    Strategy::fastest(&Scalars(group), count + 1, count + 1)
+}
+
+/// The values at points of the polynomial with these coefficients.
+fn values<G: Group + Sync>(group: &G, points: &[G::Scalar], coefficients: &[G::Scalar]) -> Vec<G::Scalar> {
+    points.par_iter().with_min_len(16).map(|point| evaluate_one(&Scalars(group), coefficients, point)).collect()
+}
+
+/// The values at points of the monic polynomial with these roots.
+fn values_of_roots<G: Group + Sync>(group: &G, points: &[G::Scalar], roots: &[G::Scalar]) -> Vec<G::Scalar> {
+    let value = |point: &G::Scalar| {
+        roots.iter().fold(group.scalar(1), |product, root| group.times(&product, &group.minus(point, root)))
+    };
+    points.par_iter().with_min_len(16).map(value).collect()
+}
+
+/// For each of the points 0 to `count` - 1 the product of its differences from the others: j! (count - 1 - j)!, negative for an odd
+/// number of larger points.
+fn of_differences<G: Group>(group: &G, count: usize) -> Vec<G::Scalar> {
+    let mut factorials = vec![group.scalar(1)];
+    for factor in 1..count as u64 {
+        factorials.push(group.times(&factorials[factorials.len() - 1], &group.scalar(factor)));
+    }
+    let product = |point: usize| {
+        let larger = count - 1 - point;
+        let product = group.times(&factorials[point], &factorials[larger]);
+        if larger % 2 == 1 { group.minus(&group.scalar(0), &product) } else { product }
+    };
+    (0..count).map(product).collect()
+}

@@ -1,0 +1,142 @@
+//! Which items are common.
+
+use std::slice;
+
+use chacha20::ChaCha20Rng;
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+
+use super::bins::Bins;
+use super::form::Form;
+use super::group::with;
+use super::messages;
+use super::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, Reveal};
+use crate::channel::Channel;
+use crate::error::Result;
+use crate::item::Item;
+use crate::primitive::elgamal::{Encrypted, SecretKey};
+use crate::primitive::group::Group;
+use crate::primitive::polynomial::{Module, Points};
+use crate::protocol::intersect::entries::items::fork;
+use crate::role::Role;
+
+/// The receiver's role (KK's client): returns the indices of the items that are common, ascending. Items must be distinct, and made
+/// with a key of this session.
+///
+/// Errors: [`Error::NotReady`](crate::Error::NotReady) if the items do not fit their bins, before anything is sent; the channel
+/// fails, or the peer breaks the protocol.
+pub fn receive(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Vec<usize>> {
+    params.check(Role::Receiver, items, Reveal::Rows)?;
+    receive_by(items, params, channel, fork(rng))
+}
+
+/// The sender's role (the server). Items must be distinct, and made with a key of this session. Nothing is learned.
+///
+/// Errors: those of [`receive`].
+pub fn send(items: &[Item], params: &Params, channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
+    params.check(Role::Sender, items, Reveal::Rows)?;
+    send_by(items, params, channel, fork(rng))
+}
+
+// Without type parameters, so that curves are compiled here and not in other crates, which do not inline so far.
+fn receive_by(items: &[Item], params: &Params, channel: &mut Channel, rng: ChaCha20Rng) -> Result<Vec<usize>> {
+    with!(params.curve(), |group| receive_in(group, items, params, channel, rng))
+}
+
+fn send_by(items: &[Item], params: &Params, channel: &mut Channel, rng: ChaCha20Rng) -> Result<()> {
+    with!(params.curve(), |group| send_in(group, items, params, channel, rng))
+}
+
+/// As [`receive`], in any group instead of that of the parameters.
+pub fn receive_in<G: Group + Sync>(
+    group: &G,
+    items: &[Item],
+    params: &Params,
+    channel: &mut Channel,
+    mut rng: ChaCha20Rng,
+) -> Result<Vec<usize>> {
+    if params.is_empty() {
+        return Ok(Vec::new());
+    }
+    let bins = Bins::new(items, Role::Receiver, params, &mut rng)?;
+    let form = Form::new(group, params);
+    let progress = channel.progress().clone();
+    progress.start("evaluating polynomials", params.bins());
+
+    // 1. A key.
+    let secret = SecretKey::generate(group, &mut rng);
+    channel.send(PUBLIC_KEY, secret.public(group).to_bytes(group))?;
+    let mut common = Vec::new();
+    channel.duplex(
+        |outgoing| {
+            for portion in params.portions() {
+                // 2. to 4. φ of each bin, encrypted.
+                let roots = bins.roots(group, &portion, &mut rng);
+                let polynomials: Vec<_> = roots.par_iter().map(|roots| form.of_roots(group, roots)).collect();
+                let encrypted = secret.encrypt(group, &polynomials.concat(), &mut rng);
+                messages::send(group, POLYNOMIALS, &encrypted, outgoing)?;
+            }
+            Ok(())
+        },
+        |incoming| {
+            let each = params.answers_of_bin();
+            for portion in params.portions() {
+                let answers = messages::receive(group, ANSWERS, portion.len() * each, incoming)?;
+                // 7. h of each bin: its coefficients, or values, times the generator.
+                let opened = secret.decrypt(group, &answers);
+                // 8. The items that are its roots.
+                let found = |(bin, opened): (usize, &[G::Point])| {
+                    let items = bins.items(bin);
+                    let values = form.evaluate(&Points(group), opened, &bins.roots_of(group, items));
+                    let roots =
+                        items.iter().zip(values).filter(|(_, value)| group.any_identity(slice::from_ref(value)));
+                    roots.map(|(&item, _)| item as usize).filter(|&item| bins.is_own(item)).collect::<Vec<_>>()
+                };
+                common.par_extend(portion.clone().into_par_iter().zip(opened.par_chunks(each)).flat_map_iter(found));
+                progress.advance(portion.len());
+            }
+            Ok(())
+        },
+    )?;
+    common.sort_unstable();
+    Ok(common)
+}
+
+/// As [`send`], in any group instead of that of the parameters.
+pub fn send_in<G: Group + Sync>(
+    group: &G,
+    items: &[Item],
+    params: &Params,
+    channel: &mut Channel,
+    mut rng: ChaCha20Rng,
+) -> Result<()> {
+    if params.is_empty() {
+        return Ok(());
+    }
+    let bins = Bins::new(items, Role::Sender, params, &mut rng)?;
+    let form = Form::new(group, params);
+    let progress = channel.progress().clone();
+    progress.start("evaluating polynomials", params.bins());
+
+    let (outgoing, incoming) = channel.halves();
+    let key = messages::receive_key(group, PUBLIC_KEY, incoming)?;
+    for portion in params.portions() {
+        let count = portion.len() * params.ciphertexts_of_bin();
+        let polynomials = messages::receive(group, POLYNOMIALS, count, incoming)?;
+        // 5. ψ of each bin, γ1 of its degree and γ2 of that of φ; h = γ1 φ + γ2 ψ.
+        let roots = bins.roots(group, &portion, &mut rng);
+        let mut random = |role| -> Vec<Vec<G::Scalar>> {
+            portion.clone().map(|_| group.random_scalars(params.bound(role) + 1, &mut rng)).collect()
+        };
+        let (first, second) = (random(Role::Sender), random(Role::Receiver));
+        let hidden = form.multiply(group, &polynomials, &first);
+        let known: Vec<_> =
+            roots.par_iter().zip(&second).map(|(roots, factor)| form.multiply_known(group, roots, factor)).collect();
+        // γ2 ψ is added as fresh ciphertexts, and with it a fresh [0] to everything: see the module's documentation.
+        let answers = Encrypted(group).add(&hidden, &key.encrypt(group, &known.concat(), &mut rng));
+        // 6.
+        messages::send(group, ANSWERS, &answers, outgoing)?;
+        progress.advance(portion.len());
+    }
+    Ok(())
+}

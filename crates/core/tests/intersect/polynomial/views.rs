@@ -1,0 +1,179 @@
+//! What each role of `polynomial` sees, compared with what its result and the sizes allow. Every check is also run on a deliberately
+//! leaky variant, which must fail it.
+
+use std::collections::HashSet;
+
+use super::{receive, send, wanted};
+use crate::support::two::record;
+use crate::support::views::{Check, byte_counts, uniform};
+use crate::support::{Frame, items, lengths, payloads, rng};
+use tacita_core::channel::Channel;
+use tacita_core::primitive::elgamal::{self, Encrypted, PublicKey, SecretKey};
+use tacita_core::primitive::group::{Group, Ristretto255, ScalarField};
+use tacita_core::primitive::polynomial::{self, Module, Points, Scalars, evaluate_one, expand, multiply};
+use tacita_core::protocol::intersect::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, Reveal, Strategy, rows};
+use tacita_core::{Item, Result, Role};
+
+const SIZE: usize = 40;
+
+/// The frames of the receiver and of the sender in a run with these items.
+fn frames(mine: &[Item], theirs: &[Item], params: &Params, seed: u8) -> [Vec<Frame>; 2] {
+    record(&|channel| receive(mine, params, channel, seed), &|channel| send(theirs, params, channel, seed ^ 0x80)).0
+}
+
+fn all_params() -> Vec<Params> {
+    let strategies = [Strategy::Schoolbook, Strategy::Points, Strategy::Toom3];
+    let each = strategies.into_iter().flat_map(|strategy| {
+        [Reveal::Rows, Reveal::Count]
+            .map(|reveal| wanted(reveal, Some(strategy), Some(if strategy == Strategy::Toom3 { 1 } else { 4 })))
+    });
+    each.map(|wanted| Params::new(wanted, SIZE, SIZE).unwrap()).collect()
+}
+
+/// Kinds, labels and lengths of messages depend on the agreed sizes alone.
+#[test]
+fn the_form_of_messages_says_nothing_of_the_items() {
+    for params in all_params() {
+        let expected = frames(&items(0..SIZE), &items(0..SIZE), &params, 1).map(|frames| lengths(&frames));
+        for (mine, theirs) in [(0..0, 0..0), (0..1, 5..SIZE), (0..SIZE, 0..0), (3..20, 10..40)] {
+            let seen = frames(&items(mine), &items(theirs), &params, 2).map(|frames| lengths(&frames));
+            assert_eq!(seen, expected, "{params:?}");
+        }
+        // Leaky: polynomials of the own number of items.
+        let own = wanted(params.reveal(), Some(params.strategy()), Some(params.bins()));
+        let own = Params::new(own, SIZE / 2, SIZE).unwrap();
+        assert_ne!(own.bytes_sent_by(Role::Receiver), params.bytes_sent_by(Role::Receiver));
+    }
+}
+
+/// Points are never the same twice, in one run nor in several, and the bytes between the first and the last are uniform.
+fn fresh(runs: &[Vec<u8>]) -> Check {
+    let mut seen = HashSet::new();
+    if !runs.iter().flat_map(|run| run.chunks(32)).all(|point| seen.insert(point)) {
+        return Err("a point came twice".into());
+    }
+    uniform(
+        "bytes",
+        &byte_counts(
+            runs.iter().flatten().enumerate().filter(|(at, _)| (1..31).contains(&(at % 32))).map(|(_, byte)| *byte),
+        ),
+    )
+}
+
+/// The sender sees fresh points, whatever the receiver's items; and nothing else.
+#[test]
+fn the_sender_sees_fresh_ciphertexts() {
+    for params in all_params() {
+        let sets =
+            [items(0..SIZE), items(0..SIZE), items((0..SIZE).rev()), items(900..900 + SIZE), items(0..2), vec![]];
+        let runs = sets.iter().zip(1..).map(|(mine, seed)| {
+            let sent = frames(mine, &items(0..SIZE), &params, seed)[0].clone();
+            assert!(
+                sent.iter().all(|f| f.kind != Frame::DATA || [PUBLIC_KEY.code, POLYNOMIALS.code].contains(&f.label))
+            );
+            payloads(&sent, POLYNOMIALS.code)
+        });
+        fresh(&runs.collect::<Vec<_>>()).unwrap();
+    }
+    // Leaky: coefficients under one randomness, with which equal sets look alike.
+    let secret = SecretKey::generate(&Ristretto255, &mut rng(1));
+    let roots = Ristretto255.random_scalars(SIZE, &mut rng(2));
+    let coefficients = expand(&Ristretto255, polynomial::Strategy::Schoolbook, &roots);
+    let leaky = |_| elgamal::encode(&Ristretto255, &secret.encrypt(&Ristretto255, &coefficients, &mut rng(3)));
+    fresh(&[0, 1].map(leaky)).unwrap_err();
+}
+
+const GROUP: Ristretto255 = Ristretto255;
+const STRATEGY: polynomial::Strategy = polynomial::Strategy::Schoolbook;
+
+type Scalar = <Ristretto255 as ScalarField>::Scalar;
+type Point = <Ristretto255 as Group>::Point;
+
+/// The root that stands for an item.
+fn root(item: &Item) -> Scalar {
+    GROUP.hash_to_scalar(&item.0, b"tacita 1 polynomial root").unwrap()
+}
+
+/// The polynomial that has items as roots.
+fn polynomial_of(items: &[Item]) -> Vec<Scalar> {
+    expand(&GROUP, STRATEGY, &items.iter().map(root).collect::<Vec<_>>())
+}
+
+/// What a receiver has that follows the protocol, and remembers its randomness: that as a polynomial, φ, and the sender's answers:
+/// their first halves, and what is in them.
+struct Receiver {
+    randomness: Vec<Scalar>,
+    phi: Vec<Scalar>,
+    firsts: Vec<Point>,
+    opened: Vec<Point>,
+}
+
+/// Asks a sender for the intersection with `mine`.
+fn ask(mine: &[Item], sender: impl FnOnce(&mut Channel) -> Result<()> + Send, answers: usize) -> Receiver {
+    let secret = SecretKey::generate(&GROUP, &mut rng(1));
+    let phi = polynomial_of(mine);
+    let coefficients = &phi[..mine.len()];
+    // As `SecretKey::encrypt` draws it.
+    let encrypted = secret.encrypt(&GROUP, coefficients, &mut rng(2));
+    let mut randomness = GROUP.random_scalars(coefficients.len(), &mut rng(2));
+    randomness.push(GROUP.scalar(0));
+    let (mut channel, mut other) = Channel::pair("sender", "receiver");
+    let bytes = std::thread::scope(|scope| {
+        scope.spawn(move || sender(&mut other).map(|()| other));
+        channel.send(PUBLIC_KEY, secret.public(&GROUP).to_bytes(&GROUP)).unwrap();
+        channel.send(POLYNOMIALS, elgamal::encode(&GROUP, &encrypted)).unwrap();
+        channel.receive(ANSWERS, answers * 64).unwrap()
+    });
+    // A weakened sender may send what nobody should: zeros, which are the identity.
+    let point = |bytes: &[u8]| match bytes.iter().all(|byte| *byte == 0) {
+        true => Points(&GROUP).zero(),
+        false => GROUP.decode(bytes).unwrap().remove(0),
+    };
+    let answers: Vec<_> = bytes.chunks(64).map(|pair| [point(&pair[..32]), point(&pair[32..])]).collect();
+    let firsts = answers.iter().map(|[first, _]| first.clone()).collect();
+    Receiver { randomness, phi, firsts, opened: secret.decrypt(&GROUP, &answers) }
+}
+
+impl Receiver {
+    /// Whether the receiver can tell that an item is the sender's, whether it has asked for it or not: the first halves of the
+    /// answers are the product of γ1 and its own randomness, if nothing was added to them; with γ1 it is left with γ2 ψ.
+    fn tells(&self, item: &Item) -> bool {
+        let point = root(item);
+        let known = |polynomial: &[Scalar]| evaluate_one(&Scalars(&GROUP), polynomial, &point);
+        let hidden = |polynomial: &[Point]| evaluate_one(&Points(&GROUP), polynomial, &point);
+        let divided = GROUP.times(&known(&self.phi), &GROUP.invert(&[known(&self.randomness)])[0]);
+        let first = GROUP.multiply(&[hidden(&self.firsts)], &divided);
+        GROUP.any_identity(&GROUP.subtract(&[hidden(&self.opened)], &first))
+    }
+}
+
+/// A sender that adds γ2 ψ either with a fresh [0], or with no randomness.
+fn weakened(mine: &[Item], theirs: &[Item], fresh: bool, channel: &mut Channel) -> Result<()> {
+    let key = PublicKey::from_bytes(&GROUP, &channel.receive(PUBLIC_KEY, 32)?).unwrap();
+    let mut phi = elgamal::decode(&GROUP, &channel.receive(POLYNOMIALS, mine.len() * 64)?).unwrap();
+    let plain = |scalars: &[Scalar]| -> Vec<_> {
+        GROUP.multiply_generator(scalars).into_iter().map(|point| [Points(&GROUP).zero(), point]).collect()
+    };
+    phi.extend(plain(&[GROUP.scalar(1)]));
+    let [first, second] = [theirs, mine].map(|set| GROUP.random_scalars(set.len() + 1, &mut rng(set.len() as u8)));
+    let hidden = multiply(&Encrypted(&GROUP), STRATEGY, &first, &phi);
+    let known = multiply(&Scalars(&GROUP), STRATEGY, &second, &polynomial_of(theirs));
+    let added = if fresh { key.encrypt(&GROUP, &known, &mut rng(99)) } else { plain(&known) };
+    channel.send(ANSWERS, elgamal::encode(&GROUP, &Encrypted(&GROUP).add(&hidden, &added)))
+}
+
+/// With the randomness that it has chosen, a receiver cannot test items that it has not asked for: thanks to the fresh [0] that a
+/// sender adds to every coefficient, for without it can test any.
+#[test]
+fn the_receiver_cannot_test_other_items() {
+    let (mine, theirs, others) = (items(0..6), items(4..12), items(100..120));
+    let weak = |fresh| ask(&mine, |channel| weakened(&mine, &theirs, fresh, channel), 15);
+    let (plain, hidden) = (weak(false), weak(true));
+    assert!(theirs.iter().all(|item| plain.tells(item)), "all of the sender's, also those that are not common");
+    assert!(!others.iter().any(|item| plain.tells(item)), "and no others");
+    let not_common = &theirs[2..];
+    assert!(!not_common.iter().any(|item| hidden.tells(item)), "the [0] is what hides them");
+    let params = Params::new(wanted(Reveal::Rows, Some(Strategy::Schoolbook), Some(1)), 6, 8).unwrap();
+    let honest = ask(&mine, |channel| rows::send(&theirs, &params, channel, &mut rng(7)), 15);
+    assert!(!not_common.iter().chain(&others).any(|item| honest.tells(item)));
+}
