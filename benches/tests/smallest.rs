@@ -27,6 +27,7 @@ programs! {
     intersect_buckets ["8", "4", "--runs", "1"]
     intersect_disk ["10"]
     intersect_ecdh ["4", "--runs", "1"]
+    intersect_polynomial ["3", "--runs", "1"]
     intersect_vole ["10", "--runs", "1"]
     kernel ["10", "--runs", "1"]
     lpn_estimate ["12"]

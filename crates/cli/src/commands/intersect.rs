@@ -9,7 +9,7 @@ use tacita_core::Result;
 use super::pair::{Least, Pair, Receiver, named_columns};
 use super::run::{Page, Stock};
 use crate::console::Voice;
-use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, all_columns};
+use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, Polynomials, all_columns};
 use tacita_node::jobs::intersect::Intersect;
 
 /// Find the rows that two parties have in common, without a job file: one listens, the other connects.
@@ -38,6 +38,12 @@ pub struct Options {
     /// How many decimals the numbers of a sum have at most [default: 9].
     #[arg(long, value_name = "N")]
     scale: Option<u32>,
+    /// How polynomials travel and are multiplied (protocol "polynomial"): schoolbook, karatsuba, toom3, fft, points or auto.
+    #[arg(long, value_name = "HOW")]
+    strategy: Option<String>,
+    /// Into how many bins keys go (protocol "polynomial"): a number, 1 as it was published, or auto.
+    #[arg(long, value_name = "N")]
+    bins: Option<String>,
     /// What happens to rows with equal keys.
     #[arg(long, value_name = "all|first|error", default_value = "all")]
     duplicates: Duplicates,
@@ -70,6 +76,7 @@ impl Options {
         let mut job = JobSpec {
             reveal: self.reveal.parse()?,
             scale: self.scale,
+            polynomials: Polynomials::parse(self.strategy.as_deref(), self.bins.as_deref())?,
             gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
             key: Some(Key { columns, any, duplicates: self.duplicates, nulls: self.nulls, ..Key::default() }),
             ..self.pair.job(Arc::new(Intersect {}), Receiver::Me, mapping)?

@@ -52,6 +52,8 @@ pub enum Shared {
     Key,
     /// `scale`
     Scale,
+    /// `strategy` and `bins`
+    Polynomials,
     /// `parties.NAME.role` and `slice`
     Roles,
     /// `parties.NAME.items`

@@ -24,15 +24,20 @@ impl Strategy {
         }
     }
 
-    /// The work of evaluating a polynomial of so many coefficients at so many points.
+    /// The work of evaluating a polynomial of so many coefficients at so many points: a middle product takes what a product does.
     pub fn work_of_evaluation<M: Module>(self, coefficients: usize, points: usize) -> f64 {
-        if points <= GROUP {
-            return (coefficients * points) as f64 * M::IN_SUM;
+        match points <= GROUP {
+            true => (coefficients * points) as f64 * M::IN_SUM,
+            false => self.work::<M>(coefficients, points) + self.work_of_descent::<M>(points),
         }
+    }
+
+    fn work_of_descent<M: Module>(self, points: usize) -> f64 {
         let half = points.div_ceil(2);
-        let quotient = coefficients.saturating_sub(half);
-        let division = self.work::<M>(quotient, quotient) + self.work::<M>(half + 1, quotient);
-        2.0 * (division + self.work_of_evaluation::<M>(half.min(coefficients), half))
+        match points <= GROUP {
+            true => (points * points) as f64 * M::IN_SUM,
+            false => 2.0 * (self.work::<M>(half, half) + self.work_of_descent::<M>(half)),
+        }
     }
 }
 

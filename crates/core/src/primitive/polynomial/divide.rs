@@ -41,7 +41,12 @@ pub fn divide<M: Module>(
 
 /// The first `count` coefficients of the inverse of a power series that begins with 1: each step doubles how many are right
 /// (algorithm 9.3).
-fn inverse<F: ScalarField + Sync>(field: &F, strategy: Strategy, series: &[F::Scalar], count: usize) -> Vec<F::Scalar> {
+pub(super) fn inverse<F: ScalarField + Sync>(
+    field: &F,
+    strategy: Strategy,
+    series: &[F::Scalar],
+    count: usize,
+) -> Vec<F::Scalar> {
     let module = Scalars(field);
     let mut inverse = vec![field.scalar(1)];
     while inverse.len() < count {

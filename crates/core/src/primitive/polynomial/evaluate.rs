@@ -2,13 +2,14 @@
 
 use rayon::prelude::*;
 
-use super::divide::divide;
-use super::module::{Module, ScalarOf};
-use super::multiply::{Strategy, expand};
+use super::correlate::correlate;
+use super::divide::{divide, inverse};
+use super::module::{Module, ScalarOf, Scalars};
+use super::multiply::{Strategy, expand, multiply};
 use crate::primitive::group::ScalarField;
 
-/// Down to so many points, a remainder is evaluated at each by itself.
-pub(super) const GROUP: usize = 8;
+/// Down to so many points, each value is one sum of products.
+pub(super) const GROUP: usize = 16;
 
 /// The value at one point, as one sum of products with its powers.
 pub fn evaluate_one<M: Module>(module: &M, polynomial: &[M::Element], point: &ScalarOf<M>) -> M::Element {
@@ -17,7 +18,8 @@ pub fn evaluate_one<M: Module>(module: &M, polynomial: &[M::Element], point: &Sc
     module.combine(polynomial, &powers.take(polynomial.len()).collect::<Vec<_>>())
 }
 
-/// The values at points: remainders modulo the polynomials of a subproduct tree (von zur Gathen & Gerhard, algorithm 10.7).
+/// The values at points, by the transpose of adding up fractions in a tree: middle products with the polynomials of halves of the
+/// points. (Bostan, Lecerf & Schost, "Tellegen's principle into practice", ISSAC 2003, section 5.)
 pub fn evaluate<M: Module>(
     module: &M,
     strategy: Strategy,
@@ -27,15 +29,60 @@ pub fn evaluate<M: Module>(
     if points.len() <= GROUP {
         return points.par_iter().map(|point| evaluate_one(module, polynomial, point)).collect();
     }
-    let below = |points: &[ScalarOf<M>]| {
-        let divisor = expand(module.field(), strategy, points);
-        let (_, remainder) = divide(module, strategy, polynomial, &divisor);
-        evaluate(module, strategy, &remainder, points)
-    };
-    let (first, second) = points.split_at(points.len() / 2);
-    let (mut first, second) = rayon::join(|| below(first), || below(second));
-    first.extend(second);
-    first
+    let own = Strategy::fastest(&Scalars(module.field()), points.len(), points.len());
+    let tree = Tree::new(module.field(), own, points);
+    let inverse = inverse(module.field(), own, &tree.product, polynomial.len());
+    let sums = correlate(module, strategy, &inverse, polynomial, points.len());
+    tree.descend(module, strategy, sums)
+}
+
+/// The product of 1 - p x over some points p, and the halves that it is the product of.
+struct Tree<F: ScalarField> {
+    product: Vec<F::Scalar>,
+    below: Below<F>,
+}
+
+enum Below<F: ScalarField> {
+    Halves(Box<[Tree<F>; 2]>),
+    /// For each of few points the product over all others.
+    Others(Vec<Vec<F::Scalar>>),
+}
+
+impl<F: ScalarField + Sync> Tree<F> {
+    fn new(field: &F, strategy: Strategy, points: &[F::Scalar]) -> Tree<F> {
+        if points.len() > GROUP {
+            let (first, second) = points.split_at(points.len() / 2);
+            let half = |points| move || Tree::new(field, strategy, points);
+            let (first, second) = rayon::join(half(first), half(second));
+            let product = multiply(&Scalars(field), strategy, &first.product, &second.product);
+            return Tree { product, below: Below::Halves(Box::new([first, second])) };
+        }
+        let product = |points: &[F::Scalar]| {
+            let mut product = expand(field, Strategy::Schoolbook, points);
+            product.reverse();
+            product
+        };
+        let others = |place: usize| product(&[&points[..place], &points[place + 1..]].concat());
+        Tree { product: product(points), below: Below::Others((0..points.len()).map(others).collect()) }
+    }
+
+    /// From the sums that belong to the product to the values at its points.
+    fn descend<M: Module<Field = F>>(&self, module: &M, strategy: Strategy, sums: Vec<M::Element>) -> Vec<M::Element> {
+        let halves = match &self.below {
+            Below::Others(others) => return others.par_iter().map(|other| module.combine(&sums, other)).collect(),
+            Below::Halves(halves) => &**halves,
+        };
+        // The first coefficient of the other half's product is 1.
+        let half = |place: usize| {
+            let (own, other) = (&halves[place], &halves[1 - place].product);
+            let count = own.product.len() - 1;
+            let rest = correlate(module, strategy, &other[1..], &sums[1..], count);
+            own.descend(module, strategy, module.add(&sums[..count], &rest))
+        };
+        let (mut first, second) = rayon::join(|| half(0), || half(1));
+        first.extend(second);
+        first
+    }
 }
 
 /// The values at points, which are taken in groups of `size`: the remainder modulo the polynomial of a group is evaluated at each of

@@ -14,8 +14,33 @@ pub(super) fn size(coefficients: usize) -> Option<u32> {
 ///
 /// If the field has no root of unity of that order.
 pub(super) fn multiply<M: Module>(module: &M, scalars: &[ScalarOf<M>], elements: &[M::Element]) -> Vec<M::Element> {
-    let (field, length) = (module.field(), scalars.len() + elements.len() - 1);
-    let log2 = size(length).expect("polynomials fit memory");
+    let length = scalars.len() + elements.len() - 1;
+    let mut product = cyclic(module, scalars, elements, length);
+    product.truncate(length);
+    product
+}
+
+/// As [`super::correlate`], with n scalars and 2 n - 1 elements: the middle of a product, which no other part of it meets in a
+/// transform that holds the elements.
+///
+/// # Panics
+///
+/// If the field has no root of unity of that order.
+pub(super) fn correlate<M: Module>(module: &M, scalars: &[ScalarOf<M>], elements: &[M::Element]) -> Vec<M::Element> {
+    let reversed: Vec<_> = scalars.iter().rev().cloned().collect();
+    let product = cyclic(module, &reversed, elements, elements.len());
+    product[scalars.len() - 1..elements.len()].to_vec()
+}
+
+/// The product modulo x^m - 1, for the least power of two m that is not below `coefficients`.
+fn cyclic<M: Module>(
+    module: &M,
+    scalars: &[ScalarOf<M>],
+    elements: &[M::Element],
+    coefficients: usize,
+) -> Vec<M::Element> {
+    let field = module.field();
+    let log2 = size(coefficients).expect("polynomials fit memory");
     let count = 1 << log2;
     let root = field.root_of_unity(log2).expect("the field has roots of unity of this order");
     let inverse = field.invert(std::slice::from_ref(&root)).remove(0);
@@ -30,7 +55,6 @@ pub(super) fn multiply<M: Module>(module: &M, scalars: &[ScalarOf<M>], elements:
     transform(module, &mut transformed, &root);
     let mut product = module.multiply_each(&transformed, &values);
     transform(module, &mut product, &inverse);
-    product.truncate(length);
     product
 }
 

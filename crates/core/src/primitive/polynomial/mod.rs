@@ -4,6 +4,7 @@
 //! A polynomial is the slice of its coefficients, the lowest first. Slices may end with zeros; the empty slice is 0. (von zur Gathen &
 //! Gerhard, "Modern Computer Algebra", chapters 8 to 10.)
 
+mod correlate;
 mod cost;
 mod divide;
 mod evaluate;

@@ -105,18 +105,18 @@ fn in_squares<M: Module>(
     };
     let mut result = vec![module.zero(); scalars.len() + elements.len() - 1];
     for (piece, product) in products.iter().enumerate() {
-        accumulate(module, &mut result, piece * side, product);
+        add_at(module, &mut result, piece * side, product);
     }
     result
 }
 
 /// So many of the coefficients, the rest `zero`.
-fn filled<T: Clone>(part: &[T], count: usize, zero: T) -> Vec<T> {
+pub(super) fn filled<T: Clone>(part: &[T], count: usize, zero: T) -> Vec<T> {
     part.iter().cloned().chain(std::iter::repeat(zero)).take(count).collect()
 }
 
 /// Adds a polynomial times x^`place`; what would stand behind the end are zeros.
-fn accumulate<M: Module>(module: &M, sum: &mut [M::Element], place: usize, polynomial: &[M::Element]) {
+pub(super) fn add_at<M: Module>(module: &M, sum: &mut [M::Element], place: usize, polynomial: &[M::Element]) {
     let end = sum.len().min(place + polynomial.len());
     let added = module.add(&sum[place..end], &polynomial[..end - place]);
     sum[place..end].clone_from_slice(&added);
@@ -146,8 +146,8 @@ fn karatsuba<M: Module>(module: &M, a: &[ScalarOf<M>], b: &[M::Element]) -> Vec<
     let cross = module.subtract(&rest[..high.len()], &high);
     let mut result = low;
     result.resize(a.len() + b.len() - 1, module.zero());
-    accumulate(module, &mut result, half, &[&cross[..], &rest[high.len()..]].concat());
-    accumulate(module, &mut result, 2 * half, &high);
+    add_at(module, &mut result, half, &[&cross[..], &rest[high.len()..]].concat());
+    add_at(module, &mut result, 2 * half, &high);
     result
 }
 
@@ -178,13 +178,13 @@ fn toom3<M: Module>(module: &M, sixth: &ScalarOf<M>, a: &[ScalarOf<M>], b: &[M::
     let second = subtract(&times_3(&subtract(one, minus)), &fourth);
     let mut result = vec![module.zero(); length];
     for (place, part) in [&first, &second, &middle, &fourth, &last].into_iter().enumerate() {
-        accumulate(module, &mut result, place * third, part);
+        add_at(module, &mut result, place * third, part);
     }
     result
 }
 
 /// The three parts of a polynomial as coefficients of another one, at 0, 1, -1, 2 and infinity.
-fn at_five<M: Module>(module: &M, polynomial: &[M::Element], third: usize) -> [Vec<M::Element>; 5] {
+pub(super) fn at_five<M: Module>(module: &M, polynomial: &[M::Element], third: usize) -> [Vec<M::Element>; 5] {
     let part = |place: usize| {
         let start = (place * third).min(polynomial.len());
         filled(&polynomial[start..], third, module.zero())

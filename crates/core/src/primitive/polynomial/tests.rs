@@ -142,10 +142,37 @@ fn expansions_vanish_at_their_roots() {
 }
 
 /// Quotient times divisor plus remainder, for dividends that are shorter, as long and longer; and values at many points.
+/// Middle products beside the sums that they are, by every strategy and of all shapes; the elements end early in some.
+#[test]
+fn middle_products_are_sums_of_products() {
+    let module = Scalars(&Pallas);
+    let sizes = [0usize, 1, 2, 3, 7, 8, 9, 16, 17, 25, 33, 50, 64, 100, 150];
+    for (number, scalar_count) in sizes.into_iter().enumerate() {
+        for count in sizes {
+            let whole = (scalar_count + count).saturating_sub(1);
+            for length in [whole, whole / 2, whole + 5] {
+                let (a, elements) = (scalars(&Pallas, scalar_count, 1 + number as u8), scalars(&Pallas, length, 2));
+                let sum = |place: usize| {
+                    let terms = a.iter().zip(elements.iter().skip(place));
+                    terms.fold(Pallas.scalar(0), |sum, (a, element)| Pallas.plus(&sum, &Pallas.times(a, element)))
+                };
+                let expected: Vec<_> = (0..count).map(sum).collect();
+                for strategy in Strategy::ALL {
+                    let found = correlate::correlate(&module, strategy, &a, &elements, count);
+                    let shape = (scalar_count, count, length);
+                    assert_eq!(encoded(&Pallas, &found), encoded(&Pallas, &expected), "{strategy:?} {shape:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn division_and_evaluation_agree_with_their_definitions() {
     let module = Scalars(&Pallas);
-    for (length, degree) in [(0, 0), (0, 3), (3, 3), (4, 3), (10, 0), (40, 17), (129, 64), (300, 31), (64, 100)] {
+    for (length, degree) in
+        [(0, 0), (0, 3), (3, 3), (4, 3), (10, 0), (40, 17), (129, 64), (300, 31), (64, 100), (201, 100)]
+    {
         let polynomial = scalars(&Pallas, length, 8);
         let roots = scalars(&Pallas, degree, 9);
         for strategy in Strategy::ALL {

@@ -81,11 +81,12 @@ impl Job for Intersect {
     }
 
     fn has(&self, key: Shared) -> bool {
-        use Shared::{Gives, Key, MinResult, PadTo, Queries, Scale};
-        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries)
+        use Shared::{Gives, Key, MinResult, PadTo, Polynomials, Queries, Scale};
+        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries | Polynomials)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
+        spec.check_polynomials()?;
         check(spec)?;
         any::check(spec)?;
         spec.check_key()

@@ -2,6 +2,7 @@
 
 pub mod bloom;
 pub mod ecdh;
+pub mod polynomial;
 pub mod vole;
 
 use chacha20::ChaCha20Rng;
@@ -80,7 +81,7 @@ pub trait Bucketed {
 }
 
 /// The protocols, in the order in which messages list them.
-static METHODS: [&dyn Method; 3] = [&vole::Vole, &ecdh::Ecdh, &bloom::Bloom];
+static METHODS: [&dyn Method; 4] = [&vole::Vole, &ecdh::Ecdh, &bloom::Bloom, &polynomial::Polynomial];
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static dyn Method> {

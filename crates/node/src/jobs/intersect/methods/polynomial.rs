@@ -1,0 +1,146 @@
+//! By encrypted polynomials: see `tacita_core::protocol::intersect::polynomial`.
+
+use std::time::Duration;
+
+use chacha20::ChaCha20Rng;
+use tacita_core::channel::Channel;
+use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
+use tacita_core::protocol::intersect::polynomial::{self, Curve, Params, Strategy, Wanted};
+use tacita_core::{Level, Result, Role, Security};
+
+use super::{Cost, Method, Setting};
+use crate::agreement::cost::{Calibration, RoleCost};
+use crate::agreement::polynomials::POLYNOMIAL;
+use crate::agreement::words::bad;
+use crate::agreement::{JobSpec, Protocol, Reveal};
+use crate::jobs::intersect::found::Found;
+
+/// The protocol. It costs far more than others that do the same.
+pub struct Polynomial;
+
+/// A multiplication of a point, in passes of `ecdh`, as measured.
+const MULTIPLICATION: f64 = 0.6;
+
+/// A multiplication of a point on a slow machine, in seconds: so long a peer may take for each, beside what peers may always take.
+const SLOW_MULTIPLICATION: f64 = 200e-6;
+
+/// How long a peer may always be busy with itself.
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
+
+impl Method for Polynomial {
+    fn protocol(&self) -> Protocol {
+        POLYNOMIAL
+    }
+
+    fn check(&self, job: &JobSpec) -> Result<()> {
+        if job.security == Security::Malicious {
+            return bad(
+                "security = \"malicious\" is not there with protocol = \"polynomial\": nothing proves that the receiver sends the \
+                 polynomial of a set. Use \"vole\" or \"auto\"",
+            );
+        }
+        match job.reveal {
+            Reveal::Rows | Reveal::Count => (),
+            Reveal::Payload => {
+                return bad(
+                    "protocol = \"polynomial\" gives no columns: for reveal = \"payload\" use \"vole\" or \"auto\"",
+                );
+            }
+            _ => {
+                return bad(format!(
+                    "protocol = \"polynomial\" adds nothing up: for reveal = \"{}\" use \"ecdh\" or \"auto\"",
+                    job.reveal.kind()
+                ));
+            }
+        }
+        if job.reveal_to.len() > 1 {
+            return bad(
+                "protocol = \"polynomial\" tells one party alone what is common: name one in reveal_to, or use another protocol",
+            );
+        }
+        let strategy = job.polynomials.strategy().unwrap_or(Strategy::Points);
+        match Curve::of(job.level, strategy) {
+            Some(_) => Ok(()),
+            None if Curve::of(job.level, Strategy::Points).is_some() => bad(format!(
+                "strategy = \"{strategy}\" needs roots of unity, which the groups of level = \"{}\" have not: use \"bits128\", or \
+                 another strategy",
+                job.level
+            )),
+            None => bad(format!(
+                "level = \"{}\" is not there with protocol = \"polynomial\": use \"{}\", \"{}\" or \"{}\"",
+                job.level,
+                Level::Bits128,
+                Level::Bits192,
+                Level::Bits256
+            )),
+        }
+    }
+
+    fn advantage(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn cost(
+        &self,
+        job: &JobSpec,
+        params: entries::Params,
+        _returned: ReturnedRows,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        let params = polynomials(job, &params)?;
+        let work = params.cost();
+        let role = |role, multiplications: f64| RoleCost {
+            cpu: multiplications * MULTIPLICATION * machine.ecdh_pass,
+            bytes: params.bytes_sent_by(role),
+            ..RoleCost::default()
+        };
+        Ok(Cost {
+            receiver: role(Role::Receiver, work.receiver),
+            sender: role(Role::Sender, work.sender),
+            rounds: params.rounds(),
+        })
+    }
+
+    fn memory(&self, job: &JobSpec, receives: bool, _items: u64, params: entries::Params) -> Result<u64> {
+        let role = if receives { Role::Receiver } else { Role::Sender };
+        Ok(polynomials(job, &params)?.memory(role))
+    }
+
+    fn learned(&self, job: &JobSpec, party: &str, learned: &mut Vec<String>) {
+        if party == job.receiver() {
+            learned.push(format!(
+                "Nothing checks what {party} sends: if it does not follow the protocol, it can test any number of keys for being \
+                 {}'s.",
+                job.peer_of(party)
+            ));
+        }
+    }
+
+    fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
+        let (items, params) = (&run.items[..], polynomials(run.job, &run.params)?);
+        channel.set_patience(PATIENCE + Duration::from_secs_f64(params.cost().work() * SLOW_MULTIPLICATION));
+        tracing::info!(
+            "polynomials in {} {}, by {}",
+            params.bins(),
+            if params.bins() == 1 { "bin" } else { "bins" },
+            params.strategy()
+        );
+        match (&run.job.reveal, run.receives()) {
+            (Reveal::Count, true) => Ok(Found::Count(polynomial::count::receive(items, &params, channel, rng)? as u64)),
+            (Reveal::Count, false) => polynomial::count::send(items, &params, channel, rng).map(|()| Found::Nothing),
+            (_, true) => Ok(Found::Rows(polynomial::rows::receive(items, &params, channel, rng)?)),
+            (_, false) => polynomial::rows::send(items, &params, channel, rng).map(|()| Found::Nothing),
+        }
+    }
+}
+
+/// What both derive from terms and sizes.
+fn polynomials(job: &JobSpec, sizes: &entries::Params) -> Result<Params> {
+    let reveal = match job.reveal {
+        Reveal::Count => polynomial::Reveal::Count,
+        _ => polynomial::Reveal::Rows,
+    };
+    let (strategy, bins) = (job.polynomials.strategy(), job.polynomials.bins());
+    let wanted = Wanted { level: job.level, reveal, strategy, bins, runs: job.keys_in_all() };
+    Params::new(wanted, sizes.receiver_items, sizes.sender_entries)
+}
