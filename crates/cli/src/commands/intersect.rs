@@ -73,13 +73,13 @@ impl Options {
         let (columns, any) = if any.len() > 1 { (columns, any) } else { (any.concat(), Vec::new()) };
         let gives = [(me, &self.gives), (peer, &self.peer_gives)];
         let gives = gives.into_iter().filter(|(_, columns)| !columns.is_empty());
+        let Polynomials { strategy, bins } = Polynomials::parse(self.strategy.as_deref(), self.bins.as_deref())?;
         let mut job = JobSpec {
             reveal: self.reveal.parse()?,
             scale: self.scale,
-            polynomials: Polynomials::parse(self.strategy.as_deref(), self.bins.as_deref())?,
             gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
             key: Some(Key { columns, any, duplicates: self.duplicates, nulls: self.nulls, ..Key::default() }),
-            ..self.pair.job(Arc::new(Intersect {}), Receiver::Me, mapping)?
+            ..self.pair.job(Arc::new(Intersect { strategy, bins }), Receiver::Me, mapping)?
         };
         job.limits.min_result = self.least.min_result;
         self.pair.run(job, (Page::default(), Stock::default()), voice)

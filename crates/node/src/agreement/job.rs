@@ -10,7 +10,9 @@ use serde_json::Value;
 use tacita_core::{Error, Result};
 
 use super::cost::{Calibration, Cost};
-use super::{Choice, Chosen, Found, JobSpec, Known, Network, Part, PoolPlace, Protocol, Reveal, Sizes, Source};
+use super::{
+    Choice, Chosen, Found, JobSpec, Known, Network, Part, Polynomials, PoolPlace, Protocol, Reveal, Sizes, Source,
+};
 
 /// What not every job can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +54,6 @@ pub enum Shared {
     Key,
     /// `scale`
     Scale,
-    /// `strategy` and `bins`
-    Polynomials,
     /// `parties.NAME.role` and `slice`
     Roles,
     /// `parties.NAME.items`
@@ -147,6 +147,11 @@ pub trait Job: Debug + Send + Sync {
 
     /// Its keys for the terms, with defaults filled in.
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)>;
+
+    /// How polynomials are made by the protocol of them, in a job that has it.
+    fn polynomials(&self) -> Polynomials {
+        Polynomials::default()
+    }
 
     /// The intersection with which it aligns rows before.
     fn alignment(&self, _spec: &JobSpec) -> Option<JobSpec> {

@@ -52,8 +52,22 @@ impl Polynomials {
         self.bins.and_then(OrAuto::given)
     }
 
+    /// Refuses these keys where they mean nothing, and bins that cannot be.
+    pub(crate) fn check(&self, job: &JobSpec) -> Result<()> {
+        let present = [("strategy", self.strategy.is_some()), ("bins", self.bins.is_some())];
+        match present.into_iter().find(|(_, present)| *present) {
+            Some((key, _)) if job.protocol != POLYNOMIAL => {
+                bad(format!("{key} is for protocol = \"{}\": leave it out, or name that protocol", POLYNOMIAL.name()))
+            }
+            _ => match self.bins() {
+                Some(bins) if !(1..=MAX_BINS).contains(&bins) => Err(no_bins(&bins.to_string())),
+                _ => Ok(()),
+            },
+        }
+    }
+
     /// Both, as they stand in the terms.
-    pub(super) fn terms(&self) -> [(&'static str, serde_json::Value); 2] {
+    pub(crate) fn terms(&self) -> [(&'static str, serde_json::Value); 2] {
         [
             ("strategy", self.strategy().map_or(AUTO, Strategy::name).into()),
             ("bins", self.bins().map_or_else(|| AUTO.into(), Into::into)),
@@ -66,23 +80,6 @@ impl<T> OrAuto<T> {
         match self {
             OrAuto::Auto => None,
             OrAuto::Given(value) => Some(value),
-        }
-    }
-}
-
-impl JobSpec {
-    /// Refuses these keys where they mean nothing, and bins that cannot be.
-    pub(crate) fn check_polynomials(&self) -> Result<()> {
-        let Polynomials { strategy, bins } = self.polynomials;
-        let present = [("strategy", strategy.is_some()), ("bins", bins.is_some())];
-        match present.into_iter().find(|(_, present)| *present) {
-            Some((key, _)) if self.protocol != POLYNOMIAL => {
-                bad(format!("{key} is for protocol = \"{}\": leave it out, or name that protocol", POLYNOMIAL.name()))
-            }
-            _ => match self.polynomials.bins() {
-                Some(bins) if !(1..=MAX_BINS).contains(&bins) => Err(no_bins(&bins.to_string())),
-                _ => Ok(()),
-            },
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tacita_core::{Error, Level, Result, Security};
 
 use super::words::maybe_from_word;
-use super::{ItemsFrom, Job, Key, Polynomials, Profiles, Protocol, Reveal, Role};
+use super::{ItemsFrom, Job, Key, Profiles, Protocol, Reveal, Role};
 use crate::identity::Fingerprint;
 use crate::table::Profile;
 
@@ -37,8 +37,6 @@ pub struct JobSpec {
     pub key: Option<Key>,
     /// How many decimals numbers have; see [`JobSpec::decimals`] and [`JobSpec::summed_decimals`].
     pub scale: Option<u32>,
-    /// How polynomials are made.
-    pub polynomials: Polynomials,
     /// Bounds that the parties agree on.
     pub limits: Limits,
     /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
@@ -108,7 +106,6 @@ impl JobSpec {
             gives: BTreeMap::new(),
             key: None,
             scale: None,
-            polynomials: Polynomials::default(),
             limits: Limits::default(),
             parties,
         }

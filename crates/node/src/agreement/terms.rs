@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::polynomials::POLYNOMIAL;
 use super::{Alternative, JobSpec};
 use crate::base::text::shown;
 use crate::table::normalize::PROFILES_VERSION;
@@ -47,11 +46,6 @@ impl Terms {
                 terms["alternative"] = json!([number, of]);
             }
             put("key", terms);
-        }
-        if job.protocol == POLYNOMIAL {
-            for (name, value) in job.polynomials.terms() {
-                put(name, value);
-            }
         }
         for (name, value) in job.job.terms(job) {
             put(name, value);

@@ -24,8 +24,6 @@ impl JobSpec {
             ("[key]", self.key.is_some(), Shared::Key),
             ("parties.NAME.role and slice", self.has_roles(), Shared::Roles),
             ("scale", self.scale.is_some(), Shared::Scale),
-            ("strategy", self.polynomials.strategy.is_some(), Shared::Polynomials),
-            ("bins", self.polynomials.bins.is_some(), Shared::Polynomials),
             ("parties.NAME.items", self.parties.0.iter().any(|(_, party)| party.items.is_some()), Shared::Items),
             ("limits.pad_to", limits.pad_to.is_some(), Shared::PadTo),
             ("limits.min_rows", limits.min_rows.is_some(), Shared::MinRows),

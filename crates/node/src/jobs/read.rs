@@ -9,14 +9,12 @@ use serde::Deserialize;
 use serde::de::value::Error as NoValue;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
-use tacita_core::protocol::intersect::polynomial::Strategy;
 use tacita_core::{Error, Level, Result, Security};
 
 use super::check::foreign;
 use super::{JOBS, Kind, Own};
-use crate::agreement::polynomials::OrAuto;
 use crate::agreement::words::from_word;
-use crate::agreement::{Job, JobSpec, Key, Limits, Parties, Polynomials, Protocol, Reveal};
+use crate::agreement::{Job, JobSpec, Key, Limits, Parties, Protocol, Reveal};
 use crate::base::text::shown;
 
 /// Job files are read up to this size.
@@ -43,10 +41,6 @@ struct Common {
     key: Option<Key>,
     #[serde(default)]
     scale: Option<u32>,
-    #[serde(default)]
-    strategy: Option<OrAuto<Strategy>>,
-    #[serde(default)]
-    bins: Option<OrAuto<usize>>,
     #[serde(default)]
     limits: Limits,
     parties: Parties,
@@ -108,7 +102,6 @@ impl JobSpec {
             gives: common.gives,
             key: common.key,
             scale: common.scale,
-            polynomials: Polynomials { strategy: common.strategy, bins: common.bins },
             limits: common.limits,
             parties: common.parties,
         };

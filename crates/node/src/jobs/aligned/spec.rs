@@ -36,7 +36,7 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
             ..Key::default()
         }),
         limits: Limits { min_rows: None, ..job.limits.clone() },
-        ..JobSpec::new(Arc::new(Intersect {}), &job.id, parties)
+        ..JobSpec::new(Arc::new(Intersect::default()), &job.id, parties)
     })
 }
 

@@ -32,7 +32,8 @@ pub(crate) fn choose_intersection(
     let settled =
         |method: &dyn Method, why: &str| Ok(Choice { chosen: Chosen::only(method.protocol()), why: why.into() });
     if let Some(named) = methods::named(job.protocol) {
-        return settled(named, "the job names it");
+        let way = named.way(job, params(job, me, own, theirs))?.map_or(String::new(), |way| format!(": {way}"));
+        return settled(named, &format!("the job names it{way}"));
     }
     let alternatives: Vec<_> = any::split(job, own, theirs).collect();
     let each = match &alternatives[..] {

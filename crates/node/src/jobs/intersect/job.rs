@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
+use tacita_core::protocol::intersect::polynomial::Strategy;
 use tacita_core::{Result, Role, Security};
 
 use super::{any, choose, cost, disk, learned, load, memory, methods};
 use crate::agreement::cost::{Calibration, Cost};
+use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
     Ability, Answering, Choice, Chosen, Found, Job, JobSpec, Known, Left, Network, Part, PoolPlace, Protocol, Question,
@@ -21,7 +23,13 @@ use crate::table::PayloadSchema;
 
 /// Which rows, or how many, have keys in common?
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
-pub struct Intersect {}
+#[serde(default)]
+pub struct Intersect {
+    /// By `polynomial`: how polynomials travel and are multiplied.
+    pub strategy: Option<OrAuto<Strategy>>,
+    /// By `polynomial`: into how many bins keys go.
+    pub bins: Option<OrAuto<usize>>,
+}
 
 /// What `tacita init` asks.
 const QUESTIONS: [Question; 3] = [
@@ -81,22 +89,25 @@ impl Job for Intersect {
     }
 
     fn has(&self, key: Shared) -> bool {
-        use Shared::{Gives, Key, MinResult, PadTo, Polynomials, Queries, Scale};
-        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries | Polynomials)
+        use Shared::{Gives, Key, MinResult, PadTo, Queries, Scale};
+        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
-        spec.check_polynomials()?;
+        self.polynomials().check(spec)?;
         check(spec)?;
         any::check(spec)?;
         spec.check_key()
     }
 
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
-        match spec.summed() {
-            Some(_) => vec![("scale", spec.summed_decimals().into())],
-            None => Vec::new(),
-        }
+        let scale = spec.summed().map(|_| ("scale", spec.summed_decimals().into()));
+        let polynomials = (spec.protocol == POLYNOMIAL).then(|| self.polynomials().terms());
+        scale.into_iter().chain(polynomials.into_iter().flatten()).collect()
+    }
+
+    fn polynomials(&self) -> Polynomials {
+        Polynomials { strategy: self.strategy, bins: self.bins }
     }
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {

@@ -38,6 +38,11 @@ pub trait Method: Sync {
         None
     }
 
+    /// Which way of it the parties go, where sizes decide that.
+    fn way(&self, _job: &JobSpec, _params: Params) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// What it costs on such a machine.
     fn cost(&self, job: &JobSpec, params: Params, returned: ReturnedRows, machine: &Calibration) -> Result<Cost>;
 

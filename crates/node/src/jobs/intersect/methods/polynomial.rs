@@ -13,6 +13,7 @@ use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::polynomials::POLYNOMIAL;
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
+use crate::base::text::count;
 use crate::jobs::intersect::found::Found;
 
 /// The protocol. It costs far more than others that do the same.
@@ -58,7 +59,7 @@ impl Method for Polynomial {
                 "protocol = \"polynomial\" tells one party alone what is common: name one in reveal_to, or use another protocol",
             );
         }
-        let strategy = job.polynomials.strategy().unwrap_or(Strategy::Points);
+        let strategy = job.job.polynomials().strategy().unwrap_or(Strategy::Points);
         match Curve::of(job.level, strategy) {
             Some(_) => Ok(()),
             None if Curve::of(job.level, Strategy::Points).is_some() => bad(format!(
@@ -78,6 +79,10 @@ impl Method for Polynomial {
 
     fn advantage(&self) -> Option<&'static str> {
         None
+    }
+
+    fn way(&self, job: &JobSpec, params: entries::Params) -> Result<Option<String>> {
+        Ok(Some(way(&polynomials(job, &params)?)))
     }
 
     fn cost(
@@ -119,12 +124,7 @@ impl Method for Polynomial {
     fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
         let (items, params) = (&run.items[..], polynomials(run.job, &run.params)?);
         channel.set_patience(PATIENCE + Duration::from_secs_f64(params.cost().work() * SLOW_MULTIPLICATION));
-        tracing::info!(
-            "polynomials in {} {}, by {}",
-            params.bins(),
-            if params.bins() == 1 { "bin" } else { "bins" },
-            params.strategy()
-        );
+        tracing::info!("{}", way(&params));
         match (&run.job.reveal, run.receives()) {
             (Reveal::Count, true) => Ok(Found::Count(polynomial::count::receive(items, &params, channel, rng)? as u64)),
             (Reveal::Count, false) => polynomial::count::send(items, &params, channel, rng).map(|()| Found::Nothing),
@@ -134,13 +134,22 @@ impl Method for Polynomial {
     }
 }
 
+/// How a run goes, in a few words.
+fn way(params: &Params) -> String {
+    let [first, second] = [Role::Receiver, Role::Sender].map(|role| count(params.bound(role) as u64));
+    match params.bins() {
+        1 => format!("polynomials in one bin, by {}", params.strategy()),
+        bins => format!("polynomials in {} bins of {first} and {second}, by {}", count(bins as u64), params.strategy()),
+    }
+}
+
 /// What both derive from terms and sizes.
 fn polynomials(job: &JobSpec, sizes: &entries::Params) -> Result<Params> {
     let reveal = match job.reveal {
         Reveal::Count => polynomial::Reveal::Count,
         _ => polynomial::Reveal::Rows,
     };
-    let (strategy, bins) = (job.polynomials.strategy(), job.polynomials.bins());
+    let (strategy, bins) = (job.job.polynomials().strategy(), job.job.polynomials().bins());
     let wanted = Wanted { level: job.level, reveal, strategy, bins, runs: job.keys_in_all() };
     Params::new(wanted, sizes.receiver_items, sizes.sender_entries)
 }
