@@ -38,8 +38,8 @@ pub struct Options {
     /// How many decimals the numbers of a sum have at most [default: 9].
     #[arg(long, value_name = "N")]
     scale: Option<u32>,
-    /// What happens to rows with equal keys.
-    #[arg(long, value_name = "all|first|error", default_value = "all")]
+    /// What happens to rows with equal keys; multiset: as many of them are common as both parties have.
+    #[arg(long, value_name = "all|first|error|multiset", default_value = "all")]
     duplicates: Duplicates,
     /// What happens to rows without a key.
     #[arg(long, value_name = "skip|error", default_value = "skip")]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tacita_core::{Result, Role, Security};
 
-use super::{any, choose, cost, disk, learned, load, memory, methods};
+use super::{any, choose, cost, disk, learned, load, memory, methods, multiset};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
@@ -88,6 +88,7 @@ impl Job for Intersect {
     fn check(&self, spec: &JobSpec) -> Result<()> {
         check(spec)?;
         any::check(spec)?;
+        multiset::check(spec)?;
         spec.check_key()
     }
 
@@ -104,7 +105,7 @@ impl Job for Intersect {
             Ability::Prepared if spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) => bad(
                 "--work: a part is prepared for one key, and this job has several (key.any): run it without, or agree on one",
             ),
-            Ability::Prepared => Ok(()),
+            Ability::Prepared => multiset::check_prepared(spec),
             _ => Err(what.missing(self.name())),
         }
     }
