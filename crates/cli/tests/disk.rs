@@ -90,14 +90,14 @@ fn compare(home: &Home, terms: &str, inputs: [&str; 2], format: &str) -> Value {
 
 #[test]
 fn text_is_as_in_memory() {
-    for (duplicates, protocol) in [("all", "vole"), ("first", "auto")] {
+    for (duplicates, protocol) in [("all", "vole"), ("first", "auto"), ("multiset", "vole")] {
         let home = Home::new();
         let terms = terms(&format!("protocol = \"{protocol}\"\n{}", NAME_AND_DATE.replace("DUPLICATES", duplicates)));
         let inputs = [1, 2].map(|seed| home.file(&format!("{seed}.csv"), &persons(30_000 * seed + 5_000, seed as u64)));
         let report = compare(&home, &terms, [&inputs[0], &inputs[1]], "csv");
         let rows = &report["parties"]["hospital"]["rows"];
         assert!(rows["nulls"].as_u64() > Some(100) && rows["unreadable"].as_u64() > Some(100), "{rows}");
-        assert!(rows["duplicates"].as_u64() > Some(1000), "{rows}");
+        assert_eq!(rows["duplicates"].as_u64() > Some(1000), duplicates != "multiset", "{rows}");
         assert!(report["parties"]["hospital"]["result"]["rows"].as_u64() > Some(1000));
         assert!(report["parties"]["hospital"]["work"]["runs"].as_u64() >= Some(2));
     }

@@ -219,6 +219,9 @@ fn what_cannot_be_prepared_is_refused() {
     let mut open = Service::payload("");
     open.head = open.head.replace("max_rows = 10\n", "");
     open.prepare(&[]).failed(2, &["limits.max_rows"]);
+    let mut several = Service::new("reveal_to = [\"client\"]", "");
+    several.head = several.head.replace("columns = [\"name\"]", "any = [[\"name\"], [\"id\"]]");
+    several.prepare(&[]).failed(2, &["--work", "key.any", "agree on one"]);
 }
 
 #[test]

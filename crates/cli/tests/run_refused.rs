@@ -112,6 +112,7 @@ fn differing_terms_are_named_at_both_ends() {
         ("key.columns", TERMS.replace("[\"name\"]\nnorm", "[\"born\"]\nnorm")),
         ("key.normalize", TERMS.replace("normalize = [\"name\"]", "normalize = [\"text\"]")),
         ("key.duplicates", TERMS.replace("[limits]", "duplicates = \"first\"\n[limits]")),
+        ("key.duplicates", TERMS.replace("[limits]", "duplicates = \"multiset\"\n[limits]")),
         ("key.nulls", TERMS.replace("[limits]", "nulls = \"error\"\n[limits]")),
         ("limits.max_rows", TERMS.replace("1000", "1001")),
         ("limits.pad_to", format!("{TERMS}pad_to = 10\n")),

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use arrow_array::*;
 use proptest::prelude::*;
 use tacita_core::{Error, Result};
-use tacita_node::table::{Duplicates, KeyColumn, KeySpec, Keys, Nulls, ReadOptions, Table, Warning, key, read};
+use tacita_node::table::{
+    Duplicates, KeyColumn, KeySpec, Keys, Nulls, ReadOptions, RowCounts, Table, Warning, key, read,
+};
 
 fn csv(text: &str) -> Table {
     read::read_csv(text.as_bytes(), "people.csv", &ReadOptions::default()).unwrap()
@@ -64,6 +66,13 @@ fn rows_are_counted_once() {
     let keys = build(PEOPLE, &spec).unwrap().0;
     assert_eq!((keys.rows(0), keys.rows(1)), (&[0][..], &[4][..]));
     assert_eq!(keys.counts(), counts);
+
+    spec.duplicates = Duplicates::Multiset;
+    let keys = build(PEOPLE, &spec).unwrap().0;
+    let counts = keys.counts();
+    assert_eq!((counts.read, counts.nulls, counts.unreadable, counts.duplicates, counts.items), (6, 1, 1, 0, 4));
+    assert_eq!(keys.rows_of(&[0, 1, 2, 3]), [0, 2, 5, 4]);
+    assert_eq!((keys.len(), keys.most_rows()), (4, 1));
 
     spec.duplicates = Duplicates::Error;
     let text = message(build(PEOPLE, &spec));
@@ -215,7 +224,53 @@ proptest! {
         }
         let counts = keys.counts();
         prop_assert_eq!(counts.read, counts.nulls + counts.unreadable + counts.duplicates + counts.items);
+
+        let multiset = KeySpec { duplicates: Duplicates::Multiset, ..spec(&[("a", "none"), ("b", "none")]) };
+        let (rows, _) = Keys::build(&table, &multiset).unwrap();
+        let numbers = |(key, rows): (&Vec<String>, &Vec<u32>)| {
+            (0..rows.len() as u32).map(|number| (key.clone(), number)).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(numbered(&rows), expected.iter().flat_map(numbers).collect::<Vec<_>>());
+        let all = |keys: &Keys| keys.rows_of(&(0..keys.len()).collect::<Vec<_>>());
+        prop_assert_eq!(all(&rows), all(&keys));
+        let counts = RowCounts { items: counts.items + counts.duplicates, duplicates: 0, ..counts };
+        prop_assert_eq!(rows.counts(), counts);
     }
+}
+
+/// The parts of a multiset's keys: texts, and the number of the row.
+fn numbered(keys: &Keys) -> Vec<(Vec<String>, u32)> {
+    let split = |key: &[u8]| {
+        let all: Vec<_> = key::parts(key).collect();
+        let (number, texts) = all.split_last().unwrap();
+        let texts = texts.iter().map(|part| String::from_utf8(part.to_vec()).unwrap());
+        (texts.collect(), u32::from_be_bytes((*number).try_into().unwrap()))
+    };
+    keys.iter().map(split).collect()
+}
+
+#[test]
+fn each_row_of_a_multiset_is_a_key_of_its_own() {
+    let mut spec = spec(&[("name", "name")]);
+    spec.duplicates = Duplicates::Multiset;
+    // Rows that are written in several ways, in several scripts, and one key more often than a byte counts.
+    let many = "Ωmega\n".repeat(300);
+    let keys = build(&format!("name\nZoë\nbo\nZOE\n{many}Bo\nzoe\u{308}\n\"\"\n"), &spec).unwrap().0;
+    let mut expected: Vec<_> = [("bo", 2), ("zoe", 3), ("ωmega", 300)]
+        .into_iter()
+        .flat_map(|(name, rows)| (0..rows).map(move |row| (vec![name.to_owned()], row)))
+        .collect();
+    assert_eq!(numbered(&keys), expected);
+    assert_eq!(keys.rows_of(&[0, 1, 2, 3, 4]), [1, 303, 0, 2, 304]);
+    assert_eq!(keys.rows_of(&(5..305).collect::<Vec<_>>()), (3..303).collect::<Vec<_>>());
+    // Keys of any two rows are different, and in order.
+    let encoded: Vec<_> = keys.iter().collect();
+    assert!(encoded.windows(2).all(|pair| key::compare(pair[0], pair[1]).is_lt()));
+    // A table without rows, and one with a row: the first copy is numbered, too.
+    assert!(build("name\n", &spec).unwrap().0.is_empty());
+    expected.truncate(1);
+    assert_eq!(numbered(&build("name\nbo\n", &spec).unwrap().0), expected);
+    assert_eq!(build("name\nbo\n", &spec).unwrap().0.key(0), b"\x02\0\0\0bo\x04\0\0\0\0\0\0\0");
 }
 
 /// Not a test of correctness: what a million keys of two columns cost on one thread. Run with `--ignored --nocapture`.

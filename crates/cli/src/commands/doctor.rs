@@ -294,15 +294,20 @@ impl Doctor {
                     findings.good("input", format_args!("{shown}: {}", counted(rows.items as u64, job.thing())));
                     return;
                 }
+                let (items, seen) = match job.is_of_multisets() {
+                    true => (format!("{} with a key", count(rows.items as u64)), String::new()),
+                    false => (
+                        counted(rows.items as u64, "distinct key"),
+                        format!(", {} with a key seen before", count(rows.duplicates as u64)),
+                    ),
+                };
                 findings.good(
                     "input",
                     format_args!(
-                        "{shown}: {}, {}; {} without a key, {} unreadable, {} with a key seen before",
+                        "{shown}: {}, {items}; {} without a key, {} unreadable{seen}",
                         counted(rows.read as u64, "row"),
-                        counted(rows.items as u64, "distinct key"),
                         count(rows.nulls as u64),
-                        count(rows.unreadable as u64),
-                        count(rows.duplicates as u64)
+                        count(rows.unreadable as u64)
                     ),
                 );
             }

@@ -186,8 +186,9 @@ fn show_key(facts: &KeyFacts, spec: &KeySpec, with_values: bool) -> Result<()> {
 fn seen(facts: &KeyFacts) -> String {
     format!(
         "A peer would see of this file that it has {}, and nothing else unless the job says so: the rows in common to those who \
-         learn them, and the columns that you give. (limits.pad_to hides the number.)",
-        counted(facts.counts.items as u64, "distinct key")
+         learn them, and the columns that you give. (limits.pad_to hides the number; with duplicates = \"multiset\" it is {}.)",
+        counted(facts.counts.items as u64, "distinct key"),
+        counted((facts.counts.items + facts.counts.duplicates) as u64, "row")
     )
 }
 

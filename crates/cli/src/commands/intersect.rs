@@ -44,8 +44,8 @@ pub struct Options {
     /// Into how many bins keys go (protocol "polynomial"): a number, 1 as it was published, or auto.
     #[arg(long, value_name = "N")]
     bins: Option<String>,
-    /// What happens to rows with equal keys.
-    #[arg(long, value_name = "all|first|error", default_value = "all")]
+    /// What happens to rows with equal keys; multiset: as many of them are common as both parties have.
+    #[arg(long, value_name = "all|first|error|multiset", default_value = "all")]
     duplicates: Duplicates,
     /// What happens to rows without a key.
     #[arg(long, value_name = "skip|error", default_value = "skip")]

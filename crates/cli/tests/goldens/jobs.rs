@@ -39,6 +39,14 @@ const JOBS: &[(&str, &str)] = &[
         "job = \"intersect\"\nreveal = \"count\"\nreveal_to = [\"a\", \"b\"]\n[key]\ncolumns = [\"name\"]\n[limits]\nmin_result = 10",
     ),
     (
+        "rows of multisets",
+        "job = \"intersect\"\nsecurity = \"malicious\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]\nduplicates = \"multiset\"",
+    ),
+    (
+        "count of multisets",
+        "job = \"intersect\"\nreveal = \"count\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]\nduplicates = \"multiset\"\n[limits]\npad_to = 5000",
+    ),
+    (
         "sum",
         "job = \"intersect\"\nreveal = \"sum:cost\"\nscale = 2\nreveal_to = [\"a\"]\ngives = { b = [\"cost\"] }\n[key]\ncolumns = [\"name\"]",
     ),

@@ -249,6 +249,11 @@ impl JobSpec {
         key.any.iter().enumerate().map(alternative).collect()
     }
 
+    /// Whether each row is a key of its own: the tables are multisets of keys.
+    pub fn is_of_multisets(&self) -> bool {
+        self.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::Multiset)
+    }
+
     /// How many keys there are of which this job has one.
     pub fn keys_in_all(&self) -> usize {
         self.key.as_ref().and_then(|key| key.alternative).map_or(1, |alternative| alternative.of)

@@ -18,6 +18,7 @@ impl Duplicates {
             Duplicates::All => "all",
             Duplicates::First => "first",
             Duplicates::Error => "error",
+            Duplicates::Multiset => "multiset",
         }
     }
 }

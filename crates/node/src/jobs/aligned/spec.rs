@@ -72,8 +72,11 @@ pub(crate) fn check_alignment(job: &JobSpec, row_id: Option<&Names>) -> Result<(
         (None, None) => (),
     }
     if let Some(key) = &job.key {
-        if key.duplicates == Duplicates::First {
-            return bad("key.duplicates = \"first\" is not there for this job: each row needs an id of its own");
+        if matches!(key.duplicates, Duplicates::First | Duplicates::Multiset) {
+            return bad(format!(
+                "key.duplicates = \"{}\" is not there for this job: each row needs an id of its own",
+                key.duplicates.name()
+            ));
         }
         job.check_key()?;
     }

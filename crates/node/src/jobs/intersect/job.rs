@@ -9,7 +9,7 @@ use serde_json::Value;
 use tacita_core::protocol::intersect::polynomial::Strategy;
 use tacita_core::{Result, Role, Security};
 
-use super::{any, choose, cost, disk, learned, load, memory, methods};
+use super::{any, choose, cost, disk, learned, load, memory, methods, multiset};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
@@ -97,6 +97,7 @@ impl Job for Intersect {
         self.polynomials().check(spec)?;
         check(spec)?;
         any::check(spec)?;
+        multiset::check(spec)?;
         spec.check_key()
     }
 
@@ -116,7 +117,7 @@ impl Job for Intersect {
             Ability::Prepared if spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) => bad(
                 "--work: a part is prepared for one key, and this job has several (key.any): run it without, or agree on one",
             ),
-            Ability::Prepared => Ok(()),
+            Ability::Prepared => multiset::check_prepared(spec),
             _ => Err(what.missing(self.name())),
         }
     }

@@ -12,6 +12,11 @@ use crate::jobs::learned::{filtered, list};
 /// Which keys a number tells.
 const WHICH: &str = "but none or all of its own say which, and two runs with one key more or less tell of that key";
 
+/// What a table's size is the number of, which is `keys` unless tables are multisets.
+fn counted_in(job: &JobSpec, keys: &'static str) -> &'static str {
+    if job.is_of_multisets() { "rows with a key" } else { keys }
+}
+
 /// Whether each key stands for one row, whatever the tables hold.
 fn one_row_a_key(job: &JobSpec) -> bool {
     job.key.as_ref().is_some_and(|key| key.duplicates != Duplicates::All)
@@ -94,8 +99,9 @@ fn cheating(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut 
     };
     if keys(job).is_empty() {
         let number = test(known.own_items);
+        let often = if job.is_of_multisets() { " at least as often as it says of each" } else { "" };
         learned.push(format!(
-            "If {party} cheats, it can test up to {number} for being {peer}'s, chosen before it sees anything."
+            "If {party} cheats, it can test up to {number} for being {peer}'s{often}, chosen before it sees anything."
         ));
     }
     for (place, columns) in keys(job).into_iter().enumerate() {
@@ -113,6 +119,15 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
         keys => format!(", and by which of the keys: {}", keys.join("; ")),
     };
     match &job.reveal {
+        Reveal::Rows if job.is_of_multisets() => {
+            learned.push(format!(
+                "{party} learns for each of its own keys the smaller of two numbers: of its own rows with that key, and of {peer}'s. \
+                 Where that is less than its own, {peer} has the key just as often as that; else at least as often."
+            ));
+            learned.push(format!(
+                "Nothing checks how often {party} has a key: with more rows of it, {party} learns more of {peer}'s number."
+            ));
+        }
         Reveal::Rows => {
             learned.push(format!("{party} learns which of its own rows have a key that {peer} has too{by}."));
         }
@@ -126,6 +141,13 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
                 };
                 learned.push(format!("{party} learns {peer}'s {} for those keys{rows}.", list(given)));
             }
+        }
+        Reveal::Count if job.is_of_multisets() => {
+            learned.push(format!(
+                "{party} learns how many rows the two have in common, each key as often as both have it, not which; but none or all \
+                 of its own say which, and two runs with one row more or less tell of its key."
+            ));
+            learned.extend(filtered(job, party, "count"));
         }
         Reveal::Count => {
             learned.push(format!("{party} learns how many distinct keys the two have in common, not which; {WHICH}."));
@@ -162,14 +184,19 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
 pub(crate) fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
     if let Some(bound) = job.limits.pad_to {
         learned.push(format!(
-            "{party} does not learn how many keys {peer} has, beyond what the result says and that they are no more than {}: all \
+            "{party} does not learn how many {} {peer} has, beyond what the result says and that they are no more than {}: all \
              sets are padded to that. (The time that {peer} takes to load its table may hint at it.)",
+            counted_in(job, "keys"),
             count(bound)
         ));
     } else {
         let number = |items: Option<u64>| items.map_or(String::new(), |items| format!(" ({})", count(items)));
         if keys(job).is_empty() {
-            learned.push(format!("{party} learns how many distinct keys {peer} has{}.", number(known.items)));
+            learned.push(format!(
+                "{party} learns how many {} {peer} has{}.",
+                counted_in(job, "distinct keys"),
+                number(known.items)
+            ));
         }
         for (place, columns) in keys(job).into_iter().enumerate() {
             let number = number(known.any.map(|[_, theirs]| theirs[place].items));

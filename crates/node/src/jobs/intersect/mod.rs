@@ -11,6 +11,7 @@ pub mod learned;
 mod load;
 pub mod memory;
 pub mod methods;
+mod multiset;
 pub mod prepared;
 mod run;
 mod sizes;

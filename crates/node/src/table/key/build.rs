@@ -6,7 +6,9 @@ use rayon::prelude::*;
 use tacita_core::{Error, Result};
 
 use super::unreadable::{Samples, report};
-use super::{Duplicates, KeySpec, Keys, Nulls, RowCounts, Table, Warning, compare, encode_part, parts};
+use super::{
+    COPY_BYTES, Duplicates, KeySpec, Keys, Nulls, RowCounts, Table, Warning, compare, encode_copy, encode_part, parts,
+};
 use crate::table::budget::too_large;
 use crate::table::normalize::Reading;
 use crate::table::text::{TextColumn, has_text};
@@ -32,10 +34,12 @@ pub(super) fn build(table: &Table, spec: &KeySpec) -> Result<(Keys, Vec<Warning>
     pieces.iter().for_each(|piece| tally.add(piece));
     let warnings = tally.check(spec, origin)?;
     let keys = collect(pieces, tally.counts);
-    if spec.duplicates == Duplicates::Error {
-        refuse_duplicates(table, &keys)?;
-    }
-    let keys = if spec.duplicates == Duplicates::First { first_rows(keys) } else { keys };
+    let keys = match spec.duplicates {
+        Duplicates::All => keys,
+        Duplicates::First => first_rows(keys),
+        Duplicates::Error => refuse_duplicates(table, keys)?,
+        Duplicates::Multiset => each_row(keys),
+    };
     Ok((keys, warnings))
 }
 
@@ -263,10 +267,10 @@ pub(crate) fn prefix(key: &[u8]) -> u64 {
 }
 
 /// The first two rows of one key, wherever in the table that comes first, are named; the key is not.
-fn refuse_duplicates(table: &Table, keys: &Keys) -> Result<()> {
+fn refuse_duplicates(table: &Table, keys: Keys) -> Result<Keys> {
     let several = (0..keys.len()).map(|key| keys.rows(key)).filter(|rows| rows.len() > 1);
     match several.min_by_key(|rows| rows[1]) {
-        None => Ok(()),
+        None => Ok(keys),
         Some(rows) => {
             let origin = table.origin();
             Err(same_key(origin, [rows[0], rows[1]].map(|row| origin.number(row as usize))))
@@ -288,4 +292,21 @@ fn first_rows(keys: Keys) -> Keys {
     let rows = (0..keys.len()).map(|key| keys.rows(key)[0]).collect();
     let row_ends = (1..=keys.len() as u32).collect();
     Keys { rows, row_ends, ..keys }
+}
+
+/// Each row as a key of its own: its key, followed by its number among the rows of that.
+fn each_row(keys: Keys) -> Keys {
+    let rows = keys.rows.len();
+    let of_key = |key: usize| (keys.key(key).len() + COPY_BYTES) * keys.rows(key).len();
+    let mut bytes = Vec::with_capacity((0..keys.len()).map(of_key).sum());
+    let mut ends = Vec::with_capacity(rows);
+    for key in 0..keys.len() {
+        for number in 0..keys.rows(key).len() as u32 {
+            bytes.extend_from_slice(keys.key(key));
+            encode_copy(number, &mut bytes);
+            ends.push(bytes.len() as u64);
+        }
+    }
+    let counts = RowCounts { items: rows, duplicates: 0, ..keys.counts };
+    Keys { bytes, ends, row_ends: (1..=rows as u32).collect(), counts, rows: keys.rows }
 }

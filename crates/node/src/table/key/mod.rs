@@ -3,6 +3,9 @@
 //! A key is the canonical texts of a row's key columns, encoded without ambiguity: each part, in the order of the key's
 //! columns, as its length in bytes (unsigned, 4 bytes, little-endian) followed by its UTF-8 bytes. Nothing stands before,
 //! between or after the parts. This encoding is what items are hashed from, so all parties must agree on every byte.
+//!
+//! Of a multiset, the parts are followed by one more: the number of the row among those of its key, from 0 on, as 4 bytes,
+//! big-endian. So each row has a key of its own, and the i-th rows of two parties meet.
 
 pub(crate) mod build;
 mod unreadable;
@@ -37,6 +40,8 @@ pub enum Duplicates {
     First,
     /// The job ends.
     Error,
+    /// Each row is a key of its own: the table is a multiset of keys.
+    Multiset,
 }
 
 /// What happens to rows without a value in some key column.
@@ -71,14 +76,14 @@ pub struct RowCounts {
     pub nulls: usize,
     /// Rows with some key part that its profile cannot read.
     pub unreadable: usize,
-    /// Rows beyond the first of their key, whether they are kept or not.
+    /// Rows beyond the first of their key, whether they are kept or not; none of a multiset.
     pub duplicates: usize,
-    /// Distinct keys.
+    /// Distinct keys; of a multiset, rows with a key.
     pub items: usize,
 }
 
 /// The distinct keys of a table, each with its rows. Keys are sorted by their parts, part by part, each by its bytes:
-/// the same order at every party. A key's rows are in the order of the table.
+/// the same order at every party. A key's rows are in the order of the table; of a multiset, each key has one row.
 pub struct Keys {
     /// The encoded keys, one after the other.
     bytes: Vec<u8>,
@@ -152,9 +157,21 @@ impl fmt::Debug for Keys {
 
 /// Appends one part of a key to its encoding. A part of 4 GiB or more does not occur: no profile and no batch has one.
 pub fn encode_part(part: &str, key: &mut Vec<u8>) {
+    encode_bytes(part.as_bytes(), key);
+}
+
+/// Appends the last part of a multiset's key: the row's number among those of the key.
+pub fn encode_copy(number: u32, key: &mut Vec<u8>) {
+    encode_bytes(&number.to_be_bytes(), key);
+}
+
+/// What [`encode_copy`] appends, in bytes.
+const COPY_BYTES: usize = 8;
+
+fn encode_bytes(part: &[u8], key: &mut Vec<u8>) {
     let length = u32::try_from(part.len()).expect("a value is shorter than 4 GiB");
     key.extend_from_slice(&length.to_le_bytes());
-    key.extend_from_slice(part.as_bytes());
+    key.extend_from_slice(part);
 }
 
 /// The parts of an encoded key, as bytes.
@@ -180,7 +197,8 @@ impl FromStr for Duplicates {
             "all" => Ok(Duplicates::All),
             "first" => Ok(Duplicates::First),
             "error" => Ok(Duplicates::Error),
-            _ => Err(Error::Input(format!("duplicates: {text:?} is none of all, first, error"))),
+            "multiset" => Ok(Duplicates::Multiset),
+            _ => Err(Error::Input(format!("duplicates: {text:?} is none of all, first, error, multiset"))),
         }
     }
 }
@@ -212,6 +230,10 @@ mod tests {
     fn the_encoding_is_as_documented() {
         let key = encode(&["Ab".into(), "".into(), "é".into()]);
         assert_eq!(key, b"\x02\0\0\0Ab\0\0\0\0\x02\0\0\0\xC3\xA9");
+        let mut copy = encode(&["Ab".into()]);
+        encode_copy(258, &mut copy);
+        assert_eq!(copy, b"\x02\0\0\0Ab\x04\0\0\0\0\0\x01\x02");
+        assert_eq!(copy.len(), encode(&["Ab".into()]).len() + COPY_BYTES);
     }
 
     proptest! {
@@ -229,6 +251,20 @@ mod tests {
         ) {
             prop_assert_eq!(encode(&a) == encode(&b), a == b);
             prop_assert_eq!(compare(&encode(&a), &encode(&b)), a.cmp(&b));
+        }
+
+        #[test]
+        fn copies_follow_each_other_in_order(
+            a in prop::collection::vec("[ab\0]{0,3}", 2), m in any::<u32>(),
+            b in prop::collection::vec("[ab\0]{0,3}", 2), n in any::<u32>(),
+        ) {
+            let copy = |list: &[String], number| {
+                let mut key = encode(list);
+                encode_copy(number, &mut key);
+                key
+            };
+            prop_assert_eq!(compare(&copy(&a, m), &copy(&b, n)), (&a, m).cmp(&(&b, n)));
+            prop_assert_eq!(copy(&a, m) == copy(&b, n), (&a, m) == (&b, n));
         }
     }
 }

@@ -17,6 +17,7 @@ use super::{KEYS, ROWS, RUNS};
 use crate::base::hex::hex;
 use crate::store::seal::Writer;
 use crate::table::key::build::{Tally, find_columns, read_pieces, same_key};
+use crate::table::key::encode_copy;
 use crate::table::read::{self, Stream};
 use crate::table::{Duplicates, KeySpec, Lines, Origin, ReadOptions, RowCounts};
 use crate::watch::warn_own_user;
@@ -185,6 +186,8 @@ struct Ordered {
     hasher: blake3::Hasher,
     /// Of the last row.
     key: Vec<u8>,
+    /// Its number among the rows of that key.
+    copy: u32,
     items: usize,
     repeated: usize,
     /// Where the first row of the last key is, and whether there was a second one.
@@ -216,6 +219,7 @@ impl Ordered {
             buffer_bytes,
             hasher: blake3::Hasher::new_derive_key("tacita 1 work keys"),
             key: Vec::new(),
+            copy: 0,
             items: 0,
             repeated: 0,
             last: (0, false),
@@ -227,22 +231,29 @@ impl Ordered {
         let (mut rows, mut numbers) = (Vec::with_capacity(chunk.rows()), Vec::with_capacity(chunk.rows()));
         for row in 0..chunk.rows() {
             let key = chunk.key(row);
-            let new = self.items == 0 || self.key != key;
-            if new {
-                self.items += 1;
+            let first = self.items == 0 || self.key != key;
+            if first {
                 self.key.clear();
                 self.key.extend_from_slice(key);
-                self.buffer.extend_from_slice(&(key.len() as u32).to_le_bytes());
-                self.buffer.extend_from_slice(key);
+                self.copy = 0;
                 self.last = (chunk.number(row), false);
             } else {
-                self.repeated += 1;
+                self.copy += 1;
                 let number = chunk.number(row);
                 if !std::mem::replace(&mut self.last.1, true) && self.twice.is_none_or(|[_, second]| number < second) {
                     self.twice = Some([self.last.0, number]);
                 }
             }
-            if new || self.duplicates != Duplicates::First {
+            match self.duplicates {
+                Duplicates::Multiset => {
+                    let mut own = key.to_vec();
+                    encode_copy(self.copy, &mut own);
+                    self.add_key(&own);
+                }
+                _ if first => self.add_key(key),
+                _ => self.repeated += 1,
+            }
+            if first || self.duplicates != Duplicates::First {
                 rows.push(row);
                 numbers.push((self.items - 1) as u32);
             }
@@ -264,6 +275,12 @@ impl Ordered {
             }
             _ => Ok(()),
         }
+    }
+
+    fn add_key(&mut self, key: &[u8]) {
+        self.items += 1;
+        self.buffer.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        self.buffer.extend_from_slice(key);
     }
 
     fn write_keys(&mut self) -> Result<()> {

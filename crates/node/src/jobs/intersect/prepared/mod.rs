@@ -19,7 +19,7 @@ use tacita_core::session::Transcript;
 use tacita_core::{Error, Progress, Result};
 use zeroize::Zeroizing;
 
-use crate::agreement::{Chosen, JobSpec, Reveal, Sizes, Terms};
+use crate::agreement::{Ability, Chosen, JobSpec, Reveal, Sizes, Terms};
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::base::text::{self, pasted};
@@ -211,6 +211,7 @@ impl Prepared {
 
 /// Whether the terms allow a prepared part of `sender`, and if not, why.
 pub fn check_job(job: &JobSpec, sender: &str) -> Result<()> {
+    job.job.can(job, Ability::Prepared)?;
     let bad = |text: String| Err(Error::Input(text));
     if !job.job.allows(job, &Chosen::only(methods::ecdh::PROTOCOL)) {
         return bad(
