@@ -83,8 +83,12 @@ fn others_cost_what_their_plans_say_and_find_what_ecdh_finds() {
             ("vole", "malicious", ""),
             ("bloom", "semi-honest", ""),
             ("bloom", "semi-honest", "[limits]\npad_to = 1000\n"),
+            ("polynomial", "semi-honest", ""),
+            ("polynomial", "semi-honest", "[limits]\npad_to = 1000\n"),
         ] {
-            if security == "malicious" && learners.contains(',') || protocol == "bloom" && learners != "[\"a\"]" {
+            if security == "malicious" && learners.contains(',')
+                || ["bloom", "polynomial"].contains(&protocol) && learners != "[\"a\"]"
+            {
                 continue;
             }
             let given = if reveal == "payload" { "gives = { a = [\"ward\"], b = [\"payer\"] }" } else { "" };

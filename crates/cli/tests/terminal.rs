@@ -20,7 +20,7 @@ fn options(command: &str) -> Vec<String> {
 }
 
 /// What each option of the commands for two can be tried with.
-fn value<'a>(option: &str, home: &'a [String; 3]) -> Option<&'a str> {
+fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a str> {
     Some(match option {
         "--listen" | "--connect" | "--peer" | "--identity" | "--input" | "--key" | "--column" | "--min-support" => {
             return None;
@@ -39,7 +39,9 @@ fn value<'a>(option: &str, home: &'a [String; 3]) -> Option<&'a str> {
         "--basket" => "items",
         "--items" => "id",
         "--separator" => "|",
+        "--bins" if command == "intersect" => "64",
         "--bins" => "age=4",
+        "--strategy" => "points",
         "--reveal" => "no",
         "--receiver" => "both",
         "--protocol" => "auto",
@@ -78,12 +80,13 @@ fn help_lists_what_is_accepted() {
         let fixed = ["--connect", "127.0.0.1:1", "--peer", pin, "--identity", &id, "--input", &table];
         let mut running = Vec::new();
         for option in options(command) {
-            let Some(value) = value(&option, &places) else { continue };
+            let Some(value) = value(command, &option, &places) else { continue };
             // Where it needs others beside it.
             let besides: &[&str] = match option.as_str() {
                 "--long" => &["--row-id", "id"],
                 "--chunk" | "--pool" => &["--protocol", "paillier"],
                 "--density" => &["--protocol", "gm-bloom"],
+                "--strategy" | "--bins" if command == "intersect" => &["--protocol", "polynomial"],
                 "--pad-to" | "--normalize" if command != "intersect" => &["--row-id", "id"],
                 "--pool-key" => &["--pool", &places[1], "--protocol", "paillier"],
                 "--scale" if command == "intersect" => &["--reveal", "sum:age", "--peer-gives", "age"],

@@ -31,6 +31,14 @@ const JOBS: &[(&str, &str)] = &[
         "job = \"intersect\"\nprotocol = \"bloom\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]\nduplicates = \"first\"\n[limits]\npad_to = 1000",
     ),
     (
+        "rows by polynomial",
+        "job = \"intersect\"\nprotocol = \"polynomial\"\nstrategy = \"points\"\nbins = 64\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]",
+    ),
+    (
+        "count by polynomial",
+        "job = \"intersect\"\nprotocol = \"polynomial\"\nreveal = \"count\"\nreveal_to = [\"b\"]\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 1000000",
+    ),
+    (
         "rows by bloom, old level",
         "job = \"intersect\"\nprotocol = \"bloom\"\nlevel = \"paper80\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]",
     ),

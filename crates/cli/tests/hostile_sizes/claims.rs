@@ -22,6 +22,10 @@ pub fn cases() -> Vec<Case> {
     case("count", Kind::Table, &intersect(&format!("{both}\nreveal = \"count\"")));
     case("sum", Kind::Table, &intersect(&format!("{both}\nreveal = \"sum:cost\"\ngives = {{ b = [\"cost\"] }}")));
     case("bloom", Kind::Table, &intersect("reveal_to = [\"a\"]\nprotocol = \"bloom\""));
+    for way in ["reveal = \"count\"", "bins = 1"] {
+        let terms = format!("reveal_to = [\"a\"]\nprotocol = \"polynomial\"\n{way}");
+        case("polynomial", Kind::Table, &intersect(&terms));
+    }
     let limits = "[limits]\nmax_rows = 200000000\nmax_queries = 4294967295\nmax_clients = 100\n";
     case("prepared", Kind::Prepared, &(intersect("reveal_to = [\"a\"]") + limits));
     let given = "reveal_to = [\"a\"]\nreveal = \"payload\"\ngives = { b = [\"bcity\"] }";

@@ -17,7 +17,7 @@ impl Strategy {
     /// The work of multiplying polynomials of so many coefficients.
     pub fn work<M: Module>(self, first: usize, second: usize) -> f64 {
         match self {
-            Strategy::Schoolbook => (first * second) as f64 * M::IN_SUM,
+            Strategy::Schoolbook => first as f64 * second as f64 * M::IN_SUM,
             Strategy::Karatsuba => squares::<M>(first, second, karatsuba::<M>),
             Strategy::Toom3 => squares::<M>(first, second, toom3::<M>),
             Strategy::Fft => transforms::<M>(first + second),
@@ -27,7 +27,7 @@ impl Strategy {
     /// The work of evaluating a polynomial of so many coefficients at so many points: a middle product takes what a product does.
     pub fn work_of_evaluation<M: Module>(self, coefficients: usize, points: usize) -> f64 {
         match points <= GROUP {
-            true => (coefficients * points) as f64 * M::IN_SUM,
+            true => coefficients as f64 * points as f64 * M::IN_SUM,
             false => self.work::<M>(coefficients, points) + self.work_of_descent::<M>(points),
         }
     }
