@@ -26,14 +26,27 @@ pub fn evaluate<M: Module>(
     polynomial: &[M::Element],
     points: &[ScalarOf<M>],
 ) -> Vec<M::Element> {
+    evaluate_and_tell(module, strategy, polynomial, points, &|_| ())
+}
+
+/// The same; `done` is told how many values are there, again and again.
+pub fn evaluate_and_tell<M: Module>(
+    module: &M,
+    strategy: Strategy,
+    polynomial: &[M::Element],
+    points: &[ScalarOf<M>],
+    done: &(impl Fn(usize) + Sync),
+) -> Vec<M::Element> {
     if points.len() <= GROUP {
-        return points.par_iter().map(|point| evaluate_one(module, polynomial, point)).collect();
+        let values = points.par_iter().map(|point| evaluate_one(module, polynomial, point)).collect();
+        done(points.len());
+        return values;
     }
     let own = Strategy::fastest(&Scalars(module.field()), points.len(), points.len());
     let tree = Tree::new(module.field(), own, points);
     let inverse = inverse(module.field(), own, &tree.product, polynomial.len());
     let sums = correlate(module, strategy, &inverse, polynomial, points.len());
-    tree.descend(module, strategy, sums)
+    tree.descend(module, strategy, sums, done)
 }
 
 /// The product of 1 - p x over some points p, and the halves that it is the product of.
@@ -67,9 +80,19 @@ impl<F: ScalarField + Sync> Tree<F> {
     }
 
     /// From the sums that belong to the product to the values at its points.
-    fn descend<M: Module<Field = F>>(&self, module: &M, strategy: Strategy, sums: Vec<M::Element>) -> Vec<M::Element> {
+    fn descend<M: Module<Field = F>>(
+        &self,
+        module: &M,
+        strategy: Strategy,
+        sums: Vec<M::Element>,
+        done: &(impl Fn(usize) + Sync),
+    ) -> Vec<M::Element> {
         let halves = match &self.below {
-            Below::Others(others) => return others.par_iter().map(|other| module.combine(&sums, other)).collect(),
+            Below::Others(others) => {
+                let values = others.par_iter().map(|other| module.combine(&sums, other)).collect();
+                done(others.len());
+                return values;
+            }
             Below::Halves(halves) => &**halves,
         };
         // The first coefficient of the other half's product is 1.
@@ -77,7 +100,7 @@ impl<F: ScalarField + Sync> Tree<F> {
             let (own, other) = (&halves[place], &halves[1 - place].product);
             let count = own.product.len() - 1;
             let rest = correlate(module, strategy, &other[1..], &sums[1..], count);
-            own.descend(module, strategy, module.add(&sums[..count], &rest))
+            own.descend(module, strategy, module.add(&sums[..count], &rest), done)
         };
         let (mut first, second) = rayon::join(|| half(0), || half(1));
         first.extend(second);

@@ -15,6 +15,6 @@ mod multiply;
 mod tests;
 
 pub use divide::divide;
-pub use evaluate::{evaluate, evaluate_in_groups, evaluate_one};
+pub use evaluate::{evaluate, evaluate_and_tell, evaluate_in_groups, evaluate_one};
 pub use module::{Module, Points, Scalars};
 pub use multiply::{Strategy, expand, multiply};

@@ -101,7 +101,8 @@ fn send_in<G: Group + Sync>(
     let (outgoing, incoming) = channel.halves();
 
     // 2. φ at the own items, each value times a random number, with a fresh [0].
-    progress.start("evaluating polynomials", params.bins());
+    progress.start("evaluating polynomials", params.items(Role::Sender));
+    let done = |values| progress.advance(values);
     let key = messages::receive_key(group, PUBLIC_KEY, incoming)?;
     let mut answers: Vec<Ciphertext<G>> = Vec::with_capacity(params.items(Role::Sender));
     for portion in params.portions() {
@@ -109,14 +110,13 @@ fn send_in<G: Group + Sync>(
         let polynomials = messages::receive(group, POLYNOMIALS, portion.len() * each, incoming)?;
         let values = |(bin, polynomial): (usize, &[Ciphertext<G>])| {
             let points = bins.roots_of(group, bins.items(bin));
-            form.evaluate(&module, &form.whole(group, polynomial), &points)
+            form.evaluate(&module, &form.whole(group, polynomial), &points, &done)
         };
         let values: Vec<_> = portion.clone().into_par_iter().zip(polynomials.par_chunks(each)).map(values).collect();
         let values = values.concat();
         let blinds = group.random_scalars(values.len(), &mut rng);
         let blinded = module.multiply_each(&values, &blinds);
         answers.extend(key.rerandomize(group, &blinded, &mut rng));
-        progress.advance(portion.len());
     }
     let order = random_order(answers.len(), &mut rng);
     let shuffled: Vec<_> = order.iter().map(|&place| answers[place as usize].clone()).collect();

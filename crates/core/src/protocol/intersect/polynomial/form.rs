@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::Params;
 use crate::primitive::elgamal::{Ciphertext, Encrypted};
 use crate::primitive::group::Group;
-use crate::primitive::polynomial::{Module, Scalars, Strategy, evaluate, evaluate_one, expand, multiply};
+use crate::primitive::polynomial::{Module, Scalars, Strategy, evaluate_and_tell, evaluate_one, expand, multiply};
 
 /// The form in which the polynomials of bins travel.
 pub(super) enum Form<G: Group> {
@@ -13,8 +13,8 @@ pub(super) enum Form<G: Group> {
     Coefficients {
         /// How they are multiplied.
         strategy: Strategy,
-        /// Whether values at many points are those of remainders, and not sums of products each.
-        by_remainders: bool,
+        /// Whether values at many points are made in a tree, and not one by one.
+        by_tree: bool,
     },
     /// Values at points.
     Values {
@@ -31,7 +31,7 @@ impl<G: Group + Sync> Form<G> {
     pub(super) fn new(group: &G, params: &Params) -> Form<G> {
         match params.strategy().of_coefficients() {
             // With several bins, time would tell how many items each has.
-            Some(strategy) => Form::Coefficients { strategy, by_remainders: params.bins() == 1 },
+            Some(strategy) => Form::Coefficients { strategy, by_tree: params.bins() == 1 },
             None => {
                 let points: Vec<_> = (0..params.answers_of_bin() as u64).map(|point| group.scalar(point)).collect();
                 let weights = group.invert(&of_differences(group, points.len()));
@@ -90,14 +90,23 @@ impl<G: Group + Sync> Form<G> {
         }
     }
 
-    /// The values of a bin's polynomial, all of it, at `points`; or multiples of them, which are zero where they are.
-    pub(super) fn evaluate<M>(&self, module: &M, polynomial: &[M::Element], points: &[G::Scalar]) -> Vec<M::Element>
+    /// The values of a bin's polynomial, all of it, at `points`; or multiples of them, which are zero where they are. `done` is told how
+    /// many are there.
+    pub(super) fn evaluate<M>(
+        &self,
+        module: &M,
+        polynomial: &[M::Element],
+        points: &[G::Scalar],
+        done: &(impl Fn(usize) + Sync),
+    ) -> Vec<M::Element>
     where
         M: Module<Field = G>,
     {
-        match self {
-            Form::Coefficients { strategy, by_remainders: true } => evaluate(module, *strategy, polynomial, points),
-            Form::Coefficients { by_remainders: false, .. } => {
+        if let Form::Coefficients { strategy, by_tree: true } = self {
+            return evaluate_and_tell(module, *strategy, polynomial, points, done);
+        }
+        let values = match self {
+            Form::Coefficients { .. } => {
                 points.par_iter().map(|point| evaluate_one(module, polynomial, point)).collect()
             }
             Form::Values { points: known, weights } => {
@@ -108,7 +117,9 @@ impl<G: Group + Sync> Form<G> {
                 };
                 points.par_iter().map(value).collect()
             }
-        }
+        };
+        done(points.len());
+        values
     }
 
     /// The polynomial of a bin, of which `polynomial` has travelled, as [`Form::evaluate`] takes it.

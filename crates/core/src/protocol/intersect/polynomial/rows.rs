@@ -61,7 +61,8 @@ pub fn receive_in<G: Group + Sync>(
     let bins = Bins::new(items, Role::Receiver, params, &mut rng)?;
     let form = Form::new(group, params);
     let progress = channel.progress().clone();
-    progress.start("evaluating polynomials", params.bins());
+    progress.start("evaluating polynomials", params.items(Role::Receiver));
+    let done = |values| progress.advance(values);
 
     // 1. A key.
     let secret = SecretKey::generate(group, &mut rng);
@@ -87,13 +88,12 @@ pub fn receive_in<G: Group + Sync>(
                 // 8. The items that are its roots.
                 let found = |(bin, opened): (usize, &[G::Point])| {
                     let items = bins.items(bin);
-                    let values = form.evaluate(&Points(group), opened, &bins.roots_of(group, items));
+                    let values = form.evaluate(&Points(group), opened, &bins.roots_of(group, items), &done);
                     let roots =
                         items.iter().zip(values).filter(|(_, value)| group.any_identity(slice::from_ref(value)));
                     roots.map(|(&item, _)| item as usize).filter(|&item| bins.is_own(item)).collect::<Vec<_>>()
                 };
                 common.par_extend(portion.clone().into_par_iter().zip(opened.par_chunks(each)).flat_map_iter(found));
-                progress.advance(portion.len());
             }
             Ok(())
         },
@@ -116,7 +116,7 @@ pub fn send_in<G: Group + Sync>(
     let bins = Bins::new(items, Role::Sender, params, &mut rng)?;
     let form = Form::new(group, params);
     let progress = channel.progress().clone();
-    progress.start("evaluating polynomials", params.bins());
+    progress.start("multiplying polynomials", params.bins());
 
     let (outgoing, incoming) = channel.halves();
     let key = messages::receive_key(group, PUBLIC_KEY, incoming)?;

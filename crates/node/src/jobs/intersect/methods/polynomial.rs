@@ -114,8 +114,8 @@ impl Method for Polynomial {
     fn learned(&self, job: &JobSpec, party: &str, learned: &mut Vec<String>) {
         if party == job.receiver() {
             learned.push(format!(
-                "Nothing checks what {party} sends: if it does not follow the protocol, it can test any number of keys for being \
-                 {}'s.",
+                "Nothing checks what {party} sends: if it does not follow the protocol, it may be able to test any number of keys \
+                 for being {}'s.",
                 job.peer_of(party)
             ));
         }
