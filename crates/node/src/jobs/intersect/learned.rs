@@ -147,6 +147,10 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
                 "{party} learns how many rows the two have in common, each key as often as both have it, not which; but none or all \
                  of its own say which, and two runs with one row more or less tell of its key."
             ));
+            learned.push(format!(
+                "How often {party} has its keys weighs them in that number: of keys that it has in different numbers of rows, or of one \
+                 key alone, the number may say which are common, and how often."
+            ));
             learned.extend(filtered(job, party, "count"));
         }
         Reveal::Count => {

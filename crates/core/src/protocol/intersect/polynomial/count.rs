@@ -13,7 +13,7 @@ use super::{ANSWERS, POLYNOMIALS, PUBLIC_KEY, Params, Reveal};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::elgamal::{Ciphertext, Encrypted, SecretKey};
+use crate::primitive::elgamal::{self, Ciphertext, Encrypted, SecretKey};
 use crate::primitive::group::Group;
 use crate::primitive::polynomial::Module;
 use crate::primitive::shuffle::random_order;
@@ -104,7 +104,7 @@ fn send_in<G: Group + Sync>(
     progress.start("evaluating polynomials", params.items(Role::Sender));
     let done = |values| progress.advance(values);
     let key = messages::receive_key(group, PUBLIC_KEY, incoming)?;
-    let mut answers: Vec<Ciphertext<G>> = Vec::with_capacity(params.items(Role::Sender));
+    let mut answers = Vec::new();
     for portion in params.portions() {
         let each = params.ciphertexts_of_bin();
         let polynomials = messages::receive(group, POLYNOMIALS, portion.len() * each, incoming)?;
@@ -116,9 +116,13 @@ fn send_in<G: Group + Sync>(
         let values = values.concat();
         let blinds = group.random_scalars(values.len(), &mut rng);
         let blinded = module.multiply_each(&values, &blinds);
-        answers.extend(key.rerandomize(group, &blinded, &mut rng));
+        answers.extend(elgamal::encode(group, &key.rerandomize(group, &blinded, &mut rng)));
     }
-    let order = random_order(answers.len(), &mut rng);
-    let shuffled: Vec<_> = order.iter().map(|&place| answers[place as usize].clone()).collect();
-    messages::send(group, ANSWERS, &shuffled, outgoing)
+    let length = 2 * group.point_bytes();
+    let order = random_order(params.items(Role::Sender), &mut rng);
+    for range in frames(order.len(), length) {
+        let of_place = |&place: &u32| &answers[place as usize * length..][..length];
+        outgoing.send(ANSWERS, order[range].iter().flat_map(of_place).copied().collect())?;
+    }
+    Ok(())
 }

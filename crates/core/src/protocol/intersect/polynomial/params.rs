@@ -269,15 +269,16 @@ impl Params {
 
     /// Memory of the party with this role besides its items, in bytes, an estimate from above for two threads.
     pub fn memory(&self, role: Role) -> u64 {
-        let point = self.curve.point_memory() as u64;
+        let (point, items) = (self.curve.point_memory() as u64, self.items(role) as u64);
         let portion = CHUNK.max(self.answers_of_bin()) as u64;
-        // Polynomials of a portion with what multiplying them takes; bins of items; and in a count what is shuffled.
-        let kept = match (role, self.reveal) {
-            (Role::Sender, Reveal::Count) => self.sender_items as u64 * (4 + 2 * self.ciphertext_bytes() as u64),
-            (Role::Receiver, Reveal::Count) => self.sender_items.min(CHUNK) as u64 * 2 * point,
+        // What multiplying and evaluating the polynomials of a portion takes, at all of its items.
+        let bins_at_once = (CHUNK / self.answers_of_bin()).clamp(1, self.bins) as u64;
+        let at_once = items.min(bins_at_once * self.bound(role) as u64);
+        let shuffled = match (role, self.reveal) {
+            (Role::Sender, Reveal::Count) => items * (4 + 2 * self.ciphertext_bytes() as u64),
             _ => 0,
         };
-        self.items(role) as u64 * 72 + self.bins as u64 * 4 + 40 * portion * point + kept + (32 << 20)
+        items * 72 + self.bins as u64 * 4 + (40 * portion + 20 * at_once) * point + shuffled + (32 << 20)
     }
 
     /// Refuses more items than were agreed on, and items that are not distinct.

@@ -112,13 +112,22 @@ impl Method for Polynomial {
     }
 
     fn learned(&self, job: &JobSpec, party: &str, learned: &mut Vec<String>) {
-        if party == job.receiver() {
-            learned.push(format!(
-                "Nothing checks what {party} sends: if it does not follow the protocol, it may be able to test any number of keys \
-                 for being {}'s.",
-                job.peer_of(party)
-            ));
+        if party != job.receiver() {
+            return;
         }
+        // Values may be those of no polynomial of the agreed degree; coefficients are always those of one.
+        let by_values = job.job.polynomials().strategy().is_none_or(|strategy| strategy == Strategy::Points);
+        let peer = job.peer_of(party);
+        learned.push(match job.reveal {
+            Reveal::Rows if by_values => format!(
+                "Nothing checks what {party} sends: if it does not follow the protocol, it may be able to test any number of keys for \
+                 being {peer}'s."
+            ),
+            _ => format!(
+                "Nothing checks what {party} sends: if it does not follow the protocol, it can ask for other keys than it has, as many as \
+                 all bins hold."
+            ),
+        });
     }
 
     fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
