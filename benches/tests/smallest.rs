@@ -36,6 +36,7 @@ programs! {
     overlap ["2", "--runs", "1"]
     paillier ["512", "--runs", "1"]
     paper_dc ["--most", "100", "--runs", "1"] ["beside", "--most", "100"] ["slow-line", "--most", "100", "--runs", "1"]
+    paper_kk ["--most", "4", "--bits", "512", "--runs", "1"]
     paper_yws ["512:300", "--runs", "1"]
     plan ["4", "--runs", "1"]
     polynomials ["2", "--runs", "1"]

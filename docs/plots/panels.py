@@ -40,7 +40,7 @@ def panel(title, note, curves, marks):
         joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
         parts += [f'<polyline points="{joined}" fill="none" stroke="{colour}" stroke-width="1.5"/>']
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.2" fill="{colour}"/>' for x, y in at]
-        parts.append(text(LEFT + 85 * i, 32, label, fill=colour))
+        parts.append(text(LEFT + min(85, 255 // len(curves)) * i, 32, label, fill=colour))
     return "\n".join(parts)
 
 

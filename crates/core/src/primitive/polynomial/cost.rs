@@ -63,7 +63,8 @@ fn toom3<M: Module>(count: usize) -> f64 {
 
 /// Two transforms of the elements, with a product for each factor that is not 1, and the products between them.
 fn transforms<M: Module>(coefficients: usize) -> f64 {
-    let Some(log2) = fft::size(coefficients.saturating_sub(1)) else { return f64::INFINITY };
+    let product = coefficients.saturating_sub(1);
+    let Some(log2) = fft::size(product - usize::from(fft::takes_less(product))) else { return f64::INFINITY };
     let (count, levels) = ((1u64 << log2) as f64, f64::from(log2));
     let transform = count / 2.0 * levels - (count - 1.0) + count * levels * M::SUM;
     2.0 * transform + count + M::OWN_TRANSFORM * transform

@@ -32,7 +32,8 @@ pub fn divide<M: Module>(
     let mut quotient = multiply(module, strategy, &inverse, &upper);
     quotient.truncate(count);
     quotient.reverse();
-    let mut product = multiply(module, strategy, divisor, &quotient);
+    // Of the product only what stands below the divisor's degree, which comes of what stands there in both.
+    let mut product = multiply(module, strategy, &divisor[..degree], &quotient[..count.min(degree)]);
     product.truncate(degree);
     product.resize(degree, module.zero());
     let remainder = module.subtract(&dividend[..degree], &product);

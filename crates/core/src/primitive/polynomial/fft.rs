@@ -8,6 +8,12 @@ pub(super) fn size(coefficients: usize) -> Option<u32> {
     coefficients.checked_next_power_of_two().map(usize::ilog2)
 }
 
+/// Whether a product of so many coefficients has one more than a transform holds. The highest falls on the lowest one, and is taken
+/// away there: so it is with polynomials of degree 2^n, for which the next transform would take twice as long.
+pub(super) fn takes_less(coefficients: usize) -> bool {
+    coefficients > 2 && (coefficients - 1).is_power_of_two()
+}
+
 /// As [`super::multiply`], of polynomials that have coefficients.
 ///
 /// # Panics
@@ -15,8 +21,15 @@ pub(super) fn size(coefficients: usize) -> Option<u32> {
 /// If the field has no root of unity of that order.
 pub(super) fn multiply<M: Module>(module: &M, scalars: &[ScalarOf<M>], elements: &[M::Element]) -> Vec<M::Element> {
     let length = scalars.len() + elements.len() - 1;
-    let mut product = cyclic(module, scalars, elements, length);
+    let short = scalars.len().min(elements.len()) > 1 && takes_less(length);
+    let mut product = cyclic(module, scalars, elements, length - usize::from(short));
     product.truncate(length);
+    if short {
+        let [element, scalar] = [elements.len() - 1, scalars.len() - 1];
+        let last = module.multiply_each(&elements[element..], &scalars[scalar..]);
+        product[0] = module.subtract(&product[..1], &last).remove(0);
+        product.extend(last);
+    }
     product
 }
 
