@@ -26,6 +26,10 @@ impl Strategy {
 
     /// The work of evaluating a polynomial of so many coefficients at so many points: a middle product takes what a product does.
     pub fn work_of_evaluation<M: Module>(self, coefficients: usize, points: usize) -> f64 {
+        let most = coefficients.max(GROUP);
+        if points > most {
+            return points as f64 / most as f64 * self.work_of_evaluation::<M>(coefficients, most);
+        }
         match points <= GROUP {
             true => coefficients as f64 * points as f64 * M::IN_SUM,
             false => self.work::<M>(coefficients, points) + self.work_of_descent::<M>(points),

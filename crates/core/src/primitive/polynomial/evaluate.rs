@@ -42,6 +42,12 @@ pub fn evaluate_and_tell<M: Module>(
         done(points.len());
         return values;
     }
+    // Trees of more points than there are coefficients would gain nothing.
+    let most = polynomial.len().max(GROUP);
+    if points.len() > most {
+        let some = |points| evaluate_and_tell(module, strategy, polynomial, points, done);
+        return points.par_chunks(most).map(some).collect::<Vec<_>>().concat();
+    }
     let own = Strategy::fastest(&Scalars(module.field()), points.len(), points.len());
     let tree = Tree::new(module.field(), own, points);
     let inverse = inverse(module.field(), own, &tree.product, polynomial.len());

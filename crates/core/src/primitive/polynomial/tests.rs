@@ -170,9 +170,20 @@ fn middle_products_are_sums_of_products() {
 #[test]
 fn division_and_evaluation_agree_with_their_definitions() {
     let module = Scalars(&Pallas);
-    for (length, degree) in
-        [(0, 0), (0, 3), (3, 3), (4, 3), (10, 0), (40, 17), (129, 64), (300, 31), (64, 100), (201, 100)]
-    {
+    for (length, degree) in [
+        (0, 0),
+        (0, 3),
+        (3, 3),
+        (4, 3),
+        (10, 0),
+        (40, 17),
+        (129, 64),
+        (300, 31),
+        (64, 100),
+        (201, 100),
+        (2, 50),
+        (20, 90),
+    ] {
         let polynomial = scalars(&Pallas, length, 8);
         let roots = scalars(&Pallas, degree, 9);
         for strategy in Strategy::ALL {

@@ -278,7 +278,7 @@ impl Params {
             (Role::Sender, Reveal::Count) => items * (4 + 2 * self.ciphertext_bytes() as u64),
             _ => 0,
         };
-        items * 72 + self.bins as u64 * 4 + (40 * portion + 20 * at_once) * point + shuffled + (32 << 20)
+        items * 72 + self.bins as u64 * 4 + (40 * portion + 32 * at_once) * point + shuffled + (32 << 20)
     }
 
     /// Refuses more items than were agreed on, and items that are not distinct.
