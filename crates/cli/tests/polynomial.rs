@@ -143,13 +143,13 @@ fn what_it_does_not_do_is_refused() {
         ("reveal = \"sum:cost\"\ngives = { b = [\"cost\"] }", &["adds nothing up", "\"ecdh\""]),
         ("level = \"bits112\"", &["bits112", "\"bits128\", \"bits192\" or \"bits256\""]),
         ("level = \"bits192\"\nstrategy = \"fft\"", &["fft", "roots of unity", "\"bits128\""]),
-        ("strategy = \"newton\"", &["newton", "schoolbook, karatsuba, toom3, fft, points"]),
+        ("strategy = \"newton\"", &["newton", "\"schoolbook\", \"karatsuba\", \"toom3\", \"fft\", \"points\""]),
         ("strategy = 3", &["line 5", "a string"]),
         ("bins = 0", &["bins = 0", "1 to 16777216"]),
         ("bins = -4", &["bins = -4", "1 to 16777216"]),
         ("bins = 16777217", &["bins = 16777217", "1 to 16777216"]),
         ("bins = \"many\"", &["bins = \"many\"", "\"auto\""]),
-        ("bins = 1.5", &["bins are \"auto\", or a number"]),
+        ("bins = 1.5", &["bins are \"auto\", or a whole number"]),
     ] {
         simulate(&home, &job(&home, terms), [&table, &table]).failed(2, words);
     }

@@ -101,7 +101,7 @@ impl<'de> Deserialize<'de> for OrAuto<Strategy> {
 impl<'de> Deserialize<'de> for OrAuto<usize> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged, expecting = "bins are \"auto\", or a number")]
+        #[serde(untagged, expecting = "bins are \"auto\", or a whole number from 1 to 16777216")]
         enum Bins {
             Number(i64),
             Word(String),

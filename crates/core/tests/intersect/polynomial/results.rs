@@ -171,3 +171,20 @@ fn items_that_do_not_fit_are_an_error() {
     sent.unwrap();
     assert_eq!(received.unwrap().0.len(), bound / 2);
 }
+
+/// What is chosen is not told: both parties derive it, so that another choice is another version of the wire.
+#[test]
+fn the_choice_stays_what_it_is() {
+    let mut found = String::new();
+    for (receiver, sender) in
+        [(1, 1), (30, 30), (300, 300), (1, 100_000), (5000, 9905), (1 << 16, 1 << 16), (1 << 20, 1000)]
+    {
+        for reveal in REVEALS {
+            let params = Params::new(wanted(reveal, None, None), receiver, sender).unwrap();
+            let bounds = [Role::Receiver, Role::Sender].map(|role| params.bound(role));
+            let (strategy, bins) = (params.strategy(), params.bins());
+            found += &format!("{receiver} {sender} {reveal:?}: {strategy}, {bins} bins of {bounds:?}\n");
+        }
+    }
+    assert_eq!(found, include_str!("choices.txt"));
+}

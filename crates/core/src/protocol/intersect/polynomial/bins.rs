@@ -72,6 +72,18 @@ impl<'a> Bins<'a> {
         items.iter().map(|&item| root(field, &self.items[item as usize])).collect()
     }
 
+    /// As many roots of random items as some bins have fewer items than `count`.
+    pub(super) fn missing<F: ScalarField>(
+        &self,
+        field: &F,
+        bins: &Range<usize>,
+        count: usize,
+        rng: &mut ChaCha20Rng,
+    ) -> Vec<F::Scalar> {
+        let there = (self.starts[bins.end] - self.starts[bins.start]) as usize;
+        (there..count).map(|_| root(field, &random_item(rng))).collect()
+    }
+
     /// The roots of each bin's polynomial: its items, and fresh random ones up to the bound. One costs what the other does.
     pub(super) fn roots<F>(&self, field: &F, bins: &Range<usize>, rng: &mut ChaCha20Rng) -> Vec<Vec<F::Scalar>>
     where
@@ -79,11 +91,7 @@ impl<'a> Bins<'a> {
     {
         let filled = bins.clone().map(|bin| {
             let mut items: Vec<Item> = self.items(bin).iter().map(|&item| self.items[item as usize]).collect();
-            items.resize_with(self.bound, || {
-                let mut dummy = [0; ITEM_BYTES];
-                rng.fill_bytes(&mut dummy);
-                Item(dummy)
-            });
+            items.resize_with(self.bound, || random_item(rng));
             items
         });
         let filled: Vec<Vec<Item>> = filled.collect();
@@ -92,6 +100,12 @@ impl<'a> Bins<'a> {
             .map(|items| items.par_iter().with_min_len(64).map(|item| root(field, item)).collect())
             .collect()
     }
+}
+
+fn random_item(rng: &mut ChaCha20Rng) -> Item {
+    let mut item = [0; ITEM_BYTES];
+    rng.fill_bytes(&mut item);
+    Item(item)
 }
 
 /// A hash that is zero does not occur.

@@ -101,7 +101,8 @@ fn send_in<G: Group + Sync>(
     let (outgoing, incoming) = channel.halves();
 
     // 2. φ at the own items, each value times a random number, with a fresh [0].
-    progress.start("evaluating polynomials", params.items(Role::Sender));
+    let evaluated = params.items_of_portion(Role::Sender);
+    progress.start("evaluating polynomials", params.portions().len() * evaluated);
     let done = |values| progress.advance(values);
     let key = messages::receive_key(group, PUBLIC_KEY, incoming)?;
     let mut answers = Vec::new();
@@ -114,6 +115,9 @@ fn send_in<G: Group + Sync>(
         };
         let values: Vec<_> = portion.clone().into_par_iter().zip(polynomials.par_chunks(each)).map(values).collect();
         let values = values.concat();
+        // Time tells nothing of how many there are in this portion.
+        let missing = bins.missing(group, &portion, evaluated, &mut rng);
+        form.evaluate(&module, &form.whole(group, &polynomials[..each]), &missing, &done);
         let blinds = group.random_scalars(values.len(), &mut rng);
         let blinded = module.multiply_each(&values, &blinds);
         answers.extend(elgamal::encode(group, &key.rerandomize(group, &blinded, &mut rng)));

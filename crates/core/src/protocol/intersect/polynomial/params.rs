@@ -57,6 +57,7 @@ pub struct Params {
     bins: usize,
     /// Items in a bin of the receiver and of the sender, those that fill it up included.
     bounds: [usize; 2],
+    runs: usize,
 }
 
 /// What a run is to be like.
@@ -113,10 +114,16 @@ impl FromStr for Strategy {
 
     fn from_str(word: &str) -> Result<Strategy> {
         Strategy::ALL.into_iter().find(|strategy| strategy.name() == word).ok_or_else(|| {
-            let names: Vec<_> = Strategy::ALL.iter().map(|strategy| strategy.name()).collect();
+            let names: Vec<_> = Strategy::ALL.iter().map(|strategy| format!("\"{strategy}\"")).collect();
             Error::Input(format!("strategy = \"{word}\" is unknown: use \"auto\", {}", names.join(", ")))
         })
     }
+}
+
+/// Each of so many bins overflows with probability 2^-this at most, for each of two parties, so that any does with 2^-45
+/// ([`Chance::Bucket`]).
+fn overflow_bits(bins: usize) -> f64 {
+    f64::from(Chance::Bucket.bits()) + 1.0 + (bins as f64).log2()
 }
 
 /// Messages of so many ciphertexts of this length.
@@ -150,9 +157,9 @@ impl Params {
         let each = curves.iter().flat_map(|&(curve, strategy)| {
             bins.iter().map(move |&bins| {
                 let Wanted { reveal, runs, .. } = wanted;
-                let bits = f64::from(Chance::Bucket.bits()) + 1.0 + ((bins * runs) as f64).log2();
+                let bits = overflow_bits(bins * runs);
                 let bounds = [receiver_items, sender_items].map(|items| okvs::bin_capacity(items, bins, bits));
-                Params { curve, strategy, reveal, receiver_items, sender_items, bins, bounds }
+                Params { curve, strategy, reveal, receiver_items, sender_items, bins, bounds, runs }
             })
         });
         let each = each.filter(Params::has_roots);
@@ -227,9 +234,21 @@ impl Params {
     }
 
     /// The bins that are worked on at once: as many as have [`CHUNK`] ciphertexts, or one.
-    pub(super) fn portions(&self) -> impl Iterator<Item = Range<usize>> + Clone + Send {
-        let (bins, size) = (self.bins, (CHUNK / self.answers_of_bin()).max(1));
+    pub(super) fn portions(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone + Send {
+        let (bins, size) = (self.bins, self.bins_of_portion());
         (0..bins).step_by(size).map(move |start| start..bins.min(start + size))
+    }
+
+    fn bins_of_portion(&self) -> usize {
+        (CHUNK / self.answers_of_bin()).clamp(1, self.bins)
+    }
+
+    /// At how many items of the party with this role the polynomials of each portion are evaluated, random ones among them, so that
+    /// time does not tell how many there are: as many as fall into a portion at most, but with the probability that a bin
+    /// overflows.
+    pub(super) fn items_of_portion(&self, role: Role) -> usize {
+        let portions = self.bins / self.bins_of_portion();
+        okvs::bin_capacity(self.items(role), portions, overflow_bits(portions * self.runs))
     }
 
     /// Length of an encoded ciphertext.
@@ -272,13 +291,12 @@ impl Params {
         let (point, items) = (self.curve.point_memory() as u64, self.items(role) as u64);
         let portion = CHUNK.max(self.answers_of_bin()) as u64;
         // What multiplying and evaluating the polynomials of a portion takes, at all of its items.
-        let bins_at_once = (CHUNK / self.answers_of_bin()).clamp(1, self.bins) as u64;
-        let at_once = items.min(bins_at_once * self.bound(role) as u64);
+        let at_once = self.items_of_portion(role) as u64;
         let shuffled = match (role, self.reveal) {
             (Role::Sender, Reveal::Count) => items * (4 + 2 * self.ciphertext_bytes() as u64),
             _ => 0,
         };
-        items * 72 + self.bins as u64 * 4 + (40 * portion + 32 * at_once) * point + shuffled + (32 << 20)
+        items * 72 + self.bins as u64 * 8 + (40 * portion + 32 * at_once) * point + shuffled + (32 << 20)
     }
 
     /// Refuses more items than were agreed on, and items that are not distinct.

@@ -61,11 +61,13 @@ pub fn receive_in<G: Group + Sync>(
     let bins = Bins::new(items, Role::Receiver, params, &mut rng)?;
     let form = Form::new(group, params);
     let progress = channel.progress().clone();
-    progress.start("evaluating polynomials", params.items(Role::Receiver));
+    let evaluated = params.items_of_portion(Role::Receiver);
+    progress.start("evaluating polynomials", params.portions().len() * evaluated);
     let done = |values| progress.advance(values);
 
     // 1. A key.
     let secret = SecretKey::generate(group, &mut rng);
+    let mut others = fork(&mut rng);
     channel.send(PUBLIC_KEY, secret.public(group).to_bytes(group))?;
     let mut common = Vec::new();
     channel.duplex(
@@ -93,6 +95,13 @@ pub fn receive_in<G: Group + Sync>(
                         items.iter().zip(values).filter(|(_, value)| group.any_identity(slice::from_ref(value)));
                     roots.map(|(&item, _)| item as usize).filter(|&item| bins.is_own(item)).collect::<Vec<_>>()
                 };
+                // Time tells nothing of how many of them there are.
+                form.evaluate(
+                    &Points(group),
+                    &opened[..each],
+                    &bins.missing(group, &portion, evaluated, &mut others),
+                    &done,
+                );
                 common.par_extend(portion.clone().into_par_iter().zip(opened.par_chunks(each)).flat_map_iter(found));
             }
             Ok(())

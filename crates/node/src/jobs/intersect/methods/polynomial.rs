@@ -123,6 +123,10 @@ impl Method for Polynomial {
                 "Nothing checks what {party} sends: if it does not follow the protocol, it may be able to test any number of keys for \
                  being {peer}'s."
             ),
+            Reveal::Count if by_values => format!(
+                "Nothing checks what {party} sends: if it does not follow the protocol, what is counted may be any of {peer}'s keys, \
+                 such as all in one bin."
+            ),
             _ => format!(
                 "Nothing checks what {party} sends: if it does not follow the protocol, it can ask for other keys than it has, as many as \
                  all bins hold."
