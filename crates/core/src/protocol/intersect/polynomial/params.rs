@@ -233,14 +233,15 @@ impl Params {
         }
     }
 
-    /// The bins that are worked on at once: as many as have [`CHUNK`] ciphertexts, or one.
+    /// The bins that are worked on at once: as many as have [`CHUNK`] ciphertexts at most, or one, and about equally many each time.
     pub(super) fn portions(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone + Send {
         let (bins, size) = (self.bins, self.bins_of_portion());
         (0..bins).step_by(size).map(move |start| start..bins.min(start + size))
     }
 
     fn bins_of_portion(&self) -> usize {
-        (CHUNK / self.answers_of_bin()).clamp(1, self.bins)
+        let most = (CHUNK / self.answers_of_bin()).clamp(1, self.bins);
+        self.bins.div_ceil(self.bins.div_ceil(most))
     }
 
     /// At how many items of the party with this role the polynomials of each portion are evaluated, random ones among them, so that
