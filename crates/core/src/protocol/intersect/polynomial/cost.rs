@@ -5,8 +5,8 @@ use crate::primitive::group::Ristretto255;
 use crate::primitive::polynomial::{Module, Points};
 use crate::role::Role;
 
-/// What other operations cost, relative to a multiplication of a point, as measured by `intersect_polynomial`: a multiplication of the generator, an
-/// encoding, a decoding, and an operation on scalars.
+/// What other operations cost, relative to a multiplication of a point, about: a multiplication of the generator, an encoding, a
+/// decoding, and an operation on scalars. `intersect_polynomial` judges what is chosen by them.
 const FIXED: f64 = 0.45;
 const ENCODE: f64 = 0.3;
 const DECODE: f64 = 0.3;

@@ -61,19 +61,17 @@ fn receive_in<G: Group + Sync>(
     let progress = channel.progress().clone();
     let (outgoing, incoming) = channel.halves();
 
-    // 1. A key, and φ of each bin, encrypted.
+    // 1. to 4. A key, and φ of each bin, encrypted.
     progress.start("encrypting polynomials", params.bins());
     let secret = SecretKey::generate(group, &mut rng);
     outgoing.send(PUBLIC_KEY, secret.public(group).to_bytes(group))?;
     for portion in params.portions() {
-        let roots = bins.roots(group, &portion, &mut rng);
-        let polynomials: Vec<_> = roots.par_iter().map(|roots| form.of_roots(group, roots)).collect();
-        let encrypted = secret.encrypt(group, &polynomials.concat(), &mut rng);
-        messages::send(group, POLYNOMIALS, &encrypted, outgoing)?;
+        let polynomials = form.of_bins(group, &bins.roots(group, &portion, &mut rng));
+        messages::send(group, POLYNOMIALS, &secret.encrypt(group, &polynomials, &mut rng), outgoing)?;
         progress.advance(portion.len());
     }
 
-    // 3. As many are common as answers are encryptions of 0.
+    // 7. As many are common as answers are encryptions of 0.
     progress.start("counting", params.items(Role::Sender));
     let mut count = 0;
     for range in frames(params.items(Role::Sender), 2 * group.point_bytes()) {
@@ -100,12 +98,12 @@ fn send_in<G: Group + Sync>(
     let progress = channel.progress().clone();
     let (outgoing, incoming) = channel.halves();
 
-    // 2. φ at the own items, each value times a random number, with a fresh [0].
+    // 5. φ at the own items, each value times a random number, with a fresh [0].
     let evaluated = params.items_of_portion(Role::Sender);
     progress.start("evaluating polynomials", params.portions().len() * evaluated);
     let done = |values| progress.advance(values);
     let key = messages::receive_key(group, PUBLIC_KEY, incoming)?;
-    let mut answers = Vec::new();
+    let (length, mut answers) = (2 * group.point_bytes(), Vec::new());
     for portion in params.portions() {
         let each = params.ciphertexts_of_bin();
         let polynomials = messages::receive(group, POLYNOMIALS, portion.len() * each, incoming)?;
@@ -114,15 +112,17 @@ fn send_in<G: Group + Sync>(
             form.evaluate(&module, &form.whole(group, polynomial), &points, &done)
         };
         let values: Vec<_> = portion.clone().into_par_iter().zip(polynomials.par_chunks(each)).map(values).collect();
-        let values = values.concat();
-        // Time tells nothing of how many there are in this portion.
+        let mut values = values.concat();
+        // Others are made in the same way and left out, so that time does not tell how many there are in this portion.
+        let there = values.len();
         let missing = bins.missing(group, &portion, evaluated, &mut rng);
-        form.evaluate(&module, &form.whole(group, &polynomials[..each]), &missing, &done);
+        values.extend(form.evaluate(&module, &form.whole(group, &polynomials[..each]), &missing, &done));
         let blinds = group.random_scalars(values.len(), &mut rng);
         let blinded = module.multiply_each(&values, &blinds);
-        answers.extend(elgamal::encode(group, &key.rerandomize(group, &blinded, &mut rng)));
+        let encoded = elgamal::encode(group, &key.rerandomize(group, &blinded, &mut rng));
+        answers.extend_from_slice(&encoded[..there * length]);
     }
-    let length = 2 * group.point_bytes();
+    // 6.
     let order = random_order(params.items(Role::Sender), &mut rng);
     for range in frames(order.len(), length) {
         let of_place = |&place: &u32| &answers[place as usize * length..][..length];

@@ -40,8 +40,14 @@ impl<G: Group + Sync> Form<G> {
         }
     }
 
-    /// What the receiver encrypts of the monic polynomial with these roots.
-    pub(super) fn of_roots(&self, group: &G, roots: &[G::Scalar]) -> Vec<G::Scalar> {
+    /// What the receiver encrypts of bins with these roots, bin by bin.
+    pub(super) fn of_bins(&self, group: &G, bins: &[Vec<G::Scalar>]) -> Vec<G::Scalar> {
+        let polynomials: Vec<_> = bins.par_iter().map(|roots| self.of_roots(group, roots)).collect();
+        polynomials.concat()
+    }
+
+    /// The same of the monic polynomial with these roots.
+    fn of_roots(&self, group: &G, roots: &[G::Scalar]) -> Vec<G::Scalar> {
         match self {
             Form::Coefficients { .. } => {
                 let mut coefficients = expand(group, fastest(group, roots.len()), roots);

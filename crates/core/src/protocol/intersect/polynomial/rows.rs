@@ -74,10 +74,8 @@ pub fn receive_in<G: Group + Sync>(
         |outgoing| {
             for portion in params.portions() {
                 // 2. to 4. φ of each bin, encrypted.
-                let roots = bins.roots(group, &portion, &mut rng);
-                let polynomials: Vec<_> = roots.par_iter().map(|roots| form.of_roots(group, roots)).collect();
-                let encrypted = secret.encrypt(group, &polynomials.concat(), &mut rng);
-                messages::send(group, POLYNOMIALS, &encrypted, outgoing)?;
+                let polynomials = form.of_bins(group, &bins.roots(group, &portion, &mut rng));
+                messages::send(group, POLYNOMIALS, &secret.encrypt(group, &polynomials, &mut rng), outgoing)?;
             }
             Ok(())
         },
