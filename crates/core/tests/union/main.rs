@@ -31,8 +31,8 @@ fn receive(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> 
 }
 
 fn send(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> Result<()> {
-    let payloads: Vec<u8> = items.iter().flat_map(|item| given_for(item, params.payload_bytes)).collect();
-    send_given(&Shuffled::new(items, &payloads, params.payload_bytes, &mut rng(seed ^ 0x80))?, params, channel, seed)
+    let payload = |index: usize, out: &mut Vec<u8>| out.extend(given_for(&items[index], params.payload_bytes));
+    send_given(&Shuffled::new(items, &payload, &mut rng(seed ^ 0x80))?, params, channel, seed)
 }
 
 fn send_given(given: &dyn Given, params: &Params, channel: &mut Channel, seed: u8) -> Result<()> {

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::{given_for, run};
+use super::{given_for, receive, run, send_given};
 use crate::support::items;
+use crate::support::two::run_over;
 use proptest::prelude::*;
 use tacita_core::protocol::union::{Params, Shuffled};
-use tacita_core::{Item, Role};
+use tacita_core::{Channel, Item, Role};
 
 /// The receiver gets what it lacks, and both send as much as was counted beforehand.
 fn check(receiver: &[Item], sender: &[Item], params: &Params) {
@@ -65,12 +66,15 @@ fn the_probability_of_a_wrong_answer_is_divided_among_runs() {
 
 #[test]
 fn what_cannot_work_is_refused() {
-    let mut rng = crate::support::rng(1);
-    let mut refused = |items: &[Item], payloads: usize| {
-        Shuffled::new(items, &vec![0; payloads], 2, &mut rng).err().unwrap().to_string()
-    };
-    assert!(refused(&items([1, 2, 1]), 6).contains("not distinct"));
-    assert!(refused(&items([1, 2]), 6).contains("not as many payloads"));
+    let nothing = |_: usize, _: &mut Vec<u8>| ();
+    let refused = Shuffled::new(&items([1, 2, 1]), &nothing, &mut crate::support::rng(1)).err().unwrap().to_string();
+    assert!(refused.contains("not distinct"));
+    let (params, two) = (Params::new(2, 2, 9), items(0..2));
+    let given = Shuffled::new(&two, &nothing, &mut crate::support::rng(1)).unwrap();
+    let first = |channel: &mut Channel| receive(&two, &params, channel, 1);
+    let second = |channel: &mut Channel| send_given(&given, &params, channel, 2).map(|()| (Vec::new(), 0));
+    let (_, sent) = run_over(Channel::pair("receiver", "sender"), &first, &second);
+    assert!(sent.unwrap_err().to_string().contains("0 bytes where 9 were agreed on"));
     let ended = |params: Params| {
         let (received, sent) = run(&items(0..3), &items(0..3), &params, [1, 2]);
         [received.unwrap_err(), sent.unwrap_err()].map(|error| error.to_string())

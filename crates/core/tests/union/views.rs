@@ -16,7 +16,7 @@ use crate::support::*;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::oprf::{Key, Suite};
 use tacita_core::primitive::ot::{BASE_KEY, BASE_POINTS, CORRECTIONS, MESSAGES, TREES};
-use tacita_core::protocol::union::{ELEMENTS, Given, Items, Params, Room, Sorter, TAGS, ecdh};
+use tacita_core::protocol::union::{ELEMENTS, Given, Items, Params, Room, Shuffled, Sorter, TAGS, ecdh};
 use tacita_core::{Item, Result};
 
 const BYTES: usize = 24;
@@ -100,7 +100,7 @@ impl Given for Ordered<'_> {
 struct AsTheyCome;
 
 impl Room for AsTheyCome {
-    fn sorter(&self, _: usize, _: usize) -> Result<Box<dyn Sorter + '_>> {
+    fn sorter(&self, _: usize) -> Result<Box<dyn Sorter + '_>> {
         Ok(Box::new(Kept(Vec::new())))
     }
 }
@@ -135,8 +135,8 @@ fn sender(variant: Variant, items: &[Item], params: &Params, seed: u8, channel: 
             send_given(&Ordered(items, order), params, channel, seed)
         }
         Variant::Unsorted => {
-            let given: Vec<u8> = items.iter().flat_map(|item| given_for(item, BYTES)).collect();
-            let given = tacita_core::protocol::union::Shuffled::new(items, &given, BYTES, &mut rng(seed ^ 0x80))?;
+            let payload = |index: usize, out: &mut Vec<u8>| out.extend(given_for(&items[index], BYTES));
+            let given = Shuffled::new(items, &payload, &mut rng(seed ^ 0x80))?;
             ecdh::send(&given, &AsTheyCome, &session(), params, channel, &mut rng(seed))
         }
     }

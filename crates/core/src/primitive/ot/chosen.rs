@@ -82,7 +82,12 @@ pub fn offer(
     messages::send(ot, messages::chunks(count, offered(bytes)?), channel, |range, pairs| {
         progress.advance(range.len());
         let mut message = load(range)?;
-        assert_eq!(message.len(), bytes * pairs.len(), "{bytes} bytes for each OT");
+        if message.len() != bytes * pairs.len() {
+            return Err(Error::Internal(format!(
+                "OT of {} bytes where {bytes} were agreed on for each",
+                message.len()
+            )));
+        }
         for (hidden, [first, _]) in message.chunks_mut(bytes).zip(pairs) {
             xor(hidden, pad.of(*first));
         }

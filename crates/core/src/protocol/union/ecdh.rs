@@ -54,7 +54,7 @@ pub fn receive(
     progress.start("comparing", params.receiver_items + params.sender_items);
 
     // 1. b H(y) there, b (a H(x)) from what comes back: its tag and its place.
-    let mut tags = room.sorter(tag_bytes + PLACE_BYTES, params.sender_items)?;
+    let mut tags = room.sorter(tag_bytes + PLACE_BYTES)?;
     let element_bytes = params.suite().element_bytes();
     channel.duplex_of(
         ELEMENTS,
@@ -130,7 +130,7 @@ pub fn send(
     progress.start("comparing", params.receiver_items + params.sender_items);
 
     // 1. a H(x) there, tags of a (b H(y)) from what comes.
-    let mut tags = room.sorter(params.tag_bytes, params.receiver_items)?;
+    let mut tags = room.sorter(params.tag_bytes)?;
     let element_bytes = params.suite().element_bytes();
     channel.duplex_of(
         ELEMENTS,

@@ -37,27 +37,23 @@ pub trait Given: Items {
     fn payloads(&self, range: Range<usize>) -> Result<Vec<u8>>;
 }
 
-/// What a sender gives, in memory.
+/// Appends what is given for the item at an index: [`Params::payload_bytes`](super::Params::payload_bytes).
+pub type Payload<'a> = &'a (dyn Fn(usize, &mut Vec<u8>) + Sync);
+
+/// What a sender gives, of items in memory.
 pub struct Shuffled<'a> {
     items: &'a [Item],
-    payloads: &'a [u8],
-    payload_bytes: usize,
+    payload: Payload<'a>,
     order: Vec<u32>,
 }
 
 impl<'a> Shuffled<'a> {
-    /// Items and what is given for each, `payload_bytes` long, one after the other.
-    pub fn new(
-        items: &'a [Item],
-        payloads: &'a [u8],
-        payload_bytes: usize,
-        rng: &mut impl CryptoRng,
-    ) -> Result<Shuffled<'a>> {
-        let wrong = match payloads.len() == items.len() * payload_bytes {
-            false => "not as many payloads as items",
-            true if items.len() > u32::MAX as usize => "2^32 items or more",
-            true if !all_distinct(items) => "the items are not distinct",
-            true => return Ok(Shuffled { items, payloads, payload_bytes, order: random_order(items.len(), rng) }),
+    /// Items, and what is given for each.
+    pub fn new(items: &'a [Item], payload: Payload<'a>, rng: &mut impl CryptoRng) -> Result<Shuffled<'a>> {
+        let wrong = match items.len() > u32::MAX as usize {
+            true => "2^32 items or more",
+            false if !all_distinct(items) => "the items are not distinct",
+            false => return Ok(Shuffled { items, payload, order: random_order(items.len(), rng) }),
         };
         Err(Error::Internal(format!("union: {wrong}")))
     }
@@ -75,7 +71,8 @@ impl Items for Shuffled<'_> {
 
 impl Given for Shuffled<'_> {
     fn payloads(&self, range: Range<usize>) -> Result<Vec<u8>> {
-        let payload = |&index: &u32| &self.payloads[index as usize * self.payload_bytes..][..self.payload_bytes];
-        Ok(self.order[range].iter().flat_map(payload).copied().collect())
+        let mut payloads = Vec::new();
+        self.order[range].iter().for_each(|&index| (self.payload)(index as usize, &mut payloads));
+        Ok(payloads)
     }
 }

@@ -1,14 +1,13 @@
 //! Putting records in order, in memory or elsewhere.
 
 use rayon::prelude::*;
-use zeroize::Zeroizing;
 
 use crate::error::Result;
 
 /// Where records are put in order: in memory, or on a disk.
 pub trait Room: Sync {
-    /// A sorter of records of `bytes` bytes each, of which about `count` will come.
-    fn sorter(&self, bytes: usize, count: usize) -> Result<Box<dyn Sorter + '_>>;
+    /// A sorter of records of `bytes` bytes each. Nothing is taken for records that have not come.
+    fn sorter(&self, bytes: usize) -> Result<Box<dyn Sorter + '_>>;
 }
 
 /// Puts records of one length in order, as strings of bytes.
@@ -24,15 +23,15 @@ pub trait Sorter: Send {
 pub struct InMemory;
 
 impl Room for InMemory {
-    fn sorter(&self, bytes: usize, count: usize) -> Result<Box<dyn Sorter + '_>> {
-        Ok(Box::new(Records { bytes, records: Zeroizing::new(Vec::with_capacity(bytes * count)) }))
+    fn sorter(&self, bytes: usize) -> Result<Box<dyn Sorter + '_>> {
+        Ok(Box::new(Records { bytes, records: Vec::new() }))
     }
 }
 
 /// Records in memory.
 struct Records {
     bytes: usize,
-    records: Zeroizing<Vec<u8>>,
+    records: Vec<u8>,
 }
 
 /// Records that are handed on at a time.
@@ -60,10 +59,14 @@ mod tests {
         for count in [0, 1, 2, HANDED, HANDED + 1] {
             let mut records: Vec<[u8; 3]> =
                 (0..count as u32).map(|i| (i * 7_919 % 65_537).to_be_bytes()[1..].try_into().unwrap()).collect();
-            let mut sorter = InMemory.sorter(3, count).unwrap();
+            let mut sorter = InMemory.sorter(3).unwrap();
             records.chunks(5).for_each(|some| sorter.add(some.as_flattened()).unwrap());
             let mut sorted = Vec::new();
-            sorter.finish(&mut |some| Ok(sorted.extend_from_slice(some))).unwrap();
+            let mut take = |some: &[u8]| {
+                sorted.extend_from_slice(some);
+                Ok(())
+            };
+            sorter.finish(&mut take).unwrap();
             records.sort_unstable();
             assert_eq!(sorted, records.concat());
         }

@@ -20,15 +20,9 @@ use crate::table::{BATCH_ROWS, KeyColumn, KeySpec, Keys, Selection, Table, named
 
 impl Found {
     /// What becomes of it when the connections have ended.
-    pub(super) fn answer(
-        self,
-        job: &JobSpec,
-        me: &str,
-        loaded: Arc<Loaded>,
-        theirs: &Sizes,
-    ) -> Result<Deferred<Answer>> {
+    pub(super) fn answer(self, job: &JobSpec, me: &str, loaded: Arc<Loaded>, theirs: &Sizes) -> Deferred<Answer> {
         let (job, me, theirs) = (job.clone(), me.to_owned(), theirs.clone());
-        Ok(match self {
+        match self {
             Found::Nothing => Box::new(|| Ok(Answer::Nothing)),
             Found::Count(count) => Box::new(move || {
                 Ok(match job.limits.min_result.filter(|limit| count < *limit) {
@@ -40,12 +34,12 @@ impl Found {
                     ),
                 })
             }),
-            Found::Payloads(payloads) => {
-                // What the peer has sent is looked at before the connection ends, so that it is the peer who is blamed.
+            // When the connections have ended: how long this takes says how much there is.
+            Found::Payloads(payloads) => Box::new(move || {
                 let received = Received::of(&job, &me, &payloads, &theirs)?;
-                Box::new(move || Ok(Answer::Rows(Box::new(All::new(&job, &me, &loaded, received)?))))
-            }
-        })
+                Ok(Answer::Rows(Box::new(All::new(&job, &me, &loaded, received)?)))
+            }),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a party brings in memory: its table, its keys, and what it gives for each of them.
 
+use rayon::prelude::*;
 use tacita_core::{Error, Item, Result};
-use zeroize::Zeroizing;
 
 use super::sizes::{given_columns, payload_bytes, sends};
 use crate::agreement::{Duplicates, Each, JobSpec, Reveal, Sizes};
@@ -19,8 +19,6 @@ pub(super) const COUNT_BYTES: usize = 4;
 pub(super) struct Loaded {
     table: Table,
     keys: Keys,
-    /// What is given for each key, of a party that gives.
-    payloads: Option<Zeroizing<Vec<u8>>>,
     sizes: Sizes,
 }
 
@@ -33,12 +31,15 @@ impl Loaded {
             warn_own_user(&warning);
         }
         let mut sizes = Sizes { items: keys.len() as u64, ..Sizes::default() };
-        let payloads = match sends(job, me) && job.reveal == Reveal::Rows {
-            true => Some(encode(job, me, &table, &keys, &mut sizes)?),
-            false => None,
-        };
+        if sends(job, me) && job.reveal == Reveal::Rows {
+            let (giver, given) = Giver::new(job, me, &table, &keys)?;
+            if let Some(filling) = giver.encoder.filling() {
+                tracing::warn!("{filling}");
+            }
+            sizes = given;
+        }
         check_limits(job, me, &table, &keys, &mut sizes)?;
-        Ok(Loaded { table, keys, payloads, sizes })
+        Ok(Loaded { table, keys, sizes })
     }
 
     /// The distinct keys, sorted.
@@ -56,52 +57,67 @@ impl Loaded {
         &self.sizes
     }
 
-    /// What is given for each key, one after the other.
-    pub(super) fn payloads(&self) -> Result<&[u8]> {
-        self.payloads.as_ref().map(|payloads| &payloads[..]).ok_or_else(|| Error::Internal("nothing is given".into()))
+    /// What makes what this party gives for each key.
+    pub(super) fn giver(&self, job: &JobSpec, me: &str) -> Result<Giver<'_>> {
+        Giver::new(job, me, &self.table, &self.keys).map(|(giver, _)| giver)
     }
 
     /// The items of the keys, in their order.
     pub(super) fn items(&self, item_key: &[u8; 32]) -> Vec<Item> {
-        (0..self.keys.len()).map(|key| Item::new(item_key, self.keys.key(key))).collect()
+        (0..self.keys.len()).into_par_iter().map(|key| Item::new(item_key, self.keys.key(key))).collect()
     }
 }
 
-/// What is given for each key: how many rows it has, and the rows, as many for each as the key has that has most.
-fn encode(job: &JobSpec, me: &str, table: &Table, keys: &Keys, sizes: &mut Sizes) -> Result<Zeroizing<Vec<u8>>> {
-    let (columns, texts) = given_columns(job, me);
-    let columns: Vec<_> =
-        columns.into_iter().map(|column| (column.clone(), job.header(me, &column).to_owned())).collect();
-    let longest = job.limits.max_text.map(|bytes| bytes as usize);
-    let encoder = PayloadEncoder::with_texts(table, keys, &columns, texts, longest)?;
-    if let Some(filling) = encoder.filling() {
-        tracing::warn!("{filling}");
+/// Makes what a party gives for its keys: how many rows one has, and the rows, as many for each as the key has that has most.
+pub(super) struct Giver<'a> {
+    keys: &'a Keys,
+    encoder: PayloadEncoder<'a>,
+    counted: bool,
+    bytes: usize,
+}
+
+impl<'a> Giver<'a> {
+    fn new(job: &JobSpec, me: &str, table: &'a Table, keys: &'a Keys) -> Result<(Giver<'a>, Sizes)> {
+        let (columns, texts) = given_columns(job, me);
+        let header = |column: String| (column.clone(), job.header(me, &column).to_owned());
+        let columns: Vec<_> = columns.into_iter().map(header).collect();
+        let longest = job.limits.max_text.map(|bytes| bytes as usize);
+        let encoder = PayloadEncoder::with_texts(table, keys, &columns, texts, longest)?;
+        let most = keys.most_rows().max(1);
+        let profiles = job.profiles(me).iter().map(ToString::to_string).collect();
+        let sizes = Sizes {
+            items: keys.len() as u64,
+            row_bytes: encoder.schema().row_bytes() as u32,
+            schema: hex(&encoder.schema().encode()),
+            each: Some(Each { rows: most as u32, profiles }),
+            ..Sizes::default()
+        };
+        let bytes = payload_bytes(job, &sizes).ok_or_else(|| too_long(table, keys, most))?;
+        let counted = job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All);
+        Ok((Giver { keys, encoder, counted, bytes }, sizes))
     }
-    let most = keys.most_rows().max(1);
-    sizes.row_bytes = encoder.schema().row_bytes() as u32;
-    sizes.schema = hex(&encoder.schema().encode());
-    sizes.each = Some(Each { rows: most as u32, profiles: job.profiles(me).iter().map(ToString::to_string).collect() });
-    let counted = job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All);
-    let bytes = payload_bytes(job, sizes).ok_or_else(|| {
-        let fullest = (0..keys.len()).max_by_key(|&key| keys.rows(key).len()).unwrap_or(0);
-        Error::Input(format!(
-            "{}, {}: its key has {}, and all keys are given as many rows as the one that has most, so that nobody sees which has how \
-             many: that is more than 1 MiB for each. Mend the table, or agree on duplicates = \"first\"",
-            table.source(),
-            table.place(keys.rows(fullest).first().copied().unwrap_or(0) as usize),
-            text::counted(most as u64, "row")
-        ))
-    })?;
-    let mut payloads = Zeroizing::new(Vec::with_capacity(bytes * keys.len()));
-    for key in 0..keys.len() {
-        let rows = keys.rows(key);
-        if counted {
-            payloads.extend_from_slice(&(rows.len() as u32).to_le_bytes());
+
+    /// Appends what is given for a key.
+    pub(super) fn give(&self, key: usize, out: &mut Vec<u8>) {
+        let (rows, end) = (self.keys.rows(key), out.len() + self.bytes);
+        if self.counted {
+            out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
         }
-        rows.iter().for_each(|&row| encoder.encode_row(row, &mut payloads));
-        payloads.resize(bytes * (key + 1), 0);
+        rows.iter().for_each(|&row| self.encoder.encode_row(row, out));
+        out.resize(end, 0);
     }
-    Ok(payloads)
+}
+
+/// An error about a key with so many rows that as many do not fit a message for each.
+fn too_long(table: &Table, keys: &Keys, most: usize) -> Error {
+    let fullest = (0..keys.len()).find(|&key| keys.rows(key).len() == most);
+    let place = fullest.map_or(String::new(), |key| format!(", {}", table.place(keys.rows(key)[0] as usize)));
+    Error::Input(format!(
+        "{}{place}: this key has {}, and every key is given as many rows as the one that has most, so that nobody sees which has how \
+         many: that is more than 1 MiB for each. Mend the table, or agree on duplicates = \"first\"",
+        table.source(),
+        text::counted(most as u64, "row")
+    ))
 }
 
 /// Refuses a table with a column that is called as one that this party will get: both would stand in its result.

@@ -57,7 +57,7 @@ impl Part for Brought {
                 own = found;
             }
         }
-        let answer = own.answer(job, me, self.0.clone(), &agreed.peer_sizes)?;
+        let answer = own.answer(job, me, self.0.clone(), &agreed.peer_sizes);
         Ok(agreement::Found { answer, ..agreement::Found::nothing(protocol, learned) })
     }
 }

@@ -85,7 +85,7 @@ impl Method for Ecdh {
         let bytes = match receives {
             // What comes is held as it came, as rows, and as rows in order.
             true => each(asked, RECEIVER_ITEM).saturating_add(each(sent, TAG.saturating_add(4 * payload))),
-            false => each(asked, TAG).saturating_add(each(sent, RECEIVER_ITEM.saturating_add(payload))),
+            false => each(asked, TAG).saturating_add(each(sent, RECEIVER_ITEM)),
         };
         Ok(bytes.saturating_add(FIXED))
     }
@@ -112,7 +112,9 @@ impl Method for Ecdh {
             ecdh::receive(&items[..], &InMemory, session, &params, channel, rng, &mut take)?;
             return Ok(Found::Payloads(payloads));
         }
-        let given = Shuffled::new(&items, setting.loaded.payloads()?, params.payload_bytes, rng)?;
+        let giver = setting.loaded.giver(setting.job, setting.me)?;
+        let payload = |key: usize, out: &mut Vec<u8>| giver.give(key, out);
+        let given = Shuffled::new(&items, &payload, rng)?;
         ecdh::send(&given, &InMemory, session, &params, channel, rng)?;
         Ok(Found::Nothing)
     }
