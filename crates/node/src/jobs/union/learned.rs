@@ -103,7 +103,7 @@ fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec
     ));
     if job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All) {
         learned.push(format!(
-            "{party} learns how many rows the key of {peer} has that has most, which may be a common one; of no other common key."
+            "{party} learns how many rows {peer} has of the key of which it has most, which may be a common one, and not which key that is."
         ));
     }
 }
