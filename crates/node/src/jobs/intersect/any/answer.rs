@@ -17,9 +17,9 @@ use tacita_core::protocol::intersect::entries::Payload;
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Answer, Deferred, JobSpec};
-use crate::jobs::intersect::disk::Common;
 use crate::jobs::intersect::load::NUMBER_BYTES;
 use crate::jobs::intersect::{Brought, Found, Loaded};
+use crate::jobs::on_disk::Common;
 use crate::table::output::Rows;
 use crate::table::payload::PayloadSchema;
 use crate::table::select::check_joined;

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use tacita_core::protocol::intersect::buckets::{BucketSource, Params, bucket_of};
 use tacita_core::{Error, ITEM_BYTES, Item, Progress, Result, Role};
 
-use super::directory::{Directory, Sorted};
-use super::prepare::keys_of;
-use super::{BUCKETS, KEYS, RESULT};
+use crate::jobs::on_disk::directory::{Directory, Sorted};
+use crate::jobs::on_disk::prepare::keys_of;
+use crate::jobs::on_disk::{BUCKETS, KEYS, RESULT};
 use crate::store::seal::{Place, Readable};
 use crate::table::Keys;
 

@@ -1,19 +1,12 @@
 //! Intersections of tables that do not fit memory: sorted on disk, intersected bucket by bucket, and resumed after
 //! whatever ended a run.
 //!
-//! `prepare` sorts a table by key into two files. The parties agree on buckets and a seed (`run`); items are hashed and
+//! `on_disk::prepare` sorts a table by key into two files. The parties agree on buckets and a seed (`run`); items are hashed and
 //! sorted into buckets (`buckets`), and the result of each is on disk before the bucket counts as done. At the end one pass
-//! over the sorted rows writes those that are common (`rows`). All files are sealed (`store::seal`) with a key that only the
-//! party's identity can derive (`directory`), and are gone after the run. What lies on the disk meanwhile is described in
-//! `docs/security.md`.
+//! over the sorted rows writes those that are common (`on_disk::rows`).
 
 mod buckets;
-mod directory;
-pub mod memory;
-mod prepare;
-mod rows;
 mod run;
-mod sort;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,23 +15,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tacita_core::{Error, Progress, Result, Security};
 
-pub use self::prepare::room_for;
-pub use self::rows::Common;
 pub use self::run::{LANES, Party, bucketed, buckets_of, check_sizes, is_bucketed, params, resumed, run};
 use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Terms, Work as WorkSizes};
 use crate::base::hex::{hex, unhex};
 use crate::jobs::intersect::{check_limits, key_spec, methods};
+use crate::jobs::on_disk::directory::{Directory, Input, Owner, Sorted, State};
+use crate::jobs::on_disk::{Common, KEYS, ROWS, memory, prepare};
 use crate::store::seal;
 use crate::table::read::Encoding;
 use crate::table::{KeySpec, ReadOptions, RowCounts};
 use crate::watch::Watcher;
-use directory::{Directory, Input, Numbered, Owner, Sorted, State};
-
-const KEYS: &str = "keys.sealed";
-const ROWS: &str = "rows.sealed";
-const BUCKETS: &str = "buckets.sealed";
-const RUNS: Numbered = Numbered("run");
-const RESULT: Numbered = Numbered("result");
 
 /// A table on disk, in the order of its keys, and how far the run has come.
 pub struct Disk {

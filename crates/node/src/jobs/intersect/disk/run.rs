@@ -8,14 +8,15 @@ use tacita_core::protocol::intersect::buckets::{self, MAX_BUCKETS, Params, Run, 
 use tacita_core::{Error, Level, Result, Role};
 
 use super::buckets::{InMemory, OnDisk, role};
-use super::directory::Agreed as Kept;
-use super::memory::{LEAST_BYTES, for_buckets};
-use super::{Disk, RESULT, check_job};
+use super::{Disk, check_job};
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{JobSpec, Protocol, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::jobs::intersect::memory::of_bucket;
 use crate::jobs::intersect::methods::{self, Bucketed};
+use crate::jobs::on_disk::RESULT;
+use crate::jobs::on_disk::directory::Agreed as Kept;
+use crate::jobs::on_disk::memory::{LEAST_BYTES, for_buckets};
 use crate::table::Keys;
 
 /// Buckets in flight at once: one travels while another is computed.
@@ -236,7 +237,7 @@ impl Disk {
 mod tests {
     use super::*;
     use crate::agreement::Work;
-    use crate::jobs::intersect::disk::memory::FIXED_BYTES;
+    use crate::jobs::on_disk::memory::FIXED_BYTES;
 
     /// Whatever the peer claims, what a party's lanes hold fits the memory that it has for buckets: what each bucket takes, and
     /// what the peer can send ahead. What does not grow with the items is in the fixed part.
