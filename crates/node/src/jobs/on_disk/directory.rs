@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
@@ -61,9 +62,9 @@ pub struct Owner<'a> {
     pub identity: &'a Identity,
 }
 
-/// How far a run has come.
+/// How far a run has come; `R` is what a job keeps of what was agreed on.
 #[derive(Serialize, Deserialize)]
-pub struct State {
+pub struct State<R> {
     /// Which table it is of.
     pub input: Input,
     /// What the commitment to the input is made with, in hexadecimal.
@@ -71,7 +72,7 @@ pub struct State {
     /// The table in order, once it is.
     pub sorted: Option<Sorted>,
     /// The run that was agreed on with the peer.
-    pub run: Option<Agreed>,
+    pub run: Option<R>,
     /// Both parties have all they need of each other.
     pub ended: bool,
     /// What became of the table's rows by several keys, of which this is one.
@@ -109,24 +110,17 @@ pub struct Sorted {
     pub runs: usize,
 }
 
-/// What was agreed on with the peer.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Agreed {
-    /// The run's seed and commitments, in hexadecimal.
-    pub run: String,
-    /// The protocol's name.
-    pub protocol: String,
-    /// Number of buckets.
-    pub buckets: usize,
-}
-
 impl Directory {
     /// Opens a directory for this process alone. Returns how far the run has come that is kept in it, if one is to be
     /// resumed.
     ///
     /// Errors: others can write to it; another process has it; there is an unfinished run and `resume` is not set, or one
     /// of another party, identity or other terms; its files are damaged.
-    pub fn open(path: &Path, owner: &Owner<'_>, resume: bool) -> Result<(Directory, Option<State>)> {
+    pub fn open<R: DeserializeOwned>(
+        path: &Path,
+        owner: &Owner<'_>,
+        resume: bool,
+    ) -> Result<(Directory, Option<State<R>>)> {
         let fault = |what: String| Error::Input(format!("{}: {what}", path.display()));
         let folder = Folder::make(path)?;
         let lock = folder
@@ -246,7 +240,7 @@ impl Directory {
     }
 
     /// Keeps how far the run has come.
-    pub fn keep(&self, state: &State) -> Result<()> {
+    pub fn keep(&self, state: &State<impl Serialize>) -> Result<()> {
         let bytes = serde_json::to_vec(state).map_err(|error| Error::Internal(error.to_string()))?;
         self.put(STATE_FILE, STATE_FILE, bytes)
     }

@@ -9,6 +9,7 @@ pub mod memory;
 pub(super) mod prepare;
 pub(super) mod rows;
 pub(super) mod sort;
+pub(super) mod table;
 
 pub use self::prepare::room_for;
 pub use self::rows::Common;
