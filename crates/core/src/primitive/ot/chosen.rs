@@ -99,6 +99,18 @@ pub fn accept(
     mut take: impl FnMut(&[u8]) -> Result<()>,
     channel: &mut Channel,
 ) -> Result<()> {
+    accept_each(ot, choices, bytes, |choice, message| if choice { Ok(()) } else { take(message) }, channel)
+}
+
+/// As [`accept`], for who wants `take` to last as long for each of them: it is given every choice, with the message, or with bytes that
+/// tell nothing where the choice is 1.
+pub fn accept_each(
+    ot: &mut impl RandomOtReceiver,
+    choices: &Choices,
+    bytes: usize,
+    mut take: impl FnMut(bool, &[u8]) -> Result<()>,
+    channel: &mut Channel,
+) -> Result<()> {
     let progress = channel.progress().clone();
     let mut pad = Pad::new(bytes);
     let pieces = messages::chunks(choices.len(), offered(bytes)?);
@@ -110,8 +122,7 @@ pub fn accept(
             xor(hidden, pad.of(*block));
         }
         progress.advance(choices.len());
-        let wanted = message.chunks(bytes).zip(choices.iter()).filter(|(_, choice)| !choice);
-        wanted.map(|(message, _)| message).try_for_each(&mut take)
+        choices.iter().zip(message.chunks(bytes)).try_for_each(|(choice, message)| take(choice, message))
     })
 }
 

@@ -9,7 +9,7 @@ use super::Given;
 use crate::channel::{Channel, HEADER_BYTES};
 use crate::error::Result;
 use crate::primitive::ot::Choices;
-use crate::primitive::ot::chosen::{self, accept, offer};
+use crate::primitive::ot::chosen::{self, accept_each, offer};
 use crate::primitive::ot::softspoken::{Params as Extension, RandomReceiver, RandomSender};
 use crate::role::Role;
 use crate::security::Security;
@@ -25,18 +25,19 @@ const K: usize = 4;
 pub(super) const ROUNDS: u32 = 3;
 
 /// The receiver's role: `has` says for each of the sender's items, in the order in which they travel, whether the receiver has it.
-/// Those that it has not are handed to `take` in that order.
+/// What comes is handed to `each` in that order: whether it is for an item that the receiver has, and what is given for it if not, and
+/// else as many bytes that tell nothing.
 pub fn receive(
     has: &Choices,
     payload_bytes: usize,
     session: &Session,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    each: &mut dyn FnMut(bool, &[u8]) -> Result<()>,
 ) -> Result<()> {
     channel.progress().start("receiving what is missing", has.len());
     let mut ot = RandomReceiver::setup(&extension()?, session, PURPOSE, channel, rng)?;
-    accept(&mut ot, has, payload_bytes, take, channel)
+    accept_each(&mut ot, has, payload_bytes, each, channel)
 }
 
 /// The sender's role.
