@@ -203,7 +203,7 @@ impl Job for Intersect {
     }
 
     fn holds_run(&self, directory: &Path) -> bool {
-        disk::holds_run(directory) || any::holds_run(directory)
+        on_disk::holds_run(directory) || any::holds_run(directory)
     }
 
     fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {

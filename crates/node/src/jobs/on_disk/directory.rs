@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
-use super::{BUCKETS, KEYS, RESULT, ROWS, RUNS};
+use super::{BUCKETS, GIVEN, ITEMS, KEYS, RECEIVED, RESULT, ROWS, RUNS, THEIRS};
 use crate::base::folder::{Folder, LEFT_BEHIND};
 use crate::base::hex::{hex, unhex};
 use crate::base::text;
@@ -108,6 +108,9 @@ pub struct Sorted {
     pub file: Option<String>,
     /// Runs that were merged.
     pub runs: usize,
+    /// Rows are numbered by the lines of a text file.
+    #[serde(default)]
+    pub lines: bool,
 }
 
 impl Directory {
@@ -259,13 +262,13 @@ impl Directory {
     }
 
     fn remove_all(&self) -> Result<()> {
-        for name in [STATE_FILE, KEYS, ROWS, BUCKETS] {
+        for name in [STATE_FILE, KEYS, ROWS, BUCKETS, ITEMS, GIVEN, THEIRS] {
             self.remove(name)?;
             self.remove(&part(name))?;
         }
         let names = self.folder.names()?;
         names.iter().filter(|name| name.starts_with(LEFT_BEHIND)).try_for_each(|name| self.remove(name))?;
-        [RUNS, RESULT].iter().try_for_each(|numbered| numbered.remove_all(self))
+        [RUNS, RESULT, RECEIVED].iter().try_for_each(|numbered| numbered.remove_all(self))
     }
 
     fn advice(&self) -> String {

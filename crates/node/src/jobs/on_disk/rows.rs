@@ -1,4 +1,4 @@
-//! The rows that are common, read from the file of rows.
+//! Rows on disk, read as they are asked for.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -21,41 +21,107 @@ use crate::table::output::Rows;
 /// What one batch takes at most, about, where its rows are long.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// Rows of a sorted table whose keys have a bit set: read as they are asked for.
-pub struct Common {
+/// Rows of a file in which they are in order: read as they are asked for.
+pub struct OnDisk {
     directory: Arc<Directory>,
+    name: &'static str,
     schema: SchemaRef,
-    /// A bit for each key.
-    bits: Vec<u64>,
+    which: Which,
     /// How many there are, once all have been read.
     rows: Cell<Option<usize>>,
 }
 
-impl Common {
-    /// The rows in `directory` whose keys have these bits set.
-    pub fn new(directory: Arc<Directory>, bits: Vec<u64>) -> Result<Common> {
-        Ok(Common { schema: schema_of(&directory)?, directory, bits, rows: Cell::new(None) })
+/// Which rows of a file.
+enum Which {
+    /// Of a sorted table, those whose keys have a bit set: a bit for each key.
+    Common(Vec<u64>),
+    /// Of a sorted table, all.
+    Sorted,
+    /// All of a file that has no numbers of keys.
+    Plain,
+}
+
+impl OnDisk {
+    /// The rows of the sorted table in `directory` whose keys have these bits set.
+    pub fn common(directory: Arc<Directory>, bits: Vec<u64>) -> Result<OnDisk> {
+        OnDisk::new(directory, ROWS, Which::Common(bits))
     }
 
-    /// Rows of a batch as it is on disk, without the key's number.
-    fn select(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+    /// All rows of the sorted table in `directory`.
+    pub fn sorted(directory: Arc<Directory>) -> Result<OnDisk> {
+        OnDisk::new(directory, ROWS, Which::Sorted)
+    }
+
+    /// All rows of another file in `directory`.
+    pub fn plain(directory: Arc<Directory>, name: &'static str) -> Result<OnDisk> {
+        OnDisk::new(directory, name, Which::Plain)
+    }
+
+    fn new(directory: Arc<Directory>, name: &'static str, which: Which) -> Result<OnDisk> {
+        let all = Batches::open(&directory, name)?.schema;
+        let schema = match which {
+            Which::Plain => all,
+            // Without the key's number.
+            Which::Common(_) | Which::Sorted => {
+                let own = all.fields()[..all.fields().len() - 1].to_vec();
+                Schema::new_with_metadata(own, all.metadata().clone()).into()
+            }
+        };
+        Ok(OnDisk { directory, name, schema, which, rows: Cell::new(None) })
+    }
+
+    /// Rows of a batch as it is on disk, those that are wanted.
+    fn select(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        let bits = match &self.which {
+            Which::Plain => return Ok(batch),
+            Which::Sorted => None,
+            Which::Common(bits) => Some(bits),
+        };
         let last = batch.num_columns() - 1;
-        let numbers = batch.column(last).as_primitive::<UInt32Type>();
-        let is_common = |number: &u32| self.bits[*number as usize / 64] >> (number % 64) & 1 == 1;
-        let wanted: BooleanArray = numbers.values().iter().map(|number| Some(is_common(number))).collect();
-        let own = batch.columns()[..last].to_vec();
-        let own = RecordBatch::try_new(self.schema.clone(), own).map_err(failed)?;
+        let own = RecordBatch::try_new(self.schema.clone(), batch.columns()[..last].to_vec()).map_err(failed)?;
+        let Some(bits) = bits else { return Ok(own) };
+        let is_common = |number: &u32| bits[*number as usize / 64] >> (number % 64) & 1 == 1;
+        let wanted: BooleanArray = key_numbers(&batch).iter().map(|number| Some(is_common(number))).collect();
         filter_record_batch(&own, &wanted).map_err(failed)
     }
 }
 
-impl Rows for Common {
+/// The numbers of the keys of a batch of a sorted table.
+pub fn key_numbers(batch: &RecordBatch) -> &[u32] {
+    batch.column(batch.num_columns() - 1).as_primitive::<UInt32Type>().values()
+}
+
+/// The batches of a file of rows, as they are on disk.
+pub struct Batches {
+    reader: Reader,
+    /// Their columns, which the first batch tells: an empty one.
+    pub schema: SchemaRef,
+}
+
+impl Batches {
+    /// Begins to read a file.
+    pub fn open(directory: &Directory, name: &str) -> Result<Batches> {
+        let mut reader = directory.open_file(name, name)?;
+        let record = reader.next()?.ok_or_else(|| damaged(&directory.path(name)))?;
+        Ok(Batches { reader, schema: from_bytes(&record)?.schema() })
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Result<RecordBatch>> {
+        self.reader.next().transpose().map(|record| from_bytes(&record?))
+    }
+}
+
+impl Rows for OnDisk {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
     fn batches(&self) -> Box<dyn Iterator<Item = Result<RecordBatch>> + '_> {
-        Box::new(Batches { of: self, reader: None, waiting: Vec::new(), rows: 0, bytes: 0, handed_out: 0 })
+        Box::new(Rebatched { of: self, reader: None, waiting: Vec::new(), rows: 0, bytes: 0, handed_out: 0 })
     }
 
     fn count(&self) -> Result<usize> {
@@ -67,9 +133,9 @@ impl Rows for Common {
 }
 
 /// Batches of as many rows as those of a table in memory.
-struct Batches<'a> {
-    of: &'a Common,
-    reader: Option<Reader>,
+struct Rebatched<'a> {
+    of: &'a OnDisk,
+    reader: Option<Batches>,
     waiting: Vec<RecordBatch>,
     /// Of those that wait.
     rows: usize,
@@ -78,15 +144,15 @@ struct Batches<'a> {
     handed_out: usize,
 }
 
-impl Batches<'_> {
+impl Rebatched<'_> {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let reader = match &mut self.reader {
             Some(reader) => reader,
-            None => self.reader.insert(self.of.directory.open_file(ROWS, ROWS)?),
+            None => self.reader.insert(Batches::open(&self.of.directory, self.of.name)?),
         };
         while self.rows < BATCH_ROWS && self.bytes < BATCH_BYTES {
-            let Some(record) = reader.next()? else { break };
-            let batch = self.of.select(&from_bytes(&record)?)?;
+            let Some(batch) = reader.next().transpose()? else { break };
+            let batch = self.of.select(batch)?;
             if batch.num_rows() > 0 {
                 self.rows += batch.num_rows();
                 self.bytes += batch.get_array_memory_size();
@@ -110,21 +176,12 @@ impl Batches<'_> {
     }
 }
 
-impl Iterator for Batches<'_> {
+impl Iterator for Rebatched<'_> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
         self.next_batch().transpose()
     }
-}
-
-/// The schema of the table whose rows are in the file of rows, which its first batch, an empty one, has.
-fn schema_of(directory: &Directory) -> Result<SchemaRef> {
-    let mut file = directory.open_file(ROWS, ROWS)?;
-    let record = file.next()?.ok_or_else(|| damaged(&directory.path(ROWS)))?;
-    let schema = from_bytes(&record)?.schema();
-    let own = schema.fields()[..schema.fields().len() - 1].to_vec();
-    Ok(Schema::new_with_metadata(own, schema.metadata().clone()).into())
 }
 
 fn failed(error: arrow_schema::ArrowError) -> Error {

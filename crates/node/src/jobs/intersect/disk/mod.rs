@@ -17,9 +17,9 @@ use tacita_core::{Error, Result, Security};
 pub use self::run::{LANES, Party, bucketed, buckets_of, check_sizes, is_bucketed, params, resumed, run};
 use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Work as WorkSizes};
 use crate::jobs::intersect::{check_limits, key_spec, methods};
-use crate::jobs::on_disk::directory::Directory;
+use crate::jobs::on_disk::rows::OnDisk;
 use crate::jobs::on_disk::table::{Loading, SortedTable};
-use crate::jobs::on_disk::{Common, memory};
+use crate::jobs::on_disk::{self, memory};
 use crate::table::{ReadOptions, RowCounts};
 
 /// A table on disk, in the order of its keys, and how far the run has come.
@@ -81,23 +81,6 @@ pub fn check_job(job: &JobSpec) -> Result<()> {
     Ok(())
 }
 
-/// Whether a directory holds an unfinished run.
-pub fn holds_run(directory: &Path) -> bool {
-    Directory::holds_run(directory)
-}
-
-/// What a table of so many rows takes on disk at once, in bytes, if rows have the length that is assumed; rows are kept
-/// where the party `learns`.
-pub fn bytes(rows: u64, learns: bool) -> u64 {
-    let row = if learns { ASSUMED_ROW_BYTES } else { ASSUMED_KEY_BYTES };
-    // Once in runs and once in order.
-    2 * rows * row
-}
-
-/// What is assumed of a table that has not been read: the bytes of a row with its key, and of its key.
-const ASSUMED_ROW_BYTES: u64 = 100;
-const ASSUMED_KEY_BYTES: u64 = 36;
-
 impl Disk {
     /// Sorts a table into the directory, unless it is there already.
     pub fn load(
@@ -131,7 +114,7 @@ impl Disk {
     /// A run in the directory of which both parties have all they need of each other, so that only the result is to be
     /// written.
     pub fn ended(job: &JobSpec, me: &str, work: &Work) -> Result<Option<Disk>> {
-        if !work.resume || !holds_run(&work.directory) {
+        if !work.resume || !on_disk::holds_run(&work.directory) {
             return Ok(None);
         }
         check_job(job)?;
@@ -196,11 +179,11 @@ impl Disk {
     }
 
     /// The rows that are common.
-    pub fn common(&self) -> Result<Common> {
+    pub fn common(&self) -> Result<OnDisk> {
         let run = self.table.state().run.as_ref().map(|run| run.run.clone());
         let run = run.ok_or_else(|| Error::Internal("nothing has run".into()))?;
         let bits = buckets::common(self.table.directory(), &run, self.table.sorted().counts.items)?;
-        Common::new(self.table.directory().clone(), bits)
+        OnDisk::common(self.table.directory().clone(), bits)
     }
 
     /// Removes the run's files, now that it has succeeded.
