@@ -28,18 +28,19 @@ pub(super) const ROUNDS: u32 = 3;
 pub(super) const MEMORY: u64 = 16 << 20;
 
 /// The receiver's role: `has` says for each of the sender's items, in the order in which they travel, whether the receiver has it.
-/// Those that it has not are handed to `take` in that order.
+/// What comes is handed to `each` in that order: whether it is for an item that the receiver has, and what is given for it if not, and
+/// else as many bytes that tell nothing.
 pub fn receive(
     has: &Choices,
     payload_bytes: usize,
     session: &Session,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    each: &mut dyn FnMut(bool, &[u8]) -> Result<()>,
 ) -> Result<()> {
     channel.progress().start("receiving what is missing", has.len());
     let mut ot = RandomReceiver::setup(&extension()?, session, PURPOSE, channel, rng)?;
-    accept(&mut ot, has, payload_bytes, take, channel)
+    accept(&mut ot, has, payload_bytes, each, channel)
 }
 
 /// The sender's role.
