@@ -181,7 +181,7 @@ fn expected(terms: &str, rows: usize) -> (Pair, [String; 2]) {
     NAMES.iter().zip([5, 6]).for_each(|(name, seed)| pair.table(name, &persons(rows, seed)));
     let running = NAMES.map(|name| pair.start(name, &[]));
     running.into_iter().for_each(|running| drop(running.end().well()));
-    let written = NAMES.map(|name| text(&pair.out(name, "rows.csv")));
+    let written = NAMES.map(|name| text(pair.out(name, "rows.csv")));
     NAMES.iter().for_each(|name| std::fs::remove_file(pair.out(name, "rows.csv")).unwrap());
     (pair, written)
 }

@@ -120,7 +120,7 @@ pub fn receive_each(
 
     // 3. What is given for the others.
     let has = Choices::from_bytes(&Zeroizing::new(has), params.sender_items);
-    transfer::receive(&has, params.payload_bytes, session, channel, rng, each)?;
+    transfer::receive_each(&has, params.payload_bytes, session, channel, rng, each)?;
     Ok(common)
 }
 

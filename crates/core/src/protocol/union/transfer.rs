@@ -28,9 +28,22 @@ pub(super) const ROUNDS: u32 = 3;
 pub(super) const MEMORY: u64 = 16 << 20;
 
 /// The receiver's role: `has` says for each of the sender's items, in the order in which they travel, whether the receiver has it.
-/// What comes is handed to `each` in that order: whether it is for an item that the receiver has, and what is given for it if not, and
-/// else as many bytes that tell nothing.
+/// Those that it has not are handed to `take` in that order.
 pub fn receive(
+    has: &Choices,
+    payload_bytes: usize,
+    session: &Session,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut each = |has: bool, payload: &[u8]| if has { Ok(()) } else { take(payload) };
+    receive_each(has, payload_bytes, session, channel, rng, &mut each)
+}
+
+/// As [`receive`]; `each` is told of every item whether the receiver has it, with what is given for it if not, and else with as many
+/// bytes that tell nothing.
+pub fn receive_each(
     has: &Choices,
     payload_bytes: usize,
     session: &Session,
