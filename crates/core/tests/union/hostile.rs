@@ -82,7 +82,7 @@ fn a_receiver_that_cheats_gets_everything() {
         channel.duplex_of(ELEMENTS, |outgoing| outgoing.send(ELEMENTS, elements), receive)?;
         channel.receive(TAGS, 5 * params.tag_bytes)?;
         let mut received = Vec::new();
-        let mut take = |_: bool, payload: &[u8]| {
+        let mut take = |payload: &[u8]| {
             received.push(payload.to_vec());
             Ok(())
         };

@@ -123,8 +123,7 @@ pub fn receive(
         return Ok(0);
     }
     let has = Choices::from_bits(values::receive(items, &params.polynomials, channel, fork(rng))?.iter().copied());
-    let mut each = |has: bool, payload: &[u8]| if has { Ok(()) } else { take(payload) };
-    transfer::receive(&has, params.payload_bytes, session, channel, rng, &mut each)?;
+    transfer::receive(&has, params.payload_bytes, session, channel, rng, take)?;
     Ok(has.iter().filter(|has| *has).count())
 }
 
