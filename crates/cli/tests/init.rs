@@ -107,7 +107,7 @@ fn what_is_missing_or_wrong_is_told_with_its_option() {
     tacita(&["init", &job, "--job", "intersect"]).failed(2, &["--id", "--yes"]);
     tacita(&["init", &job, "--job", "intersect", "--yes"]).failed(2, &["--party NAME=ADDRESS"]);
     for (options, words) in [
-        (&["--job", "union"][..], &["there is no job \"union\"", "intersect, dot"][..]),
+        (&["--job", "guess"][..], &["there is no job \"guess\"", "intersect, union, dot"][..]),
         (&["--job", "intersect"], &["--key", "Columns that rows are matched by"]),
         (&["--job", "intersect", "--key", "a,b", "--normalize", "name"], &["--normalize", "1 profiles for 2"]),
         (&["--job", "intersect", "--key", "a", "--normalize", "nam"], &["--normalize", "no profile"]),
