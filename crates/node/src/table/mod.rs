@@ -15,7 +15,7 @@ pub mod output;
 pub mod payload;
 pub mod read;
 pub mod select;
-mod text;
+pub(crate) mod text;
 mod weight;
 
 use std::collections::HashSet;

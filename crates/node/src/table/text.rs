@@ -14,7 +14,7 @@ use arrow_schema::{DataType, TimeUnit};
 use super::weight::places;
 
 /// A column as text.
-pub(super) enum TextColumn {
+pub(crate) enum TextColumn {
     Text(StringArray),
     Large(LargeStringArray),
     View(StringViewArray),

@@ -50,7 +50,7 @@ fn messages_in_a_wrong_form() {
     assert_eq!(with(9, &1u64.to_le_bytes()), "has another number of elements than were sent");
     let nothing = Answer::Answered { left: 1, behind: 1, changes: Vec::new(), evaluated: Vec::new() };
     assert!(Answer::decode(&nothing.encode(params), params, 2).is_err());
-    let facts = Facts { state: list.state(), lasts: 1 }.encode();
+    let facts = Facts { id: [0; 32], state: list.state(), lasts: 1 }.encode();
     assert!(Facts::decode(&facts[1..]).is_err() && Facts::decode(&[&facts[..], &[0]].concat()).is_err());
 }
 
@@ -73,7 +73,7 @@ fn elements_that_are_none() {
 #[test]
 fn tables_that_are_none() {
     let list = list(&items(0..5), 8, 3);
-    let facts = Facts { state: list.state(), lasts: 1 };
+    let facts = Facts { id: [0; 32], state: list.state(), lasts: 1 };
     for length in [0, 1, list.table().len() - 1, list.table().len() + 1] {
         assert!(Replica::new(&facts, *list.params(), vec![0; length]).is_err());
     }

@@ -20,7 +20,7 @@ fn list(on_it: &[Item], entries: usize, seed: u8) -> List {
 
 /// The copy of a desk that fetches now.
 fn fetch(list: &List) -> Replica {
-    let facts = Facts::decode(&Facts { state: list.state(), lasts: 60 }.encode()).unwrap();
+    let facts = Facts::decode(&Facts { id: [0; 32], state: list.state(), lasts: 60 }.encode()).unwrap();
     Replica::new(&facts, *list.params(), list.table().to_vec()).unwrap()
 }
 

@@ -196,6 +196,8 @@ impl Answer {
 /// Authority to desk: which table follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
+    /// The random id of the epoch. What [`State`] has follows from it and from the terms, which the desk checks.
+    pub id: [u8; 32],
     /// The state of the table.
     pub state: State,
     /// How many seconds the epoch will last at most.
@@ -204,11 +206,12 @@ pub struct Facts {
 
 impl Facts {
     /// Length in bytes.
-    pub const BYTES: usize = STATE_BYTES + 8;
+    pub const BYTES: usize = EPOCH_BYTES + STATE_BYTES + 8;
 
     /// As it is sent.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(Facts::BYTES);
+        out.extend(self.id);
         self.state.put(&mut out);
         out.extend(self.lasts.to_le_bytes());
         out
@@ -216,7 +219,8 @@ impl Facts {
 
     /// What an authority sent.
     pub fn decode(mut bytes: &[u8]) -> Result<Facts, Wrong> {
-        let facts = Facts { state: State::take(&mut bytes)?, lasts: u64::from_le_bytes(take(&mut bytes)?) };
+        let (id, state) = (take(&mut bytes)?, State::take(&mut bytes)?);
+        let facts = Facts { id, state, lasts: u64::from_le_bytes(take(&mut bytes)?) };
         if bytes.is_empty() { Ok(facts) } else { Err("is longer than it says") }
     }
 }
