@@ -94,6 +94,11 @@ impl Cancel {
         self.0.store(true, Ordering::Release);
     }
 
+    /// Whether it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
     fn check(&self) -> Result<()> {
         if self.0.load(Ordering::Acquire) { Err(Error::Interrupted) } else { Ok(()) }
     }

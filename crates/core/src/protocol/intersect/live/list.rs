@@ -135,6 +135,12 @@ impl List {
         same.then(|| self.log[version..].iter().take(MAX_CHANGES).map(|(change, _)| *change))
     }
 
+    /// Forgets what has changed, of a list whose table nobody has fetched yet: it begins as it is.
+    pub fn settle(&mut self) {
+        self.log.clear();
+        self.first = Chain::begin(&self.epoch, &self.table);
+    }
+
     /// Whether so much has changed that a new epoch costs desks less than the changes of this one.
     pub fn is_worn(&self) -> bool {
         self.log.len() >= self.params.entries.max(MAX_CHANGES)

@@ -25,9 +25,9 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether there is anything to ask for.
-    pub fn has_key(&self) -> bool {
-        self.keys.iter().any(Option::is_some)
+    /// Whether it can be asked for: there is a key, and nothing that could not be read.
+    pub fn can_be_asked(&self) -> bool {
+        self.unreadable.is_empty() && self.keys.iter().any(Option::is_some)
     }
 
     /// The items of an epoch, one for each key: of a key that there is not, a random one that nobody finds, so that the authority cannot tell.
