@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use tacita_core::channel::Handle;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::handshake::{confirm, greet};
-use tacita_node::base::files::write_whole;
 use tacita_node::base::folder::Folder;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{count, counted};
@@ -68,8 +67,6 @@ pub struct Serving {
     pub state: PathBuf,
     /// Where to listen.
     pub listen: String,
-    /// Write the address that is listened on to this file.
-    pub announce: Option<PathBuf>,
     /// Ends it.
     pub cancel: Cancel,
 }
@@ -107,9 +104,6 @@ pub fn serve(serving: Serving) -> Result<()> {
     let socket = control::listen(&folder)?;
     let here = listener.local_addr().map_err(|error| Error::Input(format!("cannot listen on {address}: {error}")))?;
     authority.announce(here);
-    if let Some(path) = &serving.announce {
-        write_whole(path, here.to_string().as_bytes())?;
-    }
     let options = Options {
         purpose: Purpose::Desk,
         cancel: serving.cancel.clone(),

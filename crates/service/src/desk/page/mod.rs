@@ -20,7 +20,6 @@ use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use serde_json::json;
 use tacita_core::{Error, Result};
-use tacita_node::base::files::write_whole_private;
 use tacita_node::jobs::intersect::live::{Asked, Live, Reader, learned, protocol};
 use tacita_node::transport::Cancel;
 
@@ -55,8 +54,6 @@ pub struct Serving {
     pub allow_remote: bool,
     /// Where verdicts are kept.
     pub verdicts: PathBuf,
-    /// Write the page's address, with its key, to this file.
-    pub announce: Option<PathBuf>,
     /// Gets the address to open, with its key.
     pub told: fn(&str),
 }
@@ -82,7 +79,7 @@ type Shared = Arc<Desk>;
 /// Errors: [`Error::Input`] for an address that cannot be listened on, or that others can reach without leave, or a file that cannot be
 /// written; [`Error::Interrupted`] when it is cancelled.
 pub fn serve(serving: Serving) -> Result<()> {
-    let Serving { asking, page, allow_remote, verdicts, announce, told } = serving;
+    let Serving { asking, page, allow_remote, verdicts, told } = serving;
     if !page.ip().is_loopback() && !allow_remote {
         return Err(Error::Input(format!(
             "--page {page}: others can reach that address, and the page is not encrypted: use 127.0.0.1, or --allow-remote-page if something in \
@@ -114,9 +111,6 @@ pub fn serve(serving: Serving) -> Result<()> {
         live,
     });
     told(&guard.address());
-    if let Some(path) = announce {
-        write_whole_private(&path, guard.address().as_bytes())?;
-    }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Error::Internal(format!("no threads for the page: {error}")))?;
     runtime.block_on(async {

@@ -67,16 +67,19 @@ fn of_desk(job: &JobSpec, desk: &str, authority: &str) -> Vec<String> {
 fn of_authority(desk: &str, authority: &str) -> Vec<String> {
     vec![
         format!(
-            "{authority} does not learn whom a {desk} asks for, nor whether anybody was on the list; not even with more computing power than \
+            "{authority} does not learn whom {desk} asks for, nor whether anybody was on the list; not even with more computing power than \
              there is."
         ),
         format!(
-            "{authority} learns which {desk} asks, when, and for how many keys at a time: so how many rows it checks, one by one or \
+            "{authority} learns which of the desks asks, when, and for how many keys at a time: so how many rows it checks, one by one or \
              together, and when it is connected."
         ),
-        format!("{authority} learns when a {desk} fetches the table: at its start, after a change of the key, and after it lost its copy."),
-        format!("{authority} learns which version a {desk} runs, and by which kinds of profiles it normalises its key."),
-        format!("{authority} learns nothing else about what a {desk} has, as long as both follow the protocol."),
+        format!(
+            "{authority} learns when a desk fetches the table: at its start, after a change of the key, and after it lost its copy; and whether \
+             it asks the very same again, because an answer was lost."
+        ),
+        format!("{authority} learns which version {desk} runs, and by which kinds of profiles it normalises its key."),
+        format!("{authority} learns nothing else about what {desk} has, as long as both follow the protocol."),
     ]
 }
 
