@@ -163,6 +163,9 @@ def patients(directory):
     _, cost = truth.total(ours, theirs, "cost")
     example.expect("sum", sides, common, {"hospital": [["count", "sum"], [str(common), str(cost)]]}, sum=cost)
     example.expect("payload", sides, common, {"hospital": truth.payload(ours, theirs, "insurer", ["payer", "cost"])})
+    example.expect("union", sides, common, {
+        "hospital": truth.union(ours, theirs, "insurer", {"name": "insured", "dob": "birth"}, ["payer"]),
+    })
     example.expect("formats", {"hospital": ours, "fire_department": calls}, truth.count(ours, calls), {
         "fire_department": truth.rows(calls, ours),
     })

@@ -96,6 +96,20 @@ def payload(own, peer, peer_name, given):
     return table
 
 
+def union(own, peer, peer_name, columns, given):
+    """`job = "union"`: own rows with a key, then the peer's rows that are missing. `columns` are the peer's for own key columns."""
+    def in_order(side, keys):
+        places = [place for place, key in enumerate(side.keys) if key in keys]
+        return sorted(places, key=lambda place: (side.keys[place], place))
+
+    table = [own.header + [f"{peer_name}.{column}" for column in given]]
+    table += [own.rows[place] + [""] * len(given) for place in in_order(own, own.distinct)]
+    for place in in_order(peer, peer.distinct - own.distinct):
+        row = dict(zip(peer.header, peer.rows[place]))
+        table.append([row[columns[name]] if name in columns else "" for name in own.header] + [row[name] for name in given])
+    return table
+
+
 def count(own, peer):
     """`reveal = "count"`: the distinct keys in common."""
     return len(own.distinct & peer.distinct)

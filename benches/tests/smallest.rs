@@ -19,6 +19,7 @@ macro_rules! programs {
 }
 
 programs! {
+    desk ["20", "--desks", "3", "--seconds", "1"]
     dot_lattice ["1000", "--runs", "1"]
     dot_ot ["3", "--runs", "1"]
     files ["4", "--runs", "1"]
@@ -41,6 +42,7 @@ programs! {
     plan ["4", "--runs", "1"]
     polynomials ["2", "--runs", "1"]
     rules ["1000", "--runs", "1"]
+    union ["8", "--runs", "1"]
     vole ["10", "--runs", "1"]
 }
 

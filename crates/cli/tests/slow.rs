@@ -6,8 +6,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
-const JOB: &str =
-    "job = \"intersect\"\nid = \"large\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"key\"]\n[parties.a]\n[parties.b]\n";
+const TERMS: &str = "id = \"large\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"key\"]\n[parties.a]\n[parties.b]\n";
+
+const COUNT: usize = 1 << 20;
 
 fn write_keys(path: &Path, first: usize, count: usize) {
     let mut text = String::from("key\n");
@@ -20,12 +21,22 @@ fn write_keys(path: &Path, first: usize, count: usize) {
 #[test]
 #[ignore = "two million keys take minutes"]
 fn a_million_with_a_million_stay_below_two_gibibytes_a_party() {
-    let count = 1 << 20;
+    check("intersect", COUNT - COUNT / 4);
+}
+
+#[test]
+#[ignore = "two million keys take minutes"]
+fn a_million_and_a_million_more_stay_below_two_gibibytes_a_party() {
+    check("union", COUNT + COUNT / 4);
+}
+
+/// Three quarters of a million keys of each party are common.
+fn check(job: &str, rows: usize) {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
-    std::fs::write(path("job.toml"), JOB).unwrap();
-    write_keys(&path("a.csv"), 0, count);
-    write_keys(&path("b.csv"), count / 4, count);
+    std::fs::write(path("job.toml"), format!("job = \"{job}\"\n{TERMS}")).unwrap();
+    write_keys(&path("a.csv"), 0, COUNT);
+    write_keys(&path("b.csv"), COUNT / 4, COUNT);
     let status = Command::new(env!("CARGO_BIN_EXE_tacita"))
         .arg("simulate")
         .arg(path("job.toml"))
@@ -47,6 +58,11 @@ fn a_million_with_a_million_stay_below_two_gibibytes_a_party() {
         );
         assert!(report["peak_memory"].as_u64().is_none_or(|bytes| bytes < 2 << 30), "{party} takes too much memory");
     }
-    assert_eq!(report["parties"]["a"]["result"], serde_json::json!({ "rows": count - count / 4 }));
-    assert_eq!(std::fs::read_to_string(path("out/a.csv")).unwrap().lines().count(), 1 + count - count / 4);
+    assert_eq!(report["parties"]["a"]["result"], serde_json::json!({ "rows": rows }));
+    let found = std::fs::read_to_string(path("out/a.csv")).unwrap();
+    let expected = match job {
+        "union" => 0..COUNT + COUNT / 4,
+        _ => COUNT / 4..COUNT,
+    };
+    assert!(found.lines().skip(1).eq(expected.map(|key| format!("{key:032x}"))), "other keys than there should be");
 }

@@ -74,9 +74,12 @@ fn help_lists_what_is_accepted() {
     let pin = tacita(&["identity", "show", &home.at("peer")]).stdout;
     let places = [home.at("out.csv"), home.at("pool"), String::new()];
     let (id, pin) = (home.at("id"), pin.trim());
-    for (command, needed) in
-        [("intersect", ["--key", "id"]), ("dot", ["--column", "age"]), ("rules", ["--min-support", "1"])]
-    {
+    for (command, needed) in [
+        ("intersect", ["--key", "id"]),
+        ("union", ["--key", "id"]),
+        ("dot", ["--column", "age"]),
+        ("rules", ["--min-support", "1"]),
+    ] {
         let fixed = ["--connect", "127.0.0.1:1", "--peer", pin, "--identity", &id, "--input", &table];
         let mut running = Vec::new();
         for option in options(command) {
@@ -87,9 +90,12 @@ fn help_lists_what_is_accepted() {
                 "--chunk" | "--pool" => &["--protocol", "paillier"],
                 "--density" => &["--protocol", "gm-bloom"],
                 "--strategy" | "--bins" if command == "intersect" => &["--protocol", "polynomial"],
-                "--pad-to" | "--normalize" if command != "intersect" => &["--row-id", "id"],
+                "--pad-to" | "--normalize" if !["intersect", "union"].contains(&command) => &["--row-id", "id"],
                 "--pool-key" => &["--pool", &places[1], "--protocol", "paillier"],
                 "--scale" if command == "intersect" => &["--reveal", "sum:age", "--peer-gives", "age"],
+                "--min-result" if command == "union" => &["--reveal", "count"],
+                "--gives" if command == "union" => &["--receiver", "peer"],
+                "--peer-gives" if command == "union" => &[],
                 "--gives" => &["--reveal", "payload", "--receiver", "peer"],
                 "--peer-gives" => &["--reveal", "payload"],
                 _ => &[],
@@ -108,6 +114,7 @@ fn help_lists_what_is_accepted() {
     }
     for (command, foreign) in [
         ("intersect", &["--html", "--pool", "--min-rows", "--density", ".dat"][..]),
+        ("union", &["--html", "--pool", "--min-rows", "--density", ".dat", "--bins", "--scale", "multiset"]),
         ("dot", &["--html", "--min-rows", ".dat"]),
         ("rules", &["--pool", "--min-result"]),
     ] {

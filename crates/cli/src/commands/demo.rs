@@ -43,7 +43,7 @@ const PARTNER: &str = include_str!("../../../../examples/dot/partner.csv");
 const RECEIPTS: &str = include_str!("../../../../examples/rules/shop.csv");
 const BAKERY: &str = include_str!("../../../../examples/rules/bakery.csv");
 
-const TOUR: [Stop; 6] = [
+const TOUR: [Stop; 7] = [
     Stop {
         title: "Which of the hospital's patients does the insurer insure?",
         story: "The hospital writes \"LAST, First\" and ISO dates, the insurer \"First  last\" and dates without dashes: the \
@@ -64,6 +64,14 @@ const TOUR: [Stop; 6] = [
         story: "The insurer learns the number. Nobody learns a name.",
         name: "count",
         job: include_str!("../../../../examples/intersect/count.toml"),
+        inputs: &[("hospital", HOSPITAL), ("insurer", INSURER)],
+    },
+    Stop {
+        title: "Whom does either of them know?",
+        story: "The hospital gets the insured persons that it has no record of, below its own. Whom they share stays hidden, \
+                but for the number.",
+        name: "union",
+        job: include_str!("../../../../examples/intersect/union.toml"),
         inputs: &[("hospital", HOSPITAL), ("insurer", INSURER)],
     },
     Stop {

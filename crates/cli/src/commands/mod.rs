@@ -18,6 +18,7 @@ mod run;
 mod serve;
 mod show;
 mod simulate;
+mod union;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tacita_core::Result;
@@ -71,6 +72,7 @@ enum Command {
     Identity(identity::Identity),
     Run(Box<run::Run>),
     Intersect(Box<intersect::Options>),
+    Union(Box<union::Options>),
     Dot(Box<dot::Options>),
     Rules(Box<rules::Options>),
     Prepare(prepare::Prepare),
@@ -84,8 +86,7 @@ enum Command {
 }
 
 /// Commands of the contract that this version does not have.
-const LATER: [&str; 10] =
-    ["union", "aggregate", "helper", "relay", "proxy", "oracle", "database", "key", "submit", "results"];
+const LATER: [&str; 9] = ["aggregate", "helper", "relay", "proxy", "oracle", "database", "key", "submit", "results"];
 
 /// A command line that cannot be understood, in one line: what, and what to do.
 pub fn usage_error(error: &clap::Error) -> String {
@@ -156,6 +157,7 @@ impl Cli {
             Command::Identity(command) => command.execute(),
             Command::Run(command) => command.execute(voice),
             Command::Intersect(command) => command.execute(voice),
+            Command::Union(command) => command.execute(voice),
             Command::Dot(command) => command.execute(voice),
             Command::Rules(command) => command.execute(voice),
             Command::Prepare(command) => command.execute(),

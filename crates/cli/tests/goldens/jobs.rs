@@ -26,6 +26,19 @@ const JOBS: &[(&str, &str)] = &[
         "rows by ecdh",
         "job = \"intersect\"\nprotocol = \"ecdh\"\nreveal_to = [\"a\", \"b\"]\n[key]\ncolumns = [\"mail\"]\nnormalize = [\"email\"]\nduplicates = \"error\"\nnulls = \"error\"\n[limits]\nmax_queries = 1000\nmax_clients = 3",
     ),
+    ("union", "job = \"union\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]"),
+    (
+        "union to both, with columns",
+        "job = \"union\"\nreveal_to = [\"a\", \"b\"]\ngives = { a = [\"ward\"], b = [\"cost\", \"name\"] }\n[key]\ncolumns = [\"name\", \"born\"]\nnormalize = [\"name\", \"date\"]\nduplicates = \"first\"\n[limits]\nmax_text = 60",
+    ),
+    (
+        "union, padded",
+        "job = \"union\"\nprotocol = \"ecdh\"\nreveal_to = [\"b\"]\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 5000\nmax_rows = 100000",
+    ),
+    (
+        "union, counted",
+        "job = \"union\"\nreveal = \"count\"\nreveal_to = [\"a\", \"b\"]\n[key]\ncolumns = [\"name\"]\n[limits]\nmin_result = 10",
+    ),
     (
         "rows by bloom",
         "job = \"intersect\"\nprotocol = \"bloom\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]\nduplicates = \"first\"\n[limits]\npad_to = 1000",

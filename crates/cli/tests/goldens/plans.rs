@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use tacita_node::agreement::cost::Calibration;
-use tacita_node::agreement::{Ability, JobSpec, Known, Reveal, Sizes, Work};
+use tacita_node::agreement::{Ability, Each, JobSpec, Known, Reveal, Sizes, Work};
 use tacita_node::plan::plan;
 use tacita_node::transport::Shape;
 
@@ -29,6 +29,15 @@ fn sizes(job: &JobSpec, rows: &[u64], on_disk: bool) -> BTreeMap<String, Sizes> 
             sizes.entries = job.limits.pad_to.unwrap_or(sizes.items + sizes.items / 2);
             sizes.row_bytes = 24;
             sizes.schema = "00".repeat(12);
+        }
+        if job.job.name() == "union" {
+            if !job.job.pads(job, name) {
+                sizes.items = rows[place % rows.len()];
+            }
+            if job.reveal == Reveal::Rows && job.learns(job.peer_of(name)) {
+                sizes.row_bytes = 40;
+                sizes.each = Some(Each { rows: 2, profiles: Vec::new() });
+            }
         }
         if job.job.name() == "shares" {
             sizes.runs = Some(vec!["0123456789abcdef0123456789abcdef".into(); 2]);

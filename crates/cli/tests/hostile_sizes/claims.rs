@@ -30,6 +30,11 @@ pub fn cases() -> Vec<Case> {
     case("prepared", Kind::Prepared, &(intersect("reveal_to = [\"a\"]") + limits));
     let given = "reveal_to = [\"a\"]\nreveal = \"payload\"\ngives = { b = [\"bcity\"] }";
     case("prepared payload", Kind::Prepared, &(intersect(given) + limits));
+    let union = |rest: &str| format!("job = \"union\"\n{rest}\n[key]\ncolumns = [\"id\"]\n");
+    case("union", Kind::Table, &union(both));
+    case("union with columns", Kind::Table, &union("reveal_to = [\"a\"]\ngives = { b = [\"bcity\", \"x\"] }"));
+    case("union, counted", Kind::Table, &union(&format!("{both}\nreveal = \"count\"")));
+    case("union, padded", Kind::Table, &(union("reveal_to = [\"a\"]") + "[limits]\npad_to = 10\n"));
     case("padded", Kind::Table, &(intersect(both) + "[limits]\npad_to = 10\n"));
 
     for aligned in ["", "row_id = \"id\"\n"] {
@@ -83,6 +88,13 @@ pub fn claims(case: &Case, peer: &str, numbers: &[u64]) -> Vec<(String, Value)> 
         claim("items and entries", gives, &set(&["items", "entries"]));
         claim("entries and row_bytes", gives, &set(&["entries", "row_bytes"]));
         claim("items, entries and row_bytes", gives, &set(&["items", "entries", "row_bytes"]));
+        if honest.get("each").is_some() {
+            claim("rows of each key", true, &|sizes| sizes["each"]["rows"] = json!(number));
+            claim("items and rows of each key", true, &|sizes| {
+                set(&["items"])(sizes);
+                sizes["each"]["rows"] = json!(number.min(20_000));
+            });
+        }
         claim("items and tag_bytes", prepared, &|sizes| {
             set(&["items", "tag_bytes"])(sizes);
             sizes["epoch"] = json!("ab".repeat(32));
@@ -104,9 +116,15 @@ pub fn claims(case: &Case, peer: &str, numbers: &[u64]) -> Vec<(String, Value)> 
         if gives && number > 0 {
             // Rows as long as they can be, and columns that fit them.
             claim("entries of long rows", true, &|sizes| {
-                let schema = PayloadSchema::of_texts(case.job.given_by(peer), 1_000_000).unwrap();
-                set(&["entries"])(sizes);
-                sizes["items"] = json!(1);
+                let mut columns = case.job.given_by(peer).to_vec();
+                if case.job.job.name() == "union" {
+                    columns.insert(0, "id".into());
+                    set(&["items"])(sizes);
+                } else {
+                    set(&["entries"])(sizes);
+                    sizes["items"] = json!(1);
+                }
+                let schema = PayloadSchema::of_texts(&columns, 1_000_000).unwrap();
                 sizes["row_bytes"] = json!(schema.row_bytes());
                 sizes["schema"] = json!(tacita_node::base::hex::hex(&schema.encode()));
             });

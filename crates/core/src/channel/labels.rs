@@ -83,6 +83,14 @@ labels! {
         ANSWERS = 58, "polynomials' answers";
     }
 
+    /// Of [`crate::protocol::union`].
+    union {
+        /// Both at once: each party's items, multiplied by its key.
+        ELEMENTS = 59, "elements";
+        /// Sender to receiver: tags of the receiver's items under both keys, in order.
+        TAGS = 60, "sorted tags";
+    }
+
     /// Of [`crate::protocol::intersect::buckets`].
     buckets {
         /// Both parties at once: whether it starts or resumes, what its input is committed to, which buckets it has finished.

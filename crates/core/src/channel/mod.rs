@@ -179,6 +179,17 @@ impl Channel {
         (&mut self.outgoing, &mut self.incoming)
     }
 
+    /// As [`Channel::duplex`], with messages of `label` both ways: they count as one round.
+    pub fn duplex_of<A: Send, B>(
+        &mut self,
+        label: Label,
+        send: impl FnOnce(&mut Outgoing) -> Result<A> + Send,
+        receive: impl FnOnce(&mut Incoming) -> Result<B>,
+    ) -> Result<(A, B)> {
+        self.link.flights.lock_anyway().at_once(label);
+        self.duplex(send, receive)
+    }
+
     /// Runs a phase in which data flows both ways at once: `send` on a thread of its own, `receive` on this one. If
     /// either fails, the other's next call on the channel fails too, and the cause is returned.
     pub fn duplex<A: Send, B>(

@@ -4,3 +4,4 @@ pub mod dot;
 pub mod intersect;
 pub mod rules;
 pub mod shares;
+pub mod union;

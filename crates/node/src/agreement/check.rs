@@ -190,23 +190,28 @@ impl JobSpec {
             }
         }
         let given = self.gives.values().any(|columns| !columns.is_empty());
-        if given && !matches!(self.reveal, Reveal::Sum(_) | Reveal::Payload) {
+        if given && !matches!(self.reveal, Reveal::Sum(_)) && !self.job.gives_rows(self) {
+            let others = match self.job.reveals().contains(&"payload") {
+                true => "\"payload\" (or \"sum:COLUMN\")",
+                false => "\"rows\"",
+            };
             return bad(format!(
-                "gives: with reveal = \"{}\" nobody gets these columns: use reveal = \"payload\" (or \"sum:COLUMN\"), or leave gives out",
+                "gives: with reveal = \"{}\" nobody gets these columns: use reveal = {others}, or leave gives out",
                 self.reveal
             ));
         }
         if let Reveal::Sum(column) = &self.reveal {
             self.check_summed(column)?;
         }
-        if self.reveal == Reveal::Payload {
+        if self.reveal == Reveal::Payload || (given && self.job.gives_rows(self)) {
             let useful = self
                 .gives
                 .iter()
                 .any(|(giver, columns)| !columns.is_empty() && self.reveal_to.iter().any(|learner| learner != giver));
             if !useful {
                 return bad(format!(
-                    "reveal = \"payload\" needs columns that a party gives to {}: gives = {{ NAME = [\"COLUMN\"] }}",
+                    "reveal = \"{}\" needs columns that a party gives to {}: gives = {{ NAME = [\"COLUMN\"] }}",
+                    self.reveal,
                     self.reveal_to.join(", ")
                 ));
             }
@@ -247,7 +252,7 @@ impl JobSpec {
             }
         }
         if let Some(longest) = limits.max_text {
-            if self.reveal != Reveal::Payload {
+            if !self.job.gives_rows(self) {
                 return bad("limits.max_text bounds texts that are given, with reveal = \"payload\": leave it out");
             }
             if longest == 0 || longest > MAX_ROW_BYTES as u64 {

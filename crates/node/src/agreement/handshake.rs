@@ -247,7 +247,7 @@ fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
             return refuse(format!("it claims {count} {what}, and limits.max_rows is {limit}"));
         }
     }
-    if let Some(bound) = job.limits.pad_to {
+    if let Some(bound) = job.limits.pad_to.filter(|_| job.job.pads(job, channel.peer())) {
         let entries = if sizes.schema.is_empty() { 0 } else { bound };
         if (sizes.items, sizes.entries) != (bound, entries) {
             return refuse(format!("it does not pad to {bound}, as limits.pad_to says"));

@@ -155,6 +155,16 @@ pub trait Job: Debug + Send + Sync {
         Polynomials::default()
     }
 
+    /// Whether this party pads what it brings to `limits.pad_to`.
+    fn pads(&self, _spec: &JobSpec, _party: &str) -> bool {
+        true
+    }
+
+    /// Whether columns that a party gives reach whoever learns, row by row.
+    fn gives_rows(&self, spec: &JobSpec) -> bool {
+        spec.reveal == Reveal::Payload
+    }
+
     /// The intersection with which it aligns rows before.
     fn alignment(&self, _spec: &JobSpec) -> Option<JobSpec> {
         None

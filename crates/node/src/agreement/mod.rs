@@ -37,7 +37,7 @@ pub use part::{Pair, Part, Peers, Run};
 pub use polynomials::Polynomials;
 pub use protocol::Protocol;
 pub use reveal::Reveal;
-pub use sizes::{Kept, Sizes, Slices, Work};
+pub use sizes::{Each, Kept, Sizes, Slices, Work};
 pub use source::{OnDisk, PoolPlace, Source};
 pub use spec::{Admitted, JobSpec, Limits, Parties, Party};
 pub use terms::Terms;

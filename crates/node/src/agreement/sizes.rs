@@ -22,6 +22,9 @@ pub struct Sizes {
     /// Bytes of a tag, where the sender's part was prepared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag_bytes: Option<u32>,
+    /// What a sender gives for each of its keys, in a union.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub each: Option<Each>,
     /// The runs whose shares are to be opened, in hexadecimal, in the order in which the sender would open them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Vec<String>>,
@@ -46,8 +49,11 @@ impl Sizes {
         Sizes { work: work.cloned(), any, ..self }
     }
 
-    /// Refuses a peer's sizes that tell of a run on disk, or of shares, in a job that has none.
-    pub(crate) fn refuse(&self, work: bool, runs: bool, channel: &Channel) -> Result<()> {
+    /// Refuses a peer's sizes that tell of a run on disk, of shares, or of rows for each key, in a job that has none.
+    pub(crate) fn refuse(&self, work: bool, runs: bool, each: bool, channel: &Channel) -> Result<()> {
+        if each && self.each.is_some() {
+            return Err(channel.violation("it announces rows for each key in a job that is no union"));
+        }
         if work && self.work.is_some() {
             return Err(channel.violation("it announces a run on disk in a job that has none"));
         }
@@ -56,6 +62,16 @@ impl Sizes {
         }
         Ok(())
     }
+}
+
+/// What a sender gives for each of its keys: as many rows as one has at most.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Each {
+    /// Rows of the key that has most; at least 1.
+    pub rows: u32,
+    /// How it reads its key columns: the receiver puts in order what it gets by that.
+    pub profiles: Vec<String>,
 }
 
 /// A run on disk, as the peer is told of it.

@@ -10,6 +10,7 @@ pub mod paillier;
 mod read;
 pub mod rules;
 pub mod shares;
+pub mod union;
 
 use std::sync::Arc;
 
@@ -53,8 +54,9 @@ impl Kind {
 }
 
 /// All jobs.
-static JOBS: [Kind; 4] = [
+static JOBS: [Kind; 5] = [
     Kind::of::<intersect::Intersect>("intersect"),
+    Kind::of::<union::Union>("union"),
     Kind::of::<dot::Dot>("dot"),
     Kind::of::<shares::ShareJob>("shares"),
     Kind::of::<rules::Rules>("rules"),

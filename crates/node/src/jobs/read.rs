@@ -147,7 +147,7 @@ fn kind_of(text: &Text<'_>) -> Result<&'static Kind> {
 }
 
 /// Jobs that this version does not have.
-const LATER_JOBS: [&str; 2] = ["union", "aggregate"];
+const LATER_JOBS: [&str; 1] = ["aggregate"];
 
 /// The first keys of a file that its job does not have.
 #[derive(Default)]

@@ -331,7 +331,7 @@ fn under_names(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
 /// Names of columns, each with one of its own: one without, as the index that pandas writes, is called `column_1` if it is the first.
 ///
 /// Errors: two have the same one; there are none.
-fn named<'a>(source: &str, names: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
+pub(crate) fn named<'a>(source: &str, names: impl Iterator<Item = &'a str>) -> Result<Vec<String>> {
     let names: Vec<&str> = names.collect();
     let mut seen = HashSet::new();
     let mut twice = Vec::new();
@@ -402,7 +402,7 @@ fn edits(a: &[char], b: &[char]) -> usize {
 }
 
 /// A schema with these fields and no metadata.
-fn schema_of(fields: Vec<arrow_schema::Field>) -> SchemaRef {
+pub(crate) fn schema_of(fields: Vec<arrow_schema::Field>) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 

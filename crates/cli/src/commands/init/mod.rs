@@ -33,7 +33,7 @@ pub struct Init {
     /// The file to write; - for standard output.
     #[arg(value_name = "FILE", default_value = "job.toml")]
     file: PathBuf,
-    /// The question: intersect, dot, rules or shares.
+    /// The question: intersect, union, dot, rules or shares.
     #[arg(long)]
     job: Option<String>,
     /// The parties' name for this job.
@@ -51,7 +51,7 @@ pub struct Init {
     /// Who learns it.
     #[arg(long, value_name = "NAME,...")]
     learns: Option<String>,
-    /// Whose columns the other gets, with --reveal payload or sum:COLUMN.
+    /// Whose columns the other gets, with --reveal payload or sum:COLUMN, or beside the rows of a union.
     #[arg(long, value_name = "NAME=A,B")]
     gives: Vec<String>,
     /// Columns that rows are matched by. NAME=HEADER where the header of --input differs from the agreed name.

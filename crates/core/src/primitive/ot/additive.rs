@@ -128,7 +128,7 @@ pub fn send<W: Word>(
             }
             packing::pack(&numbers[..shares.len()], sharing.bits, message);
         }
-        message
+        Ok(message)
     });
     sent.inspect_err(|_| shares.iter_mut().for_each(Zeroize::zeroize))
 }

@@ -1,4 +1,5 @@
-//! Transfers of given messages: the sender has two for each OT, the receiver gets the one it chooses.
+//! Transfers of given messages: the sender has two for each OT, the receiver gets the one it chooses; or the sender has one, which the
+//! receiver chooses to get or not.
 //!
 //! Each message is hidden by the random block of its side: by the block itself if the block is long enough, otherwise by
 //! the stream of AES-128 in counter mode under it.
@@ -28,7 +29,7 @@ pub fn send(ot: &mut impl RandomOtSender, bytes: usize, pairs: &[u8], channel: &
         for (hidden, block) in message.chunks_mut(bytes).zip(blocks.as_flattened()) {
             xor(hidden, pad.of(*block));
         }
-        message
+        Ok(message)
     })
 }
 
@@ -62,6 +63,71 @@ pub fn receive(
         Ok(())
     });
     received.inspect_err(|_| zeroize::Zeroize::zeroize(outputs))
+}
+
+/// The longest messages of [`offer`].
+pub const MAX_OFFERED_BYTES: usize = MAX_PAYLOAD_BYTES;
+
+/// The sender's part where it has one message for each of `count` OTs: the receiver gets those for which its choice is 0. `load` yields
+/// those of a range, `bytes` long each, one after the other. A malicious receiver gets as many of them as it likes.
+pub fn offer(
+    ot: &mut impl RandomOtSender,
+    count: usize,
+    bytes: usize,
+    mut load: impl FnMut(Range<usize>) -> Result<Vec<u8>>,
+    channel: &mut Channel,
+) -> Result<()> {
+    let progress = channel.progress().clone();
+    let mut pad = Pad::new(bytes);
+    messages::send(ot, messages::chunks(count, offered(bytes)?), channel, |range, pairs| {
+        progress.advance(range.len());
+        let mut message = load(range)?;
+        if message.len() != bytes * pairs.len() {
+            return Err(Error::Internal(format!(
+                "OT of {} bytes where {bytes} were agreed on for each",
+                message.len()
+            )));
+        }
+        for (hidden, [first, _]) in message.chunks_mut(bytes).zip(pairs) {
+            xor(hidden, pad.of(*first));
+        }
+        Ok(message)
+    })
+}
+
+/// The other side of [`offer`]: `take` is given the messages for which the choice is 0, in order. What is done for the others takes as
+/// long, but for `take`.
+pub fn accept(
+    ot: &mut impl RandomOtReceiver,
+    choices: &Choices,
+    bytes: usize,
+    mut take: impl FnMut(&[u8]) -> Result<()>,
+    channel: &mut Channel,
+) -> Result<()> {
+    let progress = channel.progress().clone();
+    let mut pad = Pad::new(bytes);
+    let pieces = messages::chunks(choices.len(), offered(bytes)?);
+    let choices = |range: &Range<usize>| choices.slice(range.clone());
+    let length = |range: &Range<usize>| bytes * range.len();
+    messages::receive(ot, pieces, choices, length, channel, |_, choices, blocks, message, _| {
+        let mut message = Zeroizing::new(message.to_vec());
+        for (hidden, block) in message.chunks_mut(bytes).zip(blocks) {
+            xor(hidden, pad.of(*block));
+        }
+        progress.advance(choices.len());
+        let wanted = message.chunks(bytes).zip(choices.iter()).filter(|(_, choice)| !choice);
+        wanted.map(|(message, _)| message).try_for_each(&mut take)
+    })
+}
+
+/// The most OTs of one message each that share one frame.
+pub(crate) fn offered(bytes: usize) -> Result<usize> {
+    match (1..=MAX_OFFERED_BYTES).contains(&bytes) {
+        true => Ok(messages::CHUNK.min(MAX_PAYLOAD_BYTES / bytes)),
+        false => {
+            Err(Error::Internal(format!("OT of messages of {bytes} bytes: 1 to {MAX_OFFERED_BYTES} are possible")))
+        }
+    }
 }
 
 /// The most OTs of messages of so many bytes that share one frame.

@@ -37,7 +37,7 @@ pub(crate) fn send<P: Piece>(
     ot: &mut impl RandomOtSender,
     pieces: impl Iterator<Item = P>,
     channel: &mut Channel,
-    mut make: impl FnMut(P, &[[Block; 2]]) -> Vec<u8>,
+    mut make: impl FnMut(P, &[[Block; 2]]) -> Result<Vec<u8>>,
 ) -> Result<()> {
     let mut room = Zeroizing::new(Vec::new());
     for piece in pieces {
@@ -46,7 +46,7 @@ pub(crate) fn send<P: Piece>(
         }
         let pairs = &mut room[..piece.count()];
         ot.send(pairs, channel)?;
-        channel.send(MESSAGES, make(piece, pairs))?;
+        channel.send(MESSAGES, make(piece, pairs)?)?;
     }
     Ok(())
 }

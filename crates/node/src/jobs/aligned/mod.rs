@@ -39,7 +39,7 @@ pub fn allows(alignment: Option<&JobSpec>, chosen: &Chosen) -> bool {
 
 /// Checks that the peer's sizes fit: as many rows by position, or what an intersection asks for.
 pub fn check_peer(alignment: Option<&JobSpec>, own: &Sizes, theirs: &Sizes, channel: &Channel) -> Result<()> {
-    theirs.refuse(true, true, channel)?;
+    theirs.refuse(true, true, true, channel)?;
     if let Some(alignment) = alignment {
         return match theirs.epoch {
             Some(_) => Err(channel.violation("it announces a prepared part where none can be used")),

@@ -22,7 +22,7 @@ pub(super) fn quota_limit(job: &JobSpec) -> Option<&'static str> {
 
 /// Checks that the peer's sizes fit the job: what it gives, and what it has prepared.
 pub fn check_peer(job: &JobSpec, own: &Sizes, sizes: &Sizes, channel: &Channel) -> Result<()> {
-    sizes.refuse(false, true, channel)?;
+    sizes.refuse(false, true, true, channel)?;
     let peer = channel.peer();
     let refuse = |check: &str| Err(channel.violation(check));
     match given_columns(job, peer) {

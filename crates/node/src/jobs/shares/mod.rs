@@ -225,7 +225,7 @@ fn sum_fits(files: &[Kept], modulus: &Modulus) -> bool {
 
 /// Checks that the peer's sizes fit.
 fn check_peer(theirs: &Sizes, channel: &Channel) -> Result<()> {
-    theirs.refuse(true, false, channel)?;
+    theirs.refuse(true, false, true, channel)?;
     let Some(runs) = &theirs.runs else {
         return Err(channel.violation("it does not say which shares it opens"));
     };

@@ -47,12 +47,25 @@ enum Values {
 impl<'a> PayloadEncoder<'a> {
     /// Prepares the columns `columns` (name in the job, header in the table) of the rows that have keys.
     ///
-    /// Errors ([`Error::Input`]): a column is missing, of a type that cannot be given, or holds a date outside the years
-    /// 1 to 9999; the rows are longer than [`MAX_ROW_BYTES`]; a text is longer than `max_text`, to which all are filled up.
+    /// Errors: those of [`PayloadEncoder::with_texts`].
     pub fn new(
         table: &'a Table,
         keys: &'a Keys,
         columns: &[(String, String)],
+        max_text: Option<usize>,
+    ) -> Result<PayloadEncoder<'a>> {
+        PayloadEncoder::with_texts(table, keys, columns, 0, max_text)
+    }
+
+    /// As [`PayloadEncoder::new`], with the first `texts` columns as text, whatever they are.
+    ///
+    /// Errors ([`Error::Input`]): a column is missing, of a type that cannot be given, or holds a date outside the years
+    /// 1 to 9999; the rows are longer than [`MAX_ROW_BYTES`]; a text is longer than `max_text`, to which all are filled up.
+    pub fn with_texts(
+        table: &'a Table,
+        keys: &'a Keys,
+        columns: &[(String, String)],
+        texts: usize,
         max_text: Option<usize>,
     ) -> Result<PayloadEncoder<'a>> {
         if columns.is_empty() || columns.len() > MAX_COLUMNS {
@@ -63,17 +76,21 @@ impl<'a> PayloadEncoder<'a> {
         }
         let mut given = Vec::new();
         let mut positions = Vec::new();
-        for (name, header) in columns {
+        for (place, (name, header)) in columns.iter().enumerate() {
             let position = table.column(header, name)?;
             let data_type = table.schema().field(position).data_type();
-            let kind = column_type(data_type).ok_or_else(|| {
+            let kind = match place < texts {
+                true => has_text(data_type).then_some(ColumnType::Text { longest: 0 }),
+                false => column_type(data_type),
+            };
+            let kind = kind.ok_or_else(|| {
                 Error::Input(format!(
                     "{}: column {header:?} is of type {data_type}, which cannot be given; convert it to text, a number or \
                      a date",
                     table.source()
                 ))
             })?;
-            if matches!(value_type(data_type), DataType::Date64) {
+            if place >= texts && matches!(value_type(data_type), DataType::Date64) {
                 check_days(table, position)?;
             }
             given.push(Column { name: name.clone(), kind });

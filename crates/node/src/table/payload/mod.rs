@@ -148,6 +148,13 @@ pub struct Column {
     pub kind: ColumnType,
 }
 
+impl Column {
+    /// Whether it holds text.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.kind, ColumnType::Text { .. })
+    }
+}
+
 /// What the rows hold that a party gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PayloadSchema {

@@ -168,7 +168,7 @@ pub fn send(
         let mut message = vec![0; pairs.bytes_of(&piece)];
         let words = sums.work(&piece).send(columns, piece.rows.start, blocks, &mut message);
         sums.add(&piece, &words, &progress);
-        message
+        Ok(message)
     })?;
     sums.shares()
 }

@@ -59,11 +59,11 @@ impl<'a> Products<'a> {
         let progress = channel.progress().clone();
         messages::send(ot, segment.pieces(), channel, |piece, pairs| {
             progress.advance(piece.count());
-            match self.params.ring(self.params.place(piece.plane).1) {
+            Ok(match self.params.ring(self.params.place(piece.plane).1) {
                 AnyRing::Narrow(ring) => self.send_piece(ring, &piece, pairs),
                 AnyRing::Wide(ring) => self.send_piece(ring, &piece, pairs),
                 AnyRing::Residues(ring) => self.send_piece(ring, &piece, pairs),
-            }
+            })
         })
     }
 

@@ -85,7 +85,7 @@ pub(super) fn send(
             at = end;
             output += gate.outputs();
         }
-        message
+        Ok(message)
     })?;
     Ok(outputs)
 }

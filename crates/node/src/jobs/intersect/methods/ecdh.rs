@@ -126,7 +126,7 @@ impl Bucketed for Ecdh {
 }
 
 /// CPU seconds of receiver and sender: each blinds or evaluates what is asked, then one opens it, the other does its own.
-fn passes(level: Level, asked: f64, sent: f64, machine: &Calibration) -> [f64; 2] {
+pub(in crate::jobs) fn passes(level: Level, asked: f64, sent: f64, machine: &Calibration) -> [f64; 2] {
     let pass = machine.ecdh_pass * times_ristretto(suite(level));
     [2.0 * asked, asked + sent].map(|passes| pass * passes)
 }

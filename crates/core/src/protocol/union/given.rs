@@ -1,0 +1,78 @@
+//! What parties bring.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rand_core::CryptoRng;
+
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::shuffle::random_order;
+use crate::protocol::intersect::entries::items::all_distinct;
+
+/// A party's items, wherever they are kept: distinct, and made with a key of this session.
+pub trait Items: Sync {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// Those in a range.
+    fn items(&self, range: Range<usize>) -> Result<Cow<'_, [Item]>>;
+}
+
+/// The receiver's, in any order: it sends nothing that depends on them.
+impl Items for [Item] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn items(&self, range: Range<usize>) -> Result<Cow<'_, [Item]>> {
+        Ok(Cow::Borrowed(&self[range]))
+    }
+}
+
+/// The sender's items, and what it gives for each, **in a uniformly random order** that nobody else knows: the order in which they
+/// are sent.
+pub trait Given: Items {
+    /// What is given for the items in a range: [`Params::payload_bytes`](super::Params::payload_bytes) for each, one after the other.
+    fn payloads(&self, range: Range<usize>) -> Result<Vec<u8>>;
+}
+
+/// Appends what is given for the item at an index: [`Params::payload_bytes`](super::Params::payload_bytes).
+pub type Payload<'a> = &'a (dyn Fn(usize, &mut Vec<u8>) + Sync);
+
+/// What a sender gives, of items in memory.
+pub struct Shuffled<'a> {
+    items: &'a [Item],
+    payload: Payload<'a>,
+    order: Vec<u32>,
+}
+
+impl<'a> Shuffled<'a> {
+    /// Items, and what is given for each.
+    pub fn new(items: &'a [Item], payload: Payload<'a>, rng: &mut impl CryptoRng) -> Result<Shuffled<'a>> {
+        let wrong = match items.len() > u32::MAX as usize {
+            true => "2^32 items or more",
+            false if !all_distinct(items) => "the items are not distinct",
+            false => return Ok(Shuffled { items, payload, order: random_order(items.len(), rng) }),
+        };
+        Err(Error::Internal(format!("union: {wrong}")))
+    }
+}
+
+impl Items for Shuffled<'_> {
+    fn count(&self) -> usize {
+        self.items.len()
+    }
+
+    fn items(&self, range: Range<usize>) -> Result<Cow<'_, [Item]>> {
+        Ok(self.order[range].iter().map(|&index| self.items[index as usize]).collect())
+    }
+}
+
+impl Given for Shuffled<'_> {
+    fn payloads(&self, range: Range<usize>) -> Result<Vec<u8>> {
+        let mut payloads = Vec::new();
+        self.order[range].iter().for_each(|&index| (self.payload)(index as usize, &mut payloads));
+        Ok(payloads)
+    }
+}

@@ -1,0 +1,47 @@
+//! Private set union.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod hostile;
+mod results;
+mod views;
+
+use support::two::{Ended, run_over};
+use support::{rng, session};
+use tacita_core::protocol::union::{Given, InMemory, Params, Shuffled, ecdh};
+use tacita_core::{Channel, Item, Result};
+
+/// What the receiver gets, in the order in which it comes, and how many items are common.
+type Received = (Vec<Vec<u8>>, usize);
+
+/// What the sender gives for an item in these tests: `bytes` of its hash.
+fn given_for(item: &Item, bytes: usize) -> Vec<u8> {
+    blake3::hash(&item.0).as_bytes().iter().cycle().take(bytes).copied().collect()
+}
+
+fn receive(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> Result<Received> {
+    let mut received = Vec::new();
+    let mut take = |payload: &[u8]| {
+        received.push(payload.to_vec());
+        Ok(())
+    };
+    let common = ecdh::receive(items, &InMemory, &session(), params, channel, &mut rng(seed), &mut take)?;
+    Ok((received, common))
+}
+
+fn send(items: &[Item], params: &Params, channel: &mut Channel, seed: u8) -> Result<()> {
+    let payload = |index: usize, out: &mut Vec<u8>| out.extend(given_for(&items[index], params.payload_bytes));
+    send_given(&Shuffled::new(items, &payload, &mut rng(seed ^ 0x80))?, params, channel, seed)
+}
+
+fn send_given(given: &dyn Given, params: &Params, channel: &mut Channel, seed: u8) -> Result<()> {
+    ecdh::send(given, &InMemory, &session(), params, channel, &mut rng(seed))
+}
+
+/// Runs both in memory.
+fn run(receiver: &[Item], sender: &[Item], params: &Params, seeds: [u8; 2]) -> (Ended<Received>, Ended<Received>) {
+    let first = |channel: &mut Channel| receive(receiver, params, channel, seeds[0]);
+    let second = |channel: &mut Channel| send(sender, params, channel, seeds[1]).map(|()| (Vec::new(), 0));
+    run_over(Channel::pair("receiver", "sender"), &first, &second)
+}

@@ -1,0 +1,205 @@
+//! The job as an object: its room's answers to what the rest of the program asks.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+use tacita_core::Result;
+
+use super::methods::{self, Pair};
+use super::{learned, load};
+use crate::agreement::cost::{Calibration, Cost, RoleCost};
+use crate::agreement::words::{MAX_ROWS, bad};
+use crate::agreement::{
+    Answering, Choice, Chosen, Each, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question, Reveal, Shared,
+    Sizes, Source,
+};
+use crate::base::hex::hex;
+use crate::jobs::Own;
+use crate::table::PayloadSchema;
+
+/// All rows that either has: which of them both have stays hidden.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub struct Union {}
+
+/// What `tacita init` asks.
+const QUESTIONS: [Question; 3] = [
+    Question {
+        key: "key.columns",
+        asks: "Columns that say which rows are the same",
+        usual: None,
+        answer: Answering::Columns,
+        means: "names that both agree on; a party whose headers differ maps them below",
+    },
+    Question {
+        key: "key.normalize",
+        asks: "How each is normalised: none, text, name, date, date:DMY, date:MDY, email, phone, phone:CC, ip or integer",
+        usual: Some("none"),
+        answer: Answering::Profiles,
+        means: "how each of them is read",
+    },
+    MAX_ROWS,
+];
+
+/// What is assumed of a column that has not been read: bytes of its longest value.
+const ASSUMED_COLUMN_BYTES: u64 = 24;
+
+impl Own for Union {
+    fn all_protocols() -> Vec<Protocol> {
+        methods::all().map(|method| method.protocol()).collect()
+    }
+}
+
+impl Job for Union {
+    fn name(&self) -> &'static str {
+        "union"
+    }
+
+    fn about(&self) -> &'static str {
+        "all rows that either has, without showing which both have"
+    }
+
+    fn questions(&self) -> &'static [Question] {
+        &QUESTIONS
+    }
+
+    fn usual_reveal(&self) -> Reveal {
+        Reveal::Rows
+    }
+
+    fn reveals(&self) -> &'static [&'static str] {
+        &["rows", "count"]
+    }
+
+    fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
+        Self::all_protocols()
+    }
+
+    fn things(&self, _spec: &JobSpec) -> &'static str {
+        "keys"
+    }
+
+    fn has(&self, key: Shared) -> bool {
+        matches!(key, Shared::Gives | Shared::Key | Shared::PadTo | Shared::MinResult)
+    }
+
+    fn check(&self, spec: &JobSpec) -> Result<()> {
+        match methods::named(spec.protocol) {
+            Some(named) => named.check(spec)?,
+            None => methods::all()
+                .filter(|method| method.advantage().is_some())
+                .try_for_each(|method| method.check(spec))?,
+        }
+        if spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
+            return bad(
+                "key.any is not there for job = \"union\": of a row that one party has by one key and the other by another, nobody \
+                 could say whether it is missing. Agree on one key: columns = [\"NAME\"]",
+            );
+        }
+        if spec.is_of_multisets() {
+            return bad(
+                "duplicates = \"multiset\" is not there for job = \"union\": how many rows of a key are missing would tell how often \
+                 the other has it. Use \"all\" or \"first\"",
+            );
+        }
+        if spec.limits.pad_to.is_some() {
+            if spec.reveal == Reveal::Count {
+                return bad(
+                    "limits.pad_to is not there with reveal = \"count\" in a union: it is made of both sizes. Leave it out, or use reveal \
+                     = \"rows\"",
+                );
+            }
+            if spec.reveal_to.len() > 1 {
+                return bad(
+                    "limits.pad_to hides how much the one party brings that learns, and here both learn, each what the other brings: \
+                     name one in reveal_to, or leave it out",
+                );
+            }
+        }
+        spec.check_key()
+    }
+
+    fn terms(&self, _spec: &JobSpec) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
+
+    fn pads(&self, spec: &JobSpec, party: &str) -> bool {
+        spec.learns(party)
+    }
+
+    fn gives_rows(&self, spec: &JobSpec) -> bool {
+        spec.reveal == Reveal::Rows
+    }
+
+    fn assumed(&self, spec: &JobSpec, party: &str, items: u64, row_bytes: Option<u64>) -> Result<Sizes> {
+        let mut sizes = Sizes { items, ..Sizes::default() };
+        if spec.reveal == Reveal::Rows && super::sizes::sends(spec, party) {
+            let (columns, _) = super::sizes::given_columns(spec, party);
+            let column = spec.limits.max_text.unwrap_or(ASSUMED_COLUMN_BYTES);
+            let schema = PayloadSchema::of_texts(&columns, row_bytes.unwrap_or(columns.len() as u64 * column))?;
+            sizes.row_bytes = schema.row_bytes() as u32;
+            sizes.schema = hex(&schema.encode());
+            sizes.each =
+                Some(Each { rows: 1, profiles: spec.profiles(party).iter().map(ToString::to_string).collect() });
+        }
+        Ok(sizes)
+    }
+
+    fn choose(&self, spec: &JobSpec, _me: &str, _own: &Sizes, _theirs: &Sizes, _network: Network) -> Result<Choice> {
+        if let Some(named) = methods::named(spec.protocol) {
+            return Ok(Choice { chosen: Chosen::only(named.protocol()), why: "the job names it".into() });
+        }
+        let usual = methods::all().find_map(|method| Some((method, method.advantage()?)));
+        let (method, why) = usual.ok_or_else(|| tacita_core::Error::Internal("no protocol for a union".into()))?;
+        Ok(Choice { chosen: Chosen::only(method.protocol()), why: why.into() })
+    }
+
+    fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
+        let Some(method) = methods::named(chosen.protocol) else { return false };
+        let open = spec.protocol == chosen.protocol || (spec.protocol.is_auto() && method.advantage().is_some());
+        open && method.check(spec).is_ok() && *chosen == Chosen::only(chosen.protocol)
+    }
+
+    fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        let method = methods::chosen(chosen.protocol)?;
+        let mut most = 0;
+        for receiver in methods::receivers(spec) {
+            let pair = Pair { job: spec, asks: &sizes[receiver], has: &sizes[spec.peer_of(receiver)] };
+            most = most.max(method.memory(&pair, me == receiver)?);
+        }
+        Ok(most)
+    }
+
+    fn cost(
+        &self,
+        spec: &JobSpec,
+        chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        let method = methods::chosen(chosen.protocol)?;
+        let mut all = Cost::default();
+        let mut closes = 0;
+        for receiver in methods::receivers(spec) {
+            let sender = spec.peer_of(receiver);
+            let pair = Pair { job: spec, asks: &sizes[receiver], has: &sizes[sender] };
+            let one = method.cost(&pair, machine)?;
+            let roles = [(receiver.to_owned(), one.receiver), (sender.to_owned(), one.sender)];
+            all = all.and(Cost { roles: BTreeMap::from(roles), rounds: one.rounds, ..Cost::default() });
+            closes += 1;
+        }
+        // The job ends once.
+        let more = (closes - 1).max(0) as u64 * crate::agreement::cost::CLOSE_BYTES;
+        all.roles.values_mut().for_each(|role: &mut RoleCost| role.bytes -= more);
+        Ok(all)
+    }
+
+    fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+        learned::union(spec, party, known)
+    }
+
+    fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+        Ok(Box::new(load(spec, me, source)?))
+    }
+}

@@ -1,0 +1,109 @@
+//! Who learns what in a union, in plain sentences.
+
+use super::methods;
+use super::sizes::sends;
+use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
+use crate::base::text::count;
+use crate::jobs::learned::{filtered, list};
+
+/// What `party` learns in a union, given what is known.
+pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
+    let peer = job.peer_of(party);
+    let mut learned = Vec::new();
+    match (&job.reveal, job.learns(party)) {
+        (Reveal::Count, true) => {
+            learned.push(format!(
+                "{party} learns how many distinct keys the two have together, and so how many they have in common, not which; but none or \
+                 all of its own say which, and two runs with one key more or less tell of that key."
+            ));
+            learned.extend(filtered(job, party, "count"));
+        }
+        (_, true) => rows(job, party, peer, &mut learned),
+        (_, false) => learned.push(format!(
+            "{party} does not learn which of its keys {peer} has, nor how many; but if one of them has no key, there are none."
+        )),
+    }
+    sizes(job, party, peer, known, &mut learned);
+    if job.reveal == Reveal::Rows && sends(job, party) {
+        learned.push(format!(
+            "{party} cannot see what {peer} brings: if {peer} brings nothing, or does not follow the protocol, it gets all that {party} \
+             has."
+        ));
+    }
+    if let Some(named) = methods::named(job.protocol) {
+        named.learned(job, party, &mut learned);
+    }
+    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    learned
+}
+
+/// What the rows of a union tell a party that gets them.
+fn rows(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
+    let key = list(job.key.as_ref().map_or(&[], |key| &key.columns[..]));
+    let given = match job.given_by(peer) {
+        [] => String::new(),
+        columns => format!(", with {}", list(columns)),
+    };
+    let each = match job.key.as_ref().map(|key| key.duplicates) {
+        Some(Duplicates::All) => ", for all of its rows",
+        _ => "",
+    };
+    learned.push(format!(
+        "{party} learns the keys of {peer} that it has not itself, as {peer} writes them ({key}){given}{each}."
+    ));
+    learned.push(format!(
+        "{party} learns how many keys the two have in common, not which of its own: but none or all of its own say which, and so do two \
+         runs between which it has one key more or less."
+    ));
+    if job.reveal_to.len() > 1 {
+        learned.push(format!(
+            "Both get what they lack, in two runs with keys of their own: {party} learns from the second no more than {peer} does from \
+             the first."
+        ));
+    }
+    if let Some(limit) = job.limits.min_result {
+        learned.push(format!(
+            "limits.min_result = {limit} holds back small numbers only; rows are revealed however few they are."
+        ));
+    }
+}
+
+/// What a party learns of how much its peer brings.
+fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec<String>) {
+    match job.limits.pad_to.filter(|_| job.learns(peer)) {
+        Some(bound) => learned.push(format!(
+            "{party} does not learn how many keys {peer} has, beyond that they are no more than {}: its set is padded to that. (The time \
+             that {peer} takes to load its table may hint at it.)",
+            count(bound)
+        )),
+        None => {
+            let number = known.items.map_or(String::new(), |items| format!(" ({})", count(items)));
+            learned.push(format!("{party} learns how many distinct keys {peer} has{number}."));
+        }
+    }
+    if let Some(bound) = job.limits.pad_to.filter(|_| job.learns(party)) {
+        learned.push(format!(
+            "limits.pad_to = {} hides how many keys {party} has, and not {peer}'s: what {party} gets tells that.",
+            count(bound)
+        ));
+    }
+    learned.push(format!(
+        "{party} learns which version {peer} runs, and by which kinds of profiles it normalises its key."
+    ));
+    if job.reveal != Reveal::Rows || !job.learns(party) {
+        return;
+    }
+    let longest = match job.limits.max_text {
+        Some(_) => "",
+        None => ", and the length of the longest text in each",
+    };
+    learned.push(format!(
+        "{party} learns how {peer} reads its key's columns, and of all that {peer} gives the types{longest}, those of common keys among \
+         them."
+    ));
+    if job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All) {
+        learned.push(format!(
+            "{party} learns how many rows {peer} has of the key of which it has most, which may be a common one, and not which key that is."
+        ));
+    }
+}

@@ -1,0 +1,164 @@
+//! What a party brings in memory: its table, its keys, and what it gives for each of them.
+
+use rayon::prelude::*;
+use tacita_core::{Error, Item, Result};
+
+use super::sizes::{given_columns, payload_bytes, sends};
+use crate::agreement::{Duplicates, Each, JobSpec, Reveal, Sizes};
+use crate::base::hex::hex;
+use crate::base::text;
+use crate::jobs::intersect::key_spec;
+use crate::table::payload::{PayloadEncoder, received_name};
+use crate::table::{Keys, Table};
+use crate::watch::warn_own_user;
+
+/// Bytes that say how many rows a key has.
+pub(super) const COUNT_BYTES: usize = 4;
+
+/// A table that has been read, with its distinct keys.
+pub(super) struct Loaded {
+    table: Table,
+    keys: Keys,
+    sizes: Sizes,
+}
+
+impl Loaded {
+    /// Collects a table's keys, and what is given for them.
+    pub(super) fn of(job: &JobSpec, me: &str, table: Table, allow_unreadable: bool) -> Result<Loaded> {
+        check_names(job, me, &table)?;
+        let (keys, warnings) = Keys::build(&table, &key_spec(job, me, allow_unreadable)?)?;
+        for warning in warnings {
+            warn_own_user(&warning);
+        }
+        let mut sizes = Sizes { items: keys.len() as u64, ..Sizes::default() };
+        if sends(job, me) && job.reveal == Reveal::Rows {
+            let (giver, given) = Giver::new(job, me, &table, &keys)?;
+            if let Some(filling) = giver.encoder.filling() {
+                tracing::warn!("{filling}");
+            }
+            sizes = given;
+        }
+        check_limits(job, me, &table, &keys, &mut sizes)?;
+        Ok(Loaded { table, keys, sizes })
+    }
+
+    /// The distinct keys, sorted.
+    pub(super) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// The table.
+    pub(super) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// How much it is, as the peer is told.
+    pub(super) fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// What makes what this party gives for each key.
+    pub(super) fn giver(&self, job: &JobSpec, me: &str) -> Result<Giver<'_>> {
+        Giver::new(job, me, &self.table, &self.keys).map(|(giver, _)| giver)
+    }
+
+    /// The items of the keys, in their order.
+    pub(super) fn items(&self, item_key: &[u8; 32]) -> Vec<Item> {
+        (0..self.keys.len()).into_par_iter().map(|key| Item::new(item_key, self.keys.key(key))).collect()
+    }
+}
+
+/// Makes what a party gives for its keys: how many rows one has, and the rows, as many for each as the key has that has most.
+pub(super) struct Giver<'a> {
+    keys: &'a Keys,
+    encoder: PayloadEncoder<'a>,
+    counted: bool,
+    bytes: usize,
+}
+
+impl<'a> Giver<'a> {
+    fn new(job: &JobSpec, me: &str, table: &'a Table, keys: &'a Keys) -> Result<(Giver<'a>, Sizes)> {
+        let (columns, texts) = given_columns(job, me);
+        let header = |column: String| (column.clone(), job.header(me, &column).to_owned());
+        let columns: Vec<_> = columns.into_iter().map(header).collect();
+        let longest = job.limits.max_text.map(|bytes| bytes as usize);
+        let encoder = PayloadEncoder::with_texts(table, keys, &columns, texts, longest)?;
+        let most = keys.most_rows().max(1);
+        let profiles = job.profiles(me).iter().map(ToString::to_string).collect();
+        let sizes = Sizes {
+            items: keys.len() as u64,
+            row_bytes: encoder.schema().row_bytes() as u32,
+            schema: hex(&encoder.schema().encode()),
+            each: Some(Each { rows: most as u32, profiles }),
+            ..Sizes::default()
+        };
+        let bytes = payload_bytes(job, &sizes).ok_or_else(|| too_long(table, keys, most))?;
+        let counted = job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All);
+        Ok((Giver { keys, encoder, counted, bytes }, sizes))
+    }
+
+    /// Appends what is given for a key.
+    pub(super) fn give(&self, key: usize, out: &mut Vec<u8>) {
+        let (rows, end) = (self.keys.rows(key), out.len() + self.bytes);
+        if self.counted {
+            out.extend_from_slice(&(rows.len() as u32).to_le_bytes());
+        }
+        rows.iter().for_each(|&row| self.encoder.encode_row(row, out));
+        out.resize(end, 0);
+    }
+}
+
+/// An error about a key with so many rows that as many do not fit a message for each.
+fn too_long(table: &Table, keys: &Keys, most: usize) -> Error {
+    let fullest = (0..keys.len()).find(|&key| keys.rows(key).len() == most);
+    let place = fullest.map_or(String::new(), |key| format!(", {}", table.place(keys.rows(key)[0] as usize)));
+    Error::Input(format!(
+        "{}{place}: this key has {}, and every key is given as many rows as the one that has most, so that nobody sees which has how \
+         many: that is more than 1 MiB for each. Mend the table, or agree on duplicates = \"first\"",
+        table.source(),
+        text::counted(most as u64, "row")
+    ))
+}
+
+/// Refuses a table with a column that is called as one that this party will get: both would stand in its result.
+fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
+    if job.reveal != Reveal::Rows || !job.learns(me) {
+        return Ok(());
+    }
+    let peer = job.peer_of(me);
+    let got: Vec<_> = job.given_by(peer).iter().map(|column| received_name(peer, column)).collect();
+    match table.schema().fields().iter().find(|field| got.contains(field.name())) {
+        Some(field) => Err(Error::Input(format!(
+            "{}: a column is called {:?}, as the one that {peer} gives will be in the result: rename it, or leave it out",
+            table.source(),
+            field.name()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Own sizes against the job's limits; a receiver's become the bound that it pads to.
+fn check_limits(job: &JobSpec, me: &str, table: &Table, keys: &Keys, sizes: &mut Sizes) -> Result<()> {
+    let rows = match sizes.each {
+        Some(_) => (0..keys.len()).map(|key| keys.rows(key).len() as u64).sum(),
+        None => sizes.items,
+    };
+    let over = |limit: &str, bound: u64| {
+        Err(Error::Input(format!(
+            "{}: {} with a key, and limits.{limit} is {}: agree on more",
+            table.source(),
+            text::counted(rows, "row"),
+            text::count(bound)
+        )))
+    };
+    if let Some(limit) = job.limits.max_rows.filter(|&limit| rows > limit) {
+        return over("max_rows", limit);
+    }
+    if let Some(bound) = job.limits.pad_to.filter(|_| job.learns(me)) {
+        if sizes.items > bound {
+            return over("pad_to", bound);
+        }
+        sizes.items = bound;
+    }
+    Ok(())
+}

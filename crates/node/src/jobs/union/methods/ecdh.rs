@@ -1,0 +1,131 @@
+//! By Diffie-Hellman: see `tacita_core::protocol::union::ecdh`; a count, by `tacita_core::protocol::intersect::ecdh::count`.
+
+use chacha20::ChaCha20Rng;
+use tacita_core::channel::Channel;
+use tacita_core::primitive::oprf::Suite;
+use tacita_core::protocol::intersect::ecdh::count;
+use tacita_core::protocol::intersect::entries::{self, ReturnedRows};
+use tacita_core::protocol::union::{InMemory, Shuffled, ecdh};
+use tacita_core::{Level, Result, Role, Security};
+use zeroize::Zeroizing;
+
+use super::{Cost, Found, Method, Pair, Setting};
+use crate::agreement::cost::{Calibration, RoleCost};
+use crate::agreement::words::bad;
+use crate::agreement::{JobSpec, Protocol, Reveal};
+use crate::jobs::intersect::methods::ecdh::{PROTOCOL, passes};
+
+/// The protocol.
+pub(in crate::jobs::union) struct Ecdh;
+
+/// Memory of an item of the receiver's, in bytes: itself, and what is made of it in the message at hand.
+const RECEIVER_ITEM: u64 = 96;
+
+/// Memory of one of the sender's at the receiver: its tag, as it comes and in order.
+const TAG: u64 = 96;
+
+/// What does not grow with the items.
+const FIXED: u64 = 64 << 20;
+
+impl Method for Ecdh {
+    fn protocol(&self) -> Protocol {
+        PROTOCOL
+    }
+
+    fn check(&self, job: &JobSpec) -> Result<()> {
+        if job.security == Security::Malicious {
+            return bad(
+                "security = \"malicious\" is not there for job = \"union\": nothing keeps a receiver from saying that it lacks \
+                 everything. Use \"semi-honest\"",
+            );
+        }
+        match (job.level, Suite::of(job.level)) {
+            (Level::Bits128, _) => Ok(()),
+            (_, Some(_)) if job.reveal == Reveal::Count => Ok(()),
+            (level, _) => bad(format!(
+                "level = \"{level}\" is not there for job = \"union\" with reveal = \"{}\": use \"bits128\"",
+                job.reveal
+            )),
+        }
+    }
+
+    fn advantage(&self) -> Option<&'static str> {
+        Some("it does this with fewest operations")
+    }
+
+    fn cost(&self, sizes: &Pair<'_>, machine: &Calibration) -> Result<Cost> {
+        if sizes.job.reveal == Reveal::Count {
+            let params = counting(sizes);
+            let (asked, sent) = (params.receiver_items as f64, params.sender_entries as f64);
+            let [receiver, sender] = passes(sizes.job.level, asked, sent, machine);
+            let role = |role, cpu| RoleCost {
+                cpu,
+                bytes: params.bytes_sent_by(role, ReturnedRows::default()),
+                ..RoleCost::default()
+            };
+            return Ok(Cost {
+                receiver: role(Role::Receiver, receiver),
+                sender: role(Role::Sender, sender),
+                rounds: params.rounds(ReturnedRows::default()),
+            });
+        }
+        let params = sizes.params();
+        // Each party works once on every item of both.
+        let both = (params.receiver_items + params.sender_items) as f64;
+        let transfers = machine.ot_start + params.sender_items as f64 * machine.ot_transfer;
+        let cpu = if params.sender_items == 0 { 0.0 } else { machine.ecdh_pass * both + transfers };
+        let role = |role| RoleCost { cpu, bytes: params.bytes_sent_by(role), ..RoleCost::default() };
+        Ok(Cost { receiver: role(Role::Receiver), sender: role(Role::Sender), rounds: params.rounds() })
+    }
+
+    fn memory(&self, sizes: &Pair<'_>, receives: bool) -> Result<u64> {
+        let (asked, sent) = (sizes.asks.items, sizes.has.items);
+        let payload = if sizes.job.reveal == Reveal::Count { 0 } else { sizes.params().payload_bytes as u64 };
+        let each = |items: u64, bytes: u64| items.saturating_mul(bytes);
+        let bytes = match receives {
+            // What comes is held as it came, as rows, and as rows in order.
+            true => each(asked, RECEIVER_ITEM).saturating_add(each(sent, TAG.saturating_add(4 * payload))),
+            false => each(asked, TAG).saturating_add(each(sent, RECEIVER_ITEM)),
+        };
+        Ok(bytes.saturating_add(FIXED))
+    }
+
+    fn run(&self, setting: &Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
+        let (session, sizes) = (setting.session, setting.sizes());
+        let items = setting.loaded.items(&session.derive("item"));
+        if setting.job.reveal == Reveal::Count {
+            let params = counting(&sizes);
+            let all = sizes.asks.items + sizes.has.items;
+            let together = |common: usize| Found::Count(all - common as u64);
+            return match setting.receives() {
+                true => count::receive(&items, session, &params, channel, rng).map(together),
+                false => Ok(count::send(&items, session, &params, channel, rng)?.map_or(Found::Nothing, together)),
+            };
+        }
+        let params = sizes.params();
+        if setting.receives() {
+            let mut payloads = Zeroizing::new(Vec::new());
+            let mut take = |payload: &[u8]| {
+                payloads.extend_from_slice(payload);
+                Ok(())
+            };
+            ecdh::receive(&items[..], &InMemory, session, &params, channel, rng, &mut take)?;
+            return Ok(Found::Payloads(payloads));
+        }
+        let giver = setting.loaded.giver(setting.job, setting.me)?;
+        let payload = |key: usize, out: &mut Vec<u8>| giver.give(key, out);
+        let given = Shuffled::new(&items, &payload, rng)?;
+        ecdh::send(&given, &InMemory, session, &params, channel, rng)?;
+        Ok(Found::Nothing)
+    }
+}
+
+/// What both derive from terms and sizes, where only a number is revealed.
+fn counting(sizes: &Pair<'_>) -> entries::Params {
+    let params = entries::Params::count(sizes.asks.items as usize, sizes.has.items as usize);
+    let suite = Suite::of(sizes.job.level).unwrap_or(Suite::Ristretto255);
+    match sizes.job.reveal_to.len() {
+        ..2 => params.in_suite(suite),
+        _ => params.in_suite(suite).to_both(),
+    }
+}

@@ -1,0 +1,137 @@
+//! The protocols of a union, and the table of them.
+
+pub mod ecdh;
+
+use chacha20::ChaCha20Rng;
+use tacita_core::channel::Channel;
+use tacita_core::session::Session;
+use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
+
+use super::load::Loaded;
+use super::sizes;
+use crate::agreement::cost::{Calibration, RoleCost};
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{JobSpec, Protocol, Reveal, Sizes};
+
+/// A protocol of a union.
+pub(super) trait Method: Sync {
+    /// The word for it in job files.
+    fn protocol(&self) -> Protocol;
+
+    /// Whether it does what the terms ask. The error is for who names it, and says what else does.
+    fn check(&self, job: &JobSpec) -> Result<()>;
+
+    /// Why it is chosen; none: only who names it gets it.
+    fn advantage(&self) -> Option<&'static str>;
+
+    /// What one run of it costs.
+    fn cost(&self, sizes: &Pair<'_>, machine: &Calibration) -> Result<Cost>;
+
+    /// Memory of the receiver or of the sender in one run, in bytes: its table aside, an estimate from above.
+    fn memory(&self, sizes: &Pair<'_>, receives: bool) -> Result<u64>;
+
+    /// What `party` learns or could do by this protocol, beside what all of them tell.
+    fn learned(&self, _job: &JobSpec, _party: &str, _learned: &mut Vec<String>) {}
+
+    /// Runs it once.
+    fn run(&self, setting: &Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found>;
+}
+
+/// The protocols, in the order in which messages list them.
+static METHODS: [&dyn Method; 1] = [&ecdh::Ecdh];
+
+/// All of them.
+pub(super) fn all() -> impl Iterator<Item = &'static dyn Method> {
+    METHODS.into_iter()
+}
+
+/// The one that a job names; none: the first party chooses.
+pub(super) fn named(protocol: Protocol) -> Option<&'static dyn Method> {
+    all().find(|method| method.protocol() == protocol)
+}
+
+/// The one that was chosen.
+pub(super) fn chosen(protocol: Protocol) -> Result<&'static dyn Method> {
+    named(protocol).ok_or_else(|| Error::Internal(format!("a union by {}", protocol.name())))
+}
+
+/// The parties that learn, each in a run of its own. Of a count one run tells both.
+pub(super) fn receivers(job: &JobSpec) -> impl Iterator<Item = &str> {
+    let runs = if job.reveal == Reveal::Count { 1 } else { usize::MAX };
+    job.parties.names().into_iter().filter(|name| job.learns(name)).take(runs)
+}
+
+/// Terms and sizes of one run.
+pub(super) struct Pair<'a> {
+    /// The job.
+    pub job: &'a JobSpec,
+    /// The receiver's sizes.
+    pub asks: &'a Sizes,
+    /// The sender's.
+    pub has: &'a Sizes,
+}
+
+/// What one run costs.
+pub(super) struct Cost {
+    pub receiver: RoleCost,
+    pub sender: RoleCost,
+    pub rounds: u32,
+}
+
+/// What a party runs a protocol with.
+pub(super) struct Setting<'a> {
+    /// The job.
+    pub job: &'a JobSpec,
+    /// This party.
+    pub me: &'a str,
+    /// Its table.
+    pub loaded: &'a Loaded,
+    /// Who learns in this run.
+    pub receiver: &'a str,
+    /// The session of this run.
+    pub session: &'a Session,
+    /// What was agreed on.
+    pub agreed: &'a Agreed,
+}
+
+impl Setting<'_> {
+    /// Whether this party learns in this run.
+    pub fn receives(&self) -> bool {
+        self.me == self.receiver
+    }
+
+    /// Sizes of both.
+    pub fn sizes(&self) -> Pair<'_> {
+        let (own, theirs) = (&self.agreed.own_sizes, &self.agreed.peer_sizes);
+        let (asks, has) = if self.receives() { (own, theirs) } else { (theirs, own) };
+        Pair { job: self.job, asks, has }
+    }
+}
+
+impl Pair<'_> {
+    /// What both derive from them.
+    pub fn params(&self) -> tacita_core::protocol::union::Params {
+        sizes::params(self.job, self.asks, self.has)
+    }
+}
+
+/// What a party has found in one run.
+pub(super) enum Found {
+    /// It is not meant to learn anything.
+    Nothing,
+    /// How many keys the two have together.
+    Count(u64),
+    /// What the peer gives for its keys that this party lacks, one after the other.
+    Payloads(Zeroizing<Vec<u8>>),
+}
+
+/// Runs a protocol once.
+pub(super) fn run(
+    protocol: Protocol,
+    setting: &Setting<'_>,
+    channel: &mut Channel,
+    rng: &mut ChaCha20Rng,
+) -> Result<Found> {
+    chosen(protocol)?.run(setting, channel, rng)
+}

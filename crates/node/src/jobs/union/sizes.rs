@@ -1,0 +1,98 @@
+//! What both parties derive from terms and sizes, and what sizes a peer may announce.
+
+use tacita_core::Result;
+use tacita_core::channel::Channel;
+use tacita_core::primitive::ot::chosen::MAX_OFFERED_BYTES;
+use tacita_core::protocol::union::Params;
+
+use super::load::COUNT_BYTES;
+use crate::agreement::{Duplicates, JobSpec, Reveal, Sizes};
+use crate::base::hex::unhex;
+use crate::table::Profile;
+use crate::table::payload::PayloadSchema;
+
+/// Whether a party is the sender of a run: whether its peer learns.
+pub(super) fn sends(job: &JobSpec, party: &str) -> bool {
+    job.learns(job.peer_of(party))
+}
+
+/// The columns that a party gives for each row: those of the key as text, and those of `gives` that are not among them; and how many
+/// the first ones are.
+pub(super) fn given_columns(job: &JobSpec, party: &str) -> (Vec<String>, usize) {
+    let key: Vec<String> = job.key.iter().flat_map(|key| key.columns.clone()).collect();
+    let texts = key.len();
+    let others = job.given_by(party).iter().filter(|column| !key.contains(column)).cloned().collect::<Vec<_>>();
+    ([key, others].concat(), texts)
+}
+
+/// Bytes that a sender of such sizes gives for each key; none if that is more than a message holds.
+pub(super) fn payload_bytes(job: &JobSpec, sizes: &Sizes) -> Option<usize> {
+    let rows = sizes.each.as_ref().map_or(1, |each| each.rows) as usize;
+    let counted = job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All);
+    let bytes = rows.checked_mul(sizes.row_bytes as usize)?.checked_add(if counted { COUNT_BYTES } else { 0 })?;
+    (1..=MAX_OFFERED_BYTES).contains(&bytes).then_some(bytes)
+}
+
+/// What both derive from terms and sizes for the run in which `receiver` learns. `asks` are its sizes, `has` the sender's.
+pub(super) fn params(job: &JobSpec, asks: &Sizes, has: &Sizes) -> Params {
+    let bytes = payload_bytes(job, has).unwrap_or(MAX_OFFERED_BYTES);
+    Params::new(asks.items as usize, has.items as usize, bytes).one_of(job.reveal_to.len())
+}
+
+/// The columns that `peer` announces, which must be those that the terms have it give.
+pub(super) fn peer_schema(job: &JobSpec, peer: &str, sizes: &Sizes) -> Result<PayloadSchema> {
+    // What is not hexadecimal is no schema either.
+    PayloadSchema::decode(&unhex(&sizes.schema).unwrap_or_default(), peer, &given_columns(job, peer).0)
+}
+
+/// How the peer reads its key columns: as many profiles as there are columns, each of the kind that was agreed on.
+pub(super) fn peer_profiles(job: &JobSpec, sizes: &Sizes) -> Option<Vec<Profile>> {
+    let key = job.key.as_ref()?;
+    let each = sizes.each.as_ref()?;
+    let profiles: Option<Vec<Profile>> = each.profiles.iter().map(|word| word.parse().ok()).collect();
+    profiles.filter(|profiles| profiles.len() == key.columns.len())
+}
+
+/// Checks that the peer's sizes fit the job.
+pub(super) fn check_peer(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
+    sizes.refuse(true, true, false, channel)?;
+    let peer = channel.peer();
+    let refuse = |check: &str| Err(channel.violation(check));
+    if sizes.epoch.is_some() || sizes.tag_bytes.is_some() {
+        return refuse("it announces a prepared part, which a union has none of");
+    }
+    if sizes.entries != 0 {
+        return refuse("it announces given rows beside those of its keys");
+    }
+    if !sends(job, peer) || job.reveal != Reveal::Rows {
+        return match sizes.each.is_some() || sizes.row_bytes != 0 || !sizes.schema.is_empty() {
+            true => refuse("it announces columns that the terms do not have it give"),
+            false => Ok(()),
+        };
+    }
+    let Some(each) = &sizes.each else { return refuse("it does not say how many rows it gives for each key") };
+    let schema = peer_schema(job, peer, sizes)?;
+    if schema.row_bytes() != sizes.row_bytes as usize {
+        return refuse("it announces given rows of another length than their columns have");
+    }
+    if let Some(limit) = job.limits.max_text
+        && !schema.is_filled_up_to(limit)
+    {
+        return refuse("its given texts are not filled up to limits.max_text");
+    }
+    let texts = given_columns(job, peer).1;
+    if !schema.columns()[..texts].iter().all(|column| column.is_text()) {
+        return refuse("it announces key columns that are no text");
+    }
+    let one = job.key.as_ref().is_some_and(|key| key.duplicates != Duplicates::All);
+    if each.rows == 0 || (one && each.rows != 1) || payload_bytes(job, sizes).is_none() {
+        return refuse("it announces so many rows for each key as cannot be");
+    }
+    if job.limits.max_rows.is_some_and(|limit| u64::from(each.rows) > limit.max(1)) {
+        return refuse("it announces a key with more rows than limits.max_rows");
+    }
+    match peer_profiles(job, sizes) {
+        Some(_) => Ok(()),
+        None => refuse("it does not say how it reads its key columns"),
+    }
+}
