@@ -82,7 +82,8 @@ impl Place<'_> {
         let make = |name: &str| Identity::create(&home.join(name), name).map_err(Error::other);
         let authority = make("authority")?;
         let identities = (0..desks).map(|desk| make(&format!("desk-{desk}"))).collect::<Result<Vec<_>>>()?;
-        let allowed = identities.iter().enumerate().map(|(desk, identity)| format!("desk-{desk} {}\n", identity.fingerprint()));
+        let allowed =
+            identities.iter().enumerate().map(|(desk, identity)| format!("desk-{desk} {}\n", identity.fingerprint()));
         std::fs::write(home.join("desks.txt"), allowed.collect::<String>())?;
         let listed = (0..rows).map(|row| format!("{}\n", listed(row)));
         std::fs::write(home.join("list.csv"), format!("name,dob\n{}", listed.collect::<String>()))?;
@@ -115,7 +116,11 @@ impl Place<'_> {
     }
 
     fn link(&self, desk: usize) -> Link {
-        Link::start(Asking { live: self.live.clone(), identity: self.identities[desk].clone(), cancel: self.cancel.clone() })
+        Link::start(Asking {
+            live: self.live.clone(),
+            identity: self.identities[desk].clone(),
+            cancel: self.cancel.clone(),
+        })
     }
 
     /// The first desk, once it is connected.
@@ -155,7 +160,11 @@ impl Place<'_> {
             }
             times.push(started.elapsed().as_secs_f64() * 1e3);
         }
-        println!("one question: median {:.2} ms, 99 of 100 within {:.2} ms", part(&mut times, 0.5), part(&mut times, 0.99));
+        println!(
+            "one question: median {:.2} ms, 99 of 100 within {:.2} ms",
+            part(&mut times, 0.5),
+            part(&mut times, 0.99)
+        );
         verdicts.at_most("one question, 99 of 100, ms", part(&mut times, 0.99), ONE);
         Ok(())
     }
@@ -215,12 +224,17 @@ impl Place<'_> {
             let times = askers.into_iter().map(|asker| asker.join().expect("no panic")).collect::<Result<Vec<_>>>();
             over.store(true, Ordering::Relaxed);
             let (changes, rotation) = changes.join().expect("no panic")?;
-            println!("{changes} additions and removals meanwhile; the change of the key took {:.2} s", rotation.as_secs_f64());
+            println!(
+                "{changes} additions and removals meanwhile; the change of the key took {:.2} s",
+                rotation.as_secs_f64()
+            );
             Ok(times?.concat())
         })?;
         let rate = times.len() as f64 / started.elapsed().as_secs_f64();
         let [half, most, all] = [0.5, 0.99, 1.0].map(|share| part(&mut times, share));
-        println!("{desks} desks at once, {rate:.0} questions a second: median {half:.2} ms, 99 of 100 within {most:.2} ms, all within {all:.2} ms");
+        println!(
+            "{desks} desks at once, {rate:.0} questions a second: median {half:.2} ms, 99 of 100 within {most:.2} ms, all within {all:.2} ms"
+        );
         verdicts.at_most("one of many desks, 99 of 100, ms", most, MANY);
         Ok(())
     }

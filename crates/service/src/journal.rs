@@ -116,7 +116,16 @@ impl Journal {
         let mut file = folder.change(name).map_err(failed)?;
         std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).map_err(failed)?;
         let folder = folder.clone();
-        Ok(Journal { folder, name, key: key.clone(), cipher, file, records: 1, bytes: bytes.len() as u64, broken: false })
+        Ok(Journal {
+            folder,
+            name,
+            key: key.clone(),
+            cipher,
+            file,
+            records: 1,
+            bytes: bytes.len() as u64,
+            broken: false,
+        })
     }
 
     /// Begins it anew, with another state.
@@ -222,7 +231,10 @@ mod tests {
             std::fs::write(folder.at("j"), &changed).unwrap();
             // A length that is too great looks like a record that was cut off: what is behind it is gone, and nothing else comes of it.
             if let Ok(records) = read(&folder, &key(1)) {
-                assert!(records.len() < 3 && [&b"state"[..], b"one"].starts_with(&records.iter().map(Vec::as_slice).collect::<Vec<_>>()));
+                assert!(
+                    records.len() < 3
+                        && [&b"state"[..], b"one"].starts_with(&records.iter().map(Vec::as_slice).collect::<Vec<_>>())
+                );
             }
         }
         std::fs::write(folder.at("j"), &whole).unwrap();

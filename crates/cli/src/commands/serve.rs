@@ -22,8 +22,10 @@ use crate::threads::set_threads;
 /// The list lives: rows come and go while it is served. The first start takes --input; later ones go on with what is in --state, with the same
 /// key, so that desks go on where they were. A job file for a list has [clients], limits.pad_to and limits.daily_queries.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  tacita serve job.toml --as authority --input list.csv --identity id --state list\n  \
-    tacita serve --state list --add new.csv\n  tacita serve --state list --remove gone.csv")]
+#[command(
+    after_help = "Examples:\n  tacita serve job.toml --as authority --input list.csv --identity id --state list\n  \
+    tacita serve --state list --add new.csv\n  tacita serve --state list --remove gone.csv"
+)]
 pub struct Serve {
     /// The job file: the same at every desk.
     #[arg(value_name = "JOB", required_unless_present = "order")]

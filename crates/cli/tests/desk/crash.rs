@@ -25,7 +25,11 @@ fn an_authority_that_is_killed_goes_on_where_it_was() {
         authority = fly.serve_with(&[]);
         authority.until_it_says("serving ");
         desk.until(|standing| standing["connected"] == true);
-        assert!(desk.check("Somebody Four", "1982-12-25", "").contains(if round == 3 { "On the list" } else { "Not on the list" }));
+        assert!(desk.check("Somebody Four", "1982-12-25", "").contains(if round == 3 {
+            "On the list"
+        } else {
+            "Not on the list"
+        }));
         assert!(desk.check("Wystan Thornquay", "1982-12-25", "").contains("On the list"));
         assert_eq!(desk.standing()["fetched"], 1);
         assert_eq!(desk.left(), 1000 - 1 - 3 * (round + 1));
@@ -42,7 +46,8 @@ fn an_authority_that_is_killed_during_a_batch_charges_each_row_once() {
     let desk = fly.desk("gate-1");
     let mut table = String::from("ref,name,dob\n");
     for row in 0..6000 {
-        let name = if row % 1000 == 7 { "Corvin O'Tarrin,2009-09-17".into() } else { format!("Nobody x{row},1990-01-01") };
+        let name =
+            if row % 1000 == 7 { "Corvin O'Tarrin,2009-09-17".into() } else { format!("Nobody x{row},1990-01-01") };
         table += &format!("r{row},{name}\n");
     }
     let answer = desk.upload(&table);
@@ -99,7 +104,10 @@ fn quotas_are_exact() {
         assert!(one.check("Nobody", "2000-01-01", "").contains("Not on the list"));
     }
     let spent = one.check("Nobody", "2000-01-01", "");
-    assert!(spent.contains("Not checked") && spent.contains("the quota is used up: 1 keys were asked for, and 0 are left"), "{spent}");
+    assert!(
+        spent.contains("Not checked") && spent.contains("the quota is used up: 1 keys were asked for, and 0 are left"),
+        "{spent}"
+    );
     assert_eq!((one.left(), other.left()), (0, 10));
     // A question for more than what is left is not answered in part.
     let (page, _) = other.batch(&format!("name,dob\n{}", "Nobody,2000-01-01\n".repeat(11)));

@@ -45,12 +45,25 @@ impl Browser {
         let data = format!("--user-data-dir={}", profile.path().display());
         let size = format!("--window-size={width},{height}");
         let arguments = [
-            "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-            "--disable-component-update", "--disable-sync", "--hide-scrollbars", &data, &size,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--hide-scrollbars",
+            &data,
+            &size,
         ];
         let options = json!({ "binary": chromium, "args": arguments });
         let mut browser = Browser { driver, port, session: String::new(), _profile: profile };
-        let made = browser.ask("POST", "/session", &json!({ "capabilities": { "alwaysMatch": { "goog:chromeOptions": options } } }));
+        let made = browser.ask(
+            "POST",
+            "/session",
+            &json!({ "capabilities": { "alwaysMatch": { "goog:chromeOptions": options } } }),
+        );
         browser.session = format!("/session/{}", made["sessionId"].as_str().unwrap_or_else(|| panic!("{made}")));
         // A phone is narrower than a window may be.
         let phone = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": { "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 } });
@@ -77,7 +90,10 @@ impl Browser {
             let text = String::from_utf8_lossy(&answer).into_owned();
             let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
             let head = head.to_ascii_lowercase();
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length:")).map(|length| length.trim().parse::<usize>().unwrap());
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:"))
+                .map(|length| length.trim().parse::<usize>().unwrap());
             if count == 0 || length.is_some_and(|length| body.len() >= length) {
                 break body.to_owned();
             }
@@ -119,7 +135,8 @@ impl Browser {
     /// Types wherever the focus is: keys as WebDriver has them.
     pub fn keys(&self, text: &str) {
         let element = self.ask("GET", &format!("{}/element/active", self.session), &Value::Null);
-        let element = element.as_object().and_then(|found| found.values().next()).and_then(Value::as_str).unwrap().to_owned();
+        let element =
+            element.as_object().and_then(|found| found.values().next()).and_then(Value::as_str).unwrap().to_owned();
         self.tell(&format!("/element/{element}/value"), &json!({ "text": text }));
     }
 

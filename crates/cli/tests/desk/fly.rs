@@ -15,7 +15,8 @@ pub const TERMS: &str = "job = \"intersect\"\nid = \"fly\"\nreveal = \"rows\"\nr
 pub const LIMITS: &str = "[limits]\npad_to = 200\ndaily_queries = 1000\nmax_clients = 5\n";
 
 /// The list that tests begin with.
-pub const LIST: &str = "name,dob\n\"BELLQUIST, Béryn\",1948-05-21\n\"O'TARRIN, Corvin\",2009-09-17\n\"ESTERVALE, Zdeněk\",1939-03-16\n";
+pub const LIST: &str =
+    "name,dob\n\"BELLQUIST, Béryn\",1948-05-21\n\"O'TARRIN, Corvin\",2009-09-17\n\"ESTERVALE, Zdeněk\",1939-03-16\n";
 
 /// A place for an authority and its desks.
 pub struct Fly {
@@ -97,7 +98,16 @@ impl Fly {
         let (page, identity) = (free_port(), self.home.at(name));
         let (address, verdicts) = (format!("127.0.0.1:{page}"), self.home.at(&format!("{name}.jsonl")));
         let mut running = Running::start(&[
-            "desk", &self.job, "--as", "airline", "--identity", &identity, "--page", &address, "--verdicts", &verdicts,
+            "desk",
+            &self.job,
+            "--as",
+            "airline",
+            "--identity",
+            &identity,
+            "--page",
+            &address,
+            "--verdicts",
+            &verdicts,
         ]);
         let said = running.until_it_prints("token=");
         let token = said.trim().rsplit_once("token=").unwrap().1.to_owned();
@@ -118,8 +128,14 @@ impl Desk {
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let host = format!("127.0.0.1:{}", self.page);
         let host = headers.iter().find(|(name, _)| *name == "Host").map_or(host.as_str(), |(_, value)| value);
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
-        headers.iter().filter(|(name, _)| *name != "Host").for_each(|(name, value)| head += &format!("{name}: {value}\r\n"));
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        headers
+            .iter()
+            .filter(|(name, _)| *name != "Host")
+            .for_each(|(name, value)| head += &format!("{name}: {value}\r\n"));
         let mut stream = TcpStream::connect(("127.0.0.1", self.page)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream.write_all(&[head.as_bytes(), b"\r\n", body].concat()).unwrap();
@@ -176,7 +192,10 @@ impl Desk {
         let part = |name: &str, file: &str, content: &str| {
             format!("--bound\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{content}\r\n")
         };
-        let body = part("form", "", &self.form) + &part("reference", "", "ref") + &part("table", "; filename=\"t.csv\"", table) + "--bound--\r\n";
+        let body = part("form", "", &self.form)
+            + &part("reference", "", "ref")
+            + &part("table", "; filename=\"t.csv\"", table)
+            + "--bound--\r\n";
         self.post("/batch", "multipart/form-data; boundary=bound", body.as_bytes())
     }
 
@@ -208,7 +227,9 @@ impl Desk {
 
 /// As forms have it.
 pub fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    text.bytes()
+        .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 /// Waits until a port is listened on again.

@@ -34,7 +34,11 @@ fn only_the_clerk_gets_in() {
     // A form without the page's own word.
     for (path, kind, body) in [
         ("/check", "application/x-www-form-urlencoded", "form=x&field-name=a&field-dob=2000-01-01"),
-        ("/batch", "multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"table\"\r\n\r\nname,dob\r\n--b--\r\n"),
+        (
+            "/batch",
+            "multipart/form-data; boundary=b",
+            "--b\r\nContent-Disposition: form-data; name=\"table\"\r\n\r\nname,dob\r\n--b--\r\n",
+        ),
     ] {
         assert_eq!(desk.post(path, kind, body.as_bytes()).status, 403, "{path}");
     }
@@ -42,7 +46,12 @@ fn only_the_clerk_gets_in() {
 
     let main = desk.get("/");
     assert_eq!(main.status, 200);
-    for header in ["content-security-policy: default-src 'none'", "x-content-type-options: nosniff", "cache-control: no-store", "frame-ancestors 'none'"] {
+    for header in [
+        "content-security-policy: default-src 'none'",
+        "x-content-type-options: nosniff",
+        "cache-control: no-store",
+        "frame-ancestors 'none'",
+    ] {
         assert!(main.headers.contains(header), "{}", main.headers);
     }
     // Nothing from elsewhere, and nothing that runs in the page itself.
@@ -62,12 +71,11 @@ fn what_is_typed_is_text() {
     assert!(shown.contains("&lt;script&gt;") && !shown.contains("<script>") && !shown.contains("<img"), "{shown}");
     let (page, csv) = desk.batch("ref,name,dob\n=1+1,\"O'Tarrin, Corvin\",2009-09-17\n<b>,Nobody,x\n");
     assert!(page.contains("&lt;b&gt;") && !page.contains("<b>"), "{page}");
-    assert!(csv.contains("1,'=1+1,on the list,name + dob,") && csv.contains("2,<b>,not checked,,cannot be read: dob"), "{csv}");
-    for (table, words) in [
-        ("", "No table was chosen"),
-        ("who\nx\n", "name"),
-        ("name,dob\n\"x", "the uploaded table"),
-    ] {
+    assert!(
+        csv.contains("1,'=1+1,on the list,name + dob,") && csv.contains("2,<b>,not checked,,cannot be read: dob"),
+        "{csv}"
+    );
+    for (table, words) in [("", "No table was chosen"), ("who\nx\n", "name"), ("name,dob\n\"x", "the uploaded table")] {
         let answer = desk.upload(table);
         assert_eq!(answer.status, 400, "{answer:?}");
         assert!(answer.body.contains(words), "{}", answer.body);

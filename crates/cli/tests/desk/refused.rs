@@ -25,7 +25,11 @@ fn job_files_that_make_no_sense() {
         ("[limits]\n", "[limits]\nrotate_within = \"1s\"\n", &["limits.rotate_within", "10s"]),
         ("[limits]\n", "[limits]\nrotate_within = \"soon\"\n", &["is no time", "24h"]),
         ("max_clients = 5", "max_clients = 50_000_000", &["one key answers at most"]),
-        ("[parties.airline]\n", "[parties.airline]\nidentity = \"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"\n", &["parties.airline.identity"]),
+        (
+            "[parties.airline]\n",
+            "[parties.airline]\nidentity = \"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"\n",
+            &["parties.airline.identity"],
+        ),
     ] {
         assert!(job.contains(from), "{from}");
         serve(&job.replace(from, to)).failed(2, words);
@@ -36,6 +40,20 @@ fn job_files_that_make_no_sense() {
     tacita(&run).failed(2, &["tacita serve", "tacita desk"]);
     let both = [format!("authority={input}"), format!("airline={input}")];
     tacita(&["simulate", &fly.job, "--input", &both[0], "--input", &both[1]]).failed(2, &["tacita serve"]);
+    // It is planned, though, without any table.
+    let plan = tacita(&["plan", &fly.job]).well().stdout;
+    for words in [
+        "a table with 200 places",
+        "fetches 1.8 kB once an epoch",
+        "authority does not learn whom airline asks for",
+        "1,000 keys a day",
+    ] {
+        assert!(plan.contains(words), "{words}: {plan}");
+    }
+    assert_eq!(tacita(&["plan", &fly.job, "--json"]).well().stdout.matches("\"learned\"").count(), 1);
+    tacita(&["plan", &fly.job, "--rows", "airline=5"]).failed(2, &["--rows airline", "leave --rows out"]);
+    tacita(&["doctor", &fly.job, "--as", "airline", "--identity", &fly.home.at("gate-1")])
+        .failed(2, &["tacita plan", "tacita desk"]);
     let dot = fly.home.file("dot.toml", "job = \"dot\"\nid = \"t\"\nreveal_to = [\"a\"]\ncolumn = \"x\"\n[clients]\nallow = \"f\"\n[parties.a]\n[parties.b]\n");
     tacita(&["plan", &dot, "--rows", "a=1", "--rows", "b=1"]).failed(2, &["[clients] is for job = \"intersect\""]);
 }
@@ -54,14 +72,18 @@ fn parties_and_places_that_are_others() {
     serve("authority", "gate-1", &["--input", &input]).failed(2, &["parties.authority.identity"]);
     serve("authority", "authority", &[]).failed(2, &["there is no list there yet", "--input"]);
     serve("authority", "authority", &["--input", &at("none.csv")]).failed(2, &["none.csv"]);
-    let long = fly.home.file("long.csv", &format!("name,dob\n{}", (0..201).map(|row| format!("Row x{row},2000-01-01\n")).collect::<String>()));
+    let long = fly.home.file(
+        "long.csv",
+        &format!("name,dob\n{}", (0..201).map(|row| format!("Row x{row},2000-01-01\n")).collect::<String>()),
+    );
     serve("authority", "authority", &["--input", &long]).failed(2, &["201", "limits.pad_to"]);
     tacita(&["serve", "--state", &at("state"), "--status"]).failed(2, &["nobody serves a list there"]);
     let order = ["serve", "--state", &at("state"), "--add", &at("none.csv")];
     tacita(&order).failed(2, &["none.csv"]);
     tacita(&["desk", job, "--as", "authority", "--identity", &at("gate-1")]).failed(2, &["authority has the list"]);
     for page in ["0.0.0.0:0", "192.0.2.1:80"] {
-        let desk = ["desk", job, "--as", "airline", "--identity", &at("gate-1"), "--page", page, "--verdicts", &at("v.jsonl")];
+        let desk =
+            ["desk", job, "--as", "airline", "--identity", &at("gate-1"), "--page", page, "--verdicts", &at("v.jsonl")];
         tacita(&desk).failed(2, &["--page", "--allow-remote-page"]);
     }
 
@@ -95,7 +117,11 @@ fn desks_that_may_not_ask() {
     let one = fly.desk("gate-1");
     tacita(&["identity", "new", &fly.home.at("stranger")]).well();
     let stranger = fly.desk_alone("stranger");
-    let standing = stranger.until(|standing| standing["text"].as_str().is_some_and(|text| text.contains("refused our identity") || text.contains("it refused")));
+    let standing = stranger.until(|standing| {
+        standing["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("refused our identity") || text.contains("it refused"))
+    });
     assert_eq!(standing["connected"], false, "{standing}");
     authority.until_it_says("refused somebody");
     // Taken off the list of desks, it is turned away within moments.

@@ -18,11 +18,17 @@ fn a_list_is_asked_while_it_changes() {
 
     // An addition is found at once, by every desk, though none fetches the table again.
     assert!(one.check("Wystan Thornquay", "1982-12-25", "r5").contains("Not on the list"));
-    assert!(fly.change("--add", "\"THORNQUAY, Wystan\",1982-12-25\n\"O'Tarrin, Corvin\",17 Sep 2009\n").contains("added 1 row; 1 there already; 4 on the list"));
+    assert!(
+        fly.change("--add", "\"THORNQUAY, Wystan\",1982-12-25\n\"O'Tarrin, Corvin\",17 Sep 2009\n")
+            .contains("added 1 row; 1 there already; 4 on the list")
+    );
     assert!(one.check("Wystan Thornquay", "1982-12-25", "r6").contains("On the list"));
     assert!(other.check("THORNQUAY/WYSTAN", "19821225", "r7").contains("On the list"));
     // So is a removal; what is not there is left out.
-    assert!(fly.change("--remove", "\"Thornquay, Wystan\",1982-12-25\nnobody,2000-01-01\n").contains("removed 1 row; 1 not there; 3 on the list"));
+    assert!(
+        fly.change("--remove", "\"Thornquay, Wystan\",1982-12-25\nnobody,2000-01-01\n")
+            .contains("removed 1 row; 1 not there; 3 on the list")
+    );
     assert!(one.check("Wystan Thornquay", "1982-12-25", "r8").contains("Not on the list"));
     assert_eq!((one.standing()["fetched"].as_u64(), other.standing()["fetched"].as_u64()), (Some(1), Some(1)));
     assert!(fly.tell(&["--status"]).contains("another one by"));
@@ -39,7 +45,10 @@ fn a_list_is_asked_while_it_changes() {
     let kept = text(fly.home.at("gate-1.jsonl"));
     assert_eq!(kept.lines().count(), 8);
     let first: serde_json::Value = serde_json::from_str(kept.lines().next().unwrap()).unwrap();
-    assert_eq!((&first["verdict"], &first["reference"], &first["by"][0]), (&"on the list".into(), &"r1".into(), &"name + dob".into()));
+    assert_eq!(
+        (&first["verdict"], &first["reference"], &first["by"][0]),
+        (&"on the list".into(), &"r1".into(), &"name + dob".into())
+    );
     let (desk, authority) = (one.running.stop(), _authority.stop());
     for said in [kept, desk.stdout, desk.stderr, authority.stdout, authority.stderr] {
         for secret in ["ellquist", "ELLQUIST", "hornquay", "HORNQUAY", "1948", "1982"] {
@@ -67,8 +76,11 @@ fn a_batch_of_the_example_finds_what_plain_code_does() {
     let (page, verdicts) = desk.batch(&text(set.join("airline.csv")).replace("booking,", "ref,"));
     // expected/job holds the authority's entries that have booked: those, and their bookings by the names as they are written.
     let expected = text(set.join("expected/payload/authority.csv"));
-    let bookings: std::collections::BTreeSet<&str> =
-        expected.lines().skip(1).filter_map(|line| line.split(',').find(|cell| cell.starts_with('B') && cell.len() == 5)).collect();
+    let bookings: std::collections::BTreeSet<&str> = expected
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').find(|cell| cell.starts_with('B') && cell.len() == 5))
+        .collect();
     assert!(!bookings.is_empty());
     let by_name: std::collections::BTreeSet<&str> = verdicts
         .lines()

@@ -45,7 +45,9 @@ pub fn dial(address: &str, peer: &Peer, identity: &Identity, options: &Options) 
                             reason = match other {
                                 Purpose::Run => "it is a run that answers, and no list for desks".into(),
                                 Purpose::Doctor => "it is its doctor that answers, and not its run".into(),
-                                Purpose::Desk => "it is a list for desks that answers (`tacita serve`), and no run".into(),
+                                Purpose::Desk => {
+                                    "it is a list for desks that answers (`tacita serve`), and no run".into()
+                                }
                             };
                         }
                         Err(Failure::Fault(Fault::Unknown(what))) => reason = what,

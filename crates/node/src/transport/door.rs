@@ -54,7 +54,9 @@ pub fn admit(
                     open.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(copy);
                 }
                 let met = meet(socket, identity, options, name, admitted());
-                open.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).retain(|open| open.peer_addr().ok() != place);
+                open.lock()
+                    .unwrap_or_else(|poisoned| poisoned.into_inner())
+                    .retain(|open| open.peer_addr().ok() != place);
                 under_way.fetch_sub(1, Ordering::AcqRel);
                 match met {
                     Ok((who, connected)) => arrived(who, connected),

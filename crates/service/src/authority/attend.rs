@@ -18,7 +18,8 @@ pub(super) fn attend(authority: &Authority, client: &str, channel: &mut Channel)
         if !authority.is_admitted(client) {
             return Err(Error::Input(format!("{client} may not ask any more")));
         }
-        let request = Request::decode(&bytes, &params).map_err(|wrong| channel.violation(format!("`{}` {wrong}", ASK.name)))?;
+        let request =
+            Request::decode(&bytes, &params).map_err(|wrong| channel.violation(format!("`{}` {wrong}", ASK.name)))?;
         match request {
             Request::Fetch => send_table(authority, channel)?,
             Request::Ask(ask) => {

@@ -39,7 +39,10 @@ pub type Told = std::result::Result<String, String>;
 pub(crate) fn listen(folder: &Folder) -> Result<UnixListener> {
     let path = folder.at(SOCKET);
     let failed = |error: std::io::Error| {
-        Error::Input(format!("{}: cannot make the socket: {error}: name a directory with a shorter path, on a local disk", path.display()))
+        Error::Input(format!(
+            "{}: cannot make the socket: {error}: name a directory with a shorter path, on a local disk",
+            path.display()
+        ))
     };
     // Left behind by a process that was killed.
     folder.remove(SOCKET).map_err(failed)?;

@@ -24,14 +24,18 @@ impl Desks {
     ///
     /// Errors ([`Error::Input`]): it cannot be read, or a line of it.
     pub(crate) fn read(path: &Path) -> Result<Desks> {
-        let failed = |error: std::io::Error| Error::Input(format!("{}: cannot read who may ask: {error}", path.display()));
+        let failed =
+            |error: std::io::Error| Error::Input(format!("{}: cannot read who may ask: {error}", path.display()));
         let seen = facts(path);
         if seen.is_some_and(|(_, length)| length > MAX_FILE_BYTES) {
             return Err(Error::Input(format!("{}: too large for a list of desks", path.display())));
         }
         let text = std::fs::read_to_string(path).map_err(failed)?;
         let (names, fingerprints) = parse(&text).map_err(|(line, what)| {
-            Error::Input(format!("{}, line {line}: {what}: write a name, a blank and SHA256:..., as `tacita identity show` prints it", path.display()))
+            Error::Input(format!(
+                "{}, line {line}: {what}: write a name, a blank and SHA256:..., as `tacita identity show` prints it",
+                path.display()
+            ))
         })?;
         Ok(Desks { path: path.to_owned(), seen, names, fingerprints })
     }
@@ -87,7 +91,8 @@ fn parse(text: &str) -> std::result::Result<(BTreeMap<String, String>, Vec<Finge
         if name.len() > 64 || !name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)) {
             return Err(wrong(format!("\"{}\" is no name: use letters, digits, - _ and .", shown(name))));
         }
-        let who: Fingerprint = identity.parse().map_err(|_| wrong(format!("\"{}\" is no identity", shown(identity))))?;
+        let who: Fingerprint =
+            identity.parse().map_err(|_| wrong(format!("\"{}\" is no identity", shown(identity))))?;
         if names.values().any(|known| known == name) {
             return Err(wrong(format!("{name} is there twice")));
         }

@@ -157,7 +157,9 @@ impl Keeper {
             if !added {
                 self.removed = self.removed.or(Some(now));
             }
-            if self.journal.bytes() > LONG.max(2 * (self.live.params.table_bytes() as u64 + 128 * self.roll.len() as u64)) {
+            if self.journal.bytes()
+                > LONG.max(2 * (self.live.params.table_bytes() as u64 + 128 * self.roll.len() as u64))
+            {
                 self.begin_again()?;
             }
         }

@@ -96,10 +96,14 @@ pub fn serve(serving: Serving) -> Result<()> {
     let desks = Desks::read(&allow_file(&serving.live)?)?;
     let folder = Arc::new(Folder::make(&serving.state)?);
     let _lock = folder.try_lock(LOCK_FILE)?.ok_or_else(|| {
-        Error::Input(format!("{}: another `tacita serve` uses it: end that, or name another directory", serving.state.display()))
+        Error::Input(format!(
+            "{}: another `tacita serve` uses it: end that, or name another directory",
+            serving.state.display()
+        ))
     })?;
-    let listener = TcpListener::bind(&address)
-        .map_err(|error| Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen")))?;
+    let listener = TcpListener::bind(&address).map_err(|error| {
+        Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
+    })?;
     let authority = Authority::open(&serving, folder.clone(), desks)?;
     let socket = control::listen(&folder)?;
     let here = listener.local_addr().map_err(|error| Error::Input(format!("cannot listen on {address}: {error}")))?;
@@ -149,7 +153,10 @@ impl Authority {
         let keeper = match (has_list, has_ledger, &serving.input) {
             (true, true, _) => {
                 if serving.input.is_some() {
-                    tracing::info!("{}: goes on with the list there; --input is for a new one", serving.state.display());
+                    tracing::info!(
+                        "{}: goes on with the list there; --input is for a new one",
+                        serving.state.display()
+                    );
                 }
                 Keeper::open(live.clone(), folder.clone(), key.clone())?
             }
@@ -161,7 +168,10 @@ impl Authority {
                 )));
             }
             (false, _, None) => {
-                return Err(Error::Input(format!("{}: there is no list there yet: give --input, to begin one", serving.state.display())));
+                return Err(Error::Input(format!(
+                    "{}: there is no list there yet: give --input, to begin one",
+                    serving.state.display()
+                )));
             }
             (false, _, Some(input)) => {
                 let rows = read_rows(&live, input, &serving.reading, serving.allow_unreadable)?;
@@ -253,7 +263,9 @@ impl Authority {
         self.connections().remove(&number);
         if let Err(error) = ended {
             match &error {
-                Error::Network { .. } | Error::Peer { .. } | Error::Interrupted => tracing::info!("{name} is gone: {error}"),
+                Error::Network { .. } | Error::Peer { .. } | Error::Interrupted => {
+                    tracing::info!("{name} is gone: {error}")
+                }
                 _ => tracing::warn!("{name} was sent away: {error}"),
             }
             channel.abort(&error);

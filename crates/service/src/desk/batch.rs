@@ -58,7 +58,10 @@ impl Batch {
     ) -> Result<Arc<Batch>> {
         let table = read_csv(Cursor::new(table), "the uploaded table", &ReadOptions::default())?;
         if table.rows() > MAX_ROWS {
-            return Err(Error::Input(format!("the uploaded table has {} rows, and {MAX_ROWS} are the most", table.rows())));
+            return Err(Error::Input(format!(
+                "the uploaded table has {} rows, and {MAX_ROWS} are the most",
+                table.rows()
+            )));
         }
         let rows = reader.read_table(&table, Some(reference))?;
         let batch = Arc::new(Batch {
@@ -91,7 +94,13 @@ impl Batch {
             let (mut asked, mut places) = (Vec::new(), Vec::new());
             for (index, (row, reference)) in rows.by_ref().take(portion) {
                 let reference = reference.chars().take(MAX_REFERENCE).collect();
-                let line = Line { row: index + 1, reference, verdict: Outcome::NotChecked, by: String::new(), reason: note(&row, keys) };
+                let line = Line {
+                    row: index + 1,
+                    reference,
+                    verdict: Outcome::NotChecked,
+                    by: String::new(),
+                    reason: note(&row, keys),
+                };
                 if row.can_be_asked() {
                     places.push(lines.len());
                     asked.push(row);
@@ -121,7 +130,11 @@ impl Batch {
             }
             let kept = lines.iter().map(|line| Verdict {
                 time: clock::written(clock::now()),
-                reference: if line.reference.is_empty() { format!("batch {}, row {}", self.number, line.row) } else { line.reference.clone() },
+                reference: if line.reference.is_empty() {
+                    format!("batch {}, row {}", self.number, line.row)
+                } else {
+                    line.reference.clone()
+                },
                 verdict: line.verdict,
                 by: if line.by.is_empty() { Vec::new() } else { line.by.split("; ").map(str::to_owned).collect() },
                 reason: line.reason.clone(),
@@ -189,7 +202,11 @@ pub(crate) fn note(row: &Asked, keys: &[String]) -> String {
     }
     let without = keys.iter().zip(&row.keys).filter(|(_, own)| own.is_none()).map(|(key, _)| key.as_str());
     let without: Vec<_> = without.collect();
-    if without.is_empty() { String::new() } else { format!("not asked, because a value is missing: {}", without.join("; ")) }
+    if without.is_empty() {
+        String::new()
+    } else {
+        format!("not asked, because a value is missing: {}", without.join("; "))
+    }
 }
 
 /// A cell of a CSV file. One that a spreadsheet would take for a formula is made a text.

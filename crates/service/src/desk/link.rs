@@ -201,7 +201,8 @@ impl Caller {
     fn connect(&self) -> Result<Channel> {
         let Asking { live, identity, cancel } = &self.asking;
         let authority = live.job.party(&live.authority)?;
-        let missing = |what: &str| Error::Input(format!("parties.{}.{what} is missing: a desk must know it", live.authority));
+        let missing =
+            |what: &str| Error::Input(format!("parties.{}.{what} is missing: a desk must know it", live.authority));
         let address = authority.address.as_ref().ok_or_else(|| missing("address"))?;
         let pin = authority.identity.ok_or_else(|| missing("identity"))?;
         let options = Options {
@@ -216,10 +217,11 @@ impl Caller {
         let mut connected = dial(address, &peer, identity, &options)?;
         let channel = &mut connected.channel;
         channel.set_patience(SILENCE * 2);
-        let agreed = greet(&live.job, &live.desk, &connected.exporter, channel, &mut fresh_rng()?).and_then(|greeted| {
-            greeted.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-            confirm(&greeted.bound_to(&[]), &live.job, &live.desk, channel)
-        });
+        let agreed =
+            greet(&live.job, &live.desk, &connected.exporter, channel, &mut fresh_rng()?).and_then(|greeted| {
+                greeted.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+                confirm(&greeted.bound_to(&[]), &live.job, &live.desk, channel)
+            });
         match agreed {
             Ok(()) => Ok(connected.channel),
             Err(error) => {
@@ -242,7 +244,8 @@ impl Caller {
             if self.replica.is_none() {
                 self.fetch(line)?;
             }
-            let copied = self.replica.as_mut().ok_or_else(|| Error::Internal("a table that was fetched is gone".into()))?;
+            let copied =
+                self.replica.as_mut().ok_or_else(|| Error::Internal("a table that was fetched is gone".into()))?;
             if asked.as_ref().is_none_or(|(epoch, _)| *epoch != copied.name) {
                 *asked = question(rows, copied, &params, &mut rng)?.map(|question| (copied.name.clone(), question));
             }
@@ -271,7 +274,8 @@ impl Caller {
                         continue;
                     }
                     let Some(question) = question else { return Ok(Vec::new()) };
-                    let listed = copied.replica.answers(question, &evaluated).map_err(|error| wrong(&error.to_string()))?;
+                    let listed =
+                        copied.replica.answers(question, &evaluated).map_err(|error| wrong(&error.to_string()))?;
                     let found = |by: &[bool]| Found { by: by.to_vec(), epoch: copied.name.clone(), version };
                     return Ok(listed.chunks(self.asking.live.keys()).map(found).collect());
                 }

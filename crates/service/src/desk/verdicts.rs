@@ -103,7 +103,10 @@ impl Verdicts {
             }
         }
         if !ends_whole {
-            tracing::warn!("{}: a line is not whole, as after a crash; it stays, and what is new follows", path.display());
+            tracing::warn!(
+                "{}: a line is not whole, as after a crash; it stays, and what is new follows",
+                path.display()
+            );
             verdicts.file.write_all(b"\n").map_err(failed)?;
         }
         Ok(verdicts)
@@ -117,7 +120,9 @@ impl Verdicts {
             lines.push(b'\n');
         }
         let written = self.file.write_all(&lines).and_then(|()| self.file.sync_data());
-        written.map_err(|error| Error::Input(format!("{}: the verdict could not be kept: {error}", self.path.display())))?;
+        written.map_err(|error| {
+            Error::Input(format!("{}: the verdict could not be kept: {error}", self.path.display()))
+        })?;
         let today = today();
         if today != self.day {
             (self.day, self.latest, self.counts) = (today, VecDeque::new(), [0; 3]);

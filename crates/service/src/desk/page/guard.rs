@@ -56,7 +56,9 @@ impl Guard {
     /// Whether the browser asks this machine by a name that can lead nowhere else: another site's name that leads here today is none.
     fn is_called_rightly(&self, host: &str) -> bool {
         let port = format!(":{}", self.here.port());
-        let Some(name) = host.strip_suffix(&port).or_else(|| (self.here.port() == 80).then_some(host)) else { return false };
+        let Some(name) = host.strip_suffix(&port).or_else(|| (self.here.port() == 80).then_some(host)) else {
+            return false;
+        };
         let number = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         match number {
             Ok(number) => number == self.here.ip() || number.is_loopback() || self.here.ip().is_unspecified(),
@@ -125,8 +127,13 @@ impl Guard {
     fn enter(&self, request: &Request) -> Response {
         let pairs = request.uri().query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
         let token = pairs.into_iter().find(|(name, _)| *name == "token").map(|(_, value)| value);
-        if *request.method() != Method::GET || request.uri().path() != "/" || !token.is_some_and(|token| same(token, &self.token)) {
-            return refuse("Open the address that `tacita desk` printed when it started: it holds the key to this page.");
+        if *request.method() != Method::GET
+            || request.uri().path() != "/"
+            || !token.is_some_and(|token| same(token, &self.token))
+        {
+            return refuse(
+                "Open the address that `tacita desk` printed when it started: it holds the key to this page.",
+            );
         }
         let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie, self.session);
         (StatusCode::SEE_OTHER, [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, cookie)]).into_response()
@@ -153,7 +160,9 @@ mod tests {
             assert!(passes(Method::GET, &[("host", host)]), "{host}");
             assert!(passes(Method::POST, &[("host", host), ("origin", &format!("http://{host}"))]), "{host}");
         }
-        for host in ["evil.example:8080", "127.0.0.1:80", "127.0.0.1", "10.0.0.1:8080", "", "localhost.evil.example:8080"] {
+        for host in
+            ["evil.example:8080", "127.0.0.1:80", "127.0.0.1", "10.0.0.1:8080", "", "localhost.evil.example:8080"]
+        {
             assert!(!passes(Method::GET, &[("host", host)]), "{host}");
         }
         let host = ("host", "127.0.0.1:8080");

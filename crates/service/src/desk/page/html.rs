@@ -45,7 +45,10 @@ pub(super) fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             // Such as would turn the direction of what follows.
-            other if other.is_control() || matches!(other, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
+            other
+                if other.is_control()
+                    || matches!(other, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+            {
                 out.push('\u{fffd}');
             }
             other => out.push(other),
@@ -57,11 +60,17 @@ pub(super) fn escaped(text: &str) -> String {
 /// How it stands, in a sentence or two.
 pub(super) fn standing(standing: &Standing, authority: &str) -> String {
     if !standing.connected {
-        let why = if standing.problem.is_empty() { "the connection is being made".into() } else { standing.problem.clone() };
+        let why =
+            if standing.problem.is_empty() { "the connection is being made".into() } else { standing.problem.clone() };
         return format!("Not connected: nothing can be checked now. {why}. The desk keeps trying.");
     }
-    let left = if standing.left == u64::MAX { String::new() } else { format!(" {} more keys may be asked today.", count(standing.left)) };
-    let changes = if standing.version == 1 { "1 change".into() } else { format!("{} changes", count(standing.version)) };
+    let left = if standing.left == u64::MAX {
+        String::new()
+    } else {
+        format!(" {} more keys may be asked today.", count(standing.left))
+    };
+    let changes =
+        if standing.version == 1 { "1 change".into() } else { format!("{} changes", count(standing.version)) };
     format!("Connected to {authority}. List {}, {changes} since its key began.{left}", standing.epoch)
 }
 
@@ -136,7 +145,8 @@ pub(super) fn main(view: &View<'_>, shown: Option<&Shown>) -> String {
         body.push_str("<div class=\"table\"><table>\n<thead><tr><th>Time</th><th>Reference</th><th>Verdict</th><th>By</th><th>List</th></tr></thead>\n<tbody>\n");
         for verdict in &view.latest {
             let time = verdict.time.split(['T', 'Z']).nth(1).unwrap_or_default();
-            let list = if verdict.list.is_empty() { String::new() } else { format!("{}, {}", verdict.list, verdict.version) };
+            let list =
+                if verdict.list.is_empty() { String::new() } else { format!("{}, {}", verdict.list, verdict.version) };
             let by = if verdict.reason.is_empty() { verdict.by.join("; ") } else { verdict.reason.clone() };
             let _ = writeln!(
                 body,
@@ -161,11 +171,15 @@ pub(super) fn main(view: &View<'_>, shown: Option<&Shown>) -> String {
 /// One verdict, to be seen at once.
 fn verdict(shown: &Shown) -> String {
     let Shown { verdict, of } = shown;
-    let mut text = format!("<div class=\"verdict {}\" role=\"alert\" id=\"verdict\"><strong>{}</strong>\n<span>", class(verdict.verdict), match verdict.verdict {
-        Outcome::Listed => "On the list",
-        Outcome::NotListed => "Not on the list",
-        Outcome::NotChecked => "Not checked",
-    });
+    let mut text = format!(
+        "<div class=\"verdict {}\" role=\"alert\" id=\"verdict\"><strong>{}</strong>\n<span>",
+        class(verdict.verdict),
+        match verdict.verdict {
+            Outcome::Listed => "On the list",
+            Outcome::NotListed => "Not on the list",
+            Outcome::NotChecked => "Not checked",
+        }
+    );
     let whom: Vec<_> = of.iter().map(|(header, value)| format!("{}: {}", escaped(header), escaped(value))).collect();
     text.push_str(&whom.join(", "));
     if !verdict.reference.is_empty() {
@@ -201,7 +215,11 @@ pub(super) fn batch(batch: &Batch) -> String {
     }
     let problem = batch.problem();
     if !problem.is_empty() {
-        let _ = writeln!(body, "<p class=\"verdict unchecked\" role=\"alert\">Not all rows were checked: {}</p>", escaped(&problem));
+        let _ = writeln!(
+            body,
+            "<p class=\"verdict unchecked\" role=\"alert\">Not all rows were checked: {}</p>",
+            escaped(&problem)
+        );
     }
     let notable = batch.notable(NOTABLE);
     if !notable.is_empty() {
@@ -221,10 +239,15 @@ pub(super) fn batch(batch: &Batch) -> String {
         body.push_str("</tbody>\n</table></div>\n");
     }
     if listed + unchecked > NOTABLE {
-        let _ = writeln!(body, "<p>The first {NOTABLE} of {} that are on the list, or were not checked.</p>", listed + unchecked);
+        let _ = writeln!(
+            body,
+            "<p>The first {NOTABLE} of {} that are on the list, or were not checked.</p>",
+            listed + unchecked
+        );
     }
     if over {
-        let _ = writeln!(body, "<p><a href=\"/batch/{}/verdicts.csv\" download>All verdicts as CSV</a></p>", batch.number);
+        let _ =
+            writeln!(body, "<p><a href=\"/batch/{}/verdicts.csv\" download>All verdicts as CSV</a></p>", batch.number);
     }
     body.push_str("<p><a href=\"/\">Back to the desk</a></p>\n</main>\n");
     frame(&format!("Batch {} - Desk", batch.number), head, &body)

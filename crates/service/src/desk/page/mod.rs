@@ -87,7 +87,9 @@ pub fn serve(serving: Serving) -> Result<()> {
         )));
     }
     let cancel = asking.cancel.clone();
-    let failed = |error: std::io::Error| Error::Input(format!("cannot serve the page on {page}: {error}: give another address with --page"));
+    let failed = |error: std::io::Error| {
+        Error::Input(format!("cannot serve the page on {page}: {error}: give another address with --page"))
+    };
     let listener = std::net::TcpListener::bind(page).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let here = listener.local_addr().map_err(failed)?;
@@ -180,7 +182,9 @@ async fn main_page(State(desk): State<Shared>, Query(query): Query<HashMap<Strin
 async fn standing(State(desk): State<Shared>) -> Json<serde_json::Value> {
     let standing = desk.link.standing();
     let text = html::standing(&standing, &desk.live.authority);
-    Json(json!({ "connected": standing.connected, "text": text, "counts": lock(&desk.verdicts).counts(), "fetched": standing.fetched }))
+    Json(
+        json!({ "connected": standing.connected, "text": text, "counts": lock(&desk.verdicts).counts(), "fetched": standing.fetched }),
+    )
 }
 
 /// One row, as it was typed.
@@ -191,7 +195,8 @@ async fn check(State(desk): State<Shared>, Form(form): Form<HashMap<String, Stri
     let value = |header: &str| form.get(&format!("field-{header}")).map(String::as_str).unwrap_or_default();
     let asked = desk.reader.read(value);
     let of = desk.fields.iter().map(|(header, _)| (header.clone(), value(header).to_owned())).collect();
-    let reference: String = form.get("reference").map(String::as_str).unwrap_or_default().trim().chars().take(MAX_REFERENCE).collect();
+    let reference: String =
+        form.get("reference").map(String::as_str).unwrap_or_default().trim().chars().take(MAX_REFERENCE).collect();
     let (asker, number) = (desk.clone(), desk.next.fetch_add(1, Ordering::Relaxed));
     let made = tokio::task::spawn_blocking(move || asker.verdict(asked, reference)).await;
     let verdict = match made {
@@ -287,7 +292,8 @@ fn batch(desk: &Desk, number: u64) -> Option<Arc<Batch>> {
     lock(&desk.batches).get(&number).cloned()
 }
 
-const NO_BATCH: &str = "There is no such batch, or it is not remembered any more: its verdicts are in the file of verdicts.";
+const NO_BATCH: &str =
+    "There is no such batch, or it is not remembered any more: its verdicts are in the file of verdicts.";
 
 async fn batch_page(State(desk): State<Shared>, Path(number): Path<u64>) -> Response {
     match batch(&desk, number) {
@@ -300,7 +306,11 @@ async fn batch_csv(State(desk): State<Shared>, Path(number): Path<u64>) -> Respo
     match batch(&desk, number) {
         Some(batch) => {
             let name = format!("attachment; filename=\"verdicts-{number}.csv\"");
-            ([(header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (header::CONTENT_DISPOSITION, name)], batch.csv()).into_response()
+            (
+                [(header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (header::CONTENT_DISPOSITION, name)],
+                batch.csv(),
+            )
+                .into_response()
         }
         None => wrong(StatusCode::NOT_FOUND, NO_BATCH),
     }

@@ -153,7 +153,10 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
     }
     let ecdh = methods::ecdh::PROTOCOL;
     if !job.protocol.is_auto() && job.protocol != ecdh {
-        return bad(format!("protocol = \"{}\" has no live list ([clients]): use \"ecdh\" or \"auto\"", job.protocol.name()));
+        return bad(format!(
+            "protocol = \"{}\" has no live list ([clients]): use \"ecdh\" or \"auto\"",
+            job.protocol.name()
+        ));
     }
     if job.security != Security::SemiHonest || Suite::of(job.level).is_none() {
         return bad(
@@ -167,7 +170,9 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
         ));
     }
     let [desk] = &job.reveal_to[..] else {
-        return bad("reveal_to: of a live list ([clients]), the desks learn and the other does not: name the desks' party alone");
+        return bad(
+            "reveal_to: of a live list ([clients]), the desks learn and the other does not: name the desks' party alone",
+        );
     };
     if job.party(desk)?.identity.is_some() {
         return bad(format!(
@@ -181,7 +186,9 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
         return bad("limits.min_result is for numbers, and a live list tells of single rows: leave it out");
     }
     if limits.pad_to.is_none() {
-        return bad("limits.pad_to is missing: say how many rows the list may ever have; its table is as long as that, whatever is on it");
+        return bad(
+            "limits.pad_to is missing: say how many rows the list may ever have; its table is as long as that, whatever is on it",
+        );
     }
     let quota = Quota::of(job);
     if quota.in_all.is_none() && quota.daily.is_none() {

@@ -3,10 +3,10 @@
 use tacita_core::{Error, Item, Result};
 
 use super::Live;
+use crate::table::Table;
 use crate::table::key::encode_part;
 use crate::table::normalize::{Profile, Reading};
 use crate::table::text::TextColumn;
-use crate::table::Table;
 
 /// Reads rows as keys.
 pub struct Reader {
@@ -55,7 +55,8 @@ impl Reader {
     /// For what the party `me` writes.
     pub fn new(live: &Live, me: &str) -> Result<Reader> {
         let key = live.job.key.as_ref().ok_or_else(|| Error::Internal("a list without a key".into()))?;
-        let column = |(name, profile): (&String, Profile)| (name.clone(), live.job.header(me, name).to_owned(), profile);
+        let column =
+            |(name, profile): (&String, Profile)| (name.clone(), live.job.header(me, name).to_owned(), profile);
         let columns: Vec<_> = key.columns.iter().zip(live.job.profiles(me)).map(column).collect();
         let place = |name: &String| key.columns.iter().position(|column| column == name);
         let keys = match key.any.is_empty() {
@@ -79,7 +80,8 @@ impl Reader {
 
     /// The columns of each key, for people.
     pub fn key_names(&self) -> Vec<String> {
-        let names = |columns: &Vec<usize>| columns.iter().map(|&column| self.columns[column].0.as_str()).collect::<Vec<_>>();
+        let names =
+            |columns: &Vec<usize>| columns.iter().map(|&column| self.columns[column].0.as_str()).collect::<Vec<_>>();
         self.keys.iter().map(|columns| names(columns).join(" + ")).collect()
     }
 

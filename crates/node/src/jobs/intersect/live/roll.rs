@@ -50,13 +50,15 @@ impl Roll {
                 has_key[row] |= key.is_some();
                 rows[row].push(u8::from(key.is_some()));
                 if let Some(key) = key {
-                    let length = u32::try_from(key.len()).map_err(|_| Error::Input("a key is longer than 4 GiB".into()))?;
+                    let length =
+                        u32::try_from(key.len()).map_err(|_| Error::Input("a key is longer than 4 GiB".into()))?;
                     rows[row].extend(length.to_le_bytes());
                     rows[row].extend_from_slice(key);
                 }
             }
         }
-        let rows: Vec<Row> = rows.into_iter().zip(&has_key).filter(|(_, has_key)| **has_key).map(|(row, _)| row).collect();
+        let rows: Vec<Row> =
+            rows.into_iter().zip(&has_key).filter(|(_, has_key)| **has_key).map(|(row, _)| row).collect();
         counts = RowCounts { read: table.rows(), items: rows.len(), ..counts };
         Ok((rows, counts))
     }
