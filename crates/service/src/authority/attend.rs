@@ -30,13 +30,9 @@ pub(super) fn attend(authority: &Authority, client: &str, channel: &mut Channel)
     }
 }
 
-/// Sends the table as it is.
+/// Sends the table as it was lately.
 fn send_table(authority: &Authority, channel: &mut Channel) -> Result<()> {
-    let epoch = authority.epoch();
-    let (facts, table) = {
-        let list = epoch.list.read().unwrap_or_else(|poisoned| poisoned.into_inner());
-        (epoch.facts(&list), list.table().to_vec())
-    };
+    let (facts, table) = authority.epoch().table();
     channel.send(LIST, facts.encode())?;
     table.chunks(TABLE_CHUNK).try_for_each(|chunk| channel.send(TABLE, chunk.to_vec()))
 }

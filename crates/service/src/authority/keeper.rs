@@ -1,10 +1,10 @@
 //! The list as it is kept: its rows, the epoch's table, and what is on disk of both.
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use chacha20::ChaCha20Rng;
 use rand_core::Rng;
-use tacita_core::protocol::intersect::live::{Facts, List, Step};
+use tacita_core::protocol::intersect::live::{Facts, List, MAX_CHANGES, State, Step};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::Terms;
 use tacita_node::base::folder::Folder;
@@ -30,9 +30,30 @@ pub(crate) struct Epoch {
     /// When it began, in seconds since 1970.
     pub(crate) begun: u64,
     pub(crate) list: RwLock<List>,
+    /// The table as it was lately, which desks that fetch it share: they get what has changed since with their next question.
+    lately: Mutex<Option<(State, Arc<Vec<u8>>)>>,
 }
 
+/// A table that has changed more often since is not handed out any more.
+const LATELY: u64 = (MAX_CHANGES / 4) as u64;
+
 impl Epoch {
+    fn of(id: [u8; 32], begun: u64, list: List) -> Epoch {
+        Epoch { id, begun, list: RwLock::new(list), lately: Mutex::default() }
+    }
+
+    /// A table of the epoch, and what a desk is told of it.
+    pub(crate) fn table(&self) -> (Facts, Arc<Vec<u8>>) {
+        let list = self.list.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut lately = self.lately.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let now = list.state();
+        let kept = lately.take().filter(|(state, _)| now.version - state.version <= LATELY);
+        let (state, table) = kept.unwrap_or_else(|| (now, Arc::new(list.table().to_vec())));
+        *lately = Some((state, table.clone()));
+        let ends = self.begun + EPOCH_DAYS * DAY;
+        (Facts { id: self.id, state, lasts: ends.saturating_sub(clock::now()) }, table)
+    }
+
     /// An epoch of these rows, under a fresh key.
     fn new(live: &Live, roll: &Roll, rng: &mut ChaCha20Rng) -> Result<Epoch> {
         let mut id = [0; 32];
@@ -40,13 +61,7 @@ impl Epoch {
         let bound = live.epoch(&id);
         let items = roll.all_items(&live.item_keys(&bound));
         let list = List::new(&items, bound, live.params, rng)?;
-        Ok(Epoch { id, begun: clock::now(), list: RwLock::new(list) })
-    }
-
-    /// What a desk is told that fetches its table.
-    pub(crate) fn facts(&self, list: &List) -> Facts {
-        let ends = self.begun + EPOCH_DAYS * DAY;
-        Facts { id: self.id, state: list.state(), lasts: ends.saturating_sub(clock::now()) }
+        Ok(Epoch::of(id, clock::now(), list))
     }
 }
 
@@ -231,10 +246,10 @@ fn encode(live: &Live, epoch: &Epoch, removed: Option<u64>, roll: &Roll) -> Resu
     Ok(out)
 }
 
-type State = (String, Epoch, Option<u64>, Roll);
+type Stored = (String, Epoch, Option<u64>, Roll);
 
 /// What [`encode`] made.
-fn decode(live: &Live, mut bytes: &[u8]) -> Option<Result<State>> {
+fn decode(live: &Live, mut bytes: &[u8]) -> Option<Result<Stored>> {
     let bytes = &mut bytes;
     if take::<1>(bytes)? != [VERSION] {
         return None;
@@ -252,7 +267,7 @@ fn decode(live: &Live, mut bytes: &[u8]) -> Option<Result<State>> {
     {
         return Some(Err(error));
     }
-    Some(Ok((terms, Epoch { id, begun, list: RwLock::new(list) }, (removed != u64::MAX).then_some(removed), roll)))
+    Some(Ok((terms, Epoch::of(id, begun, list), (removed != u64::MAX).then_some(removed), roll)))
 }
 
 fn encode_change(added: bool, time: u64, steps: &[Step], rows: &[Row]) -> Zeroizing<Vec<u8>> {
