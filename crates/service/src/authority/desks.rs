@@ -77,8 +77,11 @@ fn facts(path: &Path) -> Option<(SystemTime, u64)> {
     Some((facts.modified().ok()?, facts.len()))
 }
 
-/// Names by fingerprint; or the line that is wrong, and what is.
-fn parse(text: &str) -> std::result::Result<(BTreeMap<String, String>, Vec<Fingerprint>), (usize, String)> {
+/// Names by fingerprint, and all fingerprints.
+type Admitted = (BTreeMap<String, String>, Vec<Fingerprint>);
+
+/// What the lines say; or the line that is wrong, and what is.
+fn parse(text: &str) -> std::result::Result<Admitted, (usize, String)> {
     let (mut names, mut fingerprints) = (BTreeMap::<String, String>::new(), Vec::new());
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();

@@ -129,7 +129,9 @@ fn params(job: &JobSpec) -> Result<Params> {
 }
 
 /// Refuses to run a job that is served.
-pub(super) fn refuse_run(job: &JobSpec) -> Result<()> {
+///
+/// Errors ([`Error::Input`]): it has `[clients]`.
+pub fn refuse_run(job: &JobSpec) -> Result<()> {
     match (&job.clients, job.peer_of(job.receiver())) {
         (Some(_), authority) => bad(format!(
             "[clients]: this job is for a list that one party keeps and many ask, and is no single run: {authority} starts `tacita serve`, \
