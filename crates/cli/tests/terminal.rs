@@ -39,7 +39,9 @@ fn value<'a>(command: &str, option: &str, home: &'a [String; 3]) -> Option<&'a s
         "--basket" => "items",
         "--items" => "id",
         "--separator" => "|",
-        "--bins" if command == "intersect" => "64",
+        "--bins" if ["intersect", "union"].contains(&command) => "64",
+        "--candidates" => "a.csv",
+        "--max-text" => "99",
         "--bins" => "age=4",
         "--strategy" => "points",
         "--reveal" => "no",
@@ -90,6 +92,8 @@ fn help_lists_what_is_accepted() {
                 "--chunk" | "--pool" => &["--protocol", "paillier"],
                 "--density" => &["--protocol", "gm-bloom"],
                 "--strategy" | "--bins" if command == "intersect" => &["--protocol", "polynomial"],
+                "--strategy" | "--bins" if command == "union" => &["--protocol", "polynomial-ot"],
+                "--candidates" => &["--protocol", "polynomial", "--allow-insecure"],
                 "--pad-to" | "--normalize" if !["intersect", "union"].contains(&command) => &["--row-id", "id"],
                 "--pool-key" => &["--pool", &places[1], "--protocol", "paillier"],
                 "--scale" if command == "intersect" => &["--reveal", "sum:age", "--peer-gives", "age"],
@@ -114,7 +118,7 @@ fn help_lists_what_is_accepted() {
     }
     for (command, foreign) in [
         ("intersect", &["--html", "--pool", "--min-rows", "--density", ".dat"][..]),
-        ("union", &["--html", "--pool", "--min-rows", "--density", ".dat", "--bins", "--scale", "multiset"]),
+        ("union", &["--html", "--pool", "--min-rows", "--density", ".dat", "--scale", "multiset"]),
         ("dot", &["--html", "--min-rows", ".dat"]),
         ("rules", &["--pool", "--min-result"]),
     ] {

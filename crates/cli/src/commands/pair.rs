@@ -10,7 +10,7 @@ use tacita_core::{Error, Result};
 
 use super::run::{Common, Page, Stock};
 use crate::console::Voice;
-use tacita_node::agreement::{Job, JobSpec, Limits, Parties, Party, Profiles, Reveal};
+use tacita_node::agreement::{Ability, Job, JobSpec, Limits, Parties, Party, Profiles, Reveal};
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs;
 use tacita_node::run::meet::Meeting;
@@ -132,6 +132,17 @@ impl Pair {
 
     /// Runs this party of the job.
     pub fn run(self, job: JobSpec, besides: (Page, Stock), voice: Voice) -> Result<()> {
+        self.run_with(job, None, besides, voice)
+    }
+
+    /// The same with a second table, of keys to be tried.
+    pub fn run_with(
+        self,
+        job: JobSpec,
+        candidates: Option<PathBuf>,
+        besides: (Page, Stock),
+        voice: Voice,
+    ) -> Result<()> {
         job.check()?;
         let (me, name) = self.names()?;
         if job.learns(&me) && keeps_a_table(&job.reveal) && self.common.output.is_none() && besides.0.html.is_none() {
@@ -148,7 +159,10 @@ impl Pair {
         };
         let listen = self.listen.clone().unwrap_or_default();
         let meeting = Meeting { dials, awaits, listen, announce: None, shape: Shape::default() };
-        let source = self.common.source(&job, vec![self.input])?;
+        if candidates.is_some() {
+            job.job.can(&job, Ability::Candidates)?;
+        }
+        let source = self.common.source(&job, [self.input].into_iter().chain(candidates).collect())?;
         self.common.run((job, None), me, source, meeting, besides, voice)
     }
 }

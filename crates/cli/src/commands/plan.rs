@@ -147,7 +147,7 @@ impl Plan {
         if items > u64::from(u32::MAX) {
             return Err(Error::Input(format!("--rows {name}={items}: at most {} {things} fit", u32::MAX)));
         }
-        let items = job.limits.pad_to.unwrap_or(items);
+        let items = job.limits.pad_to.filter(|_| job.job.pads(job, name)).unwrap_or(items);
         Ok((job.job.assumed(job, name, items, find(&self.row_bytes))?, None))
     }
 
@@ -192,7 +192,12 @@ impl Plan {
             }
         }
         if let Some(bound) = job.limits.pad_to {
-            print(format_args!("\nSets are padded to {}: time and traffic are those of full ones.", count(bound)))?;
+            let padded: Vec<_> = job.parties.names().into_iter().filter(|name| job.job.pads(job, name)).collect();
+            let whose = match padded[..] {
+                [one] => format!("{one}'s set is"),
+                _ => "Sets are".to_owned(),
+            };
+            print(format_args!("\n{whose} padded to {}: time and traffic are those of full ones.", count(bound)))?;
         }
         for warning in &plan.warnings {
             print(format_args!("\nWarning: {warning}."))?;

@@ -106,7 +106,7 @@ pub struct Common {
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     pub allow_unreadable: bool,
-    /// Allow levels of security that can be broken: bits112 and paper80.
+    /// Allow levels of security that can be broken (bits112 and paper80), and protocols that tell more than they should.
     #[arg(long)]
     pub allow_insecure: bool,
 }

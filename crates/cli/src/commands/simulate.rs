@@ -69,7 +69,7 @@ pub struct Simulate {
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     allow_unreadable: bool,
-    /// Allow levels of security that can be broken: bits112 and paper80.
+    /// Allow levels of security that can be broken (bits112 and paper80), and protocols that tell more than they should.
     #[arg(long)]
     allow_insecure: bool,
 }

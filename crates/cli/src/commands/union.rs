@@ -1,5 +1,6 @@
 //! `tacita union`
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -8,12 +9,13 @@ use tacita_core::Result;
 use super::pair::{Least, Pair, Receiver, named_columns};
 use super::run::{Page, Stock};
 use crate::console::Voice;
-use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls};
+use tacita_node::agreement::{Duplicates, JobSpec, Key, Nulls, Polynomials};
 use tacita_node::jobs::union::Union;
 
 /// Bring together all rows that either of two parties has, without showing which both have: one listens, the other connects.
 #[derive(Args)]
 #[command(
+    mut_arg("protocol", |protocol| protocol.help("ecdh, which auto stands for; polynomial-ot; or, with --allow-insecure, polynomial")),
     mut_arg("level", |level| level.help("bits128; with --reveal count also bits192 and bits256")),
     mut_arg("pad_to", |pad_to| pad_to.help("Pad the set of the party that learns to this size, so that it is not revealed")),
     after_help = "Example, on two machines:\n  \
@@ -33,12 +35,25 @@ pub struct Options {
     /// Columns that the peer gives.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     peer_gives: Vec<String>,
+    /// How polynomials travel and are multiplied (protocols "polynomial" and "polynomial-ot"): schoolbook, karatsuba, toom3, fft, points or
+    /// auto.
+    #[arg(long, value_name = "HOW")]
+    strategy: Option<String>,
+    /// Into how many bins keys go (the same protocols): a number, 1 as it was published, or auto.
+    #[arg(long, value_name = "N")]
+    bins: Option<String>,
+    /// A table of keys to be tried, at the party that learns (protocol "polynomial").
+    #[arg(long, value_name = "FILE")]
+    candidates: Option<PathBuf>,
     /// What happens to rows with equal keys.
     #[arg(long, value_name = "all|first|error", default_value = "all")]
     duplicates: Duplicates,
     /// What happens to rows without a key.
     #[arg(long, value_name = "skip|error", default_value = "skip")]
     nulls: Nulls,
+    /// No text that is given is longer, in bytes: all are filled up to it.
+    #[arg(long, value_name = "N")]
+    max_text: Option<u64>,
     #[command(flatten)]
     pair: Pair,
     #[command(flatten)]
@@ -52,13 +67,14 @@ impl Options {
         let (columns, mapping) = named_columns("key", &self.key)?;
         let gives = [(me, &self.gives), (peer, &self.peer_gives)];
         let gives = gives.into_iter().filter(|(_, columns)| !columns.is_empty());
+        let Polynomials { strategy, bins } = Polynomials::parse(self.strategy.as_deref(), self.bins.as_deref())?;
         let mut job = JobSpec {
             reveal: self.reveal.parse()?,
             gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
             key: Some(Key { columns, duplicates: self.duplicates, nulls: self.nulls, ..Key::default() }),
-            ..self.pair.job(Arc::new(Union {}), Receiver::Me, mapping)?
+            ..self.pair.job(Arc::new(Union { strategy, bins }), Receiver::Me, mapping)?
         };
-        job.limits.min_result = self.least.min_result;
-        self.pair.run(job, (Page::default(), Stock::default()), voice)
+        (job.limits.min_result, job.limits.max_text) = (self.least.min_result, self.max_text);
+        self.pair.run_with(job, self.candidates, (Page::default(), Stock::default()), voice)
     }
 }

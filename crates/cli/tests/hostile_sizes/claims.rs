@@ -34,6 +34,8 @@ pub fn cases() -> Vec<Case> {
     case("union", Kind::Table, &union(both));
     case("union with columns", Kind::Table, &union("reveal_to = [\"a\"]\ngives = { b = [\"bcity\", \"x\"] }"));
     case("union, counted", Kind::Table, &union(&format!("{both}\nreveal = \"count\"")));
+    let by_values = "reveal_to = [\"a\"]\nprotocol = \"polynomial-ot\"\ngives = { b = [\"bcity\"] }";
+    case("union by values", Kind::Table, &union(by_values));
     case("union, padded", Kind::Table, &(union("reveal_to = [\"a\"]") + "[limits]\npad_to = 10\n"));
     case("padded", Kind::Table, &(intersect(both) + "[limits]\npad_to = 10\n"));
 

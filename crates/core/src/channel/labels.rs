@@ -73,13 +73,14 @@ labels! {
         SLOTS = 45, "masked slots";
     }
 
-    /// Of [`crate::protocol::intersect::polynomial`].
+    /// Of [`crate::protocol::intersect::polynomial`], and of the unions by polynomials, which send the same.
     polynomial {
         /// Receiver to sender: its public key.
         PUBLIC_KEY = 56, "polynomials' public key";
         /// Receiver to sender: the polynomials of its items in some bins, encrypted.
         POLYNOMIALS = 57, "encrypted polynomials";
-        /// Sender to receiver: the polynomials of what is common in some bins, encrypted; or, for a count, values.
+        /// Sender to receiver: the polynomials of what is common in some bins, encrypted, or of the union; or, for a count and for
+        /// `polynomial-ot`, values.
         ANSWERS = 58, "polynomials' answers";
     }
 

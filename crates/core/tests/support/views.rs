@@ -62,3 +62,17 @@ pub fn shows_nothing(frames: &[Frame], secrets: &[Vec<u8>]) -> Check {
     let shown = frames.iter().any(|frame| frame.payload.windows(8).any(|window| windows.contains(window)));
     if shown { Err("a secret stands in a frame".into()) } else { Ok(()) }
 }
+
+/// Points are never the same twice, in one run nor in several, and the bytes between the first and the last are uniform.
+pub fn fresh_points(runs: &[Vec<u8>]) -> Check {
+    let mut seen = HashSet::new();
+    if !runs.iter().flat_map(|run| run.chunks(32)).all(|point| seen.insert(point)) {
+        return Err("a point came twice".into());
+    }
+    uniform(
+        "bytes",
+        &byte_counts(
+            runs.iter().flatten().enumerate().filter(|(at, _)| (1..31).contains(&(at % 32))).map(|(_, byte)| *byte),
+        ),
+    )
+}

@@ -4,8 +4,13 @@
 mod support;
 
 mod hostile;
+mod order;
+mod polynomial;
+mod polynomial_ot;
 mod results;
 mod views;
+
+use std::collections::HashSet;
 
 use support::two::{Ended, run_over};
 use support::{rng, session};
@@ -44,4 +49,21 @@ fn run(receiver: &[Item], sender: &[Item], params: &Params, seeds: [u8; 2]) -> (
     let first = |channel: &mut Channel| receive(receiver, params, channel, seeds[0]);
     let second = |channel: &mut Channel| send(sender, params, channel, seeds[1]).map(|()| (Vec::new(), 0));
     run_over(Channel::pair("receiver", "sender"), &first, &second)
+}
+
+/// What the receiver got, and what both have sent, and in how many rounds.
+fn ended<T>((received, sent): (Ended<T>, Ended<T>)) -> (T, ([u64; 2], [u32; 2])) {
+    let ((received, receiver), (_, sender)) = (received.unwrap(), sent.unwrap());
+    (received, ([receiver.sent, sender.sent], [receiver.rounds, sender.rounds]))
+}
+
+/// What the receiver gets is what is given for all that it lacks, and how many items it does not.
+fn is_union((mut given, common): Received, receiver: &[Item], sender: &[Item], bytes: usize) {
+    let own: HashSet<&Item> = receiver.iter().collect();
+    let missing = sender.iter().filter(|item| !own.contains(item));
+    let mut expected: Vec<_> = missing.map(|item| given_for(item, bytes)).collect();
+    assert_eq!(common, sender.len() - expected.len());
+    expected.sort_unstable();
+    given.sort_unstable();
+    assert_eq!(given, expected);
 }

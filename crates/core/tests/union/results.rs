@@ -1,8 +1,6 @@
 //! `ecdh` against the plaintext union.
 
-use std::collections::HashSet;
-
-use super::{given_for, receive, run, send_given};
+use super::{ended, is_union, receive, run, send_given};
 use crate::support::items;
 use crate::support::two::run_over;
 use proptest::prelude::*;
@@ -11,18 +9,10 @@ use tacita_core::{Channel, Item, Role};
 
 /// The receiver gets what it lacks, and both send as much as was counted beforehand.
 fn check(receiver: &[Item], sender: &[Item], params: &Params) {
-    let (received, sent) = run(receiver, sender, params, [1, 2]);
-    let (((mut given, common), receiver_traffic), (_, sender_traffic)) = (received.unwrap(), sent.unwrap());
-    let own: HashSet<&Item> = receiver.iter().collect();
-    let missing = sender.iter().filter(|item| !own.contains(item));
-    let mut expected: Vec<_> = missing.map(|item| given_for(item, params.payload_bytes)).collect();
-    assert_eq!(common, sender.len() - expected.len(), "{params:?}");
-    expected.sort_unstable();
-    given.sort_unstable();
-    assert_eq!(given, expected, "{params:?}");
+    let (received, traffic) = ended(run(receiver, sender, params, [1, 2]));
+    is_union(received, receiver, sender, params.payload_bytes);
     let counted = [Role::Receiver, Role::Sender].map(|role| params.bytes_sent_by(role));
-    assert_eq!([receiver_traffic.sent, sender_traffic.sent], counted, "{params:?}");
-    assert_eq!([receiver_traffic.rounds, sender_traffic.rounds], [params.rounds(); 2], "{params:?}");
+    assert_eq!(traffic, (counted, [params.rounds(); 2]), "{params:?}");
 }
 
 #[test]

@@ -5,10 +5,9 @@
 //! each of the tags of its own items whether it is one of those: where these stand must be independent of everything that it
 //! could know of an item, which is its place in the order of keys, at itself or at the sender, and the item's bits.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ops::Range;
 
+use super::order::{Ordered, Places, Sending, hides_which};
 use super::{given_for, receive, send, send_given};
 use crate::support::two::run_over;
 use crate::support::views::*;
@@ -16,7 +15,7 @@ use crate::support::*;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::oprf::{Key, Suite};
 use tacita_core::primitive::ot::{BASE_KEY, BASE_POINTS, CORRECTIONS, MESSAGES, TREES};
-use tacita_core::protocol::union::{ELEMENTS, Given, Items, Params, Room, Shuffled, Sorter, TAGS, ecdh};
+use tacita_core::protocol::union::{ELEMENTS, Params, Room, Shuffled, Sorter, TAGS, ecdh};
 use tacita_core::{Item, Result};
 
 const BYTES: usize = 24;
@@ -55,45 +54,30 @@ impl View {
     }
 
     /// Where the only common item stands among the sender's, and its tag among those of the own.
-    fn places(&self) -> (usize, usize) {
+    fn places(&self) -> Places {
         let place = |tags: &[Vec<u8>], others: &[Vec<u8>]| {
             let common: Vec<_> = (0..tags.len()).filter(|&place| others.contains(&tags[place])).collect();
             assert_eq!(common.len(), 1);
             common[0]
         };
-        (place(&self.of_theirs, &self.of_own), place(&self.of_own, &self.of_theirs))
+        Places {
+            among_theirs: place(&self.of_theirs, &self.of_own),
+            among_own: Some(place(&self.of_own, &self.of_theirs)),
+        }
     }
 }
 
 /// How a sender goes about it.
 #[derive(Clone, Copy, PartialEq)]
 enum Variant {
-    Honest,
-    /// It sends its items in the order of their keys.
-    InOrder,
-    /// It sends them bucket by bucket, in random order in each.
-    InBuckets,
+    Given(Sending),
     /// It answers the receiver's elements in the order in which they came.
     Unsorted,
 }
 
-/// Items in an order that is given.
-struct Ordered<'a>(&'a [Item], Vec<usize>);
-
-impl Items for Ordered<'_> {
-    fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    fn items(&self, range: Range<usize>) -> Result<Cow<'_, [Item]>> {
-        Ok(self.1[range].iter().map(|&index| self.0[index]).collect())
-    }
-}
-
-impl Given for Ordered<'_> {
-    fn payloads(&self, range: Range<usize>) -> Result<Vec<u8>> {
-        Ok(self.1[range].iter().flat_map(|&index| given_for(&self.0[index], BYTES)).collect())
-    }
+/// Of 256 buckets that of an item.
+fn bucket(item: &Item) -> usize {
+    item.0[0].into()
 }
 
 /// Keeps records in the order in which they come.
@@ -118,22 +102,10 @@ impl Sorter for Kept {
     }
 }
 
-/// Which bucket an item is in: all items of a lower bucket come first in such a run.
-fn rank(items: &[Item], item: usize) -> usize {
-    let mut order: Vec<_> = items.iter().map(|item| item.0[0]).collect();
-    order.sort_unstable();
-    order.iter().position(|&bucket| bucket == items[item].0[0]).unwrap()
-}
-
 fn sender(variant: Variant, items: &[Item], params: &Params, seed: u8, channel: &mut Channel) -> Result<()> {
-    let mut order: Vec<usize> = (0..items.len()).collect();
     match variant {
-        Variant::Honest => send(items, params, channel, seed),
-        Variant::InOrder => send_given(&Ordered(items, order), params, channel, seed),
-        Variant::InBuckets => {
-            order.sort_by_key(|&index| items[index].0[0]);
-            send_given(&Ordered(items, order), params, channel, seed)
-        }
+        Variant::Given(Sending::Shuffled) => send(items, params, channel, seed),
+        Variant::Given(sending) => send_given(&Ordered::new(items, BYTES, sending, bucket), params, channel, seed),
         Variant::Unsorted => {
             let payload = |index: usize, out: &mut Vec<u8>| out.extend(given_for(&items[index], BYTES));
             let given = Shuffled::new(items, &payload, &mut rng(seed ^ 0x80))?;
@@ -142,41 +114,27 @@ fn sender(variant: Variant, items: &[Item], params: &Params, seed: u8, channel: 
     }
 }
 
-/// What of the common item, over many runs with different ones, goes with where it stands among the sender's, and its tag among those
-/// of the receiver's.
 fn check(variant: Variant) -> Check {
-    let (mut by_key, mut by_bucket, mut by_own) = (Vec::new(), Vec::new(), Vec::new());
-    let theirs = items((0..PLACES).map(|index| 100 * index));
-    for run in 0..ORDERS {
-        // One of the sender's items, at any place among the receiver's.
-        let (common, own) = (run % PLACES, run / PLACES % PLACES);
-        let mut mine = items((0..PLACES).map(|index| 100 * index + 1));
-        mine[own] = theirs[common];
-        let (params, seed) = (Params::new(PLACES, PLACES, BYTES), run as u8);
-        let frames = frames_of(&mine, &params, 1, &|channel| sender(variant, &theirs, &params, seed, channel));
-        let (place, tag) = View::of(&frames.sender, &params, 1).places();
-        by_key.push((common, place));
-        by_bucket.push((rank(&theirs, common), place));
-        by_own.push((own, tag));
-    }
-    hides_order(&by_key)?;
-    hides_order(&by_bucket)?;
-    hides_order(&by_own)
+    let params = Params::new(PLACES, PLACES, BYTES);
+    hides_which(bucket, &|mine, theirs, seed| {
+        let frames = frames_of(mine, &params, 1, &|channel| sender(variant, theirs, &params, seed, channel));
+        View::of(&frames.sender, &params, 1).places()
+    })
 }
 
 #[test]
 fn which_items_are_common_cannot_be_told_from_where_they_stand() {
-    check(Variant::Honest).unwrap();
+    check(Variant::Given(Sending::Shuffled)).unwrap();
 }
 
 #[test]
 fn items_in_the_order_of_keys_tell_which_are_common() {
-    check(Variant::InOrder).unwrap_err();
+    check(Variant::Given(Sending::InOrder)).unwrap_err();
 }
 
 #[test]
 fn items_bucket_by_bucket_tell_which_are_common() {
-    check(Variant::InBuckets).unwrap_err();
+    check(Variant::Given(Sending::InBuckets)).unwrap_err();
 }
 
 #[test]

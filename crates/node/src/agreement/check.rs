@@ -102,6 +102,12 @@ impl JobSpec {
 
     /// Refuses what protects nothing any more, unless the user allows it.
     pub fn check_secure(&self, allow_insecure: bool) -> Result<()> {
+        if let Some(leak) = self.job.leak(self) {
+            match allow_insecure {
+                true => tracing::warn!("{leak}"),
+                false => return bad(format!("{leak}: use another protocol, or --allow-insecure to compare with it")),
+            }
+        }
         match (self.level.is_insecure(), allow_insecure) {
             (false, _) => Ok(()),
             (true, true) => {
@@ -118,6 +124,9 @@ impl JobSpec {
 
     /// What a user should know beforehand of a level at which a run is refused, unless it is allowed.
     pub fn insecure(&self) -> Option<String> {
+        if let Some(leak) = self.job.leak(self) {
+            return Some(format!("{leak}: every party has to run with --allow-insecure"));
+        }
         self.level.is_insecure().then(|| {
             format!(
                 "level = \"{}\" can be broken: every party has to run with --allow-insecure, and nothing in the tables may be \
@@ -253,7 +262,10 @@ impl JobSpec {
         }
         if let Some(longest) = limits.max_text {
             if !self.job.gives_rows(self) {
-                return bad("limits.max_text bounds texts that are given, with reveal = \"payload\": leave it out");
+                let others = if self.job.reveals().contains(&"payload") { "payload" } else { "rows" };
+                return bad(format!(
+                    "limits.max_text bounds texts that are given, with reveal = \"{others}\": leave it out"
+                ));
             }
             if longest == 0 || longest > MAX_ROW_BYTES as u64 {
                 return bad(format!("limits.max_text: use 1 to {MAX_ROW_BYTES} bytes"));

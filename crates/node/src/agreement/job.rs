@@ -27,6 +27,8 @@ pub enum Ability {
     Page,
     /// Several inputs of one party.
     SeveralInputs,
+    /// A second table, of keys to be tried.
+    Candidates,
 }
 
 impl Ability {
@@ -41,6 +43,10 @@ impl Ability {
             }
             Ability::Page => format!("--html is for job = \"rules\", and this is \"{job}\""),
             Ability::SeveralInputs => format!("job = \"{job}\" takes one table of each party"),
+            Ability::Candidates => {
+                "keys to be tried are for job = \"union\" with protocol = \"polynomial\", at the party that learns"
+                    .into()
+            }
         })
     }
 }
@@ -163,6 +169,11 @@ pub trait Job: Debug + Send + Sync {
     /// Whether columns that a party gives reach whoever learns, row by row.
     fn gives_rows(&self, spec: &JobSpec) -> bool {
         spec.reveal == Reveal::Payload
+    }
+
+    /// What it tells against its purpose, so that it is there for comparisons only.
+    fn leak(&self, _spec: &JobSpec) -> Option<String> {
+        None
     }
 
     /// The intersection with which it aligns rows before.

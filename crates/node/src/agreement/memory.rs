@@ -37,11 +37,20 @@ pub fn check(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>, cha
 /// What the user should know of terms that leave it to the peer how many rows it brings. (Rows that are aligned by position, and
 /// shares, are as many as this party's.)
 pub fn unbounded(job: &JobSpec) -> Option<&'static str> {
-    let bounded = job.limits.max_rows.is_some() || job.limits.pad_to.is_some();
-    (job.things() == "keys" && !bounded).then_some(
-        "neither limits.max_rows nor limits.pad_to is set, so that a peer can claim any number of rows up to what this party's \
-         memory allows: agree on one of them",
-    )
+    let padded = job.parties.names().into_iter().all(|name| job.job.pads(job, name));
+    if job.things() != "keys" || job.limits.max_rows.is_some() || (padded && job.limits.pad_to.is_some()) {
+        return None;
+    }
+    Some(match padded {
+        false => {
+            "limits.max_rows is not set, so that the party that pads nothing can claim any number of rows up to what the other's memory \
+             allows: agree on it"
+        }
+        true => {
+            "neither limits.max_rows nor limits.pad_to is set, so that a peer can claim any number of rows up to what this party's \
+         memory allows: agree on one of them"
+        }
+    })
 }
 
 /// The sizes of a peer that would bring nothing. Where rows are aligned by position, and of shares, both bring as many.

@@ -5,11 +5,19 @@ use serde::de::{Deserializer, Error as _};
 use tacita_core::protocol::intersect::polynomial::{MAX_BINS, Strategy};
 use tacita_core::{Error, Result};
 
-use super::words::bad;
+use super::words::{bad, either};
 use super::{JobSpec, Protocol};
 
 /// The word for the protocol.
 pub const POLYNOMIAL: Protocol = Protocol::named("polynomial");
+
+/// The word for the protocol that tests values of polynomials, and hands things over by oblivious transfer.
+pub const POLYNOMIAL_OT: Protocol = Protocol::named("polynomial-ot");
+
+/// Whether a protocol is of polynomials.
+pub fn is_of_polynomials(protocol: Protocol) -> bool {
+    [POLYNOMIAL, POLYNOMIAL_OT].contains(&protocol)
+}
 
 /// The word that leaves a choice to the parties.
 const AUTO: &str = "auto";
@@ -56,8 +64,10 @@ impl Polynomials {
     pub(crate) fn check(&self, job: &JobSpec) -> Result<()> {
         let present = [("strategy", self.strategy.is_some()), ("bins", self.bins.is_some())];
         match present.into_iter().find(|(_, present)| *present) {
-            Some((key, _)) if job.protocol != POLYNOMIAL => {
-                bad(format!("{key} is for protocol = \"{}\": leave it out, or name that protocol", POLYNOMIAL.name()))
+            Some((key, _)) if !is_of_polynomials(job.protocol) => {
+                let named = job.job.protocols(job).into_iter().filter(|protocol| is_of_polynomials(*protocol));
+                let named = either(named.map(|protocol| protocol.name()));
+                bad(format!("{key} is for protocol = {named}: leave it out, or name that protocol"))
             }
             _ => match self.bins() {
                 Some(bins) if !(1..=MAX_BINS).contains(&bins) => Err(no_bins(&bins.to_string())),

@@ -29,6 +29,17 @@ pub enum Source {
         /// Go on although more than half of the keys cannot be read.
         allow_unreadable: bool,
     },
+    /// A table, and one with keys to be tried.
+    Candidates {
+        /// The path of the table.
+        path: PathBuf,
+        /// The path of the other one.
+        candidates: PathBuf,
+        /// How to read both.
+        options: ReadOptions,
+        /// Go on although more than half of the keys cannot be read.
+        allow_unreadable: bool,
+    },
     /// What `tacita prepare` made of a table.
     Prepared {
         /// Where it is kept.
@@ -54,6 +65,10 @@ pub enum Source {
 impl Source {
     /// What the user gave with --input, once or several times: for the job to say what it is.
     pub fn of(job: &JobSpec, paths: Vec<PathBuf>, options: ReadOptions, allow_unreadable: bool) -> Result<Source> {
+        if let (Ok(()), [path, candidates]) = (job.job.can(job, Ability::Candidates), &paths[..]) {
+            let (path, candidates) = (path.clone(), candidates.clone());
+            return Ok(Source::Candidates { path, candidates, options, allow_unreadable });
+        }
         match (job.job.can(job, Ability::SeveralInputs), <[PathBuf; 1]>::try_from(paths)) {
             (Ok(()), Ok(paths)) => Ok(Source::Shares(paths.into())),
             (Ok(()), Err(paths)) => Ok(Source::Shares(paths)),
@@ -86,6 +101,7 @@ impl Source {
     pub fn paths(&self) -> Vec<&Path> {
         match self {
             Source::File { path, .. } | Source::Disk { path, .. } => vec![path],
+            Source::Candidates { path, candidates, .. } => vec![path, candidates],
             Source::Prepared { .. } | Source::Table { .. } => Vec::new(),
             Source::Shares(paths) => paths.iter().map(PathBuf::as_path).collect(),
         }

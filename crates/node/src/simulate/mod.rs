@@ -283,7 +283,8 @@ fn check_inputs(job: &JobSpec, inputs: &BTreeMap<String, Vec<PathBuf>>) -> Resul
         let Some(paths) = inputs.get(name) else {
             return Err(Error::Input(format!("no input for {name}: add --input {name}=FILE")));
         };
-        if paths.len() > 1 && job.job.can(job, Ability::SeveralInputs).is_err() {
+        let candidates = paths.len() == 2 && job.learns(name) && job.job.can(job, Ability::Candidates).is_ok();
+        if paths.len() > 1 && !candidates && job.job.can(job, Ability::SeveralInputs).is_err() {
             return Err(Error::Input(format!("--input {name}=...: there twice")));
         }
         for path in paths {

@@ -72,14 +72,8 @@ impl Params {
         if self.receiver_items.max(self.sender_items) > u32::MAX as usize {
             return Err(Error::Input("a set has 2^32 items or more".into()));
         }
-        if self.payload_bytes > MAX_OFFERED_BYTES {
-            return Err(Error::Input(
-                "the rows of one key, each padded to one length, exceed 1 MiB: give fewer or shorter columns, or agree on duplicates = \
-                 \"first\""
-                    .into(),
-            ));
-        }
-        let wrong = if self.payload_bytes == 0 || self.chunk == 0 || !(1..=32).contains(&self.tag_bytes) {
+        check_payload(self.payload_bytes)?;
+        let wrong = if self.chunk == 0 || !(1..=32).contains(&self.tag_bytes) {
             "these parameters cannot work".to_owned()
         } else if !fits {
             format!("{items} items where {agreed} were agreed on")
@@ -92,5 +86,18 @@ impl Params {
     /// Elements or tags cut into messages.
     pub(super) fn frames(&self, count: usize, bytes: usize) -> Frames {
         Frames::new(count, bytes, self.chunk)
+    }
+}
+
+/// Refuses what cannot be given for an item.
+pub(super) fn check_payload(bytes: usize) -> Result<()> {
+    match bytes {
+        0 => Err(Error::Internal("union: nothing is given for an item".into())),
+        1..=MAX_OFFERED_BYTES => Ok(()),
+        _ => Err(Error::Input(
+            "the rows of one key, each padded to one length, exceed 1 MiB: give fewer or shorter columns, or agree on duplicates = \
+             \"first\""
+                .into(),
+        )),
     }
 }

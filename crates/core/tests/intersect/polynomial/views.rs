@@ -1,11 +1,10 @@
 //! What each role of `polynomial` sees, compared with what its result and the sizes allow. Every check is also run on a deliberately
 //! leaky variant, which must fail it.
 
-use std::collections::HashSet;
-
 use super::{receive, send, wanted};
+use crate::support::polynomials::{GROUP, Point, Receiver, STRATEGY, Scalar, ask, polynomial_of, root};
 use crate::support::two::record;
-use crate::support::views::{Check, byte_counts, uniform};
+use crate::support::views::fresh_points;
 use crate::support::{Frame, items, lengths, payloads, rng};
 use tacita_core::channel::Channel;
 use tacita_core::primitive::elgamal::{self, Encrypted, PublicKey, SecretKey};
@@ -46,20 +45,6 @@ fn the_form_of_messages_says_nothing_of_the_items() {
     }
 }
 
-/// Points are never the same twice, in one run nor in several, and the bytes between the first and the last are uniform.
-fn fresh(runs: &[Vec<u8>]) -> Check {
-    let mut seen = HashSet::new();
-    if !runs.iter().flat_map(|run| run.chunks(32)).all(|point| seen.insert(point)) {
-        return Err("a point came twice".into());
-    }
-    uniform(
-        "bytes",
-        &byte_counts(
-            runs.iter().flatten().enumerate().filter(|(at, _)| (1..31).contains(&(at % 32))).map(|(_, byte)| *byte),
-        ),
-    )
-}
-
 /// The sender sees fresh points, whatever the receiver's items; and nothing else.
 #[test]
 fn the_sender_sees_fresh_ciphertexts() {
@@ -73,78 +58,25 @@ fn the_sender_sees_fresh_ciphertexts() {
             );
             payloads(&sent, POLYNOMIALS.code)
         });
-        fresh(&runs.collect::<Vec<_>>()).unwrap();
+        fresh_points(&runs.collect::<Vec<_>>()).unwrap();
     }
     // Leaky: coefficients under one randomness, with which equal sets look alike.
     let secret = SecretKey::generate(&Ristretto255, &mut rng(1));
     let roots = Ristretto255.random_scalars(SIZE, &mut rng(2));
     let coefficients = expand(&Ristretto255, polynomial::Strategy::Schoolbook, &roots);
     let leaky = |_| elgamal::encode(&Ristretto255, &secret.encrypt(&Ristretto255, &coefficients, &mut rng(3)));
-    fresh(&[0, 1].map(leaky)).unwrap_err();
+    fresh_points(&[0, 1].map(leaky)).unwrap_err();
 }
 
-const GROUP: Ristretto255 = Ristretto255;
-const STRATEGY: polynomial::Strategy = polynomial::Strategy::Schoolbook;
-
-type Scalar = <Ristretto255 as ScalarField>::Scalar;
-type Point = <Ristretto255 as Group>::Point;
-
-/// The root that stands for an item.
-fn root(item: &Item) -> Scalar {
-    GROUP.hash_to_scalar(&item.0, b"tacita 1 polynomial root").unwrap()
-}
-
-/// The polynomial that has items as roots.
-fn polynomial_of(items: &[Item]) -> Vec<Scalar> {
-    expand(&GROUP, STRATEGY, &items.iter().map(root).collect::<Vec<_>>())
-}
-
-/// What a receiver has that follows the protocol, and remembers its randomness: that as a polynomial, φ, and the sender's answers:
-/// their first halves, and what is in them.
-struct Receiver {
-    randomness: Vec<Scalar>,
-    phi: Vec<Scalar>,
-    firsts: Vec<Point>,
-    opened: Vec<Point>,
-}
-
-/// Asks a sender for the intersection with `mine`.
-fn ask(mine: &[Item], sender: impl FnOnce(&mut Channel) -> Result<()> + Send, answers: usize) -> Receiver {
-    let secret = SecretKey::generate(&GROUP, &mut rng(1));
-    let phi = polynomial_of(mine);
-    let coefficients = &phi[..mine.len()];
-    // As `SecretKey::encrypt` draws it.
-    let encrypted = secret.encrypt(&GROUP, coefficients, &mut rng(2));
-    let mut randomness = GROUP.random_scalars(coefficients.len(), &mut rng(2));
-    randomness.push(GROUP.scalar(0));
-    let (mut channel, mut other) = Channel::pair("sender", "receiver");
-    let bytes = std::thread::scope(|scope| {
-        scope.spawn(move || sender(&mut other).map(|()| other));
-        channel.send(PUBLIC_KEY, secret.public(&GROUP).to_bytes(&GROUP)).unwrap();
-        channel.send(POLYNOMIALS, elgamal::encode(&GROUP, &encrypted)).unwrap();
-        channel.receive(ANSWERS, answers * 64).unwrap()
-    });
-    // A weakened sender may send what nobody should: zeros, which are the identity.
-    let point = |bytes: &[u8]| match bytes.iter().all(|byte| *byte == 0) {
-        true => Points(&GROUP).zero(),
-        false => GROUP.decode(bytes).unwrap().remove(0),
-    };
-    let answers: Vec<_> = bytes.chunks(64).map(|pair| [point(&pair[..32]), point(&pair[32..])]).collect();
-    let firsts = answers.iter().map(|[first, _]| first.clone()).collect();
-    Receiver { randomness, phi, firsts, opened: secret.decrypt(&GROUP, &answers) }
-}
-
-impl Receiver {
-    /// Whether the receiver can tell that an item is the sender's, whether it has asked for it or not: the first halves of the
-    /// answers are the product of γ1 and its own randomness, if nothing was added to them; with γ1 it is left with γ2 ψ.
-    fn tells(&self, item: &Item) -> bool {
-        let point = root(item);
-        let known = |polynomial: &[Scalar]| evaluate_one(&Scalars(&GROUP), polynomial, &point);
-        let hidden = |polynomial: &[Point]| evaluate_one(&Points(&GROUP), polynomial, &point);
-        let divided = GROUP.times(&known(&self.phi), &GROUP.invert(&[known(&self.randomness)])[0]);
-        let first = GROUP.multiply(&[hidden(&self.firsts)], &divided);
-        GROUP.any_identity(&GROUP.subtract(&[hidden(&self.opened)], &first))
-    }
+/// Whether the receiver can tell that an item is the sender's, whether it has asked for it or not: the first halves of the
+/// answers are the product of γ1 and its own randomness, if nothing was added to them; with γ1 it is left with γ2 ψ.
+fn tells(asked: &Receiver, item: &Item) -> bool {
+    let point = root(item);
+    let known = |polynomial: &[Scalar]| evaluate_one(&Scalars(&GROUP), polynomial, &point);
+    let hidden = |polynomial: &[Point]| evaluate_one(&Points(&GROUP), polynomial, &point);
+    let divided = GROUP.times(&known(&asked.phi), &GROUP.invert(&[known(&asked.randomness)])[0]);
+    let first = GROUP.multiply(&[hidden(&asked.firsts)], &divided);
+    GROUP.any_identity(&GROUP.subtract(&[hidden(&asked.opened)], &first))
 }
 
 /// A sender that adds γ2 ψ either with a fresh [0], or with no randomness.
@@ -169,11 +101,11 @@ fn the_receiver_cannot_test_other_items() {
     let (mine, theirs, others) = (items(0..6), items(4..12), items(100..120));
     let weak = |fresh| ask(&mine, |channel| weakened(&mine, &theirs, fresh, channel), 15);
     let (plain, hidden) = (weak(false), weak(true));
-    assert!(theirs.iter().all(|item| plain.tells(item)), "all of the sender's, also those that are not common");
-    assert!(!others.iter().any(|item| plain.tells(item)), "and no others");
+    assert!(theirs.iter().all(|item| tells(&plain, item)), "all of the sender's, also those that are not common");
+    assert!(!others.iter().any(|item| tells(&plain, item)), "and no others");
     let not_common = &theirs[2..];
-    assert!(!not_common.iter().any(|item| hidden.tells(item)), "the [0] is what hides them");
+    assert!(!not_common.iter().any(|item| tells(&hidden, item)), "the [0] is what hides them");
     let params = Params::new(wanted(Reveal::Rows, Some(Strategy::Schoolbook), Some(1)), 6, 8).unwrap();
     let honest = ask(&mine, |channel| rows::send(&theirs, &params, channel, &mut rng(7)), 15);
-    assert!(!not_common.iter().chain(&others).any(|item| honest.tells(item)));
+    assert!(!not_common.iter().chain(&others).any(|item| tells(&honest, item)));
 }

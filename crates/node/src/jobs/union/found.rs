@@ -1,10 +1,12 @@
 //! The rows of a union: a party's own, and those that it lacked.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::builder::LargeStringBuilder;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array, new_null_array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_select::concat::concat;
 use arrow_select::take::take_record_batch;
 use serde_json::json;
 use tacita_core::{Error, Result};
@@ -34,6 +36,10 @@ impl Found {
                     ),
                 })
             }),
+            Found::Candidates(found) => Box::new(move || {
+                let received = Received::of_candidates(&job, &me, &loaded, &found)?;
+                Ok(Answer::Rows(Box::new(All::new(&job, &me, &loaded, received)?)))
+            }),
             // When the connections have ended: how long this takes says how much there is.
             Found::Payloads(payloads) => Box::new(move || {
                 let received = Received::of(&job, &me, &payloads, &theirs)?;
@@ -49,6 +55,30 @@ struct Received {
 }
 
 impl Received {
+    /// Of the keys that were tried those that are in the union, and not this party's own: a row of each.
+    fn of_candidates(job: &JobSpec, me: &str, loaded: &Loaded, found: &[usize]) -> Result<Received> {
+        let (table, keys) = loaded.candidates().ok_or_else(|| Error::Internal("no keys were tried".into()))?;
+        let own: HashSet<&[u8]> = loaded.keys().iter().collect();
+        let others = found.iter().filter(|&&key| !own.contains(keys.key(key)));
+        let rows: Vec<u32> = others.filter_map(|&key| keys.rows(key).first().copied()).collect();
+        let rows = Selection::of_rows(table, rows)?.to_table()?;
+        let (names, _) = given_columns(job, job.peer_of(me));
+        let mut columns = Vec::new();
+        for name in &names {
+            let place = table.column(job.header(me, name), name)?;
+            let each: Result<Vec<_>> =
+                rows.batches().iter().map(|batch| texts(batch.column(place), &DataType::LargeUtf8)).collect();
+            let each = each?;
+            let each: Vec<&dyn Array> = each.iter().map(|array| array.as_ref()).collect();
+            columns.push(match each.is_empty() {
+                true => new_null_array(&DataType::LargeUtf8, 0),
+                false => concat(&each).map_err(failed)?,
+            });
+        }
+        let fields = names.iter().map(|name| Field::new(name, DataType::LargeUtf8, true)).collect::<Vec<_>>();
+        RecordBatch::try_new(schema_of(fields), columns).map(|batch| Received { batch }).map_err(failed)
+    }
+
     fn of(job: &JobSpec, me: &str, payloads: &[u8], theirs: &Sizes) -> Result<Received> {
         let peer = job.peer_of(me);
         let broken = |check: &str| Error::Protocol { peer: peer.to_owned(), check: check.to_owned() };
@@ -190,9 +220,13 @@ impl Rows for All {
         Ok(self.own.rows() + self.theirs.num_rows())
     }
 
-    /// Any column may hold something of the peer's.
+    /// Any column may hold something of the peer's, in its rows.
     fn own_columns(&self) -> usize {
         0
+    }
+
+    fn own_rows(&self) -> usize {
+        self.own.rows()
     }
 }
 

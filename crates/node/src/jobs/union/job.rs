@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 use tacita_core::Result;
+use tacita_core::protocol::intersect::polynomial::Strategy;
 
 use super::methods::{self, Pair};
 use super::{learned, load};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
+use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials, is_of_polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Answering, Choice, Chosen, Each, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question, Reveal, Shared,
-    Sizes, Source,
+    Ability, Answering, Choice, Chosen, Each, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question,
+    Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
 use crate::jobs::Own;
@@ -21,7 +23,12 @@ use crate::table::PayloadSchema;
 /// All rows that either has: which of them both have stays hidden.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
-pub struct Union {}
+pub struct Union {
+    /// By `polynomial` and `polynomial-ot`: how polynomials travel and are multiplied.
+    pub strategy: Option<OrAuto<Strategy>>,
+    /// By these: into how many bins keys go.
+    pub bins: Option<OrAuto<usize>>,
+}
 
 /// What `tacita init` asks.
 const QUESTIONS: [Question; 3] = [
@@ -85,6 +92,7 @@ impl Job for Union {
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
+        self.polynomials().check(spec)?;
         match methods::named(spec.protocol) {
             Some(named) => named.check(spec)?,
             None => methods::all()
@@ -120,8 +128,28 @@ impl Job for Union {
         spec.check_key()
     }
 
-    fn terms(&self, _spec: &JobSpec) -> Vec<(&'static str, Value)> {
-        Vec::new()
+    fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
+        let named = is_of_polynomials(spec.protocol);
+        named.then(|| self.polynomials().terms()).into_iter().flatten().collect()
+    }
+
+    fn polynomials(&self) -> Polynomials {
+        Polynomials { strategy: self.strategy, bins: self.bins }
+    }
+
+    fn leak(&self, spec: &JobSpec) -> Option<String> {
+        (spec.protocol == POLYNOMIAL).then(|| {
+            "protocol = \"polynomial\" lets the party that learns test every key that it can guess for being the other's, its own \
+             among them: for a union that hides what both have, \"ecdh\" is there"
+                .into()
+        })
+    }
+
+    fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
+        match what {
+            Ability::Candidates if spec.protocol == POLYNOMIAL => Ok(()),
+            _ => Err(what.missing(self.name())),
+        }
     }
 
     fn pads(&self, spec: &JobSpec, party: &str) -> bool {
@@ -129,12 +157,12 @@ impl Job for Union {
     }
 
     fn gives_rows(&self, spec: &JobSpec) -> bool {
-        spec.reveal == Reveal::Rows
+        spec.reveal == Reveal::Rows && spec.protocol != POLYNOMIAL
     }
 
     fn assumed(&self, spec: &JobSpec, party: &str, items: u64, row_bytes: Option<u64>) -> Result<Sizes> {
         let mut sizes = Sizes { items, ..Sizes::default() };
-        if spec.reveal == Reveal::Rows && super::sizes::sends(spec, party) {
+        if super::sizes::hands_over(spec, party) {
             let (columns, _) = super::sizes::given_columns(spec, party);
             let column = spec.limits.max_text.unwrap_or(ASSUMED_COLUMN_BYTES);
             let schema = PayloadSchema::of_texts(&columns, row_bytes.unwrap_or(columns.len() as u64 * column))?;
@@ -146,9 +174,11 @@ impl Job for Union {
         Ok(sizes)
     }
 
-    fn choose(&self, spec: &JobSpec, _me: &str, _own: &Sizes, _theirs: &Sizes, _network: Network) -> Result<Choice> {
+    fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, _network: Network) -> Result<Choice> {
         if let Some(named) = methods::named(spec.protocol) {
-            return Ok(Choice { chosen: Chosen::only(named.protocol()), why: "the job names it".into() });
+            let (asks, has) = if spec.learns(me) { (own, theirs) } else { (theirs, own) };
+            let way = named.way(&Pair { job: spec, asks, has })?.map_or(String::new(), |way| format!(": {way}"));
+            return Ok(Choice { chosen: Chosen::only(named.protocol()), why: format!("the job names it{way}") });
         }
         let usual = methods::all().find_map(|method| Some((method, method.advantage()?)));
         let (method, why) = usual.ok_or_else(|| tacita_core::Error::Internal("no protocol for a union".into()))?;

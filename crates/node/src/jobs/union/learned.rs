@@ -1,7 +1,8 @@
 //! Who learns what in a union, in plain sentences.
 
 use super::methods;
-use super::sizes::sends;
+use super::sizes::hands_over;
+use crate::agreement::polynomials::POLYNOMIAL;
 use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
 use crate::base::text::count;
 use crate::jobs::learned::{filtered, list};
@@ -18,13 +19,14 @@ pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
             ));
             learned.extend(filtered(job, party, "count"));
         }
+        (_, true) if job.protocol == POLYNOMIAL => candidates(job, party, peer, &mut learned),
         (_, true) => rows(job, party, peer, &mut learned),
         (_, false) => learned.push(format!(
             "{party} does not learn which of its keys {peer} has, nor how many; but if one of them has no key, there are none."
         )),
     }
     sizes(job, party, peer, known, &mut learned);
-    if job.reveal == Reveal::Rows && sends(job, party) {
+    if hands_over(job, party) {
         learned.push(format!(
             "{party} cannot see what {peer} brings: if {peer} brings nothing, or does not follow the protocol, it gets all that {party} \
              has."
@@ -35,6 +37,16 @@ pub(super) fn union(job: &JobSpec, party: &str, known: Known) -> Vec<String> {
     }
     learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     learned
+}
+
+/// What the published polynomials tell a party that learns.
+fn candidates(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
+    learned.push(format!("{party} learns which of the keys that it brings to be tried one of the two has, or both."));
+    if let Some(limit) = job.limits.min_result {
+        learned.push(format!(
+            "limits.min_result = {limit} holds back small numbers only; what {peer} has is shown however little."
+        ));
+    }
 }
 
 /// What the rows of a union tell a party that gets them.
@@ -90,20 +102,27 @@ fn sizes(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut Vec
     learned.push(format!(
         "{party} learns which version {peer} runs, and by which kinds of profiles it normalises its key."
     ));
-    if job.reveal != Reveal::Rows || !job.learns(party) {
+    if !hands_over(job, peer) {
         return;
     }
     let longest = match job.limits.max_text {
         Some(_) => "",
-        None => ", and the length of the longest text in each",
+        None => ", and the length of the longest text in each, rounded up to a power of two",
     };
     learned.push(format!(
         "{party} learns how {peer} reads its key's columns, and of all that {peer} gives the types{longest}, those of common keys among \
          them."
     ));
+    if job.limits.max_text.is_none() {
+        learned.push(format!(
+            "If nothing that {party} gets is so long, a text of a common key is: if {party} has one such key only, it knows that it is \
+             common. limits.max_text hides that."
+        ));
+    }
     if job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All) {
         learned.push(format!(
-            "{party} learns how many rows {peer} has of the key of which it has most, which may be a common one, and not which key that is."
+            "{party} learns, rounded up to a power of two, how many rows {peer} has of the key of which it has most. If no key that it gets \
+             has so many, a common one has."
         ));
     }
 }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use tacita_core::{Error, Item, Result};
 
-use super::sizes::{given_columns, payload_bytes, sends};
+use super::sizes::{given_columns, hands_over, payload_bytes};
 use crate::agreement::{Duplicates, Each, JobSpec, Reveal, Sizes};
 use crate::base::hex::hex;
 use crate::base::text;
@@ -15,10 +15,18 @@ use crate::watch::warn_own_user;
 /// Bytes that say how many rows a key has.
 pub(super) const COUNT_BYTES: usize = 4;
 
+/// Texts are filled up to this many bytes at least, where no bound is agreed on.
+const LEAST_TEXT_BYTES: usize = 32;
+
+/// More bytes than this that are nothing but filling are worth a word.
+const FILLING: u64 = 64 << 20;
+
 /// A table that has been read, with its distinct keys.
 pub(super) struct Loaded {
     table: Table,
     keys: Keys,
+    /// Keys to be tried, with their table.
+    candidates: Option<(Table, Keys)>,
     sizes: Sizes,
 }
 
@@ -31,15 +39,32 @@ impl Loaded {
             warn_own_user(&warning);
         }
         let mut sizes = Sizes { items: keys.len() as u64, ..Sizes::default() };
-        if sends(job, me) && job.reveal == Reveal::Rows {
+        if hands_over(job, me) {
             let (giver, given) = Giver::new(job, me, &table, &keys)?;
             if let Some(filling) = giver.encoder.filling() {
+                tracing::warn!("{filling}");
+            }
+            if let Some(filling) = filling(&table, &keys, &given) {
                 tracing::warn!("{filling}");
             }
             sizes = given;
         }
         check_limits(job, me, &table, &keys, &mut sizes)?;
-        Ok(Loaded { table, keys, sizes })
+        Ok(Loaded { table, keys, candidates: None, sizes })
+    }
+
+    /// The same, with the keys of another table to be tried.
+    pub(super) fn trying(self, job: &JobSpec, me: &str, candidates: Table, allow_unreadable: bool) -> Result<Loaded> {
+        let (keys, warnings) = Keys::build(&candidates, &key_spec(job, me, allow_unreadable)?)?;
+        for warning in warnings {
+            warn_own_user(&warning);
+        }
+        Ok(Loaded { candidates: Some((candidates, keys)), ..self })
+    }
+
+    /// The keys to be tried, with their table.
+    pub(super) fn candidates(&self) -> Option<&(Table, Keys)> {
+        self.candidates.as_ref()
     }
 
     /// The distinct keys, sorted.
@@ -64,8 +89,13 @@ impl Loaded {
 
     /// The items of the keys, in their order.
     pub(super) fn items(&self, item_key: &[u8; 32]) -> Vec<Item> {
-        (0..self.keys.len()).into_par_iter().map(|key| Item::new(item_key, self.keys.key(key))).collect()
+        items(&self.keys, item_key)
     }
+}
+
+/// The items of keys, in their order.
+pub(super) fn items(keys: &Keys, item_key: &[u8; 32]) -> Vec<Item> {
+    (0..keys.len()).into_par_iter().map(|key| Item::new(item_key, keys.key(key))).collect()
 }
 
 /// Makes what a party gives for its keys: how many rows one has, and the rows, as many for each as the key has that has most.
@@ -83,7 +113,9 @@ impl<'a> Giver<'a> {
         let columns: Vec<_> = columns.into_iter().map(header).collect();
         let longest = job.limits.max_text.map(|bytes| bytes as usize);
         let encoder = PayloadEncoder::with_texts(table, keys, &columns, texts, longest)?;
-        let most = keys.most_rows().max(1);
+        // A length that nothing has which the receiver gets is that of a common key, and may say which.
+        let encoder = if longest.is_none() { encoder.rounded(LEAST_TEXT_BYTES)? } else { encoder };
+        let most = keys.most_rows().next_power_of_two();
         let profiles = job.profiles(me).iter().map(ToString::to_string).collect();
         let sizes = Sizes {
             items: keys.len() as u64,
@@ -92,7 +124,7 @@ impl<'a> Giver<'a> {
             each: Some(Each { rows: most as u32, profiles }),
             ..Sizes::default()
         };
-        let bytes = payload_bytes(job, &sizes).ok_or_else(|| too_long(table, keys, most))?;
+        let bytes = payload_bytes(job, &sizes).ok_or_else(|| too_long(table, keys))?;
         let counted = job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All);
         Ok((Giver { keys, encoder, counted, bytes }, sizes))
     }
@@ -108,15 +140,34 @@ impl<'a> Giver<'a> {
     }
 }
 
+/// What the user should know of a key with so many rows that filling up all others takes much.
+fn filling(table: &Table, keys: &Keys, sizes: &Sizes) -> Option<String> {
+    let rows: u64 = (0..keys.len()).map(|key| keys.rows(key).len() as u64).sum();
+    let each = u64::from(sizes.each.as_ref()?.rows);
+    let bytes = (each * keys.len() as u64 - rows) * u64::from(sizes.row_bytes);
+    let most = keys.most_rows();
+    let fullest = (0..keys.len()).find(|&key| keys.rows(key).len() == most)?;
+    (bytes > FILLING && bytes > 3 * rows * u64::from(sizes.row_bytes)).then(|| {
+        format!(
+            "{}, {}: this key has {}, and every key is given as many rows, so that nobody sees which has how many: that alone sends {} \
+             more than the rows are. Agree on duplicates = \"first\", or mend the table",
+            table.source(),
+            table.place(keys.rows(fullest)[0] as usize),
+            text::counted(most as u64, "row"),
+            text::bytes(bytes)
+        )
+    })
+}
+
 /// An error about a key with so many rows that as many do not fit a message for each.
-fn too_long(table: &Table, keys: &Keys, most: usize) -> Error {
-    let fullest = (0..keys.len()).find(|&key| keys.rows(key).len() == most);
+fn too_long(table: &Table, keys: &Keys) -> Error {
+    let fullest = (0..keys.len()).find(|&key| keys.rows(key).len() == keys.most_rows());
     let place = fullest.map_or(String::new(), |key| format!(", {}", table.place(keys.rows(key)[0] as usize)));
     Error::Input(format!(
         "{}{place}: this key has {}, and every key is given as many rows as the one that has most, so that nobody sees which has how \
          many: that is more than 1 MiB for each. Mend the table, or agree on duplicates = \"first\"",
         table.source(),
-        text::counted(most as u64, "row")
+        text::counted(keys.most_rows() as u64, "row")
     ))
 }
 
@@ -124,6 +175,16 @@ fn too_long(table: &Table, keys: &Keys, most: usize) -> Error {
 fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
     if job.reveal != Reveal::Rows || !job.learns(me) {
         return Ok(());
+    }
+    let key = job.key.as_ref().map_or(&[][..], |key| &key.columns);
+    let headers: Vec<&str> = key.iter().map(|name| job.header(me, name)).collect();
+    if let Some(place) = (1..headers.len()).find(|&place| headers[..place].contains(&headers[place])) {
+        return Err(Error::Input(format!(
+            "{}: two columns of the key are the one column {:?} here, in which the other party's two would not fit: give the table a \
+             column for each",
+            table.source(),
+            headers[place]
+        )));
     }
     let peer = job.peer_of(me);
     let got: Vec<_> = job.given_by(peer).iter().map(|column| received_name(peer, column)).collect();

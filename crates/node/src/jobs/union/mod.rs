@@ -12,8 +12,9 @@ use std::sync::Arc;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agreement::{self, JobSpec, Known, Pair, Part, Run, Sizes, Source};
-use crate::table::RowCounts;
+use crate::agreement::polynomials::POLYNOMIAL;
+use crate::agreement::{self, Ability, JobSpec, Known, Pair, Part, Run, Sizes, Source};
+use crate::table::{RowCounts, read};
 use load::Loaded;
 use methods::{Found, Setting};
 
@@ -24,10 +25,25 @@ struct Brought(Arc<Loaded>);
 
 /// Reads and normalises a party's table.
 fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
-    match source.table()? {
-        Some((table, allow_unreadable)) => Ok(Brought(Arc::new(Loaded::of(job, me, table, allow_unreadable)?))),
-        None => Err(Error::Internal("a union of something else than tables".into())),
+    if let Source::Candidates { path, candidates, options, allow_unreadable } = source {
+        if !job.learns(me) {
+            return Err(Ability::Candidates.missing(job.job.name()));
+        }
+        let loaded = Loaded::of(job, me, read(path, options)?, *allow_unreadable)?;
+        let loaded = loaded.trying(job, me, read(candidates, options)?, *allow_unreadable)?;
+        return Ok(Brought(Arc::new(loaded)));
     }
+    let Some((table, allow_unreadable)) = source.table()? else {
+        return Err(Error::Internal("a union of something else than tables".into()));
+    };
+    if job.protocol == POLYNOMIAL && job.learns(me) {
+        return Err(Error::Input(format!(
+            "{}: protocol = \"polynomial\" shows which of given keys are in the union, and no others: give a table of keys to be tried, \
+             too, as a second --input",
+            table.source()
+        )));
+    }
+    Ok(Brought(Arc::new(Loaded::of(job, me, table, allow_unreadable)?)))
 }
 
 impl Part for Brought {

@@ -6,6 +6,7 @@ use tacita_core::primitive::ot::chosen::MAX_OFFERED_BYTES;
 use tacita_core::protocol::union::Params;
 
 use super::load::COUNT_BYTES;
+use crate::agreement::polynomials::POLYNOMIAL;
 use crate::agreement::{Duplicates, JobSpec, Reveal, Sizes};
 use crate::base::hex::unhex;
 use crate::table::Profile;
@@ -14,6 +15,11 @@ use crate::table::payload::PayloadSchema;
 /// Whether a party is the sender of a run: whether its peer learns.
 pub(super) fn sends(job: &JobSpec, party: &str) -> bool {
     job.learns(job.peer_of(party))
+}
+
+/// Whether a party hands over rows: of the published polynomials nothing comes out but which keys are in the union.
+pub(super) fn hands_over(job: &JobSpec, party: &str) -> bool {
+    sends(job, party) && job.reveal == Reveal::Rows && job.protocol != POLYNOMIAL
 }
 
 /// The columns that a party gives for each row: those of the key as text, and those of `gives` that are not among them; and how many
@@ -64,7 +70,7 @@ pub(super) fn check_peer(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Res
     if sizes.entries != 0 {
         return refuse("it announces given rows beside those of its keys");
     }
-    if !sends(job, peer) || job.reveal != Reveal::Rows {
+    if !hands_over(job, peer) {
         return match sizes.each.is_some() || sizes.row_bytes != 0 || !sizes.schema.is_empty() {
             true => refuse("it announces columns that the terms do not have it give"),
             false => Ok(()),

@@ -15,7 +15,8 @@ pub(super) fn write(rows: &dyn Rows, out: &mut dyn Write, name: &str) -> Result<
     let failed = |error: csv::Error| Error::Input(format!("{name}: cannot be written: {error}"));
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out);
     writer.write_record(rows.schema().fields().iter().map(|field| field.name())).map_err(failed)?;
-    let own = rows.own_columns();
+    let (own, own_rows) = (rows.own_columns(), rows.own_rows());
+    let mut written = 0;
     let mut formulas = vec![0; rows.schema().fields().len()];
     for batch in rows.batches() {
         let batch = batch?;
@@ -25,7 +26,7 @@ pub(super) fn write(rows: &dyn Rows, out: &mut dyn Write, name: &str) -> Result<
                 match column {
                     Cells::Text(text) => {
                         let text = text.get(row).unwrap_or("");
-                        formulas[place] += u64::from(place >= own && is_formula(text));
+                        formulas[place] += u64::from(place >= own && written >= own_rows && is_formula(text));
                         writer.write_field(text)
                     }
                     Cells::Nested(formatter) => writer.write_field(formatter.value(row).to_string()),
@@ -33,6 +34,7 @@ pub(super) fn write(rows: &dyn Rows, out: &mut dyn Write, name: &str) -> Result<
                 .map_err(failed)?;
             }
             writer.write_record(None::<&[u8]>).map_err(failed)?;
+            written += 1;
         }
     }
     writer.flush().map_err(|error| failed(error.into()))?;

@@ -91,6 +91,11 @@ pub trait Rows: Send {
     fn own_columns(&self) -> usize {
         self.schema().fields().len()
     }
+
+    /// How many of the first rows do, whatever their columns.
+    fn own_rows(&self) -> usize {
+        0
+    }
 }
 
 impl Rows for Selection {

@@ -107,6 +107,19 @@ impl<'a> PayloadEncoder<'a> {
         Ok(encoder)
     }
 
+    /// The same, with every text filled up to a power of two, at least `least`: so much less does the longest one tell.
+    ///
+    /// Errors: the rows become too long.
+    pub fn rounded(mut self, least: usize) -> Result<PayloadEncoder<'a>> {
+        for column in &mut self.schema.columns {
+            if let ColumnType::Text { longest } = &mut column.kind {
+                *longest = longest.next_power_of_two().max(least);
+            }
+        }
+        self.schema.check().map_err(|what| Error::Input(format!("{}: {what}", self.table.source())))?;
+        Ok(self)
+    }
+
     /// What the rows hold.
     pub fn schema(&self) -> &PayloadSchema {
         &self.schema

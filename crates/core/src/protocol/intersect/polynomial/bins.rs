@@ -19,7 +19,7 @@ use crate::role::Role;
 const ROOT_TAG: &[u8] = b"tacita 1 polynomial root";
 
 /// A party's items, filled up with random ones to the agreed number, bin by bin.
-pub(super) struct Bins<'a> {
+pub(in crate::protocol) struct Bins<'a> {
     items: Cow<'a, [Item]>,
     /// The numbers of the items, bin by bin.
     order: Vec<u32>,
@@ -32,29 +32,57 @@ pub(super) struct Bins<'a> {
 
 impl<'a> Bins<'a> {
     /// Errors ([`Error::NotReady`]): more items in a bin than its bound.
-    pub(super) fn new(items: &'a [Item], role: Role, params: &Params, rng: &mut ChaCha20Rng) -> Result<Bins<'a>> {
+    pub(in crate::protocol) fn new(
+        items: &'a [Item],
+        role: Role,
+        params: &Params,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Bins<'a>> {
         let padded = Padded::new(items, rng).range(&(0..params.items(role)));
-        let bin_of = |item: &Item| bucket_of(item, params.bins());
-        let mut starts = vec![0u32; params.bins() + 1];
-        padded.iter().for_each(|item| starts[bin_of(item) + 1] += 1);
-        let bound = params.bound(role);
-        if starts.iter().any(|&load| load as usize > bound) {
+        let bins = Bins::sorted(padded, items.len(), params.bins(), params.bound(role));
+        if bins.starts.windows(2).any(|ends| (ends[1] - ends[0]) as usize > bins.bound) {
             return Err(Error::NotReady(
                 "the items do not fit their bins in this session, which happens less than once in 2^40 runs: start anew"
                     .into(),
             ));
         }
-        for bin in 0..params.bins() {
+        Ok(bins)
+    }
+
+    /// Items that are looked for in the bins, and are no roots of their polynomials: as many in each as there are.
+    pub(in crate::protocol) fn of_candidates(candidates: &'a [Item], params: &Params) -> Bins<'a> {
+        Bins::sorted(Cow::Borrowed(candidates), candidates.len(), params.bins(), 0)
+    }
+
+    fn sorted(items: Cow<'a, [Item]>, own: usize, bins: usize, bound: usize) -> Bins<'a> {
+        let bin_of = |item: &Item| bucket_of(item, bins);
+        let mut starts = vec![0u32; bins + 1];
+        items.iter().for_each(|item| starts[bin_of(item) + 1] += 1);
+        for bin in 0..bins {
             starts[bin + 1] += starts[bin];
         }
         let mut next = starts.clone();
-        let mut order = vec![0; padded.len()];
-        for (number, item) in padded.iter().enumerate() {
+        let mut order = vec![0; items.len()];
+        for (number, item) in items.iter().enumerate() {
             let place = &mut next[bin_of(item)];
             order[*place as usize] = number as u32;
             *place += 1;
         }
-        Ok(Bins { items: padded, order, starts, own: items.len(), bound })
+        Bins { items, order, starts, own, bound }
+    }
+
+    /// How many items there are.
+    pub(super) fn count(&self) -> usize {
+        self.order.len()
+    }
+
+    /// For each item its place among those that go bin by bin.
+    pub(in crate::protocol) fn places(&self) -> Vec<u32> {
+        let mut places = vec![0; self.order.len()];
+        for (place, &item) in (0..).zip(&self.order) {
+            places[item as usize] = place;
+        }
+        places
     }
 
     /// The numbers of the items in a bin.
@@ -85,7 +113,12 @@ impl<'a> Bins<'a> {
     }
 
     /// The roots of each bin's polynomial: its items, and fresh random ones up to the bound. One costs what the other does.
-    pub(super) fn roots<F>(&self, field: &F, bins: &Range<usize>, rng: &mut ChaCha20Rng) -> Vec<Vec<F::Scalar>>
+    pub(in crate::protocol) fn roots<F>(
+        &self,
+        field: &F,
+        bins: &Range<usize>,
+        rng: &mut ChaCha20Rng,
+    ) -> Vec<Vec<F::Scalar>>
     where
         F: ScalarField + Sync,
     {
@@ -109,6 +142,6 @@ fn random_item(rng: &mut ChaCha20Rng) -> Item {
 }
 
 /// A hash that is zero does not occur.
-pub(super) fn root<F: ScalarField>(field: &F, item: &Item) -> F::Scalar {
+pub(in crate::protocol) fn root<F: ScalarField>(field: &F, item: &Item) -> F::Scalar {
     field.hash_to_scalar(&item.0, ROOT_TAG).unwrap_or_else(|| field.scalar(0))
 }

@@ -42,10 +42,15 @@ impl Curve {
 
 /// The work of a run with these parameters.
 pub(super) fn of(params: &Params) -> Cost {
+    of_looking_at(params, params.items(Role::Receiver))
+}
+
+/// The same where the receiver looks at so many items.
+pub(in crate::protocol) fn of_looking_at(params: &Params, looked_at: usize) -> Cost {
     let bins = params.bins() as f64;
     let sent = params.items(Role::Sender) as f64;
     let portions = params.portions().len() as f64;
-    let evaluated = |role| portions * params.items_of_portion(role) as f64;
+    let evaluated = |items| portions * params.points_of_portion(items) as f64;
     let [first, second] = [Role::Receiver, Role::Sender].map(|role| params.bound(role));
     let count = params.answers_of_bin();
     let up = bins * params.ciphertexts_of_bin() as f64;
@@ -63,7 +68,7 @@ pub(super) fn of(params: &Params) -> Cost {
     };
     match params.reveal() {
         Reveal::Rows => {
-            receiver += evaluate(evaluated(Role::Receiver), first);
+            receiver += evaluate(evaluated(looked_at), looked_at);
             sender += match strategy {
                 Some(strategy) => {
                     let product = strategy.work::<Points<'_, Ristretto255>>(second + 1, first + 1);
@@ -72,7 +77,9 @@ pub(super) fn of(params: &Params) -> Cost {
                 None => 2.0 * down,
             };
         }
-        Reveal::Count => sender += 2.0 * evaluate(evaluated(Role::Sender), second) + 2.0 * sent,
+        Reveal::Count => {
+            sender += 2.0 * evaluate(evaluated(params.items(Role::Sender)), second) + 2.0 * sent;
+        }
     }
     if strategy.is_none() {
         // Values of what is known: of products of differences, and of polynomials.

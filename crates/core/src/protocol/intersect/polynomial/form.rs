@@ -8,7 +8,7 @@ use crate::primitive::group::Group;
 use crate::primitive::polynomial::{Module, Scalars, Strategy, evaluate_and_tell, evaluate_one, expand, multiply};
 
 /// The form in which the polynomials of bins travel.
-pub(super) enum Form<G: Group> {
+pub(in crate::protocol) enum Form<G: Group> {
     /// Coefficients, the lowest first. Of monic polynomials the highest one does not travel.
     Coefficients {
         /// How they are multiplied.
@@ -28,7 +28,7 @@ pub(super) enum Form<G: Group> {
 
 impl<G: Group + Sync> Form<G> {
     /// The form of a run.
-    pub(super) fn new(group: &G, params: &Params) -> Form<G> {
+    pub(in crate::protocol) fn new(group: &G, params: &Params) -> Form<G> {
         match params.strategy().of_coefficients() {
             // With several bins, time would tell how many items each has.
             Some(strategy) => Form::Coefficients { strategy, by_tree: params.bins() == 1 },
@@ -58,6 +58,17 @@ impl<G: Group + Sync> Form<G> {
         }
     }
 
+    /// The products of the polynomials of bins, of which `polynomials` has travelled, and of the monic ones with these roots.
+    pub(in crate::protocol) fn multiply_by_roots(
+        &self,
+        group: &G,
+        polynomials: &[Ciphertext<G>],
+        roots: &[Vec<G::Scalar>],
+    ) -> Vec<Ciphertext<G>> {
+        let factor = |roots: &Vec<G::Scalar>| expand(group, fastest(group, roots.len()), roots);
+        self.multiply(group, polynomials, &roots.par_iter().map(factor).collect::<Vec<_>>())
+    }
+
     /// The products of the polynomials of bins, of which `polynomials` has travelled, and of those with these coefficients.
     pub(super) fn multiply(
         &self,
@@ -68,11 +79,10 @@ impl<G: Group + Sync> Form<G> {
         let module = Encrypted(group);
         match self {
             Form::Coefficients { strategy, .. } => {
-                let each = polynomials.len() / factors.len();
                 let product = |(polynomial, factor): (&[Ciphertext<G>], &Vec<G::Scalar>)| {
                     multiply(&module, *strategy, factor, &monic(group, polynomial))
                 };
-                let products: Vec<_> = polynomials.par_chunks(each).zip(factors).map(product).collect();
+                let products: Vec<_> = bin_by_bin(polynomials, factors.len()).zip(factors).map(product).collect();
                 products.concat()
             }
             Form::Values { points, .. } => {
@@ -135,6 +145,12 @@ impl<G: Group + Sync> Form<G> {
             Form::Values { .. } => polynomial.to_vec(),
         }
     }
+}
+
+/// What has travelled of each bin's polynomial: nothing, if coefficients travel and no bin has an item.
+pub(super) fn bin_by_bin<T: Sync>(travelled: &[T], bins: usize) -> impl IndexedParallelIterator<Item = &[T]> {
+    let each = travelled.len() / bins;
+    (0..bins).into_par_iter().map(move |bin| &travelled[bin * each..][..each])
 }
 
 /// With the highest coefficient, which hides nothing: 1.

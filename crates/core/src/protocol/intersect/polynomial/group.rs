@@ -41,7 +41,7 @@ macro_rules! with {
         }
     };
 }
-pub(super) use with;
+pub(in crate::protocol) use with;
 
 impl Curve {
     /// The group of a level for a strategy; none if there is none.

@@ -7,7 +7,7 @@ use crate::primitive::elgamal::{self, Ciphertext, PublicKey};
 use crate::primitive::group::Group;
 
 /// Sends ciphertexts, in as many messages as they take.
-pub(super) fn send<G: Group>(
+pub(in crate::protocol) fn send<G: Group>(
     group: &G,
     label: Label,
     ciphertexts: &[Ciphertext<G>],
@@ -20,7 +20,7 @@ pub(super) fn send<G: Group>(
 }
 
 /// Receives `count` ciphertexts, and takes memory as they arrive.
-pub(super) fn receive<G: Group>(
+pub(in crate::protocol) fn receive<G: Group>(
     group: &G,
     label: Label,
     count: usize,
@@ -37,7 +37,11 @@ pub(super) fn receive<G: Group>(
 }
 
 /// Receives a public key.
-pub(super) fn receive_key<G: Group + Sync>(group: &G, label: Label, incoming: &mut Incoming) -> Result<PublicKey<G>> {
+pub(in crate::protocol) fn receive_key<G: Group + Sync>(
+    group: &G,
+    label: Label,
+    incoming: &mut Incoming,
+) -> Result<PublicKey<G>> {
     let bytes = incoming.receive(label, group.point_bytes())?;
     PublicKey::from_bytes(group, &bytes).map_err(|error| incoming.violation(format!("`{}` {error}", label.name)))
 }

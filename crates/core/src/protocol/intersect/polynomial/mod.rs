@@ -18,16 +18,17 @@
 //! Work grows faster than the sets. In bins, into which both put their items by a public hash, and which both fill up with random items to a
 //! bound ([`Params`]), it grows as they do. What each role learns, and why, is in `docs/protocols/polynomial.md`.
 
-mod bins;
-mod cost;
+pub(in crate::protocol) mod bins;
+pub(in crate::protocol) mod cost;
 pub mod count;
-mod form;
-mod group;
-mod messages;
+pub(in crate::protocol) mod form;
+pub(in crate::protocol) mod group;
+pub(in crate::protocol) mod messages;
 mod params;
 pub mod rows;
 #[cfg(test)]
 mod tests;
+pub(in crate::protocol) mod values;
 
 pub use crate::channel::labels::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY};
 pub use cost::Cost;

@@ -218,7 +218,7 @@ impl Params {
 
     /// Ciphertexts that the receiver sends for a bin: all coefficients of φ but the leading one, which is 1; or the values of a
     /// polynomial of the degree that is to be opened.
-    pub(super) fn ciphertexts_of_bin(&self) -> usize {
+    pub(in crate::protocol) fn ciphertexts_of_bin(&self) -> usize {
         match self.strategy {
             Strategy::Points => self.answers_of_bin(),
             _ => self.bound(Role::Receiver),
@@ -226,7 +226,7 @@ impl Params {
     }
 
     /// Coefficients, or values, of the polynomial that is opened for a bin: of h, or of φ itself in a count.
-    pub(super) fn answers_of_bin(&self) -> usize {
+    pub(in crate::protocol) fn answers_of_bin(&self) -> usize {
         match self.reveal {
             Reveal::Rows => self.bound(Role::Receiver) + self.bound(Role::Sender) + 1,
             Reveal::Count => self.bound(Role::Receiver) + 1,
@@ -234,7 +234,7 @@ impl Params {
     }
 
     /// The bins that are worked on at once: as many as have [`CHUNK`] ciphertexts at most, or one, and about equally many each time.
-    pub(super) fn portions(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone + Send {
+    pub(in crate::protocol) fn portions(&self) -> impl ExactSizeIterator<Item = Range<usize>> + Clone + Send {
         let (bins, size) = (self.bins, self.bins_of_portion());
         (0..bins).step_by(size).map(move |start| start..bins.min(start + size))
     }
@@ -244,12 +244,12 @@ impl Params {
         self.bins.div_ceil(self.bins.div_ceil(most))
     }
 
-    /// At how many items of the party with this role the polynomials of each portion are evaluated, random ones among them, so that
-    /// time does not tell how many there are: as many as fall into a portion at most, but with the probability that a bin
-    /// overflows.
-    pub(super) fn items_of_portion(&self, role: Role) -> usize {
+    /// At how many points the polynomials of each portion are evaluated, random ones among them, to look at `items` items in all, so
+    /// that time does not tell how many there are: as many as fall into a portion at most, but with the probability that a
+    /// bin overflows.
+    pub(super) fn points_of_portion(&self, items: usize) -> usize {
         let portions = self.bins / self.bins_of_portion();
-        okvs::bin_capacity(self.items(role), portions, overflow_bits(portions * self.runs))
+        okvs::bin_capacity(items, portions, overflow_bits(portions * self.runs))
     }
 
     /// Length of an encoded ciphertext.
@@ -269,17 +269,21 @@ impl Params {
 
     /// Bytes that a party sends, headers and the closing frame included.
     pub fn bytes_sent_by(&self, role: Role) -> u64 {
+        let sent = if self.is_empty() { 0 } else { self.bytes_of_messages(role) };
+        sent + HEADER_BYTES as u64
+    }
+
+    /// The same without the closing frame, where messages travel also if a set is empty.
+    pub(in crate::protocol) fn bytes_of_messages(&self, role: Role) -> u64 {
         let framed = |ciphertexts| framed_bytes(ciphertexts, self.ciphertext_bytes(), CHUNK);
         let in_portions = |each: usize| self.portions().map(|bins| framed(bins.len() * each)).sum::<u64>();
-        let sent = match (role, self.reveal) {
-            _ if self.is_empty() => 0,
+        match (role, self.reveal) {
             (Role::Receiver, _) => {
                 (HEADER_BYTES + self.curve.point_bytes()) as u64 + in_portions(self.ciphertexts_of_bin())
             }
             (Role::Sender, Reveal::Rows) => in_portions(self.answers_of_bin()),
             (Role::Sender, Reveal::Count) => framed(self.sender_items),
-        };
-        sent + HEADER_BYTES as u64
+        }
     }
 
     /// Message flights in sequence, as [`crate::channel::Traffic`] counts them.
@@ -289,19 +293,23 @@ impl Params {
 
     /// Memory of the party with this role besides its items, in bytes, an estimate from above for two threads.
     pub fn memory(&self, role: Role) -> u64 {
-        let (point, items) = (self.curve.point_memory() as u64, self.items(role) as u64);
+        let point = self.curve.point_memory() as u64;
         let portion = CHUNK.max(self.answers_of_bin()) as u64;
-        // What multiplying and evaluating the polynomials of a portion takes, at all of its items.
-        let at_once = self.items_of_portion(role) as u64;
         let shuffled = match (role, self.reveal) {
-            (Role::Sender, Reveal::Count) => items * (4 + 2 * self.ciphertext_bytes() as u64),
+            (Role::Sender, Reveal::Count) => self.sender_items as u64 * (4 + 2 * self.ciphertext_bytes() as u64),
             _ => 0,
         };
-        items * 72 + self.bins as u64 * 8 + (40 * portion + 32 * at_once) * point + shuffled + (32 << 20)
+        let fixed = self.bins as u64 * 8 + 40 * portion * point + (32 << 20);
+        self.memory_of_items(self.items(role)) + shuffled + fixed
+    }
+
+    /// Memory that so many items take, in bins, and while the polynomials of a portion are evaluated at all of its items.
+    pub(in crate::protocol) fn memory_of_items(&self, items: usize) -> u64 {
+        items as u64 * 72 + 32 * self.points_of_portion(items) as u64 * self.curve.point_memory() as u64
     }
 
     /// Refuses more items than were agreed on, and items that are not distinct.
-    pub(super) fn check(&self, role: Role, items: &[Item], reveal: Reveal) -> Result<()> {
+    pub(in crate::protocol) fn check(&self, role: Role, items: &[Item], reveal: Reveal) -> Result<()> {
         let wrong = if self.reveal != reveal {
             "the parameters are for something else to be revealed".to_owned()
         } else if items.len() > self.items(role) {

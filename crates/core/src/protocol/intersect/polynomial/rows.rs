@@ -59,9 +59,22 @@ pub fn receive_in<G: Group + Sync>(
         return Ok(Vec::new());
     }
     let bins = Bins::new(items, Role::Receiver, params, &mut rng)?;
+    roots_in(group, &bins, &bins, params, channel, rng)
+}
+
+/// Steps 1 to 8 with the items `own`: returns the indices of the items `tested` that are roots of what the sender answers,
+/// ascending.
+pub(in crate::protocol) fn roots_in<G: Group + Sync>(
+    group: &G,
+    own: &Bins<'_>,
+    tested: &Bins<'_>,
+    params: &Params,
+    channel: &mut Channel,
+    mut rng: ChaCha20Rng,
+) -> Result<Vec<usize>> {
     let form = Form::new(group, params);
     let progress = channel.progress().clone();
-    let evaluated = params.items_of_portion(Role::Receiver);
+    let evaluated = params.points_of_portion(tested.count());
     progress.start("evaluating polynomials", params.portions().len() * evaluated);
     let done = |values| progress.advance(values);
 
@@ -69,12 +82,12 @@ pub fn receive_in<G: Group + Sync>(
     let secret = SecretKey::generate(group, &mut rng);
     let mut others = fork(&mut rng);
     channel.send(PUBLIC_KEY, secret.public(group).to_bytes(group))?;
-    let mut common = Vec::new();
+    let mut found = Vec::new();
     channel.duplex(
         |outgoing| {
             for portion in params.portions() {
                 // 2. to 4. φ of each bin, encrypted.
-                let polynomials = form.of_bins(group, &bins.roots(group, &portion, &mut rng));
+                let polynomials = form.of_bins(group, &own.roots(group, &portion, &mut rng));
                 messages::send(group, POLYNOMIALS, &secret.encrypt(group, &polynomials, &mut rng), outgoing)?;
             }
             Ok(())
@@ -86,27 +99,27 @@ pub fn receive_in<G: Group + Sync>(
                 // 7. h of each bin: its coefficients, or values, times the generator.
                 let opened = secret.decrypt(group, &answers);
                 // 8. The items that are its roots.
-                let found = |(bin, opened): (usize, &[G::Point])| {
-                    let items = bins.items(bin);
-                    let values = form.evaluate(&Points(group), opened, &bins.roots_of(group, items), &done);
+                let of_bin = |(bin, opened): (usize, &[G::Point])| {
+                    let items = tested.items(bin);
+                    let values = form.evaluate(&Points(group), opened, &tested.roots_of(group, items), &done);
                     let roots =
                         items.iter().zip(values).filter(|(_, value)| group.any_identity(slice::from_ref(value)));
-                    roots.map(|(&item, _)| item as usize).filter(|&item| bins.is_own(item)).collect::<Vec<_>>()
+                    roots.map(|(&item, _)| item as usize).filter(|&item| tested.is_own(item)).collect::<Vec<_>>()
                 };
                 // Time tells nothing of how many of them there are.
                 form.evaluate(
                     &Points(group),
                     &opened[..each],
-                    &bins.missing(group, &portion, evaluated, &mut others),
+                    &tested.missing(group, &portion, evaluated, &mut others),
                     &done,
                 );
-                common.par_extend(portion.clone().into_par_iter().zip(opened.par_chunks(each)).flat_map_iter(found));
+                found.par_extend(portion.clone().into_par_iter().zip(opened.par_chunks(each)).flat_map_iter(of_bin));
             }
             Ok(())
         },
     )?;
-    common.sort_unstable();
-    Ok(common)
+    found.sort_unstable();
+    Ok(found)
 }
 
 /// As [`send`], in any group instead of that of the parameters.

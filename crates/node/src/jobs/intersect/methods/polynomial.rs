@@ -20,13 +20,18 @@ use crate::jobs::intersect::found::Found;
 pub struct Polynomial;
 
 /// A multiplication of a point, in passes of `ecdh`, as measured.
-const MULTIPLICATION: f64 = 0.6;
+pub(in crate::jobs) const MULTIPLICATION: f64 = 0.6;
 
 /// A multiplication of a point on a slow machine, in seconds: so long a peer may take for each, beside what peers may always take.
 const SLOW_MULTIPLICATION: f64 = 200e-6;
 
 /// How long a peer may always be busy with itself.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
+
+/// How long a peer may be busy with so many multiplications.
+pub(in crate::jobs) fn patience(work: f64) -> Duration {
+    PATIENCE + Duration::from_secs_f64(work * SLOW_MULTIPLICATION)
+}
 
 impl Method for Polynomial {
     fn protocol(&self) -> Protocol {
@@ -136,7 +141,7 @@ impl Method for Polynomial {
 
     fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
         let (items, params) = (&run.items[..], polynomials(run.job, &run.params)?);
-        channel.set_patience(PATIENCE + Duration::from_secs_f64(params.cost().work() * SLOW_MULTIPLICATION));
+        channel.set_patience(patience(params.cost().work()));
         tracing::info!("{}", way(&params));
         match (&run.job.reveal, run.receives()) {
             (Reveal::Count, true) => Ok(Found::Count(polynomial::count::receive(items, &params, channel, rng)? as u64)),
@@ -148,7 +153,7 @@ impl Method for Polynomial {
 }
 
 /// How a run goes, in a few words.
-fn way(params: &Params) -> String {
+pub(in crate::jobs) fn way(params: &Params) -> String {
     let [first, second] = [Role::Receiver, Role::Sender].map(|role| count(params.bound(role) as u64));
     match params.bins() {
         1 => format!("polynomials in one bin, by {}", params.strategy()),

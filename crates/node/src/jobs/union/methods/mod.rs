@@ -1,9 +1,12 @@
 //! The protocols of a union, and the table of them.
 
 pub mod ecdh;
+mod polynomial;
+mod polynomial_ot;
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
+use tacita_core::protocol::intersect::{self, polynomial::Wanted};
 use tacita_core::session::Session;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
@@ -25,6 +28,11 @@ pub(super) trait Method: Sync {
     /// Why it is chosen; none: only who names it gets it.
     fn advantage(&self) -> Option<&'static str>;
 
+    /// Which way of it the parties go, where sizes decide that.
+    fn way(&self, _sizes: &Pair<'_>) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// What one run of it costs.
     fn cost(&self, sizes: &Pair<'_>, machine: &Calibration) -> Result<Cost>;
 
@@ -39,7 +47,7 @@ pub(super) trait Method: Sync {
 }
 
 /// The protocols, in the order in which messages list them.
-static METHODS: [&dyn Method; 1] = [&ecdh::Ecdh];
+static METHODS: [&dyn Method; 3] = [&ecdh::Ecdh, &polynomial_ot::PolynomialOt, &polynomial::Polynomial];
 
 /// All of them.
 pub(super) fn all() -> impl Iterator<Item = &'static dyn Method> {
@@ -110,6 +118,18 @@ impl Setting<'_> {
 }
 
 impl Pair<'_> {
+    /// How polynomials are to be made.
+    pub fn wanted(&self) -> Wanted {
+        let own = self.job.job.polynomials();
+        Wanted {
+            level: self.job.level,
+            reveal: intersect::polynomial::Reveal::Count,
+            strategy: own.strategy(),
+            bins: own.bins(),
+            runs: self.job.reveal_to.len(),
+        }
+    }
+
     /// What both derive from them.
     pub fn params(&self) -> tacita_core::protocol::union::Params {
         sizes::params(self.job, self.asks, self.has)
@@ -120,6 +140,8 @@ impl Pair<'_> {
 pub(super) enum Found {
     /// It is not meant to learn anything.
     Nothing,
+    /// Numbers of the keys tried that are in the union.
+    Candidates(Vec<usize>),
     /// How many keys the two have together.
     Count(u64),
     /// What the peer gives for its keys that this party lacks, one after the other.
