@@ -62,9 +62,12 @@ pub struct Places {
     pub among_own: Option<usize>,
 }
 
+/// A run between a receiver and a sender with these items, and a seed of the sender's.
+type Run<'a> = &'a dyn Fn(&[Item], &[Item], u8) -> Places;
+
 /// What of the common item, over many runs with different ones, goes with where it stands. `run` is given the receiver's items, the sender's
 /// and a seed.
-pub fn hides_which(bucket: fn(&Item) -> usize, run: &dyn Fn(&[Item], &[Item], u8) -> Places) -> Check {
+pub fn hides_which(bucket: fn(&Item) -> usize, run: Run<'_>) -> Check {
     let (mut by_key, mut by_bucket, mut by_own) = (Vec::new(), Vec::new(), Vec::new());
     let theirs = items((0..PLACES).map(|index| 100 * index));
     // All items of lower buckets come first where they come bucket by bucket.

@@ -7,7 +7,7 @@
 //! 1. The receiver sends b H(y) for each of its items. The sender sends a H(x) for each of its own, in an order of its own.
 //! 2. The sender makes a (b H(y)) and answers tags of them, sorted, which hides what came from which. The receiver makes b (a H(x))
 //!    and sees for each, by its tag, whether it is among them.
-//! 3. One transfer for each of the sender's items: see [`transfer`](super::transfer).
+//! 3. One transfer for each of the sender's items: see [`transfer`].
 //!
 //! Both keys are fresh in every run, and gone with it: with a key that is used twice, two runs would show which items they have in
 //! common. Tags are bound to the session.

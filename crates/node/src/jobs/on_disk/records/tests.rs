@@ -15,7 +15,7 @@ fn with_directory<T>(run: impl FnOnce(&Directory) -> T) -> T {
 }
 
 fn sorted(room: &dyn union::Room, bytes: usize, records: &[u8], added: usize) -> Vec<u8> {
-    let mut sorter = room.sorter(bytes, records.len() / bytes).unwrap();
+    let mut sorter = room.sorter(bytes).unwrap();
     records.chunks(bytes * added).for_each(|some| sorter.add(some).unwrap());
     let mut all = Vec::new();
     sorter
