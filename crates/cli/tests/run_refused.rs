@@ -237,7 +237,7 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
     let head = |line: &str| change("[key]", &format!("{line}\n[key]"));
     let sum = |line: &str| head(&format!("reveal = \"sum:cost\"\n{line}"));
     let cases: Vec<(String, &[&str])> = vec![
-        (change("\"intersect\"", "\"union\""), &["union", "intersect"]),
+        (change("\"intersect\"", "\"aggregate\""), &["aggregate", "intersect", "union"]),
         (change("\"intersect\"", "\"guess\""), &["guess", "intersect"]),
         (head("protocol = \"star\""), &["star", "not in this version", "vole", "bloom"]),
         (head("protocol = \"bloom\"\nsecurity = \"malicious\""), &["bloom", "malicious form was broken", "vole"]),
@@ -385,7 +385,7 @@ fn standard_output_that_is_full_is_an_error() {
 #[test]
 fn usage_errors_are_one_line() {
     for (arguments, words) in [
-        (&["union"][..], &["`union`", "not in this version"][..]),
+        (&["aggregate"][..], &["`aggregate`", "not in this version"][..]),
         (&["run", "job.toml", "--colour"], &["--colour"]),
         (&["simulate"], &["--input", "JOB"]),
         (&["plan", "job.toml", "--rows", "a=b"], &["NAME=N"]),

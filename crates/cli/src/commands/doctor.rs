@@ -16,7 +16,8 @@ use tacita_node::base::files::free_bytes;
 use tacita_node::base::folder::Folder;
 use tacita_node::base::text::{bytes, count, counted, duration};
 use tacita_node::identity::{CLOCK_SLACK_SECONDS, Identity};
-use tacita_node::jobs::intersect::{disk, prepared};
+use tacita_node::jobs::intersect::prepared;
+use tacita_node::jobs::on_disk::room_for;
 use tacita_node::run::check::{check_output, unwritten};
 use tacita_node::run::rehearsal::{Rehearsal, Seen};
 use tacita_node::transport::listening_at;
@@ -263,7 +264,7 @@ impl Doctor {
                 false => Err(no),
             });
             let opened = if directory.exists() { Folder::open(directory).map(drop) } else { Ok(()) };
-            let table = self.input.iter().filter(|_| !prepared::is_in(directory)).map(|path| disk::room_for(path));
+            let table = self.input.iter().filter(|_| !prepared::is_in(directory)).map(|path| room_for(path));
             match usable.and(opened).and_then(|()| table.sum::<Result<u64>>()) {
                 Err(error) => findings.bad("work", error),
                 Ok(needed) => enough("work", &format!("{shown} can be used"), directory, ("about", needed), findings),

@@ -16,6 +16,7 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{self, count, counted};
 use tacita_node::jobs::intersect::disk;
 use tacita_node::jobs::intersect::live::{Live, learned, protocol};
+use tacita_node::jobs::on_disk::memory as disk_memory;
 use tacita_node::plan;
 use tacita_node::transport::Shape;
 
@@ -74,13 +75,13 @@ impl Plan {
         self.reading.check(&job)?;
         if self.memory.is_some() {
             job.job.can(&job, Ability::Disk)?;
-            disk::memory::enough_for_data(self.memory)?;
+            disk_memory::enough_for_data(self.memory)?;
         }
         set_threads(self.threads)?;
         let (mut sizes, mut parts) = (BTreeMap::new(), BTreeMap::new());
         for name in job.parties.names() {
             let (of_party, brought) = self.sizes(&job, name)?;
-            let work = self.memory.map(|memory| Work { memory: disk::memory::for_run(memory), kept: None });
+            let work = self.memory.map(|memory| Work { memory: disk_memory::for_run(memory), kept: None });
             sizes.insert(name.to_owned(), of_party.with_work(work.as_ref()));
             parts.extend(brought.map(|part| (name.to_owned(), part)));
         }

@@ -13,7 +13,8 @@ use crate::threads::set_threads;
 use tacita_node::agreement::{Ability, JobSpec, OnDisk, PoolPlace, Source};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::intersect::{disk, live, prepared};
+use tacita_node::jobs::intersect::{live, prepared};
+use tacita_node::jobs::on_disk;
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
 use tacita_node::transport::{Peer, Shape};
@@ -34,7 +35,7 @@ pub struct Run {
     /// The party's table: CSV, Parquet or Arrow; - for CSV on standard input; FIMI .dat for baskets. Or share files, each with an --input.
     #[arg(long, value_name = "FILE", required_unless_present = "work")]
     input: Vec<PathBuf>,
-    /// Directory where a table larger than memory is sorted and intersected (job "intersect", reveal "rows"), sealed with a
+    /// Directory where a table larger than memory is sorted and worked on (jobs "intersect" and "union", reveal "rows"), sealed with a
     /// key that only this identity can derive; the run's files go when it has succeeded. Or one with the part that `tacita
     /// prepare` made: without --input, or with that of the table that it was made of.
     #[arg(long, value_name = "DIR")]
@@ -137,7 +138,7 @@ impl Run {
             let work = OnDisk { directory, resume, memory, identity, screen: console::screen(voice) };
             return self.common.source(job, self.input.clone())?.on_disk(work);
         }
-        if !prepared && disk::holds_run(&directory) {
+        if !prepared && on_disk::holds_run(&directory) {
             return Err(Error::Input(format!(
                 "{}: there is an unfinished run in it: give the --input that it began with, too",
                 directory.display()

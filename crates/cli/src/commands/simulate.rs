@@ -60,8 +60,8 @@ pub struct Simulate {
     /// Memory that each party may use besides its table, as 4GiB [default: what the machine has available].
     #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
     memory: Option<u64>,
-    /// Directory where every party, each in one of its name, sorts and intersects a table larger than memory (job
-    /// "intersect", reveal "rows").
+    /// Directory where every party, each in one of its name, sorts a table larger than memory and works on it (jobs "intersect" and
+    /// "union", reveal "rows").
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
     #[arg(long, hide = true)]

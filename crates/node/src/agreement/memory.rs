@@ -16,7 +16,8 @@ use crate::base::text;
 /// Errors: [`Error::Input`] if it would whatever the peer brought; else [`Error::Terms`], with what the peer brings.
 pub fn check(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>, channel: &Channel) -> Result<()> {
     let (own, theirs, limit) = (&agreed.own_sizes, &agreed.peer_sizes, Limit::of(allowed));
-    let on_disk = if job.job.can(job, Ability::Disk).is_ok() { ", let --work DIR take it to disk" } else { "" };
+    let on_disk =
+        if !own.on_disk && job.job.can(job, Ability::Disk).is_ok() { ", let --work DIR take it to disk" } else { "" };
     let check = |theirs: &Sizes, advice: &str| {
         let sizes = [(me, own), (job.peer_of(me), theirs)].map(|(name, sizes)| (name.to_owned(), sizes.clone()));
         let needed = job.job.memory(job, me, &agreed.chosen, &BTreeMap::from(sizes))?;

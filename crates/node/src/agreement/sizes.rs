@@ -31,6 +31,9 @@ pub struct Sizes {
     /// Where the sender's table is on disk, and is intersected bucket by bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
+    /// The own work is on disk, which the peer is not told.
+    #[serde(skip)]
+    pub on_disk: bool,
     /// Of several keys of which one is enough, the sizes by each; the others are then those of [`Sizes::of_alternatives`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any: Vec<Sizes>,

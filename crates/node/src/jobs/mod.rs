@@ -6,6 +6,7 @@ pub mod dot;
 pub mod intersect;
 mod learned;
 pub mod numbers;
+pub mod on_disk;
 pub mod paillier;
 mod read;
 pub mod rules;

@@ -88,7 +88,7 @@ impl PartyRun {
         let started = Instant::now();
         if let Some((part, found)) = self.job.job.left(&self.job, &self.me, &self.source, Left::Ended)? {
             self.check_paths()?;
-            tracing::info!("all buckets are done: what is left is to write the result");
+            tracing::info!("all that the parties need of each other is there: what is left is to write the result");
             let mut outcome = self.write_left(&*part, found, started)?;
             outcome.ended = outcome.ended.and_then(|()| part.clear());
             return Ok(outcome);
@@ -167,7 +167,7 @@ impl PartyRun {
         Ok(Ran { part, found, report, channels, links })
     }
 
-    /// A peer that cannot be reached is not missed by a party that was cut off after its last bucket.
+    /// A peer that cannot be reached is not missed by a party that was cut off when it had all it needs.
     fn write_alone(&self, error: Error, started: Instant) -> Result<Outcome> {
         let (Error::Network { peer, .. }, Source::Disk { work, .. }) = (&error, &self.source) else {
             return Err(error);
@@ -177,14 +177,14 @@ impl PartyRun {
         };
         let mut outcome = self.write_left(&*part, found, started)?;
         outcome.warning = Some(format!(
-            "{error}; all buckets are done here, so the result was written without it. {} is kept, for {peer} may need this \
+            "{error}; all that is needed of it is here, so the result was written without it. {} is kept, for {peer} may need this \
              party to finish: --resume goes on when it is there; else remove it",
             work.directory.display()
         ));
         Ok(outcome)
     }
 
-    /// Writes the result of a run that was cut off after its last bucket.
+    /// Writes the result of a run that was cut off when it had all it needs.
     fn write_left(&self, part: &dyn Part, found: Found, started: Instant) -> Result<Outcome> {
         let output_started = Instant::now();
         let result = self.write_answer((found.answer)()?)?;

@@ -71,6 +71,14 @@ pub struct Place {
     length: u32,
 }
 
+impl Place {
+    /// The place of record number `record`, which has `length` bytes, in a file whose records before it have `each`.
+    pub fn of(record: u64, each: u32, length: u32) -> Place {
+        let one = LENGTH_BYTES as u64 + u64::from(each) + TAG_BYTES as u64;
+        Place { record, at: HEADER_BYTES + record * one, length }
+    }
+}
+
 impl Key {
     /// A key that was derived from a secret.
     pub fn new(key: Zeroizing<[u8; 32]>) -> Key {
@@ -306,6 +314,15 @@ mod tests {
         let file = writer.readable().unwrap();
         for (place, record) in places.iter().zip(records) {
             assert_eq!(**file.read(*place).unwrap(), **record);
+        }
+        let each = records[0].len() as u32;
+        for (number, record) in records
+            .iter()
+            .enumerate()
+            .take_while(|(number, _)| records[..*number].iter().all(|one| one.len() == each as usize))
+        {
+            let place = Place::of(number as u64, each, record.len() as u32);
+            assert_eq!(**file.read(place).unwrap(), **record);
         }
         std::fs::read(folder.at("file")).unwrap()
     }

@@ -95,13 +95,13 @@ pub fn offer(
     })
 }
 
-/// The other side of [`offer`]: `take` is given the messages for which the choice is 0, in order. What is done for the others takes as
-/// long, but for `take`.
+/// The other side of [`offer`]: `take` is given every choice in order, with the message where the choice is 0, and as many bytes that
+/// tell nothing where it is 1. So it can last as long for each of them.
 pub fn accept(
     ot: &mut impl RandomOtReceiver,
     choices: &Choices,
     bytes: usize,
-    mut take: impl FnMut(&[u8]) -> Result<()>,
+    mut take: impl FnMut(bool, &[u8]) -> Result<()>,
     channel: &mut Channel,
 ) -> Result<()> {
     let progress = channel.progress().clone();
@@ -115,8 +115,7 @@ pub fn accept(
             xor(hidden, pad.of(*block));
         }
         progress.advance(choices.len());
-        let wanted = message.chunks(bytes).zip(choices.iter()).filter(|(_, choice)| !choice);
-        wanted.map(|(message, _)| message).try_for_each(&mut take)
+        choices.iter().zip(message.chunks(bytes)).try_for_each(|(choice, message)| take(choice, message))
     })
 }
 

@@ -42,6 +42,21 @@ pub fn receive(
     rng: &mut impl CryptoRng,
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<usize> {
+    let mut each = |has: bool, payload: &[u8]| if has { Ok(()) } else { take(payload) };
+    receive_each(items, room, session, params, channel, rng, &mut each)
+}
+
+/// As [`receive`], for who wants to spend as much time on an item that it has as on one that it lacks, which the sender could see: `each`
+/// is told of every item of the sender's whether the receiver has it, with what is given for it, or with as many bytes that tell nothing.
+pub fn receive_each(
+    items: &(impl Items + ?Sized),
+    room: &dyn Room,
+    session: &Session,
+    params: &Params,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+    each: &mut dyn FnMut(bool, &[u8]) -> Result<()>,
+) -> Result<usize> {
     params.check(Role::Receiver, items.count())?;
     if params.sender_items == 0 {
         return Ok(0);
@@ -105,7 +120,7 @@ pub fn receive(
 
     // 3. What is given for the others.
     let has = Choices::from_bytes(&Zeroizing::new(has), params.sender_items);
-    transfer::receive(&has, params.payload_bytes, session, channel, rng, take)?;
+    transfer::receive_each(&has, params.payload_bytes, session, channel, rng, each)?;
     Ok(common)
 }
 

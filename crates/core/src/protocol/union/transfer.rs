@@ -37,9 +37,23 @@ pub fn receive(
     rng: &mut impl CryptoRng,
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
+    let mut each = |has: bool, payload: &[u8]| if has { Ok(()) } else { take(payload) };
+    receive_each(has, payload_bytes, session, channel, rng, &mut each)
+}
+
+/// As [`receive`]; `each` is told of every item whether the receiver has it, with what is given for it if not, and else with as many
+/// bytes that tell nothing.
+pub fn receive_each(
+    has: &Choices,
+    payload_bytes: usize,
+    session: &Session,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+    each: &mut dyn FnMut(bool, &[u8]) -> Result<()>,
+) -> Result<()> {
     channel.progress().start("receiving what is missing", has.len());
     let mut ot = RandomReceiver::setup(&extension()?, session, PURPOSE, channel, rng)?;
-    accept(&mut ot, has, payload_bytes, take, channel)
+    accept(&mut ot, has, payload_bytes, each, channel)
 }
 
 /// The sender's role.

@@ -9,9 +9,7 @@ use tacita_core::{Result, Role};
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
 use crate::agreement::{Chosen, JobSpec, Protocol, Sizes};
 use crate::jobs::intersect::{self, any, disk, methods};
-
-/// CPU time in seconds that it takes to read a row, sort it on disk, hash its key and write it, measured.
-const SORTED_ROW: f64 = 3e-6;
+use crate::jobs::on_disk::{SORTED_ROW, sorted_bytes};
 
 /// What the protocol costs both, memory aside.
 pub(crate) fn intersection_cost(
@@ -63,7 +61,7 @@ fn cost_of_buckets(
     let role = |name: &str, role, cpu: f64| -> Result<(String, RoleCost)> {
         let sorted = if sizes[name].work.is_some() { SORTED_ROW * sizes[name].items as f64 } else { 0.0 };
         let bytes = params.bytes_sent_by(role, Attempt::Fresh)?;
-        let disk = sizes[name].work.as_ref().map(|_| disk::bytes(sizes[name].items, job.learns(name)));
+        let disk = sizes[name].work.as_ref().map(|_| sorted_bytes(sizes[name].items, job.learns(name)));
         Ok((name.to_owned(), RoleCost { cpu: cpu + sorted, bytes, disk }))
     };
     let roles = [role(receiver, Role::Receiver, of_receiver)?, role(sender, Role::Sender, of_sender)?];

@@ -18,7 +18,7 @@ use crate::agreement::{
     Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
-use crate::jobs::Own;
+use crate::jobs::{Own, on_disk};
 use crate::table::PayloadSchema;
 
 /// Which rows, or how many, have keys in common?
@@ -179,7 +179,7 @@ impl Job for Intersect {
         let one = memory::of_bucket(me == spec.receiver(), disk::bucketed(chosen.protocol)?, spec.level, asked, sent);
         let in_memory = if own.work.is_none() { own.items.saturating_mul(memory::ITEM_IN_MEMORY_BYTES) } else { 0 };
         let lanes = one.saturating_mul(params.buckets.min(disk::LANES) as u64);
-        Ok(lanes.saturating_add(disk::memory::FIXED_BYTES).saturating_add(in_memory))
+        Ok(lanes.saturating_add(on_disk::memory::FIXED_BYTES).saturating_add(in_memory))
     }
 
     fn cost(
@@ -208,7 +208,7 @@ impl Job for Intersect {
     }
 
     fn holds_run(&self, directory: &Path) -> bool {
-        disk::holds_run(directory) || any::holds_run(directory)
+        on_disk::holds_run(directory) || any::holds_run(directory)
     }
 
     fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {

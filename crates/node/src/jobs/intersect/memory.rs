@@ -3,10 +3,10 @@
 use tacita_core::protocol::intersect::entries::{Params, Reveal};
 use tacita_core::{Level, Result, Security};
 
-use super::disk::memory::FIXED_BYTES;
 use super::methods::{self, Bucketed};
 use super::sizes::params;
 use crate::agreement::{Chosen, JobSpec, Sizes};
+use crate::jobs::on_disk::memory::FIXED_BYTES;
 
 /// Memory of an item of a bucket, the number of its key, and its place among the bucket's.
 const BUCKET_ITEM_BYTES: u64 = 48;

@@ -1,6 +1,7 @@
 //! The job as an object: its room's answers to what the rest of the program asks.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,16 +9,17 @@ use tacita_core::Result;
 use tacita_core::protocol::intersect::polynomial::Strategy;
 
 use super::methods::{self, Pair};
-use super::{learned, load};
+use super::{disk, learned, load};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials, is_of_polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Each, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question,
-    Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Each, Found, Job, JobSpec, Known, Left, Network, Part, PoolPlace, Protocol,
+    Question, Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
 use crate::jobs::Own;
+use crate::jobs::on_disk::{self, SORTED_ROW, memory, sorted_bytes};
 use crate::table::PayloadSchema;
 
 /// All rows that either has: which of them both have stays hidden.
@@ -148,6 +150,7 @@ impl Job for Union {
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
             Ability::Candidates if spec.protocol == POLYNOMIAL => Ok(()),
+            Ability::Disk => disk::check_job(spec),
             _ => Err(what.missing(self.name())),
         }
     }
@@ -192,6 +195,13 @@ impl Job for Union {
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        let own = &sizes[me];
+        if own.on_disk || own.work.is_some() {
+            // Data fits what it may take; but the bits of what a party has are in memory wherever its table is.
+            let items = if spec.learns(me) { sizes[spec.peer_of(me)].items } else { 0 };
+            let data = own.work.as_ref().map_or(0, |work| memory::of_buckets(work.memory));
+            return Ok(memory::FIXED_BYTES + data.max(disk::bits(items).saturating_add(memory::LEAST_BYTES)));
+        }
         let method = methods::chosen(chosen.protocol)?;
         let mut most = 0;
         for receiver in methods::receivers(spec) {
@@ -219,6 +229,12 @@ impl Job for Union {
             all = all.and(Cost { roles: BTreeMap::from(roles), rounds: one.rounds, ..Cost::default() });
             closes += 1;
         }
+        for (name, role) in &mut all.roles {
+            if sizes[name].work.is_some() {
+                role.cpu += SORTED_ROW * sizes[name].items as f64;
+                role.disk = Some(bytes_on_disk(spec, name, sizes));
+            }
+        }
         // The job ends once.
         let more = (closes - 1).max(0) as u64 * crate::agreement::cost::CLOSE_BYTES;
         all.roles.values_mut().for_each(|role: &mut RoleCost| role.bytes -= more);
@@ -232,4 +248,29 @@ impl Job for Union {
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
         Ok(Box::new(load(spec, me, source)?))
     }
+
+    fn holds_run(&self, directory: &Path) -> bool {
+        on_disk::holds_run(directory)
+    }
+
+    fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {
+        let left = super::left(spec, me, source, done)?;
+        Ok(left.map(|(part, found)| (Box::new(part) as Box<dyn Part>, found)))
+    }
 }
+
+/// What a party with its work on disk has there at once, in bytes, about: its table in runs and in order; what it gives, likewise; what
+/// it gets, as it came, in runs and in order; and the tags of one side in runs.
+fn bytes_on_disk(spec: &JobSpec, party: &str, sizes: &BTreeMap<String, Sizes>) -> u64 {
+    let (own, theirs) = (&sizes[party], &sizes[spec.peer_of(party)]);
+    let payloads = |sizes: &Sizes| {
+        let bytes = super::sizes::payload_bytes(spec, sizes).unwrap_or_default() as u64;
+        sizes.items.saturating_mul(bytes.saturating_add(TAG_BYTES))
+    };
+    let gives = if super::sizes::sends(spec, party) { payloads(own).saturating_mul(2) } else { 0 };
+    let gets = if spec.learns(party) { payloads(theirs).saturating_mul(3) } else { 0 };
+    sorted_bytes(own.items, true).saturating_add(gives.max(gets)).saturating_add(theirs.items.saturating_mul(TAG_BYTES))
+}
+
+/// Bytes of a tag or an item with what is kept beside it, at most.
+const TAG_BYTES: u64 = 32;

@@ -1,5 +1,6 @@
 //! What a party brings in memory: its table, its keys, and what it gives for each of them.
 
+use arrow_schema::Schema;
 use rayon::prelude::*;
 use tacita_core::{Error, Item, Result};
 
@@ -8,15 +9,16 @@ use crate::agreement::{Duplicates, Each, JobSpec, Reveal, Sizes};
 use crate::base::hex::hex;
 use crate::base::text;
 use crate::jobs::intersect::key_spec;
-use crate::table::payload::{PayloadEncoder, received_name};
+use crate::table::payload::{PayloadEncoder, PayloadSchema, received_name};
 use crate::table::{Keys, Table};
 use crate::watch::warn_own_user;
 
 /// Bytes that say how many rows a key has.
 pub(super) const COUNT_BYTES: usize = 4;
 
-/// Texts are filled up to this many bytes at least, where no bound is agreed on.
-const LEAST_TEXT_BYTES: usize = 32;
+/// Texts are filled up to this many bytes at least, and else to a power of two, where no bound is agreed on: a length that nothing has
+/// which the receiver gets is that of a common key, and may say which.
+pub(super) const LEAST_TEXT_BYTES: usize = 32;
 
 /// More bytes than this that are nothing but filling are worth a word.
 const FILLING: u64 = 64 << 20;
@@ -33,23 +35,24 @@ pub(super) struct Loaded {
 impl Loaded {
     /// Collects a table's keys, and what is given for them.
     pub(super) fn of(job: &JobSpec, me: &str, table: Table, allow_unreadable: bool) -> Result<Loaded> {
-        check_names(job, me, &table)?;
+        check_names(job, me, table.source(), table.schema())?;
         let (keys, warnings) = Keys::build(&table, &key_spec(job, me, allow_unreadable)?)?;
         for warning in warnings {
             warn_own_user(&warning);
         }
         let mut sizes = Sizes { items: keys.len() as u64, ..Sizes::default() };
+        let rows = (0..keys.len()).map(|key| keys.rows(key).len() as u64).sum();
         if hands_over(job, me) {
             let (giver, given) = Giver::new(job, me, &table, &keys)?;
             if let Some(filling) = giver.encoder.filling() {
                 tracing::warn!("{filling}");
             }
-            if let Some(filling) = filling(&table, &keys, &given) {
+            if let Some(filling) = filling(&given, rows, keys.most_rows(), table.source(), || fullest(&table, &keys)) {
                 tracing::warn!("{filling}");
             }
             sizes = given;
         }
-        check_limits(job, me, &table, &keys, &mut sizes)?;
+        check_limits(job, me, table.source(), rows, &mut sizes)?;
         Ok(Loaded { table, keys, candidates: None, sizes })
     }
 
@@ -108,25 +111,16 @@ pub(super) struct Giver<'a> {
 
 impl<'a> Giver<'a> {
     fn new(job: &JobSpec, me: &str, table: &'a Table, keys: &'a Keys) -> Result<(Giver<'a>, Sizes)> {
-        let (columns, texts) = given_columns(job, me);
-        let header = |column: String| (column.clone(), job.header(me, &column).to_owned());
-        let columns: Vec<_> = columns.into_iter().map(header).collect();
+        let (columns, texts) = given_headers(job, me);
         let longest = job.limits.max_text.map(|bytes| bytes as usize);
-        let encoder = PayloadEncoder::with_texts(table, keys, &columns, texts, longest)?;
-        // A length that nothing has which the receiver gets is that of a common key, and may say which.
-        let encoder = if longest.is_none() { encoder.rounded(LEAST_TEXT_BYTES)? } else { encoder };
-        let most = keys.most_rows().next_power_of_two();
-        let profiles = job.profiles(me).iter().map(ToString::to_string).collect();
-        let sizes = Sizes {
-            items: keys.len() as u64,
-            row_bytes: encoder.schema().row_bytes() as u32,
-            schema: hex(&encoder.schema().encode()),
-            each: Some(Each { rows: most as u32, profiles }),
-            ..Sizes::default()
-        };
-        let bytes = payload_bytes(job, &sizes).ok_or_else(|| too_long(table, keys))?;
-        let counted = job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All);
-        Ok((Giver { keys, encoder, counted, bytes }, sizes))
+        let mut encoder = PayloadEncoder::with_texts(table, keys, &columns, texts, longest)?;
+        if longest.is_none() {
+            encoder.round(LEAST_TEXT_BYTES)?;
+        }
+        let mut sizes = Sizes { items: keys.len() as u64, ..Sizes::default() };
+        let place = || fullest(table, keys);
+        let bytes = announce(job, me, encoder.schema(), keys.most_rows(), &mut sizes, table.source(), place)?;
+        Ok((Giver { keys, encoder, counted: counts_rows(job), bytes }, sizes))
     }
 
     /// Appends what is given for a key.
@@ -140,39 +134,74 @@ impl<'a> Giver<'a> {
     }
 }
 
-/// What the user should know of a key with so many rows that filling up all others takes much.
-fn filling(table: &Table, keys: &Keys, sizes: &Sizes) -> Option<String> {
-    let rows: u64 = (0..keys.len()).map(|key| keys.rows(key).len() as u64).sum();
-    let each = u64::from(sizes.each.as_ref()?.rows);
-    let bytes = (each * keys.len() as u64 - rows) * u64::from(sizes.row_bytes);
-    let most = keys.most_rows();
-    let fullest = (0..keys.len()).find(|&key| keys.rows(key).len() == most)?;
-    (bytes > FILLING && bytes > 3 * rows * u64::from(sizes.row_bytes)).then(|| {
+/// Where the first row is of the key that has most.
+fn fullest(table: &Table, keys: &Keys) -> String {
+    let fullest = (0..keys.len()).find(|&key| keys.rows(key).len() == keys.most_rows());
+    fullest.map_or(String::new(), |key| table.place(keys.rows(key)[0] as usize))
+}
+
+/// What the user should know of a key with so many rows that filling up all others takes much: it has `most` of the `rows`, and is at
+/// `place`.
+pub(super) fn filling(
+    sizes: &Sizes,
+    rows: u64,
+    most: usize,
+    source: &str,
+    place: impl FnOnce() -> String,
+) -> Option<String> {
+    let (each, row_bytes) = (u64::from(sizes.each.as_ref()?.rows), u64::from(sizes.row_bytes));
+    let given = each.saturating_mul(sizes.items);
+    let bytes = given.saturating_sub(rows).saturating_mul(row_bytes);
+    (bytes > FILLING && bytes > 3 * rows * row_bytes).then(|| {
         format!(
-            "{}, {}: this key has {}, and every key is given as many rows, so that nobody sees which has how many: that alone sends {} \
-             more than the rows are. Agree on duplicates = \"first\", or mend the table",
-            table.source(),
-            table.place(keys.rows(fullest)[0] as usize),
+            "{source}, {}: this key has {}, and every key is given as many rows, so that nobody sees which has how many: that alone \
+             sends {} more than the rows are. Agree on duplicates = \"first\", or mend the table",
+            place(),
             text::counted(most as u64, "row"),
             text::bytes(bytes)
         )
     })
 }
 
-/// An error about a key with so many rows that as many do not fit a message for each.
-fn too_long(table: &Table, keys: &Keys) -> Error {
-    let fullest = (0..keys.len()).find(|&key| keys.rows(key).len() == keys.most_rows());
-    let place = fullest.map_or(String::new(), |key| format!(", {}", table.place(keys.rows(key)[0] as usize)));
-    Error::Input(format!(
-        "{}{place}: this key has {}, and every key is given as many rows as the one that has most, so that nobody sees which has how \
-         many: that is more than 1 MiB for each. Mend the table, or agree on duplicates = \"first\"",
-        table.source(),
-        text::counted(keys.most_rows() as u64, "row")
-    ))
+/// Whether it is said for each key how many rows it has.
+pub(super) fn counts_rows(job: &JobSpec) -> bool {
+    job.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::All)
+}
+
+/// The columns that a party gives, each with its header in the table, and how many of the first are given as text.
+pub(super) fn given_headers(job: &JobSpec, me: &str) -> (Vec<(String, String)>, usize) {
+    let (columns, texts) = given_columns(job, me);
+    (columns.into_iter().map(|column| (column.clone(), job.header(me, &column).to_owned())).collect(), texts)
+}
+
+/// Notes in a sender's sizes what it gives: rows of this schema, and for each key as many as the one that has `most`, rounded up to a power
+/// of two. Returns the bytes
+/// for a key. `place` says where that key is in the table `source`.
+pub(super) fn announce(
+    job: &JobSpec,
+    me: &str,
+    schema: &PayloadSchema,
+    most: usize,
+    sizes: &mut Sizes,
+    source: &str,
+    place: impl FnOnce() -> String,
+) -> Result<usize> {
+    let rows = most.next_power_of_two();
+    sizes.row_bytes = schema.row_bytes() as u32;
+    sizes.schema = hex(&schema.encode());
+    sizes.each = Some(Each { rows: rows as u32, profiles: job.profiles(me).iter().map(ToString::to_string).collect() });
+    payload_bytes(job, sizes).ok_or_else(|| {
+        Error::Input(format!(
+            "{source}, {}: its key has {}, and all keys are given as many rows as the one that has most, so that nobody sees which has \
+             how many: that is more than 1 MiB for each. Mend the table, or agree on duplicates = \"first\"",
+            place(),
+            text::counted(most as u64, "row")
+        ))
+    })
 }
 
 /// Refuses a table with a column that is called as one that this party will get: both would stand in its result.
-fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
+pub(super) fn check_names(job: &JobSpec, me: &str, source: &str, schema: &Schema) -> Result<()> {
     if job.reveal != Reveal::Rows || !job.learns(me) {
         return Ok(());
     }
@@ -182,32 +211,26 @@ fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
         return Err(Error::Input(format!(
             "{}: two columns of the key are the one column {:?} here, in which the other party's two would not fit: give the table a \
              column for each",
-            table.source(),
-            headers[place]
+            source, headers[place]
         )));
     }
     let peer = job.peer_of(me);
     let got: Vec<_> = job.given_by(peer).iter().map(|column| received_name(peer, column)).collect();
-    match table.schema().fields().iter().find(|field| got.contains(field.name())) {
+    match schema.fields().iter().find(|field| got.contains(field.name())) {
         Some(field) => Err(Error::Input(format!(
-            "{}: a column is called {:?}, as the one that {peer} gives will be in the result: rename it, or leave it out",
-            table.source(),
+            "{source}: a column is called {:?}, as the one that {peer} gives will be in the result: rename it, or leave it out",
             field.name()
         ))),
         None => Ok(()),
     }
 }
 
-/// Own sizes against the job's limits; a receiver's become the bound that it pads to.
-fn check_limits(job: &JobSpec, me: &str, table: &Table, keys: &Keys, sizes: &mut Sizes) -> Result<()> {
-    let rows = match sizes.each {
-        Some(_) => (0..keys.len()).map(|key| keys.rows(key).len() as u64).sum(),
-        None => sizes.items,
-    };
+/// Own sizes against the job's limits, of a table with so many rows that have a key; a receiver's become the bound that it pads to.
+pub(super) fn check_limits(job: &JobSpec, me: &str, source: &str, rows: u64, sizes: &mut Sizes) -> Result<()> {
+    let rows = if sizes.each.is_some() { rows } else { sizes.items };
     let over = |limit: &str, bound: u64| {
         Err(Error::Input(format!(
-            "{}: {} with a key, and limits.{limit} is {}: agree on more",
-            table.source(),
+            "{source}: {} with a key, and limits.{limit} is {}: agree on more",
             text::counted(rows, "row"),
             text::count(bound)
         )))

@@ -1,10 +1,12 @@
 //! `union` of two tables: from a table to all that either party has, without showing which rows both have.
 
+mod disk;
 mod found;
 mod job;
 mod learned;
 mod load;
 mod methods;
+mod received;
 mod sizes;
 
 use std::sync::Arc;
@@ -13,15 +15,21 @@ use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use crate::agreement::polynomials::POLYNOMIAL;
-use crate::agreement::{self, Ability, JobSpec, Known, Pair, Part, Run, Sizes, Source};
+use crate::agreement::{self, Ability, JobSpec, Known, Left, Pair, Part, Run, Sizes, Source};
 use crate::table::{RowCounts, read};
+use disk::Disk;
 use load::Loaded;
 use methods::{Found, Setting};
 
 pub use job::Union;
 
 /// What a party brings: its table, and what it gives.
-struct Brought(Arc<Loaded>);
+enum Brought {
+    /// In memory.
+    Table(Arc<Loaded>),
+    /// On disk.
+    Disk(Arc<Disk>),
+}
 
 /// Reads and normalises a party's table.
 fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
@@ -31,7 +39,10 @@ fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
         }
         let loaded = Loaded::of(job, me, read(path, options)?, *allow_unreadable)?;
         let loaded = loaded.trying(job, me, read(candidates, options)?, *allow_unreadable)?;
-        return Ok(Brought(Arc::new(loaded)));
+        return Ok(Brought::Table(Arc::new(loaded)));
+    }
+    if let Source::Disk { path, options, allow_unreadable, work } = source {
+        return Ok(Brought::Disk(Arc::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)));
     }
     let Some((table, allow_unreadable)) = source.table()? else {
         return Err(Error::Internal("a union of something else than tables".into()));
@@ -43,16 +54,57 @@ fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Brought> {
             table.source()
         )));
     }
-    Ok(Brought(Arc::new(Loaded::of(job, me, table, allow_unreadable)?)))
+    Ok(Brought::Table(Arc::new(Loaded::of(job, me, table, allow_unreadable)?)))
+}
+
+/// A run that was cut off when only the result was left to be written.
+fn left(job: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Brought, agreement::Found)>> {
+    let Source::Disk { path, work, .. } = source else { return Ok(None) };
+    let disk = match done {
+        Left::Ended => Disk::ended(job, me, path, work)?,
+        Left::Complete => Disk::complete(job, me, path, work)?,
+    };
+    let Some(disk) = disk else { return Ok(None) };
+    let protocol = disk.protocol()?;
+    let brought = Brought::Disk(Arc::new(disk));
+    let found = if job.learns(me) { Found::OnDisk } else { Found::Nothing };
+    let answer = found.answer(job, me, &brought, &Sizes::default())?;
+    let learned = learned::union(job, me, Known::default());
+    let found = brought.found(agreement::Found { answer, ..agreement::Found::nothing(protocol, learned) })?;
+    Ok(Some((brought, found)))
+}
+
+impl Brought {
+    /// What was found, and how a run on disk went.
+    fn found(&self, found: agreement::Found) -> Result<agreement::Found> {
+        match self {
+            Brought::Table(_) => Ok(found),
+            Brought::Disk(disk) => found.with("work", disk.work()),
+        }
+    }
+
+    /// What it brings in memory.
+    fn table(&self) -> Result<&Arc<Loaded>> {
+        match self {
+            Brought::Table(loaded) => Ok(loaded),
+            Brought::Disk(_) => Err(Error::Internal("a table on disk in a run in memory".into())),
+        }
+    }
 }
 
 impl Part for Brought {
     fn sizes(&self) -> Sizes {
-        self.0.sizes().clone()
+        match self {
+            Brought::Table(loaded) => loaded.sizes().clone(),
+            Brought::Disk(disk) => disk.sizes().clone(),
+        }
     }
 
     fn rows(&self) -> RowCounts {
-        self.0.keys().counts()
+        match self {
+            Brought::Table(loaded) => loaded.keys().counts(),
+            Brought::Disk(disk) => disk.row_counts(),
+        }
     }
 
     fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
@@ -67,13 +119,30 @@ impl Part for Brought {
         // One run for each party that learns, with keys of its own: the receiver is the one who does.
         for (place, receiver) in methods::receivers(job).enumerate() {
             let session = agreed.session.child("union", place as u64);
-            let setting = Setting { job, me, loaded: &self.0, receiver, session: &session, agreed };
+            let setting = Setting { job, me, brought: self, receiver, session: &session, agreed };
             let found = methods::run(protocol, &setting, channel, rng)?;
             if !matches!(found, Found::Nothing) {
                 own = found;
             }
         }
-        let answer = own.answer(job, me, self.0.clone(), &agreed.peer_sizes);
-        Ok(agreement::Found { answer, ..agreement::Found::nothing(protocol, learned) })
+        if let (Brought::Disk(disk), false) = (&*self, job.learns(me)) {
+            disk.sent(protocol, &agreed.peer_sizes)?;
+        }
+        let answer = own.answer(job, me, self, &agreed.peer_sizes)?;
+        self.found(agreement::Found { answer, ..agreement::Found::nothing(protocol, learned) })
+    }
+
+    fn ended(&self) -> Result<()> {
+        match self {
+            Brought::Table(_) => Ok(()),
+            Brought::Disk(disk) => disk.end(),
+        }
+    }
+
+    fn clear(&self) -> Result<()> {
+        match self {
+            Brought::Table(_) => Ok(()),
+            Brought::Disk(disk) => disk.clear(),
+        }
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn write(rows: &dyn Rows, out: &mut dyn Write, name: &str) -> Result<
     let failed = |error: csv::Error| Error::Input(format!("{name}: cannot be written: {error}"));
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out);
     writer.write_record(rows.schema().fields().iter().map(|field| field.name())).map_err(failed)?;
-    let (own, own_rows) = (rows.own_columns(), rows.own_rows());
+    let (own, own_rows) = (rows.own_columns(), rows.own_rows()?);
     let mut written = 0;
     let mut formulas = vec![0; rows.schema().fields().len()];
     for batch in rows.batches() {

@@ -4,25 +4,39 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Schema, TimeUnit};
 use tacita_core::{Error, Result};
 
 use super::{Column, ColumnType, DAYS, MAX_COLUMNS, MAX_ROW_BYTES, PayloadSchema, is_dated};
 use crate::base::text::{self, counted};
 use crate::table::text::{TextColumn, has_text};
-use crate::table::{Keys, Table};
+use crate::table::{Keys, Table, Wanted, find_column};
 
 /// Makes the rows that a party gives, key by key.
 pub struct PayloadEncoder<'a> {
     table: &'a Table,
-    keys: &'a Keys,
-    schema: PayloadSchema,
     /// The given columns of each batch.
-    batches: Vec<Vec<Values>>,
+    batches: Vec<Given>,
+    layout: Layout,
+}
+
+/// How rows are given, whose batches come one after the other.
+pub(crate) struct Layout {
+    source: String,
+    schema: PayloadSchema,
+    /// Where the columns are in the table.
+    positions: Vec<usize>,
     /// The texts of each column.
     texts: Vec<Texts>,
+    /// How many of the first columns are given as text, whatever they are.
+    as_texts: usize,
+    /// To what texts are filled up, if not to the longest.
+    max_text: Option<usize>,
 }
+
+/// The columns of a batch that are given.
+pub(crate) struct Given(Vec<Values>);
 
 /// The texts of a column that is given.
 #[derive(Clone, Default)]
@@ -50,7 +64,7 @@ impl<'a> PayloadEncoder<'a> {
     /// Errors: those of [`PayloadEncoder::with_texts`].
     pub fn new(
         table: &'a Table,
-        keys: &'a Keys,
+        keys: &Keys,
         columns: &[(String, String)],
         max_text: Option<usize>,
     ) -> Result<PayloadEncoder<'a>> {
@@ -63,11 +77,59 @@ impl<'a> PayloadEncoder<'a> {
     /// 1 to 9999; the rows are longer than [`MAX_ROW_BYTES`]; a text is longer than `max_text`, to which all are filled up.
     pub fn with_texts(
         table: &'a Table,
-        keys: &'a Keys,
+        keys: &Keys,
         columns: &[(String, String)],
         texts: usize,
         max_text: Option<usize>,
     ) -> Result<PayloadEncoder<'a>> {
+        let mut layout = Layout::new(table.source(), table.schema(), columns, texts, max_text)?;
+        let mut first = 0;
+        for batch in table.batches() {
+            layout.check_days(batch, |row| table.place(first + row))?;
+            first += batch.num_rows();
+        }
+        let batches = table.batches().iter().map(|batch| layout.of_batch(batch)).collect::<Result<Vec<_>>>()?;
+        for &number in (0..keys.len()).flat_map(|key| keys.rows(key)) {
+            let (batch, row) = table.locate(number as usize);
+            layout.measure(&batches[batch], row, number.into(), |row| table.place(row as usize))?;
+        }
+        layout.settle()?;
+        Ok(PayloadEncoder { table, batches, layout })
+    }
+
+    /// What the rows hold.
+    pub fn schema(&self) -> &PayloadSchema {
+        &self.layout.schema
+    }
+
+    /// What the user should know of a column in which one long text makes all rows long.
+    pub fn filling(&self) -> Option<String> {
+        self.layout.filling(|row| self.table.place(row as usize))
+    }
+
+    /// Fills every text up to a power of two, at least `least`: so much less does the longest one tell.
+    ///
+    /// Errors: the rows become too long.
+    pub fn round(&mut self, least: usize) -> Result<()> {
+        self.layout.round(least)
+    }
+
+    /// Appends a row that has a key: [`PayloadSchema::row_bytes`].
+    pub fn encode_row(&self, row: u32, out: &mut Vec<u8>) {
+        let (batch, row) = self.table.locate(row as usize);
+        self.layout.encode_row(&self.batches[batch], row, out);
+    }
+}
+
+impl Layout {
+    /// The columns `columns` (name in the job, header in the table) of a table of this schema, the first `texts` of them as text.
+    pub fn new(
+        source: &str,
+        schema: &Schema,
+        columns: &[(String, String)],
+        texts: usize,
+        max_text: Option<usize>,
+    ) -> Result<Layout> {
         if columns.is_empty() || columns.len() > MAX_COLUMNS {
             return Err(Error::Input(format!(
                 "gives: a party gives 1 to {MAX_COLUMNS} columns, not {}",
@@ -77,47 +139,23 @@ impl<'a> PayloadEncoder<'a> {
         let mut given = Vec::new();
         let mut positions = Vec::new();
         for (place, (name, header)) in columns.iter().enumerate() {
-            let position = table.column(header, name)?;
-            let data_type = table.schema().field(position).data_type();
+            let position = find_column(source, schema, header, Wanted::Mapped(name))?;
+            let data_type = schema.field(position).data_type();
             let kind = match place < texts {
                 true => has_text(data_type).then_some(ColumnType::Text { longest: 0 }),
                 false => column_type(data_type),
             };
             let kind = kind.ok_or_else(|| {
                 Error::Input(format!(
-                    "{}: column {header:?} is of type {data_type}, which cannot be given; convert it to text, a number or \
-                     a date",
-                    table.source()
+                    "{source}: column {header:?} is of type {data_type}, which cannot be given; convert it to text, a number or a date"
                 ))
             })?;
-            if place >= texts && matches!(value_type(data_type), DataType::Date64) {
-                check_days(table, position)?;
-            }
             given.push(Column { name: name.clone(), kind });
             positions.push(position);
         }
-        let convert = |batch: &arrow_array::RecordBatch| {
-            positions.iter().zip(&given).map(|(&at, column)| Values::new(batch.column(at), column.kind)).collect()
-        };
-        let batches = table.batches().iter().map(convert).collect::<Result<_>>()?;
+        let measured = vec![Texts::default(); given.len()];
         let schema = PayloadSchema { columns: given };
-        let texts = vec![Texts::default(); schema.columns.len()];
-        let mut encoder = PayloadEncoder { table, keys, schema, batches, texts };
-        encoder.measure(max_text)?;
-        Ok(encoder)
-    }
-
-    /// The same, with every text filled up to a power of two, at least `least`: so much less does the longest one tell.
-    ///
-    /// Errors: the rows become too long.
-    pub fn rounded(mut self, least: usize) -> Result<PayloadEncoder<'a>> {
-        for column in &mut self.schema.columns {
-            if let ColumnType::Text { longest } = &mut column.kind {
-                *longest = longest.next_power_of_two().max(least);
-            }
-        }
-        self.schema.check().map_err(|what| Error::Input(format!("{}: {what}", self.table.source())))?;
-        Ok(self)
+        Ok(Layout { source: source.to_owned(), schema, positions, texts: measured, as_texts: texts, max_text })
     }
 
     /// What the rows hold.
@@ -125,8 +163,46 @@ impl<'a> PayloadEncoder<'a> {
         &self.schema
     }
 
-    /// What the user should know of a column in which one long text makes all rows long.
-    pub fn filling(&self) -> Option<String> {
+    /// As [`PayloadEncoder::round`], of what has been settled.
+    pub fn round(&mut self, least: usize) -> Result<()> {
+        for column in &mut self.schema.columns {
+            if let ColumnType::Text { longest } = &mut column.kind {
+                *longest = longest.next_power_of_two().max(least);
+            }
+        }
+        self.schema.check().map_err(|what| Error::Input(format!("{}: {what}", self.source)))
+    }
+
+    /// What is given of a batch.
+    pub fn of_batch(&self, batch: &RecordBatch) -> Result<Given> {
+        let columns = self.positions.iter().zip(&self.schema.columns);
+        columns.map(|(&at, column)| Values::new(batch.column(at), column.kind)).collect::<Result<_>>().map(Given)
+    }
+
+    /// Refuses a column of dates in milliseconds that have a time of day, which a date would lose.
+    pub fn check_days(&self, batch: &RecordBatch, place: impl Fn(usize) -> String) -> Result<()> {
+        for &position in &self.positions[self.as_texts..] {
+            if !matches!(value_type(batch.schema_ref().field(position).data_type()), DataType::Date64) {
+                continue;
+            }
+            let dates = convert(batch.column(position), &DataType::Date64)?;
+            let dates = dates.as_primitive::<Date64Type>();
+            let timed = |row: &usize| dates.is_valid(*row) && dates.value(*row).rem_euclid(DAY_MILLISECONDS) != 0;
+            if let Some(row) = (0..dates.len()).find(timed) {
+                return Err(Error::Input(format!(
+                    "{}, {}, column {:?}: a date with a time of day, which would be lost: convert the column to timestamps",
+                    self.source,
+                    place(row),
+                    batch.schema_ref().field(position).name()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the user should know of a column in which one long text makes all rows long. `place` says where a row is of which this was
+    /// told the number.
+    pub fn filling(&self, place: impl Fn(u64) -> String) -> Option<String> {
         let columns = self.schema.columns.iter().zip(&self.texts);
         let filling = columns.filter_map(|(column, texts)| match column.kind {
             ColumnType::Text { longest } => Some((texts.rows * longest as u64 - texts.all, column, longest, texts)),
@@ -138,8 +214,8 @@ impl<'a> PayloadEncoder<'a> {
                 "{}, {}: column {:?} has {} here, and every row is given as long as the longest, so that nobody sees which is \
                  which: that alone sends {} more than the texts are. Shorten it, give another column, or \
                  agree on a bound (limits.max_text)",
-                self.table.source(),
-                self.table.place(texts.longest_in as usize),
+                self.source,
+                place(texts.longest_in),
                 column.name,
                 counted(longest as u64, "byte"),
                 text::bytes(bytes)
@@ -147,10 +223,9 @@ impl<'a> PayloadEncoder<'a> {
         })
     }
 
-    /// Appends a row that has a key: [`PayloadSchema::row_bytes`].
-    pub fn encode_row(&self, row: u32, out: &mut Vec<u8>) {
-        let (batch, row) = self.table.locate(row as usize);
-        for (values, column) in self.batches[batch].iter().zip(&self.schema.columns) {
+    /// Appends a row: [`PayloadSchema::row_bytes`].
+    pub fn encode_row(&self, given: &Given, row: usize, out: &mut Vec<u8>) {
+        for (values, column) in given.0.iter().zip(&self.schema.columns) {
             let end = out.len() + 1 + column.kind.bytes();
             out.push(u8::from(values.is_valid(row)));
             if values.is_valid(row) {
@@ -160,48 +235,47 @@ impl<'a> PayloadEncoder<'a> {
         }
     }
 
-    /// Finds the longest texts, and values that cannot be given.
-    fn measure(&mut self, max_text: Option<usize>) -> Result<()> {
-        for key in 0..self.keys.len() {
-            for &number in self.keys.rows(key) {
-                let (batch, row) = self.table.locate(number as usize);
-                let columns = self.schema.columns.iter_mut().zip(&mut self.texts);
-                for (values, (column, texts)) in self.batches[batch].iter().zip(columns) {
-                    match (values, &mut column.kind) {
-                        (Values::Text(value), ColumnType::Text { longest }) => {
-                            let length = value.get(row).map_or(0, str::len);
-                            texts.rows += 1;
-                            texts.all += length as u64;
-                            if let Some(limit) = max_text.filter(|limit| length > *limit) {
-                                return Err(Error::Input(format!(
-                                    "{}, {}: column {:?} has {}, and limits.max_text is {}: shorten it, or agree on more",
-                                    self.table.source(),
-                                    self.table.place(number as usize),
-                                    column.name,
-                                    counted(length as u64, "byte"),
-                                    text::count(limit as u64)
-                                )));
-                            }
-                            if length > *longest {
-                                (*longest, texts.longest_in) = (length, number.into());
-                            }
-                        }
-                        _ if !values.is_valid(row) || values.is_in_range(row) => {}
-                        _ => {
-                            return Err(Error::Input(format!(
-                                "{}, {}: the date in column {:?} is outside the years 1 to 9999 and cannot be given; mend or \
-                                 remove it",
-                                self.table.source(),
-                                self.table.place(number as usize),
-                                column.name
-                            )));
-                        }
+    /// Measures the texts of a row, and refuses values that cannot be given. `place` says where the row of that number is.
+    pub fn measure(&mut self, given: &Given, row: usize, number: u64, place: impl Fn(u64) -> String) -> Result<()> {
+        let columns = self.schema.columns.iter_mut().zip(&mut self.texts);
+        for (values, (column, texts)) in given.0.iter().zip(columns) {
+            match (values, &mut column.kind) {
+                (Values::Text(value), ColumnType::Text { longest }) => {
+                    let length = value.get(row).map_or(0, str::len);
+                    texts.rows += 1;
+                    texts.all += length as u64;
+                    if let Some(limit) = self.max_text.filter(|limit| length > *limit) {
+                        return Err(Error::Input(format!(
+                            "{}, {}: column {:?} has {}, and limits.max_text is {}: shorten it, or agree on more",
+                            self.source,
+                            place(number),
+                            column.name,
+                            counted(length as u64, "byte"),
+                            text::count(limit as u64)
+                        )));
                     }
+                    if length > *longest {
+                        (*longest, texts.longest_in) = (length, number);
+                    }
+                }
+                _ if !values.is_valid(row) || values.is_in_range(row) => {}
+                _ => {
+                    return Err(Error::Input(format!(
+                        "{}, {}: the date in column {:?} is outside the years 1 to 9999 and cannot be given; mend or remove it",
+                        self.source,
+                        place(number),
+                        column.name
+                    )));
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Fixes the lengths, when all rows have been measured.
+    pub fn settle(&mut self) -> Result<()> {
         for column in &mut self.schema.columns {
-            if let (ColumnType::Text { longest }, Some(limit)) = (&mut column.kind, max_text) {
+            if let (ColumnType::Text { longest }, Some(limit)) = (&mut column.kind, self.max_text) {
                 *longest = limit;
             }
         }
@@ -209,7 +283,7 @@ impl<'a> PayloadEncoder<'a> {
         match (self.schema.check(), wide) {
             (Err(_), Some(column)) if self.schema.row_bytes() > MAX_ROW_BYTES => Err(Error::Input(format!(
                 "{}: rows to be given take {} bytes, more than {MAX_ROW_BYTES}; the longest column is {:?}",
-                self.table.source(),
+                self.source,
                 self.schema.row_bytes(),
                 column.name
             ))),
@@ -222,7 +296,7 @@ impl<'a> PayloadEncoder<'a> {
 /// Counts only: values are never printed.
 impl std::fmt::Debug for PayloadEncoder<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PayloadEncoder").field("schema", &self.schema).finish_non_exhaustive()
+        f.debug_struct("PayloadEncoder").field("schema", self.schema()).finish_non_exhaustive()
     }
 }
 
@@ -255,26 +329,6 @@ fn value_type(data_type: &DataType) -> &DataType {
         DataType::RunEndEncoded(_, values) => value_type(values.data_type()),
         other => other,
     }
-}
-
-/// Refuses a column of dates in milliseconds that have a time of day, which a date would lose.
-fn check_days(table: &Table, position: usize) -> Result<()> {
-    let mut first = 0;
-    for batch in table.batches() {
-        let dates = convert(batch.column(position), &DataType::Date64)?;
-        let dates = dates.as_primitive::<Date64Type>();
-        let timed = |row: &usize| dates.is_valid(*row) && dates.value(*row).rem_euclid(DAY_MILLISECONDS) != 0;
-        if let Some(row) = (0..dates.len()).find(timed) {
-            return Err(Error::Input(format!(
-                "{}, {}, column {:?}: a date with a time of day, which would be lost: convert the column to timestamps",
-                table.source(),
-                table.place(first + row),
-                table.schema().field(position).name()
-            )));
-        }
-        first += batch.num_rows();
-    }
-    Ok(())
 }
 
 fn convert(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {

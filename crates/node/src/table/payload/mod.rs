@@ -28,6 +28,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, SchemaRef, TimeUnit};
 use tacita_core::{Error, Result};
 
+pub(crate) use encode::Layout;
 pub use encode::PayloadEncoder;
 
 use super::schema_of;

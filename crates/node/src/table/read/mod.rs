@@ -117,6 +117,14 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     collect(name, schema, source, &options.budget)
 }
 
+/// What messages call the table at `path`.
+pub(crate) fn source_name(path: &Path) -> String {
+    match path.as_os_str() == "-" {
+        true => STANDARD_INPUT.to_owned(),
+        false => path.display().to_string(),
+    }
+}
+
 /// Reads CSV from a stream that messages call `name`.
 pub fn read_csv(input: impl Read, name: &str, options: &ReadOptions) -> Result<Table> {
     let (schema, text) = csv::Text::open(input, name, Hint::None, options, BATCH_BYTES)?;

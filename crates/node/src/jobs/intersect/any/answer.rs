@@ -17,9 +17,9 @@ use tacita_core::protocol::intersect::entries::Payload;
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Answer, Deferred, JobSpec};
-use crate::jobs::intersect::disk::Common;
 use crate::jobs::intersect::load::NUMBER_BYTES;
 use crate::jobs::intersect::{Brought, Found, Loaded};
+use crate::jobs::on_disk::rows::OnDisk;
 use crate::table::output::Rows;
 use crate::table::payload::PayloadSchema;
 use crate::table::select::check_joined;
@@ -125,14 +125,14 @@ impl Seen {
 /// The rows that are common by several keys, on disk: those of each, without those that were there before.
 struct Union {
     /// By each key, with the number of each row in its last column.
-    parts: Vec<Common>,
+    parts: Vec<OnDisk>,
     schema: SchemaRef,
     /// How many there are, once all have been read.
     rows: Cell<Option<usize>>,
 }
 
 impl Union {
-    fn new(parts: Vec<Common>) -> Result<Union> {
+    fn new(parts: Vec<OnDisk>) -> Result<Union> {
         let numbered = parts.first().map(|part| part.schema()).ok_or_else(|| Error::Internal("no key".into()))?;
         let own = numbered.fields()[..numbered.fields().len() - 1].to_vec();
         let schema = Schema::new_with_metadata(own, numbered.metadata().clone()).into();

@@ -52,7 +52,7 @@ fn directory_of(directory: &Path, number: usize) -> PathBuf {
 
 /// Whether a directory holds an unfinished run by several keys.
 pub fn holds_run(directory: &Path) -> bool {
-    disk::holds_run(&directory_of(directory, 0))
+    crate::jobs::on_disk::holds_run(&directory_of(directory, 0))
 }
 
 /// Reads and normalises a party's data.

@@ -5,13 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 use tacita_core::protocol::intersect::buckets::{BucketSource, Params, bucket_of};
-use tacita_core::{Error, ITEM_BYTES, Item, Progress, Result, Role};
+use tacita_core::{ITEM_BYTES, Item, Progress, Result, Role};
 
-use super::directory::{Directory, Sorted};
-use super::prepare::keys_of;
-use super::{BUCKETS, KEYS, RESULT};
+use crate::jobs::on_disk::directory::{Directory, Sorted};
+use crate::jobs::on_disk::prepare::Keys;
+use crate::jobs::on_disk::{BUCKETS, RESULT};
 use crate::store::seal::{Place, Readable};
-use crate::table::Keys;
+use crate::table;
 
 /// An item on disk, with the number of its key.
 const ENTRY_BYTES: usize = ITEM_BYTES + 4;
@@ -44,15 +44,13 @@ impl<'a> OnDisk<'a> {
     ) -> Result<OnDisk<'a>> {
         progress.start("hashing", sorted.counts.items);
         directory.note_needed(sorted.counts.items as u64 * (ENTRY_BYTES as u64 + 4));
-        let mut keys = directory.open_file(KEYS, KEYS)?;
+        let mut keys = Keys::open(directory)?;
         let mut file = directory.create_file(BUCKETS, BUCKETS)?;
         let room = (memory / params.buckets).clamp(ENTRY_BYTES, MOST_BUFFER_BYTES);
         let mut buffers: Vec<Vec<u8>> = vec![Vec::new(); params.buckets];
         let mut places = vec![Vec::new(); params.buckets];
         let mut number = 0u32;
-        while let Some(record) = keys.next()? {
-            let record = keys_of(&record).ok_or_else(|| Error::Internal("keys that are no keys".into()))?;
-            let items: Vec<_> = record.par_iter().with_min_len(256).map(|key| Item::new(item_key, key)).collect();
+        while let Some(items) = keys.next(|key| Item::new(item_key, key))? {
             for item in &items {
                 let bucket = bucket_of(item, params.buckets);
                 let buffer = &mut buffers[bucket];
@@ -137,7 +135,7 @@ pub struct InMemory {
 
 impl InMemory {
     /// Sorts the items of these keys into buckets.
-    pub fn make(keys: &Keys, item_key: &[u8; 32], params: &Params) -> InMemory {
+    pub fn make(keys: &table::Keys, item_key: &[u8; 32], params: &Params) -> InMemory {
         let items: Vec<_> = (0..keys.len()).into_par_iter().map(|index| Item::new(item_key, keys.key(index))).collect();
         let mut starts = vec![0; params.buckets + 1];
         items.iter().for_each(|item| starts[bucket_of(item, params.buckets) + 1] += 1);

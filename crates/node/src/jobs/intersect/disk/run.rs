@@ -8,14 +8,14 @@ use tacita_core::protocol::intersect::buckets::{self, MAX_BUCKETS, Params, Run, 
 use tacita_core::{Error, Level, Result, Role};
 
 use super::buckets::{InMemory, OnDisk, role};
-use super::directory::Agreed as Kept;
-use super::memory::{LEAST_BYTES, for_buckets};
-use super::{Disk, RESULT, check_job};
+use super::{Agreed as Kept, Disk, check_job};
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{JobSpec, Protocol, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::jobs::intersect::memory::of_bucket;
 use crate::jobs::intersect::methods::{self, Bucketed};
+use crate::jobs::on_disk::RESULT;
+use crate::jobs::on_disk::memory::{LEAST_BYTES, for_buckets};
 use crate::table::Keys;
 
 /// Buckets in flight at once: one travels while another is computed.
@@ -151,7 +151,7 @@ pub fn run(
     let progress = channel.progress().clone();
     let room = (disk.memory - for_buckets(disk.memory)) as usize;
     let item_key = agreed_run.run.item_key();
-    let source = OnDisk::make(&disk.directory, &run, &disk.sorted, &item_key, &params, room, &progress)?;
+    let source = OnDisk::make(disk.table.directory(), &run, disk.table.sorted(), &item_key, &params, room, &progress)?;
     buckets::run(role, &agreed_run.remaining, &source, &params, &agreed.session, channel, rng)?;
     disk.done.store(agreed_run.remaining.len(), Ordering::Relaxed);
     Ok(None)
@@ -201,8 +201,7 @@ fn check_fresh(own: &Sizes, theirs: &Sizes, peer: &str) -> Result<()> {
 impl Disk {
     /// What the peer sees of the table: nothing, but that it is the same as before.
     fn commitment(&self) -> Result<[u8; 32]> {
-        let state = self.state();
-        let parts = unhex(&state.nonce).zip(unhex(&self.sorted.digest));
+        let parts = unhex(&self.table.state().nonce).zip(unhex(&self.table.sorted().digest));
         let (nonce, digest) = parts.ok_or_else(|| Error::Internal("a table without a digest".into()))?;
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 work commitment");
         hasher.update(&nonce).update(&digest);
@@ -211,24 +210,24 @@ impl Disk {
 
     /// The run that is resumed, and its finished buckets. What is kept of one that is not resumed goes.
     fn kept(&self, resumes: bool) -> Result<(Option<Run>, Vec<usize>)> {
-        let mut state = self.state();
+        let directory = self.table.directory();
         if !resumes {
-            if state.run.take().is_some() {
-                self.directory.keep(&state)?;
+            let keeps = self.table.state().run.is_some();
+            if keeps {
+                self.table.note(|state| state.run = None)?;
             }
-            RESULT.remove_all(&self.directory)?;
+            RESULT.remove_all(directory)?;
             return Ok((None, Vec::new()));
         }
+        let state = self.table.state();
         let bytes = state.run.as_ref().and_then(|kept| unhex(&kept.run)).and_then(|bytes| bytes.try_into().ok());
         let bytes = bytes.ok_or_else(|| Error::Internal("no run is kept".into()))?;
-        Ok((Some(Run::from_bytes(&bytes)), super::buckets::finished(&self.directory)?))
+        Ok((Some(Run::from_bytes(&bytes)), super::buckets::finished(directory)?))
     }
 
     /// Keeps the run that was agreed on.
     fn keep(&self, run: Kept) -> Result<()> {
-        let mut state = self.state();
-        state.run = Some(run);
-        self.directory.keep(&state)
+        self.table.note(|state| state.run = Some(run))
     }
 }
 
@@ -236,7 +235,7 @@ impl Disk {
 mod tests {
     use super::*;
     use crate::agreement::Work;
-    use crate::jobs::intersect::disk::memory::FIXED_BYTES;
+    use crate::jobs::on_disk::memory::FIXED_BYTES;
 
     /// Whatever the peer claims, what a party's lanes hold fits the memory that it has for buckets: what each bucket takes, and
     /// what the peer can send ahead. What does not grow with the items is in the fixed part.

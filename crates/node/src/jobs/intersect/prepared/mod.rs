@@ -24,7 +24,7 @@ use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::base::text::{self, pasted};
 
-use crate::jobs::intersect::{Found, Loaded, disk, empty_rows, item_key_of_epoch, methods};
+use crate::jobs::intersect::{Found, Loaded, empty_rows, item_key_of_epoch, methods};
 use crate::store::seal::Key;
 use crate::table::RowCounts;
 use quota::Ledger;
@@ -76,7 +76,7 @@ pub fn prepare(
     check_job(job, me)?;
     let folder = Folder::make(directory)?;
     let _lock = folder.lock(LOCK_FILE)?;
-    if disk::holds_run(directory) {
+    if crate::jobs::on_disk::holds_run(directory) {
         return Err(Error::Input(format!(
             "{}: there is an unfinished run in it: take another directory",
             directory.display()

@@ -14,6 +14,8 @@ use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::jobs::intersect::methods::ecdh::{PROTOCOL, passes};
+use crate::jobs::union::Brought;
+use crate::jobs::union::disk::Disk;
 
 /// The protocol.
 pub(in crate::jobs::union) struct Ecdh;
@@ -92,7 +94,12 @@ impl Method for Ecdh {
 
     fn run(&self, setting: &Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
         let (session, sizes) = (setting.session, setting.sizes());
-        let items = setting.loaded.items(&session.derive("item"));
+        let item_key = session.derive("item");
+        let loaded = match setting.brought {
+            Brought::Table(loaded) => loaded,
+            Brought::Disk(disk) => return run_on_disk(disk, &item_key, setting, channel, rng),
+        };
+        let items = loaded.items(&item_key);
         if setting.job.reveal == Reveal::Count {
             let params = counting(&sizes);
             let all = sizes.asks.items + sizes.has.items;
@@ -112,12 +119,35 @@ impl Method for Ecdh {
             ecdh::receive(&items[..], &InMemory, session, &params, channel, rng, &mut take)?;
             return Ok(Found::Payloads(payloads));
         }
-        let giver = setting.loaded.giver(setting.job, setting.me)?;
+        let giver = loaded.giver(setting.job, setting.me)?;
         let payload = |key: usize, out: &mut Vec<u8>| giver.give(key, out);
         let given = Shuffled::new(&items, &payload, rng)?;
         ecdh::send(&given, &InMemory, session, &params, channel, rng)?;
         Ok(Found::Nothing)
     }
+}
+
+/// A run of a party whose table is on disk. The receiver writes as much for an item that it has as for one that it lacks.
+fn run_on_disk(
+    disk: &Disk,
+    item_key: &[u8; 32],
+    setting: &Setting<'_>,
+    channel: &mut Channel,
+    rng: &mut ChaCha20Rng,
+) -> Result<Found> {
+    let params = setting.sizes().params();
+    if !setting.receives() {
+        let given = disk.given(item_key, params.payload_bytes, channel.progress(), rng)?;
+        ecdh::send(&given, &disk.room(0), setting.session, &params, channel, rng)?;
+        return disk.forget_given().map(|()| Found::Nothing);
+    }
+    let items = disk.items(item_key)?;
+    let mut received = disk.receive(params.payload_bytes)?;
+    let mut each = |has: bool, payload: &[u8]| received.add(&[&[u8::from(!has)], payload]);
+    let room = disk.room(params.sender_items);
+    ecdh::receive_each(&items, &room, setting.session, &params, channel, rng, &mut each)?;
+    disk.received(received, PROTOCOL, &setting.agreed.peer_sizes)?;
+    Ok(Found::OnDisk)
 }
 
 /// What both derive from terms and sizes, where only a number is revealed.

@@ -11,8 +11,7 @@ use tacita_core::session::Session;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::load::Loaded;
-use super::sizes;
+use super::{Brought, sizes};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{JobSpec, Protocol, Reveal, Sizes};
@@ -93,8 +92,8 @@ pub(super) struct Setting<'a> {
     pub job: &'a JobSpec,
     /// This party.
     pub me: &'a str,
-    /// Its table.
-    pub loaded: &'a Loaded,
+    /// What it brings.
+    pub brought: &'a Brought,
     /// Who learns in this run.
     pub receiver: &'a str,
     /// The session of this run.
@@ -144,6 +143,8 @@ pub(super) enum Found {
     Candidates(Vec<usize>),
     /// How many keys the two have together.
     Count(u64),
+    /// Rows, which are on disk.
+    OnDisk,
     /// What the peer gives for its keys that this party lacks, one after the other.
     Payloads(Zeroizing<Vec<u8>>),
 }

@@ -89,16 +89,16 @@ impl Method for Polynomial {
     }
 
     fn run(&self, setting: &Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
+        let loaded = setting.brought.table()?;
         let params = params(&setting.sizes())?;
         let item_key = setting.session.derive("item");
-        let items = setting.loaded.items(&item_key);
+        let items = loaded.items(&item_key);
         tracing::info!("{}", way(params.polynomials()));
         if !setting.receives() {
             channel.set_patience(patience(params.cost(0).work()));
             return polynomial::send(&items, &params, channel, rng).map(|()| Found::Nothing);
         }
-        let candidates =
-            setting.loaded.candidates().ok_or_else(|| Error::Internal("no keys are there to be tried".into()))?;
+        let candidates = loaded.candidates().ok_or_else(|| Error::Internal("no keys are there to be tried".into()))?;
         let candidates = load::items(&candidates.1, &item_key);
         channel.set_patience(patience(params.cost(candidates.len()).work()));
         polynomial::receive(&items, &candidates, &params, channel, rng).map(Found::Candidates)

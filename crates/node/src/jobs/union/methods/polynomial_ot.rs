@@ -69,10 +69,11 @@ impl Method for PolynomialOt {
     }
 
     fn run(&self, setting: &Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found> {
+        let loaded = setting.brought.table()?;
         let params = params(&setting.sizes())?;
         channel.set_patience(patience(params.cost().work()));
         tracing::info!("{}", way(params.polynomials()));
-        let items = setting.loaded.items(&setting.session.derive("item"));
+        let items = loaded.items(&setting.session.derive("item"));
         if setting.receives() {
             let mut payloads = Zeroizing::new(Vec::new());
             let mut take = |payload: &[u8]| {
@@ -82,7 +83,7 @@ impl Method for PolynomialOt {
             polynomial_ot::receive(&items, setting.session, &params, channel, rng, &mut take)?;
             return Ok(Found::Payloads(payloads));
         }
-        let giver = setting.loaded.giver(setting.job, setting.me)?;
+        let giver = loaded.giver(setting.job, setting.me)?;
         let payload = |key: usize, out: &mut Vec<u8>| giver.give(key, out);
         let given = Shuffled::new(&items, &payload, rng)?;
         polynomial_ot::send(&given, setting.session, &params, channel, rng)?;

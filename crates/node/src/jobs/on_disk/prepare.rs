@@ -9,13 +9,14 @@ use std::sync::mpsc::sync_channel;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use rayon::prelude::*;
 use tacita_core::{Error, Progress, Result};
 
 use super::directory::{Directory, Input, Sorted};
 use super::sort::{Chunk, Sorter, to_bytes};
 use super::{KEYS, ROWS, RUNS};
 use crate::base::hex::hex;
-use crate::store::seal::Writer;
+use crate::store::seal::{Reader, Writer};
 use crate::table::key::build::{Tally, find_columns, read_pieces, same_key};
 use crate::table::key::encode_copy;
 use crate::table::read::{self, Stream};
@@ -106,7 +107,7 @@ pub fn prepare(directory: &Directory, preparation: &Preparation<'_>, progress: &
     progress.start("sorting", sorter.rows());
     let mut ordered = Ordered::new(directory, &own, preparation, sorter.chunk_bytes())?;
     let runs = sorter.merge(progress, |chunk| ordered.add(&chunk))?;
-    let sorted = ordered.finish(tally.counts, file, runs)?;
+    let sorted = ordered.finish(tally.counts, file, runs, is_text)?;
     match sorted.1 {
         Some(twice) if spec.duplicates == Duplicates::Error => Err(same_key(origin, twice)),
         _ => Ok(sorted.0),
@@ -289,7 +290,13 @@ impl Ordered {
     }
 
     /// What there is now on disk, and two rows of one key, if there are such.
-    fn finish(mut self, counts: RowCounts, file: Option<[u8; 32]>, runs: usize) -> Result<(Sorted, Option<[u64; 2]>)> {
+    fn finish(
+        mut self,
+        counts: RowCounts,
+        file: Option<[u8; 32]>,
+        runs: usize,
+        lines: bool,
+    ) -> Result<(Sorted, Option<[u64; 2]>)> {
         if !self.buffer.is_empty() {
             self.write_keys()?;
         }
@@ -303,13 +310,31 @@ impl Ordered {
             digest: hex(self.hasher.finalize().as_bytes()),
             file: file.map(|digest| hex(&digest)),
             runs,
+            lines,
         };
         Ok((sorted, self.twice))
     }
 }
 
+/// The keys of a sorted table, one after the other, a record at a time.
+pub struct Keys(Reader);
+
+impl Keys {
+    /// Begins to read them.
+    pub fn open(directory: &Directory) -> Result<Keys> {
+        directory.open_file(KEYS, KEYS).map(Keys)
+    }
+
+    /// Makes something of each key of the next record; none at the end.
+    pub fn next<T: Send>(&mut self, make: impl Fn(&[u8]) -> T + Sync) -> Result<Option<Vec<T>>> {
+        let Some(record) = self.0.next()? else { return Ok(None) };
+        let keys = keys_of(&record).ok_or_else(|| Error::Internal("keys that are no keys".into()))?;
+        Ok(Some(keys.par_iter().with_min_len(256).map(|key| make(key)).collect()))
+    }
+}
+
 /// The keys of a record of the file of keys.
-pub fn keys_of(mut record: &[u8]) -> Option<Vec<&[u8]>> {
+fn keys_of(mut record: &[u8]) -> Option<Vec<&[u8]>> {
     let mut keys = Vec::new();
     while !record.is_empty() {
         let (length, rest) = record.split_first_chunk()?;

@@ -22,6 +22,7 @@ use tacita_core::{Error, Progress, Result};
 
 use super::RUNS;
 use super::directory::Directory;
+use super::heap::{self, Heap};
 use crate::store::seal::{Reader, Writer};
 use crate::table::BATCH_ROWS;
 use crate::table::key::build::{Piece, prefix};
@@ -316,6 +317,12 @@ impl Source {
     }
 }
 
+impl heap::Source for Source {
+    fn order(&self, other: &Source) -> Ordering {
+        self.prefix.cmp(&other.prefix).then_with(|| compare(self.key(), other.key()))
+    }
+}
+
 /// Merges runs, of which earlier ones have the earlier rows. What is read goes on while `take` has the last chunk.
 fn merge(
     directory: &Directory,
@@ -346,14 +353,10 @@ fn merge(
 
 /// Hands chunks to `give` until it wants no more.
 fn merge_into(sources: &mut [Source], chunk_bytes: usize, mut give: impl FnMut(Chunk) -> bool) -> Result<()> {
-    // A heap of sources, the one with the next row on top.
-    let mut heap: Vec<usize> = (0..sources.len()).collect();
-    for top in (0..heap.len() / 2).rev() {
-        sift_down(&mut heap, top, sources);
-    }
+    let mut heap = Heap::new(sources);
     let mut chunk = Chunk { batches: Vec::new(), places: Vec::new() };
     let mut bytes = 0;
-    while let Some(&top) = heap.first() {
+    while let Some(top) = heap.top() {
         let source = &mut sources[top];
         let position = *source.position.get_or_insert_with(|| {
             chunk.batches.push(source.batch.clone());
@@ -361,10 +364,8 @@ fn merge_into(sources: &mut [Source], chunk_bytes: usize, mut give: impl FnMut(C
         });
         chunk.places.push((position, source.row));
         bytes += source.row_bytes;
-        if !source.advance()? {
-            heap.swap_remove(0);
-        }
-        sift_down(&mut heap, 0, sources);
+        let ended = !source.advance()?;
+        heap.settle(sources, ended);
         if bytes >= chunk_bytes || chunk.places.len() == BATCH_ROWS {
             sources.iter_mut().for_each(|source| source.position = None);
             bytes = 0;
@@ -377,24 +378,6 @@ fn merge_into(sources: &mut [Source], chunk_bytes: usize, mut give: impl FnMut(C
         give(chunk);
     }
     Ok(())
-}
-
-fn sift_down(heap: &mut [usize], mut at: usize, sources: &[Source]) {
-    let order = |a: usize, b: usize| -> Ordering {
-        let (one, other) = (&sources[a], &sources[b]);
-        one.prefix.cmp(&other.prefix).then_with(|| compare(one.key(), other.key())).then_with(|| a.cmp(&b))
-    };
-    loop {
-        let least = [2 * at + 1, 2 * at + 2]
-            .into_iter()
-            .filter(|&child| child < heap.len())
-            .fold(at, |least, child| if order(heap[child], heap[least]).is_lt() { child } else { least });
-        if least == at {
-            return;
-        }
-        heap.swap(at, least);
-        at = least;
-    }
 }
 
 fn next_batch(reader: &mut Reader) -> Result<Option<RecordBatch>> {

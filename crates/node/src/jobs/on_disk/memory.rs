@@ -40,6 +40,11 @@ pub fn for_buckets(data: u64) -> u64 {
     data / 4 * 3
 }
 
+/// Memory for data of which buckets may take so much.
+pub fn of_buckets(buckets: u64) -> u64 {
+    buckets / 3 * 4
+}
+
 /// What buckets in flight may take of a run that may use `allowed` bytes.
 pub fn for_run(allowed: u64) -> u64 {
     for_buckets(for_data(Some(allowed)))

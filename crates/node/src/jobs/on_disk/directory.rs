@@ -5,10 +5,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
-use super::{BUCKETS, KEYS, RESULT, ROWS, RUNS};
+use super::{BUCKETS, GIVEN, ITEMS, KEYS, RECEIVED, RESULT, ROWS, RUNS, THEIRS};
 use crate::base::folder::{Folder, LEFT_BEHIND};
 use crate::base::hex::{hex, unhex};
 use crate::base::text;
@@ -61,9 +62,9 @@ pub struct Owner<'a> {
     pub identity: &'a Identity,
 }
 
-/// How far a run has come.
+/// How far a run has come; `R` is what a job keeps of what was agreed on.
 #[derive(Serialize, Deserialize)]
-pub struct State {
+pub struct State<R> {
     /// Which table it is of.
     pub input: Input,
     /// What the commitment to the input is made with, in hexadecimal.
@@ -71,7 +72,7 @@ pub struct State {
     /// The table in order, once it is.
     pub sorted: Option<Sorted>,
     /// The run that was agreed on with the peer.
-    pub run: Option<Agreed>,
+    pub run: Option<R>,
     /// Both parties have all they need of each other.
     pub ended: bool,
     /// What became of the table's rows by several keys, of which this is one.
@@ -107,17 +108,9 @@ pub struct Sorted {
     pub file: Option<String>,
     /// Runs that were merged.
     pub runs: usize,
-}
-
-/// What was agreed on with the peer.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Agreed {
-    /// The run's seed and commitments, in hexadecimal.
-    pub run: String,
-    /// The protocol's name.
-    pub protocol: String,
-    /// Number of buckets.
-    pub buckets: usize,
+    /// Rows are numbered by the lines of a text file.
+    #[serde(default)]
+    pub lines: bool,
 }
 
 impl Directory {
@@ -126,7 +119,11 @@ impl Directory {
     ///
     /// Errors: others can write to it; another process has it; there is an unfinished run and `resume` is not set, or one
     /// of another party, identity or other terms; its files are damaged.
-    pub fn open(path: &Path, owner: &Owner<'_>, resume: bool) -> Result<(Directory, Option<State>)> {
+    pub fn open<R: DeserializeOwned>(
+        path: &Path,
+        owner: &Owner<'_>,
+        resume: bool,
+    ) -> Result<(Directory, Option<State<R>>)> {
         let fault = |what: String| Error::Input(format!("{}: {what}", path.display()));
         let folder = Folder::make(path)?;
         let lock = folder
@@ -246,7 +243,7 @@ impl Directory {
     }
 
     /// Keeps how far the run has come.
-    pub fn keep(&self, state: &State) -> Result<()> {
+    pub fn keep(&self, state: &State<impl Serialize>) -> Result<()> {
         let bytes = serde_json::to_vec(state).map_err(|error| Error::Internal(error.to_string()))?;
         self.put(STATE_FILE, STATE_FILE, bytes)
     }
@@ -265,13 +262,13 @@ impl Directory {
     }
 
     fn remove_all(&self) -> Result<()> {
-        for name in [STATE_FILE, KEYS, ROWS, BUCKETS] {
+        for name in [STATE_FILE, KEYS, ROWS, BUCKETS, ITEMS, GIVEN, THEIRS] {
             self.remove(name)?;
             self.remove(&part(name))?;
         }
         let names = self.folder.names()?;
         names.iter().filter(|name| name.starts_with(LEFT_BEHIND)).try_for_each(|name| self.remove(name))?;
-        [RUNS, RESULT].iter().try_for_each(|numbered| numbered.remove_all(self))
+        [RUNS, RESULT, RECEIVED].iter().try_for_each(|numbered| numbered.remove_all(self))
     }
 
     fn advice(&self) -> String {

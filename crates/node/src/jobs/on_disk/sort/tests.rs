@@ -14,7 +14,7 @@ fn sorted(keys: &[String], batch_rows: usize, memory: usize) -> (Vec<(String, u3
     let home = tempfile::tempdir().unwrap();
     let identity = Identity::create(&home.path().join("id"), "a").unwrap();
     let owner = Owner { id: "test", party: "a", terms: "", identity: &identity };
-    let (directory, _) = Directory::open(&home.path().join("work"), &owner, false).unwrap();
+    let (directory, _) = Directory::open::<()>(&home.path().join("work"), &owner, false).unwrap();
     let column = KeyColumn { name: "key".into(), header: "key".into(), profile: Profile::None };
     let spec =
         KeySpec { columns: vec![column], duplicates: Duplicates::All, nulls: Nulls::Skip, allow_unreadable: false };
