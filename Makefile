@@ -58,7 +58,8 @@ licences: fetch  ## deny.toml holds for the dependency graph
 portable: fetch  ## the primitives' tests, on the kernels that every processor runs
 	TACITA_PORTABLE=1 cargo test $(FLAGS) --workspace --lib -- primitive::
 
-unit: fetch  ## the tests, those of whole processes included
+unit: fetch  ## the tests, those of whole processes and of the page in a browser included
+	scripts/need chromium
 	cargo test $(FLAGS) --workspace
 
 examples:  ## samples, job files and links of the documentation

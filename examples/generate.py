@@ -172,8 +172,8 @@ def patients(directory):
     example.close()
 
 
-def watchlist(directory):
-    """examples/watchlist: an authority's list with aliases, and an airline's passengers."""
+def do_not_fly(directory):
+    """examples/do-not-fly: an authority's list with aliases, and an airline's passengers."""
     persons = people(270, "watchlist")
     listed, others = persons[:60], persons[60:]
 
@@ -218,7 +218,7 @@ def watchlist(directory):
         ])
     airline[boarding.index(60)][2], airline[boarding.index(90)][2] = "", "unknown"
 
-    example = Example(directory / "watchlist")
+    example = Example(directory / "do-not-fly")
     headers = {
         "authority": ["entry", "kind", "name", "dob", "listed"],
         "airline": ["booking", "passenger", "born", "flight", "seat"],
@@ -319,7 +319,7 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, default=here, help="where to write (default: beside this file)")
     directory = parser.parse_args().output
     patients(directory)
-    watchlist(directory)
+    do_not_fly(directory)
     loyalty(directory)
     baskets(directory)
 

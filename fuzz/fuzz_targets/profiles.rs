@@ -6,8 +6,8 @@ use libfuzzer_sys::fuzz_target;
 use tacita_node::table::Profile;
 use tacita_node::table::normalize::Reading;
 
-const PROFILES: [&str; 14] = [
-    "none", "text", "name", "date", "date:DMY", "date:MDY", "email", "phone", "phone:DE", "phone:US", "phone:AR", "phone:IM",
+const PROFILES: [&str; 16] = [
+    "none", "text", "name", "latin", "initials", "date", "date:DMY", "date:MDY", "email", "phone", "phone:DE", "phone:US", "phone:AR", "phone:IM",
     "ip", "integer",
 ];
 

@@ -33,3 +33,14 @@ pub fn calls(stop: impl Fn() + Send + 'static) {
         std::process::exit(130);
     });
 }
+
+/// Handles Ctrl-C and termination signals in a process that stands until it is told to end: it ends by itself after `stop`.
+pub fn stands(stop: impl Fn() + Send + 'static) {
+    let _ = ctrlc::set_handler(move || {
+        stop();
+        // Whoever is connected is told; a disk that hangs does not keep the process.
+        std::thread::sleep(4 * FAREWELL);
+        tracing::error!("{}", Error::Interrupted);
+        std::process::exit(130);
+    });
+}

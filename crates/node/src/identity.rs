@@ -121,7 +121,7 @@ impl Identity {
     }
 
     /// A key of 32 bytes for a purpose, which whoever has the private key can derive again.
-    pub(crate) fn derive(&self, purpose: &str, salt: &[u8]) -> Zeroizing<[u8; 32]> {
+    pub fn derive(&self, purpose: &str, salt: &[u8]) -> Zeroizing<[u8; 32]> {
         let mut hasher = blake3::Hasher::new_derive_key(&format!("tacita 1 identity {purpose}"));
         hasher.update(&(salt.len() as u64).to_le_bytes()).update(salt).update(&self.key);
         Zeroizing::new(hasher.finalize().into())

@@ -61,8 +61,10 @@ fn every_example_of_the_document_holds() {
 
 #[test]
 fn names_of_profiles() {
-    for name in ["none", "text", "name", "date", "date:DMY", "date:MDY", "email", "phone", "phone:DE", "ip", "integer"]
-    {
+    for name in [
+        "none", "text", "name", "latin", "initials", "date", "date:DMY", "date:MDY", "email", "phone", "phone:DE",
+        "ip", "integer",
+    ] {
         let profile: Profile = name.parse().unwrap();
         assert_eq!(profile.to_string(), name);
         assert_eq!(Some(profile.kind()), name.split(':').next());
@@ -73,7 +75,9 @@ fn names_of_profiles() {
 }
 
 fn profiles() -> impl Strategy<Value = Profile> {
-    let names = ["none", "text", "name", "date", "date:DMY", "date:MDY", "email", "phone", "ip", "integer"];
+    let names = [
+        "none", "text", "name", "latin", "initials", "date", "date:DMY", "date:MDY", "email", "phone", "ip", "integer",
+    ];
     let others = prop::sample::select(names.to_vec()).prop_map(|name| name.parse().unwrap());
     prop_oneof![5 => others, 1 => prop::sample::select(phones())]
 }

@@ -34,8 +34,8 @@ struct Stop {
 
 const HOSPITAL: &str = include_str!("../../../../examples/intersect/hospital.csv");
 const INSURER: &str = include_str!("../../../../examples/intersect/insurer.csv");
-const AIRLINE: &str = include_str!("../../../../examples/watchlist/airline.csv");
-const AUTHORITY: &str = include_str!("../../../../examples/watchlist/authority.csv");
+const AIRLINE: &str = include_str!("../../../../examples/do-not-fly/airline.csv");
+const AUTHORITY: &str = include_str!("../../../../examples/do-not-fly/authority.csv");
 
 const SHOP: &str = include_str!("../../../../examples/dot/shop.csv");
 const PARTNER: &str = include_str!("../../../../examples/dot/partner.csv");
@@ -77,8 +77,8 @@ const TOUR: [Stop; 7] = [
     Stop {
         title: "Which passengers are on the do-not-fly list?",
         story: "The list stays with the authority, the other passengers with the airline.",
-        name: "watchlist",
-        job: include_str!("../../../../examples/watchlist/job.toml"),
+        name: "do-not-fly",
+        job: include_str!("../../../../examples/do-not-fly/job.toml"),
         inputs: &[("airline", AIRLINE), ("authority", AUTHORITY)],
     },
     Stop {

@@ -96,6 +96,15 @@ impl Findings {
 impl Doctor {
     /// Carries the command out. The exit code is 2 if something needs mending.
     pub fn execute(self) -> Result<u8> {
+        if let Ok(job) = JobSpec::load(&self.job)
+            && job.clients.is_some()
+        {
+            return Err(Error::Input(
+                "a doctor looks at runs, and this job is for a list that is served ([clients]): `tacita plan` says what it means, and the page of \
+                 `tacita desk` what keeps it from being asked"
+                    .into(),
+            ));
+        }
         let mut findings = Findings::default();
         self.machine(&mut findings);
         match JobSpec::load(&self.job).and_then(|job| job.party(&self.me).map(|_| job.clone())) {

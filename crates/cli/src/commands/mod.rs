@@ -2,6 +2,7 @@
 
 mod arguments;
 mod demo;
+mod desk;
 mod doctor;
 mod dot;
 mod identity;
@@ -14,6 +15,7 @@ mod pool;
 mod prepare;
 mod rules;
 mod run;
+mod serve;
 mod show;
 mod simulate;
 mod union;
@@ -74,6 +76,8 @@ enum Command {
     Dot(Box<dot::Options>),
     Rules(Box<rules::Options>),
     Prepare(prepare::Prepare),
+    Serve(Box<serve::Serve>),
+    Desk(desk::Desk),
     Pool(pool::Pool),
     Doctor(doctor::Doctor),
     Demo(demo::Demo),
@@ -157,6 +161,8 @@ impl Cli {
             Command::Dot(command) => command.execute(voice),
             Command::Rules(command) => command.execute(voice),
             Command::Prepare(command) => command.execute(),
+            Command::Serve(command) => command.execute(),
+            Command::Desk(command) => command.execute(),
             Command::Pool(command) => command.execute(),
             Command::Doctor(command) => return command.execute(),
             Command::Demo(command) => return command.execute(),

@@ -15,6 +15,7 @@ use tacita_node::agreement::{Ability, JobSpec, Part, Sizes, Source, Work};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{self, count, counted};
 use tacita_node::jobs::intersect::disk;
+use tacita_node::jobs::intersect::live::{Live, learned, protocol};
 use tacita_node::jobs::on_disk::memory as disk_memory;
 use tacita_node::plan;
 use tacita_node::transport::Shape;
@@ -60,6 +61,9 @@ impl Plan {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
+        if job.clients.is_some() {
+            return self.list(job);
+        }
         for list in [&self.rows, &self.row_bytes] {
             for (position, (name, _)) in list.iter().enumerate() {
                 job.party(name)?;
@@ -89,6 +93,40 @@ impl Plan {
             print(text)?;
         } else {
             self.print(&job, &plan)?;
+        }
+        Ok(())
+    }
+
+    /// What a list costs that is served: it is no run, and as large as the job says, whatever the parties bring.
+    fn list(&self, job: JobSpec) -> Result<()> {
+        if let Some((name, _)) = self.rows.first() {
+            return Err(Error::Input(format!(
+                "--rows {name}: a list that is served ([clients]) is as long as limits.pad_to says, whatever is on it: leave --rows out"
+            )));
+        }
+        let desk = job.receiver().to_owned();
+        let live = Live::of(job, &desk)?;
+        let params = live.params;
+        let (table, asked) = (params.table_bytes() as u64, live.keys() * params.suite.element_bytes());
+        let parties = [&live.desk, &live.authority];
+        let learned = parties.map(|party| (party.clone(), learned(&live.job, party)));
+        if self.json {
+            let learned: BTreeMap<_, _> = learned.into_iter().collect();
+            let plan = serde_json::json!({
+                "protocol": "ecdh", "table_bytes": table, "row_bytes": asked, "change_bytes": params.change_bytes(), "learned": learned,
+            });
+            return print(serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?);
+        }
+        print(protocol(&live))?;
+        print(format!(
+            "A desk fetches {} once an epoch, and {} for each change; to ask for a row, {} travel each way.",
+            text::bytes(table),
+            text::bytes(params.change_bytes() as u64),
+            text::bytes(asked as u64)
+        ))?;
+        for (party, sentences) in learned {
+            print(format!("{party}:"))?;
+            sentences.iter().try_for_each(|sentence| print(format!("  {sentence}")))?;
         }
         Ok(())
     }

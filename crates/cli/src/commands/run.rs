@@ -13,7 +13,7 @@ use crate::threads::set_threads;
 use tacita_node::agreement::{Ability, JobSpec, OnDisk, PoolPlace, Source};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
-use tacita_node::jobs::intersect::prepared;
+use tacita_node::jobs::intersect::{live, prepared};
 use tacita_node::jobs::on_disk;
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
@@ -117,6 +117,7 @@ impl Run {
     pub fn execute(self, voice: Voice) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
         job.party(&self.me)?;
+        live::refuse_run(&job)?;
         let source = match self.work.clone() {
             None => self.common.source(&job, self.input.clone())?,
             Some(directory) => self.source_at(&job, directory, voice)?,

@@ -95,6 +95,28 @@ impl Running {
         }
     }
 
+    /// Waits until it has written `text` on standard output, and returns all that it has.
+    #[track_caller]
+    pub fn until_it_prints(&mut self, text: &str) -> String {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let printed = self.stdout.lock().unwrap().clone();
+            if printed.contains(text) {
+                return printed;
+            }
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none() && Instant::now() < until, "{ended:?}: {}", self.stderr.lock().unwrap());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Asks it to end, and waits until it has.
+    #[track_caller]
+    pub fn stop(self) -> Ended {
+        self.signal(rustix::process::Signal::TERM);
+        self.end()
+    }
+
     /// Writes to its standard input, which ends with that.
     pub fn feed(&mut self, text: &str) {
         // It may have ended already.

@@ -68,7 +68,7 @@ fn the_examples_give_the_same_as_in_a_simulation() {
         ("intersect", "sum", ["hospital", "insurer"]),
         ("intersect", "payload", ["hospital", "insurer"]),
         ("intersect", "formats", ["hospital", "fire_department"]),
-        ("watchlist", "payload", ["authority", "airline"]),
+        ("do-not-fly", "payload", ["authority", "airline"]),
     ];
     for (set, job, parties) in cases {
         let set = examples().join(set);

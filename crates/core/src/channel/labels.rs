@@ -194,6 +194,18 @@ labels! {
         ANSWER = 83, "VOLE answer";
     }
 
+    /// Of [`crate::protocol::intersect::live`].
+    live {
+        /// Desk to authority: a question, or that it wants the table.
+        ASK = 90, "ask";
+        /// Authority to desk: evaluated elements, and what has changed; or that the desk has to fetch the table.
+        REPLY = 91, "reply";
+        /// Authority to desk: which table follows.
+        LIST = 92, "list";
+        /// Authority to desk: the entries of the table.
+        TABLE = 93, "table";
+    }
+
     /// Of the handshake, which is not this crate's: all codes from 0xf0 to 0xf5.
     handshake {
         /// Both at once: who a party is, which version it has, and its terms.

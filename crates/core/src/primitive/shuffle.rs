@@ -13,7 +13,7 @@ pub fn random_order(count: usize, rng: &mut impl CryptoRng) -> Vec<u32> {
 }
 
 /// A uniformly random number below `bound`, which is not zero (Lemire 2019, with the rejection that removes the bias).
-fn below(bound: u32, rng: &mut impl CryptoRng) -> u32 {
+pub(crate) fn below(bound: u32, rng: &mut impl CryptoRng) -> u32 {
     let threshold = bound.wrapping_neg() % bound;
     loop {
         let product = u64::from(rng.next_u32()) * u64::from(bound);

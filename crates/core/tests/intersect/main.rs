@@ -6,5 +6,6 @@ mod support;
 mod bloom;
 mod buckets;
 mod ecdh;
+mod live;
 mod polynomial;
 mod vole;

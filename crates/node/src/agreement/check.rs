@@ -254,6 +254,7 @@ impl JobSpec {
             ("min_rows", limits.min_rows),
             ("max_queries", limits.max_queries),
             ("max_clients", limits.max_clients),
+            ("daily_queries", limits.daily_queries),
         ] {
             if limit.is_some_and(|limit| limit == 0 || limit > MAX_SET_SIZE) {
                 return bad(format!("limits.{name}: use 1 to {MAX_SET_SIZE}"));

@@ -72,6 +72,8 @@ pub enum Shared {
     MinResult,
     /// `limits.max_queries` and `limits.max_clients`
     Queries,
+    /// `[clients]`, `limits.daily_queries` and `limits.rotate_within`
+    Clients,
 }
 
 /// What `tacita init` asks of somebody who writes a job file, for one of its keys.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tacita_core::{Error, Level, Result, Security};
 
-use super::words::maybe_from_word;
+use super::words::{maybe_from_word, maybe_seconds};
 use super::{ItemsFrom, Job, Key, Profiles, Protocol, Reveal, Role};
 use crate::identity::Fingerprint;
 use crate::table::Profile;
@@ -39,6 +40,8 @@ pub struct JobSpec {
     pub scale: Option<u32>,
     /// Bounds that the parties agree on.
     pub limits: Limits,
+    /// Who may ask a party that stands and answers; none in a job that is run. Not a part of the terms.
+    pub clients: Option<Admitted>,
     /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
     pub parties: Parties,
 }
@@ -57,10 +60,23 @@ pub struct Limits {
     pub max_text: Option<u64>,
     /// Numbers below this are reported as below it.
     pub min_result: Option<u64>,
-    /// How many keys one client may ask of a prepared sender, in all runs together.
+    /// How many keys one client may ask of a prepared sender, in all runs together; of a live list, as long as it is kept.
     pub max_queries: Option<u64>,
-    /// How many clients may ask a prepared sender.
+    /// How many clients may ask a prepared sender, or a live list.
     pub max_clients: Option<u64>,
+    /// How many keys one client may ask of a live list on one day (UTC).
+    pub daily_queries: Option<u64>,
+    /// In how many seconds after a removal a live list has another key at the latest.
+    #[serde(default, deserialize_with = "maybe_seconds")]
+    pub rotate_within: Option<u64>,
+}
+
+/// `[clients]`: who may ask a party that stands and answers many.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Admitted {
+    /// The file that lists them, a name and an identity on each line.
+    pub allow: PathBuf,
 }
 
 /// `[parties.X]`
@@ -107,6 +123,7 @@ impl JobSpec {
             key: None,
             scale: None,
             limits: Limits::default(),
+            clients: None,
             parties,
         }
     }

@@ -59,6 +59,8 @@ impl Terms {
             ("min_result", limits.min_result),
             ("max_queries", limits.max_queries),
             ("max_clients", limits.max_clients),
+            ("daily_queries", limits.daily_queries),
+            ("rotate_within", limits.rotate_within),
         ];
         let bounds = bounds.into_iter().filter_map(|(name, bound)| Some((name.to_owned(), Value::from(bound?))));
         put("limits", Value::Object(bounds.collect()));

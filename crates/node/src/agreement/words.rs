@@ -46,6 +46,21 @@ macro_rules! deserialize_from_word {
 
 deserialize_from_word!(super::Reveal, Duplicates, Nulls, Profile, Fingerprint);
 
+/// Reads a time, as `24h`, `90min` or `45s`, as seconds.
+pub(super) fn maybe_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<u64>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let units = [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)];
+    let read = units
+        .into_iter()
+        .find_map(|(unit, seconds)| text.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(seconds));
+    read.map(Some).ok_or_else(|| {
+        D::Error::custom(format!(
+            "\"{}\" is no time: write a whole number and d, h, min or s, as in \"24h\"",
+            shown(&text)
+        ))
+    })
+}
+
 /// The bound on the other's rows, which jobs that match rows ask for.
 pub(crate) const MAX_ROWS: Question = Question {
     key: "limits.max_rows",

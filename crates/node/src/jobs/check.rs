@@ -31,6 +31,9 @@ impl JobSpec {
             ("limits.min_result", limits.min_result.is_some(), Shared::MinResult),
             ("limits.max_queries", limits.max_queries.is_some(), Shared::Queries),
             ("limits.max_clients", limits.max_clients.is_some(), Shared::Queries),
+            ("[clients]", self.clients.is_some(), Shared::Clients),
+            ("limits.daily_queries", limits.daily_queries.is_some(), Shared::Clients),
+            ("limits.rotate_within", limits.rotate_within.is_some(), Shared::Clients),
         ];
         match present.into_iter().find(|(_, present, key)| *present && !self.job.has(*key)) {
             Some((name, _, key)) => Err(foreign(name, &jobs::having(key), self.job.name())),

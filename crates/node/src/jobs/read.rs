@@ -14,7 +14,7 @@ use tacita_core::{Error, Level, Result, Security};
 use super::check::foreign;
 use super::{JOBS, Kind, Own};
 use crate::agreement::words::from_word;
-use crate::agreement::{Job, JobSpec, Key, Limits, Parties, Protocol, Reveal};
+use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Parties, Protocol, Reveal};
 use crate::base::text::shown;
 
 /// Job files are read up to this size.
@@ -43,6 +43,8 @@ struct Common {
     scale: Option<u32>,
     #[serde(default)]
     limits: Limits,
+    #[serde(default)]
+    clients: Option<Admitted>,
     parties: Parties,
 }
 
@@ -76,10 +78,15 @@ impl JobSpec {
         }
         let text = std::fs::read_to_string(path).map_err(bad)?;
         let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
-        JobSpec::parse(&text, is_json).map_err(|error| match error {
+        let mut job = JobSpec::parse(&text, is_json).map_err(|error| match error {
             Error::Input(text) => Error::Input(format!("{shown}: {text}")),
             other => other,
-        })
+        })?;
+        if let Some(Admitted { allow }) = &mut job.clients {
+            // Beside the job file, wherever the command is run.
+            *allow = path.parent().unwrap_or(Path::new("")).join(&*allow);
+        }
+        Ok(job)
     }
 
     /// Reads a job from text, JSON or TOML.
@@ -103,6 +110,7 @@ impl JobSpec {
             key: common.key,
             scale: common.scale,
             limits: common.limits,
+            clients: common.clients,
             parties: common.parties,
         };
         job.check()?;

@@ -6,6 +6,7 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{Ability, JobSpec, Reveal};
 use crate::base::{files, text};
+use crate::identity::Identity;
 use crate::jobs::numbers::check_replaceable;
 use crate::run::party::PartyRun;
 use crate::run::write::all_beside;
@@ -32,21 +33,24 @@ pub fn unwritten(job: &JobSpec, me: &str, path: &Path) -> Option<String> {
     (!gets).then(|| format!("{me} learns nothing in this job: {} will not be written", path.display()))
 }
 
+/// Refuses an identity that is not the one that the job names for the party `me`.
+pub fn check_identity(job: &JobSpec, me: &str, identity: &Identity) -> Result<()> {
+    match &job.party(me)?.identity {
+        Some(expected) if *expected != identity.fingerprint() => Err(Error::Input(format!(
+            "parties.{me}.identity: the job says {expected}, the identity given is {}: use the right --identity, or tell the other party",
+            identity.fingerprint()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 impl PartyRun {
     /// Whether this is the party that the job means.
     pub(super) fn check_party(&self) -> Result<()> {
-        let party = self.job.party(&self.me)?;
-        if let Some(expected) = &party.identity
-            && *expected != self.identity.fingerprint()
-            && self.meeting.announce.is_none()
-        {
-            return Err(Error::Input(format!(
-                "parties.{}.identity: the job says {expected}, the identity given is {}: use the right --identity, or tell the other party",
-                self.me,
-                self.identity.fingerprint()
-            )));
+        match self.meeting.announce {
+            None => check_identity(&self.job, &self.me, &self.identity),
+            Some(_) => self.job.party(&self.me).map(drop),
         }
-        Ok(())
     }
 
     /// What can be checked before anything is read or sent.

@@ -38,9 +38,17 @@ pub fn dial(address: &str, peer: &Peer, identity: &Identity, options: &Options) 
                     match attempt(address, until, peer, identity, options) {
                         Ok(connected) => return Ok(connected),
                         Err(Failure::Fatal(error)) => return Err(error),
-                        Err(Failure::Elsewhere(Purpose::Run)) => return Err(runs_already(&peer.name)),
-                        Err(Failure::Elsewhere(Purpose::Doctor)) => {
-                            reason = "it is its doctor that answers, and not its run".into();
+                        Err(Failure::Elsewhere(Purpose::Run)) if options.purpose == Purpose::Doctor => {
+                            return Err(runs_already(&peer.name));
+                        }
+                        Err(Failure::Elsewhere(other)) => {
+                            reason = match other {
+                                Purpose::Run => "it is a run that answers, and no list for desks".into(),
+                                Purpose::Doctor => "it is its doctor that answers, and not its run".into(),
+                                Purpose::Desk => {
+                                    "it is a list for desks that answers (`tacita serve`), and no run".into()
+                                }
+                            };
                         }
                         Err(Failure::Fault(Fault::Unknown(what))) => reason = what,
                         Err(Failure::Fault(Fault::TheirIdentity(what))) => {

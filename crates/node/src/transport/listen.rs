@@ -81,7 +81,7 @@ pub fn listen_for_all(
                     match (arrived.accept(until, peer, options), options.purpose) {
                         (Ok(connected), _) => found(peer, Ok(connected)),
                         (Err(Failure::Elsewhere(_)), Purpose::Doctor) => found(peer, Err(runs_already(&peer.name))),
-                        (Err(Failure::Elsewhere(_)), Purpose::Run) => {
+                        (Err(Failure::Elsewhere(Purpose::Doctor)), _) => {
                             strangers.note_doctor(&peer.name);
                             return Ok(());
                         }

@@ -3,6 +3,7 @@
 //! One party listens, the other dials, and either may start first. The wire format is in `docs/wire.md`.
 
 mod dial;
+pub mod door;
 pub mod faults;
 mod handshake;
 pub mod links;
@@ -24,7 +25,7 @@ use tacita_core::{Channel, Error, Result};
 pub use dial::dial;
 pub use listen::{listen, listen_for_all, listening_at};
 pub use shaped::Shape;
-pub use tls::{ALPN, DOCTOR_ALPN, EXPORTER_BYTES, EXPORTER_LABEL, Purpose};
+pub use tls::{ALPN, DESK_ALPN, DOCTOR_ALPN, EXPORTER_BYTES, EXPORTER_LABEL, Purpose};
 
 use crate::identity::Fingerprint;
 use shaped::ShapedWriter;
@@ -91,6 +92,11 @@ impl Cancel {
     /// Makes everything that waits under this handle, now or later, end with [`Error::Interrupted`] within 100 ms.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
     }
 
     fn check(&self) -> Result<()> {

@@ -26,6 +26,9 @@ pub const ALPN: &[u8] = b"tacita/1";
 /// That of two parties that only look whether a run would come about.
 pub const DOCTOR_ALPN: &[u8] = b"tacita-doctor/1";
 
+/// That of a desk and the party that it asks.
+pub const DESK_ALPN: &[u8] = b"tacita-desk/1";
+
 /// What the end of a connection is there for. Both ends have to be there for the same; what the other one is there for is known
 /// before anything is read of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,15 +38,18 @@ pub enum Purpose {
     Run,
     /// To look whether a run would come about.
     Doctor,
+    /// To ask a party that stands and answers, or to be one.
+    Desk,
 }
 
 impl Purpose {
-    const ALL: [Purpose; 2] = [Purpose::Run, Purpose::Doctor];
+    const ALL: [Purpose; 3] = [Purpose::Run, Purpose::Doctor, Purpose::Desk];
 
     fn alpn(self) -> &'static [u8] {
         match self {
             Purpose::Run => ALPN,
             Purpose::Doctor => DOCTOR_ALPN,
+            Purpose::Desk => DESK_ALPN,
         }
     }
 
@@ -52,6 +58,7 @@ impl Purpose {
         match self {
             Purpose::Run => 1,
             Purpose::Doctor => 2,
+            Purpose::Desk => 3,
         }
     }
 

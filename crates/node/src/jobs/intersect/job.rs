@@ -9,7 +9,7 @@ use serde_json::Value;
 use tacita_core::protocol::intersect::polynomial::Strategy;
 use tacita_core::{Result, Role, Security};
 
-use super::{any, choose, cost, disk, learned, load, memory, methods, multiset};
+use super::{any, choose, cost, disk, learned, live, load, memory, methods, multiset};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
@@ -42,7 +42,7 @@ const QUESTIONS: [Question; 3] = [
     },
     Question {
         key: "key.normalize",
-        asks: "How each is normalised: none, text, name, date, date:DMY, date:MDY, email, phone, phone:CC, ip or integer",
+        asks: "How each is normalised: none, text, name, latin, initials, date, date:DMY, date:MDY, email, phone, phone:CC, ip or integer",
         usual: Some("none"),
         answer: Answering::Profiles,
         means: "how each of them is read",
@@ -89,8 +89,8 @@ impl Job for Intersect {
     }
 
     fn has(&self, key: Shared) -> bool {
-        use Shared::{Gives, Key, MinResult, PadTo, Queries, Scale};
-        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries)
+        use Shared::{Clients, Gives, Key, MinResult, PadTo, Queries, Scale};
+        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries | Clients)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -98,7 +98,8 @@ impl Job for Intersect {
         check(spec)?;
         any::check(spec)?;
         multiset::check(spec)?;
-        spec.check_key()
+        spec.check_key()?;
+        live::check(spec)
     }
 
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
@@ -192,10 +193,14 @@ impl Job for Intersect {
     }
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
-        learned::intersect(spec, party, known)
+        match spec.clients {
+            Some(_) => live::learned(spec, party),
+            None => learned::intersect(spec, party, known),
+        }
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+        live::refuse_run(spec)?;
         match spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
             true => Ok(Box::new(any::load_all(spec, me, source)?)),
             false => Ok(Box::new(load(spec, me, source)?)),

@@ -8,6 +8,7 @@ mod found;
 pub(crate) mod hint;
 mod job;
 pub mod learned;
+pub mod live;
 mod load;
 pub mod memory;
 pub mod methods;

@@ -6,6 +6,7 @@
 mod address;
 mod date;
 mod integer;
+mod latin;
 mod phone;
 mod words;
 
@@ -29,6 +30,10 @@ pub enum Profile {
     Text,
     /// Names of persons: also accents, punctuation and the order of words do not matter.
     Name,
+    /// Names of persons: as `Name`, in Latin letters.
+    Latin,
+    /// Names of persons: the family name and the other names' first letters, in Latin letters.
+    Initials,
     /// A calendar date.
     Date(Order),
     /// An e-mail address.
@@ -68,6 +73,8 @@ impl Profile {
             Profile::None => None,
             Profile::Text => words::text(trimmed, out),
             Profile::Name => words::name(trimmed, out),
+            Profile::Latin => latin::latin(trimmed, out),
+            Profile::Initials => latin::initials(trimmed, out),
             Profile::Date(order) => date::date(trimmed, *order, out),
             Profile::Email => address::email(trimmed, out),
             Profile::Phone(country) => phone::phone(trimmed, *country, out),
@@ -90,6 +97,8 @@ impl Profile {
             Profile::None => "none",
             Profile::Text => "text",
             Profile::Name => "name",
+            Profile::Latin => "latin",
+            Profile::Initials => "initials",
             Profile::Date(_) => "date",
             Profile::Email => "email",
             Profile::Phone(_) => "phone",
@@ -158,12 +167,14 @@ impl FromStr for Profile {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Profile, Error> {
-        let known = "none, text, name, date, date:DMY, date:MDY, email, phone, phone:CC (CC a country such as DE), ip, \
+        let known = "none, text, name, latin, initials, date, date:DMY, date:MDY, email, phone, phone:CC (CC a country such as DE), ip, \
                      integer";
         Ok(match text {
             "none" => Profile::None,
             "text" => Profile::Text,
             "name" => Profile::Name,
+            "latin" => Profile::Latin,
+            "initials" => Profile::Initials,
             "date" => Profile::Date(Order::Clear),
             "date:DMY" => Profile::Date(Order::DayFirst),
             "date:MDY" => Profile::Date(Order::MonthFirst),

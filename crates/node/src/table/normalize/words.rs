@@ -25,12 +25,16 @@ pub(super) fn name(value: &str, out: &mut String) -> Option<()> {
     if value.is_ascii() {
         push_plain(value.bytes().map(char::from), out, |c| c.is_ascii_alphanumeric().then(|| c.to_ascii_lowercase()));
     } else {
-        // Folding after the marks are gone can leave characters that decompose further, hence the second NFKD.
-        let folded = value.nfkd().filter(|&c| !is_mark(c)).default_case_fold().nfkd().filter(|&c| !is_mark(c));
-        push_plain(folded, out, |c| c.is_alphanumeric().then_some(c));
+        push_plain(folded(value), out, |c| c.is_alphanumeric().then_some(c));
     }
     sort_words(out, start);
     (out.len() > start).then_some(())
+}
+
+/// The characters of a name without case and accents.
+pub(super) fn folded(value: &str) -> impl Iterator<Item = char> {
+    // Folding after the marks are gone can leave characters that decompose further, hence the second NFKD.
+    value.nfkd().filter(|&c| !is_mark(c)).default_case_fold().nfkd().filter(|&c| !is_mark(c))
 }
 
 /// Marks that are dropped: those that combine (their class is not 0) and those that are no letters. The vowel signs of
@@ -67,7 +71,7 @@ fn push_plain(chars: impl Iterator<Item = char>, out: &mut String, keep: impl Fn
 }
 
 /// Sorts the words of `out[start..]`. UTF-8 sorts as code points do.
-fn sort_words(out: &mut String, start: usize) {
+pub(super) fn sort_words(out: &mut String, start: usize) {
     let text = &out[start..];
     if text.split(' ').is_sorted() {
         return;

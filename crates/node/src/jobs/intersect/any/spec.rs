@@ -25,7 +25,7 @@ pub fn check(job: &JobSpec) -> Result<()> {
         }
         _ => (),
     }
-    if job.limits.max_queries.is_some() || job.limits.max_clients.is_some() {
+    if job.clients.is_none() && (job.limits.max_queries.is_some() || job.limits.max_clients.is_some()) {
         return bad(
             "limits.max_queries and max_clients are for a part that was prepared, which there is none of by several keys \
              (key.any): leave them out, or agree on one key",

@@ -1,0 +1,135 @@
+//! `tacita serve`
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tacita_core::{Error, Result};
+use tacita_node::agreement::JobSpec;
+use tacita_node::identity::Identity;
+use tacita_node::jobs::intersect::live::Live;
+use tacita_node::run::check::check_identity;
+use tacita_node::transport::Cancel;
+use tacita_service::authority::control::{Order, order};
+use tacita_service::authority::{self, Serving};
+
+use super::arguments;
+use crate::console::print;
+use crate::interrupt;
+use crate::threads::set_threads;
+
+/// Keep a list, and answer many desks that ask whether a row is on it.
+///
+/// The list lives: rows come and go while it is served. The first start takes --input; later ones go on with what is in --state, with the same
+/// key, so that desks go on where they were. A job file for a list has [clients], limits.pad_to and limits.daily_queries.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tacita serve job.toml --as authority --input list.csv --identity id --state list\n  \
+    tacita serve --state list --add new.csv\n  tacita serve --state list --remove gone.csv"
+)]
+pub struct Serve {
+    /// The job file: the same at every desk.
+    #[arg(value_name = "JOB", required_unless_present = "order")]
+    job: Option<PathBuf>,
+    /// The party to be: the one that has the list.
+    #[arg(long = "as", value_name = "NAME", required_unless_present = "order", conflicts_with = "order")]
+    me: Option<String>,
+    /// The table that a new list begins with.
+    #[arg(long, value_name = "FILE", conflicts_with = "order")]
+    input: Option<PathBuf>,
+    /// Directory of this party's key pair.
+    #[arg(long, value_name = "DIR", required_unless_present = "order", conflicts_with = "order")]
+    identity: Option<PathBuf>,
+    /// Directory where the list and the desks' quotas are kept, sealed.
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+    /// Listen here rather than on the address in the job file.
+    #[arg(long, value_name = "ADDR", conflicts_with = "order")]
+    listen: Option<String>,
+    #[command(flatten)]
+    orders: Orders,
+    /// Threads for computation [default: all cores].
+    #[arg(long, value_name = "N", conflicts_with = "order")]
+    threads: Option<usize>,
+    #[command(flatten)]
+    reading: arguments::Reading,
+    /// Go on although more than half of the keys cannot be read.
+    #[arg(long, conflicts_with = "order")]
+    allow_unreadable: bool,
+}
+
+/// What the program that serves a list is told.
+#[derive(Args)]
+#[group(id = "order", multiple = false, conflicts_with = "job")]
+struct Orders {
+    /// Tell the program that serves --state to put the rows of this table on the list.
+    #[arg(long, value_name = "FILE")]
+    add: Option<PathBuf>,
+    /// Tell it to take the rows of this table off the list; another key follows within limits.rotate_within.
+    #[arg(long, value_name = "FILE")]
+    remove: Option<PathBuf>,
+    /// Tell it to change its key now.
+    #[arg(long)]
+    rotate: bool,
+    /// Ask it how it stands.
+    #[arg(long)]
+    status: bool,
+}
+
+impl Orders {
+    fn order(&self) -> Result<Option<Order>> {
+        Ok(match self {
+            Orders { add: Some(path), .. } => Some(Order::Add(whole(path)?)),
+            Orders { remove: Some(path), .. } => Some(Order::Remove(whole(path)?)),
+            Orders { rotate: true, .. } => Some(Order::Rotate),
+            Orders { status: true, .. } => Some(Order::Status),
+            _ => None,
+        })
+    }
+}
+
+/// A path that means the same to another process.
+fn whole(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().map_err(|error| Error::Input(format!("{}: cannot read: {error}", path.display())))
+}
+
+impl Serve {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<()> {
+        if let Some(wanted) = self.orders.order()? {
+            return print(order(&self.state, &wanted)?);
+        }
+        let (Some(job), Some(me), Some(identity)) = (self.job, self.me, self.identity) else {
+            return Err(Error::Internal("a command without its arguments".into()));
+        };
+        let live = Live::of(JobSpec::load(&job)?, &me)?;
+        if me != live.authority {
+            return Err(Error::Input(format!(
+                "--as {me}: {} has the list in this job; {me} asks it, with `tacita desk`",
+                live.authority
+            )));
+        }
+        if self.input.as_deref().is_some_and(|input| input.as_os_str() == "-") {
+            return Err(Error::Input("--input -: a list begins with a file".into()));
+        }
+        set_threads(self.threads)?;
+        let identity = Identity::load(&identity)?;
+        check_identity(&live.job, &me, &identity)?;
+        let address = live.job.party(&me)?.address.clone();
+        let listen = self.listen.or(address).ok_or_else(|| {
+            Error::Input(format!("parties.{me}.address is missing: put it into the job file, or give --listen"))
+        })?;
+        let cancel = Cancel::default();
+        let serving = Serving {
+            live,
+            input: self.input,
+            reading: self.reading.options(),
+            allow_unreadable: self.allow_unreadable,
+            identity,
+            state: self.state,
+            listen,
+            cancel: cancel.clone(),
+        };
+        interrupt::stands(move || cancel.cancel());
+        authority::serve(serving)
+    }
+}

@@ -1,0 +1,186 @@
+//! A headless browser, spoken to by WebDriver.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::common::free_port;
+use crate::fly::until_open;
+
+/// How long something may take to be there.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// A browser with a window of its own, and nothing kept of it.
+pub struct Browser {
+    driver: Child,
+    port: u16,
+    session: String,
+    _profile: tempfile::TempDir,
+}
+
+/// Chromium and its driver, where a package has put them; nothing if there are none.
+fn programs() -> Option<[&'static str; 2]> {
+    let found = |places: &[&'static str]| places.iter().copied().find(|place| std::path::Path::new(place).exists());
+    Some([found(&["/usr/bin/chromium", "/usr/bin/chromium-browser"])?, found(&["/usr/bin/chromedriver"])?])
+}
+
+impl Browser {
+    /// Starts one; nothing where there is no Chromium.
+    pub fn start(width: u32, height: u32) -> Option<Browser> {
+        let Some([chromium, chromedriver]) = programs() else {
+            eprintln!("left out: there is no chromium and chromium-driver (`scripts/need chromium` installs them)");
+            return None;
+        };
+        let (port, profile) = (free_port(), tempfile::tempdir().unwrap());
+        let driver = Command::new(chromedriver)
+            .args([format!("--port={port}")])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        until_open(port);
+        let data = format!("--user-data-dir={}", profile.path().display());
+        let size = format!("--window-size={width},{height}");
+        let arguments = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--hide-scrollbars",
+            &data,
+            &size,
+        ];
+        let options = json!({ "binary": chromium, "args": arguments });
+        let mut browser = Browser { driver, port, session: String::new(), _profile: profile };
+        let made = browser.ask(
+            "POST",
+            "/session",
+            &json!({ "capabilities": { "alwaysMatch": { "goog:chromeOptions": options } } }),
+        );
+        browser.session = format!("/session/{}", made["sessionId"].as_str().unwrap_or_else(|| panic!("{made}")));
+        // A phone is narrower than a window may be.
+        let phone = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": { "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 } });
+        browser.tell("/goog/cdp/execute", &phone);
+        Some(browser)
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
+        let body = if method == "POST" { body.to_string() } else { String::new() };
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            self.port,
+            body.len()
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        // The driver may keep the connection: what it announced is all.
+        let mut piece = [0; 1 << 16];
+        let text = loop {
+            let count = stream.read(&mut piece).unwrap();
+            answer.extend_from_slice(&piece[..count]);
+            let text = String::from_utf8_lossy(&answer).into_owned();
+            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+            let head = head.to_ascii_lowercase();
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:"))
+                .map(|length| length.trim().parse::<usize>().unwrap());
+            if count == 0 || length.is_some_and(|length| body.len() >= length) {
+                break body.to_owned();
+            }
+        };
+        serde_json::from_str::<Value>(&text).unwrap_or_else(|_| panic!("{text}"))["value"].clone()
+    }
+
+    fn tell(&self, path: &str, body: &Value) -> Value {
+        self.ask("POST", &format!("{}{path}", self.session), body)
+    }
+
+    pub fn open(&self, address: &str) {
+        self.tell("/url", &json!({ "url": address }));
+    }
+
+    /// The first element that a CSS selector finds, within a while.
+    #[track_caller]
+    pub fn find(&self, selector: &str) -> String {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let found = self.tell("/element", &json!({ "using": "css selector", "value": selector }));
+            if let Some(element) = found.as_object().and_then(|found| found.values().next()).and_then(Value::as_str)
+                && found.get("error").is_none()
+            {
+                return element.to_owned();
+            }
+            assert!(Instant::now() < until, "no {selector}: {found}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Types into what a selector finds.
+    #[track_caller]
+    pub fn type_into(&self, selector: &str, text: &str) {
+        let element = self.find(selector);
+        self.tell(&format!("/element/{element}/value"), &json!({ "text": text }));
+    }
+
+    /// Types wherever the focus is: keys as WebDriver has them.
+    pub fn keys(&self, text: &str) {
+        let element = self.ask("GET", &format!("{}/element/active", self.session), &Value::Null);
+        let element =
+            element.as_object().and_then(|found| found.values().next()).and_then(Value::as_str).unwrap().to_owned();
+        self.tell(&format!("/element/{element}/value"), &json!({ "text": text }));
+    }
+
+    #[track_caller]
+    pub fn click(&self, selector: &str) {
+        let element = self.find(selector);
+        self.tell(&format!("/element/{element}/click"), &json!({}));
+    }
+
+    /// Waits until what a selector finds says some words, and returns all that it says.
+    #[track_caller]
+    pub fn until_says(&self, selector: &str, words: &str) -> String {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let text = self.script(&format!(
+                "const e = document.querySelector({}); return e ? e.innerText : '';",
+                json!(selector)
+            ));
+            let text = text.as_str().unwrap_or_default().to_owned();
+            if text.contains(words) {
+                return text;
+            }
+            assert!(Instant::now() < until, "{selector} does not say `{words}`: {text}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    pub fn script(&self, script: &str) -> Value {
+        self.tell("/execute/sync", &json!({ "script": script, "args": [] }))
+    }
+
+    /// A picture of the window, as PNG.
+    pub fn picture(&self) -> Vec<u8> {
+        let picture = self.ask("GET", &format!("{}/screenshot", self.session), &Value::Null);
+        data_encoding::BASE64.decode(picture.as_str().unwrap().as_bytes()).unwrap()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if !self.session.is_empty() {
+            self.ask("DELETE", &self.session.clone(), &Value::Null);
+        }
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}

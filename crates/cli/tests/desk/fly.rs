@@ -1,0 +1,242 @@
+//! An authority, desks, and a client for their pages.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::common::{Home, Running, free_port, tacita};
+
+/// What the job is, but for parties: a line of limits follows.
+pub const TERMS: &str = "job = \"intersect\"\nid = \"fly\"\nreveal = \"rows\"\nreveal_to = [\"airline\"]\n\
+    [key]\ncolumns = [\"name\", \"dob\"]\nnormalize = [\"name\", \"date\"]\n[clients]\nallow = \"desks.txt\"\n";
+
+pub const LIMITS: &str = "[limits]\npad_to = 200\ndaily_queries = 1000\nmax_clients = 5\n";
+
+/// The list that tests begin with.
+pub const LIST: &str =
+    "name,dob\n\"BELLQUIST, Béryn\",1948-05-21\n\"O'TARRIN, Corvin\",2009-09-17\n\"ESTERVALE, Zdeněk\",1939-03-16\n";
+
+/// A place for an authority and its desks.
+pub struct Fly {
+    pub home: Home,
+    pub job: String,
+}
+
+/// A desk that runs.
+pub struct Desk {
+    pub running: Running,
+    pub page: u16,
+    pub token: String,
+    pub cookie: String,
+    pub form: String,
+}
+
+/// An answer of a page.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: String,
+    pub body: String,
+}
+
+impl Fly {
+    pub fn new(terms: &str, limits: &str, list: &str) -> Fly {
+        let home = Home::new();
+        let authority = tacita(&["identity", "new", &home.at("authority")]).well().stdout;
+        let mut desks = String::new();
+        for name in ["gate-1", "gate-2"] {
+            desks += &format!("{name} {}", tacita(&["identity", "new", &home.at(name)]).well().stdout);
+        }
+        home.file("desks.txt", &desks);
+        home.file("list.csv", list);
+        let port = free_port();
+        let parties = format!(
+            "[parties.authority]\naddress = \"127.0.0.1:{port}\"\nidentity = \"{}\"\n[parties.airline]\n",
+            authority.trim()
+        );
+        let job = home.file("job.toml", &format!("{terms}{limits}{parties}"));
+        Fly { home, job }
+    }
+
+    /// Starts the authority, and waits until it serves.
+    pub fn serve(&self) -> Running {
+        let mut running = self.serve_with(&["--input", &self.home.at("list.csv")]);
+        running.until_it_says("serving ");
+        running
+    }
+
+    pub fn serve_with(&self, more: &[&str]) -> Running {
+        let (identity, state) = (self.home.at("authority"), self.home.at("state"));
+        let fixed = ["serve", &self.job, "--as", "authority", "--identity", &identity, "--state", &state];
+        Running::start(&[&fixed[..], more].concat())
+    }
+
+    /// Tells the authority something.
+    #[track_caller]
+    pub fn tell(&self, order: &[&str]) -> String {
+        tacita(&[&["serve", "--state", &self.home.at("state")], order].concat()).well().stdout
+    }
+
+    /// Puts rows on the list, or takes them off.
+    #[track_caller]
+    pub fn change(&self, order: &str, rows: &str) -> String {
+        let file = self.home.file("change.csv", &format!("name,dob\n{rows}"));
+        self.tell(&[order, &file])
+    }
+
+    /// Starts a desk, and waits until it is connected.
+    pub fn desk(&self, name: &str) -> Desk {
+        let desk = self.desk_alone(name);
+        desk.until(|standing| standing["connected"] == true);
+        desk
+    }
+
+    /// Starts a desk.
+    pub fn desk_alone(&self, name: &str) -> Desk {
+        let (page, identity) = (free_port(), self.home.at(name));
+        let (address, verdicts) = (format!("127.0.0.1:{page}"), self.home.at(&format!("{name}.jsonl")));
+        let mut running = Running::start(&[
+            "desk",
+            &self.job,
+            "--as",
+            "airline",
+            "--identity",
+            &identity,
+            "--page",
+            &address,
+            "--verdicts",
+            &verdicts,
+        ]);
+        let said = running.until_it_prints("token=");
+        let token = said.trim().rsplit_once("token=").unwrap().1.to_owned();
+        let mut desk = Desk { running, page, token, cookie: String::new(), form: String::new() };
+        let entered = desk.request("GET", &format!("/?token={}", desk.token), &[], b"");
+        assert_eq!(entered.status, 303, "{entered:?}");
+        let cookie = entered.headers.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
+        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+        desk.cookie = cookie.split(';').next().unwrap().to_owned();
+        let main = desk.get("/").body;
+        desk.form = main.split("name=\"form\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        desk
+    }
+}
+
+impl Desk {
+    /// A request as it is written, with its own Host.
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let host = format!("127.0.0.1:{}", self.page);
+        let host = headers.iter().find(|(name, _)| *name == "Host").map_or(host.as_str(), |(_, value)| value);
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        headers
+            .iter()
+            .filter(|(name, _)| *name != "Host")
+            .for_each(|(name, value)| head += &format!("{name}: {value}\r\n"));
+        let mut stream = TcpStream::connect(("127.0.0.1", self.page)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.write_all(&[head.as_bytes(), b"\r\n", body].concat()).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        let (headers, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, headers: headers.replace('\r', ""), body: body.to_owned() }
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.request("GET", path, &[("Cookie", &self.cookie)], b"")
+    }
+
+    fn origin(&self) -> String {
+        format!("http://127.0.0.1:{}", self.page)
+    }
+
+    /// Sends the form of one row; what the page says then.
+    pub fn check(&self, name: &str, born: &str, reference: &str) -> String {
+        let form = [("form", self.form.as_str()), ("field-name", name), ("field-dob", born), ("reference", reference)];
+        let form: Vec<_> = form.iter().map(|(field, value)| format!("{field}={}", encoded(value))).collect();
+        let answer = self.post("/check", "application/x-www-form-urlencoded", form.join("&").as_bytes());
+        assert_eq!(answer.status, 303, "{answer:?}");
+        let place = answer.headers.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().to_owned();
+        let page = self.get(&place).body;
+        let verdict = page.split("id=\"verdict\">").nth(1).unwrap().split("</div>").next().unwrap();
+        verdict.to_owned()
+    }
+
+    pub fn post(&self, path: &str, kind: &str, body: &[u8]) -> Answer {
+        let headers = [("Cookie", self.cookie.as_str()), ("Origin", &self.origin()), ("Content-Type", kind)];
+        self.request("POST", path, &headers, body)
+    }
+
+    /// Uploads a table, and waits for the end of its batch: its page, and the verdicts.
+    pub fn batch(&self, table: &str) -> (String, String) {
+        let answer = self.upload(table);
+        assert_eq!(answer.status, 303, "{answer:?}");
+        let place = answer.headers.lines().find_map(|line| line.strip_prefix("location: ")).unwrap().to_owned();
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            let page = self.get(&place).body;
+            if page.contains("Done: ") {
+                return (page, self.get(&format!("{place}/verdicts.csv")).body);
+            }
+            assert!(page.contains("http-equiv=\"refresh\"") && Instant::now() < until, "{page}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub fn upload(&self, table: &str) -> Answer {
+        let part = |name: &str, file: &str, content: &str| {
+            format!("--bound\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{content}\r\n")
+        };
+        let body = part("form", "", &self.form)
+            + &part("reference", "", "ref")
+            + &part("table", "; filename=\"t.csv\"", table)
+            + "--bound--\r\n";
+        self.post("/batch", "multipart/form-data; boundary=bound", body.as_bytes())
+    }
+
+    /// How the connection stands.
+    pub fn standing(&self) -> Value {
+        serde_json::from_str(&self.get("/standing").body).unwrap()
+    }
+
+    #[track_caller]
+    pub fn until(&self, wanted: impl Fn(&Value) -> bool) -> Value {
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let standing = self.standing();
+            if wanted(&standing) {
+                return standing;
+            }
+            assert!(Instant::now() < until, "{standing}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// How many more keys may be asked, as the page says.
+    pub fn left(&self) -> u64 {
+        let text = self.until(|standing| standing["connected"] == true)["text"].as_str().unwrap().to_owned();
+        let number = text.split(". ").last().unwrap().split(' ').next().unwrap().replace(',', "");
+        number.parse().unwrap_or_else(|_| panic!("{text}"))
+    }
+}
+
+/// As forms have it.
+pub fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+/// Waits until a port is listened on again.
+pub fn until_open(port: u16) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,233 @@
+//! What travels between a desk and its authority.
+//!
+//! Numbers are little-endian. All of it is checked before it exists; what is wrong is said as the end of a sentence that begins
+//! with the message's name.
+
+use super::{CHAIN_BYTES, Chain, Change, MAX_CHANGES, MAX_ELEMENTS, Params, Tag};
+
+/// What is wrong with a message.
+type Wrong = &'static str;
+
+const EPOCH_BYTES: usize = 32;
+
+/// What a table has been through: which epoch it is of, how many changes, and what stands for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State {
+    /// The epoch's id.
+    pub epoch: [u8; 32],
+    /// Changes so far.
+    pub version: u64,
+    /// The table as it began, and all changes.
+    pub chain: Chain,
+}
+
+/// Length of an encoded [`State`].
+const STATE_BYTES: usize = EPOCH_BYTES + 8 + CHAIN_BYTES;
+
+impl State {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.epoch);
+        out.extend(self.version.to_le_bytes());
+        out.extend(self.chain.0);
+    }
+
+    fn take(bytes: &mut &[u8]) -> Result<State, Wrong> {
+        Ok(State { epoch: take(bytes)?, version: u64::from_le_bytes(take(bytes)?), chain: Chain(take(bytes)?) })
+    }
+}
+
+/// Desk to authority.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Request {
+    /// The whole table.
+    Fetch,
+    /// What has changed, and a question.
+    Ask(Ask),
+}
+
+/// A question. One of no elements asks for changes only.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The state of the desk's copy.
+    pub state: State,
+    /// Blinded elements, one after the other.
+    pub blinded: Vec<u8>,
+}
+
+const FETCH: u8 = 0;
+const QUESTION: u8 = 1;
+
+impl Request {
+    /// The most bytes that one has.
+    pub fn most_bytes(params: &Params) -> usize {
+        1 + STATE_BYTES + MAX_ELEMENTS * params.suite.element_bytes()
+    }
+
+    /// As it is sent.
+    pub fn encode(&self) -> Vec<u8> {
+        match self {
+            Request::Fetch => vec![FETCH],
+            Request::Ask(ask) => {
+                let mut out = vec![QUESTION];
+                ask.state.put(&mut out);
+                out.extend_from_slice(&ask.blinded);
+                out
+            }
+        }
+    }
+
+    /// What a desk sent. The elements are looked at when they are evaluated.
+    pub fn decode(mut bytes: &[u8], params: &Params) -> Result<Request, Wrong> {
+        let [kind] = take(&mut bytes)?;
+        match kind {
+            FETCH if bytes.is_empty() => Ok(Request::Fetch),
+            FETCH => Err("is longer than it says"),
+            QUESTION => {
+                let state = State::take(&mut bytes)?;
+                let length = params.suite.element_bytes();
+                match bytes.len().is_multiple_of(length) && bytes.len() / length <= MAX_ELEMENTS {
+                    true => Ok(Request::Ask(Ask { state, blinded: bytes.to_vec() })),
+                    false => Err("has no whole number of elements, or too many"),
+                }
+            }
+            _ => Err("is of no known kind"),
+        }
+    }
+}
+
+/// Authority to desk.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The desk's copy is of another epoch, or of another list: it has to fetch the table. Nothing was charged.
+    Stale,
+    /// The desk's quota does not allow the question. Nothing was charged.
+    Spent {
+        /// How many elements it does allow.
+        left: u64,
+    },
+    /// Changes, and what was asked.
+    Answered {
+        /// How many more elements the quota allows.
+        left: u64,
+        /// How many changes there are besides these, which the desk has to ask for first.
+        behind: u64,
+        /// What has changed since the desk's state, in order.
+        changes: Vec<Change>,
+        /// The function at each blinded element, in order.
+        evaluated: Vec<u8>,
+    },
+}
+
+const STALE: u8 = 0;
+const SPENT: u8 = 1;
+const ANSWERED: u8 = 2;
+
+/// Length of an answer without changes and elements.
+const ANSWER_BYTES: usize = 1 + 8 + 8 + 4;
+
+impl Answer {
+    /// The most bytes that one has for a question of so many elements.
+    pub fn most_bytes(params: &Params, elements: usize) -> usize {
+        ANSWER_BYTES + MAX_CHANGES * params.change_bytes() + elements * params.suite.element_bytes()
+    }
+
+    /// As it is sent.
+    pub fn encode(&self, params: &Params) -> Vec<u8> {
+        match self {
+            Answer::Stale => vec![STALE],
+            Answer::Spent { left } => [&[SPENT][..], &left.to_le_bytes()].concat(),
+            Answer::Answered { left, behind, changes, evaluated } => {
+                let changes_bytes = changes.len() * params.change_bytes();
+                let mut out = Vec::with_capacity(ANSWER_BYTES + changes_bytes + evaluated.len());
+                out.push(ANSWERED);
+                out.extend(left.to_le_bytes());
+                out.extend(behind.to_le_bytes());
+                out.extend((changes.len() as u32).to_le_bytes());
+                for change in changes {
+                    out.extend(change.place.to_le_bytes());
+                    out.extend_from_slice(change.tag.bytes(params));
+                }
+                out.extend_from_slice(evaluated);
+                out
+            }
+        }
+    }
+
+    /// What an authority sent to a question of so many elements. The evaluated ones are looked at when they are used.
+    pub fn decode(mut bytes: &[u8], params: &Params, elements: usize) -> Result<Answer, Wrong> {
+        let [kind] = take(&mut bytes)?;
+        let answer = match kind {
+            STALE => Answer::Stale,
+            SPENT => Answer::Spent { left: u64::from_le_bytes(take(&mut bytes)?) },
+            ANSWERED => {
+                let left = u64::from_le_bytes(take(&mut bytes)?);
+                let behind = u64::from_le_bytes(take(&mut bytes)?);
+                let count = u32::from_le_bytes(take(&mut bytes)?) as usize;
+                if count > MAX_CHANGES {
+                    return Err("has more changes than one may have");
+                }
+                if behind > 0 && count == 0 {
+                    return Err("says that there are changes, and has none");
+                }
+                let (listed, rest) =
+                    bytes.split_at_checked(count * params.change_bytes()).ok_or("has fewer changes than it says")?;
+                let mut changes = Vec::with_capacity(count);
+                for mut change in listed.chunks_exact(params.change_bytes()) {
+                    let place = u32::from_le_bytes(take(&mut change)?);
+                    if place as usize >= params.entries {
+                        return Err("changes a place that the table does not have");
+                    }
+                    changes.push(Change { place, tag: Tag::of(change, params.tag_bytes) });
+                }
+                // A question that comes too early is not answered: the desk asks again once it has all changes.
+                let evaluated = if behind > 0 { 0 } else { elements * params.suite.element_bytes() };
+                if rest.len() != evaluated {
+                    return Err("has another number of elements than were sent");
+                }
+                bytes = &[];
+                Answer::Answered { left, behind, changes, evaluated: rest.to_vec() }
+            }
+            _ => return Err("is of no known kind"),
+        };
+        if bytes.is_empty() { Ok(answer) } else { Err("is longer than it says") }
+    }
+}
+
+/// Authority to desk: which table follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// The random id of the epoch. What [`State`] has follows from it and from the terms, which the desk checks.
+    pub id: [u8; 32],
+    /// The state of the table.
+    pub state: State,
+    /// How many seconds the epoch will last at most.
+    pub lasts: u64,
+}
+
+impl Facts {
+    /// Length in bytes.
+    pub const BYTES: usize = EPOCH_BYTES + STATE_BYTES + 8;
+
+    /// As it is sent.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(Facts::BYTES);
+        out.extend(self.id);
+        self.state.put(&mut out);
+        out.extend(self.lasts.to_le_bytes());
+        out
+    }
+
+    /// What an authority sent.
+    pub fn decode(mut bytes: &[u8]) -> Result<Facts, Wrong> {
+        let (id, state) = (take(&mut bytes)?, State::take(&mut bytes)?);
+        let facts = Facts { id, state, lasts: u64::from_le_bytes(take(&mut bytes)?) };
+        if bytes.is_empty() { Ok(facts) } else { Err("is longer than it says") }
+    }
+}
+
+/// The next bytes.
+fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], Wrong> {
+    let (first, rest) = bytes.split_first_chunk().ok_or("is cut off")?;
+    *bytes = rest;
+    Ok(*first)
+}

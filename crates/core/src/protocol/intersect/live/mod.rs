@@ -1,0 +1,138 @@
+//! A list that lives: one party keeps it and answers, for as long as it likes, many others who each ask whether an item is on it.
+//!
+//! The *authority* has a key of the pseudorandom function of `ecdh` for an *epoch*, and a table of tags: those of its items in
+//! random places, random bytes in all others, so that the table is as long as was agreed on whatever is on the list. A *desk* has a copy
+//! of the table. To look for an item it sends it blinded, has the function's value, and looks for its tag. An addition puts a
+//! tag in the place of random bytes, a removal random bytes in the place of a tag; each is one [`Change`], and the desk gets
+//! those that it has missed with the next answer. A *rotation* is a new key, a new epoch, and all tags in new places.
+//!
+//! All steps are pure, bytes to bytes: whoever serves connections calls them. What each side learns is in
+//! `docs/protocols/live.md`, every byte in `docs/wire.md`. Semi-honest parties.
+
+mod list;
+mod messages;
+mod replica;
+mod stored;
+
+use std::fmt;
+
+use super::entries::payload_tag_bytes;
+use crate::error::{Error, Result};
+use crate::primitive::oprf::Suite;
+
+pub use crate::channel::labels::live::{ASK, LIST, REPLY, TABLE};
+pub use list::{List, Step};
+pub use messages::{Answer, Ask, Facts, Request, State};
+pub use replica::{Question, Replica};
+
+/// The longest tag, in bytes: of 2^40 questions to a table of 2^26 entries.
+pub const MAX_TAG_BYTES: usize = 16;
+
+/// The most entries of a table.
+pub const MAX_ENTRIES: usize = 1 << 26;
+
+/// The most elements of one question.
+pub const MAX_ELEMENTS: usize = 1 << 10;
+
+/// The most changes that come with one answer; what is left comes with the next.
+pub const MAX_CHANGES: usize = 1 << 14;
+
+/// Length of what stands for all that a table has been through: see [`State`].
+pub const CHAIN_BYTES: usize = 16;
+
+/// What is the same for all of a list's desks and epochs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    /// Entries of the table.
+    pub entries: usize,
+    /// Length of a tag.
+    pub tag_bytes: usize,
+    /// The group and the hash function.
+    pub suite: Suite,
+}
+
+impl Params {
+    /// Those of a table with so many entries, of which all desks together ask at most `questions` in an epoch: a wrong answer, or two equal
+    /// entries, come up with a probability of at most 2^-43 in an epoch.
+    pub fn new(entries: usize, questions: usize, suite: Suite) -> Result<Params> {
+        let tag_bytes = payload_tag_bytes(questions, entries);
+        match (1..=MAX_ENTRIES).contains(&entries) && tag_bytes <= MAX_TAG_BYTES {
+            true => Ok(Params { entries, tag_bytes, suite }),
+            false => Err(Error::Input(format!(
+                "a list of {entries} entries, asked {questions} times with one key, is too large: it has at most {MAX_ENTRIES} entries, \
+                 and tags of at most {MAX_TAG_BYTES} bytes"
+            ))),
+        }
+    }
+
+    /// Length of the table in bytes.
+    pub fn table_bytes(&self) -> usize {
+        self.entries * self.tag_bytes
+    }
+
+    /// Length of a [`Change`] on the wire.
+    pub fn change_bytes(&self) -> usize {
+        size_of::<u32>() + self.tag_bytes
+    }
+}
+
+/// A tag, or the random bytes in the place of one; zeros behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tag([u8; MAX_TAG_BYTES]);
+
+impl Tag {
+    /// The first bytes of `bytes`, `tag_bytes` of them.
+    fn of(bytes: &[u8], tag_bytes: usize) -> Tag {
+        let mut tag = [0; MAX_TAG_BYTES];
+        tag[..tag_bytes].copy_from_slice(&bytes[..tag_bytes]);
+        Tag(tag)
+    }
+
+    fn bytes(&self, params: &Params) -> &[u8] {
+        &self.0[..params.tag_bytes]
+    }
+}
+
+/// A tag tells whoever has the epoch's key, or asks it, what is on the list.
+impl fmt::Debug for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tag(..)")
+    }
+}
+
+/// One place of the table has another entry from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// Which.
+    pub place: u32,
+    /// What stands there.
+    pub tag: Tag,
+}
+
+/// What a table has been through in its epoch, so far. Whoever has the same chain has the same table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Chain([u8; CHAIN_BYTES]);
+
+impl Chain {
+    /// That of a table without changes.
+    fn begin(epoch: &[u8; 32], table: &[u8]) -> Chain {
+        let mut hasher = blake3::Hasher::new_derive_key("tacita 1 live table");
+        Chain::cut(hasher.update(epoch).update(table))
+    }
+
+    /// That of the same table with one more change.
+    fn then(&self, change: &Change) -> Chain {
+        let mut hasher = blake3::Hasher::new_derive_key("tacita 1 live change");
+        Chain::cut(hasher.update(&self.0).update(&change.place.to_le_bytes()).update(&change.tag.0))
+    }
+
+    fn cut(hasher: &blake3::Hasher) -> Chain {
+        Chain(std::array::from_fn(|index| hasher.finalize().as_bytes()[index]))
+    }
+}
+
+impl fmt::Debug for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Chain(..)")
+    }
+}

@@ -1,0 +1,53 @@
+//! `live`.
+
+mod hostile;
+mod results;
+mod views;
+
+use tacita_core::Item;
+use tacita_core::primitive::oprf::Suite;
+use tacita_core::protocol::intersect::live::{Answer, Facts, List, Params, Question, Replica, Request};
+
+use crate::support::*;
+
+fn params(entries: usize) -> Params {
+    Params::new(entries, 1000, Suite::Ristretto255).unwrap()
+}
+
+fn list(on_it: &[Item], entries: usize, seed: u8) -> List {
+    List::new(on_it, [seed; 32], params(entries), &mut rng(seed)).unwrap()
+}
+
+/// The copy of a desk that fetches now.
+fn fetch(list: &List) -> Replica {
+    let facts = Facts::decode(&Facts { id: [0; 32], state: list.state(), lasts: 60 }.encode()).unwrap();
+    Replica::new(&facts, *list.params(), list.table().to_vec()).unwrap()
+}
+
+/// Which of these are on the list, by bytes as they travel; the copy is brought up to date first.
+fn ask(list: &List, replica: &mut Replica, items: &[Item], seed: u8) -> Vec<bool> {
+    let question = Question::new(items.to_vec(), list.params(), &mut rng(seed)).unwrap();
+    let evaluated = exchange(list, replica, question.blinded());
+    replica.answers(&question, &evaluated).unwrap()
+}
+
+/// One request and its answer.
+fn exchange(list: &List, replica: &mut Replica, blinded: &[u8]) -> Vec<u8> {
+    let params = list.params();
+    let elements = blinded.len() / params.suite.element_bytes();
+    let ask = tacita_core::protocol::intersect::live::Ask { state: *replica.state(), blinded: blinded.to_vec() };
+    let Ok(Request::Ask(ask)) = Request::decode(&Request::Ask(ask).encode(), params) else { panic!("a request") };
+    let changes = list.since(&ask.state).expect("a state of this list").collect();
+    let answer = Answer::Answered { left: 7, behind: 0, changes, evaluated: list.evaluate(&ask.blinded).unwrap() };
+    let answer = Answer::decode(&answer.encode(params), params, elements).unwrap();
+    let Answer::Answered { changes, evaluated, .. } = answer else { panic!("an answer") };
+    replica.apply(&changes).unwrap();
+    assert_eq!(replica.state(), &list.state());
+    evaluated
+}
+
+/// Takes items off a list and puts others on it.
+fn change(list: &mut List, removed: &[Item], added: &[Item], seed: u8) {
+    let steps = list.plan(removed, added, &mut rng(seed)).unwrap();
+    list.apply(&steps).unwrap();
+}

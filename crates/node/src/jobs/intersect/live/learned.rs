@@ -1,0 +1,95 @@
+//! Who learns what of a live list, in plain sentences.
+
+use super::{DEFAULT_ROTATE_WITHIN, EPOCH_DAYS, Live, Quota};
+use crate::agreement::JobSpec;
+use crate::base::text::{count, counted};
+use crate::jobs::learned::list;
+
+/// Which protocol runs, in a sentence.
+pub fn protocol(live: &Live) -> String {
+    format!(
+        "ecdh, a live list: an oblivious pseudorandom function ({}, RFC 9497), and a table with {} places of {} bytes.",
+        live.params.suite.name(),
+        count(live.params.entries as u64),
+        live.params.tag_bytes
+    )
+}
+
+/// What `party` learns of a list that it keeps, or asks.
+pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
+    let desk = job.receiver();
+    let authority = job.peer_of(desk);
+    match party == desk {
+        true => of_desk(job, desk, authority),
+        false => of_authority(desk, authority),
+    }
+}
+
+fn of_desk(job: &JobSpec, desk: &str, authority: &str) -> Vec<String> {
+    let quota = Quota::of(job);
+    let (rows, within) = (job.limits.pad_to.unwrap_or_default(), seconds(rotate_within(job)));
+    let keys: Vec<String> = job.key.iter().flat_map(|key| &key.any).map(|columns| list(columns)).collect();
+    let by = if keys.is_empty() { String::new() } else { format!(", and by which of the keys: {}", keys.join("; ")) };
+    let may = match (quota.daily, quota.in_all) {
+        (Some(daily), Some(all)) => format!("{} a day, and {} in all", counted(daily, "key"), count(all)),
+        (Some(daily), None) => format!("{} a day", counted(daily, "key")),
+        (None, all) => format!("{} in all", counted(all.unwrap_or_default(), "key")),
+    };
+    vec![
+        format!("{desk} learns of each row that it asks for whether it is on {authority}'s list{by}."),
+        format!(
+            "{desk} may ask for anybody, {may}; a row takes {}. No rotation and no restart gives it more.",
+            counted(keys.len().max(1) as u64, "key")
+        ),
+        format!(
+            "{desk} does not learn how many rows {authority} has, but that they are no more than {}: its copy of the table is always as long as \
+             that.",
+            count(rows)
+        ),
+        format!(
+            "{desk} learns when the list changes, how many places of the table do, and which; not whether a change is an addition or a \
+             removal, as long as it has not asked for that row."
+        ),
+        format!(
+            "{desk} learns when a row goes that it has found on the list, and when it comes back: until the key changes, it can look for what it \
+             has asked before, in all later states of the table, without {authority} and its quota. So can whoever gets what it keeps, and \
+             desks that join what they have."
+        ),
+        format!(
+            "{desk} learns when {authority} changes its key: at most {within} after a removal, and every {EPOCH_DAYS} days. After that, \
+             nothing that it has kept can be looked for. A change of the key soon after a change of the table tells that a row was removed."
+        ),
+        format!("{desk} learns which version {authority} runs, and by which kinds of profiles it normalises its key."),
+        format!("{desk} learns nothing else about {authority}'s list, as long as both follow the protocol."),
+    ]
+}
+
+fn of_authority(desk: &str, authority: &str) -> Vec<String> {
+    vec![
+        format!(
+            "{authority} does not learn whom {desk} asks for, nor whether anybody was on the list; not even with more computing power than \
+             there is."
+        ),
+        format!(
+            "{authority} learns which of the desks asks, when, and for how many keys at a time: so how many rows it checks, one by one or \
+             together, and when it is connected."
+        ),
+        format!(
+            "{authority} learns when a desk fetches the table: at its start, after a change of the key, and after it lost its copy; and whether \
+             it asks the very same again, because an answer was lost."
+        ),
+        format!("{authority} learns which version {desk} runs, and by which kinds of profiles it normalises its key."),
+        format!("{authority} learns nothing else about what {desk} has, as long as both follow the protocol."),
+    ]
+}
+
+fn rotate_within(job: &JobSpec) -> u64 {
+    job.limits.rotate_within.unwrap_or(DEFAULT_ROTATE_WITHIN)
+}
+
+/// A time as job files have it.
+fn seconds(seconds: u64) -> String {
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")];
+    let (size, unit) = units.into_iter().find(|(size, _)| seconds.is_multiple_of(*size)).unwrap_or((1, "second"));
+    counted(seconds / size, unit)
+}

@@ -1,0 +1,215 @@
+//! A live list: one party stands and answers, for as long as it likes, many clients that each ask whether a row is on its list. What
+//! follows from the job file for both sides is here; `tacita-service` has the two programs.
+
+mod learned;
+mod reader;
+mod roll;
+
+use tacita_core::primitive::oprf::Suite;
+use tacita_core::protocol::intersect::live::Params;
+use tacita_core::session::Transcript;
+use tacita_core::{Error, Result, Security};
+
+use super::methods;
+use super::prepared::{DEFAULT_MAX_CLIENTS, MAX_TOTAL_QUERIES};
+use crate::agreement::words::bad;
+use crate::agreement::{Duplicates, JobSpec, Reveal, Terms};
+use crate::base::text;
+
+pub use learned::{learned, protocol};
+pub use reader::{Asked, Reader};
+pub use roll::{Roll, RollChange, Row};
+
+/// In how many seconds after a removal there is another key, unless the terms say otherwise.
+pub const DEFAULT_ROTATE_WITHIN: u64 = 24 * 3600;
+
+/// The shortest such time.
+const LEAST_ROTATE_WITHIN: u64 = 10;
+
+/// How long a key lasts at most, in days, whatever is removed.
+pub const EPOCH_DAYS: u64 = 30;
+
+/// The job of a live list: which party is which.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// The job file.
+    pub job: JobSpec,
+    /// The party that has the list.
+    pub authority: String,
+    /// The party that each client is.
+    pub desk: String,
+    /// What is the same for all desks and epochs.
+    pub params: Params,
+}
+
+/// How much clients may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// Keys of one client, as long as the list is kept.
+    pub in_all: Option<u64>,
+    /// Keys of one client on one day (UTC).
+    pub daily: Option<u64>,
+    /// Clients.
+    pub clients: u64,
+}
+
+impl Quota {
+    /// That of a job.
+    pub fn of(job: &JobSpec) -> Quota {
+        let limits = &job.limits;
+        let clients = limits.max_clients.unwrap_or(DEFAULT_MAX_CLIENTS);
+        Quota { in_all: limits.max_queries, daily: limits.daily_queries, clients }
+    }
+
+    /// Keys of all clients in one epoch.
+    pub fn of_epoch(&self) -> u64 {
+        // A span of days touches one day more.
+        let daily = self.daily.map_or(u64::MAX, |daily| daily.saturating_mul(EPOCH_DAYS + 1));
+        self.in_all.unwrap_or(u64::MAX).min(daily).saturating_mul(self.clients)
+    }
+}
+
+impl Live {
+    /// What a job file says of a live list, for the party `me`.
+    ///
+    /// Errors ([`Error::Input`]): it is not a job for one, or `me` is no party of it.
+    pub fn of(job: JobSpec, me: &str) -> Result<Live> {
+        job.party(me)?;
+        if job.clients.is_none() {
+            return bad(
+                "[clients] is missing: a job that is served to many clients names who they are, as [clients] allow = \"desks.txt\"; a job \
+                 of two parties is for `tacita run`",
+            );
+        }
+        let desk = job.receiver().to_owned();
+        let authority = job.peer_of(&desk).to_owned();
+        let params = params(&job)?;
+        Ok(Live { job, authority, desk, params })
+    }
+
+    /// How many keys a row has: each is a place in the table, and an element of a question.
+    pub fn keys(&self) -> usize {
+        self.job.alternatives().len().max(1)
+    }
+
+    /// The job of each key.
+    pub fn jobs(&self) -> Vec<JobSpec> {
+        let alternatives = self.job.alternatives();
+        if alternatives.is_empty() { vec![self.job.clone()] } else { alternatives }
+    }
+
+    /// What an epoch with this random id is called in all that is computed: bound to the terms, and so to the authority's identity.
+    pub fn epoch(&self, id: &[u8; 32]) -> [u8; 32] {
+        let mut transcript = Transcript::new("live epoch");
+        transcript.append("epoch", id).append("terms", Terms::of(&self.job).agreement().as_bytes());
+        transcript.challenge("epoch")
+    }
+
+    /// The keys under which rows are items in an epoch, one for each key of a row.
+    pub fn item_keys(&self, epoch: &[u8; 32]) -> Vec<[u8; 32]> {
+        let of = |number: u32| {
+            let mut hasher = blake3::Hasher::new_derive_key("tacita 1 live item");
+            *hasher.update(epoch).update(&number.to_le_bytes()).finalize().as_bytes()
+        };
+        (0..self.keys() as u32).map(of).collect()
+    }
+
+    /// In how many seconds after a removal there is another key at the latest.
+    pub fn rotate_within(&self) -> u64 {
+        self.job.limits.rotate_within.unwrap_or(DEFAULT_ROTATE_WITHIN)
+    }
+}
+
+/// What is the same for all desks and epochs.
+fn params(job: &JobSpec) -> Result<Params> {
+    let rows = job.limits.pad_to.unwrap_or_default() as usize;
+    let suite = Suite::of(job.level).ok_or_else(|| Error::Internal("a level without a group".into()))?;
+    let keys = job.alternatives().len().max(1);
+    Params::new(rows.saturating_mul(keys), Quota::of(job).of_epoch() as usize, suite)
+}
+
+/// Refuses to run a job that is served.
+///
+/// Errors ([`Error::Input`]): it has `[clients]`.
+pub fn refuse_run(job: &JobSpec) -> Result<()> {
+    match (&job.clients, job.peer_of(job.receiver())) {
+        (Some(_), authority) => bad(format!(
+            "[clients]: this job is for a list that one party keeps and many ask, and is no single run: {authority} starts `tacita serve`, \
+             and each of the others `tacita desk`"
+        )),
+        (None, _) => Ok(()),
+    }
+}
+
+/// Checks what a job for a live list has to be, and that no other has what is for them alone.
+pub(super) fn check(job: &JobSpec) -> Result<()> {
+    let limits = &job.limits;
+    if job.clients.is_none() {
+        let only = [("daily_queries", limits.daily_queries), ("rotate_within", limits.rotate_within)];
+        return match only.into_iter().find(|(_, limit)| limit.is_some()) {
+            Some((name, _)) => bad(format!(
+                "limits.{name} is for a list that many ask ([clients] allow = FILE): leave it out, or say who they are"
+            )),
+            None => Ok(()),
+        };
+    }
+    let ecdh = methods::ecdh::PROTOCOL;
+    if !job.protocol.is_auto() && job.protocol != ecdh {
+        return bad(format!(
+            "protocol = \"{}\" has no live list ([clients]): use \"ecdh\" or \"auto\"",
+            job.protocol.name()
+        ));
+    }
+    if job.security != Security::SemiHonest || Suite::of(job.level).is_none() {
+        return bad(
+            "[clients]: a live list answers by \"ecdh\", for semi-honest parties, at bits128, bits192 or bits256: change security or level",
+        );
+    }
+    if job.reveal != Reveal::Rows {
+        return bad(format!(
+            "reveal = \"{}\" is not there for a live list ([clients]): use reveal = \"rows\", which tells a desk whether a row is on it",
+            job.reveal.kind()
+        ));
+    }
+    let [desk] = &job.reveal_to[..] else {
+        return bad(
+            "reveal_to: of a live list ([clients]), the desks learn and the other does not: name the desks' party alone",
+        );
+    };
+    if job.party(desk)?.identity.is_some() {
+        return bad(format!(
+            "parties.{desk}.identity: the file of [clients] allow says who the desks are: leave it out, so that all have one job file"
+        ));
+    }
+    if job.key.as_ref().is_some_and(|key| matches!(key.duplicates, Duplicates::Multiset | Duplicates::Error)) {
+        return bad("key.duplicates: a live list is a set: use \"all\" or \"first\", or leave it out");
+    }
+    if limits.min_result.is_some() {
+        return bad("limits.min_result is for numbers, and a live list tells of single rows: leave it out");
+    }
+    if limits.pad_to.is_none() {
+        return bad(
+            "limits.pad_to is missing: say how many rows the list may ever have; its table is as long as that, whatever is on it",
+        );
+    }
+    let quota = Quota::of(job);
+    if quota.in_all.is_none() && quota.daily.is_none() {
+        return bad(
+            "limits.daily_queries is missing: say how many keys one desk may ask a day (or, with max_queries, in all); without it, a desk \
+             could try every name there is",
+        );
+    }
+    if quota.of_epoch() > MAX_TOTAL_QUERIES {
+        return bad(format!(
+            "limits: all clients may ask {} keys in the {EPOCH_DAYS} days that one key lasts, and one key answers at most {}: lower \
+             max_clients, or what each may ask",
+            text::count(quota.of_epoch()),
+            text::count(MAX_TOTAL_QUERIES)
+        ));
+    }
+    let longest = EPOCH_DAYS * 24 * 3600;
+    if limits.rotate_within.is_some_and(|seconds| !(LEAST_ROTATE_WITHIN..=longest).contains(&seconds)) {
+        return bad(format!("limits.rotate_within: use {LEAST_ROTATE_WITHIN}s to {EPOCH_DAYS}d"));
+    }
+    params(job).map(drop)
+}

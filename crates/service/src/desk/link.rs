@@ -1,0 +1,327 @@
+//! The connection with the authority: one thread keeps it, and the copy of the table, and asks what the others want to know.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel as queue, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use chacha20::ChaCha20Rng;
+use tacita_core::channel::Channel;
+use tacita_core::protocol::intersect::live::{
+    ASK, Answer, Ask, Facts, LIST, MAX_ELEMENTS, Question, REPLY, Replica, Request, TABLE,
+};
+use tacita_core::{Error, Result};
+use tacita_node::agreement::handshake::{confirm, greet};
+use tacita_node::base::random::fresh_rng;
+use tacita_node::identity::Identity;
+use tacita_node::jobs::intersect::live::{Asked, Live};
+use tacita_node::transport::{Cancel, Options, Peer, Purpose, dial};
+
+use crate::authority::{HEARTBEAT, SILENCE, TABLE_CHUNK};
+use crate::clock;
+
+/// How often a desk without questions looks what has changed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long one attempt to connect may take while somebody waits for an answer.
+const ATTEMPT: Duration = Duration::from_millis(1500);
+
+/// Answers in a row that bring no answer, before the authority is said to misbehave.
+const ATTEMPTS: usize = 64;
+
+/// The authority, and who asks it.
+pub struct Asking {
+    /// The job.
+    pub live: Live,
+    /// This party's identity.
+    pub identity: Identity,
+    /// Ends it.
+    pub cancel: Cancel,
+}
+
+/// What was found about one row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// For each key, whether it is on the list.
+    pub by: Vec<bool>,
+    /// Which list: the first bytes of the epoch's name, in hexadecimal.
+    pub epoch: String,
+    /// How many changes the list has been through in the epoch.
+    pub version: u64,
+}
+
+impl Found {
+    /// Whether the row is on the list, by whichever key.
+    pub fn is_listed(&self) -> bool {
+        self.by.contains(&true)
+    }
+}
+
+/// How the connection stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether the authority answered when it was last asked.
+    pub connected: bool,
+    /// Why it did not.
+    pub problem: String,
+    /// Which list: as in [`Found`].
+    pub epoch: String,
+    /// Changes of the list in its epoch.
+    pub version: u64,
+    /// Until when the key lasts at most, in seconds since 1970.
+    pub ends: u64,
+    /// How many more keys may be asked for.
+    pub left: u64,
+    /// How often the whole table was fetched since this desk began.
+    pub fetched: u64,
+    /// When the authority last answered, in seconds since 1970.
+    pub heard: u64,
+}
+
+/// Rows that somebody wants to know about, and where the answer goes.
+struct Errand {
+    rows: Vec<Asked>,
+    until: Instant,
+    reply: SyncSender<Result<Vec<Found>>>,
+}
+
+/// A connection that stands. Clones are the same one.
+#[derive(Clone)]
+pub struct Link {
+    errands: Sender<Errand>,
+    standing: Arc<Mutex<Standing>>,
+    keys: usize,
+}
+
+impl Link {
+    /// Connects, now and whenever the connection is lost.
+    pub fn start(asking: Asking) -> Link {
+        let (errands, waiting) = queue();
+        let standing: Arc<Mutex<Standing>> = Arc::default();
+        let keys = asking.live.keys();
+        let mut caller = Caller { asking, standing: standing.clone(), line: None, replica: None };
+        std::thread::spawn(move || caller.run(&waiting));
+        Link { errands, standing, keys }
+    }
+
+    /// How it stands.
+    pub fn standing(&self) -> Standing {
+        lock(&self.standing).clone()
+    }
+
+    /// The most rows that can be asked for at once.
+    pub fn most_rows(&self) -> usize {
+        MAX_ELEMENTS / self.keys.max(1)
+    }
+
+    /// Asks for rows, and waits for the answer, for no longer than `patience`.
+    ///
+    /// Errors: what keeps the authority from answering. It may have charged the question.
+    pub fn ask(&self, rows: Vec<Asked>, patience: Duration) -> Result<Vec<Found>> {
+        let (reply, answer) = sync_channel(1);
+        let late = || Error::NotReady("the authority did not answer in time".into());
+        let errand = Errand { rows, until: Instant::now() + patience, reply };
+        self.errands.send(errand).map_err(|_| Error::Interrupted)?;
+        answer.recv_timeout(patience).map_err(|_| late())?
+    }
+}
+
+/// The thread that keeps the connection.
+struct Caller {
+    asking: Asking,
+    standing: Arc<Mutex<Standing>>,
+    line: Option<Channel>,
+    replica: Option<Copied>,
+}
+
+/// The copy of the table of an epoch.
+struct Copied {
+    replica: Replica,
+    item_keys: Vec<[u8; 32]>,
+    name: String,
+}
+
+impl Caller {
+    fn run(&mut self, waiting: &Receiver<Errand>) {
+        while !self.asking.cancel.is_cancelled() {
+            match waiting.recv_timeout(if self.line.is_some() { LOOK } else { LOOK / 2 }) {
+                Ok(errand) if Instant::now() < errand.until => {
+                    let found = self.attempt(&errand.rows, errand.until);
+                    // Whoever asked may be gone.
+                    let _ = errand.reply.send(found);
+                }
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => drop(self.attempt(&[], Instant::now() + SILENCE)),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if let Some(line) = self.line.take() {
+            line.abort(&Error::Interrupted);
+        }
+    }
+
+    /// Asks, and notes how it stands then. A connection that was lost meanwhile is made again, once.
+    fn attempt(&mut self, rows: &[Asked], until: Instant) -> Result<Vec<Found>> {
+        let mut asked = None;
+        let was_connected = self.line.is_some();
+        let mut found = self.ask(rows, &mut asked);
+        if was_connected && matches!(found, Err(Error::Network { .. } | Error::Peer { .. })) && Instant::now() < until {
+            found = self.ask(rows, &mut asked);
+        }
+        let mut standing = lock(&self.standing);
+        match &found {
+            Ok(_) => (standing.connected, standing.problem, standing.heard) = (true, String::new(), clock::now()),
+            // The authority is there, and says no.
+            Err(Error::NotReady(_)) => (standing.connected, standing.heard) = (true, clock::now()),
+            Err(error) => (standing.connected, standing.problem) = (false, error.to_string()),
+        }
+        found
+    }
+
+    fn ask(&mut self, rows: &[Asked], asked: &mut Option<(String, Question)>) -> Result<Vec<Found>> {
+        let mut line = match self.line.take() {
+            Some(line) => line,
+            None => self.connect()?,
+        };
+        match self.ask_over(&mut line, rows, asked) {
+            Ok(found) => {
+                self.line = Some(line);
+                Ok(found)
+            }
+            Err(error @ Error::NotReady(_)) => {
+                self.line = Some(line);
+                Err(error)
+            }
+            Err(error) => {
+                line.abort(&error);
+                Err(error)
+            }
+        }
+    }
+
+    fn connect(&self) -> Result<Channel> {
+        let Asking { live, identity, cancel } = &self.asking;
+        let authority = live.job.party(&live.authority)?;
+        let missing =
+            |what: &str| Error::Input(format!("parties.{}.{what} is missing: a desk must know it", live.authority));
+        let address = authority.address.as_ref().ok_or_else(|| missing("address"))?;
+        let pin = authority.identity.ok_or_else(|| missing("identity"))?;
+        let options = Options {
+            purpose: Purpose::Desk,
+            timeout: ATTEMPT,
+            cancel: cancel.clone(),
+            heartbeat: HEARTBEAT,
+            silence: SILENCE,
+            ..Options::default()
+        };
+        let peer = Peer { name: live.authority.clone(), pin };
+        let mut connected = dial(address, &peer, identity, &options)?;
+        let channel = &mut connected.channel;
+        channel.set_patience(SILENCE * 2);
+        let agreed =
+            greet(&live.job, &live.desk, &connected.exporter, channel, &mut fresh_rng()?).and_then(|greeted| {
+                greeted.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+                confirm(&greeted.bound_to(&[]), &live.job, &live.desk, channel)
+            });
+        match agreed {
+            Ok(()) => Ok(connected.channel),
+            Err(error) => {
+                connected.channel.abort(&error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Asks until there is an answer to the list as it is. The question stays the same as long as the epoch does: it is charged once.
+    fn ask_over(
+        &mut self,
+        line: &mut Channel,
+        rows: &[Asked],
+        asked: &mut Option<(String, Question)>,
+    ) -> Result<Vec<Found>> {
+        let params = self.asking.live.params;
+        let mut rng = fresh_rng()?;
+        for _ in 0..ATTEMPTS {
+            if self.replica.is_none() {
+                self.fetch(line)?;
+            }
+            let copied =
+                self.replica.as_mut().ok_or_else(|| Error::Internal("a table that was fetched is gone".into()))?;
+            if asked.as_ref().is_none_or(|(epoch, _)| *epoch != copied.name) {
+                *asked = question(rows, copied, &params, &mut rng)?.map(|question| (copied.name.clone(), question));
+            }
+            let question = asked.as_ref().map(|(_, question)| question);
+            let (blinded, elements) = question.map_or((Vec::new(), 0), |one| (one.blinded().to_vec(), one.elements()));
+            let ask = Request::Ask(Ask { state: *copied.replica.state(), blinded });
+            line.send(ASK, ask.encode())?;
+            let bytes = line.receive_up_to(REPLY, Answer::most_bytes(&params, elements))?;
+            let wrong = |what: &str| line.violation(format!("`{}` {what}", REPLY.name));
+            match Answer::decode(&bytes, &params, elements).map_err(wrong)? {
+                Answer::Stale => self.replica = None,
+                Answer::Spent { left } => {
+                    lock(&self.standing).left = left;
+                    return Err(Error::NotReady(format!(
+                        "the quota is used up: {elements} keys were asked for, and {left} are left"
+                    )));
+                }
+                Answer::Answered { left, behind, changes, evaluated } => {
+                    copied.replica.apply(&changes).map_err(wrong)?;
+                    let version = copied.replica.state().version;
+                    {
+                        let mut standing = lock(&self.standing);
+                        (standing.left, standing.version) = (left, version);
+                    }
+                    if behind > 0 {
+                        continue;
+                    }
+                    let Some(question) = question else { return Ok(Vec::new()) };
+                    let listed =
+                        copied.replica.answers(question, &evaluated).map_err(|error| wrong(&error.to_string()))?;
+                    let found = |by: &[bool]| Found { by: by.to_vec(), epoch: copied.name.clone(), version };
+                    return Ok(listed.chunks(self.asking.live.keys()).map(found).collect());
+                }
+            }
+        }
+        Err(line.violation("its list changes without end"))
+    }
+
+    /// Fetches the whole table.
+    fn fetch(&mut self, line: &mut Channel) -> Result<()> {
+        let live = &self.asking.live;
+        line.send(ASK, Request::Fetch.encode())?;
+        let facts = line.receive(LIST, Facts::BYTES)?;
+        let facts = Facts::decode(&facts).map_err(|wrong| line.violation(format!("`{}` {wrong}", LIST.name)))?;
+        if live.epoch(&facts.id) != facts.state.epoch {
+            return Err(line.violation(format!("`{}` has an epoch that is not of these terms", LIST.name)));
+        }
+        let (length, mut table) = (live.params.table_bytes(), Vec::new());
+        while table.len() < length {
+            table.extend(line.receive(TABLE, TABLE_CHUNK.min(length - table.len()))?);
+        }
+        let replica = Replica::new(&facts, live.params, table);
+        let replica = replica.map_err(|wrong| line.violation(format!("`{}` {wrong}", TABLE.name)))?;
+        let name: String = facts.id[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut standing = lock(&self.standing);
+        (standing.epoch, standing.version) = (name.clone(), facts.state.version);
+        (standing.ends, standing.fetched) = (clock::now().saturating_add(facts.lasts), standing.fetched + 1);
+        self.replica = Some(Copied { replica, item_keys: live.item_keys(&facts.state.epoch), name });
+        Ok(())
+    }
+}
+
+/// The question for some rows in an epoch; none for no rows.
+fn question(
+    rows: &[Asked],
+    copied: &Copied,
+    params: &tacita_core::protocol::intersect::live::Params,
+    rng: &mut ChaCha20Rng,
+) -> Result<Option<Question>> {
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let items = rows.iter().flat_map(|row| row.items(&copied.item_keys, rng)).collect();
+    Question::new(items, params, rng).map(Some)
+}
+
+fn lock(standing: &Mutex<Standing>) -> MutexGuard<'_, Standing> {
+    standing.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,20 @@
+// Keeps the line about the connection true while the page stays open. The page works without it.
+"use strict";
+const line = document.getElementById("standing");
+async function look() {
+  let standing = { connected: false, text: "This page has lost its desk: is `tacita desk` still running?" };
+  try {
+    const answer = await fetch("/standing");
+    if (answer.ok) standing = await answer.json();
+  } catch (_) { /* said above */ }
+  if (line.textContent !== standing.text) line.textContent = standing.text;
+  line.className = standing.connected ? "there" : "gone";
+  if (standing.counts) {
+    for (const [index, id] of ["listed", "clear", "unchecked"].entries()) {
+      const cell = document.getElementById(id);
+      if (cell) cell.textContent = standing.counts[index];
+    }
+  }
+  setTimeout(look, 1000);
+}
+if (line) setTimeout(look, 1000);

@@ -1,0 +1,35 @@
+//! What desks and authorities of a live list say to each other, and what is stored: what is read is written as the same bytes.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tacita_core::primitive::oprf::Suite;
+use tacita_core::protocol::intersect::live::{Answer, Facts, List, Params, Replica, Request, Step};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((which, bytes)) = bytes.split_first() else { return };
+    let suite = Suite::ALL[usize::from(*which) % Suite::ALL.len()];
+    let params = Params::new(16, 1000, suite).unwrap();
+    if let Ok(request) = Request::decode(bytes, &params) {
+        assert_eq!(request.encode(), bytes);
+    }
+    for elements in 0..3 {
+        if let Ok(answer) = Answer::decode(bytes, &params, elements) {
+            assert_eq!(answer.encode(&params), bytes);
+        }
+    }
+    if let Ok(facts) = Facts::decode(bytes) {
+        assert_eq!(facts.encode(), bytes);
+        let mut replica = Replica::new(&facts, params, vec![0; params.table_bytes()]).unwrap();
+        if let Ok(Answer::Answered { changes, .. }) = Answer::decode(bytes, &params, 0) {
+            let _ = replica.apply(&changes);
+        }
+    }
+    if let Some(steps) = Step::decode_all(bytes) {
+        assert_eq!(Step::encode_all(&steps), bytes);
+    }
+    if let Some(list) = List::from_bytes(bytes) {
+        assert_eq!(list.table().len(), list.params().table_bytes());
+        assert!(list.since(&list.state()).is_some());
+    }
+});
