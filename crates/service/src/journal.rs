@@ -128,8 +128,9 @@ impl Journal {
         })
     }
 
-    /// Begins it anew, with another state.
+    /// Begins it anew, with another state. After an error either may be there, and nothing can be written until it has begun again.
     pub(crate) fn begin_again(&mut self, state: &[u8]) -> Result<()> {
+        self.broken = true;
         *self = Journal::begin(&self.folder, self.name, &self.key, state)?;
         Ok(())
     }
@@ -153,6 +154,12 @@ impl Journal {
     /// Whether the last change may have been written in part.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
+    }
+
+    /// Makes the next change fail, as on a disk that is full.
+    #[cfg(test)]
+    pub(crate) fn fail(&mut self) {
+        self.file = self.folder.read(self.name).unwrap();
     }
 
     /// Its length in bytes.

@@ -68,8 +68,6 @@ impl Epoch {
 /// What is kept of a list.
 pub(crate) struct Keeper {
     live: Arc<Live>,
-    folder: Arc<Folder>,
-    key: Key,
     roll: Roll,
     epoch: Arc<Epoch>,
     /// When the first row was removed in this epoch.
@@ -101,7 +99,7 @@ impl Keeper {
         roll.apply(&live, &rows, true)?;
         let epoch = Arc::new(Epoch::new(&live, &roll, &mut fresh_rng()?)?);
         let journal = Journal::begin(&folder, FILE, &key, &encode(&live, &epoch, None, &roll)?)?;
-        Ok(Keeper { live, folder, key, roll, epoch, removed: None, journal })
+        Ok(Keeper { live, roll, epoch, removed: None, journal })
     }
 
     /// Goes on with the list in a directory.
@@ -131,7 +129,7 @@ impl Keeper {
             }
         }
         let journal = Journal::begin(&folder, FILE, &key, &encode(&live, &epoch, removed, &roll)?)?;
-        Ok(Keeper { live, folder, key, roll, epoch: Arc::new(epoch), removed, journal })
+        Ok(Keeper { live, roll, epoch: Arc::new(epoch), removed, journal })
     }
 
     /// The epoch.
@@ -226,8 +224,9 @@ impl Keeper {
             list.apply(&steps)?;
             list.settle();
         }
-        let journal = Journal::begin(&self.folder, FILE, &self.key, &encode(&self.live, &next, None, &self.roll)?)?;
-        (self.journal, self.epoch, self.removed) = (journal, Arc::new(next), None);
+        // If this fails, what comes next writes down the list as it is served, and not as it might be there.
+        self.journal.begin_again(&encode(&self.live, &next, None, &self.roll)?)?;
+        (self.epoch, self.removed) = (Arc::new(next), None);
         Ok(())
     }
 }

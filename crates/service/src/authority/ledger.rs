@@ -164,7 +164,8 @@ fn keep(waiting: &Receiver<Charge>, mut journal: Journal, shared: &Mutex<Account
                 changed.insert(charge.client.clone(), account);
             }
         }
-        let written = match changed.is_empty() {
+        // A question that is asked again is charged already, but what was charged may not be on disk yet.
+        let written = match changed.is_empty() && !journal.is_broken() {
             true => Ok(()),
             false => write(&mut journal, &accounts, &changed),
         };
@@ -246,6 +247,32 @@ mod tests {
         let accounts: Accounts = ["a", "b"].map(|name| (name.to_owned(), Account::default())).into();
         assert_eq!(decide(&accounts, &charge("c", 1, 1), 1, QUOTA).0, Charged::NotAdmitted);
         assert_eq!(decide(&accounts, &charge("b", 1, 1), 1, QUOTA).0, Charged::Paid { left: 29 });
+    }
+
+    /// A charge that could not be written is no answer, and the same question again is none before it is on disk.
+    #[test]
+    fn nothing_is_paid_that_is_not_on_disk() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Arc::new(Folder::open(home.path()).unwrap());
+        let mut journal = Journal::begin(&folder, FILE, &key(), &encode(&Accounts::new()).unwrap()).unwrap();
+        journal.fail();
+        let (charges, waiting) = channel();
+        let shared = Mutex::default();
+        std::thread::scope(|scope| {
+            let accounts = &shared;
+            scope.spawn(move || keep(&waiting, journal, accounts, QUOTA));
+            let ask = |mark| {
+                let (reply, answer) = sync_channel(1);
+                charges.send(Charge { reply, ..charge("a", 3, mark) }).unwrap();
+                answer.recv().unwrap()
+            };
+            let in_all = || read(&folder, &key()).unwrap().unwrap().get("a").map(|account| account.in_all);
+            ask(1).unwrap_err();
+            assert_eq!(in_all(), None);
+            assert_eq!(ask(1), Ok(Charged::Paid { left: 27 }));
+            assert_eq!(in_all(), Some(3));
+            drop(charges);
+        });
     }
 
     /// Many at once, each to the last key, and a ledger that is read again.
