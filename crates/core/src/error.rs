@@ -43,6 +43,15 @@ pub enum Error {
         /// The kind of reason that it gave.
         kind: ErrorKind,
     },
+    /// A peer ended the job because of another party, in a job of more than two.
+    Reported {
+        /// Name of the party that is to blame.
+        culprit: String,
+        /// Name of the peer that says so.
+        by: String,
+        /// The kind of reason that it gave.
+        kind: ErrorKind,
+    },
     /// The answer is not there yet; asking again later is the way to get it.
     NotReady(String),
     /// The user interrupted the job.
@@ -95,7 +104,8 @@ impl Error {
             Error::Network { peer, .. }
             | Error::Protocol { peer, .. }
             | Error::Authentication { peer, .. }
-            | Error::Peer { peer, .. } => Some(peer),
+            | Error::Peer { peer, .. }
+            | Error::Reported { culprit: peer, .. } => Some(peer),
             _ => None,
         }
     }
@@ -109,7 +119,7 @@ impl Error {
             Error::Network { .. } => ErrorKind::Network,
             Error::Protocol { .. } => ErrorKind::Protocol,
             Error::Authentication { .. } => ErrorKind::Authentication,
-            Error::Peer { kind, .. } => match kind {
+            Error::Peer { kind, .. } | Error::Reported { kind, .. } => match kind {
                 ErrorKind::Terms | ErrorKind::Protocol | ErrorKind::Authentication => *kind,
                 _ => ErrorKind::Network,
             },
@@ -128,6 +138,7 @@ impl fmt::Display for Error {
             Error::Protocol { peer, check } => write!(f, "{peer} broke the protocol: {check}"),
             Error::Authentication { peer, what } => write!(f, "{peer} failed authentication: {what}"),
             Error::Peer { peer, kind } => write!(f, "{peer} {}", reported(*kind)),
+            Error::Reported { culprit, by, kind } => write!(f, "{culprit} {}", reported_by(*kind, culprit, by)),
             Error::Interrupted => f.write_str("interrupted"),
             Error::Internal(text) => write!(f, "internal error: {text} (please report it)"),
         }
@@ -145,6 +156,25 @@ fn reported(kind: ErrorKind) -> &'static str {
         ErrorKind::NotReady => "is not ready yet; try again later",
         ErrorKind::Interrupted => "was interrupted by its user",
         ErrorKind::Internal => "stopped on an internal error",
+    }
+}
+
+/// What the report of `by` means that `culprit` is to blame, as the end of a sentence that starts with the culprit's name.
+fn reported_by(kind: ErrorKind, culprit: &str, by: &str) -> String {
+    let what = match kind {
+        ErrorKind::Input => "stopped: its input or its limits do not allow the job",
+        ErrorKind::Terms if by == culprit => "stopped: its terms differ from another party's; compare the job files",
+        ErrorKind::Terms => return format!("has other terms than {by}; compare the job files of the two"),
+        ErrorKind::Network => "went away",
+        ErrorKind::Protocol => "broke the protocol",
+        ErrorKind::Authentication => "failed authentication",
+        ErrorKind::NotReady => "is not ready yet; try again later",
+        ErrorKind::Interrupted => "was interrupted by its user",
+        ErrorKind::Internal => "stopped on an internal error",
+    };
+    match by == culprit {
+        true => format!("{what}, as it has heard from another party"),
+        false => format!("{what}, as {by} says"),
     }
 }
 

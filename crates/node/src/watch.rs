@@ -40,6 +40,21 @@ impl Snapshot {
         Snapshot { phase: phase.into(), done: done.min(total), total, sent: traffic.sent, received: traffic.received }
     }
 
+    /// Of several channels of one job: what one of them is at that is not done, and how much of the same all have done.
+    fn of_all(channels: &[Handle]) -> Snapshot {
+        let each: Vec<_> = channels.iter().map(Snapshot::of).collect();
+        let busy = each.iter().filter(|one| one.total > 0).min_by_key(|one| one.done == one.total);
+        let phase = busy.map_or_else(String::new, |one| one.phase.clone());
+        let same = || each.iter().filter(|one| one.phase == phase);
+        Snapshot {
+            done: same().map(|one| one.done).sum(),
+            total: same().map(|one| one.total).sum(),
+            sent: each.iter().map(|one| one.sent).sum(),
+            received: each.iter().map(|one| one.received).sum(),
+            phase,
+        }
+    }
+
     /// Of something that is done without a peer.
     fn of_progress(progress: &Progress) -> Snapshot {
         let (phase, done, total) = progress.read();
@@ -107,6 +122,11 @@ impl Watcher {
     /// Watches a channel.
     pub fn start(channel: Handle, screen: Arc<dyn Screen>) -> Watcher {
         Watcher::look(move || Snapshot::of(&channel), screen)
+    }
+
+    /// Watches the channels of one job together.
+    pub fn of_several(channels: Vec<Handle>, screen: Arc<dyn Screen>) -> Watcher {
+        Watcher::look(move || Snapshot::of_all(&channels), screen)
     }
 
     /// Watches what is done without a peer.

@@ -67,6 +67,24 @@ labels! {
         OPENING = 14, "coin opening";
     }
 
+    /// Of [`crate::protocol::intersect::opprf`], with those of `vole` for the function that is programmed.
+    opprf {
+        /// Sender to receiver: the seed of the store of programmed values.
+        STORE_SEED = 15, "programmed store seed";
+        /// Sender to receiver: the store of programmed values, plane by plane.
+        PROGRAMMED = 16, "programmed store";
+    }
+
+    /// Of [`crate::protocol::intersect::star`].
+    star {
+        /// Leader to another that learns: tags of the items that all have.
+        COMMON = 17, "common tags";
+        /// Leader to another that learns: how many rows each giver has for each of these items.
+        GIVEN_COUNTS = 18, "given counts";
+        /// Leader to another that learns: those rows.
+        GIVEN_ROWS = 19, "given rows";
+    }
+
     /// Of [`crate::protocol::intersect::bloom`].
     bloom {
         /// Sender to receiver: a piece of the garbled filter, each slot hidden by a hash of its OT.

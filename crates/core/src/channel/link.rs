@@ -1,9 +1,10 @@
 //! What the two halves of a channel, its threads and its handles share: the queues, and why the channel ended.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
+use super::company::{Company, Told};
 use super::lanes::Route;
 use super::queue::{Popped, Queue, Refused};
 use super::{HEADER_BYTES, LEAST_ROOM_BYTES, Label, Traffic};
@@ -20,8 +21,10 @@ pub(super) struct Link {
     pub(super) peer: String,
     pub(super) outgoing: Arc<Queue<Event>>,
     pub(super) incoming: Arc<Queue<Event>>,
-    /// Code of the error kind that the writer must tell the peer; 0 if none.
-    pub(super) abort: AtomicU8,
+    /// What the writer must tell the peer ([`Told::code`]); 0 if nothing.
+    pub(super) abort: AtomicU16,
+    /// The parties of the job, where there are more than the two.
+    pub(super) company: OnceLock<Company>,
     /// Whether our last frame has been handed to the transport.
     pub(super) close_sent: AtomicBool,
     /// Whether the peer's last frame has come.
@@ -62,7 +65,7 @@ pub(super) enum Event {
         payload: Vec<u8>,
     },
     Heartbeat,
-    Abort(ErrorKind),
+    Abort(Told),
     Close,
     /// A message of a lane.
     LaneData {
@@ -113,7 +116,8 @@ impl Link {
             peer: peer.to_owned(),
             outgoing,
             incoming,
-            abort: AtomicU8::new(0),
+            abort: AtomicU16::new(0),
+            company: OnceLock::new(),
             close_sent: AtomicBool::new(false),
             complete: AtomicBool::new(false),
             shut,
@@ -145,13 +149,13 @@ impl Link {
     /// As [`Link::next`], with another patience than the channel's.
     pub(super) fn next_within(&self, patience: Duration) -> Result<Event> {
         match self.recorded() {
-            Some(Error::Peer { kind, .. }) if keeps_its_place(kind) => {}
+            Some(Error::Peer { kind, .. } | Error::Reported { kind, .. }) if keeps_its_place(kind) => {}
             Some(error) => return Err(error),
             None => {}
         }
         match self.incoming.pop(patience) {
-            Popped::Element(Event::Abort(kind)) => {
-                self.fail(self.ended_by_peer(kind));
+            Popped::Element(Event::Abort(told)) => {
+                self.fail(self.ended_by_peer(told));
                 Err(self.failure())
             }
             Popped::Element(event) => {
@@ -191,7 +195,8 @@ impl Link {
     /// Records why the channel ended and wakes everybody who waits on it. The first cause stays, but for one thing:
     /// the peer's own word replaces the broken connection that followed from it.
     pub(super) fn fail(&self, error: Error) {
-        let (kind, from_peer) = (error.kind(), matches!(error, Error::Peer { .. }));
+        let told = Told::only(error.kind());
+        let from_peer = matches!(error, Error::Peer { .. } | Error::Reported { .. });
         let gone = from_peer || matches!(error, Error::Network { .. });
         {
             let mut state = self.state.lock_anyway();
@@ -204,7 +209,7 @@ impl Link {
         }
         match gone {
             true => self.outgoing.close(),
-            false => self.tell(kind),
+            false => self.tell(told),
         }
         self.incoming.close();
         if let Some(route) = &self.route {
@@ -214,10 +219,10 @@ impl Link {
 
     /// Lets the writer tell the peer, and end the transport: ahead of everything that still waits, unless the kind
     /// [keeps its place](keeps_its_place).
-    pub(super) fn tell(&self, kind: ErrorKind) {
-        // The first kind stays; that one has been told already.
-        let _ = self.abort.compare_exchange(0, kind.code(), Ordering::AcqRel, Ordering::Acquire);
-        self.outgoing.close_with(Event::Abort(kind));
+    pub(super) fn tell(&self, told: Told) {
+        // The first one stays; that has been told already.
+        let _ = self.abort.compare_exchange(0, told.code(), Ordering::AcqRel, Ordering::Acquire);
+        self.outgoing.close_with(Event::Abort(told));
     }
 
     /// The failure that is known so far.
@@ -241,10 +246,10 @@ impl Link {
         }
         drop(state);
         let told = self.incoming.last(|event| match event {
-            Event::Abort(kind) => Some(*kind),
+            Event::Abort(told) => Some(*told),
             _ => None,
         });
-        let error = told.flatten().map_or_else(|| self.gone(), |kind| self.ended_by_peer(kind));
+        let error = told.flatten().map_or_else(|| self.gone(), |told| self.ended_by_peer(told));
         self.fail(error);
         self.recorded().unwrap_or_else(|| self.gone())
     }
@@ -302,8 +307,12 @@ impl Link {
         Error::Network { peer: self.peer.clone(), what: "went away: the connection closed in mid-job".into() }
     }
 
-    pub(super) fn ended_by_peer(&self, kind: ErrorKind) -> Error {
-        Error::Peer { peer: self.peer.clone(), kind }
+    /// What the peer's last word means to this party.
+    pub(super) fn ended_by_peer(&self, told: Told) -> Error {
+        match self.company.get() {
+            Some(company) => company.understood(&self.peer, told),
+            None => Error::Peer { peer: self.peer.clone(), kind: told.kind },
+        }
     }
 
     pub(super) fn violation(&self, check: impl Into<String>) -> Error {

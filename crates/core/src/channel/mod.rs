@@ -7,6 +7,7 @@
 //! The peer is hostile at the parser: a frame's length is checked before memory is taken for it, its sequence number
 //! and label before anybody looks at its payload, and a receiver always says how long a message may be.
 
+mod company;
 mod each;
 pub mod labels;
 mod lanes;
@@ -20,8 +21,9 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::progress::Progress;
+use company::{Company, Told};
 use link::{Direction, Event, Link, LockAnyway, Party};
 use queue::Queue;
 
@@ -294,11 +296,18 @@ impl Channel {
         }
     }
 
+    /// Says that the channel is of a job of these parties, the one at `me` being this one: an end of the job then names the party
+    /// that is to blame for it. Both ends say so before anything is sent, with the same names in the same order, 256 at most.
+    pub fn in_company(&mut self, parties: &[&str], me: usize) {
+        // The first company stays: there is no second one in a job.
+        let _ = self.link.company.set(Company::new(parties, me));
+    }
+
     /// Ends the job because of `error`, and tells the peer its kind.
     pub fn abort(self, error: &Error) {
         // A peer that has itself said goodbye, or that is gone, needs no telling.
-        if !matches!(error, Error::Peer { .. } | Error::Network { .. }) {
-            self.link.tell(error.kind());
+        if !matches!(error, Error::Peer { .. } | Error::Reported { .. } | Error::Network { .. }) {
+            self.link.tell(Told::only(error.kind()));
         }
     }
 }
@@ -396,14 +405,11 @@ impl Handle {
         self.link.fail(error);
     }
 
-    /// As [`Handle::interrupt`], in a job of more than two parties, for an `error` that may be another peer's doing. That is told
-    /// as a lost connection: told as what it is, it would accuse this peer. Only terms that differ are everybody's.
+    /// As [`Handle::interrupt`], in a job of more than two parties, for an `error` that may be another peer's doing: that peer is
+    /// named, so that this one does not take itself for accused.
     pub fn end(&self, error: &Error) {
-        if error.peer().is_some_and(|culprit| culprit != self.link.peer) {
-            self.link.tell(match error.kind() {
-                ErrorKind::Terms => ErrorKind::Terms,
-                _ => ErrorKind::Network,
-            });
+        if let Some(told) = self.link.company.get().and_then(|company| company.told(&self.link.peer, error)) {
+            self.link.tell(told);
         }
         self.link.fail(error.clone());
     }

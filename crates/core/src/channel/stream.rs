@@ -4,6 +4,7 @@ use std::io::{BufReader, BufWriter, ErrorKind as IoKind, Read, Write};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::company::Told;
 use super::link::{Event, FAREWELL, Link, Party, keeps_its_place};
 use super::queue::Popped;
 use super::{HEADER_BYTES, MAX_LANES, MAX_PAYLOAD_BYTES};
@@ -60,10 +61,10 @@ fn write_until_closed(link: &Link, writer: &mut impl Write, heartbeat: Duration)
             }
             popped => popped,
         };
-        let abort = ErrorKind::from_code(link.abort.load(Ordering::Acquire));
-        if let Some(kind) = abort.filter(|kind| !keeps_its_place(*kind)) {
+        let abort = Told::from_code(link.abort.load(Ordering::Acquire));
+        if let Some(told) = abort.filter(|told| !keeps_its_place(told.kind)) {
             link.outgoing.close();
-            write_frame(writer, sequence, &Event::Abort(kind))?;
+            write_frame(writer, sequence, &Event::Abort(told))?;
             return writer.flush();
         }
         let event = match event {
@@ -82,10 +83,14 @@ fn write_until_closed(link: &Link, writer: &mut impl Write, heartbeat: Duration)
 }
 
 fn write_frame(writer: &mut impl Write, sequence: u32, event: &Event) -> std::io::Result<()> {
+    let about;
     let (kind, label, payload): (u8, u8, &[u8]) = match event {
         Event::Data { label, payload } => (DATA, *label, payload),
         Event::Heartbeat => (HEARTBEAT, 0, &[]),
-        Event::Abort(reason) => (ABORT, reason.code(), &[]),
+        Event::Abort(told) => {
+            about = told.about;
+            (ABORT, told.kind.code(), about.as_slice())
+        }
         Event::Close => (CLOSE, 0, &[]),
         Event::LaneData { lane, label, payload } => (LANE_DATA + lane, *label, payload),
         Event::LaneClose { lane } => (LANE_CLOSE + lane, 0, &[]),
@@ -106,7 +111,7 @@ pub(super) fn read_frames(link: &Link, reader: impl Read) {
     match read_until_end(link, &mut reader) {
         // A peer that has sent its last message and was sent ours may leave.
         Error::Network { .. } if link.incoming_is_complete() && link.close_sent.load(Ordering::Acquire) => {}
-        error @ (Error::Network { .. } | Error::Peer { .. }) => {
+        error @ (Error::Network { .. } | Error::Peer { .. } | Error::Reported { .. }) => {
             link.fail(error);
             // Nothing can be told any more: a writer that is blocked must end.
             (link.shut)();
@@ -130,7 +135,7 @@ fn read_until_end(link: &Link, reader: &mut impl Read) -> Error {
         sequence = sequence.wrapping_add(1);
         match event {
             Event::Heartbeat => {}
-            Event::Abort(kind) => return link.ended_by_peer(kind),
+            Event::Abort(told) => return link.ended_by_peer(told),
             event if link.incoming_is_complete() => {
                 return link.violation(format!("{} came after the end of the job", event.describe()));
             }
@@ -158,7 +163,10 @@ fn read_frame(link: &Link, reader: &mut impl Read, sequence: u32) -> Result<Even
     }
     let lane_of = |first: u8| kind.checked_sub(first).filter(|lane| usize::from(*lane) < MAX_LANES);
     let has_payload = kind == DATA || lane_of(LANE_DATA).is_some();
-    if length > MAX_PAYLOAD_BYTES || (!has_payload && length != 0) {
+    // An abort may say which party is to blame.
+    let longest =
+        if has_payload { MAX_PAYLOAD_BYTES } else { usize::from(kind == ABORT && link.company.get().is_some()) };
+    if length > longest {
         return Err(link.violation(format!("a frame of kind {kind} claims {length} bytes")));
     }
     if has_payload {
@@ -175,9 +183,17 @@ fn read_frame(link: &Link, reader: &mut impl Read, sequence: u32) -> Result<Even
     match kind {
         HEARTBEAT => Ok(Event::Heartbeat),
         CLOSE => Ok(Event::Close),
-        ABORT => ErrorKind::from_code(label)
-            .map(Event::Abort)
-            .ok_or_else(|| link.violation(format!("it ended the job for the unknown reason {label}"))),
+        ABORT => {
+            let mut about = [0];
+            read_exact(link, reader, &mut about[..length])?;
+            let about = Some(about[0]).filter(|_| length == 1);
+            let known = |about| link.company.get().is_some_and(|company| company.has(about));
+            match ErrorKind::from_code(label) {
+                Some(kind) if about.is_none_or(known) => Ok(Event::Abort(Told { kind, about })),
+                Some(_) => Err(link.violation("it ended the job for a party that there is none of")),
+                None => Err(link.violation(format!("it ended the job for the unknown reason {label}"))),
+            }
+        }
         kind => Err(link.violation(format!("a frame of the unknown kind {kind} came"))),
     }
 }

@@ -40,12 +40,17 @@ impl JobSpec {
                 ));
             }
         }
-        if self.parties.0.len() != 2 && !(self.job.has(Shared::Roles) && self.has_roles()) {
-            return bad(format!(
-                "parties: the job has {}, and this version ({}) has jobs of exactly two, but for dot with clients (role)",
-                self.parties.0.len(),
-                env!("CARGO_PKG_VERSION")
-            ));
+        let most = self.job.most_parties();
+        let count = self.parties.0.len();
+        if !(2..=most).contains(&count) && !(self.job.has(Shared::Roles) && self.has_roles()) {
+            return bad(match most {
+                2 => format!(
+                    "parties: the job has {count}, and job = \"{}\" is between exactly two, but for dot with clients (role); \
+                     \"intersect\" is there for more",
+                    self.job.name()
+                ),
+                _ => format!("parties: the job has {count}: name 2 to {most}"),
+            });
         }
         if self.reveal_to.is_empty() {
             return bad("reveal_to: name at least one party that learns the result");

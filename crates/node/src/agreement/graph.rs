@@ -1,11 +1,18 @@
-//! Who talks to whom: two parties, or several, the *clients*, who have one side's rows together.
+//! Who talks to whom: two parties, several that all talk to each other, or several, the *clients*, who have one side's rows
+//! together.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use tacita_core::{Error, Result};
 
-use super::{JobSpec, Sizes, Slices};
+use super::{JobSpec, Protocol, Sizes, Slices};
+
+/// The word for the protocol by which several parties intersect their sets, also where they are two.
+pub const STAR: Protocol = Protocol::named("star");
+
+/// The most parties of a job in which all are connected to each other.
+pub const MOST_PARTIES: usize = 64;
 
 /// What a party is in such a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +85,16 @@ impl JobSpec {
         let mut clients: Vec<_> = of(Role::Client).map(|(name, party)| (party.slice, name.as_str())).collect();
         clients.sort();
         Some(Clients { server: &server.0, clients: clients.into_iter().map(|(_, name)| name).collect() })
+    }
+
+    /// Whether every party has a connection to every other, in a run of all of them.
+    pub fn is_mesh(&self) -> bool {
+        self.clients().is_none() && (self.parties.0.len() > 2 || self.protocol == STAR)
+    }
+
+    /// All parties but this one, in the order of the file.
+    pub fn others<'a>(&'a self, party: &str) -> Vec<&'a str> {
+        self.parties.names().into_iter().filter(|name| *name != party).collect()
     }
 
     /// The parties to which `party` has connections, in the order of the file: the other one of two; of clients, the server

@@ -11,6 +11,7 @@ use tacita_core::channel::labels::handshake::{CHOICE, CONFIRM, HELLO, SIZES};
 use tacita_core::channel::{Channel, HEADER_BYTES, Label};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
+use zeroize::Zeroizing;
 
 use crate::agreement::{Chosen, JobSpec, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
@@ -49,6 +50,8 @@ struct Hello {
 pub struct Greeted {
     /// The transcript of everything said.
     transcript: Transcript,
+    /// What only the two ends of this connection know: nothing on the wire depends on it.
+    pub seed: Zeroizing<[u8; 32]>,
     /// This party's and the peer's nonce, in hexadecimal.
     pub nonces: [String; 2],
     /// Version of the peer's program.
@@ -148,7 +151,8 @@ pub fn greet_as(
         ));
     }
     let nonces = [hex(&nonce), theirs.nonce];
-    Ok(Greeted { transcript, nonces, peer_version: shown(&theirs.version), warnings })
+    let seed = Zeroizing::new(blake3::derive_key("tacita 1 pair seed", exporter));
+    Ok(Greeted { transcript, seed, nonces, peer_version: shown(&theirs.version), warnings })
 }
 
 impl Greeted {

@@ -201,6 +201,16 @@ pub trait Job: Debug + Send + Sync {
     /// choice holds.
     fn choose(&self, spec: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes, network: Network) -> Result<Choice>;
 
+    /// As [`Job::choose`], in a job in which all parties are connected.
+    fn choose_among(&self, _spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>) -> Result<Choice> {
+        Err(Error::Internal(format!("{} is between two", self.name())))
+    }
+
+    /// How many parties it may have at most that are all connected.
+    fn most_parties(&self) -> usize {
+        2
+    }
+
     /// Whether the terms allow the peer to choose this: protocols that reveal what they say, with the security that they ask.
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool;
 

@@ -2,6 +2,7 @@
 
 use super::handshake::Agreed;
 use super::{Sizes, Slices};
+use std::collections::BTreeMap;
 
 /// What is known of both parties.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,6 +23,8 @@ pub struct Known<'a> {
     pub common: Option<u64>,
     /// How many rows several clients have.
     pub slices: Option<&'a Slices>,
+    /// The sizes of all of several parties.
+    pub all: Option<&'a BTreeMap<String, Sizes>>,
     /// The party's own sizes and the peer's by each of several keys.
     pub any: Option<[&'a [Sizes]; 2]>,
 }
@@ -43,6 +46,7 @@ impl<'a> Known<'a> {
             runs: theirs.runs.as_ref().map(|runs| runs.len() as u64),
             common: None,
             slices: None,
+            all: None,
             any: (!theirs.any.is_empty()).then_some([&own.any, &theirs.any]),
         }
     }

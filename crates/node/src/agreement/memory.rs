@@ -7,7 +7,7 @@ use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use super::handshake::Agreed;
-use super::{Ability, JobSpec, Sizes, Work};
+use super::{Ability, JobSpec, Sizes, Work, mesh};
 use crate::base::memory::Limit;
 use crate::base::text;
 
@@ -33,6 +33,24 @@ pub fn check(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>, cha
     };
     let things = text::counted(theirs.items, job.things().trim_end_matches('s'));
     Err(Error::Terms(format!("{} brings {things}{given}: {text}", channel.peer())))
+}
+
+/// As [`check`], in a job in which all parties are connected.
+pub fn check_all(job: &JobSpec, me: &str, agreed: &mesh::Agreed, allowed: Option<u64>) -> Result<()> {
+    let sizes = &agreed.sizes;
+    let check = |sizes: &BTreeMap<String, Sizes>| {
+        Limit::of(allowed).check(job.job.memory(job, me, &agreed.chosen, sizes)?, "split the input")
+    };
+    let refused = check(sizes);
+    let Err(Error::Input(text)) = refused else { return refused };
+    let alone = |(name, theirs): (&String, &Sizes)| {
+        let own = name == me;
+        (name.clone(), if own { theirs.clone() } else { without_rows(job, theirs) })
+    };
+    check(&sizes.iter().map(alone).collect())?;
+    let others = sizes.iter().filter(|(name, _)| *name != me);
+    let each = others.map(|(name, theirs)| format!("{name} brings {}", text::counted(theirs.items, job.thing())));
+    Err(Error::Terms(format!("{}: {text}", each.collect::<Vec<_>>().join(", "))))
 }
 
 /// What the user should know of terms that leave it to the peer how many rows it brings. (Rows that are aligned by position, and

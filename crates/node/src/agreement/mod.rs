@@ -13,6 +13,7 @@ mod job;
 mod key;
 mod known;
 pub mod memory;
+pub mod mesh;
 mod names;
 mod part;
 pub mod polynomials;
@@ -27,7 +28,7 @@ pub(crate) mod written;
 
 pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use found::{Answer, Deferred, Found, Page};
-pub use graph::{Clients, Role};
+pub use graph::{Clients, MOST_PARTIES, Role, STAR};
 pub use items::{Basket, ItemsFrom, Star};
 pub use job::{Ability, Answering, Job, Left, Of, Question, Shared};
 pub use key::{Alternative, Key, MAX_ALTERNATIVES, Profiles, all_columns};

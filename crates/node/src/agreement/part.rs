@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 
 use super::cost::{Calibration, Cost};
 use super::handshake::Agreed;
-use super::{Found, JobSpec, Sizes, Slices};
+use super::{Found, JobSpec, Sizes, Slices, mesh};
 use crate::table::RowCounts;
 use crate::transport::links::Links;
 
@@ -71,6 +71,13 @@ pub enum Peers<'a> {
         /// The connection.
         channel: &'a mut Channel,
     },
+    /// All others.
+    Mesh {
+        /// What was agreed on.
+        agreed: &'a mesh::Agreed,
+        /// The connections, in the order of the job file.
+        channels: &'a mut [Channel],
+    },
     /// Several.
     Several {
         /// How many rows there are.
@@ -104,7 +111,9 @@ impl<'a> Run<'a> {
         let Run { job, me, peers, allowed, rng } = self;
         match peers {
             Peers::One { agreed, channel } => Ok(Pair { job, me, agreed, allowed, channel, rng }),
-            Peers::Several { .. } => Err(Error::Internal(format!("{} has one peer in this job", me))),
+            Peers::Mesh { .. } | Peers::Several { .. } => {
+                Err(Error::Internal(format!("{} has one peer in this job", me)))
+            }
         }
     }
 }

@@ -65,6 +65,15 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// Names in a sentence.
+pub fn names(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [firsts @ .., last] => format!("{} and {last}", firsts.join(", ")),
+    }
+}
+
 /// A count with its noun, in singular or plural: `1 row`, `2 rows`.
 pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tacita_core::Result;
 
 use crate::agreement::cost::Calibration;
-use crate::agreement::{Choice, JobSpec, Known, Network, Part, Sizes, group, handshake, memory};
+use crate::agreement::{Choice, JobSpec, Known, Network, Part, Sizes, group, handshake, memory, mesh};
 use crate::transport::Shape;
 
 /// A job's plan.
@@ -69,7 +69,10 @@ pub fn plan(
     let names = job.parties.names();
     let (first, second) = (names[0], names[1]);
     let line = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };
-    let Choice { chosen, why } = job.job.choose(job, first, &sizes[first], &sizes[second], line)?;
+    let Choice { chosen, why } = match job.is_mesh() {
+        true => job.job.choose_among(job, sizes)?,
+        false => job.job.choose(job, first, &sizes[first], &sizes[second], line)?,
+    };
     let exact = parts.values().next().map_or(Ok(None), |part| part.cost(job, sizes, &calibration))?;
     let mut cost = exact.map_or_else(|| job.job.cost(job, &chosen, sizes, &calibration), Ok)?;
     let frequent = |name: &str| parts.get(name).map_or(Ok(None), |part| part.frequent_items(job));
@@ -80,7 +83,12 @@ pub fn plan(
     }
     let clients = job.clients();
     let slices = clients.as_ref().map(|roles| roles.slices(sizes));
-    let rounds = cost.rounds + if clients.is_some() { group::ROUNDS } else { handshake::ROUNDS };
+    let of_handshake = match &clients {
+        Some(_) => group::ROUNDS,
+        None if job.is_mesh() => mesh::ROUNDS,
+        None => handshake::ROUNDS,
+    };
+    let rounds = cost.rounds + of_handshake;
     let mut parties = BTreeMap::new();
     for me in names {
         let role = &cost.roles[me];
@@ -88,6 +96,10 @@ pub fn plan(
             Some(roles) => {
                 let known = Known { slices: slices.as_ref(), ..Known::default() };
                 (group::bytes_sent(job, roles, me, sizes), known)
+            }
+            None if job.is_mesh() => {
+                let known = Known { all: Some(sizes), ..Known::default() };
+                (mesh::bytes_sent(job, me, &chosen, &sizes[me]), known)
             }
             None => {
                 let theirs = &sizes[job.peer_of(me)];

@@ -10,7 +10,7 @@ use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{self, Greeted};
-use crate::agreement::{Ability, Part};
+use crate::agreement::{Ability, JobSpec, Part};
 use crate::base::random::fresh_rng;
 use crate::identity::Identity;
 use crate::run::party::PartyRun;
@@ -221,6 +221,7 @@ impl PartyRun {
         let Connected { mut channel, exporter, round_trip } = connected;
         links.add(channel.handle());
         tracing::info!("connected to {}", channel.peer());
+        company(&self.job, &self.me, &mut channel);
         // Nothing has to be computed or loaded for the first message.
         channel.set_patience(self.timeout);
         match handshake::greet_as(&self.job, &self.me, nonce, &exporter, &mut channel) {
@@ -233,5 +234,13 @@ impl PartyRun {
                 Err(error)
             }
         }
+    }
+}
+
+/// In a job of more than two, whoever ends it says who is to blame.
+pub fn company(job: &JobSpec, me: &str, channel: &mut Channel) {
+    let names = job.parties.names();
+    if let (3.., Some(place)) = (names.len(), job.parties.position(me)) {
+        channel.in_company(&names, place);
     }
 }

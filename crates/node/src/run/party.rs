@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use tacita_core::channel::{Channel, Traffic};
+use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Answer, Found, JobSpec, Known, Left, Part, PoolPlace, Protocol, Source, Terms};
@@ -14,7 +14,7 @@ use crate::base::files::write_whole;
 use crate::base::usage::round;
 use crate::identity::Identity;
 use crate::run::meet::{Meeting, Ready};
-use crate::run::report::{Report, Seconds};
+use crate::run::report::{Bytes, Report, Seconds};
 use crate::run::settle::{Settled, Settling, conclude};
 use crate::run::write::{Written, all_beside, write};
 use crate::transport::links::Links;
@@ -106,8 +106,8 @@ impl PartyRun {
             Ok((result, started.elapsed()))
         };
         let (traffic, (result, writing)) = conclude(&self.job, &*part, channels, &links, write)?;
-        report.bytes = traffic.into();
-        report.rounds = traffic.rounds + further_rounds;
+        report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);
+        report.rounds = traffic.all.rounds + further_rounds;
         report.result = result.json;
         report.seconds.output = round(writing);
         self.write_report(&mut report, started)?;
@@ -137,8 +137,8 @@ impl PartyRun {
         let Ran { part, found, mut report, channels, links } =
             self.settle_and_run(self.load_and_meet(self.check_party())?)?;
         let (traffic, answer) = conclude(&self.job, &*part, channels, &links, found.answer)?;
-        report.bytes = traffic.into();
-        report.rounds = traffic.rounds + found.further_rounds;
+        report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);
+        report.rounds = traffic.all.rounds + found.further_rounds;
         report.measure(started);
         Ok((report, answer))
     }
@@ -270,7 +270,7 @@ impl PartyRun {
             rows: part.rows(),
             result: Value::Null,
             learned,
-            bytes: Traffic::default().into(),
+            bytes: Bytes::default(),
             rounds: 0,
             seconds: Seconds::default(),
             cpu_seconds: 0.0,

@@ -1,5 +1,6 @@
 //! The report of a run: what happened, what was learned, what it cost.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -56,17 +57,23 @@ pub struct Report {
 }
 
 /// Bytes each way.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Bytes {
     /// By this party.
     pub sent: u64,
     /// By this party.
     pub received: u64,
+    /// To and from each of several peers.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_peer: BTreeMap<String, Bytes>,
 }
 
-impl From<Traffic> for Bytes {
-    fn from(traffic: Traffic) -> Bytes {
-        Bytes { sent: traffic.sent, received: traffic.received }
+impl Bytes {
+    /// Of all connections together, and of each where there are several.
+    pub(crate) fn of(all: &Traffic, by_peer: &[(String, Traffic)]) -> Bytes {
+        let one = |traffic: &Traffic| Bytes { sent: traffic.sent, received: traffic.received, ..Bytes::default() };
+        let several = by_peer.iter().filter(|_| by_peer.len() > 1);
+        Bytes { by_peer: several.map(|(name, traffic)| (name.clone(), one(traffic))).collect(), ..one(all) }
     }
 }
 

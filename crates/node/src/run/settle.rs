@@ -7,7 +7,7 @@ use tacita_core::channel::{Channel, Traffic};
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{self, Greeted};
-use crate::agreement::{Clients, Found, JobSpec, Network, Part, Peers, Reveal, Run, Sizes, group, memory};
+use crate::agreement::{Clients, Found, JobSpec, Network, Part, Peers, Reveal, Run, Sizes, group, memory, mesh};
 use crate::base::memory::Limit;
 use crate::base::random::fresh_rng;
 use crate::base::text;
@@ -46,6 +46,9 @@ impl Settling<'_> {
     ) -> Result<Settled> {
         for warning in greeted.iter().flat_map(|greeted| &greeted.warnings) {
             tracing::warn!("{warning}");
+        }
+        if self.job.is_mesh() {
+            return self.run_in_mesh(part, greeted, channels);
         }
         match (self.job.clients(), channels, <[Greeted; 1]>::try_from(greeted)) {
             (None, [channel], Ok([greeted])) => self.run_with_one(part, greeted, round_trip, channel),
@@ -88,6 +91,29 @@ impl Settling<'_> {
         Ok(Settled { found: found?, choice: agreed.chosen.to_string(), setup, running: protocol_started.elapsed() })
     }
 
+    fn run_in_mesh(&self, part: &mut dyn Part, greeted: Vec<Greeted>, channels: &mut [Channel]) -> Result<Settled> {
+        let setup_started = Instant::now();
+        let (job, me) = (self.job, self.me);
+        let own = part.sizes();
+        let check = |theirs: &_, channel: &_| part.check_peer(job, theirs, channel);
+        let choose = |sizes: &_| job.job.choose_among(job, sizes).map(|choice| choice.chosen);
+        let agreed = mesh::agree(job, me, &own, greeted, channels, check, choose)?;
+        memory::check_all(job, me, &agreed, self.memory)?;
+        let setup = setup_started.elapsed();
+        let each = agreed.sizes.iter().filter(|(name, _)| *name != me);
+        let each: Vec<_> = each.map(|(name, sizes)| format!("{} at {name}", text::count(sizes.items))).collect();
+        let own = text::counted(own.items, job.thing());
+        tracing::info!("agreed with all: {}, {own} here, {}", agreed.chosen, each.join(", "));
+
+        let protocol_started = Instant::now();
+        let handles = channels.iter().map(Channel::handle).collect();
+        let watcher = Watcher::of_several(handles, self.screen.clone());
+        let peers = Peers::Mesh { agreed: &agreed, channels };
+        let found = part.run(Run { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
+        drop(watcher);
+        Ok(Settled { found: found?, choice: agreed.chosen.to_string(), setup, running: protocol_started.elapsed() })
+    }
+
     fn run_with_clients(
         &self,
         roles: &Clients<'_>,
@@ -124,7 +150,7 @@ pub(crate) fn conclude<T>(
     channels: Vec<Channel>,
     links: &Links,
     make: impl FnOnce() -> Result<T>,
-) -> Result<(Traffic, T)> {
+) -> Result<(Travelled, T)> {
     if job.reveal == Reveal::Shares {
         let made = links.guard(make)?;
         return Ok((links.guard(|| finish(channels))?, made));
@@ -134,8 +160,17 @@ pub(crate) fn conclude<T>(
     Ok((traffic, make()?))
 }
 
-/// Ends all connections in good order, at the same time. Returns what travelled over all of them, and the most flights of one.
-fn finish(channels: Vec<Channel>) -> Result<Traffic> {
+/// What travelled over the connections of a party.
+pub(crate) struct Travelled {
+    /// Over all of them together, with the most flights of one.
+    pub(crate) all: Traffic,
+    /// Over each, by the name of the peer.
+    pub(crate) by_peer: Vec<(String, Traffic)>,
+}
+
+/// Ends all connections in good order, at the same time.
+fn finish(channels: Vec<Channel>) -> Result<Travelled> {
+    let peers: Vec<_> = channels.iter().map(|channel| channel.peer().to_owned()).collect();
     let all = std::thread::scope(|scope| {
         let ending: Vec<_> = channels.into_iter().map(|channel| scope.spawn(move || channel.finish())).collect();
         let ended = ending.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -146,5 +181,6 @@ fn finish(channels: Vec<Channel>) -> Result<Traffic> {
         received: all.received + one.received,
         rounds: all.rounds.max(one.rounds),
     };
-    Ok(all.into_iter().fold(Traffic::default(), sum))
+    let together = all.iter().copied().fold(Traffic::default(), sum);
+    Ok(Travelled { all: together, by_peer: peers.into_iter().zip(all).collect() })
 }

@@ -11,6 +11,7 @@ use crate::agreement::handshake::{fresh_nonce, greet_as};
 use crate::agreement::{Answer, Found, JobSpec, Protocol, Source};
 use crate::base::cancel::Cancel;
 use crate::base::random::fresh_rng;
+use crate::run::meet::company;
 use crate::run::settle::{Settled, Settling, conclude};
 use crate::table::Table;
 use crate::transport::links::Links;
@@ -53,7 +54,7 @@ pub fn tables(job: &JobSpec, tables: &BTreeMap<String, Table>, cancel: &Cancel) 
         running.into_iter().map(join).collect()
     });
     // Where one fails the others hear of it: that one's error says why.
-    let own = |error: &Error| !matches!(error, Error::Network { .. } | Error::Peer { .. });
+    let own = |error: &Error| !matches!(error, Error::Network { .. } | Error::Peer { .. } | Error::Reported { .. });
     let failures = || ended.iter().filter_map(|ended| ended.as_ref().err());
     match failures().find(|error| own(error)).or_else(|| failures().next()) {
         Some(error) => Err(error.clone()),
@@ -69,12 +70,14 @@ fn party(
     cancel: &Cancel,
 ) -> Result<Simulated> {
     let links = Links::new(cancel.clone());
+    channels.iter_mut().for_each(|channel| company(job, me, channel));
     channels.iter().for_each(|channel| links.add(channel.handle()));
     let settled = links.guard(|| {
         let table = table.ok_or_else(|| Error::Input(format!("{me} has no table")))?.clone();
         let mut part = job.job.load(job, me, &Source::Table { table, allow_unreadable: false }, None)?;
         let nonce = fresh_nonce(&mut fresh_rng()?);
-        // Nobody stands between two ends in one process: there is no connection to bind to.
+        // Nobody stands between two ends in one process: there is no connection to bind to. What only two parties would know, every
+        // thread of this process could.
         let greet = |channel: &mut Channel| greet_as(job, me, nonce, &[0; 32], channel);
         let greeted = channels.iter_mut().map(greet).collect::<Result<Vec<_>>>()?;
         let screen: Arc<dyn Screen> = Arc::new(Nowhere);
@@ -85,5 +88,5 @@ fn party(
     let (part, Settled { found, .. }) = settled?;
     let Found { answer, protocol, learned, .. } = found;
     let (traffic, answer) = conclude(job, &*part, channels, &links, answer)?;
-    Ok(Simulated { answer, learned, protocol, traffic })
+    Ok(Simulated { answer, learned, protocol, traffic: traffic.all })
 }

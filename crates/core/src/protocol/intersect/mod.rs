@@ -5,5 +5,7 @@ pub mod buckets;
 pub mod ecdh;
 pub mod entries;
 pub mod live;
+pub mod opprf;
 pub mod polynomial;
+pub mod star;
 pub mod vole;

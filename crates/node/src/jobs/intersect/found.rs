@@ -93,7 +93,7 @@ impl Found {
 }
 
 /// The peer's rows for the common keys, as columns.
-fn given_table(schema: &PayloadSchema, rows: &Payload, peer: &str) -> Result<select::Given> {
+pub(super) fn given_table(schema: &PayloadSchema, rows: &Payload, peer: &str) -> Result<select::Given> {
     let mut bytes = Vec::new();
     let mut offsets = vec![0];
     for item in 0..rows.items() {

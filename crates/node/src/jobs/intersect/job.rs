@@ -9,13 +9,13 @@ use serde_json::Value;
 use tacita_core::protocol::intersect::polynomial::Strategy;
 use tacita_core::{Result, Role, Security};
 
-use super::{any, choose, cost, disk, learned, live, load, memory, methods, multiset};
+use super::{any, choose, cost, disk, learned, live, load, memory, methods, multiset, star};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Found, Job, JobSpec, Known, Left, Network, Part, PoolPlace, Protocol, Question,
-    Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Found, Job, JobSpec, Known, Left, MOST_PARTIES, Network, Part, PoolPlace,
+    Protocol, Question, Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
 use crate::jobs::{Own, on_disk};
@@ -52,7 +52,7 @@ const QUESTIONS: [Question; 3] = [
 
 impl Own for Intersect {
     fn all_protocols() -> Vec<Protocol> {
-        methods::all().map(|method| method.protocol()).collect()
+        methods::all().map(|method| method.protocol()).chain([star::PROTOCOL]).collect()
     }
 }
 
@@ -65,7 +65,7 @@ impl Job for Intersect {
     }
 
     fn about(&self) -> &'static str {
-        "which rows do both have, by a key?"
+        "which rows do all have, by a key?"
     }
 
     fn questions(&self) -> &'static [Question] {
@@ -80,8 +80,20 @@ impl Job for Intersect {
         &["rows", "count", "sum:COLUMN", "payload"]
     }
 
-    fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
-        Self::all_protocols()
+    fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
+        match spec.parties.0.len() {
+            ..3 => Self::all_protocols(),
+            _ => vec![star::PROTOCOL],
+        }
+    }
+
+    fn protocols_from(&self, spec: &JobSpec) -> Option<String> {
+        let count = spec.parties.0.len();
+        (count > 2).then(|| format!("{count} parties"))
+    }
+
+    fn most_parties(&self) -> usize {
+        MOST_PARTIES
     }
 
     fn things(&self, _spec: &JobSpec) -> &'static str {
@@ -95,7 +107,10 @@ impl Job for Intersect {
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
         self.polynomials().check(spec)?;
-        check(spec)?;
+        match spec.is_mesh() {
+            true => star::check(spec)?,
+            false => check(spec)?,
+        }
         any::check(spec)?;
         multiset::check(spec)?;
         spec.check_key()?;
@@ -114,6 +129,10 @@ impl Job for Intersect {
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
+            Ability::Disk if spec.is_mesh() => bad(format!("--work: {}", star::IN_MEMORY)),
+            Ability::Prepared if spec.is_mesh() => {
+                bad("--work: a part is prepared for one peer, and this job is among several")
+            }
             Ability::Disk => disk::check_job(spec),
             Ability::Prepared if spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) => bad(
                 "--work: a part is prepared for one key, and this job has several (key.any): run it without, or agree on one",
@@ -131,7 +150,7 @@ impl Job for Intersect {
         }
         let mut sizes = Sizes { items, ..Sizes::default() };
         let columns = spec.given_by(party);
-        if spec.reveal == Reveal::Payload && !columns.is_empty() && spec.learns(spec.peer_of(party)) {
+        if load::given_columns(spec, party).is_some() {
             let column = spec.limits.max_text.unwrap_or(ASSUMED_COLUMN_BYTES);
             let bytes = row_bytes.unwrap_or(columns.len() as u64 * column);
             let schema = PayloadSchema::of_texts(columns, bytes)?;
@@ -146,7 +165,14 @@ impl Job for Intersect {
         choose::choose_intersection(spec, me, own, theirs, network)
     }
 
+    fn choose_among(&self, spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>) -> Result<Choice> {
+        Ok(star::choose(spec))
+    }
+
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
+        if spec.is_mesh() {
+            return *chosen == star::choose(spec).chosen;
+        }
         let Some(method) = methods::named(chosen.protocol) else { return false };
         let open = spec.protocol == chosen.protocol || (spec.protocol.is_auto() && method.advantage().is_some());
         open && method.check(spec).is_ok() && *chosen == Chosen::only(chosen.protocol)
@@ -157,6 +183,9 @@ impl Job for Intersect {
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        if spec.is_mesh() {
+            return star::memory(spec, me, sizes);
+        }
         let (own, theirs) = (&sizes[me], &sizes[spec.peer_of(me)]);
         if !own.any.is_empty() {
             let each = any::split(spec, own, theirs).map(|(one, own, theirs)| {
@@ -189,18 +218,25 @@ impl Job for Intersect {
         sizes: &BTreeMap<String, Sizes>,
         machine: &Calibration,
     ) -> Result<Cost> {
-        cost::intersection_cost(chosen, spec, sizes, machine)
+        match spec.is_mesh() {
+            true => star::cost(spec, sizes, machine),
+            false => cost::intersection_cost(chosen, spec, sizes, machine),
+        }
     }
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         match spec.clients {
             Some(_) => live::learned(spec, party),
+            None if spec.is_mesh() => star::learned(spec, party, known),
             None => learned::intersect(spec, party, known),
         }
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
         live::refuse_run(spec)?;
+        if spec.is_mesh() {
+            return Ok(Box::new(star::Star::load(spec, me, source)?));
+        }
         match spec.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
             true => Ok(Box::new(any::load_all(spec, me, source)?)),
             false => Ok(Box::new(load(spec, me, source)?)),
@@ -213,6 +249,9 @@ impl Job for Intersect {
 
     fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {
         let Source::Disk { work, .. } = source else { return Ok(None) };
+        if spec.is_mesh() {
+            return Ok(None);
+        }
         if !spec.alternatives().is_empty() {
             let left = any::left(spec, me, work, done)?;
             return Ok(left.map(|(part, found)| (Box::new(part) as Box<dyn Part>, found)));

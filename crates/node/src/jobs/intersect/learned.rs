@@ -18,7 +18,7 @@ fn counted_in(job: &JobSpec, keys: &'static str) -> &'static str {
 }
 
 /// Whether each key stands for one row, whatever the tables hold.
-fn one_row_a_key(job: &JobSpec) -> bool {
+pub(super) fn one_row_a_key(job: &JobSpec) -> bool {
     job.key.as_ref().is_some_and(|key| key.duplicates != Duplicates::All)
 }
 

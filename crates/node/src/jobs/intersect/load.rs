@@ -212,7 +212,8 @@ fn add_up(job: &JobSpec, me: &str, column: &str, table: &Table, keys: &Keys) -> 
 /// The columns that `giver` gives, if somebody else is to learn them.
 pub(crate) fn given_columns<'a>(job: &'a JobSpec, giver: &str) -> Option<&'a [String]> {
     let columns = job.given_by(giver);
-    let wanted = job.reveal == Reveal::Payload && !columns.is_empty() && job.learns(job.peer_of(giver));
+    let learns = job.reveal_to.iter().any(|learner| learner != giver);
+    let wanted = job.reveal == Reveal::Payload && !columns.is_empty() && learns;
     wanted.then_some(columns)
 }
 
@@ -221,16 +222,17 @@ fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
     if job.reveal != Reveal::Payload || !job.learns(me) {
         return Ok(());
     }
-    let peer = job.peer_of(me);
-    let got: Vec<_> = job.given_by(peer).iter().map(|column| received_name(peer, column)).collect();
-    match table.schema().fields().iter().find(|field| got.contains(field.name())) {
-        Some(field) => Err(Error::Input(format!(
-            "{}: a column is called {:?}, as the one that {peer} gives will be in the result: rename it, or leave it out",
-            table.source(),
-            field.name()
-        ))),
-        None => Ok(()),
+    for peer in job.others(me) {
+        let got: Vec<_> = job.given_by(peer).iter().map(|column| received_name(peer, column)).collect();
+        if let Some(field) = table.schema().fields().iter().find(|field| got.contains(field.name())) {
+            return Err(Error::Input(format!(
+                "{}: a column is called {:?}, as the one that {peer} gives will be in the result: rename it, or leave it out",
+                table.source(),
+                field.name()
+            )));
+        }
     }
+    Ok(())
 }
 
 /// Own sizes against the job's limits; where sets are padded, the sizes become the bound.

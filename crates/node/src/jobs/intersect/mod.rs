@@ -16,6 +16,7 @@ mod multiset;
 pub mod prepared;
 mod run;
 mod sizes;
+mod star;
 
 use std::sync::Arc;
 

@@ -17,6 +17,11 @@ use crate::item::{ITEM_BYTES, Item};
 /// ones would show as equal tags).
 pub(crate) fn check(items: &[Item], agreed: usize, params: &Params) -> Result<()> {
     params.check()?;
+    check_count(items, agreed)
+}
+
+/// Refuses more items than were agreed on, and items that are not distinct.
+pub(crate) fn check_count(items: &[Item], agreed: usize) -> Result<()> {
     if items.len() > agreed {
         return Err(Error::Internal(format!("{} items where {agreed} were agreed on", items.len())));
     }

@@ -28,10 +28,11 @@ use items::{Padded, seed};
 pub use crate::channel::labels::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};
 pub use domain::Domain;
 pub(crate) use frames::{Frames, framed_bytes};
-pub(crate) use params::{BLINDED_SUM_BYTES, COUNT_MESSAGE_BYTES, TOLD_SUM_BYTES};
+pub(crate) use params::{BLINDED_SUM_BYTES, COUNT_MESSAGE_BYTES, TOLD_SUM_BYTES, bits_of};
 pub use params::{CHUNK, Params, Returns, SEAL_BYTES, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
 pub use params::{ReturnedRows, Reveal};
 pub use payload::Common;
+pub(crate) use rows_of_items::COUNT_BYTES;
 pub use rows_of_items::Payload;
 pub(crate) use table::{Bits, TagTable};
 

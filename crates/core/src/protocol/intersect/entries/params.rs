@@ -112,7 +112,7 @@ fn bytes_for_pairs(pairs: u128) -> usize {
 }
 
 /// log2 of a number, rounded up.
-fn bits_of(number: u128) -> u32 {
+pub(crate) fn bits_of(number: u128) -> u32 {
     u128::BITS - number.saturating_sub(1).leading_zeros()
 }
 

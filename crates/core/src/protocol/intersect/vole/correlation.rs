@@ -18,12 +18,12 @@ const PURPOSE: &str = "intersection";
 const K: usize = 8;
 
 /// Bytes that a party sends in making a correlation of so many elements.
-pub(super) fn bytes_sent_by(role: Role, elements: usize, security: Security) -> Result<u64> {
+pub(in crate::protocol::intersect) fn bytes_sent_by(role: Role, elements: usize, security: Security) -> Result<u64> {
     silent::bytes_sent_by(role, elements, &softspoken::Params::new(security, K)?)
 }
 
 /// The part of the intersection's receiver, who gets A and C.
-pub(super) fn receiver(
+pub(in crate::protocol::intersect) fn receiver(
     params: &Params,
     session: &Session,
     channel: &mut Channel,
@@ -35,7 +35,7 @@ pub(super) fn receiver(
 }
 
 /// The part of the intersection's sender, who gets D and B.
-pub(super) fn sender(
+pub(in crate::protocol::intersect) fn sender(
     params: &Params,
     session: &Session,
     channel: &mut Channel,

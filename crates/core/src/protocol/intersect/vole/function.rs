@@ -30,12 +30,12 @@ use crate::security::Security;
 use crate::session::Session;
 
 /// Blocks of the masked store in one message.
-pub(super) const MASKED_BLOCKS: usize = MAX_PAYLOAD_BYTES / BLOCK_BYTES;
+pub(in crate::protocol::intersect) const MASKED_BLOCKS: usize = MAX_PAYLOAD_BYTES / BLOCK_BYTES;
 
 /// Items that one step of hashing works on.
 const BATCH: usize = 256;
 
-pub(super) const SEED_BYTES: usize = 32;
+pub(in crate::protocol::intersect) const SEED_BYTES: usize = 32;
 pub(super) const COIN_BYTES: usize = BLOCK_BYTES;
 /// The coin's share and as much randomness, which hides it in its commitment.
 pub(super) const OPENING_BYTES: usize = COIN_BYTES + 16;
@@ -180,7 +180,7 @@ pub(super) fn send(
 }
 
 /// The elements of each run of a correlation of so many: memory is taken for one when those before it are done.
-fn runs(elements: usize) -> impl Iterator<Item = usize> {
+pub(in crate::protocol::intersect) fn runs(elements: usize) -> impl Iterator<Item = usize> {
     (0..elements).step_by(RUN_OUTPUTS).map(move |start| RUN_OUTPUTS.min(elements - start))
 }
 
@@ -251,7 +251,7 @@ fn write_input((inner, (key, value)): (&Block, (&Block, &Block)), input: &mut [u
 }
 
 /// Items sorted by the bins of a store: their first halves are its keys, their second halves are H(x).
-fn group(okvs: &Okvs, items: &[Item]) -> (Grouped, Zeroizing<Vec<Block>>) {
+pub(in crate::protocol::intersect) fn group(okvs: &Okvs, items: &[Item]) -> (Grouped, Zeroizing<Vec<Block>>) {
     let half = |half: usize| -> Zeroizing<Vec<Block>> {
         let block = |item: &Item| Block::from_le_slice(&item.0[half..][..BLOCK_BYTES]);
         Zeroizing::new(items.par_iter().with_min_len(1 << 12).map(block).collect())
@@ -261,7 +261,7 @@ fn group(okvs: &Okvs, items: &[Item]) -> (Grouped, Zeroizing<Vec<Block>>) {
 }
 
 /// What the store's rows are drawn from: the session, and what the receiver has drawn when its items were fixed.
-fn store_seed(session: &Session, seed: &[u8]) -> [u8; 32] {
+pub(in crate::protocol::intersect) fn store_seed(session: &Session, seed: &[u8]) -> [u8; 32] {
     *blake3::keyed_hash(&session.derive("vole store"), seed).as_bytes()
 }
 

@@ -10,8 +10,8 @@
 //! tell the sender the same afterwards, among semi-honest parties. What each role learns, and why, is in
 //! `docs/protocols/vole.md`.
 
-mod correlation;
-mod function;
+pub(in crate::protocol::intersect) mod correlation;
+pub(in crate::protocol::intersect) mod function;
 mod params;
 pub mod payload;
 pub mod rows;

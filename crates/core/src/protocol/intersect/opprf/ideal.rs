@@ -1,0 +1,63 @@
+//! A trusted dealer in the place of the protocol, for tests of what is built on it: the sender hands it the values, the receiver
+//! gets them at its items, and elsewhere uniformly random ones.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::{Asked, EvaluateOprf, Params, Planes, ProgramOprf};
+use crate::channel::Channel;
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::kernel::Block;
+
+/// What the dealer is told.
+type Programmed = BTreeMap<Item, Vec<Block>>;
+
+/// The dealer's end for a sender.
+pub struct Sender(mpsc::Sender<Programmed>);
+
+/// The dealer's end for a receiver.
+pub struct Receiver(mpsc::Receiver<Programmed>);
+
+/// The dealer's two ends, in one process.
+pub fn pair() -> (Sender, Receiver) {
+    let (sender, receiver) = mpsc::channel();
+    (Sender(sender), Receiver(receiver))
+}
+
+impl ProgramOprf for Sender {
+    fn program(
+        self,
+        items: &[Item],
+        values: &Planes,
+        _params: &Params,
+        _channel: &mut Channel,
+        _rng: &mut impl CryptoRng,
+    ) -> Result<()> {
+        let value = |place: usize| values.iter().map(|plane| plane[place]).collect();
+        let all = items.iter().enumerate().map(|(place, item)| (*item, value(place))).collect();
+        self.0.send(all).map_err(|_| Error::Internal("the dealer's other end is gone".into()))
+    }
+}
+
+impl EvaluateOprf for Receiver {
+    fn evaluate(
+        self,
+        asked: &Asked,
+        params: &Params,
+        _channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Planes> {
+        let programmed = self.0.recv().map_err(|_| Error::Internal("the dealer's other end is gone".into()))?;
+        let mut planes: Planes = (0..params.planes).map(|_| Zeroizing::new(Vec::new())).collect();
+        for item in asked.items() {
+            let random = || (0..params.planes).map(|_| Block::random(rng)).collect();
+            let value = programmed.get(item).cloned().unwrap_or_else(random);
+            planes.iter_mut().zip(value).for_each(|(plane, value)| plane.push(value));
+        }
+        Ok(planes)
+    }
+}

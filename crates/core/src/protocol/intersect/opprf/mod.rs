@@ -1,0 +1,82 @@
+//! A programmable oblivious pseudorandom function: the sender fixes its values at points of its choice, the receiver gets it at
+//! its own points, and cannot tell a value that was fixed from one that was not.
+//!
+//! As Kolesnikov, Matania, Pinkas, Rosulek & Trieu, "Practical Multi-party Private Set Intersection from Symmetric-Key Techniques"
+//! (CCS 2017), section 4, make it of an OPRF F and a hint: a store of the values P with P(x) = v(x) - F(x). F is that of
+//! [`vole`](super::vole), among semi-honest parties; the hint is a key-value store ([`crate::primitive::okvs`]) in place of their
+//! polynomials and hash tables. Where values are pseudorandom to the receiver, the store says nothing of the points.
+//!
+//! A value has one or more *planes*, blocks of 128 bits: each is a store of its own, under one seed.
+//!
+//! [`ideal`] is its twin: a trusted dealer, for tests of what is built on it.
+
+pub mod ideal;
+mod params;
+mod receiver;
+mod sender;
+
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+use crate::channel::Channel;
+use crate::error::Result;
+use crate::item::Item;
+use crate::primitive::kernel::Block;
+use crate::session::Session;
+
+pub use crate::channel::labels::opprf::{PROGRAMMED, STORE_SEED};
+pub use params::Params;
+pub use receiver::{Asked, Receiver};
+pub use sender::Sender;
+
+/// Values at some points, plane by plane, each in the order of the points.
+pub type Planes = Vec<Zeroizing<Vec<Block>>>;
+
+/// The sender's end, for one use.
+pub trait ProgramOprf {
+    /// Fixes the values at these items, which are distinct.
+    fn program(
+        self,
+        items: &[Item],
+        values: &Planes,
+        params: &Params,
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<()>;
+}
+
+/// The receiver's end, for one use.
+pub trait EvaluateOprf {
+    /// The values at the items that are asked, in their order.
+    fn evaluate(
+        self,
+        asked: &Asked,
+        params: &Params,
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Planes>;
+}
+
+/// What hides the values of one link.
+struct MaskHash([u8; 32]);
+
+impl MaskHash {
+    fn new(session: &Session) -> MaskHash {
+        MaskHash(session.derive("opprf mask"))
+    }
+
+    /// The first `planes` blocks of F for an item: BLAKE3 as a random oracle, under a key of the link's session, over what the
+    /// correlation gives and the item. With the item in it, a guess of the sender's secret is a guess for one item.
+    fn blocks(&self, inner: Block, (key, value): (Block, Block), blocks: &mut [Block]) {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        for block in [inner, key, value] {
+            hasher.update(&block.to_bytes());
+        }
+        let mut output = hasher.finalize_xof();
+        let mut bytes = Zeroizing::new([0; 16]);
+        for block in blocks {
+            output.fill(&mut *bytes);
+            *block = Block::from_bytes(*bytes);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The sender's end.
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+use super::receiver::unlucky;
+use super::{MaskHash, PROGRAMMED, Params, Planes, ProgramOprf, STORE_SEED};
+use crate::channel::Channel;
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::kernel::block::{self, BLOCK_BYTES};
+use crate::primitive::kernel::memory::Secrets;
+use crate::primitive::kernel::{Block, gf128};
+use crate::primitive::okvs::Okvs;
+use crate::primitive::vole::VoleSender;
+use crate::protocol::intersect::entries::items::check_count;
+use crate::protocol::intersect::vole::function::{MASKED_BLOCKS, SEED_BYTES, group, runs, store_seed};
+use crate::protocol::intersect::vole::{MASKED, SEED, correlation};
+use crate::session::Session;
+
+/// Items that one step of hashing works on.
+const BATCH: usize = 256;
+
+/// The sender's end of one link.
+pub struct Sender<'a> {
+    /// The link's session.
+    pub session: &'a Session,
+    /// The session of all links together, to which the receiver's store is bound.
+    pub whole: &'a Session,
+}
+
+impl ProgramOprf for Sender<'_> {
+    fn program(
+        self,
+        items: &[Item],
+        values: &Planes,
+        params: &Params,
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<()> {
+        let mut vole = correlation::sender(&params.correlation()?, self.session, channel, rng)?;
+        self.program_over(items, values, params, &mut vole, channel, rng)
+    }
+}
+
+impl Sender<'_> {
+    /// As [`ProgramOprf::program`], with a correlation from elsewhere, which must be fresh.
+    pub fn program_over(
+        self,
+        items: &[Item],
+        values: &Planes,
+        params: &Params,
+        vole: &mut impl VoleSender,
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<()> {
+        check_count(items, params.programmed)?;
+        if values.len() != params.planes || values.iter().any(|plane| plane.len() != items.len()) {
+            return Err(Error::Internal("opprf: not a value of each plane for each item".into()));
+        }
+        let progress = channel.progress().clone();
+
+        // 1. The function's key: Raghuraman & Rindal 2022, figure 4, as in `vole::function`.
+        let seed = channel.receive(SEED, SEED_BYTES)?;
+        let asked = params.asked_store()?;
+        progress.start("correlating", asked.columns());
+        let delta = Zeroizing::new(vole.delta());
+        let mut key = Secrets::with_room(asked.columns()).ok_or_else(|| {
+            let (peer, items) = (channel.peer(), params.asked);
+            Error::Terms(format!("this machine has no memory for the {items} items of {peer}: agree on fewer"))
+        })?;
+        for run in runs(asked.columns()) {
+            vole.extend(key.grow(run), channel)?;
+        }
+        for key in key.chunks_mut(MASKED_BLOCKS) {
+            let masked = channel.receive(MASKED, key.len() * BLOCK_BYTES)?;
+            let masked = block::from_bytes(&masked).ok_or_else(|| Error::Internal("a length was checked".into()))?;
+            gf128::scale_add(&masked, *delta, key);
+            progress.advance(key.len());
+        }
+
+        // 2. F at the own items, in their order.
+        let okvs = Okvs::new(asked, &store_seed(self.whole, &seed));
+        let (grouped, hashes) = group(&okvs, items);
+        let mut inner = Zeroizing::new(okvs.decode(&grouped, &key));
+        drop(key);
+        let hash = MaskHash::new(self.session);
+        let mut masks = Zeroizing::new(vec![Block::ZERO; items.len() * params.planes]);
+        let places = inner.par_chunks_mut(BATCH).zip(grouped.keys().par_chunks(BATCH)).zip(hashes.par_chunks(BATCH));
+        masks.par_chunks_mut(BATCH * params.planes).zip(places).for_each(|(masks, ((inner, keys), hashes))| {
+            gf128::scale_add(hashes, *delta, inner);
+            let items = inner.iter().zip(keys.iter().zip(hashes));
+            for (masks, (inner, (key, value))) in masks.chunks_mut(params.planes).zip(items) {
+                hash.blocks(*inner, (*key, *value), masks);
+            }
+        });
+        drop(inner);
+        let mut hidden: Planes = values.to_vec();
+        for (masks, &item) in masks.chunks(params.planes).zip(grouped.order()) {
+            hidden.iter_mut().zip(masks).for_each(|(plane, mask)| plane[item as usize] ^= *mask);
+        }
+        drop(masks);
+
+        // 3. The hint. Its seed is drawn now that the items are fixed; columns that nothing determines are random.
+        let mut seed = [0; SEED_BYTES];
+        rng.fill_bytes(&mut seed);
+        channel.send(STORE_SEED, seed.to_vec())?;
+        let okvs = Okvs::new(params.programmed_store()?, &store_seed(self.session, &seed));
+        let (grouped, _) = group(&okvs, items);
+        progress.start("sending values", okvs.params().columns() * params.planes);
+        for plane in hidden {
+            let ordered: Vec<Block> = grouped.order().iter().map(|&item| plane[item as usize]).collect();
+            let store = okvs.encode_random(&grouped, &ordered, rng).map_err(unlucky)?;
+            for store in store.chunks(MASKED_BLOCKS) {
+                channel.send(PROGRAMMED, block::as_bytes(store).to_vec())?;
+                progress.advance(store.len());
+            }
+        }
+        Ok(())
+    }
+}

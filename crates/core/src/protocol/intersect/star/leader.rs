@@ -1,0 +1,151 @@
+//! The part of the party that works the result out.
+
+use rand_core::CryptoRng;
+use rayon::prelude::*;
+
+use super::shares::{Plane, half};
+use super::{COMMON, Common, GIVEN_COUNTS, GIVEN_ROWS, Gives, Link, Party};
+use crate::channel::{Channel, each};
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::kernel::{Aes128, Block};
+use crate::protocol::intersect::entries::items::fork;
+use crate::protocol::intersect::entries::{CHUNK, COUNT_BYTES, Domain, ENTRIES, Frames, Payload, payload};
+use crate::protocol::intersect::opprf::{Asked, EvaluateOprf, Planes};
+
+/// The leader's part, with the ends of its functions from elsewhere, one for each link.
+pub fn lead_over<E: EvaluateOprf + Send>(
+    party: Party<'_>,
+    ends: Vec<E>,
+    channels: &mut [Channel],
+    rng: &mut (impl CryptoRng + Send),
+) -> Result<Common> {
+    let Party { items, params, session, links, .. } = party;
+
+    // 1. One store of its items, for all links.
+    channels.iter().for_each(|channel| channel.progress().start("encoding", items.len()));
+    let asked = Asked::new(items, &params.link(params.leader), session, rng)?;
+
+    // 2. What each of the others has programmed.
+    let states = links.iter().zip(ends).map(|(link, end)| (link, end, fork(rng))).collect();
+    let values = each(channels, states, |(link, end, mut rng): (&Link, E, _), channel| {
+        end.evaluate(&asked, &params.link(link.peer), channel, &mut rng)
+    })?;
+    drop(asked);
+
+    // 3. All have an item if the values and the own share sum to zero.
+    let mut sums = party.shares(Plane::Membership, items);
+    values.iter().for_each(|planes| add(&mut sums, &planes[0]));
+    let common: Vec<usize> = (0..items.len()).filter(|&index| sums[index] == Block::ZERO).collect();
+    let found: Vec<Item> = common.iter().map(|&index| items[index]).collect();
+
+    // 4. The rows that others give.
+    let states = links.iter().map(|link| params.sharings().find(|gives| gives.party == link.peer)).collect();
+    let received = each(channels, states, |gives: Option<&Gives>, channel| {
+        let Some(gives) = gives else { return Ok(None) };
+        let keys = party.keys_of(gives, &common, &found, &values);
+        let outputs = party.row_keys(gives.party, &found, &keys);
+        let domain = Domain::of_protocol("star", &party.link_to(gives.party)?.session);
+        let opened = payload::receive(&outputs, None, &domain, &params.entries(gives), channel)?;
+        match (opened.items.len() == found.len(), opened.payload) {
+            (true, Some(rows)) => Ok(Some((gives.party, rows))),
+            _ => Err(channel.violation(format!("`{}` lacks rows of an item that it has", ENTRIES.name))),
+        }
+    })?;
+    let rows: Vec<(usize, Payload)> = received.into_iter().flatten().collect();
+    let common = Common { items: common, rows };
+
+    // 5. What the others learn.
+    let states = links.iter().map(|link| (link, fork(rng))).collect();
+    each(channels, states, |(link, mut rng): (&Link, _), channel| match params.learners.contains(&link.peer) {
+        true => party.tell(link, &common, &found, channel, &mut rng),
+        false => Ok(()),
+    })?;
+    Ok(common)
+}
+
+fn add(sums: &mut [Block], values: &[Block]) {
+    sums.par_iter_mut().zip(values).with_min_len(1 << 12).for_each(|(sum, value)| *sum ^= *value);
+}
+
+impl Party<'_> {
+    /// The giver's own shares for the items that all have: what all others have of this sharing.
+    fn keys_of(&self, gives: &Gives, common: &[usize], found: &[Item], values: &[Planes]) -> Vec<Block> {
+        let mut keys = self.shares(Plane::RowsOf(gives.party), found).to_vec();
+        for (link, planes) in self.links.iter().zip(values) {
+            // The planes of a party are those of all givers but itself.
+            let mut sharings = self.params.sharings().filter(|other| other.party != link.peer);
+            if let Some(plane) = sharings.position(|other| other.party == gives.party) {
+                keys.iter_mut().zip(common).for_each(|(key, &index)| *key ^= planes[plane + 1][index]);
+            }
+        }
+        keys
+    }
+
+    fn link_to(&self, peer: usize) -> Result<&Link> {
+        let found = self.links.iter().find(|link| link.peer == peer);
+        found.ok_or_else(|| Error::Internal("star: no link to a party".into()))
+    }
+
+    /// Tells another which of its items all have, in an order that says nothing, and the rows that it is given.
+    fn tell(
+        &self,
+        link: &Link,
+        common: &Common,
+        found: &[Item],
+        channel: &mut Channel,
+        rng: &mut impl CryptoRng,
+    ) -> Result<()> {
+        let length = self.params.told_bytes(link.peer);
+        let mut tags: Vec<(Vec<u8>, Option<usize>)> =
+            self.told_tags(link, found).zip(0..).map(|(tag, place)| (tag[..length].to_vec(), Some(place))).collect();
+        // Random ones fill them up, so that how many there are does not show on the line.
+        tags.resize_with(self.params.told().max(tags.len()), || {
+            let mut tag = vec![0; length];
+            rng.fill_bytes(&mut tag);
+            (tag, None)
+        });
+        tags.sort_unstable();
+        let bytes: Vec<u8> = tags.iter().flat_map(|(tag, _)| tag).copied().collect();
+        Frames::new(self.params.told(), length, CHUNK).send(COMMON, &bytes, channel)?;
+
+        let order: Vec<usize> = tags.iter().filter_map(|(_, place)| *place).collect();
+        for gives in self.params.given_to(link.peer) {
+            let received = common.rows.iter().find(|(giver, _)| *giver == gives.party).map(|(_, rows)| rows);
+            let own = self.rows.filter(|_| gives.party == self.me);
+            let (rows, own) = match (received, own) {
+                (Some(rows), _) => (rows, false),
+                (None, Some(rows)) => (rows, true),
+                (None, None) => return Err(Error::Internal("star: no rows of a giver".into())),
+            };
+            let place = |place: &usize| if own { common.items[*place] } else { *place };
+            let count = |item: usize| (rows.rows_of(item) as u32).to_le_bytes();
+            let counts: Vec<u8> = order.iter().map(place).flat_map(count).collect();
+            Frames::new(order.len(), COUNT_BYTES, CHUNK).send(GIVEN_COUNTS, &counts, channel)?;
+            let total = order.iter().map(place).map(|item| rows.rows_of(item)).sum();
+            let bytes: Vec<u8> = order.iter().map(place).flat_map(|item| rows.item(item)).copied().collect();
+            Frames::new(total, rows.row_bytes(), CHUNK).send(GIVEN_ROWS, &bytes, channel)?;
+        }
+        Ok(())
+    }
+
+    /// By what leader and another know an item that all have.
+    pub(super) fn told_tags(&self, link: &Link, items: &[Item]) -> impl Iterator<Item = [u8; 32]> {
+        let key = self.key_between(link, "star told", self.told_to(link) as u64);
+        let cipher = Aes128::new(key);
+        let tag = move |item: &Item| {
+            let low = cipher.encrypt(half(item));
+            let high = cipher.encrypt(Block::from_le_slice(&item.0[..16]));
+            let mut tag = [0; 32];
+            tag[..16].copy_from_slice(&low.to_bytes());
+            tag[16..].copy_from_slice(&high.to_bytes());
+            tag
+        };
+        items.iter().map(tag).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The one of a link's two ends that is not the leader.
+    fn told_to(&self, link: &Link) -> usize {
+        if self.me == self.params.leader { link.peer } else { self.me }
+    }
+}

@@ -1,0 +1,99 @@
+//! The part of every party but the leader.
+
+use std::sync::atomic::AtomicBool;
+
+use rand_core::CryptoRng;
+
+use super::shares::Plane;
+use super::{COMMON, Common, GIVEN_COUNTS, GIVEN_ROWS, Gives, Link, Party};
+use crate::channel::Channel;
+use crate::error::{Error, Result};
+use crate::protocol::intersect::entries::{CHUNK, COUNT_BYTES, Domain, Entries, Frames, Own, Payload, TagTable};
+use crate::protocol::intersect::opprf::{Planes, ProgramOprf};
+
+/// The part of another party than the leader, with the end of its function from elsewhere. `channel` is that to the leader.
+pub fn answer_over(
+    party: Party<'_>,
+    end: impl ProgramOprf,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Option<Common>> {
+    let Party { me, items, rows, params, links, .. } = party;
+    let link = links.iter().find(|link| link.peer == params.leader);
+    let link = link.ok_or_else(|| Error::Internal("star: no link to the leader".into()))?;
+
+    // 1. Its shares, of its own rows' sharing not: that one is their key.
+    let sharings = params.sharings().filter(|gives| gives.party != me).map(|gives| Plane::RowsOf(gives.party));
+    let planes = std::iter::once(Plane::Membership).chain(sharings);
+    let values: Planes = planes.map(|plane| party.shares(plane, items)).collect();
+    end.program(items, &values, &params.link(me), channel, rng)?;
+    drop(values);
+
+    // 2. The rows that it gives, sealed, in random order.
+    if let (Some(gives), Some(rows)) = (params.givers.iter().find(|gives| gives.party == me), rows) {
+        let entries = params.entries(gives);
+        let progress = channel.progress().clone();
+        progress.start("sealing", entries.sender_entries);
+        let domain = Domain::of_protocol("star", &link.session);
+        let keys = |items: &[_]| Ok(party.row_keys(me, items, &party.shares(Plane::RowsOf(me), items)));
+        let own = Own { items, payload: Some(rows) };
+        let sealed = Entries::new(own, keys, &domain, &entries, rng, &progress, &AtomicBool::new(false))?;
+        sealed.send(&entries, channel)?;
+    }
+
+    // 3. What the leader tells.
+    match params.learners.contains(&me) {
+        true => party.hear(link, channel).map(Some),
+        false => Ok(None),
+    }
+}
+
+impl Party<'_> {
+    /// What all have, and the rows that come with it.
+    fn hear(&self, link: &Link, channel: &mut Channel) -> Result<Common> {
+        let (params, length) = (self.params, self.params.told_bytes(self.me));
+        let mut table = TagTable::new(self.items.len(), length);
+        for tag in self.told_tags(link, self.items) {
+            table.insert(&tag[..length]);
+        }
+        let tags = Frames::new(params.told(), length, CHUNK).receive(COMMON, channel)?;
+        if !tags.chunks_exact(length).is_sorted() {
+            return Err(channel.violation(format!("`{}` are not in order", COMMON.name)));
+        }
+        // In the order of the tags; each with its place there.
+        let told: Vec<usize> = table.find_each(&tags).into_iter().map(|(_, item)| item).collect();
+        let mut order: Vec<usize> = (0..told.len()).collect();
+        order.sort_unstable_by_key(|&place| told[place]);
+        if order.windows(2).any(|pair| told[pair[0]] == told[pair[1]]) {
+            return Err(channel.violation(format!("`{}` holds a tag twice", COMMON.name)));
+        }
+        let mut rows = Vec::new();
+        for gives in params.given_to(self.me) {
+            let received = receive_rows(told.len(), gives, channel)?;
+            let mut ordered = Payload::new(gives.row_bytes);
+            order.iter().try_for_each(|&place| ordered.push(received.rows_of(place), received.item(place)))?;
+            rows.push((gives.party, ordered));
+        }
+        Ok(Common { items: order.into_iter().map(|place| told[place]).collect(), rows })
+    }
+}
+
+/// The rows of so many items: at least one each, and no more in all than were agreed on.
+fn receive_rows(items: usize, gives: &Gives, channel: &mut Channel) -> Result<Payload> {
+    let counts = Frames::new(items, COUNT_BYTES, CHUNK).receive(GIVEN_COUNTS, channel)?;
+    let counts: Vec<usize> =
+        counts.chunks_exact(COUNT_BYTES).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]) as usize).collect();
+    let rows: u64 = counts.iter().map(|&count| count as u64).sum();
+    if counts.contains(&0) || rows > gives.rows as u64 {
+        return Err(channel.violation(format!("`{}` are not what was agreed on", GIVEN_COUNTS.name)));
+    }
+    let bytes = Frames::new(rows as usize, gives.row_bytes, CHUNK).receive(GIVEN_ROWS, channel)?;
+    let mut payload = Payload::new(gives.row_bytes);
+    let mut rest = &bytes[..];
+    for count in counts {
+        let (rows, after) = rest.split_at(count * gives.row_bytes);
+        payload.push(count, rows)?;
+        rest = after;
+    }
+    Ok(payload)
+}

@@ -1,0 +1,137 @@
+//! What all parties agree on before the first message, and what it costs.
+
+use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
+use crate::error::{Error, Result};
+use crate::protocol::intersect::entries::{self, CHUNK, bits_of, framed_bytes, tag_bytes};
+use crate::protocol::intersect::opprf;
+use crate::role::Role;
+use crate::security::Chance;
+
+/// Agreed public values of one run. All parties must use equal ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Params {
+    /// Items of each party, dummies included, by place.
+    pub items: Vec<usize>,
+    /// The place of the party that works the result out.
+    pub leader: usize,
+    /// The places of those who learn, ascending; the leader is one of them.
+    pub learners: Vec<usize>,
+    /// Who gives rows to those who learn, by place.
+    pub givers: Vec<Gives>,
+}
+
+/// The rows that a party gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gives {
+    /// Its place.
+    pub party: usize,
+    /// How many there are, dummies included.
+    pub rows: usize,
+    /// Length of each in bytes.
+    pub row_bytes: usize,
+}
+
+impl Params {
+    /// Refuses what cannot be a run.
+    pub fn new(items: Vec<usize>, leader: usize, learners: Vec<usize>, givers: Vec<Gives>) -> Result<Params> {
+        let ascending = |places: &[usize]| {
+            places.windows(2).all(|pair| pair[0] < pair[1]) && places.iter().all(|place| *place < items.len())
+        };
+        let giving: Vec<usize> = givers.iter().map(|gives| gives.party).collect();
+        let row = |gives: &Gives| gives.row_bytes <= MAX_PAYLOAD_BYTES;
+        if items.len() < 2 || !learners.contains(&leader) || !ascending(&learners) || !ascending(&giving) {
+            return Err(Error::Internal("star: these are not the parties of a run".into()));
+        }
+        if !givers.iter().all(row) {
+            return Err(Error::Internal("star: rows that do not fit a message".into()));
+        }
+        let params = Params { items, leader, learners, givers };
+        params.others().try_for_each(|place| params.link(place).programmed_store().map(drop))?;
+        params.link(leader).asked_store()?;
+        params.givers.iter().try_for_each(|gives| params.entries(gives).check())?;
+        Ok(params)
+    }
+
+    /// Whether a party has no item, so that none is common.
+    pub fn is_empty(&self) -> bool {
+        self.items.contains(&0)
+    }
+
+    /// The places of all but the leader.
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.items.len()).filter(|place| *place != self.leader)
+    }
+
+    /// Those whose rows the party at `place` is given, if it learns.
+    pub(super) fn given_to(&self, place: usize) -> impl Iterator<Item = &Gives> + '_ {
+        let learns = self.learners.contains(&place);
+        self.givers.iter().filter(move |gives| learns && gives.party != place)
+    }
+
+    /// Those who give and are not the leader: there is a sharing for the rows of each.
+    pub(super) fn sharings(&self) -> impl Iterator<Item = &Gives> + '_ {
+        self.givers.iter().filter(|gives| gives.party != self.leader)
+    }
+
+    /// Of the leader and another party. Of all stores of a run, the leader's and one of each other party, none may fail by chance.
+    pub(super) fn link(&self, other: usize) -> opprf::Params {
+        let planes = 1 + self.sharings().filter(|gives| gives.party != other).count();
+        let store_bits = Chance::Store.bits() + bits_of(self.items.len() as u128);
+        opprf::Params { asked: self.items[self.leader], programmed: self.items[other], planes, store_bits }
+    }
+
+    /// Of the sealed rows of a giver.
+    pub(super) fn entries(&self, gives: &Gives) -> entries::Params {
+        let params = entries::Params::payload(self.items[self.leader], gives.rows, gives.row_bytes);
+        params.one_of(self.chances())
+    }
+
+    /// How many times tags are compared in a run.
+    fn chances(&self) -> usize {
+        (self.sharings().count() + self.learners.len() - 1).max(1)
+    }
+
+    /// Tags of common items that the leader sends to another who learns: as many as there can be, whatever there are.
+    pub(super) fn told(&self) -> usize {
+        self.items.iter().copied().min().unwrap_or_default()
+    }
+
+    /// Length of each of them, for the party at `place`.
+    pub(super) fn told_bytes(&self, place: usize) -> usize {
+        tag_bytes(self.items[place].saturating_mul(self.chances()), self.told())
+    }
+
+    /// Bytes that the party at `from` sends to the one at `to`, frame headers included and heartbeats not: that of forwarded rows left
+    /// out, which depend on what is found ([`Params::bytes_forwarded`]).
+    pub fn bytes_sent_by(&self, from: usize, to: usize) -> Result<u64> {
+        let close = HEADER_BYTES as u64;
+        if self.is_empty() || (from != self.leader && to != self.leader) {
+            return Ok(close);
+        }
+        if from == self.leader {
+            let told = match self.learners.contains(&to) {
+                true => framed_bytes(self.told(), self.told_bytes(to), CHUNK),
+                false => 0,
+            };
+            return Ok(self.link(to).bytes_sent_by(Role::Receiver)? + told + close);
+        }
+        let rows = self.givers.iter().find(|gives| gives.party == from).map_or(0, |gives| {
+            let params = self.entries(gives);
+            framed_bytes(params.sender_entries, params.entry_bytes(), params.chunk)
+        });
+        Ok(self.link(from).bytes_sent_by(Role::Sender)? + rows + close)
+    }
+
+    /// What the leader sends besides to another who learns, for the rows of a giver, if so many items are common, with so many rows.
+    pub fn bytes_forwarded(&self, gives: &Gives, common: usize, rows: usize) -> u64 {
+        framed_bytes(common, entries::COUNT_BYTES, CHUNK) + framed_bytes(rows, gives.row_bytes, CHUNK)
+    }
+
+    /// Message flights in sequence over one link, at most.
+    pub fn rounds(&self) -> u32 {
+        match self.is_empty() {
+            true => 0,
+            false => self.link(self.leader).rounds() + u32::from(self.learners.len() > 1),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The handshake of a job in which every party has a connection to every other: each pair's, bound to the one run of all of
+//! them. Byte for byte in `docs/wire.md`.
+//!
+//! A party has one nonce for all its connections. The terms, all nonces, all sizes and the choice make the session of the run,
+//! which is in every pair's session: no connection of another run, and nobody who was told something else than the others,
+//! passes for one of this.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tacita_core::channel::labels::handshake::CHOICE;
+use tacita_core::channel::{Channel, HEADER_BYTES, each};
+use tacita_core::session::Transcript;
+use tacita_core::{Error, Result, Session};
+use zeroize::Zeroizing;
+
+use super::handshake::{CONFIRM_BYTES, Greeted, confirm, exchange_sizes, hello_bytes, message, sizes_bytes};
+use super::{Chosen, JobSpec, Sizes, Terms};
+
+/// Message flights: `hello`, `sizes`, `choice`, `confirm`.
+pub const ROUNDS: u32 = 4;
+
+/// What such a handshake ends with.
+pub struct Agreed {
+    /// The session of the run, which all parties have. It is public.
+    pub session: Session,
+    /// What runs.
+    pub chosen: Chosen,
+    /// What each party has told of how much it brings, this one included.
+    pub sizes: BTreeMap<String, Sizes>,
+    /// The connections, in the order of the job file.
+    pub pairs: Vec<Pair>,
+}
+
+/// One connection of such a run.
+pub struct Pair {
+    /// The party at the other end.
+    pub peer: String,
+    /// Its session.
+    pub session: Session,
+    /// What only its two ends know, fresh for the connection.
+    pub seed: Zeroizing<[u8; 32]>,
+}
+
+/// Sizes, choice, and the session of every connection. `channels` are in the order of the job file, with what came of their
+/// `hello`. `check` is what else this party asks of a peer's sizes, `choose` what it would run with those of all.
+///
+/// Errors: a connection fails, or a peer breaks the protocol.
+pub fn agree(
+    job: &JobSpec,
+    me: &str,
+    own: &Sizes,
+    greeted: Vec<Greeted>,
+    channels: &mut [Channel],
+    check: impl Fn(&Sizes, &Channel) -> Result<()>,
+    choose: impl FnOnce(&BTreeMap<String, Sizes>) -> Result<Chosen>,
+) -> Result<Agreed> {
+    let own_bytes = message(own)?;
+    let nonces = nonces(job, me, &greeted, channels)?;
+
+    // 1. How much each brings.
+    let nothing = |channels: &[Channel]| vec![(); channels.len()];
+    let told = each(channels, nothing(channels), |(), channel| exchange_sizes(job, own_bytes.clone(), channel))?;
+    let mut sizes = BTreeMap::from([(me.to_owned(), own.clone())]);
+    let mut written = BTreeMap::from([(me.to_owned(), own_bytes)]);
+    for (channel, (theirs, bytes)) in channels.iter().zip(told) {
+        check(&theirs, channel)?;
+        sizes.insert(channel.peer().to_owned(), theirs);
+        written.insert(channel.peer().to_owned(), bytes);
+    }
+
+    // 2. What runs: the first party says it to all. That it has said the same to all shows in the last step.
+    let names = job.parties.names();
+    let choice = if names.first() == Some(&me) {
+        let choice = choose(&sizes)?.to_string().into_bytes();
+        channels.iter_mut().try_for_each(|channel| channel.send(CHOICE, choice.clone()))?;
+        choice
+    } else {
+        let first = channels.iter_mut().find(|channel| names.first() == Some(&channel.peer()));
+        let first = first.ok_or_else(|| Error::Internal("no connection to the first party".into()))?;
+        let choice = first.receive_up_to(CHOICE, 64)?;
+        if read_choice(job, &choice).is_none() {
+            return Err(first.violation("it chose a protocol that the terms do not allow"));
+        }
+        choice
+    };
+    let chosen = read_choice(job, &choice).ok_or_else(|| Error::Internal("a choice of no protocol".into()))?;
+
+    // 3. All of it is the run's session, which every connection's is made of.
+    let mut transcript = Transcript::new("mesh");
+    transcript.append("terms", Terms::of(job).canonical().as_bytes());
+    for name in &names {
+        transcript.append("nonce", nonces[*name].as_bytes());
+        transcript.append("sizes", &written[*name]);
+    }
+    transcript.append("choice", &choice);
+    let session = Session::new(transcript);
+    let pairs = channels.iter().zip(greeted).map(|(channel, greeted)| {
+        let seed = greeted.seed.clone();
+        Pair { peer: channel.peer().to_owned(), session: greeted.bound_to(&[("mesh", session.id())]), seed }
+    });
+    let pairs: Vec<Pair> = pairs.collect();
+
+    // 4. Each pair proves to have the same.
+    each(channels, pairs.iter().collect(), |pair: &Pair, channel| confirm(&pair.session, job, me, channel))?;
+    Ok(Agreed { session, chosen, sizes, pairs })
+}
+
+/// The choice that is written so, if the terms allow it. One way to write it: two would be two sessions.
+fn read_choice(job: &JobSpec, bytes: &[u8]) -> Option<Chosen> {
+    let chosen = Chosen::read(job, std::str::from_utf8(bytes).ok()?)?;
+    (job.job.allows(job, &chosen) && chosen.to_string().as_bytes() == bytes).then_some(chosen)
+}
+
+/// The nonces of all parties, of which no two are the same.
+fn nonces(job: &JobSpec, me: &str, greeted: &[Greeted], channels: &[Channel]) -> Result<BTreeMap<String, String>> {
+    let own = greeted.first().map(|greeted| (me.to_owned(), greeted.nonces[0].clone()));
+    let mut nonces: BTreeMap<_, _> = own.into_iter().collect();
+    let mut seen: BTreeSet<String> = nonces.values().cloned().collect();
+    for (channel, greeted) in channels.iter().zip(greeted) {
+        if !seen.insert(greeted.nonces[1].clone()) {
+            return Err(channel.violation("`hello` has another party's nonce"));
+        }
+        nonces.insert(channel.peer().to_owned(), greeted.nonces[1].clone());
+    }
+    match nonces.len() == job.parties.names().len() {
+        true => Ok(nonces),
+        false => Err(Error::Internal("not all parties are connected".into())),
+    }
+}
+
+/// Bytes that `me` sends in the handshake, framing included, over all its connections.
+pub fn bytes_sent(job: &JobSpec, me: &str, chosen: &Chosen, own: &Sizes) -> u64 {
+    let first = job.parties.position(me) == Some(0);
+    let choice = if first { (HEADER_BYTES + chosen.to_string().len()) as u64 } else { 0 };
+    (hello_bytes(job, me) + sizes_bytes(own) + choice + CONFIRM_BYTES) * job.peers_of(me).len() as u64
+}

@@ -1,0 +1,120 @@
+//! Who learns what, in plain sentences.
+
+use super::super::learned::{limit, one_row_a_key};
+use super::super::load::given_columns;
+use crate::agreement::{JobSpec, Known, Reveal};
+use crate::base::text::{count, counted, names};
+use crate::jobs::learned::list;
+
+/// What `party` learns, given what is known.
+pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+    let others = job.others(party);
+    let all = names(&others);
+    let leader = job.receiver();
+    let mut learned = Vec::new();
+    if job.learns(party) {
+        learned.push(format!("{party} learns which of its own rows have a key that {all} {} too.", have(&others)));
+        for giver in givers(job, party) {
+            let rows = match one_row_a_key(job) {
+                true => String::new(),
+                false => format!(", and how many rows {giver} has for each of them"),
+            };
+            learned.push(format!("{party} learns {giver}'s {} for those keys{rows}.", list(job.given_by(giver))));
+        }
+        limit(job, &mut learned);
+    } else {
+        learned.push(format!(
+            "{party} does not learn which keys all have in common, nor how many; but if one of them has no key, there are none."
+        ));
+    }
+    if others.len() > 1 {
+        let nothing = match job.learns(party) {
+            true => "Of a key that some have and not all",
+            false => "Of a key, whoever has it",
+        };
+        learned.push(format!(
+            "{nothing}, {party} learns nothing: neither who has it, nor how many do, nor their columns."
+        ));
+    }
+    sizes(job, party, known, &mut learned);
+    if job.learns(party) && party != leader {
+        learned.push(format!("{party} hears the result from {leader}, which works it out, and takes its word for it."));
+    }
+    if others.len() > 1 {
+        collusion(job, party, leader, &mut learned);
+    }
+    learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
+    learned
+}
+
+/// What several learn who pool what they see.
+fn collusion(job: &JobSpec, party: &str, leader: &str, learned: &mut Vec<String>) {
+    let rows = match job.reveal {
+        Reveal::Payload => ", with the columns that these give",
+        _ => "",
+    };
+    learned.push(match party == leader {
+        true => format!(
+            "If {party} pools what it sees with some of the others, and not with all, they learn which of {party}'s keys all the rest \
+             have{rows}: as if they themselves had brought every key."
+        ),
+        false => format!(
+            "If {party} pools what it sees with others, they learn no more than each of them does alone, as long as {leader} is not among \
+             them; with {leader}, they learn which of {leader}'s keys all the rest have{rows}."
+        ),
+    });
+}
+
+fn sizes(job: &JobSpec, party: &str, known: Known<'_>, learned: &mut Vec<String>) {
+    let things = if job.is_of_multisets() { "rows with a key" } else { "distinct keys" };
+    let others = job.others(party);
+    if let Some(bound) = job.limits.pad_to {
+        learned.push(format!(
+            "{party} does not learn how many {things} {} {}, beyond what the result says and that they are no more than {}: all sets are \
+             padded to that. (The time that one takes to load its table may hint at it.)",
+            names(&others),
+            have(&others),
+            count(bound)
+        ));
+    } else {
+        let of = |name: &&str| match known.all.and_then(|all| all.get(*name)) {
+            Some(sizes) => format!("{name} has ({})", count(sizes.items)),
+            None => format!("{name} has"),
+        };
+        let each: Vec<_> = others.iter().map(of).collect();
+        let each: Vec<_> = each.iter().map(String::as_str).collect();
+        learned.push(format!("{party} learns how many {things} {}.", names(&each)));
+    }
+    let (run, normalise) =
+        if others.len() == 1 { ("runs", "it normalises its key") } else { ("run", "they normalise their keys") };
+    let all = names(&others);
+    learned.push(format!("{party} learns which version {all} {run}, and by which kinds of profiles {normalise}."));
+    // All that are connected are told what is given, whoever gets it.
+    for giver in others.into_iter().filter(|giver| given_columns(job, giver).is_some()) {
+        let entries = known.all.and_then(|all| all.get(giver)).map(|sizes| sizes.entries);
+        let rows = match (job.limits.pad_to, entries) {
+            _ if one_row_a_key(job) => String::new(),
+            (Some(_), _) => String::new(),
+            (None, Some(entries)) => format!(", that it has {} with a key", counted(entries, "row")),
+            (None, None) => ", how many rows with a key it has".to_owned(),
+        };
+        let longest = match job.limits.max_text {
+            Some(_) => "",
+            None => ", the length of the longest text in each",
+        };
+        learned.push(format!("{party} learns the types of {giver}'s given columns{longest}{rows}."));
+    }
+}
+
+/// Those who give columns to this party, in the order of the job.
+fn givers<'a>(job: &'a JobSpec, party: &str) -> Vec<&'a str> {
+    job.others(party).into_iter().filter(|giver| given_columns(job, giver).is_some()).collect()
+}
+
+fn have(names: &[&str]) -> &'static str {
+    match names.len() {
+        1 => "has",
+        2 => "both have",
+        _ => "all have",
+    }
+}

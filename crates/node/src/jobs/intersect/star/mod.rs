@@ -1,0 +1,79 @@
+//! `star`: among any number of parties, by shares of zero and programmed pseudorandom functions. See
+//! `tacita_core::protocol::intersect::star`.
+
+mod cost;
+mod learned;
+mod part;
+
+use std::collections::BTreeMap;
+
+use tacita_core::protocol::intersect::star::{Gives, Params};
+use tacita_core::{Error, Result, Security};
+
+use super::load::given_columns;
+use crate::agreement::words::bad;
+use crate::agreement::{Choice, Chosen, JobSpec, Protocol, Reveal, STAR, Sizes};
+
+pub(super) use cost::{cost, memory};
+pub(super) use learned::learned;
+pub(super) use part::Star;
+
+/// The word for it.
+pub const PROTOCOL: Protocol = STAR;
+
+/// Why there is nothing of it on disk.
+pub(super) const IN_MEMORY: &str =
+    "protocol = \"star\" keeps its tables in memory: bring fewer rows, or allow more --memory";
+
+/// Refuses what it does not do.
+pub(super) fn check(job: &JobSpec) -> Result<()> {
+    let among = match job.parties.0.len() {
+        2 => "protocol = \"star\"".to_owned(),
+        count => format!("among {count} parties"),
+    };
+    match job.reveal {
+        Reveal::Rows | Reveal::Payload => (),
+        _ => {
+            return bad(format!(
+                "reveal = \"{}\" is there between two parties, and not {among}: use \"rows\" or \"payload\"",
+                job.reveal.kind()
+            ));
+        }
+    }
+    if job.security == Security::Malicious {
+        return bad(format!(
+            "security = \"malicious\" is there between two parties, and not {among}: use \"semi-honest\""
+        ));
+    }
+    if job.clients.is_some() {
+        return bad(format!("[clients] is for a list that one party serves, and not {among}: leave it out"));
+    }
+    if job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
+        return bad(format!("key.any is there between two parties, and not {among}: agree on key.columns"));
+    }
+    job.check_level()
+}
+
+/// What runs: there is no other.
+pub(super) fn choose(job: &JobSpec) -> Choice {
+    let why = match job.protocol == PROTOCOL {
+        true => "the job names it",
+        false => "it is the one for more than two parties that does what the job asks",
+    };
+    Choice { chosen: Chosen::only(PROTOCOL), why: why.into() }
+}
+
+/// What all derive from terms and sizes.
+pub(super) fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
+    let names = job.parties.names();
+    let place = |name: &str| job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")));
+    let items = names.iter().map(|name| sizes[*name].items as usize).collect();
+    let mut learners = job.reveal_to.iter().map(|name| place(name)).collect::<Result<Vec<_>>>()?;
+    learners.sort_unstable();
+    let givers = names.iter().enumerate().filter(|(_, name)| given_columns(job, name).is_some());
+    let givers = givers.map(|(party, name)| {
+        let sizes = &sizes[*name];
+        Gives { party, rows: sizes.entries as usize, row_bytes: sizes.row_bytes as usize }
+    });
+    Params::new(items, place(job.receiver())?, learners, givers.collect())
+}
