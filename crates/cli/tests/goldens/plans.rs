@@ -97,6 +97,7 @@ fn sentences() {
         runs: Some(3),
         common: Some(1),
         slices: None,
+        all: None,
         any: None,
     };
     let mut found = String::new();
