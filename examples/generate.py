@@ -107,7 +107,7 @@ class Example:
 
 
 def patients(directory):
-    """examples/intersect: the patients of a hospital, an insurer and a fire department."""
+    """examples/patients: the patients of a hospital, an insurer and a fire department."""
     persons = people(300, "patients")
 
     def members(party, number, repeated):
@@ -142,7 +142,7 @@ def patients(directory):
     ]:
         table[empty][2], table[unreadable][2] = "", written
 
-    example = Example(directory / "intersect")
+    example = Example(directory / "patients")
     headers = {
         "hospital": ["patient", "name", "dob", "admitted", "condition"],
         "insurer": ["policy", "insured", "birth", "payer", "cost"],
@@ -169,7 +169,49 @@ def patients(directory):
     example.expect("formats", {"hospital": ours, "fire_department": calls}, truth.count(ours, calls), {
         "fire_department": truth.rows(calls, ours),
     })
+    all_three = {"hospital": ours, "fire_department": calls, "insurer": theirs}
+    common = truth.common_to_all(all_three.values())
+    example.expect("three", all_three, common, {
+        party: truth.rows_of_all(side, all_three.values()) for party, side in all_three.items()
+    })
+    example.expect("insurer-learns-nothing", all_three, common, {
+        party: truth.rows_of_all(all_three[party], all_three.values()) for party in ("hospital", "fire_department")
+    })
+    example.expect("join", all_three, common, {
+        "hospital": truth.join(ours, [("fire_department", calls, ["called", "reason"]), ("insurer", theirs, ["payer", "cost"])]),
+    })
+    clinics(example)
     example.close()
+
+
+TOWNS = ["ashby", "brenford", "carrick", "dunwold", "elmsea"]
+
+
+def clinics(example):
+    """Five clinics; every patient is at one of them or two, and few at all."""
+    persons = people(240, "clinics")
+    everywhere, rest = persons[:11], persons[11:]
+    sides = {}
+    for number, town in enumerate(TOWNS):
+        own = everywhere + [person for i, person in enumerate(rest) if draw(100, "clinic", town, i) < 35]
+        written = [
+            lambda given, surname, i: f"{surname.upper()}, {given}",
+            lambda given, surname, i: careless(given, surname, "clinics", town, i),
+            lambda given, surname, i: bare(f"{given} {surname}"),
+        ][number % 3]
+        born_as = ["%Y-%m-%d", "%Y%m%d", "%d/%m/%Y"][number % 3]
+        rows = [
+            [f"{town[0].upper()}{place:03}", written(given, surname, i), born.strftime(born_as),
+             day(2020, 2025, "seen", town, i).isoformat()]
+            for place, (i, (given, surname, born)) in enumerate(shuffled(list(enumerate(own)), "order", town))
+        ]
+        header = ["number", "name", "born", "last_seen"]
+        example.table(town, header, rows)
+        read = truth.date_dmy if number % 3 == 2 else truth.date
+        sides[town] = truth.Side(header, rows, ["name", "born"], [truth.name, read])
+    example.expect("clinics", sides, truth.common_to_all(sides.values()), {
+        town: truth.rows_of_all(side, sides.values()) for town, side in sides.items()
+    })
 
 
 def do_not_fly(directory):

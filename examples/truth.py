@@ -115,6 +115,34 @@ def count(own, peer):
     return len(own.distinct & peer.distinct)
 
 
+def common_to_all(sides):
+    """Among several parties: the distinct keys that all have."""
+    return len(set.intersection(*(side.distinct for side in sides)))
+
+
+def rows_of_all(own, sides):
+    """`reveal = "rows"` among several parties: own rows whose key all have."""
+    common = set.intersection(*(side.distinct for side in sides))
+    places = [place for place, key in enumerate(own.keys) if key in common]
+    return [own.header] + [own.rows[place] for place in sorted(places, key=lambda place: (own.keys[place], place))]
+
+
+def join(own, given):
+    """`reveal = "payload"` among several parties, `given` as (name, side, columns) of each that gives: one line for every choice
+    of an own row and a row of each of them with a key that all have."""
+    table = [own.header + [f"{name}.{column}" for name, _, columns in given for column in columns]]
+    common = own.distinct.intersection(*(side.distinct for _, side, _ in given))
+    places = sorted((place for place, key in enumerate(own.keys) if key in common), key=lambda place: (own.keys[place], place))
+    for place in places:
+        lines = [own.rows[place]]
+        for _, side, columns in given:
+            at = [side.header.index(column) for column in columns]
+            rows = [row for row, key in zip(side.rows, side.keys) if key == own.keys[place]]
+            lines = [line + [row[column] for column in at] for line in lines for row in rows]
+        table += lines
+    return table
+
+
 def total(own, peer, column):
     """`reveal = "sum:COLUMN"`: the distinct keys in common, and the sum of the peer's column over all its rows with those."""
     place = peer.header.index(column)

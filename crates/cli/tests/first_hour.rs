@@ -74,7 +74,7 @@ fn every_command_does_what_the_page_says() {
         assert!(said.contains(promised), "{promised}\n{said}");
     }
     for name in ["hospital", "insurer"] {
-        let expected = text(examples().join(format!("intersect/expected/job/{name}.csv")));
+        let expected = text(examples().join(format!("patients/expected/job/{name}.csv")));
         for file in [format!("out/{name}.csv"), format!("tried/{name}.csv"), format!("{name}-common.csv")] {
             assert_eq!(text(home.at(&file)), expected, "{file}");
         }

@@ -57,7 +57,7 @@ fn every_job_is_written_as_it_is_read() {
 #[test]
 fn a_file_that_was_written_runs() {
     let home = Home::new();
-    let input = |name: &str| examples().join("intersect").join(format!("{name}.csv")).display().to_string();
+    let input = |name: &str| examples().join("patients").join(format!("{name}.csv")).display().to_string();
     let own = input("insurer");
     let options = [
         "--job",
@@ -84,7 +84,7 @@ fn a_file_that_was_written_runs() {
     for name in NAMES {
         assert_eq!(
             text(format!("{out}/{name}.csv")),
-            text(examples().join(format!("intersect/expected/job/{name}.csv")))
+            text(examples().join(format!("patients/expected/job/{name}.csv")))
         );
     }
     let pair = Pair::new("job = \"intersect\"\nid = \"t\"\nreveal_to = [\"hospital\"]\n[key]\ncolumns = [\"name\"]");

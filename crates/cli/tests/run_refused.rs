@@ -336,8 +336,8 @@ fn bloom_below_128_bits_asks_for_leave() {
 #[test]
 fn a_simulation_says_whose_fault_it_was() {
     let home = Home::new();
-    let job = examples().join("intersect/job.toml");
-    let (job, good) = (job.to_str().unwrap(), examples().join("intersect/hospital.csv"));
+    let job = examples().join("patients/job.toml");
+    let (job, good) = (job.to_str().unwrap(), examples().join("patients/hospital.csv"));
     let bad = home.file("bad.csv", "insured\nJane Doe\n");
     let inputs = [format!("hospital={}", good.display()), format!("insurer={bad}")];
     let out = home.at("out");
@@ -352,11 +352,11 @@ fn a_simulation_says_whose_fault_it_was() {
 #[test]
 fn nothing_that_is_read_is_written_over() {
     let home = Home::new();
-    let job = examples().join("intersect/job.toml").display().to_string();
-    let table = std::fs::read_to_string(examples().join("intersect/hospital.csv")).unwrap();
+    let job = examples().join("patients/job.toml").display().to_string();
+    let table = std::fs::read_to_string(examples().join("patients/hospital.csv")).unwrap();
     home.directory("out");
     let hospital = home.file("out/hospital.csv", &table);
-    let insurer = examples().join("intersect/insurer.csv").display().to_string();
+    let insurer = examples().join("patients/insurer.csv").display().to_string();
     let inputs = [format!("hospital={hospital}"), format!("insurer={insurer}")];
     let simulate =
         |more: &[&str]| tacita(&[&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1]], more].concat());
@@ -368,7 +368,7 @@ fn nothing_that_is_read_is_written_over() {
 #[test]
 fn standard_output_that_is_full_is_an_error() {
     let home = Home::new();
-    let job = examples().join("intersect/job.toml").display().to_string();
+    let job = examples().join("patients/job.toml").display().to_string();
     let report = home.at("report.json");
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
     let Ok(full) = full else { return println!("no /dev/full here") };

@@ -24,7 +24,7 @@ fn simulate(home: &Home, job: &str, inputs: &[(&str, &str)], format: &str) -> Va
 
 #[test]
 fn every_example_gives_the_expected_files_byte_for_byte() {
-    for set in ["intersect", "do-not-fly"] {
+    for set in ["patients", "do-not-fly"] {
         let set = examples().join(set);
         let summary = json(set.join("expected/summary.json"));
         for (job, expected) in summary.as_object().unwrap() {

@@ -32,8 +32,9 @@ struct Stop {
     inputs: &'static [(&'static str, &'static str)],
 }
 
-const HOSPITAL: &str = include_str!("../../../../examples/intersect/hospital.csv");
-const INSURER: &str = include_str!("../../../../examples/intersect/insurer.csv");
+const HOSPITAL: &str = include_str!("../../../../examples/patients/hospital.csv");
+const INSURER: &str = include_str!("../../../../examples/patients/insurer.csv");
+const FIRE_DEPARTMENT: &str = include_str!("../../../../examples/patients/fire_department.csv");
 const AIRLINE: &str = include_str!("../../../../examples/do-not-fly/airline.csv");
 const AUTHORITY: &str = include_str!("../../../../examples/do-not-fly/authority.csv");
 
@@ -43,27 +44,27 @@ const PARTNER: &str = include_str!("../../../../examples/dot/partner.csv");
 const RECEIPTS: &str = include_str!("../../../../examples/rules/shop.csv");
 const BAKERY: &str = include_str!("../../../../examples/rules/bakery.csv");
 
-const TOUR: [Stop; 7] = [
+const TOUR: [Stop; 8] = [
     Stop {
         title: "Which of the hospital's patients does the insurer insure?",
         story: "The hospital writes \"LAST, First\" and ISO dates, the insurer \"First  last\" and dates without dashes: the \
                 job file says how each is read. Each gets its own rows of the persons in common, and nothing of the other's.",
         name: "rows",
-        job: include_str!("../../../../examples/intersect/job.toml"),
+        job: include_str!("../../../../examples/patients/job.toml"),
         inputs: &[("hospital", HOSPITAL), ("insurer", INSURER)],
     },
     Stop {
         title: "And who pays for them?",
         story: "The same rows, with columns that the insurer gives. They travel sealed: only rows in common open.",
         name: "payload",
-        job: include_str!("../../../../examples/intersect/payload.toml"),
+        job: include_str!("../../../../examples/patients/payload.toml"),
         inputs: &[("hospital", HOSPITAL), ("insurer", INSURER)],
     },
     Stop {
         title: "How many are there? (without saying who)",
         story: "The insurer learns the number. Nobody learns a name.",
         name: "count",
-        job: include_str!("../../../../examples/intersect/count.toml"),
+        job: include_str!("../../../../examples/patients/count.toml"),
         inputs: &[("hospital", HOSPITAL), ("insurer", INSURER)],
     },
     Stop {
@@ -71,8 +72,16 @@ const TOUR: [Stop; 7] = [
         story: "The hospital gets the insured persons that it has no record of, below its own. Whom they share stays hidden, \
                 but for the number.",
         name: "union",
-        job: include_str!("../../../../examples/intersect/union.toml"),
+        job: include_str!("../../../../examples/patients/union.toml"),
         inputs: &[("hospital", HOSPITAL), ("insurer", INSURER)],
+    },
+    Stop {
+        title: "What happened to the patients whom hospital, fire department and insurer all know?",
+        story: "Three parties. The hospital gets its own rows of those whom all three know, joined with columns of the other two; \
+                of somebody whom only two know, nobody learns anything.",
+        name: "join",
+        job: include_str!("../../../../examples/patients/join.toml"),
+        inputs: &[("hospital", HOSPITAL), ("fire_department", FIRE_DEPARTMENT), ("insurer", INSURER)],
     },
     Stop {
         title: "Which passengers are on the do-not-fly list?",

@@ -24,8 +24,8 @@ use tacita_node::watch::Screen;
 /// Run every party of a job on this machine, each a process of its own, over TLS on the loopback interface.
 #[derive(Args)]
 #[command(
-    after_help = "Example: tacita simulate examples/intersect/job.toml --input hospital=examples/intersect/hospital.csv \
---input insurer=examples/intersect/insurer.csv --output out"
+    after_help = "Example: tacita simulate examples/patients/job.toml --input hospital=examples/patients/hospital.csv \
+--input insurer=examples/patients/insurer.csv --output out"
 )]
 pub struct Simulate {
     /// The job file, TOML or JSON. Addresses and identities may be absent.

@@ -40,10 +40,10 @@ fn keys() {
     let home = Home::new();
     let mut found = String::new();
     for (directory, job, inputs) in [
-        ("intersect", "job.toml", &["hospital", "insurer"][..]),
-        ("intersect", "count.toml", &["hospital", "insurer"]),
-        ("intersect", "sum.toml", &["hospital", "insurer"]),
-        ("intersect", "payload.toml", &["hospital", "insurer"]),
+        ("patients", "job.toml", &["hospital", "insurer"][..]),
+        ("patients", "count.toml", &["hospital", "insurer"]),
+        ("patients", "sum.toml", &["hospital", "insurer"]),
+        ("patients", "payload.toml", &["hospital", "insurer"]),
         ("dot", "job.toml", &["shop", "partner"]),
         ("dot", "matrix.toml", &["shop", "partner"]),
         ("rules", "job.toml", &["shop", "bakery"]),

@@ -63,11 +63,11 @@ fn connected(job: &str, parties: [&str; 2]) -> String {
 #[test]
 fn the_examples_give_the_same_as_in_a_simulation() {
     let cases = [
-        ("intersect", "job", ["hospital", "insurer"]),
-        ("intersect", "count", ["hospital", "insurer"]),
-        ("intersect", "sum", ["hospital", "insurer"]),
-        ("intersect", "payload", ["hospital", "insurer"]),
-        ("intersect", "formats", ["hospital", "fire_department"]),
+        ("patients", "job", ["hospital", "insurer"]),
+        ("patients", "count", ["hospital", "insurer"]),
+        ("patients", "sum", ["hospital", "insurer"]),
+        ("patients", "payload", ["hospital", "insurer"]),
+        ("patients", "formats", ["hospital", "fire_department"]),
         ("do-not-fly", "payload", ["authority", "airline"]),
     ];
     for (set, job, parties) in cases {
