@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use common::{Ended, Home, Running, data, files, free_port, json, rows_of, tacita, text};
 use rustix::process::Signal;
-use tacita_core::channel::Label;
-use tacita_node::agreement::JobSpec;
-use tacita_node::agreement::handshake::{fresh_nonce, greet_as};
+use tacita_core::channel::{Channel, Label};
+use tacita_node::agreement::handshake::{Greeted, fresh_nonce, greet_as};
+use tacita_node::agreement::{JobSpec, Sizes, mesh};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
 use tacita_node::run::meet::company;
@@ -79,24 +79,32 @@ fn rows_that_all_have_are_found_and_no_others() {
         &[0..50, 7..8, 0..2000],
         &[0..50, 0..0, 0..50],
     ];
-    for ranges in sets {
+    let two = &sets[2][..2];
+    for (protocol, ranges) in
+        [("auto", sets[0]), ("star", sets[1]), ("auto", sets[2]), ("auto", sets[3]), ("star", two)]
+    {
         let home = Home::new();
         let names: Vec<_> = ["a", "b", "c", "d"].into_iter().take(ranges.len()).collect();
         for (name, range) in names.iter().zip(ranges) {
             table(&home, name, range.clone().filter(|key| *name != "c" || key % 3 != 1));
         }
-        let learners = "reveal_to = [\"b\", \"c\"]";
-        simulate(&home, &job(learners, &names, |_| String::new()), &names, &[]).well();
-        for name in ["b", "c"] {
+        let learning = &names[1..names.len().min(3)];
+        let terms = format!("protocol = \"{protocol}\"\nreveal_to = {learning:?}");
+        simulate(&home, &job(&terms, &names, |_| String::new()), &names, &[]).well();
+        for name in learning {
             assert_eq!(lines(home.at(&format!("out/{name}.csv"))), expected(&home, &names, name), "{name}");
         }
-        assert_eq!(files(&home.at("out")), ["b.csv", "c.csv"]);
+        let written: Vec<_> = learning.iter().map(|name| format!("{name}.csv")).collect();
+        assert_eq!(files(&home.at("out")), written);
         let report = json(home.at("report.json"));
         assert_eq!(report["parties"]["b"]["result"]["rows"], expected(&home, &names, "b").len());
         assert_eq!(report["parties"]["a"]["result"], serde_json::Value::Null);
         for name in &names {
             let bytes = &report["parties"][name]["bytes"];
-            let by_peer = bytes["by_peer"].as_object().unwrap();
+            let Some(by_peer) = bytes["by_peer"].as_object() else {
+                assert_eq!(names.len(), 2);
+                continue;
+            };
             assert_eq!(by_peer.len(), names.len() - 1);
             let sum: u64 = by_peer.values().map(|peer| peer["sent"].as_u64().unwrap()).sum();
             assert_eq!(bytes["sent"], sum);
@@ -323,29 +331,63 @@ fn a_broken_line_between_two_is_told_to_the_third() {
     }
 }
 
-/// A party that is who it should be, agrees to the terms, and then sends to another, who does not work the result out, what is
-/// not due.
+/// `c` as a program of its own, which is who it should be and agrees to the terms: its channels to a and b, with what came of that.
+fn agreeable(group: &Group) -> (JobSpec, Vec<Channel>, Vec<Greeted>) {
+    let spec = JobSpec::load(Path::new(&group.home.at("c.toml"))).unwrap();
+    let identity = Identity::load(Path::new(&group.home.at("c"))).unwrap();
+    let nonce = fresh_nonce(&mut fresh_rng().unwrap());
+    let meet = |name: &str| {
+        let peer = Peer { name: name.into(), pin: spec.party(name).unwrap().identity.unwrap() };
+        let mut met = transport::dial(&group.address(name), &peer, &identity, &Options::default()).unwrap();
+        company(&spec, "c", &mut met.channel);
+        let greeted = greet_as(&spec, "c", nonce, &met.exporter, &mut met.channel).unwrap();
+        (met.channel, greeted)
+    };
+    let (channels, greeted) = ["a", "b"].into_iter().map(meet).unzip();
+    (spec, channels, greeted)
+}
+
+/// It sends to a party who does not work the result out what is not due.
 #[test]
 fn who_breaks_the_protocol_is_named_by_those_who_did_not_see_it() {
     let group = Group::with_tables(ROWS, 10);
     let running: Vec<_> = ["a", "b"].iter().map(|name| group.start(name, &[])).collect();
-    let spec = JobSpec::load(Path::new(&group.home.at("c.toml"))).unwrap();
-    let identity = Identity::load(Path::new(&group.home.at("c"))).unwrap();
-    let nonce = fresh_nonce(&mut fresh_rng().unwrap());
-    let mut channels: Vec<_> = ["a", "b"]
-        .iter()
-        .map(|name| {
-            let peer = Peer { name: (*name).into(), pin: spec.party(name).unwrap().identity.unwrap() };
-            let mut met = transport::dial(&group.address(name), &peer, &identity, &Options::default()).unwrap();
-            company(&spec, "c", &mut met.channel);
-            greet_as(&spec, "c", nonce, &met.exporter, &mut met.channel).unwrap();
-            met.channel
-        })
-        .collect();
+    let (_, mut channels, _) = agreeable(&group);
     channels[1].send(Label::new(0x7f, "nonsense"), vec![0; 100]).unwrap();
     let [a, b] = running.into_iter().map(|party| party.end_within(SOON)).collect::<Vec<_>>().try_into().unwrap();
     b.failed(4, &["c broke the protocol", "message 127 came where `sizes`"]);
     a.failed(4, &["c broke the protocol, as b says"]);
+    group.wrote_nothing();
+}
+
+/// It claims more keys than there is memory for.
+#[test]
+fn a_claim_of_any_size_takes_no_memory() {
+    let group = Group::with_tables(ROWS, 10);
+    let running: Vec<_> = ["a", "b"].iter().map(|name| group.start(name, &["--memory", "1GiB"])).collect();
+    let (spec, mut channels, greeted) = agreeable(&group);
+    let own = Sizes { items: 4_000_000_000, ..Sizes::default() };
+    let choose = |_: &_| unreachable!("a chooses");
+    mesh::agree(&spec, "c", &own, greeted, &mut channels, |_, _| Ok(()), choose).unwrap();
+    for party in running {
+        party.end_within(SOON).failed(5, &["c brings 4,000,000,000 keys", "--memory allows"]);
+    }
+    group.wrote_nothing();
+}
+
+/// It tells two parties different things: neither goes on.
+#[test]
+fn sizes_that_differ_from_one_to_the_other_are_noticed() {
+    let group = Group::with_tables(ROWS, 10);
+    let running: Vec<_> = ["a", "b"].iter().map(|name| group.start(name, &[])).collect();
+    let (_, mut channels, _) = agreeable(&group);
+    for (channel, items) in channels.iter_mut().zip([3, 4]) {
+        let sizes = serde_json::to_vec(&Sizes { items, ..Sizes::default() }).unwrap();
+        channel.send(Label::new(0xf1, "sizes"), sizes).unwrap();
+    }
+    for party in running {
+        party.end_within(SOON).failed(4, &["another session"]);
+    }
     group.wrote_nothing();
 }
 

@@ -26,6 +26,18 @@ const JOBS: &[(&str, &str)] = &[
         "rows by ecdh",
         "job = \"intersect\"\nprotocol = \"ecdh\"\nreveal_to = [\"a\", \"b\"]\n[key]\ncolumns = [\"mail\"]\nnormalize = [\"email\"]\nduplicates = \"error\"\nnulls = \"error\"\n[limits]\nmax_queries = 1000\nmax_clients = 3",
     ),
+    (
+        "rows by star between two",
+        "job = \"intersect\"\nprotocol = \"star\"\nreveal_to = [\"b\"]\n[key]\ncolumns = [\"name\"]",
+    ),
+    (
+        "rows among three",
+        "job = \"intersect\"\nreveal_to = [\"c\", \"b\"]\n[key]\ncolumns = [\"name\"]\n[parties.a]\n[parties.b]\n[parties.c]",
+    ),
+    (
+        "join among four",
+        "job = \"intersect\"\nprotocol = \"star\"\nreveal = \"payload\"\nreveal_to = [\"a\", \"c\"]\ngives = { a = [\"ward\"], d = [\"cost\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 1000\n[parties.a]\n[parties.b]\n[parties.c]\n[parties.d]",
+    ),
     ("union", "job = \"union\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]"),
     (
         "union to both, with columns",

@@ -48,9 +48,11 @@ pub fn check_all(job: &JobSpec, me: &str, agreed: &mesh::Agreed, allowed: Option
         (name.clone(), if own { theirs.clone() } else { without_rows(job, theirs) })
     };
     check(&sizes.iter().map(alone).collect())?;
-    let others = sizes.iter().filter(|(name, _)| *name != me);
-    let each = others.map(|(name, theirs)| format!("{name} brings {}", text::counted(theirs.items, job.thing())));
-    Err(Error::Terms(format!("{}: {text}", each.collect::<Vec<_>>().join(", "))))
+    let most = sizes.iter().filter(|(name, _)| *name != me).max_by_key(|(_, sizes)| sizes.items.max(sizes.entries));
+    let most = most.map_or(String::new(), |(name, theirs)| {
+        format!("{name} brings {}: ", text::counted(theirs.items, job.thing()))
+    });
+    Err(Error::Terms(format!("{most}{text}")))
 }
 
 /// What the user should know of terms that leave it to the peer how many rows it brings. (Rows that are aligned by position, and
