@@ -19,7 +19,7 @@ fn terms_and_fingerprints() {
         }
         writeln!(found, "{name}\n  {}\n  {}", toml.canonical(), toml.agreement()).unwrap();
     }
-    for directory in ["intersect", "do-not-fly", "dot", "rules"] {
+    for directory in ["patients", "do-not-fly", "dot", "rules"] {
         let mut files: Vec<_> = std::fs::read_dir(crate::common::examples().join(directory)).unwrap().collect();
         files.sort_by_key(|entry| entry.as_ref().unwrap().file_name());
         for path in files.into_iter().map(|entry| entry.unwrap().path()) {

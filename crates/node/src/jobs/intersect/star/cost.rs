@@ -37,6 +37,7 @@ pub fn cost(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibratio
         let bytes = others.map(|other| params.bytes_sent_by(place, other)).sum::<Result<u64>>()?;
         let extra = PLANE * (planes - 1.0);
         let cpu = match place == params.leader {
+            _ if params.is_empty() => 0.0,
             true => (names.len() - 1) as f64 * (machine.vole_start + (LEADER + extra) * machine.vole_item * asked),
             false => {
                 let own = params.items[place] as f64;
