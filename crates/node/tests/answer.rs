@@ -50,7 +50,7 @@ fn parties(terms: &str, pins: [Option<&Fingerprint>; 2], identities: [&Identity;
             me: NAMES[place].into(),
             source: Source::Table { table: tables[place].clone(), allow_unreadable: false },
             identity: identities[place].clone(),
-            meeting: Meeting { dials, awaits, listen: address.clone(), announce: None, shape: Shape::default() },
+            meeting: Meeting { dials, awaits, listen: address.clone(), relay: None, announce: None, shape: Shape::default() },
             output: None,
             report: None,
             html: None,

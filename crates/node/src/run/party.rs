@@ -85,6 +85,10 @@ struct Ran {
 impl PartyRun {
     /// Runs the job to its end.
     pub fn run(self) -> Result<Outcome> {
+        self.run_to_its_end().map_err(|error| self.meeting.blame(error))
+    }
+
+    fn run_to_its_end(&self) -> Result<Outcome> {
         let started = Instant::now();
         if let Some((part, found)) = self.job.job.left(&self.job, &self.me, &self.source, Left::Ended)? {
             self.check_paths()?;
@@ -134,9 +138,11 @@ impl PartyRun {
                 work.directory.display()
             )));
         }
-        let Ran { part, found, mut report, channels, links } =
-            self.settle_and_run(self.load_and_meet(self.check_party())?)?;
-        let (traffic, answer) = conclude(&self.job, &*part, channels, &links, found.answer)?;
+        let blame = |error| self.meeting.blame(error);
+        let ready = self.load_and_meet(self.check_party()).map_err(blame)?;
+        let Ran { part, found, mut report, channels, links } = self.settle_and_run(ready).map_err(blame)?;
+        let (traffic, answer) =
+            conclude(&self.job, &*part, channels, &links, found.answer).map_err(blame)?;
         report.bytes = traffic.into();
         report.rounds = traffic.rounds + found.further_rounds;
         report.measure(started);
