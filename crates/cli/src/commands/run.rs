@@ -264,7 +264,9 @@ pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meetin
 pub fn place(job: &JobSpec) -> Result<Place> {
     let relay = job.relay.clone().unwrap_or_default();
     let address = relay.address.ok_or_else(|| {
-        Error::Input("relay.address is missing: say where the relay listens, as address = \"relay.example:7500\"".into())
+        Error::Input(
+            "relay.address is missing: say where the relay listens, as address = \"relay.example:7500\"".into(),
+        )
     })?;
     let pin = relay.identity.ok_or_else(|| {
         Error::Input("relay.identity is missing: ask who runs the relay for its `tacita identity show`".into())

@@ -32,7 +32,9 @@ impl JobSpec {
     fn check_relay(&self) -> Result<()> {
         let Some(relay) = &self.relay else { return Ok(()) };
         if self.clients.is_some() {
-            return bad("[relay] is for jobs that are run, and this one is served ([clients]): leave one of the two out");
+            return bad(
+                "[relay] is for jobs that are run, and this one is served ([clients]): leave one of the two out",
+            );
         }
         let same = |(_, party): &&(String, Party)| relay.identity.is_some() && party.identity == relay.identity;
         match self.parties.0.iter().find(same) {

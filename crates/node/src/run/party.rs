@@ -141,8 +141,7 @@ impl PartyRun {
         let blame = |error| self.meeting.blame(error);
         let ready = self.load_and_meet(self.check_party()).map_err(blame)?;
         let Ran { part, found, mut report, channels, links } = self.settle_and_run(ready).map_err(blame)?;
-        let (traffic, answer) =
-            conclude(&self.job, &*part, channels, &links, found.answer).map_err(blame)?;
+        let (traffic, answer) = conclude(&self.job, &*part, channels, &links, found.answer).map_err(blame)?;
         report.bytes = traffic.into();
         report.rounds = traffic.rounds + found.further_rounds;
         report.measure(started);

@@ -69,14 +69,7 @@ impl Hall {
         let mut pins: Vec<_> = jobs.iter().flat_map(|job| job.parties.iter().map(|(_, pin)| *pin)).collect();
         pins.sort_by_key(|pin| pin.0);
         pins.dedup();
-        Hall {
-            identity,
-            jobs,
-            pins,
-            pairs: Mutex::default(),
-            next: AtomicU64::new(0),
-            closed: AtomicBool::new(false),
-        }
+        Hall { identity, jobs, pins, pairs: Mutex::default(), next: AtomicU64::new(0), closed: AtomicBool::new(false) }
     }
 
     /// A reception for the next one that comes.
@@ -151,7 +144,10 @@ impl Hall {
                 None => break calls,
                 Some(Standing::Joined) => {
                     let name = self.name(pair.job, own);
-                    tracing::info!("{}: {name} came again while the two are connected: sent away", self.jobs[pair.job].id);
+                    tracing::info!(
+                        "{}: {name} came again while the two are connected: sent away",
+                        self.jobs[pair.job].id
+                    );
                     return guest.dismiss(Word::Busy).await;
                 }
                 Some(Standing::Waits { place, called, .. }) if place == own => {
@@ -175,7 +171,12 @@ impl Hall {
         };
         let [low, high] = pair.places;
         let peer = if low == own { high } else { low };
-        tracing::info!("{}: {} waits for {}", self.jobs[pair.job].id, self.name(pair.job, own), self.name(pair.job, peer));
+        tracing::info!(
+            "{}: {} waits for {}",
+            self.jobs[pair.job].id,
+            self.name(pair.job, own),
+            self.name(pair.job, peer)
+        );
         self.wait(guest, pair, own, number, calls).await;
     }
 
@@ -195,7 +196,10 @@ impl Hall {
             tokio::select! {
                 biased;
                 call = &mut calls => match call {
-                    Ok(Ok((other, joined))) => return self.join(guest, other, own, joined).await,
+                    Ok(Ok((other, joined))) => {
+                        let [first, second] = if own == pair.places[0] { [guest, other] } else { [other, guest] };
+                        return self.join(first, second, joined).await;
+                    }
                     Ok(Err(word)) => break Some(word),
                     Err(_) => break Some(Word::Ending),
                 },
@@ -230,18 +234,16 @@ impl Hall {
     }
 
     /// Both are here.
-    async fn join(self: Arc<Hall>, mut guest: Guest, mut other: Guest, own: usize, joined: Joined) {
-        let Pair { job, places: [low, high] } = joined.pair;
-        let others = if low == own { high } else { low };
-        let (id, one, two) = (&self.jobs[job].id, self.name(job, own), self.name(job, others));
-        let (here, there) = (guest.tell(Word::Joined).await, other.tell(Word::Joined).await);
-        if !here || !there {
-            tracing::info!("{id}: {} left before {} was here", if here { two } else { one }, if here { one } else { two });
+    async fn join(self: Arc<Hall>, mut first: Guest, mut second: Guest, joined: Joined) {
+        let Pair { job, places } = joined.pair;
+        let (id, [one, two]) = (&self.jobs[job].id, places.map(|place| self.name(job, place)));
+        if !first.tell(Word::Joined).await || !second.tell(Word::Joined).await {
+            tracing::info!("{id}: {one} or {two} left when both were here");
             return;
         }
         tracing::info!("{id}: {one} and {two} are connected");
         let (started, counts) = (Instant::now(), [AtomicU64::new(0), AtomicU64::new(0)]);
-        splice(guest.socket, other.socket, &counts).await;
+        splice(first.socket, second.socket, &counts).await;
         drop(joined);
         let [from_one, from_two] = counts.map(|count| bytes(count.into_inner()));
         let time = duration(started.elapsed());

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
-use tacita_node::base::text::counted;
+use tacita_node::base::text::{count, counted};
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::transport::relay::prepare;
 use tacita_node::transport::{Cancel, HANDSHAKE_LIMIT, listening_at};
@@ -102,7 +102,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         tracing::info!(
             "the relay ends: {} cut off, {} sent away that waited",
             counted(cut as u64, "pair"),
-            counted(waiting as u64, "party").replace("partys", "parties")
+            count(waiting as u64)
         );
         Err(Error::Interrupted)
     })
@@ -155,7 +155,9 @@ fn allow_sockets(pairs: usize) {
     // What cannot be raised is told below.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(allowed), maximum: limit.maximum });
     if allowed < needed {
-        tracing::warn!("these jobs may take {needed} sockets at once, and the system allows {allowed}: raise `ulimit -n`");
+        tracing::warn!(
+            "these jobs may take {needed} sockets at once, and the system allows {allowed}: raise `ulimit -n`"
+        );
     }
 }
 

@@ -13,9 +13,7 @@ use crate::identity::{Fingerprint, Identity};
 use crate::transport::dial::{FIRST_PAUSE, LONGEST_PAUSE, check_form, connect, describe, resolve};
 use crate::transport::handshake::{Failure, Handshake};
 use crate::transport::tls::{self, Fault, Purpose};
-use crate::transport::{
-    self, Cancel, Connected, HANDSHAKE_LIMIT, Options, POLL, Peer, runs_already,
-};
+use crate::transport::{self, Cancel, Connected, HANDSHAKE_LIMIT, Options, POLL, Peer, runs_already};
 
 /// How long a relay has to answer that is looked at after a connection was lost.
 const PROBE: Duration = Duration::from_secs(2);
@@ -94,11 +92,12 @@ impl Place {
         socket: &'a TcpStream,
         wish: Wish,
         identity: &Identity,
+        until: Instant,
         cancel: &'a Cancel,
     ) -> std::result::Result<Words<'a>, Miss> {
         let (connection, refusal) = tls::guest(identity, self.pin).map_err(Miss::Fatal)?;
         let failed = |what: String| Error::Authentication { peer: self.name(), what };
-        let until = Instant::now() + HANDSHAKE_LIMIT;
+        let until = until.min(Instant::now() + HANDSHAKE_LIMIT);
         let mut handshake = Handshake { connection, refusal, socket, writer: &mut &*socket, until, cancel };
         let shaken = handshake.run();
         let connection = handshake.connection;
@@ -133,11 +132,15 @@ impl Place {
             ))),
             Word::NoSuchPair => Miss::Fatal(Error::Authentication {
                 peer: self.name(),
-                what: format!("it says that this identity has nobody called {peer} to meet in this job: compare the job files"),
+                what: format!(
+                    "it says that this identity has nobody called {peer} to meet in this job: compare the job files"
+                ),
             }),
             Word::Replaced => Miss::Fatal(Error::Network {
                 peer: self.name(),
-                what: format!("another run with this identity came to meet {peer}, and took the place of this one: start only one"),
+                what: format!(
+                    "another run with this identity came to meet {peer}, and took the place of this one: start only one"
+                ),
             }),
             Word::Busy => Miss::Peer("an earlier connection of the two is still there".into()),
             Word::Late => Miss::Peer("the relay has waited for it for its time".into()),
@@ -157,12 +160,14 @@ pub fn meet(place: &Place, peer: &Peer, side: Side, identity: &Identity, options
     let until = Instant::now() + options.timeout;
     let mut pause = FIRST_PAUSE;
     let mut doctors = 0;
-    let mut missed = Miss::Relay("no time to try".into());
+    let mut missed = None;
     while Instant::now() < until {
         match visit(place, peer, side, identity, options, until, &mut doctors) {
             Ok(connected) => return Ok(connected),
             Err(Miss::Fatal(error)) => return Err(error),
-            Err(miss) => missed = miss,
+            // A visit that the end of the time cuts short says less than the one before.
+            Err(Miss::Relay(_)) if missed.is_some() && Instant::now() >= until => {}
+            Err(miss) => missed = Some(miss),
         }
         let wake = until.min(Instant::now() + pause);
         while Instant::now() < wake {
@@ -172,7 +177,7 @@ pub fn meet(place: &Place, peer: &Peer, side: Side, identity: &Identity, options
         pause = LONGEST_PAUSE.min(pause * 2);
     }
     let seconds = options.timeout.as_secs_f64();
-    Err(match missed {
+    Err(match missed.unwrap_or(Miss::Relay("no time to try".into())) {
         Miss::Fatal(error) => error,
         Miss::Relay(reason) => Error::Network {
             peer: place.name(),
@@ -196,7 +201,7 @@ pub fn look(place: &Place, identity: &Identity, limit: Duration) -> Result<Durat
     let (started, cancel) = (Instant::now(), Cancel::default());
     let until = started + limit;
     let looked = place.socket(until, &cancel).and_then(|socket| {
-        let word = place.ask(&socket, Wish::Look, identity, &cancel)?.next(place, identity, until)?;
+        let word = place.ask(&socket, Wish::Look, identity, until, &cancel)?.next(place, identity, until)?;
         if word == Word::Known { Ok(started.elapsed()) } else { Err(place.refused(word, "")) }
     });
     looked.map_err(|miss| match miss {
@@ -219,7 +224,7 @@ fn visit(
     doctors: &mut usize,
 ) -> std::result::Result<Connected, Miss> {
     let socket = place.socket(until, &options.cancel)?;
-    let mut words = place.ask(&socket, Wish::Meet(peer.pin), identity, &options.cancel)?;
+    let mut words = place.ask(&socket, Wish::Meet(peer.pin), identity, until, &options.cancel)?;
     let mut waits = false;
     loop {
         match words.next(place, identity, until)? {
@@ -232,15 +237,11 @@ fn visit(
             word => return Err(place.refused(word, &peer.name)),
         }
     }
-    let failed = |what: String| Error::Authentication {
-        peer: peer.name.clone(),
-        what: format!("at {} {what}", place.name()),
-    };
+    let failed =
+        |what: String| Error::Authentication { peer: peer.name.clone(), what: format!("at {} {what}", place.name()) };
     over(socket, peer, side, identity, options).map_err(|failure| match failure {
         Failure::Fatal(error) => Miss::Fatal(error),
-        Failure::Elsewhere(Purpose::Run) if options.purpose == Purpose::Doctor => {
-            Miss::Fatal(runs_already(&peer.name))
-        }
+        Failure::Elsewhere(Purpose::Run) if options.purpose == Purpose::Doctor => Miss::Fatal(runs_already(&peer.name)),
         Failure::Elsewhere(_) => {
             if *doctors == 0 {
                 tracing::info!("{}'s doctor was here; still waiting for its run", peer.name);
@@ -369,7 +370,9 @@ impl Words<'_> {
                 Ok(None)
             }
             // The handshake has set a limit of POLL.
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) =>
+            {
                 Ok(None)
             }
             Err(error) => Err(Miss::Relay(describe(&error))),

@@ -8,8 +8,8 @@ use tacita_core::Result;
 
 use super::{REQUEST_BYTES, Request, Word};
 use crate::identity::{Fingerprint, Identity};
-use crate::transport::tls::{self, Fault, Refusal, fault};
 use crate::transport::socket;
+use crate::transport::tls::{self, Fault, Refusal, fault};
 
 /// One that has come to a relay.
 pub struct Reception {
@@ -97,7 +97,10 @@ mod tests {
     }
 
     /// Carries records until nobody has any more to say; what the relay makes of them.
-    fn carry(guest: &mut Connection, host: &mut Reception) -> std::result::Result<Option<(Fingerprint, Request)>, String> {
+    fn carry(
+        guest: &mut Connection,
+        host: &mut Reception,
+    ) -> std::result::Result<Option<(Fingerprint, Request)>, String> {
         loop {
             let mut bytes = Vec::new();
             while guest.wants_write() {
