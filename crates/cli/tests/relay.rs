@@ -143,6 +143,32 @@ fn two_jobs_meet_at_once_and_a_pair_again() {
     twice.failed(2, &["insurer.toml", "is the same job as", "hospital.toml"]);
 }
 
+/// Three parties, each two of them through the relay; and nobody has an address.
+#[test]
+fn several_parties_meet() {
+    let home = Home::new();
+    let new = |name: &str| tacita(&["identity", "new", &home.at(name)]).well().stdout.trim().to_owned();
+    let address = format!("127.0.0.1:{}", free_port());
+    let terms = "job = \"dot\"\nid = \"t\"\ncolumn = \"x\"\nreveal_to = [\"c1\", \"c2\"]\n";
+    let parties =
+        [("s", "role = \"server\""), ("c1", "role = \"client\"\nslice = 1"), ("c2", "role = \"client\"\nslice = 2")];
+    let parties = parties.map(|(name, role)| format!("[parties.{name}]\nidentity = \"{}\"\n{role}\n", new(name)));
+    let job = home.file("job.toml", &format!("{terms}{}{}", at(&address, &new("relay")), parties.concat()));
+    let start = |(name, rows): (&str, &str)| {
+        let (input, identity) = (home.file(&format!("{name}.csv"), rows), home.at(name));
+        let fixed = ["run", &job, "--as", name, "--input", &input, "--identity", &identity, "--timeout", "20s"];
+        Running::start(&fixed)
+    };
+    let running = [("c2", "x\n1\n1\n"), ("s", "x\n1\n1\n1\n1\n0\n"), ("c1", "x\n1\n0\n1\n")].map(start);
+    let relay = Running::start(&["relay", "--listen", &address, "--identity", &home.at("relay"), &job]);
+    let [c2, s, c1] = running.map(|party| party.end().well().stdout);
+    assert!(c1.contains("value 3") && c2.contains("value 3") && s.is_empty(), "{c1} {c2} {s}");
+    let said = relay.stop().stderr;
+    for pair in ["s and c1", "s and c2", "c1 and c2"] {
+        assert!(said.contains(&format!("t: {pair} are done: ")), "{pair}: {said}");
+    }
+}
+
 #[test]
 fn a_relay_that_is_not_there_and_a_peer_that_is_not_are_told_apart() {
     let meeting = Meeting::new();
@@ -229,7 +255,7 @@ fn a_relay_that_dies_is_named_by_both() {
     assert_eq!(relay.code, -1);
     hospital.until_it_says("error: ");
     for ended in [hospital.end(), insurer.end()] {
-        ended.failed(3, &[&format!("the relay ({}): cannot be reached", meeting.address), "run again"]);
+        ended.failed(3, &[&format!("the relay ({}): does not answer", meeting.address), "run again"]);
     }
     assert!(killed.elapsed() < Duration::from_secs(5));
     meeting.has_nothing();
@@ -239,6 +265,19 @@ fn a_relay_that_dies_is_named_by_both() {
     assert!(ended.code == 130 && ended.stderr.contains("1 pair cut off"), "{}", ended.stderr);
     hospital.until_it_says("error: ");
     [hospital.end(), insurer.end()].iter().for_each(|ended| drop(ended.failed(3, &["the relay ("])));
+}
+
+/// One that hangs, too: connections to it are still taken by the system.
+#[test]
+fn a_relay_that_hangs_is_named_by_both() {
+    let meeting = Meeting::new();
+    let (relay, [mut hospital, insurer]) = connected(&meeting);
+    relay.signal(Signal::STOP);
+    hospital.until_it_says("error: ");
+    for ended in [hospital.end(), insurer.end()] {
+        ended.failed(3, &["the relay (", "does not answer"]);
+    }
+    relay.signal(Signal::KILL);
 }
 
 #[test]
@@ -371,6 +410,9 @@ fn what_cannot_be_is_refused() {
     // On this machine alone nobody needs it.
     changed(&meeting.address, "nowhere");
     let inputs = NAMES.map(|name| format!("{name}={}", home.at(&format!("{name}.csv"))));
+    let planned =
+        tacita(&["plan", &home.at("changed.toml"), "--rows", "hospital=9", "--rows", "insurer=9"]).well().stdout;
+    assert!(planned.contains("the relay learns who meets whom"), "{planned}");
     let done = tacita(&["simulate", &home.at("changed.toml"), "--input", &inputs[0], "--input", &inputs[1]]).well();
     assert!(!done.stderr.contains("relay") && done.stdout.contains("rows 101"), "{} {}", done.stdout, done.stderr);
 }

@@ -182,8 +182,8 @@ fn a_look_says_what_is_there() {
     assert!(matches!(&error, Error::Network { peer, .. } if peer.starts_with("the relay (")), "{error}");
     // And what it means for a connection that was lost.
     let lost = Error::Network { peer: "peer".into(), what: "went away".into() };
-    let blamed = place.blame(lost.clone()).to_string();
+    let blamed = place.blame(lost, &scene.party).to_string();
     assert!(blamed.starts_with("the relay (") && blamed.contains("peer"), "{blamed}");
     let told = Error::Peer { peer: "peer".into(), kind: tacita_core::ErrorKind::Input };
-    assert_eq!(place.blame(told.clone()), told);
+    assert_eq!(place.blame(told.clone(), &scene.party), told);
 }

@@ -352,7 +352,8 @@ fn met(job: &JobSpec, peer: &str, seen: Result<Seen>, findings: &mut Findings) {
     let seen = match seen {
         Ok(seen) => seen,
         Err(Error::NotReady(what)) => return findings.note("meet", what),
-        Err(error @ Error::Network { .. }) => {
+        // Where it is not the relay that is missing.
+        Err(error @ Error::Network { .. }) if error.peer() == Some(peer) => {
             let hint = "does its `tacita doctor` run with --meet, too?";
             return findings.bad("meet", format_args!("{error} {hint}"));
         }

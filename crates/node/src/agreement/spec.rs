@@ -91,6 +91,12 @@ pub struct Relay {
     pub identity: Option<Fingerprint>,
 }
 
+impl Relay {
+    /// What it learns.
+    pub const LEARNS: &str = "the relay learns who meets whom in this job, from which addresses, when, and how many bytes each sends; it cannot \
+                              read or change what they say";
+}
+
 /// `[parties.X]`
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

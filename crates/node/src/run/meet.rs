@@ -114,9 +114,9 @@ impl Meeting {
     }
 
     /// Why a run has ended, as far as the way to its peers tells.
-    pub(crate) fn blame(&self, error: Error) -> Error {
+    pub(crate) fn blame(&self, error: Error, identity: &Identity) -> Error {
         match &self.relay {
-            Some(place) => place.blame(error),
+            Some(place) => place.blame(error, identity),
             None => error,
         }
     }

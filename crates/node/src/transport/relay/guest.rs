@@ -54,22 +54,31 @@ impl Place {
         format!("the relay ({})", shown(&self.address))
     }
 
-    /// Why a run has ended, if `error` is what was seen of it: where a connection is lost and the relay cannot be reached, it is the
+    /// Why a run has ended, if `error` is what was seen of it: where a connection is lost and the relay does not answer, it is the
     /// relay that has gone and not the peer.
-    pub fn blame(&self, error: Error) -> Error {
+    pub fn blame(&self, error: Error, identity: &Identity) -> Error {
         let Error::Network { peer, .. } = &error else { return error };
         if *peer == self.name() {
             return error;
         }
-        match self.socket(Instant::now() + PROBE, &Cancel::default()) {
-            Err(Miss::Relay(reason)) => {
+        match self.look(identity, PROBE) {
+            Err(Miss::Relay(reason) | Miss::Peer(reason)) => {
                 let what = format!(
-                    "cannot be reached ({reason}), and the way to {peer} leads through it: run again when it is there"
+                    "does not answer ({reason}), and the way to {peer} leads through it: run again when it is there"
                 );
                 Error::Network { peer: self.name(), what }
             }
             _ => error,
         }
+    }
+
+    /// Looks whether it is there; how long the answer took.
+    fn look(&self, identity: &Identity, limit: Duration) -> std::result::Result<Duration, Miss> {
+        let (started, cancel) = (Instant::now(), Cancel::default());
+        let until = started + limit;
+        let socket = self.socket(until, &cancel)?;
+        let word = self.ask(&socket, Wish::Look, identity, until, &cancel)?.next(self, identity, until)?;
+        if word == Word::Known { Ok(started.elapsed()) } else { Err(self.refused(word, "")) }
     }
 
     /// A connection to it.
@@ -198,13 +207,7 @@ pub fn meet(place: &Place, peer: &Peer, side: Side, identity: &Identity, options
 /// Errors: as [`meet`], without trying again.
 pub fn look(place: &Place, identity: &Identity, limit: Duration) -> Result<Duration> {
     check_form(&place.address)?;
-    let (started, cancel) = (Instant::now(), Cancel::default());
-    let until = started + limit;
-    let looked = place.socket(until, &cancel).and_then(|socket| {
-        let word = place.ask(&socket, Wish::Look, identity, until, &cancel)?.next(place, identity, until)?;
-        if word == Word::Known { Ok(started.elapsed()) } else { Err(place.refused(word, "")) }
-    });
-    looked.map_err(|miss| match miss {
+    place.look(identity, limit).map_err(|miss| match miss {
         Miss::Fatal(error) => error,
         Miss::Relay(reason) | Miss::Peer(reason) => Error::Network {
             peer: place.name(),
