@@ -198,7 +198,7 @@ fn who_is_somebody_else_or_has_another_job_is_told() {
     ended.failed(5, &["does not know this job (agreement ", "the same file"]);
     assert!(ended.took < Duration::from_secs(5));
     meeting.change("insurer", "id = \"v\"", "id = \"t\"");
-    relay.until_it_says("its job file differs");
+    relay.until_it_says("it is insurer of job t, and comes for a job that is not here");
     // Somebody whom the relay does not know at all.
     let stranger = Meeting::of(ROWS, &meeting.address, Some((&meeting.pair.home.at("relay"), &meeting.pin)));
     let ended = stranger.start("insurer").end();

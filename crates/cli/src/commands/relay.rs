@@ -11,9 +11,9 @@ use tacita_service::relay::{self, Serving};
 
 use crate::interrupt;
 
-/// Let parties meet that can only dial out: they connect here, and what they say to each other is carried between them.
+/// Let parties meet that can only dial out.
 ///
-/// For the jobs whose files are given, and their parties alone, until Ctrl-C. The parties' job file has [relay] with this address and
+/// They connect here, and what they say to each other is carried between them. For the jobs whose files are given, and their parties alone, until Ctrl-C. The parties' job file has [relay] with this address and
 /// identity. The relay sees who meets whom, when, and how many bytes they exchange; it has no key to any of them, and keeps nothing on disk.
 #[derive(Args)]
 #[command(after_help = "Example:\n  tacita relay --listen :7500 --identity id/relay job.toml other-job.toml\n\n\

@@ -90,8 +90,12 @@ impl Hall {
     /// Does what a guest wants. The error is the end of a sentence about it, which it was told.
     pub(super) async fn attend(self: Arc<Hall>, guest: Guest, request: Request) -> std::result::Result<(), String> {
         let Some(job) = self.jobs.iter().position(|job| job.agreement == request.agreement) else {
+            let name = self.known_as(&guest.who);
             guest.dismiss(Word::UnknownJob).await;
-            return Err("it is a party of a job here, and comes for another one: its job file differs".into());
+            let agreement: String = request.agreement[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+            return Err(format!(
+                "it is {name}, and comes for a job that is not here (agreement {agreement}): its job file differs, or was not given"
+            ));
         };
         let place = |pin: &Fingerprint| self.jobs[job].parties.iter().position(|(_, party)| party == pin);
         let peer = match request.wish {
@@ -110,10 +114,20 @@ impl Hall {
                 Ok(())
             }
             _ => {
+                let name = self.known_as(&guest.who);
                 guest.dismiss(Word::NoSuchPair).await;
-                Err(format!("it is no party of job {}, or asks for none", self.jobs[job].id))
+                Err(format!("it is {name}, and has nobody like that to meet in job {}", self.jobs[job].id))
             }
         }
+    }
+
+    /// What the first job calls one that is let in.
+    fn known_as(&self, who: &Fingerprint) -> String {
+        let named = |job: &Served| {
+            let (name, _) = job.parties.iter().find(|(_, pin)| pin == who)?;
+            Some(format!("{name} of job {}", job.id))
+        };
+        self.jobs.iter().find_map(named).unwrap_or_default()
     }
 
     fn name(&self, job: usize, place: usize) -> &str {

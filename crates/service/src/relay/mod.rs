@@ -62,6 +62,9 @@ struct Served {
 pub fn serve(serving: Serving) -> Result<()> {
     let jobs = served(&serving.jobs, serving.identity.fingerprint())?;
     let address = listening_at(&serving.listen)?;
+    if let Err(what) = serving.identity.certificate().check_dates(crate::clock::now() as i64) {
+        tracing::warn!("the relay's certificate {what}: parties refuse it; set the clock, or `tacita identity renew`");
+    }
     let bad = |error: std::io::Error| {
         Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
     };
