@@ -27,6 +27,7 @@ fn seen(says: impl FnOnce(&mut Channel) + Send) -> Result<Seen, Error> {
         dials: vec![(peer("a", &a), address)],
         awaits: Vec::new(),
         listen: String::new(),
+        relay: None,
         announce: None,
         shape: Shape::default(),
     };

@@ -8,7 +8,7 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
-use super::run::meeting;
+use super::run::{meeting, place};
 use crate::console::print;
 use crate::interrupt;
 use tacita_node::agreement::{Ability, JobSpec, Source, Terms, memory};
@@ -21,6 +21,7 @@ use tacita_node::jobs::on_disk::room_for;
 use tacita_node::run::check::{check_output, unwritten};
 use tacita_node::run::rehearsal::{Rehearsal, Seen};
 use tacita_node::transport::listening_at;
+use tacita_node::transport::relay::look;
 
 /// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU. With --meet at both
 /// parties, also what takes two: the connection, both identities, clocks, versions and terms. No data moves.
@@ -179,11 +180,32 @@ impl Doctor {
 
     /// The addresses of those whom this party dials, which stand before it in the job, and its own if it is dialed.
     fn network(&self, job: &JobSpec, findings: &mut Findings) {
+        if job.relay.is_some() {
+            return self.relay(job, findings);
+        }
         let peers = job.peers_of(&self.me);
         let place = |name: &str| job.parties.position(name);
         let dialed = peers.iter().filter(|peer| place(peer) < place(&self.me));
         let own = peers.iter().any(|peer| place(&self.me) < place(peer)).then_some(self.me.as_str());
         dialed.copied().chain(own).for_each(|listener| self.address(job, listener, findings));
+    }
+
+    /// Whether the relay is there, is who it should be, and knows the job.
+    fn relay(&self, job: &JobSpec, findings: &mut Findings) {
+        let Ok(identity) = Identity::load(&self.identity) else {
+            return findings.note("relay", "not looked at: that takes an identity");
+        };
+        match place(job).and_then(|place| Ok((look(&place, &identity, PATIENCE)?, place))) {
+            Ok((time, place)) => findings.good(
+                "relay",
+                format_args!(
+                    "{} answers, has proved its identity, and knows the job ({})",
+                    place.address,
+                    duration(time)
+                ),
+            ),
+            Err(error) => findings.bad("relay", error),
+        }
     }
 
     fn address(&self, job: &JobSpec, listener: &str, findings: &mut Findings) {
@@ -330,7 +352,8 @@ fn met(job: &JobSpec, peer: &str, seen: Result<Seen>, findings: &mut Findings) {
     let seen = match seen {
         Ok(seen) => seen,
         Err(Error::NotReady(what)) => return findings.note("meet", what),
-        Err(error @ Error::Network { .. }) => {
+        // Where it is not the relay that is missing.
+        Err(error @ Error::Network { .. }) if error.peer() == Some(peer) => {
             let hint = "does its `tacita doctor` run with --meet, too?";
             return findings.bad("meet", format_args!("{error} {hint}"));
         }

@@ -13,6 +13,7 @@ mod pair;
 mod plan;
 mod pool;
 mod prepare;
+mod relay;
 mod rules;
 mod run;
 mod serve;
@@ -78,6 +79,7 @@ enum Command {
     Prepare(prepare::Prepare),
     Serve(Box<serve::Serve>),
     Desk(desk::Desk),
+    Relay(relay::Relay),
     Pool(pool::Pool),
     Doctor(doctor::Doctor),
     Demo(demo::Demo),
@@ -86,7 +88,7 @@ enum Command {
 }
 
 /// Commands of the contract that this version does not have.
-const LATER: [&str; 9] = ["aggregate", "helper", "relay", "proxy", "oracle", "database", "key", "submit", "results"];
+const LATER: [&str; 8] = ["aggregate", "helper", "proxy", "oracle", "database", "key", "submit", "results"];
 
 /// A command line that cannot be understood, in one line: what, and what to do.
 pub fn usage_error(error: &clap::Error) -> String {
@@ -163,6 +165,7 @@ impl Cli {
             Command::Prepare(command) => command.execute(),
             Command::Serve(command) => command.execute(),
             Command::Desk(command) => command.execute(),
+            Command::Relay(command) => command.execute(),
             Command::Pool(command) => command.execute(),
             Command::Doctor(command) => return command.execute(),
             Command::Demo(command) => return command.execute(),

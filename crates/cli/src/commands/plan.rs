@@ -11,7 +11,7 @@ use super::arguments;
 use crate::console::print;
 use crate::threads::set_threads;
 use tacita_node::agreement::cost::Calibration;
-use tacita_node::agreement::{Ability, JobSpec, Part, Sizes, Source, Work};
+use tacita_node::agreement::{Ability, JobSpec, Part, Relay, Sizes, Source, Work};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{self, count, counted};
 use tacita_node::jobs::intersect::disk;
@@ -191,6 +191,9 @@ impl Plan {
             for sentence in &share.learned {
                 print(format_args!("  - {sentence}"))?;
             }
+        }
+        if job.relay.is_some() {
+            print(format_args!("\nthe relay: carries all of it\n  - {}.", Relay::LEARNS))?;
         }
         if let Some(bound) = job.limits.pad_to {
             let padded: Vec<_> = job.parties.names().into_iter().filter(|name| job.job.pads(job, name)).collect();

@@ -10,13 +10,14 @@ use super::arguments;
 use super::show::show;
 use crate::console::{self, Voice};
 use crate::threads::set_threads;
-use tacita_node::agreement::{Ability, JobSpec, OnDisk, PoolPlace, Source};
+use tacita_node::agreement::{Ability, JobSpec, OnDisk, PoolPlace, Source, Terms};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::{live, prepared};
 use tacita_node::jobs::on_disk;
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
+use tacita_node::transport::relay::Place;
 use tacita_node::transport::{Peer, Shape};
 
 /// Run one party of a job, on its own data, with the other parties elsewhere.
@@ -43,7 +44,7 @@ pub struct Run {
     /// Go on with the run that was cut off in the directory of --work; the other party does the same.
     #[arg(long, requires = "work")]
     resume: bool,
-    /// Listen here rather than on the address in the job file.
+    /// Listen here rather than on the address in the job file; not in a job with a relay, where nobody listens.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
     #[command(flatten)]
@@ -205,6 +206,7 @@ impl Common {
 /// How a party of a job file meets its peers: a later party dials earlier ones.
 pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
     let (mut dials, mut awaits) = (Vec::new(), Vec::new());
+    let relay = job.relay.is_some().then(|| place(job)).transpose()?;
     for name in job.peers_of(me) {
         let pin = job.party(name)?.identity.ok_or_else(|| {
             Error::Input(format!("parties.{name}.identity is missing: ask {name} for its `tacita identity show`"))
@@ -214,10 +216,30 @@ pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meetin
             awaits.push(peer);
             continue;
         }
-        let address = job.party(name)?.address.clone().ok_or_else(|| {
+        let address = match &relay {
+            Some(place) => Some(place.address.clone()),
+            None => job.party(name)?.address.clone(),
+        };
+        let address = address.ok_or_else(|| {
             Error::Input(format!("parties.{name}.address is missing: {me} dials it, being the later party in the file"))
         })?;
         dials.push((peer, address));
+    }
+    if let Some(place) = relay {
+        return match listen {
+            Some(_) => Err(Error::Input(format!(
+                "--listen: the job has a relay, at {}, and {me} meets the others there: leave it out",
+                place.address
+            ))),
+            None => Ok(Meeting {
+                dials,
+                awaits,
+                listen: String::new(),
+                relay: Some(place),
+                announce: None,
+                shape: Shape::default(),
+            }),
+        };
     }
     let listen = match (awaits.is_empty(), listen, &dials[..]) {
         (true, Some(_), [(peer, address), ..]) => {
@@ -235,5 +257,19 @@ pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meetin
             ))
         })?,
     };
-    Ok(Meeting { dials, awaits, listen, announce: None, shape: Shape::default() })
+    Ok(Meeting { dials, awaits, listen, relay: None, announce: None, shape: Shape::default() })
+}
+
+/// Where the parties of a job with a relay meet.
+pub fn place(job: &JobSpec) -> Result<Place> {
+    let relay = job.relay.clone().unwrap_or_default();
+    let address = relay.address.ok_or_else(|| {
+        Error::Input(
+            "relay.address is missing: say where the relay listens, as address = \"relay.example:7500\"".into(),
+        )
+    })?;
+    let pin = relay.identity.ok_or_else(|| {
+        Error::Input("relay.identity is missing: ask who runs the relay for its `tacita identity show`".into())
+    })?;
+    Ok(Place { address, pin, agreement: Terms::of(job).agreement_bytes() })
 }

@@ -187,6 +187,7 @@ impl Case {
             dials: Vec::new(),
             awaits: Vec::new(),
             listen: "127.0.0.1:0".into(),
+            relay: None,
             announce: Some(announce.clone()),
             shape: Shape::default(),
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tacita_core::{Level, Result};
 
 use super::words::{bad, check_distinct};
-use super::{JobSpec, Reveal, Shared};
+use super::{JobSpec, Party, Reveal, Shared};
 use crate::base::text::shown;
 use crate::table::numbers::MAX_DECIMALS;
 use crate::table::payload::MAX_ROW_BYTES;
@@ -24,7 +24,25 @@ impl JobSpec {
     pub(crate) fn check_after(&self) -> Result<()> {
         self.check_headers()?;
         self.check_gives()?;
-        self.check_limits()
+        self.check_limits()?;
+        self.check_relay()
+    }
+
+    /// A relay is nobody else, and for jobs that are run.
+    fn check_relay(&self) -> Result<()> {
+        let Some(relay) = &self.relay else { return Ok(()) };
+        if self.clients.is_some() {
+            return bad(
+                "[relay] is for jobs that are run, and this one is served ([clients]): leave one of the two out",
+            );
+        }
+        let same = |(_, party): &&(String, Party)| relay.identity.is_some() && party.identity == relay.identity;
+        match self.parties.0.iter().find(same) {
+            Some((name, _)) => bad(format!(
+                "relay.identity is {name}'s, too: the relay needs an identity of its own (`tacita identity new`)"
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Names, and who learns.

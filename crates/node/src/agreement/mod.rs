@@ -40,7 +40,7 @@ pub use protocol::Protocol;
 pub use reveal::Reveal;
 pub use sizes::{Each, Kept, Sizes, Slices, Work};
 pub use source::{OnDisk, PoolPlace, Source};
-pub use spec::{Admitted, JobSpec, Limits, Parties, Party};
+pub use spec::{Admitted, JobSpec, Limits, Parties, Party, Relay};
 pub use terms::Terms;
 pub use written::Written;
 

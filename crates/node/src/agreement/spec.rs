@@ -42,6 +42,8 @@ pub struct JobSpec {
     pub limits: Limits,
     /// Who may ask a party that stands and answers; none in a job that is run. Not a part of the terms.
     pub clients: Option<Admitted>,
+    /// Where the parties meet that can only dial out. Not a part of the terms.
+    pub relay: Option<Relay>,
     /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
     pub parties: Parties,
 }
@@ -77,6 +79,22 @@ pub struct Limits {
 pub struct Admitted {
     /// The file that lists them, a name and an identity on each line.
     pub allow: PathBuf,
+}
+
+/// `[relay]`: where parties meet that can only dial out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Relay {
+    /// Where it listens, as `host:port`.
+    pub address: Option<String>,
+    /// Fingerprint of its public key.
+    pub identity: Option<Fingerprint>,
+}
+
+impl Relay {
+    /// What it learns.
+    pub const LEARNS: &str = "the relay learns who meets whom in this job, from which addresses, when, and how many bytes each sends; it cannot \
+                              read or change what they say";
 }
 
 /// `[parties.X]`
@@ -124,6 +142,7 @@ impl JobSpec {
             scale: None,
             limits: Limits::default(),
             clients: None,
+            relay: None,
             parties,
         }
     }

@@ -96,7 +96,12 @@ impl Terms {
 
     /// The fingerprint of the terms: SHA-256 of [`Terms::canonical`], in hexadecimal.
     pub fn agreement(&self) -> String {
-        Sha256::digest(self.canonical()).iter().map(|byte| format!("{byte:02x}")).collect()
+        self.agreement_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The same as bytes.
+    pub fn agreement_bytes(&self) -> [u8; 32] {
+        Sha256::digest(self.canonical()).into()
     }
 
     /// The keys in which `self` and `theirs` differ, as dotted paths with both values, shortened and without anything

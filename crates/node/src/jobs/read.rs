@@ -14,7 +14,7 @@ use tacita_core::{Error, Level, Result, Security};
 use super::check::foreign;
 use super::{JOBS, Kind, Own};
 use crate::agreement::words::from_word;
-use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Parties, Protocol, Reveal};
+use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Parties, Protocol, Relay, Reveal};
 use crate::base::text::shown;
 
 /// Job files are read up to this size.
@@ -45,6 +45,8 @@ struct Common {
     limits: Limits,
     #[serde(default)]
     clients: Option<Admitted>,
+    #[serde(default)]
+    relay: Option<Relay>,
     parties: Parties,
 }
 
@@ -111,6 +113,7 @@ impl JobSpec {
             scale: common.scale,
             limits: common.limits,
             clients: common.clients,
+            relay: common.relay,
             parties: common.parties,
         };
         job.check()?;
@@ -275,7 +278,7 @@ fn bits128() -> Level {
 }
 
 /// Tables and keys of job files that this version does not have.
-const LATER: [&str; 2] = ["helper", "relay"];
+const LATER: [&str; 1] = ["helper"];
 
 /// A parser's message in the words of job files.
 fn in_our_words(message: &str) -> String {

@@ -15,7 +15,7 @@ use crate::base::random::fresh_rng;
 use crate::identity::Identity;
 use crate::run::party::PartyRun;
 use crate::transport::links::Links;
-use crate::transport::{self, Cancel, Connected, Peer, Shape};
+use crate::transport::{self, Cancel, Connected, Peer, Shape, relay};
 
 /// How long a party that cannot go on waits for its peer, to tell it: a little longer than the pauses between two
 /// attempts of one that dials.
@@ -32,6 +32,8 @@ pub struct Meeting {
     pub awaits: Vec<Peer>,
     /// Where it listens.
     pub listen: String,
+    /// Where it meets all of them instead, if neither dials the other.
+    pub relay: Option<relay::Place>,
     /// Write the address that is listened on to this file.
     pub announce: Option<PathBuf>,
     /// Latency and bandwidth to imitate.
@@ -41,7 +43,7 @@ pub struct Meeting {
 impl Meeting {
     /// Where it listens, if it does.
     pub(crate) fn listener(&self) -> Result<Option<TcpListener>> {
-        if self.awaits.is_empty() {
+        if self.awaits.is_empty() || self.relay.is_some() {
             return Ok(None);
         }
         let address = &transport::listening_at(&self.listen)?;
@@ -66,6 +68,9 @@ impl Meeting {
         found: impl Fn(&str, Result<Connected>) + Sync,
     ) {
         let found = &found;
+        if let Some(place) = &self.relay {
+            return self.connect_through(place, identity, options, found);
+        }
         std::thread::scope(|scope| {
             for (peer, address) in &self.dials {
                 tracing::info!("dialing {} at {address}", peer.name);
@@ -86,6 +91,34 @@ impl Meeting {
                 }
             }
         });
+    }
+}
+
+impl Meeting {
+    /// The same through a relay.
+    fn connect_through(
+        &self,
+        place: &relay::Place,
+        identity: &Identity,
+        options: &transport::Options,
+        found: &(impl Fn(&str, Result<Connected>) + Sync),
+    ) {
+        let dials = self.dials.iter().map(|(peer, _)| (peer, relay::Side::Dials));
+        let awaits = self.awaits.iter().map(|peer| (peer, relay::Side::Listens));
+        std::thread::scope(|scope| {
+            for (peer, side) in dials.chain(awaits) {
+                tracing::info!("meeting {} at {}", peer.name, place.name());
+                scope.spawn(move || found(&peer.name, relay::meet(place, peer, side, identity, options)));
+            }
+        });
+    }
+
+    /// Why a run has ended, as far as the way to its peers tells.
+    pub(crate) fn blame(&self, error: Error, identity: &Identity) -> Error {
+        match &self.relay {
+            Some(place) => place.blame(error, identity),
+            None => error,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Answer, Found, JobSpec, Known, Left, Part, PoolPlace, Protocol, Source, Terms};
+use crate::agreement::{Answer, Found, JobSpec, Known, Left, Part, PoolPlace, Protocol, Relay, Source, Terms};
 use crate::base::cancel::Cancel;
 use crate::base::files::write_whole;
 use crate::base::usage::round;
@@ -85,6 +85,10 @@ struct Ran {
 impl PartyRun {
     /// Runs the job to its end.
     pub fn run(self) -> Result<Outcome> {
+        self.run_to_its_end().map_err(|error| self.meeting.blame(error, &self.identity))
+    }
+
+    fn run_to_its_end(&self) -> Result<Outcome> {
         let started = Instant::now();
         if let Some((part, found)) = self.job.job.left(&self.job, &self.me, &self.source, Left::Ended)? {
             self.check_paths()?;
@@ -134,9 +138,10 @@ impl PartyRun {
                 work.directory.display()
             )));
         }
-        let Ran { part, found, mut report, channels, links } =
-            self.settle_and_run(self.load_and_meet(self.check_party())?)?;
-        let (traffic, answer) = conclude(&self.job, &*part, channels, &links, found.answer)?;
+        let blame = |error| self.meeting.blame(error, &self.identity);
+        let ready = self.load_and_meet(self.check_party()).map_err(blame)?;
+        let Ran { part, found, mut report, channels, links } = self.settle_and_run(ready).map_err(blame)?;
+        let (traffic, answer) = conclude(&self.job, &*part, channels, &links, found.answer).map_err(blame)?;
         report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);
         report.rounds = traffic.all.rounds + found.further_rounds;
         report.measure(started);
@@ -244,6 +249,9 @@ impl PartyRun {
             for sentence in self.job.job.learned(&self.job, party, Known::default()) {
                 tracing::info!("{sentence}");
             }
+        }
+        if self.meeting.relay.is_some() {
+            tracing::info!("{}.", Relay::LEARNS);
         }
     }
 

@@ -21,6 +21,7 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
         dials: Vec::new(),
         awaits: Vec::new(),
         listen: "127.0.0.1:0".into(),
+        relay: None,
         announce: Some(told.announce),
         shape: Shape::default(),
     };

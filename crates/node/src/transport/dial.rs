@@ -17,8 +17,8 @@ use crate::identity::Identity;
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Pause after the first failed round over all addresses; it doubles up to [`LONGEST_PAUSE`].
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// Connects to `peer` at `address` (`HOST:PORT`), trying again until it is there or the time is over.
 ///
@@ -89,14 +89,7 @@ fn attempt(
     options: &Options,
 ) -> std::result::Result<Connected, Failure> {
     let failed = |e: io::Error| Failure::Fault(Fault::Unknown(describe(&e)));
-    let limit = CONNECT_LIMIT.min(until.saturating_duration_since(Instant::now())).max(Duration::from_millis(1));
-    let connect = move || TcpStream::connect_timeout(&address, limit);
-    let socket = abortable(connect, until, &options.cancel).map_err(Failure::Fatal)?.map_err(failed)?;
-    // A port of our own may meet itself while nobody listens there (a simultaneous open).
-    if socket.local_addr().map_err(failed)? == socket.peer_addr().map_err(failed)? {
-        return Err(failed(io::ErrorKind::ConnectionRefused.into()));
-    }
-    socket::prepare(&socket).map_err(failed)?;
+    let socket = connect(address, until, &options.cancel).map_err(Failure::Fatal)?.map_err(failed)?;
     let mut writer = super::writer(&socket, options.shape).map_err(failed)?;
     let (connection, refusal) = tls::client(identity, peer.pin, options.purpose).map_err(Failure::Fatal)?;
     let mut handshake = Handshake {
@@ -115,7 +108,21 @@ fn attempt(
     super::channel(connection, socket, writer, peer, options, round_trip).map_err(Failure::Fatal)
 }
 
-fn check_form(address: &str) -> Result<()> {
+/// A TCP connection to one address.
+pub(super) fn connect(address: SocketAddr, until: Instant, cancel: &Cancel) -> Result<io::Result<TcpStream>> {
+    let limit = CONNECT_LIMIT.min(until.saturating_duration_since(Instant::now())).max(Duration::from_millis(1));
+    let connected = abortable(move || TcpStream::connect_timeout(&address, limit), until, cancel)?;
+    Ok(connected.and_then(|socket| {
+        // A port of our own may meet itself while nobody listens there (a simultaneous open).
+        if socket.local_addr()? == socket.peer_addr()? {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        socket::prepare(&socket)?;
+        Ok(socket)
+    }))
+}
+
+pub(super) fn check_form(address: &str) -> Result<()> {
     let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port.parse::<u16>());
     match port {
         Some(Ok(port)) if port > 0 => Ok(()),
@@ -127,7 +134,7 @@ fn check_form(address: &str) -> Result<()> {
 }
 
 /// All addresses of a name.
-fn resolve(address: &str, until: Instant, cancel: &Cancel) -> Result<io::Result<Vec<SocketAddr>>> {
+pub(super) fn resolve(address: &str, until: Instant, cancel: &Cancel) -> Result<io::Result<Vec<SocketAddr>>> {
     let address = address.to_owned();
     abortable(move || address.to_socket_addrs().map(Iterator::collect), until, cancel)
 }
@@ -154,7 +161,7 @@ fn abortable<T: Send + 'static>(
 }
 
 /// The reason in a few words, without the system's error number.
-fn describe(error: &io::Error) -> String {
+pub(super) fn describe(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".into(),
         io::ErrorKind::TimedOut => "no answer".into(),

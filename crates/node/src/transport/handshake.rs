@@ -41,7 +41,7 @@ impl Handshake<'_> {
         while self.connection.is_handshaking() {
             self.receive()?;
         }
-        if Purpose::of(&self.connection).is_none() {
+        if self.connection.alpn_protocol().is_none() {
             return Err(unknown("what answers is not a Tacita party"));
         }
         Ok(())
@@ -90,7 +90,7 @@ impl Handshake<'_> {
             Err(error) => {
                 let fault = match fault(&error, &self.refusal) {
                     // Only a party of ours speaks our protocol; a scanner's opinion of our certificate means nothing.
-                    Fault::OurIdentity(_) if Purpose::of(&self.connection).is_none() => {
+                    Fault::OurIdentity(_) if self.connection.alpn_protocol().is_none() => {
                         Fault::Unknown("what answers is not a Tacita party".into())
                     }
                     fault => fault,

@@ -8,6 +8,7 @@ pub mod faults;
 mod handshake;
 pub mod links;
 mod listen;
+pub mod relay;
 pub mod shaped;
 mod socket;
 mod stream;
@@ -25,7 +26,7 @@ use tacita_core::{Channel, Error, Result};
 pub use dial::dial;
 pub use listen::{listen, listen_for_all, listening_at};
 pub use shaped::Shape;
-pub use tls::{ALPN, DESK_ALPN, DOCTOR_ALPN, EXPORTER_BYTES, EXPORTER_LABEL, Purpose};
+pub use tls::{ALPN, DESK_ALPN, DOCTOR_ALPN, EXPORTER_BYTES, EXPORTER_LABEL, Purpose, RELAY_ALPN};
 
 use crate::identity::Fingerprint;
 use shaped::ShapedWriter;

@@ -29,6 +29,9 @@ pub const DOCTOR_ALPN: &[u8] = b"tacita-doctor/1";
 /// That of a desk and the party that it asks.
 pub const DESK_ALPN: &[u8] = b"tacita-desk/1";
 
+/// That of a party and the relay at which it meets another.
+pub const RELAY_ALPN: &[u8] = b"tacita-relay/1";
+
 /// What the end of a connection is there for. Both ends have to be there for the same; what the other one is there for is known
 /// before anything is read of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,11 +83,23 @@ pub const EXPORTER_LABEL: &[u8] = b"EXPORTER-tacita-session";
 /// Length of the exported secret in bytes.
 pub const EXPORTER_BYTES: usize = 32;
 
+/// More identities than these are only counted where none of them was presented.
+const SHOWN_PINS: usize = 4;
+
 /// Why we refused the other end's certificate, as the end of a sentence about its owner. Set by the verifier.
 pub(super) type Refusal = Arc<OnceLock<String>>;
 
 /// The dialer's end of a new connection to the owner of `pin`.
 pub(super) fn client(identity: &Identity, pin: Fingerprint, purpose: Purpose) -> Result<(Connection, Refusal)> {
+    client_for(identity, pin, purpose.alpn())
+}
+
+/// A party's end of a new connection to the relay that is the owner of `pin`.
+pub(super) fn guest(identity: &Identity, pin: Fingerprint) -> Result<(Connection, Refusal)> {
+    client_for(identity, pin, RELAY_ALPN)
+}
+
+fn client_for(identity: &Identity, pin: Fingerprint, alpn: &[u8]) -> Result<(Connection, Refusal)> {
     let (verifier, refusal) = Pinned::new(vec![pin]);
     let mut config = ClientConfig::builder_with_provider(verifier.provider.clone())
         .with_protocol_versions(&[&version::TLS13])
@@ -93,7 +108,7 @@ pub(super) fn client(identity: &Identity, pin: Fingerprint, purpose: Purpose) ->
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_client_auth_cert(vec![identity.certificate().der.clone()], identity.private_key())
         .map_err(internal)?;
-    config.alpn_protocols = vec![purpose.alpn().to_vec()];
+    config.alpn_protocols = vec![alpn.to_vec()];
     config.resumption = Resumption::disabled();
     config.enable_sni = false;
     // With SNI off the name goes nowhere; rustls wants one.
@@ -104,6 +119,15 @@ pub(super) fn client(identity: &Identity, pin: Fingerprint, purpose: Purpose) ->
 
 /// The listener's end of a new connection from the owner of one of `pins`.
 pub(super) fn server(identity: &Identity, pins: Vec<Fingerprint>) -> Result<(Connection, Refusal)> {
+    server_for(identity, pins, Purpose::ALL.map(Purpose::alpn).to_vec())
+}
+
+/// The relay's end of a new connection from the owner of one of `pins`.
+pub(super) fn host(identity: &Identity, pins: Vec<Fingerprint>) -> Result<(Connection, Refusal)> {
+    server_for(identity, pins, vec![RELAY_ALPN])
+}
+
+fn server_for(identity: &Identity, pins: Vec<Fingerprint>, alpn: Vec<&[u8]>) -> Result<(Connection, Refusal)> {
     let (verifier, refusal) = Pinned::new(pins);
     let mut config = ServerConfig::builder_with_provider(verifier.provider.clone())
         .with_protocol_versions(&[&version::TLS13])
@@ -111,7 +135,7 @@ pub(super) fn server(identity: &Identity, pins: Vec<Fingerprint>) -> Result<(Con
         .with_client_cert_verifier(Arc::new(verifier))
         .with_single_cert(vec![identity.certificate().der.clone()], identity.private_key())
         .map_err(internal)?;
-    config.alpn_protocols = Purpose::ALL.map(|purpose| purpose.alpn().to_vec()).into();
+    config.alpn_protocols = alpn.into_iter().map(<[u8]>::to_vec).collect();
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     config.max_early_data_size = 0;
@@ -213,7 +237,10 @@ impl Pinned {
         let presented = certificate.fingerprint();
         if !self.pins.contains(&presented) {
             let pins: Vec<_> = self.pins.iter().map(ToString::to_string).collect();
-            let expected = pins.join(" or ");
+            let expected = match pins.len() {
+                ..=SHOWN_PINS => pins.join(" or "),
+                many => format!("one of {many} others"),
+            };
             let what = format!("it presents {presented}, expected {expected}; compare `tacita identity show` there");
             return refuse(what, CertificateError::ApplicationVerificationFailure);
         }

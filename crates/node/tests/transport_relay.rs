@@ -1,0 +1,189 @@
+//! A relay that does not keep to the rules, and a party that comes to it.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::time::{Duration, SystemTime};
+
+use tacita_core::Error;
+use tacita_node::identity::Identity;
+use tacita_node::transport::relay::{HEADER_BYTES, Place, Reception, Side, Word, look, meet, record_bytes};
+use tacita_node::transport::{self, Options, Peer};
+
+fn identity(name: &str) -> Identity {
+    let now = SystemTime::now();
+    Identity::generate(name, now, now + Duration::from_secs(3600)).unwrap()
+}
+
+/// Takes in one party, and says `words`, and whatever `then` is in the same breath.
+fn receive(listener: &TcpListener, relay: &Identity, party: &Identity, words: &[Word], then: &[u8]) -> TcpStream {
+    let (mut socket, _) = listener.accept().unwrap();
+    let mut reception = Reception::new(relay, vec![party.fingerprint()]).unwrap();
+    loop {
+        let mut record = vec![0; HEADER_BYTES];
+        socket.read_exact(&mut record).unwrap();
+        let length = record_bytes(*record.first_chunk().unwrap()).unwrap();
+        record.resize(HEADER_BYTES + length, 0);
+        socket.read_exact(&mut record[HEADER_BYTES..]).unwrap();
+        let asked = reception.take(&record).unwrap();
+        if asked.is_some() {
+            break;
+        }
+        socket.write_all(&reception.outgoing()).unwrap();
+    }
+    words.iter().for_each(|word| reception.say(*word));
+    socket.write_all(&[reception.outgoing(), then.to_vec()].concat()).unwrap();
+    socket
+}
+
+struct Scene {
+    listener: TcpListener,
+    relay: Identity,
+    party: Identity,
+    peer: Identity,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Scene { listener, relay: identity("relay"), party: identity("party"), peer: identity("peer") }
+    }
+
+    fn place(&self) -> Place {
+        let address = self.listener.local_addr().unwrap().to_string();
+        Place { address, pin: self.relay.fingerprint(), agreement: [1; 32] }
+    }
+
+    fn meet(&self, side: Side, seconds: u64) -> Option<Error> {
+        let peer = Peer { name: "peer".into(), pin: self.peer.fingerprint() };
+        let options = Options { timeout: Duration::from_secs(seconds), ..Options::default() };
+        meet(&self.place(), &peer, side, &self.party, &options).err()
+    }
+}
+
+/// Both ways of the bytes between two sockets.
+fn carry(one: TcpStream, two: TcpStream) {
+    for (mut from, mut to) in [(one.try_clone().unwrap(), two.try_clone().unwrap()), (two, one)] {
+        std::thread::spawn(move || {
+            let _ = std::io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Write);
+        });
+    }
+}
+
+/// A relay that plays the peer itself is found out, whichever side it plays.
+#[test]
+fn a_relay_cannot_be_the_peer() {
+    for side in [Side::Dials, Side::Listens] {
+        let scene = Scene::new();
+        let own = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = own.local_addr().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let guest = receive(&scene.listener, &scene.relay, &scene.party, &[Word::Joined], b"");
+                // Its own end, under its own identity.
+                let options = Options { timeout: Duration::from_secs(3), ..Options::default() };
+                let party = Peer { name: "party".into(), pin: scene.party.fingerprint() };
+                match side {
+                    Side::Dials => {
+                        carry(guest, TcpStream::connect(address).unwrap());
+                        assert!(transport::listen(&own, &party, &scene.relay, &options).is_err());
+                    }
+                    Side::Listens => {
+                        let carried = scope.spawn(|| carry(guest, own.accept().unwrap().0));
+                        assert!(transport::dial(&address.to_string(), &party, &scene.relay, &options).is_err());
+                        carried.join().unwrap();
+                    }
+                }
+            });
+            let error = scene.meet(side, 5).unwrap();
+            assert!(
+                matches!(&error, Error::Authentication { peer, what } if peer == "peer" && what.contains("it presents")),
+                "{error}"
+            );
+        });
+    }
+}
+
+/// What follows the last word at once belongs to the peer, and not a byte of it is lost.
+#[test]
+fn what_follows_in_the_same_breath_is_the_peers() {
+    let scene = Scene::new();
+    let own = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = own.local_addr().unwrap().to_string();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // The peer dials, and its first bytes are there before the party has come.
+            let (mut peer, _) = own.accept().unwrap();
+            let mut hello = vec![0; HEADER_BYTES];
+            peer.read_exact(&mut hello).unwrap();
+            let length = record_bytes(*hello.first_chunk().unwrap()).unwrap();
+            hello.resize(HEADER_BYTES + length, 0);
+            peer.read_exact(&mut hello[HEADER_BYTES..]).unwrap();
+            let words = [Word::Wait, Word::Wait, Word::Joined];
+            carry(receive(&scene.listener, &scene.relay, &scene.party, &words, &hello), peer);
+        });
+        scope.spawn(|| {
+            let party = Peer { name: "party".into(), pin: scene.party.fingerprint() };
+            transport::dial(&address, &party, &scene.peer, &Options::default()).unwrap();
+        });
+        assert_eq!(scene.meet(Side::Listens, 10), None);
+    });
+}
+
+/// Words that refuse end the wait, or are kept for its end, and each says whom it is about.
+#[test]
+fn words_that_refuse_are_told() {
+    for (word, fatal, about) in [
+        (Word::UnknownJob, true, "does not know this job"),
+        (Word::NoSuchPair, true, "nobody called peer"),
+        (Word::Replaced, true, "start only one"),
+        (Word::Busy, false, "peer: did not come to the relay"),
+        (Word::Late, false, "peer: did not come to the relay"),
+        (Word::Ending, false, "did not answer within 1 s (it was ended)"),
+        (Word::Known, false, "did not answer within 1 s"),
+    ] {
+        let scene = Scene::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                scene.listener.set_nonblocking(false).unwrap();
+                drop(receive(&scene.listener, &scene.relay, &scene.party, &[word], b""));
+                // It comes again, if it does, to a relay that does nothing.
+                scene.listener.set_nonblocking(true).unwrap();
+                std::thread::sleep(Duration::from_millis(1200));
+            });
+            let started = std::time::Instant::now();
+            let error = scene.meet(Side::Dials, 1).unwrap().to_string();
+            let took = started.elapsed();
+            if fatal {
+                assert!(error.contains(about) && took < Duration::from_millis(900), "{word:?}: {error}");
+            } else {
+                let in_time = took >= Duration::from_secs(1) && took < Duration::from_secs(3);
+                assert!(error.contains(about) && error.contains("within 1 s") && in_time, "{word:?}: {error}");
+            }
+        });
+    }
+}
+
+/// A doctor's look: answered, refused, and nobody there.
+#[test]
+fn a_look_says_what_is_there() {
+    let scene = Scene::new();
+    let seen = |word: Word| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| drop(receive(&scene.listener, &scene.relay, &scene.party, &[word], b"")));
+            look(&scene.place(), &scene.party, Duration::from_secs(3))
+        })
+    };
+    assert!(seen(Word::Known).is_ok());
+    assert!(matches!(seen(Word::UnknownJob), Err(Error::Terms(_))));
+    let place = scene.place();
+    drop(scene.listener);
+    let error = look(&place, &scene.party, Duration::from_secs(1)).unwrap_err();
+    assert!(matches!(&error, Error::Network { peer, .. } if peer.starts_with("the relay (")), "{error}");
+    // And what it means for a connection that was lost.
+    let lost = Error::Network { peer: "peer".into(), what: "went away".into() };
+    let blamed = place.blame(lost, &scene.party).to_string();
+    assert!(blamed.starts_with("the relay (") && blamed.contains("peer"), "{blamed}");
+    let told = Error::Peer { peer: "peer".into(), kind: tacita_core::ErrorKind::Input };
+    assert_eq!(place.blame(told.clone(), &scene.party), told);
+}
