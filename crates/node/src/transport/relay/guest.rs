@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use rustls::Connection;
+use tacita_core::ErrorKind as Kind;
 use tacita_core::{Error, Result};
 
 use super::{AGREEMENT_BYTES, HEADER_BYTES, Request, Wish, Word, record_bytes};
@@ -57,7 +58,9 @@ impl Place {
     /// Why a run has ended, if `error` is what was seen of it: where a connection is lost and the relay does not answer, it is the
     /// relay that has gone and not the peer.
     pub fn blame(&self, error: Error, identity: &Identity) -> Error {
-        let Error::Network { peer, .. } = &error else { return error };
+        let (Error::Network { peer, .. } | Error::Reported { culprit: peer, kind: Kind::Network, .. }) = &error else {
+            return error;
+        };
         if *peer == self.name() {
             return error;
         }
