@@ -176,6 +176,7 @@ impl Plan {
         for note in &plan.notes {
             print(format_args!("          {note}"))?;
         }
+        glance(job, plan)?;
         for (name, share) in &plan.parties {
             let besides = match share.disk {
                 Some(disk) => format!("of memory, and about {} on disk", text::bytes(disk)),
@@ -208,4 +209,20 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Who learns what, as a table: a line for each thing, a column for each party.
+fn glance(job: &JobSpec, plan: &plan::Plan) -> Result<()> {
+    let names = job.parties.names();
+    let Some(width) = plan.at_a_glance.iter().map(|line| line.what.chars().count()).max() else { return Ok(()) };
+    print(format_args!("\n{:width$}  {}", "Who learns", names.join("  ")))?;
+    for line in &plan.at_a_glance {
+        let cell = |name: &&str| {
+            let learns = line.parties.iter().any(|party| party == name);
+            format!("{:width$}", if learns { "yes" } else { "-" }, width = name.chars().count())
+        };
+        let cells: Vec<_> = names.iter().map(cell).collect();
+        print(format_args!("{:width$}  {}", line.what, cells.join("  ").trim_end()))?;
+    }
+    Ok(())
 }

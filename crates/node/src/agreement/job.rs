@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::ops::Deref;
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::Value;
 use tacita_core::{Error, Result};
 
@@ -248,6 +249,12 @@ pub trait Job: Debug + Send + Sync {
     /// What `party` learns, given what is known, in plain sentences.
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String>;
 
+    /// Who learns what at a glance, in a job of several parties: each thing, with those who learn it. No more than
+    /// [`Job::learned`] says.
+    fn at_a_glance(&self, _spec: &JobSpec) -> Vec<Glance> {
+        Vec::new()
+    }
+
     /// Reads a party's data. `pool` is where encryptions are taken from that were made in advance, in a job that can.
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>>;
 
@@ -266,6 +273,15 @@ pub trait Job: Debug + Send + Sync {
     ) -> Result<Option<(Box<dyn Part>, Found)>> {
         Ok(None)
     }
+}
+
+/// Something that some parties of a job learn.
+#[derive(Debug, Clone, Serialize)]
+pub struct Glance {
+    /// What it is.
+    pub what: String,
+    /// Who learns it.
+    pub parties: Vec<String>,
 }
 
 /// What was done by a run that was cut off.

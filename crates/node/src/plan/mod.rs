@@ -8,7 +8,7 @@ use serde::Serialize;
 use tacita_core::Result;
 
 use crate::agreement::cost::Calibration;
-use crate::agreement::{Choice, JobSpec, Known, Network, Part, Sizes, group, handshake, memory, mesh};
+use crate::agreement::{Choice, Glance, JobSpec, Known, Network, Part, Sizes, group, handshake, memory, mesh};
 use crate::transport::Shape;
 
 /// A job's plan.
@@ -35,6 +35,9 @@ pub struct Plan {
     /// What to think about before the job is run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Who learns what at a glance, in a job of several parties.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at_a_glance: Vec<Glance>,
     /// By party.
     pub parties: BTreeMap<String, Share>,
 }
@@ -139,6 +142,7 @@ pub fn plan(
         buckets: cost.buckets,
         notes: cost.notes,
         warnings: job.insecure().into_iter().chain(memory::unbounded(job).map(str::to_owned)).collect(),
+        at_a_glance: job.job.at_a_glance(job),
         parties,
     })
 }

@@ -14,8 +14,8 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Found, Job, JobSpec, Known, Left, MOST_PARTIES, Network, Part, PoolPlace,
-    Protocol, Question, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Found, Glance, Job, JobSpec, Known, Left, MOST_PARTIES, Network, Part,
+    PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
 use crate::jobs::{Own, on_disk};
@@ -230,6 +230,10 @@ impl Job for Intersect {
             None if spec.is_mesh() => star::learned(spec, party, known),
             None => learned::intersect(spec, party, known),
         }
+    }
+
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+        if spec.parties.0.len() > 2 { star::at_a_glance(spec) } else { Vec::new() }
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {

@@ -2,7 +2,7 @@
 
 use super::super::learned::{limit, one_row_a_key};
 use super::super::load::given_columns;
-use crate::agreement::{JobSpec, Known, Reveal};
+use crate::agreement::{Glance, JobSpec, Known, Reveal};
 use crate::base::text::{count, counted, names};
 use crate::jobs::learned::list;
 
@@ -45,6 +45,23 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, known: Kno
     }
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
     learned
+}
+
+/// Who learns what, thing by thing.
+pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+    let names = || job.parties.names().into_iter();
+    let to = |what: String, learns: &dyn Fn(&str) -> bool| Glance {
+        what,
+        parties: names().filter(|name| learns(name)).map(str::to_owned).collect(),
+    };
+    let mut all = vec![to("which of its own rows all have".into(), &|name| job.learns(name))];
+    for giver in names().filter(|giver| given_columns(job, giver).is_some()) {
+        let what = format!("{giver}'s {} for them", list(job.given_by(giver)));
+        all.push(to(what, &|name| job.learns(name) && name != giver));
+    }
+    all.push(to("of a key that not all have: who has it".into(), &|_| false));
+    all.push(to("how many keys each of the others has".into(), &|_| job.limits.pad_to.is_none()));
+    all
 }
 
 /// What several learn who pool what they see.

@@ -15,7 +15,7 @@ use crate::agreement::words::bad;
 use crate::agreement::{Choice, Chosen, JobSpec, Protocol, Reveal, STAR, Sizes};
 
 pub(super) use cost::{cost, memory};
-pub(super) use learned::learned;
+pub(super) use learned::{at_a_glance, learned};
 pub(super) use part::Star;
 
 /// The word for it.
