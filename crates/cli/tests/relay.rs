@@ -10,7 +10,8 @@ use common::{Home, NAMES, Pair, Running, free_port, tacita, text};
 use rustix::process::Signal;
 use tacita_node::transport::faults::{ByteFault, relay as faulty};
 
-const ROWS: &str = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"hospital\"]\n[key]\ncolumns = [\"name\"]\n";
+const ROWS: &str =
+    "job = \"intersect\"\nid = \"t\"\nprotocol = \"vole\"\nreveal_to = [\"hospital\"]\n[key]\ncolumns = [\"name\"]\n";
 const PARTIES: &str = "[parties.hospital]\nidentity = \"HOSPITAL\"\n[parties.insurer]\nidentity = \"INSURER\"\n";
 
 /// A relay that is not running yet, and the parties of a job that meet there.
@@ -328,7 +329,7 @@ fn a_relay_that_changes_a_byte_is_noticed() {
         (ByteFault::Flip(1500), ByteFault::None),
         (ByteFault::Flip(5000), ByteFault::None),
         (ByteFault::None, ByteFault::Flip(5000)),
-        (ByteFault::None, ByteFault::Flip(40_000)),
+        (ByteFault::None, ByteFault::Flip(30_000)),
     ] {
         let tampering = faulty(own.parse().unwrap(), forth, back).unwrap().to_string();
         meeting.change("insurer", &address, &tampering);
