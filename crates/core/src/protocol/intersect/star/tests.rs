@@ -7,12 +7,18 @@
 
 use std::collections::HashSet;
 
+use chacha20::ChaCha20Rng;
+use rand_core::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
 
 use super::shares::Plane;
 use super::{Gives, Link, Params, Party};
+use crate::channel::Channel;
+use crate::error::Result;
 use crate::item::Item;
 use crate::primitive::kernel::Block;
+use crate::protocol::intersect::entries::{Domain, ENTRIES, Payload};
+use crate::protocol::intersect::opprf::{self, Function, Planes, ProgramOprf};
 use crate::session::{Session, Transcript};
 
 /// How the protocol is run.
@@ -176,7 +182,7 @@ impl Coalition<'_> {
 
     /// Whether it learns what the functionality gives it, and nothing else: with the leader, which of the leader's items all honest
     /// parties have, and the rows of these; without, nothing.
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> std::result::Result<(), String> {
         let honest = self.honest();
         let all_have = |number: &usize| honest.iter().all(|&party| self.world.sets[party].contains(number));
         let allowed: HashSet<usize> = match self.leads() {
@@ -253,4 +259,57 @@ fn rows_sealed_with_shares_alone_open_for_whoever_guesses() {
         let wrong = wrong(&World::new(Form::Seeds, parties));
         assert!(wrong.iter().any(|text| text.starts_with(&format!("{members} open rows"))), "{wrong:?}");
     }
+}
+
+/// An end whose function is known, and which programs nothing.
+struct Known([u8; 32]);
+
+impl ProgramOprf for Known {
+    type Function = Known;
+
+    fn program(
+        self,
+        _items: &[Item],
+        _values: &Planes,
+        _params: &opprf::Params,
+        _channel: &mut Channel,
+        _rng: &mut impl CryptoRng,
+    ) -> Result<Known> {
+        Ok(self)
+    }
+}
+
+impl Function for Known {
+    fn free(&self, items: &[Item]) -> Zeroizing<Vec<Block>> {
+        let block = |item: &Item| Block::from_le_slice(&blake3::keyed_hash(&self.0, &item.0).as_bytes()[..16]);
+        Zeroizing::new(items.iter().map(block).collect())
+    }
+}
+
+/// What the protocol itself sends: its tags are those of share and function together, and of neither alone.
+#[test]
+fn rows_are_sealed_with_share_and_function() {
+    let world = World::new(Form::Sound, 3);
+    let giver = 1;
+    let items: Vec<Item> = world.sets[giver].iter().map(|&number| item(number)).collect();
+    let mut rows = Payload::new(4);
+    items.iter().for_each(|_| rows.push(1, &[9; 4]).unwrap());
+    let party = Party { items: &items, rows: Some(&rows), ..world.party(giver) };
+    let (mut leader, mut own) = Channel::pair("leader", "giver");
+    let known = Known([3; 32]);
+    let free = known.free(&items);
+    super::answer_over(party, known, &mut own, &mut ChaCha20Rng::from_seed([1; 32])).unwrap();
+
+    let gives = world.params.givers.iter().find(|gives| gives.party == giver).unwrap();
+    let entries = world.params.entries(gives);
+    let sent = entries.frames(entries.sender_entries, entries.entry_bytes()).receive(ENTRIES, &mut leader).unwrap();
+    let sent: HashSet<&[u8]> = sent.chunks(entries.entry_bytes()).map(|entry| &entry[..entries.tag_bytes]).collect();
+    let domain = Domain::of_protocol("star", &world.session);
+    let found = |keys: &[Block]| {
+        let outputs = party.row_keys(giver, &items, keys);
+        outputs.iter().filter(|output| sent.contains(&domain.tag(output, 0)[..entries.tag_bytes])).count()
+    };
+    let share = party.shares(Plane::RowsOf(giver), &items);
+    let both: Vec<Block> = share.iter().zip(free.iter()).map(|(share, free)| *share ^ *free).collect();
+    assert_eq!((found(&both), found(&share), found(&free)), (items.len(), 0, 0));
 }
