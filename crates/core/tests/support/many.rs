@@ -24,6 +24,9 @@ pub struct Many {
 /// What a party got out of a run, and the traffic of its links after a good end.
 pub type Ended = Result<(Option<Common>, Vec<Traffic>)>;
 
+/// What a party should learn: its items, and the rows of each other that gives.
+pub type Expected = (Vec<usize>, Vec<(usize, Payload)>);
+
 /// What is between two parties: each end's own channel.
 pub type Wire<'a> = &'a dyn Fn(usize, usize) -> (Channel, Channel);
 
@@ -63,7 +66,7 @@ impl Many {
     }
 
     /// What a party should learn.
-    pub fn expected(&self, me: usize) -> Option<(Vec<usize>, Vec<(usize, Payload)>)> {
+    pub fn expected(&self, me: usize) -> Option<Expected> {
         let sets: Vec<HashSet<&Item>> = self.items.iter().map(|set| set.iter().collect()).collect();
         let own = &self.items[me];
         let common: Vec<usize> =
