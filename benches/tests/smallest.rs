@@ -29,6 +29,7 @@ programs! {
     intersect_disk ["10"]
     intersect_ecdh ["4", "--runs", "1"]
     intersect_polynomial ["3", "--runs", "1"]
+    intersect_star ["10", "--runs", "1"]
     intersect_vole ["10", "--runs", "1"]
     kernel ["10", "--runs", "1"]
     lpn_estimate ["12"]

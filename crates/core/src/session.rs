@@ -29,6 +29,14 @@ impl Session {
         Session { whole: self.whole, ..Session::new(transcript) }
     }
 
+    /// The part of this session, for the purpose `label`, of parties that have the session `own` among themselves: bound to both,
+    /// and otherwise as [`Session::child`].
+    pub fn part_of(&self, label: &str, own: &Session) -> Session {
+        let mut transcript = Transcript::new(label);
+        transcript.append("session", &self.id).append("own", &own.id);
+        Session { whole: self.whole, ..Session::new(transcript) }
+    }
+
     /// The session's id, 32 bytes.
     pub fn id(&self) -> &[u8; SESSION_ID_BYTES] {
         &self.id

@@ -8,4 +8,5 @@ mod buckets;
 mod ecdh;
 mod live;
 mod polynomial;
+mod star;
 mod vole;

@@ -5,6 +5,7 @@ pub mod attack;
 pub mod buckets;
 pub mod dealer;
 pub mod dot;
+pub mod many;
 pub mod polynomials;
 pub mod two;
 pub mod views;

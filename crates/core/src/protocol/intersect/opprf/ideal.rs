@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{Asked, EvaluateOprf, Params, Planes, ProgramOprf};
+use super::{Asked, EvaluateOprf, Function, Params, Planes, ProgramOprf};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -17,10 +17,14 @@ use crate::primitive::kernel::Block;
 type Programmed = BTreeMap<Item, Vec<Block>>;
 
 /// The dealer's end for a sender.
-pub struct Sender(mpsc::Sender<Programmed>);
+pub struct Sender(mpsc::Sender<(Programmed, Random)>);
 
 /// The dealer's end for a receiver.
-pub struct Receiver(mpsc::Receiver<Programmed>);
+pub struct Receiver(mpsc::Receiver<(Programmed, Random)>);
+
+/// A random function.
+#[derive(Clone, Copy)]
+pub struct Random([u8; 32]);
 
 /// The dealer's two ends, in one process.
 pub fn pair() -> (Sender, Receiver) {
@@ -28,18 +32,30 @@ pub fn pair() -> (Sender, Receiver) {
     (Sender(sender), Receiver(receiver))
 }
 
+impl Function for Random {
+    fn free(&self, items: &[Item]) -> Zeroizing<Vec<Block>> {
+        let block = |item: &Item| Block::from_le_slice(&blake3::keyed_hash(&self.0, &item.0).as_bytes()[..16]);
+        Zeroizing::new(items.iter().map(block).collect())
+    }
+}
+
 impl ProgramOprf for Sender {
+    type Function = Random;
+
     fn program(
         self,
         items: &[Item],
         values: &Planes,
         _params: &Params,
         _channel: &mut Channel,
-        _rng: &mut impl CryptoRng,
-    ) -> Result<()> {
+        rng: &mut impl CryptoRng,
+    ) -> Result<Random> {
         let value = |place: usize| values.iter().map(|plane| plane[place]).collect();
         let all = items.iter().enumerate().map(|(place, item)| (*item, value(place))).collect();
-        self.0.send(all).map_err(|_| Error::Internal("the dealer's other end is gone".into()))
+        let mut key = [0; 32];
+        rng.fill_bytes(&mut key);
+        self.0.send((all, Random(key))).map_err(|_| Error::Internal("the dealer's other end is gone".into()))?;
+        Ok(Random(key))
     }
 }
 
@@ -51,12 +67,16 @@ impl EvaluateOprf for Receiver {
         _channel: &mut Channel,
         rng: &mut impl CryptoRng,
     ) -> Result<Planes> {
-        let programmed = self.0.recv().map_err(|_| Error::Internal("the dealer's other end is gone".into()))?;
+        let (programmed, function) =
+            self.0.recv().map_err(|_| Error::Internal("the dealer's other end is gone".into()))?;
         let mut planes: Planes = (0..params.planes).map(|_| Zeroizing::new(Vec::new())).collect();
         for item in asked.items() {
             let random = || (0..params.planes).map(|_| Block::random(rng)).collect();
             let value = programmed.get(item).cloned().unwrap_or_else(random);
             planes.iter_mut().zip(value).for_each(|(plane, value)| plane.push(value));
+        }
+        if params.free {
+            planes.push(function.free(asked.items()));
         }
         Ok(planes)
     }

@@ -6,7 +6,8 @@
 //! [`vole`](super::vole), among semi-honest parties; the hint is a key-value store ([`crate::primitive::okvs`]) in place of their
 //! polynomials and hash tables. Where values are pseudorandom to the receiver, the store says nothing of the points.
 //!
-//! A value has one or more *planes*, blocks of 128 bits: each is a store of its own, under one seed.
+//! A value has one or more *planes*, blocks of 128 bits: each is a store of its own, under one seed. A further plane can be left
+//! *free*: the function itself, which the sender can compute anywhere, and the receiver at its own points alone.
 //!
 //! [`ideal`] is its twin: a trusted dealer, for tests of what is built on it.
 
@@ -27,13 +28,16 @@ use crate::session::Session;
 pub use crate::channel::labels::opprf::{PROGRAMMED, STORE_SEED};
 pub use params::Params;
 pub use receiver::{Asked, Receiver};
-pub use sender::Sender;
+pub use sender::{Key, Sender};
 
 /// Values at some points, plane by plane, each in the order of the points.
 pub type Planes = Vec<Zeroizing<Vec<Block>>>;
 
 /// The sender's end, for one use.
 pub trait ProgramOprf {
+    /// What it can compute afterwards.
+    type Function: Function;
+
     /// Fixes the values at these items, which are distinct.
     fn program(
         self,
@@ -42,12 +46,18 @@ pub trait ProgramOprf {
         params: &Params,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
-    ) -> Result<()>;
+    ) -> Result<Self::Function>;
+}
+
+/// What a sender can compute at any point.
+pub trait Function {
+    /// The free plane at these items, in their order.
+    fn free(&self, items: &[Item]) -> Zeroizing<Vec<Block>>;
 }
 
 /// The receiver's end, for one use.
 pub trait EvaluateOprf {
-    /// The values at the items that are asked, in their order.
+    /// The values at the items that are asked, in their order; the free plane, if there is one, is the last.
     fn evaluate(
         self,
         asked: &Asked,

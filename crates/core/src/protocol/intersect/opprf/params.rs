@@ -18,11 +18,18 @@ pub struct Params {
     pub programmed: usize,
     /// Blocks of a value.
     pub planes: usize,
+    /// Whether there is one more, of the function as it is, which nobody fixes.
+    pub free: bool,
     /// Items do not fit a store with probability 2^-this at most.
     pub store_bits: u32,
 }
 
 impl Params {
+    /// Blocks that the receiver gets at an item.
+    pub(super) fn width(&self) -> usize {
+        self.planes + usize::from(self.free)
+    }
+
     /// Sizes of the receiver's store.
     pub(in crate::protocol::intersect) fn asked_store(&self) -> Result<okvs::Params> {
         okvs::Params::new(self.asked, self.store_bits)

@@ -117,14 +117,14 @@ impl Receiver<'_> {
         drop(c);
         let hash = MaskHash::new(self.session);
         let places = inner.par_iter().zip(asked.grouped.keys()).zip(&*asked.values).with_min_len(256);
-        let mut masks = Zeroizing::new(vec![Block::ZERO; inner.len() * params.planes]);
-        masks.par_chunks_mut(params.planes).zip(places).for_each(|(masks, ((inner, key), value))| {
+        let mut masks = Zeroizing::new(vec![Block::ZERO; inner.len() * params.width()]);
+        masks.par_chunks_mut(params.width()).zip(places).for_each(|(masks, ((inner, key), value))| {
             hash.blocks(*inner, (*key, *value), masks);
         });
         drop(inner);
         let own = asked.items().len();
-        let mut values: Planes = (0..params.planes).map(|_| Zeroizing::new(vec![Block::ZERO; own])).collect();
-        for (masks, &item) in masks.chunks(params.planes).zip(asked.grouped.order()) {
+        let mut values: Planes = (0..params.width()).map(|_| Zeroizing::new(vec![Block::ZERO; own])).collect();
+        for (masks, &item) in masks.chunks(params.width()).zip(asked.grouped.order()) {
             if (item as usize) < own {
                 values.iter_mut().zip(masks).for_each(|(plane, mask)| plane[item as usize] = *mask);
             }
@@ -137,7 +137,7 @@ impl Receiver<'_> {
         let (grouped, _) = group(&okvs, asked.items());
         let columns = okvs.params().columns();
         progress.start("receiving values", columns * params.planes);
-        for plane in &mut values {
+        for plane in values.iter_mut().take(params.planes) {
             let mut store = Vec::new();
             while store.len() < columns {
                 let length = MASKED_BLOCKS.min(columns - store.len());

@@ -5,14 +5,14 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::receiver::unlucky;
-use super::{MaskHash, PROGRAMMED, Params, Planes, ProgramOprf, STORE_SEED};
+use super::{Function, MaskHash, PROGRAMMED, Params, Planes, ProgramOprf, STORE_SEED};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::block::{self, BLOCK_BYTES};
 use crate::primitive::kernel::memory::Secrets;
 use crate::primitive::kernel::{Block, gf128};
-use crate::primitive::okvs::Okvs;
+use crate::primitive::okvs::{Grouped, Okvs};
 use crate::primitive::vole::VoleSender;
 use crate::protocol::intersect::entries::items::check_count;
 use crate::protocol::intersect::vole::function::{MASKED_BLOCKS, SEED_BYTES, group, runs, store_seed};
@@ -30,7 +30,19 @@ pub struct Sender<'a> {
     pub whole: &'a Session,
 }
 
+/// The function of one link, once the receiver has sent its masked store.
+pub struct Key {
+    okvs: Okvs,
+    /// K.
+    store: Secrets,
+    delta: Zeroizing<Block>,
+    hash: MaskHash,
+    width: usize,
+}
+
 impl ProgramOprf for Sender<'_> {
+    type Function = Key;
+
     fn program(
         self,
         items: &[Item],
@@ -38,7 +50,7 @@ impl ProgramOprf for Sender<'_> {
         params: &Params,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
-    ) -> Result<()> {
+    ) -> Result<Key> {
         let mut vole = correlation::sender(&params.correlation()?, self.session, channel, rng)?;
         self.program_over(items, values, params, &mut vole, channel, rng)
     }
@@ -54,7 +66,7 @@ impl Sender<'_> {
         vole: &mut impl VoleSender,
         channel: &mut Channel,
         rng: &mut impl CryptoRng,
-    ) -> Result<()> {
+    ) -> Result<Key> {
         check_count(items, params.programmed)?;
         if values.len() != params.planes || values.iter().any(|plane| plane.len() != items.len()) {
             return Err(Error::Internal("opprf: not a value of each plane for each item".into()));
@@ -80,24 +92,13 @@ impl Sender<'_> {
             progress.advance(key.len());
         }
 
-        // 2. F at the own items, in their order.
         let okvs = Okvs::new(asked, &store_seed(self.whole, &seed));
-        let (grouped, hashes) = group(&okvs, items);
-        let mut inner = Zeroizing::new(okvs.decode(&grouped, &key));
-        drop(key);
-        let hash = MaskHash::new(self.session);
-        let mut masks = Zeroizing::new(vec![Block::ZERO; items.len() * params.planes]);
-        let places = inner.par_chunks_mut(BATCH).zip(grouped.keys().par_chunks(BATCH)).zip(hashes.par_chunks(BATCH));
-        masks.par_chunks_mut(BATCH * params.planes).zip(places).for_each(|(masks, ((inner, keys), hashes))| {
-            gf128::scale_add(hashes, *delta, inner);
-            let items = inner.iter().zip(keys.iter().zip(hashes));
-            for (masks, (inner, (key, value))) in masks.chunks_mut(params.planes).zip(items) {
-                hash.blocks(*inner, (*key, *value), masks);
-            }
-        });
-        drop(inner);
+        let key = Key { okvs, store: key, delta, hash: MaskHash::new(self.session), width: params.width() };
+
+        // 2. F at the own items, in their order.
+        let (grouped, masks) = key.masks(items);
         let mut hidden: Planes = values.to_vec();
-        for (masks, &item) in masks.chunks(params.planes).zip(grouped.order()) {
+        for (masks, &item) in masks.chunks(params.width()).zip(grouped.order()) {
             hidden.iter_mut().zip(masks).for_each(|(plane, mask)| plane[item as usize] ^= *mask);
         }
         drop(masks);
@@ -117,6 +118,35 @@ impl Sender<'_> {
                 progress.advance(store.len());
             }
         }
-        Ok(())
+        Ok(key)
+    }
+}
+
+impl Key {
+    /// F at any items: all blocks of the first, then those of the next, in the order of their places.
+    fn masks(&self, items: &[Item]) -> (Grouped, Zeroizing<Vec<Block>>) {
+        let (grouped, hashes) = group(&self.okvs, items);
+        let mut inner = Zeroizing::new(self.okvs.decode(&grouped, &self.store));
+        let mut masks = Zeroizing::new(vec![Block::ZERO; items.len() * self.width]);
+        let places = inner.par_chunks_mut(BATCH).zip(grouped.keys().par_chunks(BATCH)).zip(hashes.par_chunks(BATCH));
+        masks.par_chunks_mut(BATCH * self.width).zip(places).for_each(|(masks, ((inner, keys), hashes))| {
+            gf128::scale_add(hashes, *self.delta, inner);
+            let items = inner.iter().zip(keys.iter().zip(hashes));
+            for (masks, (inner, (key, value))) in masks.chunks_mut(self.width).zip(items) {
+                self.hash.blocks(*inner, (*key, *value), masks);
+            }
+        });
+        (grouped, masks)
+    }
+}
+
+impl Function for Key {
+    fn free(&self, items: &[Item]) -> Zeroizing<Vec<Block>> {
+        let (grouped, masks) = self.masks(items);
+        let mut free = Zeroizing::new(vec![Block::ZERO; items.len()]);
+        for (masks, &item) in masks.chunks(self.width).zip(grouped.order()) {
+            free[item as usize] = masks[self.width - 1];
+        }
+        free
     }
 }

@@ -69,10 +69,14 @@ fn add(sums: &mut [Block], values: &[Block]) {
 }
 
 impl Party<'_> {
-    /// The giver's own shares for the items that all have: what all others have of this sharing.
+    /// The giver's keys for the items that all have: what all others have of its sharing, and its function.
     fn keys_of(&self, gives: &Gives, common: &[usize], found: &[Item], values: &[Planes]) -> Vec<Block> {
         let mut keys = self.shares(Plane::RowsOf(gives.party), found).to_vec();
         for (link, planes) in self.links.iter().zip(values) {
+            if link.peer == gives.party {
+                let free = planes.last().into_iter().flat_map(|free| common.iter().map(|&index| free[index]));
+                keys.iter_mut().zip(free).for_each(|(key, free)| *key ^= free);
+            }
             // The planes of a party are those of all givers but itself.
             let mut sharings = self.params.sharings().filter(|other| other.party != link.peer);
             if let Some(plane) = sharings.position(|other| other.party == gives.party) {

@@ -7,9 +7,10 @@
 //!    the shares of all parties sum to zero, and those of fewer are random to whoever lacks one of the seeds between them.
 //! 2. One party, the *leader*, gets a value at each of its items from every other one: the other's share, if that one has the item,
 //!    else a random value. If all of it and its own share sum to zero, all have the item.
-//! 3. Who gives rows seals them under a share of its own, one of a further sharing of zero, which it alone does not program: what the
-//!    leader gets from the others and its own share sum to that key if all of them have the item, and to something random if one of
-//!    them has not.
+//! 3. Who gives rows seals them under the sum of its own share of a further sharing of zero, which it alone does not program, and of
+//!    its function of the leader, which the leader has at its own items only. What the leader gets from all others and its own share
+//!    sum to that key if all of them have the item, and to something random if one of them has not; and no others, however many,
+//!    can compute a key of an item that the leader has not asked for.
 //! 4. The leader tells the others who learn which of their items all have, and the rows that they are given.
 //!
 //! Any number of parties may pool what they see: `docs/protocols/star.md` says what they learn.
@@ -18,14 +19,16 @@ mod leader;
 mod other;
 mod params;
 mod shares;
+#[cfg(test)]
+mod tests;
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::channel::Channel;
+use crate::channel::{Channel, each};
 use crate::error::{Error, Result};
 use crate::item::Item;
-use crate::protocol::intersect::entries::items::check_count;
+use crate::protocol::intersect::entries::items::{check_count, fork};
 use crate::protocol::intersect::entries::{Payload, check_payload};
 use crate::protocol::intersect::opprf::{Receiver, Sender};
 use crate::session::Session;
@@ -83,14 +86,24 @@ pub fn run(party: Party<'_>, channels: &mut [Channel], rng: &mut (impl CryptoRng
         return Ok(params.learners.contains(&me).then_some(Common { items: Vec::new(), rows }));
     }
     if me == params.leader {
-        let ends = links.iter().map(|link| Receiver { session: &link.session }).collect();
+        let sessions: Vec<Session> = links.iter().map(|link| party.link_session(link)).collect();
+        let ends = sessions.iter().map(|session| Receiver { session }).collect();
         return lead_over(party, ends, channels, rng).map(Some);
     }
-    let (link, channel) = party.to_leader(channels)?;
-    answer_over(party, Sender { session: &link.session, whole: session }, channel, rng)
+    // The other channels have nothing to do but to end with this one.
+    let mut rng = Some(fork(rng));
+    let states = links.iter().map(|link| (link.peer == params.leader).then(|| (link, rng.take()))).collect();
+    let learned = each(channels, states, |state: Option<(&Link, _)>, channel| match state {
+        Some((link, Some(mut rng))) => {
+            let link = party.link_session(link);
+            answer_over(party, Sender { session: &link, whole: session }, channel, &mut rng)
+        }
+        _ => Ok(None),
+    })?;
+    Ok(learned.into_iter().flatten().next())
 }
 
-impl<'a> Party<'a> {
+impl Party<'_> {
     /// Refuses what does not fit what was agreed on.
     fn check(&self, channels: &[Channel]) -> Result<()> {
         let Party { me, items, rows, params, links, .. } = self;
@@ -106,10 +119,9 @@ impl<'a> Party<'a> {
         }
     }
 
-    /// The link to the leader, of another party.
-    fn to_leader<'c>(&self, channels: &'c mut [Channel]) -> Result<(&'a Link, &'c mut Channel)> {
-        let mut both = self.links.iter().zip(channels);
-        let found = both.find(|(link, _)| link.peer == self.params.leader);
-        found.ok_or_else(|| Error::Internal("star: no link to the leader".into()))
+    /// The session of a link as a part of the run's: what all parts draw once, as the code of their correlations, all links draw
+    /// once, so that how many there are does not make a bad one more likely.
+    fn link_session(&self, link: &Link) -> Session {
+        self.session.part_of("star link", &link.session)
     }
 }

@@ -8,8 +8,11 @@ use super::shares::Plane;
 use super::{COMMON, Common, GIVEN_COUNTS, GIVEN_ROWS, Gives, Link, Party};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::primitive::kernel::block;
+use crate::protocol::intersect::entries::items::Padded;
 use crate::protocol::intersect::entries::{CHUNK, COUNT_BYTES, Domain, Entries, Frames, Own, Payload, TagTable};
-use crate::protocol::intersect::opprf::{Planes, ProgramOprf};
+use crate::protocol::intersect::opprf::{Function, Planes, ProgramOprf};
 
 /// The part of another party than the leader, with the end of its function from elsewhere. `channel` is that to the leader.
 pub fn answer_over(
@@ -25,17 +28,24 @@ pub fn answer_over(
     // 1. Its shares, of its own rows' sharing not: that one is their key.
     let sharings = params.sharings().filter(|gives| gives.party != me).map(|gives| Plane::RowsOf(gives.party));
     let planes = std::iter::once(Plane::Membership).chain(sharings);
-    let values: Planes = planes.map(|plane| party.shares(plane, items)).collect();
-    end.program(items, &values, &params.link(me), channel, rng)?;
+    let all = Padded::new(items, rng);
+    let all = all.range(&(0..params.items[me]));
+    let values: Planes = planes.map(|plane| party.shares(plane, &all)).collect();
+    let function = end.program(&all, &values, &params.link(me), channel, rng)?;
     drop(values);
 
-    // 2. The rows that it gives, sealed, in random order.
+    // 2. The rows that it gives, sealed, in random order. Its shares alone must not be their keys: all others together know
+    // every seed that is in them, and could try any item. The function, which the leader has at its own items only, is the rest.
     if let (Some(gives), Some(rows)) = (params.givers.iter().find(|gives| gives.party == me), rows) {
         let entries = params.entries(gives);
         let progress = channel.progress().clone();
         progress.start("sealing", entries.sender_entries);
         let domain = Domain::of_protocol("star", &link.session);
-        let keys = |items: &[_]| Ok(party.row_keys(me, items, &party.shares(Plane::RowsOf(me), items)));
+        let keys = |items: &[Item]| {
+            let mut keys = function.free(items);
+            block::xor_into(&party.shares(Plane::RowsOf(me), items), &mut keys);
+            Ok(party.row_keys(me, items, &keys))
+        };
         let own = Own { items, payload: Some(rows) };
         let sealed = Entries::new(own, keys, &domain, &entries, rng, &progress, &AtomicBool::new(false))?;
         sealed.send(&entries, channel)?;

@@ -77,7 +77,8 @@ impl Params {
     pub(super) fn link(&self, other: usize) -> opprf::Params {
         let planes = 1 + self.sharings().filter(|gives| gives.party != other).count();
         let store_bits = Chance::Store.bits() + bits_of(self.items.len() as u128);
-        opprf::Params { asked: self.items[self.leader], programmed: self.items[other], planes, store_bits }
+        let free = self.sharings().any(|gives| gives.party == other);
+        opprf::Params { asked: self.items[self.leader], programmed: self.items[other], planes, free, store_bits }
     }
 
     /// Of the sealed rows of a giver.

@@ -1,0 +1,4 @@
+//! `star`.
+
+mod hostile;
+mod results;
