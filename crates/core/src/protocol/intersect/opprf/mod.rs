@@ -23,6 +23,7 @@ use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
 use crate::primitive::kernel::Block;
+use crate::primitive::kernel::block::BLOCK_BYTES;
 use crate::session::Session;
 
 pub use crate::channel::labels::opprf::{PROGRAMMED, STORE_SEED};
@@ -78,15 +79,20 @@ impl MaskHash {
     /// The first `planes` blocks of F for an item: BLAKE3 as a random oracle, under a key of the link's session, over what the
     /// correlation gives and the item. With the item in it, a guess of the sender's secret is a guess for one item.
     fn blocks(&self, inner: Block, (key, value): (Block, Block), blocks: &mut [Block]) {
-        let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        for block in [inner, key, value] {
-            hasher.update(&block.to_bytes());
+        let mut input = Zeroizing::new([0; 3 * BLOCK_BYTES]);
+        for (bytes, block) in input.chunks_exact_mut(BLOCK_BYTES).zip([inner, key, value]) {
+            bytes.copy_from_slice(&block.to_bytes());
         }
-        let mut output = hasher.finalize_xof();
-        let mut bytes = Zeroizing::new([0; 16]);
+        // The beginning of a long output is the short one, which is quicker to have.
+        if let [block] = blocks {
+            *block = Block::from_le_slice(&blake3::keyed_hash(&self.0, &*input).as_bytes()[..BLOCK_BYTES]);
+            return;
+        }
+        let mut output = blake3::Hasher::new_keyed(&self.0).update(&*input).finalize_xof();
+        let mut bytes = Zeroizing::new([0; BLOCK_BYTES]);
         for block in blocks {
             output.fill(&mut *bytes);
-            *block = Block::from_bytes(*bytes);
+            *block = Block::from_le_slice(&*bytes);
         }
     }
 }
