@@ -450,6 +450,8 @@ fn what_is_not_there_for_several_is_refused() {
     refused(&with("reveal = \"sum:v\"\nreveal_to = [\"a\"]\ngives = { b = [\"v\"] }"), &["sum:COLUMN", "3 parties"]);
     refused(&with(learn).replace("columns = [\"k\"]", "any = [[\"k\"], [\"v\"]]"), &["key.any", "3 parties"]);
     refused(&with(learn).replace("\"intersect\"", "\"union\""), &["exactly two", "intersect"]);
+    refused(&with(learn).replace("[\"k\"]", "[\"k\"]\nduplicates = \"multiset\""), &["multiset", "3 parties"]);
+    refused(&with(learn).replace("[parties.a]", "[limits]\nmax_queries = 9\n[parties.a]"), &["limits.max_queries"]);
     let many: Vec<_> = (0..65).map(|number| format!("p{number}")).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     refused(&job("reveal_to = [\"p0\"]", &many, |_| String::new()), &["65", "2 to 64"]);

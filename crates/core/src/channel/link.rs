@@ -311,6 +311,8 @@ impl Link {
     pub(super) fn ended_by_peer(&self, told: Told) -> Error {
         match self.company.get() {
             Some(company) => company.understood(&self.peer, told),
+            // Told of another party before this one has said who is in the job.
+            None if told.about.is_some() => Error::Peer { peer: self.peer.clone(), kind: ErrorKind::Network },
             None => Error::Peer { peer: self.peer.clone(), kind: told.kind },
         }
     }

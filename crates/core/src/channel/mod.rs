@@ -233,6 +233,12 @@ impl Channel {
         *self.link.patience.lock_anyway() = patience;
     }
 
+    /// Lets the peer be busy so much longer than it may be as it is: with others, whom this party does not see.
+    pub fn allow_longer(&mut self, by: Duration) {
+        let mut patience = self.link.patience.lock_anyway();
+        *patience = patience.saturating_add(by);
+    }
+
     /// What other threads may do with this channel: watch it, and end it.
     pub fn handle(&self) -> Handle {
         Handle { link: self.link.clone(), progress: self.progress.clone() }

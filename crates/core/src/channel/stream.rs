@@ -164,8 +164,7 @@ fn read_frame(link: &Link, reader: &mut impl Read, sequence: u32) -> Result<Even
     let lane_of = |first: u8| kind.checked_sub(first).filter(|lane| usize::from(*lane) < MAX_LANES);
     let has_payload = kind == DATA || lane_of(LANE_DATA).is_some();
     // An abort may say which party is to blame.
-    let longest =
-        if has_payload { MAX_PAYLOAD_BYTES } else { usize::from(kind == ABORT && link.company.get().is_some()) };
+    let longest = if has_payload { MAX_PAYLOAD_BYTES } else { usize::from(kind == ABORT) };
     if length > longest {
         return Err(link.violation(format!("a frame of kind {kind} claims {length} bytes")));
     }
@@ -187,7 +186,7 @@ fn read_frame(link: &Link, reader: &mut impl Read, sequence: u32) -> Result<Even
             let mut about = [0];
             read_exact(link, reader, &mut about[..length])?;
             let about = Some(about[0]).filter(|_| length == 1);
-            let known = |about| link.company.get().is_some_and(|company| company.has(about));
+            let known = |about| link.company.get().is_none_or(|company| company.has(about));
             match ErrorKind::from_code(label) {
                 Some(kind) if about.is_none_or(known) => Ok(Event::Abort(Told { kind, about })),
                 Some(_) => Err(link.violation("it ended the job for a party that there is none of")),

@@ -101,7 +101,12 @@ pub fn agree(
     let pairs: Vec<Pair> = pairs.collect();
 
     // 4. Each pair proves to have the same.
-    each(channels, pairs.iter().collect(), |pair: &Pair, channel| confirm(&pair.session, job, me, channel))?;
+    each(channels, pairs.iter().collect(), |pair: &Pair, channel| {
+        confirm(&pair.session, job, me, channel).map_err(|error| match error {
+            Error::Protocol { peer, check } if names.len() > 2 => somebody(&peer, check),
+            error => error,
+        })
+    })?;
     Ok(Agreed { session, chosen, sizes, pairs })
 }
 
@@ -111,6 +116,11 @@ fn read_choice(job: &JobSpec, bytes: &[u8]) -> Option<Chosen> {
     (job.job.allows(job, &chosen) && chosen.to_string().as_bytes() == bytes).then_some(chosen)
 }
 
+/// A fault that two ends see in each other if a third has told them different things.
+fn somebody(peer: &str, check: String) -> Error {
+    Error::Protocol { peer: format!("{peer}, or a party that tells one this and another that,"), check }
+}
+
 /// The nonces of all parties, of which no two are the same.
 fn nonces(job: &JobSpec, me: &str, greeted: &[Greeted], channels: &[Channel]) -> Result<BTreeMap<String, String>> {
     let own = greeted.first().map(|greeted| (me.to_owned(), greeted.nonces[0].clone()));
@@ -118,7 +128,7 @@ fn nonces(job: &JobSpec, me: &str, greeted: &[Greeted], channels: &[Channel]) ->
     let mut seen: BTreeSet<String> = nonces.values().cloned().collect();
     for (channel, greeted) in channels.iter().zip(greeted) {
         if !seen.insert(greeted.nonces[1].clone()) {
-            return Err(channel.violation("`hello` has another party's nonce"));
+            return Err(somebody(channel.peer(), "`hello` has another party's nonce".into()));
         }
         nonces.insert(channel.peer().to_owned(), greeted.nonces[1].clone());
     }

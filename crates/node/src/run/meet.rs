@@ -252,9 +252,10 @@ impl PartyRun {
 
     fn greet(&self, connected: Connected, nonce: [u8; 32], connect: Duration, links: &Links) -> Result<Met> {
         let Connected { mut channel, exporter, round_trip } = connected;
+        // Before the connection can end with the others.
+        company(&self.job, &self.me, &mut channel);
         links.add(channel.handle());
         tracing::info!("connected to {}", channel.peer());
-        company(&self.job, &self.me, &mut channel);
         // Nothing has to be computed or loaded for the first message.
         channel.set_patience(self.timeout);
         match handshake::greet_as(&self.job, &self.me, nonce, &exporter, &mut channel) {

@@ -6,8 +6,8 @@ mod hall;
 mod splice;
 mod streams;
 
-use std::collections::VecDeque;
-use std::net::{SocketAddr, TcpListener};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -175,7 +175,17 @@ struct Door {
 #[derive(Default)]
 struct Shaking {
     next: u64,
-    tasks: VecDeque<(u64, AbortHandle)>,
+    tasks: VecDeque<(u64, IpAddr, AbortHandle)>,
+}
+
+impl Shaking {
+    /// Which one makes room: the oldest of the address that has most, so that who opens many takes no room from others.
+    fn oldest(&self) -> Option<usize> {
+        let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
+        self.tasks.iter().for_each(|(_, from, _)| *counts.entry(*from).or_default() += 1);
+        let most = counts.values().max()?;
+        self.tasks.iter().position(|(_, from, _)| counts.get(from) == Some(most))
+    }
 }
 
 impl Door {
@@ -184,7 +194,7 @@ impl Door {
         let door = self.clone();
         let mut shaking = lock(&self.shaking);
         if shaking.tasks.len() == MAX_HANDSHAKES
-            && let Some((_, oldest)) = shaking.tasks.pop_front()
+            && let Some((_, _, oldest)) = shaking.oldest().and_then(|place| shaking.tasks.remove(place))
         {
             oldest.abort();
         }
@@ -202,7 +212,7 @@ impl Door {
                     .unwrap_or_else(|_| Err("it does not go on with the TLS handshake, or asks for nothing".into())),
                 Err(error) => Err(format!("the socket failed: {error}")),
             };
-            lock(&door.shaking).tasks.retain(|(other, _)| *other != number);
+            lock(&door.shaking).tasks.retain(|(other, ..)| *other != number);
             let ended = match come {
                 Ok((guest, request)) => door.hall.clone().attend(guest, request).await,
                 Err(what) => Err(what),
@@ -211,7 +221,7 @@ impl Door {
                 door.refuse(format!("refused somebody from {from}: {what}"));
             }
         });
-        shaking.tasks.push_back((number, task.abort_handle()));
+        shaking.tasks.push_back((number, from.ip(), task.abort_handle()));
     }
 
     /// Says that somebody was refused, if not too many were.

@@ -11,7 +11,7 @@ use crate::agreement::{Choice, Chosen, FAR_BANDWIDTH, JobSpec, Network, Reveal, 
 use crate::jobs::paillier::MEASURED_POWER;
 
 /// What is assumed of machines where only an order of magnitude matters.
-const ASSUMED: Calibration = Calibration {
+pub(super) const ASSUMED: Calibration = Calibration {
     ecdh_pass: 35e-6,
     vole_start: 50e-3,
     vole_item: 2.5e-6,

@@ -38,6 +38,12 @@ pub fn lead_over<E: EvaluateOprf + Send>(
     values.iter().for_each(|planes| add(&mut sums, &planes[0]));
     let common: Vec<usize> = (0..items.len()).filter(|&index| sums[index] == Block::ZERO).collect();
     let found: Vec<Item> = common.iter().map(|&index| items[index]).collect();
+    if found.len() > params.told()
+        && let Some(smallest) = links.iter().position(|link| params.items[link.peer] == params.told())
+    {
+        let check = format!("{} items are common, more than its {}", found.len(), params.told());
+        return Err(party.whoever(&channels[smallest], check));
+    }
 
     // 4. The rows that others give.
     let states = links.iter().map(|link| params.sharings().find(|gives| gives.party == link.peer)).collect();
@@ -49,7 +55,7 @@ pub fn lead_over<E: EvaluateOprf + Send>(
         let opened = payload::receive(&outputs, None, &domain, &params.entries(gives), channel)?;
         match (opened.items.len() == found.len(), opened.payload) {
             (true, Some(rows)) => Ok(Some((gives.party, rows))),
-            _ => Err(channel.violation(format!("`{}` lacks rows of an item that it has", ENTRIES.name))),
+            _ => Err(party.whoever(channel, format!("`{}` lacks rows of an item that all have", ENTRIES.name))),
         }
     })?;
     let rows: Vec<(usize, Payload)> = received.into_iter().flatten().collect();
@@ -84,6 +90,14 @@ impl Party<'_> {
             }
         }
         keys
+    }
+
+    /// A fault that shows at one party, and may be that of another if there are more than two.
+    fn whoever(&self, channel: &Channel, check: String) -> Error {
+        match self.links.len() {
+            1 => channel.violation(check),
+            _ => Error::Protocol { peer: format!("{}, or another party,", channel.peer()), check },
+        }
     }
 
     fn link_to(&self, peer: usize) -> Result<&Link> {

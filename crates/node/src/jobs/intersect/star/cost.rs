@@ -1,12 +1,14 @@
 //! What it costs, and how much memory it takes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tacita_core::Result;
 
 use super::params;
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::{JobSpec, Sizes};
+use crate::jobs::intersect::choose::ASSUMED;
 use crate::jobs::on_disk::memory::FIXED_BYTES;
 
 /// Of [`Calibration::vole_item`], what the leader does for each of its items and for each link; what each other does for an item of
@@ -49,6 +51,23 @@ pub fn cost(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibratio
     Ok(Cost { roles, rounds: params.rounds(), ..Cost::default() })
 }
 
+/// What is assumed of the slowest line, in bits a second.
+const SLOW_LINE: f64 = 1e6;
+
+/// What is assumed of the slowest machine, beside one on which an item of `vole` takes this.
+const SLOW: Calibration = Calibration { vole_start: 1.0, vole_item: 50e-6, ..ASSUMED };
+
+/// How long the parties may take together, on slow machines and lines: some wait for all of it.
+pub fn longest(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Duration> {
+    let params = params(job, sizes)?;
+    let cost = cost(job, sizes, &SLOW)?;
+    // What the leader forwards is at most what it was given.
+    let forwarded: u64 = params.givers.iter().map(|gives| gives.rows as u64 * (gives.row_bytes as u64 + 4)).sum();
+    let bytes = cost.roles.values().map(|role| role.bytes).sum::<u64>() + forwarded * params.learners.len() as u64;
+    let cpu: f64 = cost.roles.values().map(|role| role.cpu).sum();
+    Ok(Duration::from_secs_f64(cpu + bytes as f64 * 8.0 / SLOW_LINE))
+}
+
 /// Memory of a party, its table aside, in bytes: an estimate from above.
 pub fn memory(job: &JobSpec, me: &str, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
     let params = params(job, sizes)?;
@@ -63,7 +82,11 @@ pub fn memory(job: &JobSpec, me: &str, sizes: &BTreeMap<String, Sizes>) -> Resul
             let links = (params.items.len() - 1) as u64;
             let stores = (0..params.items.len()).filter(|place| *place != me).map(|place| items(place) * 21 * planes);
             let own = items(me).saturating_mul(LEADER_BYTES + links * (LINK_BYTES + 16 * planes));
-            own.saturating_add(stores.sum()).saturating_add(params.givers.iter().map(entries).sum())
+            // What it forwards is there once more for each who hears it, in memory that doubles as it grows.
+            let heard = 2 * (params.learners.len() as u64 - 1);
+            let forwarded = params.givers.iter().map(|gives| gives.rows as u64 * (gives.row_bytes as u64 + 4) * heard);
+            let received = params.givers.iter().map(entries).sum::<u64>().saturating_add(forwarded.sum());
+            own.saturating_add(stores.sum()).saturating_add(received)
         }
         false => {
             let own = items(me).saturating_mul(OWN_BYTES + 64 * planes);

@@ -28,13 +28,13 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, known: Kno
         ));
     }
     if others.len() > 1 {
-        let nothing = match job.learns(party) {
-            true => "Of a key that some have and not all",
-            false => "Of a key, whoever has it",
-        };
-        learned.push(format!(
-            "{nothing}, {party} learns nothing: neither who has it, nor how many do, nor their columns."
-        ));
+        learned.push(match job.learns(party) {
+            true => format!(
+                "Of a key of its own that not all have, {party} learns no more than that: neither who has it, nor how many do, nor what \
+                 anybody gives for it."
+            ),
+            false => format!("{party} does not learn who else has a key of its own, nor how many do."),
+        });
     }
     sizes(job, party, known, &mut learned);
     if job.learns(party) && party != leader {
@@ -42,6 +42,11 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, known: Kno
     }
     if others.len() > 1 {
         collusion(job, party, leader, &mut learned);
+    }
+    if !job.learns(party) && party != leader {
+        learned.push(format!(
+            "How long {leader} takes in the end may hint {party} at how many keys are common, if there are many."
+        ));
     }
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
     learned
@@ -61,6 +66,9 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
     }
     all.push(to("of a key that not all have: who has it".into(), &|_| false));
     all.push(to("how many keys each of the others has".into(), &|_| job.limits.pad_to.is_none()));
+    if names().any(|giver| given_columns(job, giver).is_some()) {
+        all.push(to("types and greatest lengths of given columns".into(), &|_| true));
+    }
     all
 }
 
@@ -76,14 +84,14 @@ fn collusion(job: &JobSpec, party: &str, leader: &str, learned: &mut Vec<String>
              have{rows}: as if they themselves had brought every key."
         ),
         false => format!(
-            "If {party} pools what it sees with others, they learn no more than each of them does alone, as long as {leader} is not among \
+            "If {party} pools what it sees with others, they learn no more than those of them who learn, as long as {leader} is not among \
              them; with {leader}, they learn which of {leader}'s keys all the rest have{rows}."
         ),
     });
 }
 
 fn sizes(job: &JobSpec, party: &str, known: Known<'_>, learned: &mut Vec<String>) {
-    let things = if job.is_of_multisets() { "rows with a key" } else { "distinct keys" };
+    let things = "distinct keys";
     let others = job.others(party);
     if let Some(bound) = job.limits.pad_to {
         learned.push(format!(

@@ -11,10 +11,11 @@ use tacita_core::protocol::intersect::star::{Gives, Params};
 use tacita_core::{Error, Result, Security};
 
 use super::load::given_columns;
+use super::sizes::quota_limit;
 use crate::agreement::words::bad;
 use crate::agreement::{Choice, Chosen, JobSpec, Protocol, Reveal, STAR, Sizes};
 
-pub(super) use cost::{cost, memory};
+pub(super) use cost::{cost, longest, memory};
 pub(super) use learned::{at_a_glance, learned};
 pub(super) use part::Star;
 
@@ -44,6 +45,17 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
         return bad(format!(
             "security = \"malicious\" is there between two parties, and not {among}: use \"semi-honest\""
         ));
+    }
+    if job.is_of_multisets() {
+        return bad(format!("duplicates = \"multiset\" is there between two parties, and not {among}: use \"all\""));
+    }
+    if let Some(limit) = quota_limit(job) {
+        return bad(format!(
+            "limits.{limit} bounds what is asked of a part that was prepared, which is not there {among}: leave it out"
+        ));
+    }
+    if job.scale.is_some() {
+        return bad("scale is for reveal = \"sum:COLUMN\": leave it out");
     }
     if job.clients.is_some() {
         return bad(format!("[clients] is for a list that one party serves, and not {among}: leave it out"));

@@ -10,7 +10,7 @@ use tacita_core::{Error, Result};
 use super::super::found::given_table;
 use super::super::sizes::{check_peer, peer_schema};
 use super::super::{Loaded, hint};
-use super::{PROTOCOL, learned, params};
+use super::{PROTOCOL, learned, longest, params};
 use crate::agreement::{Answer, Found, JobSpec, Known, Part, Peers, Run, Sizes, Source, mesh};
 use crate::table::payload::PayloadSchema;
 use crate::table::{RowCounts, Selection};
@@ -54,6 +54,9 @@ impl Part for Star {
         let links = agreed.pairs.iter().map(link).collect::<Result<Vec<_>>>()?;
         let items = loaded.items(&agreed.session.derive("item"));
         let params = params(job, &agreed.sizes)?;
+        // Who is done with the leader, or has nothing to do with another, waits while others work.
+        let longest = longest(job, &agreed.sizes)?;
+        channels.iter_mut().for_each(|channel| channel.allow_longer(longest));
         let (session, rows) = (&agreed.session, loaded.given_rows());
         let party = star::Party { me: place(me)?, items: &items, rows, params: &params, session, links: &links };
         let common = star::run(party, channels, rng)?;
@@ -62,8 +65,12 @@ impl Part for Star {
             None => Found::nothing(PROTOCOL, Vec::new()).answer,
             Some(common) => {
                 let all_have_some = agreed.sizes.values().all(|sizes| sizes.items > 0);
-                if common.items.is_empty() && all_have_some && !loaded.keys.is_empty() {
-                    hint::warn_of_nothing(job, me, loaded);
+                match agreed.pairs.len() {
+                    _ if !common.items.is_empty() || !all_have_some || loaded.keys.is_empty() => (),
+                    1 => hint::warn_of_nothing(job, me, loaded),
+                    _ => tracing::warn!(
+                        "no key is common to all: compare with the others how keys are written, and see [key] normalize"
+                    ),
                 }
                 self.answer(job, agreed, common)?
             }
