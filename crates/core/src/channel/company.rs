@@ -24,6 +24,15 @@ impl Told {
         Told { kind, about: None }
     }
 
+    /// Of an error that is another's doing than the peer's, who is not named.
+    pub(super) fn unnamed(peer: &str, error: &Error) -> Option<Told> {
+        let another = error.peer().is_some_and(|culprit| culprit != peer);
+        another.then(|| match error.kind() {
+            ErrorKind::Terms => Told::only(ErrorKind::Terms),
+            _ => Told::only(ErrorKind::Network),
+        })
+    }
+
     /// Both in one number, which is not 0.
     pub(super) fn code(self) -> u16 {
         u16::from(self.kind.code()) | self.about.map_or(0, |about| (u16::from(about) + 1) << 8)

@@ -412,11 +412,14 @@ impl Handle {
     }
 
     /// As [`Handle::interrupt`], in a job of more than two parties, for an `error` that may be another peer's doing: that peer is
-    /// named, so that this one does not take itself for accused.
+    /// named, so that this one does not take itself for accused. Where the parties have not been told to each other
+    /// ([`Channel::in_company`]) it is a lost connection, or terms that differ.
     pub fn end(&self, error: &Error) {
-        if let Some(told) = self.link.company.get().and_then(|company| company.told(&self.link.peer, error)) {
-            self.link.tell(told);
-        }
+        let told = match self.link.company.get() {
+            Some(company) => company.told(&self.link.peer, error),
+            None => Told::unnamed(&self.link.peer, error),
+        };
+        told.into_iter().for_each(|told| self.link.tell(told));
         self.link.fail(error.clone());
     }
 }
