@@ -40,7 +40,7 @@ fn job(terms: &str, names: &[&str], more: impl Fn(&str) -> String) -> String {
 /// A table with these keys, some of them in two rows.
 fn table(home: &Home, name: &str, keys: impl IntoIterator<Item = u32>) -> String {
     let row = |key: u32| {
-        let second = if key % 5 == 0 { format!("key {key},{name} again {key}\n") } else { String::new() };
+        let second = if key.is_multiple_of(5) { format!("key {key},{name} again {key}\n") } else { String::new() };
         format!("key {key},{name} {key}\n{second}")
     };
     let rows: String = keys.into_iter().map(row).collect();

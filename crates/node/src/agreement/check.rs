@@ -60,7 +60,8 @@ impl JobSpec {
         }
         let most = self.job.most_parties();
         let count = self.parties.0.len();
-        if !(2..=most).contains(&count) && !(self.job.has(Shared::Roles) && self.has_roles()) {
+        let has_roles = self.job.has(Shared::Roles) && self.has_roles();
+        if !has_roles && !(2..=most).contains(&count) {
             return bad(match most {
                 2 => format!(
                     "parties: the job has {count}, and job = \"{}\" is between exactly two, but for dot with clients (role); \
