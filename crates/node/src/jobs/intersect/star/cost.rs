@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tacita_core::Result;
+use tacita_core::protocol::intersect::star::Gives;
 
 use super::params;
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
@@ -26,6 +27,9 @@ const LEADER_BYTES: u64 = 200;
 const LINK_BYTES: u64 = 160;
 const OTHER_BYTES: u64 = 130;
 const OWN_BYTES: u64 = 220;
+
+/// Memory of the leader for each tag that another who learns is told, while they are put in order.
+const TAG_BYTES: u64 = 128;
 
 /// What the protocol costs all.
 pub fn cost(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
@@ -62,10 +66,11 @@ pub fn longest(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Duratio
     let params = params(job, sizes)?;
     let cost = cost(job, sizes, &SLOW)?;
     // What the leader forwards is at most what it was given.
-    let forwarded: u64 = params.givers.iter().map(|gives| gives.rows as u64 * (gives.row_bytes as u64 + 4)).sum();
-    let bytes = cost.roles.values().map(|role| role.bytes).sum::<u64>() + forwarded * params.learners.len() as u64;
+    let forwarded: f64 = params.givers.iter().map(|gives| gives.rows as f64 * (gives.row_bytes as f64 + 4.0)).sum();
+    let sent: f64 = cost.roles.values().map(|role| role.bytes as f64).sum();
+    let bytes = sent + forwarded * params.learners.len() as f64;
     let cpu: f64 = cost.roles.values().map(|role| role.cpu).sum();
-    Ok(Duration::from_secs_f64(cpu + bytes as f64 * 8.0 / SLOW_LINE))
+    Ok(Duration::try_from_secs_f64(cpu + bytes * 8.0 / SLOW_LINE).unwrap_or(Duration::MAX))
 }
 
 /// Memory of a party, its table aside, in bytes: an estimate from above.
@@ -74,26 +79,60 @@ pub fn memory(job: &JobSpec, me: &str, sizes: &BTreeMap<String, Sizes>) -> Resul
     let me = job.parties.position(me).unwrap_or_default();
     let items = |place: usize| params.items[place] as u64;
     let planes = 1 + params.givers.iter().filter(|gives| gives.party != params.leader).count() as u64;
-    let entries = |gives: &tacita_core::protocol::intersect::star::Gives| {
-        (gives.rows as u64).saturating_mul(3 * gives.row_bytes as u64 + 160)
-    };
+    // Peers claim these numbers, as large as they like.
+    let entries = |gives: &Gives| (gives.rows as u64).saturating_mul(3 * gives.row_bytes as u64 + 160);
+    let together = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
     let bytes = match me == params.leader {
         true => {
             let links = (params.items.len() - 1) as u64;
             let stores = (0..params.items.len()).filter(|place| *place != me).map(|place| items(place) * 21 * planes);
             let own = items(me).saturating_mul(LEADER_BYTES + links * (LINK_BYTES + 16 * planes));
             // What it forwards is there once more for each who hears it, in memory that doubles as it grows.
-            let heard = 2 * (params.learners.len() as u64 - 1);
-            let forwarded = params.givers.iter().map(|gives| gives.rows as u64 * (gives.row_bytes as u64 + 4) * heard);
-            let received = params.givers.iter().map(entries).sum::<u64>().saturating_add(forwarded.sum());
-            own.saturating_add(stores.sum()).saturating_add(received)
+            let hear = params.learners.len() as u64 - 1;
+            let forward = |gives: &Gives| (gives.rows as u64).saturating_mul((gives.row_bytes as u64 + 4) * 2 * hear);
+            let forwarded = together(&mut params.givers.iter().map(forward));
+            let tags = params.items.iter().min().map_or(0, |least| (*least as u64).saturating_mul(TAG_BYTES * hear));
+            let received = together(&mut params.givers.iter().map(entries));
+            let parts = [own, together(&mut { stores }), received, forwarded, tags];
+            together(&mut parts.into_iter())
         }
         false => {
             let own = items(me).saturating_mul(OWN_BYTES + 64 * planes);
             let given = params.givers.iter().filter(|gives| gives.party == me || params.learners.contains(&me));
             let asked = items(params.leader).saturating_mul(OTHER_BYTES);
-            asked.saturating_add(own).saturating_add(given.map(entries).sum())
+            asked.saturating_add(own).saturating_add(together(&mut given.map(entries)))
         }
     };
     Ok(bytes.saturating_add(FIXED_BYTES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever all claim, what it takes is a number, and more than there is.
+    #[test]
+    fn claims_of_any_size_are_added_up() {
+        let names: Vec<_> = (0..64).map(|number| format!("p{number}")).collect();
+        let gives: Vec<_> = names.iter().map(|name| format!("{name} = [\"v\"]")).collect();
+        let parties: String = names.iter().map(|name| format!("[parties.{name}]\n")).collect();
+        let text = format!(
+            "job = \"intersect\"\nid = \"t\"\nreveal = \"payload\"\nreveal_to = {names:?}\ngives = {{ {} }}\n[key]\ncolumns = [\"k\"]\n{parties}",
+            gives.join(", ")
+        );
+        let job = JobSpec::parse(&text, false).unwrap();
+        for (items, row_bytes) in [(u64::from(u32::MAX), 1 << 19), (1 << 31, 1 << 19), (1, 1), (0, 0)] {
+            let one = Sizes { items, entries: items, row_bytes, ..Sizes::default() };
+            let sizes: BTreeMap<_, _> = names.iter().map(|name| (name.clone(), one.clone())).collect();
+            for me in ["p0", "p63"] {
+                // So many rows may be too many for the protocol, which is an error and no panic.
+                if let Ok(bytes) = memory(&job, me, &sizes) {
+                    assert!(items < 1 << 31 || bytes > 1 << 50, "{me}: {bytes}");
+                }
+            }
+            if let Ok(longest) = longest(&job, &sizes) {
+                assert!(items < 1 << 31 || longest > Duration::from_secs(1 << 30), "{longest:?}");
+            }
+        }
+    }
 }
