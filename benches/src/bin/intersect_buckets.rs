@@ -80,11 +80,11 @@ fn party(role: Role, keys: std::ops::Range<usize>, params: &Params, mut channel:
     let mut rng = ChaCha20Rng::from_seed([2 * run + role as u8; 32]);
     let commitment = [role as u8; 32];
     let agreed = buckets::agree(
-        Party { role, commitment: &commitment, kept: None },
+        Party { place: role as usize, commitment: &commitment, kept: None },
         &[0; 32],
-        params,
+        &params.shape(),
         &session,
-        &mut channel,
+        std::slice::from_mut(&mut channel),
         &mut rng,
     )
     .expect("both start");

@@ -217,6 +217,11 @@ impl Channel {
         })
     }
 
+    /// Takes over the progress that [`Handle`]s made so far show: what runs on the channel from now on tells its own to nobody.
+    pub fn take_progress(&mut self) -> Arc<Progress> {
+        std::mem::take(&mut self.progress)
+    }
+
     /// What [`Progress`] this channel's protocol reports to.
     pub fn progress(&self) -> &Arc<Progress> {
         &self.progress

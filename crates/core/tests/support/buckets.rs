@@ -1,4 +1,4 @@
-//! Bucketed runs between two parties whose buckets are in memory.
+//! Bucketed runs of parties whose buckets are in memory.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
@@ -24,10 +24,11 @@ pub fn session_of(number: u8) -> Session {
 }
 
 /// A party, across its attempts at a run.
-pub struct Kit {
-    pub role: Role,
+pub struct Kit<P = Params> {
+    pub place: usize,
     pub keys: Vec<usize>,
-    pub params: Params,
+    pub params: P,
+    pub buckets: usize,
     pub commitment: [u8; 32],
     pub run: Mutex<Option<Run>>,
     pub results: Mutex<BTreeMap<usize, Option<HashSet<usize>>>>,
@@ -37,53 +38,64 @@ pub struct Kit {
 
 /// The buckets of a party under the seed of a run.
 pub struct Memory<'a> {
-    kit: &'a Kit,
+    results: &'a Mutex<BTreeMap<usize, Option<HashSet<usize>>>>,
+    room: &'a AtomicUsize,
     buckets: Vec<Vec<(Item, usize)>>,
 }
 
 impl Kit {
     pub fn new(role: Role, params: Params, keys: impl IntoIterator<Item = usize>) -> Kit {
+        Kit::at(role as usize, params, params.buckets, keys)
+    }
+
+    /// Starts, or resumes what was kept, as the attempt with this number.
+    pub fn run(&self, number: u8, channel: &mut Channel) -> Result<Agreed> {
+        let (session, mut rng) = (session_of(number), rng(2 * number + self.place as u8));
+        let kept = self.run.lock().unwrap().clone();
+        let finished: Vec<usize> = self.results.lock().unwrap().keys().copied().collect();
+        let kept = kept.as_ref().map(|run| Kept { run, finished: &finished });
+        let party = Party { place: self.place, commitment: &self.commitment, kept };
+        let channels = std::slice::from_mut(channel);
+        let agreed = buckets::agree(party, &TERMS, &self.params.shape(), &session, channels, &mut rng)?;
+        *self.run.lock().unwrap() = Some(agreed.run.clone());
+        let source = Memory::new(self, &agreed.run);
+        let role = if self.place == 0 { Role::Receiver } else { Role::Sender };
+        buckets::run(role, &agreed.remaining, &source, &self.params, &session, channel, &mut rng)?;
+        Ok(agreed)
+    }
+}
+
+impl<P> Kit<P> {
+    /// The party at a place of a run in so many buckets.
+    pub fn at(place: usize, params: P, buckets: usize, keys: impl IntoIterator<Item = usize>) -> Kit<P> {
         Kit {
-            role,
+            place,
             keys: keys.into_iter().collect(),
             params,
-            commitment: [role as u8; 32],
+            buckets,
+            commitment: [place as u8; 32],
             run: Mutex::default(),
             results: Mutex::default(),
             room: AtomicUsize::new(usize::MAX),
         }
     }
 
-    /// Starts, or resumes what was kept, as the attempt with this number.
-    pub fn run(&self, number: u8, channel: &mut Channel) -> Result<Agreed> {
-        let (session, mut rng) = (session_of(number), rng(2 * number + self.role as u8));
-        let kept = self.run.lock().unwrap().clone();
-        let finished: Vec<usize> = self.results.lock().unwrap().keys().copied().collect();
-        let kept = kept.as_ref().map(|run| Kept { run, finished: &finished });
-        let party = Party { role: self.role, commitment: &self.commitment, kept };
-        let agreed = buckets::agree(party, &TERMS, &self.params, &session, channel, &mut rng)?;
-        *self.run.lock().unwrap() = Some(agreed.run.clone());
-        let source = Memory::new(self, &agreed.run);
-        buckets::run(self.role, &agreed.remaining, &source, &self.params, &session, channel, &mut rng)?;
-        Ok(agreed)
-    }
-
     /// All that it has learned: keys, or nothing.
     pub fn learned(&self) -> Option<HashSet<usize>> {
         let results = self.results.lock().unwrap();
-        assert_eq!(results.len(), self.params.buckets, "not all buckets are finished");
+        assert_eq!(results.len(), self.buckets, "not all buckets are finished");
         results.values().cloned().collect::<Option<Vec<_>>>().map(|parts| parts.into_iter().flatten().collect())
     }
 }
 
 impl<'a> Memory<'a> {
-    pub fn new(kit: &'a Kit, run: &Run) -> Memory<'a> {
-        let mut buckets = vec![Vec::new(); kit.params.buckets];
+    pub fn new<P>(kit: &'a Kit<P>, run: &Run) -> Memory<'a> {
+        let mut buckets = vec![Vec::new(); kit.buckets];
         for &key in &kit.keys {
             let item = Item::new(&run.item_key(), &key.to_le_bytes());
-            buckets[bucket_of(&item, kit.params.buckets)].push((item, key));
+            buckets[bucket_of(&item, kit.buckets)].push((item, key));
         }
-        Memory { kit, buckets }
+        Memory { results: &kit.results, room: &kit.room, buckets }
     }
 }
 
@@ -94,9 +106,9 @@ impl BucketSource for Memory<'_> {
 
     fn finish(&self, bucket: usize, common: Option<&[usize]>) -> Result<()> {
         let full = |_| Error::Input("the disk is full".into());
-        self.kit.room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |room| room.checked_sub(1)).map_err(full)?;
+        self.room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |room| room.checked_sub(1)).map_err(full)?;
         let keys = |common: &[usize]| common.iter().map(|&index| self.buckets[bucket][index].1).collect();
-        let before = self.kit.results.lock().unwrap().insert(bucket, common.map(keys));
+        let before = self.results.lock().unwrap().insert(bucket, common.map(keys));
         assert!(before.is_none_or(|before| before == common.map(keys)), "bucket {bucket} has two results");
         Ok(())
     }

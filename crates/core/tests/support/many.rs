@@ -1,6 +1,7 @@
 //! Intersections among any number of parties: inputs, a run with every party on a thread of its own, and what all should learn.
 
 use std::collections::HashSet;
+use std::sync::Mutex;
 
 use tacita_core::channel::Traffic;
 use tacita_core::protocol::intersect::entries::Payload;
@@ -86,44 +87,17 @@ impl Many {
     /// Runs all parties over these wires: how each ended.
     pub fn run_over(&self, wire: Wire<'_>) -> Vec<Ended> {
         let parties = self.parties();
-        let mut channels: Vec<Vec<Channel>> = (0..parties).map(|_| Vec::new()).collect();
-        for one in 0..parties {
-            for other in one + 1..parties {
-                let (first, second) = wire(one, other);
-                channels[one].push(first);
-                channels[other].push(second);
-            }
-        }
         let (mut senders, mut receivers) = (Vec::new(), Vec::new());
         for place in 0..parties {
             let (sender, receiver) = ideal::pair();
-            senders.push(Some(sender));
+            senders.push(Mutex::new(Some(sender)));
             receivers.extend((place != self.params.leader).then_some(receiver));
         }
-        let mut receivers = Some(receivers);
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = channels
-                .into_iter()
-                .enumerate()
-                .map(|(me, mut channels)| {
-                    let sender = senders[me].take().unwrap();
-                    let receivers = (me == self.params.leader).then(|| receivers.take().unwrap());
-                    scope.spawn(move || {
-                        let learned = self.part(me, sender, receivers, &mut channels);
-                        // In one order for all, so that no two wait for each other's second.
-                        let finish =
-                            |channels: Vec<Channel>| channels.into_iter().map(Channel::finish).collect::<Result<_>>();
-                        match learned {
-                            Ok(learned) => finish(channels).map(|traffic| (learned, traffic)),
-                            Err(error) => {
-                                channels.into_iter().for_each(|channel| channel.abort(&error));
-                                Err(error)
-                            }
-                        }
-                    })
-                })
-                .collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        let receivers = Mutex::new(Some(receivers));
+        run_parties(parties, wire, |me, channels| {
+            let sender = senders[me].lock().unwrap().take().unwrap();
+            let receivers = (me == self.params.leader).then(|| receivers.lock().unwrap().take().unwrap());
+            self.part(me, sender, receivers, channels)
         })
     }
 
@@ -185,8 +159,48 @@ impl Many {
     }
 }
 
+/// Runs parties, each on a thread of its own with its channels to the others, over these wires: what each came to, with the traffic of
+/// its links after a good end.
+pub fn run_parties<A: Send>(
+    parties: usize,
+    wire: Wire<'_>,
+    part: impl Fn(usize, &mut [Channel]) -> Result<A> + Sync,
+) -> Vec<Result<(A, Vec<Traffic>)>> {
+    let mut channels: Vec<Vec<Channel>> = (0..parties).map(|_| Vec::new()).collect();
+    for one in 0..parties {
+        for other in one + 1..parties {
+            let (first, second) = wire(one, other);
+            channels[one].push(first);
+            channels[other].push(second);
+        }
+    }
+    let part = &part;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = channels
+            .into_iter()
+            .enumerate()
+            .map(|(me, mut channels)| {
+                scope.spawn(move || {
+                    let learned = part(me, &mut channels);
+                    // In one order for all, so that no two wait for each other's second.
+                    let finish =
+                        |channels: Vec<Channel>| channels.into_iter().map(Channel::finish).collect::<Result<_>>();
+                    match learned {
+                        Ok(learned) => finish(channels).map(|traffic| (learned, traffic)),
+                        Err(error) => {
+                            channels.into_iter().for_each(|channel| channel.abort(&error));
+                            Err(error)
+                        }
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
 /// One end of the link of two parties.
-fn link(me: usize, peer: usize) -> Link {
+pub fn link(me: usize, peer: usize) -> Link {
     let pair = [me.min(peer) as u8, me.max(peer) as u8];
     let mut transcript = Transcript::new("pair");
     transcript.append("pair", &pair);

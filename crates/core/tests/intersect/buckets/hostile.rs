@@ -27,10 +27,11 @@ fn resuming() -> (Arc<Two>, [Vec<Frame>; 2]) {
     let params = Params::new(Protocol::Vole, 12, 9, 10, 1).unwrap();
     let role = |role: Role| -> two::Repeated {
         Box::new(move |channel| {
-            let run = Run::from_bytes(&[5; Run::BYTES]);
+            let run = Run::from_bytes(&[5; 96]).unwrap();
             let kept = Some(Kept { run: &run, finished: &[1, 9] });
-            let party = Party { role, commitment: &[5; 32], kept };
-            let agreed = agree(party, &TERMS, &params, &session(), channel, &mut rng(1))?;
+            let party = Party { place: role as usize, commitment: &[5; 32], kept };
+            let channels = std::slice::from_mut(channel);
+            let agreed = agree(party, &TERMS, &params.shape(), &session(), channels, &mut rng(1))?;
             assert!(agreed.remaining.into_iter().eq([0, 2, 3, 4, 5, 6, 7, 8]));
             Ok(())
         })

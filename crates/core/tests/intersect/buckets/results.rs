@@ -69,8 +69,9 @@ fn every_bucket_has_a_session_of_its_own() {
         let kits = kits(params, 0..60, 0..60);
         let send = |channel: &mut Channel| {
             let (session, mut rng) = (session_of(0), rng(1));
-            let party = Party { role: Role::Sender, commitment: &kits[1].commitment, kept: None };
-            let agreed = buckets::agree(party, &TERMS, &params, &session, channel, &mut rng)?;
+            let party = Party { place: 1, commitment: &kits[1].commitment, kept: None };
+            let agreed =
+                buckets::agree(party, &TERMS, &params.shape(), &session, std::slice::from_mut(channel), &mut rng)?;
             let source = Memory::new(&kits[1], &agreed.run);
             channel.lanes(vec![rng], u64::MAX, |mut rng, channel| {
                 for bucket in 0..params.buckets {
@@ -180,7 +181,7 @@ fn what_does_not_fit_together_is_refused() {
         let own = kits[changed].run.lock().unwrap().clone().unwrap();
         let mut bytes = own.to_bytes();
         bytes[32 + 32 * changed..][..32].fill(9);
-        *kits[changed].run.lock().unwrap() = Some(buckets::Run::from_bytes(&bytes));
+        *kits[changed].run.lock().unwrap() = buckets::Run::from_bytes(&bytes);
         let (received, sent) = attempt(&kits, 1);
         let ended = [received.unwrap_err(), sent.unwrap_err()];
         terms(&ended[1 - changed], "input has changed");

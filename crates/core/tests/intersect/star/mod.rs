@@ -1,4 +1,5 @@
 //! `star`.
 
+mod buckets;
 mod hostile;
 mod results;

@@ -1,31 +1,29 @@
-//! The start of an attempt: a fresh run's seed, or whether both parties resume the same run.
+//! The start of an attempt: a fresh run's seed, or whether all parties resume the same run.
 
 use rand_core::CryptoRng;
 
-use super::params::{Attempt, Params, Protocol, SHARE_BYTES};
+use super::params::{Attempt, SHARE_BYTES};
 use super::{SHARE, STATE};
-use crate::channel::Channel;
+use crate::channel::{Channel, each};
 use crate::error::{Error, Result};
-use crate::primitive::oprf::Suite;
 use crate::protocol::intersect::entries::Bits;
-use crate::role::Role;
 use crate::session::{Session, Transcript};
 
 /// What stays the same in all attempts at a run: each party keeps it until the run is done.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Run {
-    /// The seed of the items and of their buckets. Known to both parties and to nobody else.
+    /// The seed of the items and of their buckets. Known to the parties and to nobody else.
     seed: [u8; 32],
-    /// What the receiver's input is committed to, and the sender's.
-    commitments: [[u8; 32]; 2],
+    /// What the input of each party is committed to, by place.
+    commitments: Vec<[u8; 32]>,
 }
 
 /// What a party knows at the start of an attempt.
 #[derive(Clone, Copy)]
 pub struct Party<'a> {
-    /// Its role.
-    pub role: Role,
-    /// A commitment to a digest of its input, made with randomness that is kept for later attempts: it tells the peer
+    /// Its place among the parties: of two, the receiver's is 0 and the sender's 1.
+    pub place: usize,
+    /// A commitment to a digest of its input, made with randomness that is kept for later attempts: it tells the others
     /// nothing but whether the input is the same as before.
     pub commitment: &'a [u8; 32],
     /// What it has kept, if it resumes a run.
@@ -41,105 +39,107 @@ pub struct Kept<'a> {
     pub finished: &'a [usize],
 }
 
-/// What both parties have agreed on.
+/// What is public about a run, and the same in all attempts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of buckets.
+    pub buckets: usize,
+    /// The places of those who must have finished a bucket for it to be done: those who learn.
+    pub learners: Vec<usize>,
+    /// All that a run is made for, these two included, as numbers.
+    pub numbers: Vec<u64>,
+}
+
+/// What all parties have agreed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agreed {
     /// The run: to be kept, if it is a fresh one, before the first bucket.
     pub run: Run,
     /// The buckets that are left to do, ascending. Some may be among a party's finished ones: they are done again.
     pub remaining: Vec<usize>,
-    /// What the attempt costs; see [`Params::bytes_sent_by`].
+    /// What the attempt costs.
     pub attempt: Attempt,
 }
 
-/// Agrees with the peer on a fresh run, or on resuming one that both have kept. `terms` stands for all that was agreed on
-/// in the job (its digest); both parties have equal terms and parameters in this attempt already, but may have had
-/// others in the run that is to be resumed.
+/// Agrees with all others on a fresh run, or on resuming one that all have kept. `terms` stands for all that was agreed on
+/// in the job (its digest); all parties have equal terms and an equal shape in this attempt already, but may have had
+/// others in the run that is to be resumed. `channels` are those to the others, in the order of their places.
 ///
-/// Errors, apart from those of the channel: [`Error::Input`] if the own input has changed since the run that is to be
-/// resumed; [`Error::Terms`] if the peer's has, if only one party resumes, or if they resume different runs.
+/// Errors, apart from those of the channels: [`Error::Input`] if the own input has changed since the run that is to be
+/// resumed; [`Error::Terms`] if another's has, if only some resume, or if they resume different runs.
 pub fn agree(
     party: Party<'_>,
     terms: &[u8; 32],
-    params: &Params,
+    shape: &Shape,
     session: &Session,
-    channel: &mut Channel,
+    channels: &mut [Channel],
     rng: &mut impl CryptoRng,
 ) -> Result<Agreed> {
-    let own = match party.kept {
-        None => State::Fresh { commitment: *party.commitment },
+    let Party { place, commitment, kept } = party;
+    let own = match kept {
+        None => State::Fresh { commitment: *commitment },
         Some(kept) => {
-            if kept.run.commitments[place(party.role)] != *party.commitment {
+            if kept.run.commitments.get(place) != Some(commitment) {
                 return Err(Error::Input(
                     "the input has changed since the run that is to be resumed: bring the same one, or start anew without --resume"
                         .into(),
                 ));
             }
-            State::resuming(party.commitment, kept, terms, params)?
+            State::resuming(commitment, kept, terms, shape)?
         }
     };
 
-    // 1. How both stand.
-    let theirs = channel.exchange(STATE, own.encode(), State::bytes(true, params.buckets))?;
-    let theirs = State::decode(&theirs, params.buckets)
-        .map_err(|wrong| channel.violation(format!("`{}` {wrong}", STATE.name)))?;
-    let peer = channel.peer().to_owned();
-    match (party.kept, own, theirs) {
-        (None, _, State::Fresh { commitment }) => {
-            let mut commitments = [*party.commitment; 2];
-            commitments[place(party.role.other())] = commitment;
-            let run = draw(party.role, commitments, session, channel, rng)?;
-            Ok(Agreed { run, remaining: (0..params.buckets).collect(), attempt: Attempt::Fresh })
-        }
-        (None, _, State::Resuming { .. }) => Err(channel.conclude_for(Error::Terms(format!(
-            "{peer} resumes a run of this job, this party starts a new one: resume it here too (--resume, with the directory of that run), or have {peer} start anew without --resume"
-        )))),
-        (Some(_), _, State::Fresh { .. }) => Err(channel.conclude_for(Error::Terms(format!(
-            "this party resumes a run of this job, {peer} starts a new one: start anew here too, without --resume, or have {peer} resume (--resume, with the directory of that run)"
-        )))),
-        (Some(kept), State::Resuming { run: own_id, finished: own, .. }, State::Resuming { run, commitment, finished }) => {
-            if run != own_id {
-                return Err(channel.conclude_for(Error::Terms(format!(
-                    "{peer} resumes another run than this party, or one under other terms: take the directories of the same run, or start anew without --resume"
-                ))));
-            }
-            // The peer has found this before it sent anything, unless it deviates, and ends the job for its own error: there is
-            // no end in good order to wait for.
-            if commitment != kept.run.commitments[place(party.role.other())] {
-                return Err(Error::Terms(format!(
-                    "{peer}'s input has changed since the run that is resumed: start anew without --resume"
-                )));
-            }
-            let [receivers, senders] = match party.role {
-                Role::Receiver => [own, finished],
-                Role::Sender => [finished, own],
-            };
-            // A sender that learns nothing has nothing to do again.
-            let done = |bucket: &usize| receivers[*bucket] && (senders[*bucket] || !params.to_sender);
-            let remaining: Vec<usize> = (0..params.buckets).filter(|bucket| !done(bucket)).collect();
-            let attempt = Attempt::Resumed { remaining: remaining.len() };
-            Ok(Agreed { run: kept.run.clone(), remaining, attempt })
-        }
-        (Some(_), State::Fresh { .. }, _) => Err(Error::Internal("a kept run is resumed".into())),
+    // 1. How all stand.
+    let message = own.encode();
+    let mut states = exchange(channels, |channel| {
+        let theirs = channel.exchange(STATE, message.clone(), State::bytes(true, shape.buckets))?;
+        State::decode(&theirs, shape.buckets).map_err(|wrong| channel.violation(format!("`{}` {wrong}", STATE.name)))
+    })?;
+    let peers: Vec<String> = channels.iter().map(|channel| channel.peer().to_owned()).collect();
+    if let Some(text) = peers.iter().zip(&states).find_map(|(peer, theirs)| own.at_odds(peer, theirs)) {
+        // All see it for themselves, and end in good order.
+        let _ = exchange(channels, Channel::conclude);
+        return Err(Error::Terms(text));
     }
+    states.insert(place, own);
+    let (commitments, finished): (Vec<_>, Vec<_>) = states.into_iter().map(State::into_parts).unzip();
+    let Some(kept) = kept else {
+        let run = draw(place, commitments, session, channels, rng)?;
+        return Ok(Agreed { run, remaining: (0..shape.buckets).collect(), attempt: Attempt::Fresh });
+    };
+    // Who has changed its input has found this before it sent anything, unless it deviates, and ends the job for its own error:
+    // there is no end in good order to wait for.
+    let changed = (0..commitments.len()).find(|place| kept.run.commitments.get(*place) != commitments.get(*place));
+    if let Some(changed) = changed {
+        let peer = &peers[changed - usize::from(changed > place)];
+        return Err(Error::Terms(format!(
+            "{peer}'s input has changed since the run that is resumed: start anew without --resume"
+        )));
+    }
+    // Who learns nothing has nothing to do again.
+    let done = |bucket: &usize| shape.learners.iter().all(|learner| finished[*learner][*bucket]);
+    let remaining: Vec<usize> = (0..shape.buckets).filter(|bucket| !done(bucket)).collect();
+    let attempt = Attempt::Resumed { remaining: remaining.len() };
+    Ok(Agreed { run: kept.run.clone(), remaining, attempt })
 }
 
-/// 2. The seed of a fresh run. Each party draws its share when it has what the other's input is committed to.
+/// 2. The seed of a fresh run. Each party draws its share when it has what the inputs of all others are committed to.
 fn draw(
-    role: Role,
-    commitments: [[u8; 32]; 2],
+    place: usize,
+    commitments: Vec<[u8; 32]>,
     session: &Session,
-    channel: &mut Channel,
+    channels: &mut [Channel],
     rng: &mut impl CryptoRng,
 ) -> Result<Run> {
     let mut own = [0; SHARE_BYTES];
     rng.fill_bytes(&mut own);
-    let theirs = channel.exchange(SHARE, own.to_vec(), SHARE_BYTES)?;
-    let Ok(theirs) = <[u8; SHARE_BYTES]>::try_from(&theirs[..]) else {
-        return Err(channel.violation(format!("`{}` has {} bytes instead of {SHARE_BYTES}", SHARE.name, theirs.len())));
-    };
-    let mut shares = [own; 2];
-    shares[place(role.other())] = theirs;
+    let mut shares = exchange(channels, |channel| {
+        let theirs = channel.exchange(SHARE, own.to_vec(), SHARE_BYTES)?;
+        <[u8; SHARE_BYTES]>::try_from(&theirs[..]).map_err(|_| {
+            channel.violation(format!("`{}` has {} bytes instead of {SHARE_BYTES}", SHARE.name, theirs.len()))
+        })
+    })?;
+    shares.insert(place, own);
     let mut transcript = Transcript::new("buckets");
     transcript.append("session", session.id());
     for commitment in &commitments {
@@ -151,52 +151,36 @@ fn draw(
     Ok(Run { seed: transcript.challenge("seed"), commitments })
 }
 
-/// Where a party stands among two.
-fn place(role: Role) -> usize {
-    match role {
-        Role::Receiver => 0,
-        Role::Sender => 1,
-    }
+/// The same over all channels at once.
+fn exchange<A: Send>(channels: &mut [Channel], work: impl Fn(&mut Channel) -> Result<A> + Sync) -> Result<Vec<A>> {
+    let states = vec![(); channels.len()];
+    each(channels, states, |(), channel| work(channel))
 }
 
 impl Run {
-    /// Bytes of [`Run::to_bytes`].
-    pub const BYTES: usize = 96;
-
     /// The key that makes items of canonical keys, in all attempts.
     pub fn item_key(&self) -> [u8; 32] {
         blake3::derive_key("tacita 1 buckets item", &self.seed)
     }
 
     /// The run as bytes, to be kept as carefully as the items.
-    pub fn to_bytes(&self) -> [u8; Run::BYTES] {
-        let mut bytes = [0; Run::BYTES];
-        bytes[..32].copy_from_slice(&self.seed);
-        bytes[32..].copy_from_slice(self.commitments.as_flattened());
-        bytes
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [&self.seed, self.commitments.as_flattened()].concat()
     }
 
-    /// The run that [`Run::to_bytes`] wrote.
-    pub fn from_bytes(bytes: &[u8; Run::BYTES]) -> Run {
-        let part = |index: usize| std::array::from_fn(|byte| bytes[32 * index + byte]);
-        Run { seed: part(0), commitments: [part(1), part(2)] }
+    /// The run that [`Run::to_bytes`] wrote, if these are such bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Run> {
+        let (parts, []) = bytes.as_chunks::<32>() else { return None };
+        let (seed, commitments) = parts.split_first()?;
+        Some(Run { seed: *seed, commitments: commitments.to_vec() })
     }
 
-    /// What both parties must have in common to resume: the run, the terms and the parameters, those of the
-    /// traffic in flight (lanes) excepted.
-    fn id(&self, terms: &[u8; 32], params: &Params) -> [u8; 32] {
+    /// What all parties must have in common to resume: the run, the terms and the shape.
+    fn id(&self, terms: &[u8; 32], shape: &Shape) -> [u8; 32] {
         let mut transcript = Transcript::new("buckets run");
         transcript.append("seed", &self.seed).append("terms", terms);
-        let protocol = match params.protocol {
-            Protocol::Vole => 0,
-            Protocol::Ecdh(Suite::Ristretto255) => 1,
-            Protocol::Ecdh(Suite::P384) => 2,
-            Protocol::Ecdh(Suite::P521) => 3,
-        };
-        let numbers =
-            [params.receiver_items, params.sender_items, params.buckets, usize::from(params.to_sender), protocol];
-        for number in numbers {
-            transcript.append("number", &(number as u64).to_le_bytes());
+        for number in &shape.numbers {
+            transcript.append("number", &number.to_le_bytes());
         }
         transcript.challenge("id")
     }
@@ -232,15 +216,39 @@ const FRESH: u8 = 0;
 const RESUMING: u8 = 1;
 
 impl State {
-    fn resuming(commitment: &[u8; 32], kept: Kept<'_>, terms: &[u8; 32], params: &Params) -> Result<State> {
+    fn resuming(commitment: &[u8; 32], kept: Kept<'_>, terms: &[u8; 32], shape: &Shape) -> Result<State> {
         let Kept { run, finished } = kept;
-        let mut done = vec![false; params.buckets];
+        let mut done = vec![false; shape.buckets];
         for &bucket in finished {
             *done
                 .get_mut(bucket)
-                .ok_or_else(|| Error::Internal(format!("bucket {bucket} of {} is finished", params.buckets)))? = true;
+                .ok_or_else(|| Error::Internal(format!("bucket {bucket} of {} is finished", shape.buckets)))? = true;
         }
-        Ok(State::Resuming { commitment: *commitment, run: run.id(terms, params), finished: done })
+        Ok(State::Resuming { commitment: *commitment, run: run.id(terms, shape), finished: done })
+    }
+
+    /// What the party in this state and `peer` in its own have to settle before they can go on, if anything.
+    fn at_odds(&self, peer: &str, theirs: &State) -> Option<String> {
+        match (self, theirs) {
+            (State::Fresh { .. }, State::Resuming { .. }) => Some(format!(
+                "{peer} resumes a run of this job, this party starts a new one: resume it here too (--resume, with the directory of that run), or have {peer} start anew without --resume"
+            )),
+            (State::Resuming { .. }, State::Fresh { .. }) => Some(format!(
+                "this party resumes a run of this job, {peer} starts a new one: start anew here too, without --resume, or have {peer} resume (--resume, with the directory of that run)"
+            )),
+            (State::Resuming { run: own, .. }, State::Resuming { run, .. }) if own != run => Some(format!(
+                "{peer} resumes another run than this party, or one under other terms: take the directories of the same run, or start anew without --resume"
+            )),
+            _ => None,
+        }
+    }
+
+    /// What the input is committed to, and which buckets are finished.
+    fn into_parts(self) -> ([u8; 32], Vec<bool>) {
+        match self {
+            State::Fresh { commitment } => (commitment, Vec::new()),
+            State::Resuming { commitment, finished, .. } => (commitment, finished),
+        }
     }
 
     /// Length of the message.

@@ -11,6 +11,8 @@
 //! 3. Each keeps the [`Run`], makes its items with [`Run::item_key`] and sorts them with [`bucket_of`].
 //! 4. [`run`] does the buckets that remain.
 //!
+//! [`star`](super::star) does the same among any number of parties, in buckets of its own.
+//!
 //! Why this hides what it should, and what each role learns, is in `docs/protocols/vole.md`, *On disk*.
 
 mod agree;
@@ -18,6 +20,7 @@ mod params;
 mod run;
 
 pub use crate::channel::labels::buckets::{SHARE, STATE};
-pub use agree::{Agreed, Kept, Party, Run, State, agree};
-pub use params::{Attempt, MAX_BUCKETS, Params, Protocol, bucket_of, buckets_for};
+pub use agree::{Agreed, Kept, Party, Run, Shape, State, agree};
+pub(crate) use params::agreed_bytes;
+pub use params::{Attempt, MAX_BUCKETS, Params, Protocol, bound, bucket_of, buckets_for, check_bucket, least_buckets};
 pub use run::{BucketSource, run};

@@ -1,6 +1,6 @@
 //! What both parties agree on before a bucketed run, and what it costs.
 
-use super::agree::State;
+use super::agree::{Shape, State};
 use crate::channel::{HEADER_BYTES, LEAST_ROOM_BYTES, MAX_LANES};
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -40,6 +40,25 @@ pub enum Attempt {
         /// How many.
         remaining: usize,
     },
+}
+
+impl Attempt {
+    /// Message flights of [`super::agree`].
+    pub(crate) fn rounds(self) -> u32 {
+        match self {
+            Attempt::Fresh => 2,
+            Attempt::Resumed { .. } => 1,
+        }
+    }
+}
+
+/// Bytes that [`super::agree`] sends to each other party.
+pub(crate) fn agreed_bytes(buckets: usize, attempt: Attempt) -> u64 {
+    let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
+    match attempt {
+        Attempt::Fresh => frame(State::bytes(false, buckets)) + frame(SHARE_BYTES),
+        Attempt::Resumed { .. } => frame(State::bytes(true, buckets)),
+    }
 }
 
 /// Agreed public values of a bucketed run. Both parties must use equal ones.
@@ -88,27 +107,31 @@ impl Params {
         Params { runs, ..self }
     }
 
-    /// Items of the party with this role that each bucket is filled up to: the least number that each bucket exceeds with
-    /// probability 2^-(45 + 1 + log2(buckets * runs)) at most, so that any bucket of either party does in any run with 2^-45 at
-    /// most ([`Chance::Bucket`]).
+    /// What [`super::agree`] compares: all but the traffic in flight (lanes).
+    pub fn shape(&self) -> Shape {
+        let protocol = match self.protocol {
+            Protocol::Vole => 0,
+            Protocol::Ecdh(Suite::Ristretto255) => 1,
+            Protocol::Ecdh(Suite::P384) => 2,
+            Protocol::Ecdh(Suite::P521) => 3,
+        };
+        let numbers = [self.receiver_items, self.sender_items, self.buckets, usize::from(self.to_sender), protocol];
+        let learners = if self.to_sender { vec![0, 1] } else { vec![0] };
+        Shape { buckets: self.buckets, learners, numbers: numbers.map(|number| number as u64).to_vec() }
+    }
+
+    /// Items of the party with this role that each bucket is filled up to; see [`bound`].
     pub fn bound(&self, role: Role) -> usize {
         let items = match role {
             Role::Receiver => self.receiver_items,
             Role::Sender => self.sender_items,
         };
-        let bits = f64::from(Chance::Bucket.bits()) + 1.0 + ((self.buckets * self.runs) as f64).log2();
-        okvs::bin_capacity(items, self.buckets, bits)
+        bound(items, self.buckets, 2 * self.runs)
     }
 
     /// Refuses a bucket with more items than its bound.
     pub fn check_bucket(&self, role: Role, items: usize) -> Result<()> {
-        match items <= self.bound(role) {
-            true => Ok(()),
-            false => Err(Error::NotReady(
-                "the items do not fit their buckets under this run's seed, which happens less than once in 2^40 runs: start anew, and not with --resume"
-                    .into(),
-            )),
-        }
+        check_bucket(items, self.bound(role))
     }
 
     /// Parameters of each bucket's intersection.
@@ -128,14 +151,10 @@ impl Params {
 
     /// Bytes that a party sends in an attempt, headers included and heartbeats not.
     pub fn bytes_sent_by(&self, role: Role, attempt: Attempt) -> Result<u64> {
-        let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
-        let agreed = match attempt {
-            Attempt::Fresh => frame(State::bytes(false, self.buckets)) + frame(SHARE_BYTES),
-            Attempt::Resumed { .. } => frame(State::bytes(true, self.buckets)),
-        };
         let buckets = self.left(attempt) as u64 * self.bucket_bytes_sent_by(role)?;
         // Each lane ends, and then the job.
-        Ok(agreed + buckets + (self.lanes_for(self.left(attempt)) as u64 + 1) * frame(0))
+        let ends = (self.lanes_for(self.left(attempt)) + 1) * HEADER_BYTES;
+        Ok(agreed_bytes(self.buckets, attempt) + buckets + ends as u64)
     }
 
     /// Bytes that a party sends for each bucket.
@@ -156,16 +175,12 @@ impl Params {
 
     /// Message flights of an attempt in sequence, as [`crate::channel::Traffic`] counts them. Lanes run at once.
     pub fn rounds(&self, attempt: Attempt) -> Result<u32> {
-        let agreed = match attempt {
-            Attempt::Fresh => 2,
-            Attempt::Resumed { .. } => 1,
-        };
         let of_bucket = match self.protocol {
             Protocol::Vole => self.vole()?.rounds(ReturnedRows::default()),
             Protocol::Ecdh(_) => self.bucket().rounds(ReturnedRows::default()),
         };
         let left = self.left(attempt);
-        Ok(agreed + left.div_ceil(self.lanes_for(left).max(1)) as u32 * of_bucket)
+        Ok(attempt.rounds() + left.div_ceil(self.lanes_for(left).max(1)) as u32 * of_bucket)
     }
 
     /// Buckets that an attempt sends anything for: none if a party has no items, because nothing is common then.
@@ -184,6 +199,24 @@ impl Params {
     /// Lanes for so many buckets.
     pub(super) fn lanes_for(&self, buckets: usize) -> usize {
         self.lanes.min(buckets)
+    }
+}
+
+/// The number of items that each of the buckets of a set is filled up to: the least that each exceeds with probability
+/// 2^-(45 + log2(buckets * sets)) at most, so that any bucket of any of so many sets does with 2^-45 at most ([`Chance::Bucket`]).
+pub fn bound(items: usize, buckets: usize, sets: usize) -> usize {
+    let bits = f64::from(Chance::Bucket.bits()) + ((buckets * sets) as f64).log2();
+    okvs::bin_capacity(items, buckets, bits)
+}
+
+/// Refuses a bucket with more items than its bound.
+pub fn check_bucket(items: usize, bound: usize) -> Result<()> {
+    match items <= bound {
+        true => Ok(()),
+        false => Err(Error::NotReady(
+            "the items do not fit their buckets under this run's seed, which happens less than once in 2^40 runs: start anew, and not with --resume"
+                .into(),
+        )),
     }
 }
 
@@ -206,19 +239,28 @@ pub fn buckets_for(
     memory: u64,
     bytes: impl Fn(usize, usize) -> u64,
 ) -> Result<usize> {
-    for buckets in (0..=MAX_BUCKETS.ilog2()).map(|bits| 1 << bits) {
-        let params =
-            match Params::new(Protocol::Ecdh(Suite::Ristretto255), receiver_items, sender_items, buckets, lanes) {
-                // So few may be too few for such sets.
-                Err(_) if buckets < MAX_BUCKETS => continue,
-                params => params?.one_of(runs),
-            };
+    let needed = |buckets: usize| {
+        let protocol = Protocol::Ecdh(Suite::Ristretto255);
+        let params = Params::new(protocol, receiver_items, sender_items, buckets, lanes)?.one_of(runs);
         let one = bytes(params.bound(Role::Receiver), params.bound(Role::Sender));
-        if one.saturating_mul(params.lanes_for(buckets) as u64) <= memory {
-            return Ok(buckets);
+        Ok(one.saturating_mul(params.lanes_for(buckets) as u64))
+    };
+    least_buckets(needed, memory)?.ok_or_else(|| {
+        Error::Input(format!(
+            "too little memory for sets of {receiver_items} and {sender_items} items, in however many buckets: allow more"
+        ))
+    })
+}
+
+/// The least power of two of buckets with which `memory` bytes are enough, if any is, where `needed` tells what so many take; fewer
+/// may be too few for such sets, which is its error.
+pub fn least_buckets(needed: impl Fn(usize) -> Result<u64>, memory: u64) -> Result<Option<usize>> {
+    for buckets in (0..=MAX_BUCKETS.ilog2()).map(|bits| 1 << bits) {
+        match needed(buckets) {
+            Err(_) if buckets < MAX_BUCKETS => (),
+            needed if needed.clone()? <= memory => return Ok(Some(buckets)),
+            _ => (),
         }
     }
-    Err(Error::Input(format!(
-        "too little memory for sets of {receiver_items} and {sender_items} items, in however many buckets: allow more"
-    )))
+    Ok(None)
 }

@@ -33,7 +33,7 @@ pub trait BucketSource: Sync {
 pub fn run(
     role: Role,
     remaining: &[usize],
-    source: &impl BucketSource,
+    source: &(impl BucketSource + ?Sized),
     params: &Params,
     session: &Session,
     channel: &mut Channel,

@@ -32,6 +32,7 @@ pub(crate) use params::{BLINDED_SUM_BYTES, COUNT_MESSAGE_BYTES, TOLD_SUM_BYTES, 
 pub use params::{CHUNK, Params, Returns, SEAL_BYTES, epoch_tag_bytes, payload_tag_bytes, tag_bytes};
 pub use params::{ReturnedRows, Reveal};
 pub use payload::Common;
+pub(crate) use payload::PlainRows;
 pub(crate) use rows_of_items::COUNT_BYTES;
 pub use rows_of_items::Payload;
 pub(crate) use table::{Bits, TagTable};

@@ -6,11 +6,11 @@ use super::domain::Domain;
 use super::rows_of_items::{COUNT_BYTES, Payload};
 use super::table::TagTable;
 use super::{
-    ENTRIES, Entries, Params, RETURNED_COUNTS, RETURNED_ROWS, Returns, Reveal, SEAL_BYTES, WrongEntries, check_payload,
-    send_marks,
+    ENTRIES, Entries, Frames, Params, RETURNED_COUNTS, RETURNED_ROWS, Returns, Reveal, SEAL_BYTES, WrongEntries,
+    check_payload, send_marks,
 };
 use crate::Progress;
-use crate::channel::Channel;
+use crate::channel::{Channel, Label};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::oprf::OUTPUT_BYTES;
@@ -54,10 +54,10 @@ pub(crate) fn receive(
         send_marks(&places, params, channel)?;
     }
     let items = common.iter().map(|(item, _)| *item).collect();
-    if let (Some(_), Some(own)) = (returns, own) {
+    if let (Some(returns), Some(own)) = (returns, own) {
         // In the order of the first rows on the wire, which both parties know and which means nothing.
         common.sort_unstable_by_key(|(_, place)| *place);
-        return_rows(common.iter().map(|(item, _)| *item), own, params, channel)?;
+        returned(returns, params).send(common.iter().map(|(item, _)| *item), own, channel)?;
     }
     Ok(Common { items, payload: Some(payload) })
 }
@@ -150,7 +150,7 @@ pub(crate) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -
         items.sort_unstable();
         return Ok(Some(Common { items, payload: None }));
     };
-    let returned = receive_rows(marked.len(), returns, params, channel)?;
+    let returned = returned(returns, params).receive(marked.len(), returns.rows, channel)?;
     let mut by_item: Vec<(usize, usize)> = marked.into_iter().zip(0..).collect();
     by_item.sort_unstable();
     let mut payload = Payload::new(returns.row_bytes);
@@ -160,38 +160,58 @@ pub(crate) fn learn(entries: &Entries, params: &Params, channel: &mut Channel) -
     Ok(Some(Common { items: by_item.into_iter().map(|(item, _)| item).collect(), payload: Some(payload) }))
 }
 
-/// Sends the numbers of rows of `items`, then the rows.
-fn return_rows(
-    items: impl Iterator<Item = usize> + Clone,
-    own: &Payload,
-    params: &Params,
-    channel: &mut Channel,
-) -> Result<()> {
-    let counts: Vec<u8> = items.clone().flat_map(|item| (own.rows_of(item) as u32).to_le_bytes()).collect();
-    params.frames(counts.len() / COUNT_BYTES, COUNT_BYTES).send(RETURNED_COUNTS, &counts, channel)?;
-    let rows = items.clone().map(|item| own.rows_of(item)).sum();
-    let bytes: Vec<u8> = items.flat_map(|item| own.item(item)).copied().collect();
-    params.frames(rows, own.row_bytes()).send(RETURNED_ROWS, &bytes, channel)
+/// Rows as they travel, unsealed, to who knows which items they belong to: how many each item has, and then all of them.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainRows {
+    /// Length of a row in bytes.
+    pub(crate) row_bytes: usize,
+    /// How many bytes a message has at most.
+    pub(crate) chunk: usize,
+    /// The label of the numbers.
+    pub(crate) counts: Label,
+    /// The label of the rows.
+    pub(crate) rows: Label,
 }
 
-/// Receives the rows of so many items: at least one each, and no more in all than were agreed on.
-fn receive_rows(items: usize, returns: Returns, params: &Params, channel: &mut Channel) -> Result<Payload> {
-    let counts = params.frames(items, COUNT_BYTES).receive(RETURNED_COUNTS, channel)?;
-    let counts: Vec<usize> =
-        counts.chunks_exact(COUNT_BYTES).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]) as usize).collect();
-    let rows: u64 = counts.iter().map(|&count| count as u64).sum();
-    if counts.contains(&0) || rows > returns.rows as u64 {
-        return Err(channel.violation(format!("`{}` are not what was agreed on", RETURNED_COUNTS.name)));
+impl PlainRows {
+    /// Sends those of `items`.
+    pub(crate) fn send(
+        &self,
+        items: impl Iterator<Item = usize> + Clone,
+        own: &Payload,
+        channel: &mut Channel,
+    ) -> Result<()> {
+        let counts: Vec<u8> = items.clone().flat_map(|item| (own.rows_of(item) as u32).to_le_bytes()).collect();
+        Frames::new(counts.len() / COUNT_BYTES, COUNT_BYTES, self.chunk).send(self.counts, &counts, channel)?;
+        let rows = items.clone().map(|item| own.rows_of(item)).sum();
+        let bytes: Vec<u8> = items.flat_map(|item| own.item(item)).copied().collect();
+        Frames::new(rows, self.row_bytes, self.chunk).send(self.rows, &bytes, channel)
     }
-    let bytes = params.frames(rows as usize, returns.row_bytes).receive(RETURNED_ROWS, channel)?;
-    let mut payload = Payload::new(returns.row_bytes);
-    let mut rest = &bytes[..];
-    for count in counts {
-        let (rows, after) = rest.split_at(count * returns.row_bytes);
-        payload.push(count, rows)?;
-        rest = after;
+
+    /// Receives those of so many items: at least one each, and no more than `most` in all.
+    pub(crate) fn receive(&self, items: usize, most: usize, channel: &mut Channel) -> Result<Payload> {
+        let counts = Frames::new(items, COUNT_BYTES, self.chunk).receive(self.counts, channel)?;
+        let counts: Vec<usize> =
+            counts.chunks_exact(COUNT_BYTES).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]) as usize).collect();
+        let rows: u64 = counts.iter().map(|&count| count as u64).sum();
+        if counts.contains(&0) || rows > most as u64 {
+            return Err(channel.violation(format!("`{}` are not what was agreed on", self.counts.name)));
+        }
+        let bytes = Frames::new(rows as usize, self.row_bytes, self.chunk).receive(self.rows, channel)?;
+        let mut payload = Payload::new(self.row_bytes);
+        let mut rest = &bytes[..];
+        for count in counts {
+            let (rows, after) = rest.split_at(count * self.row_bytes);
+            payload.push(count, rows)?;
+            rest = after;
+        }
+        Ok(payload)
     }
-    Ok(payload)
+}
+
+/// Those that a receiver returns.
+fn returned(returns: Returns, params: &Params) -> PlainRows {
+    PlainRows { row_bytes: returns.row_bytes, chunk: params.chunk, counts: RETURNED_COUNTS, rows: RETURNED_ROWS }
 }
 
 /// The agreed length of the sender's rows, and what the receiver returns.

@@ -4,13 +4,13 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 
 use super::shares::{Plane, half};
-use super::{COMMON, Common, GIVEN_COUNTS, GIVEN_ROWS, Gives, Link, Party};
+use super::{COMMON, Common, Gives, Link, Party};
 use crate::channel::{Channel, each};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::{Aes128, Block};
 use crate::protocol::intersect::entries::items::fork;
-use crate::protocol::intersect::entries::{CHUNK, COUNT_BYTES, Domain, ENTRIES, Frames, Payload, payload};
+use crate::protocol::intersect::entries::{CHUNK, Domain, ENTRIES, Frames, Payload, payload};
 use crate::protocol::intersect::opprf::{Asked, EvaluateOprf, Planes};
 
 /// The leader's part, with the ends of its functions from elsewhere, one for each link.
@@ -136,13 +136,8 @@ impl Party<'_> {
                 (None, Some(rows)) => (rows, true),
                 (None, None) => return Err(Error::Internal("star: no rows of a giver".into())),
             };
-            let place = |place: &usize| if own { common.items[*place] } else { *place };
-            let count = |item: usize| (rows.rows_of(item) as u32).to_le_bytes();
-            let counts: Vec<u8> = order.iter().map(place).flat_map(count).collect();
-            Frames::new(order.len(), COUNT_BYTES, CHUNK).send(GIVEN_COUNTS, &counts, channel)?;
-            let total = order.iter().map(place).map(|item| rows.rows_of(item)).sum();
-            let bytes: Vec<u8> = order.iter().map(place).flat_map(|item| rows.item(item)).copied().collect();
-            Frames::new(total, rows.row_bytes(), CHUNK).send(GIVEN_ROWS, &bytes, channel)?;
+            let items = order.iter().map(|place| if own { common.items[*place] } else { *place });
+            gives.forwarded().send(items, rows, channel)?;
         }
         Ok(())
     }

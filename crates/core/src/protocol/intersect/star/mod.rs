@@ -15,6 +15,7 @@
 //!
 //! Any number of parties may pool what they see: `docs/protocols/star.md` says what they learn.
 
+pub mod buckets;
 mod leader;
 mod other;
 mod params;

@@ -5,13 +5,13 @@ use std::sync::atomic::AtomicBool;
 use rand_core::CryptoRng;
 
 use super::shares::Plane;
-use super::{COMMON, Common, GIVEN_COUNTS, GIVEN_ROWS, Gives, Link, Party};
+use super::{COMMON, Common, Link, Party};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::block;
 use crate::protocol::intersect::entries::items::Padded;
-use crate::protocol::intersect::entries::{CHUNK, COUNT_BYTES, Domain, Entries, Frames, Own, Payload, TagTable};
+use crate::protocol::intersect::entries::{CHUNK, Domain, Entries, Frames, Own, Payload, TagTable};
 use crate::protocol::intersect::opprf::{Function, Planes, ProgramOprf};
 
 /// The part of another party than the leader, with the end of its function from elsewhere. `channel` is that to the leader.
@@ -79,31 +79,11 @@ impl Party<'_> {
         }
         let mut rows = Vec::new();
         for gives in params.given_to(self.me) {
-            let received = receive_rows(told.len(), gives, channel)?;
+            let received = gives.forwarded().receive(told.len(), gives.rows, channel)?;
             let mut ordered = Payload::new(gives.row_bytes);
             order.iter().try_for_each(|&place| ordered.push(received.rows_of(place), received.item(place)))?;
             rows.push((gives.party, ordered));
         }
         Ok(Common { items: order.into_iter().map(|place| told[place]).collect(), rows })
     }
-}
-
-/// The rows of so many items: at least one each, and no more in all than were agreed on.
-fn receive_rows(items: usize, gives: &Gives, channel: &mut Channel) -> Result<Payload> {
-    let counts = Frames::new(items, COUNT_BYTES, CHUNK).receive(GIVEN_COUNTS, channel)?;
-    let counts: Vec<usize> =
-        counts.chunks_exact(COUNT_BYTES).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]) as usize).collect();
-    let rows: u64 = counts.iter().map(|&count| count as u64).sum();
-    if counts.contains(&0) || rows > gives.rows as u64 {
-        return Err(channel.violation(format!("`{}` are not what was agreed on", GIVEN_COUNTS.name)));
-    }
-    let bytes = Frames::new(rows as usize, gives.row_bytes, CHUNK).receive(GIVEN_ROWS, channel)?;
-    let mut payload = Payload::new(gives.row_bytes);
-    let mut rest = &bytes[..];
-    for count in counts {
-        let (rows, after) = rest.split_at(count * gives.row_bytes);
-        payload.push(count, rows)?;
-        rest = after;
-    }
-    Ok(payload)
 }

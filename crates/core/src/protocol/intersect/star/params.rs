@@ -1,8 +1,9 @@
 //! What all parties agree on before the first message, and what it costs.
 
+use super::{GIVEN_COUNTS, GIVEN_ROWS};
 use crate::channel::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
-use crate::protocol::intersect::entries::{self, CHUNK, bits_of, framed_bytes, tag_bytes};
+use crate::protocol::intersect::entries::{self, CHUNK, PlainRows, bits_of, framed_bytes, tag_bytes};
 use crate::protocol::intersect::opprf;
 use crate::role::Role;
 use crate::security::Chance;
@@ -18,6 +19,8 @@ pub struct Params {
     pub learners: Vec<usize>,
     /// Who gives rows to those who learn, by place.
     pub givers: Vec<Gives>,
+    /// This is one of so many such runs, of which none may go wrong by chance.
+    pub runs: usize,
 }
 
 /// The rows that a party gives.
@@ -29,6 +32,13 @@ pub struct Gives {
     pub rows: usize,
     /// Length of each in bytes.
     pub row_bytes: usize,
+}
+
+impl Gives {
+    /// How the leader passes them on.
+    pub(super) fn forwarded(&self) -> PlainRows {
+        PlainRows { row_bytes: self.row_bytes, chunk: CHUNK, counts: GIVEN_COUNTS, rows: GIVEN_ROWS }
+    }
 }
 
 impl Params {
@@ -45,11 +55,21 @@ impl Params {
         if !givers.iter().all(row) {
             return Err(Error::Internal("star: rows that do not fit a message".into()));
         }
-        let params = Params { items, leader, learners, givers };
-        params.others().try_for_each(|place| params.link(place).programmed_store().map(drop))?;
-        params.link(leader).asked_store()?;
-        params.givers.iter().try_for_each(|gives| params.entries(gives).check())?;
-        Ok(params)
+        let params = Params { items, leader, learners, givers, runs: 1 };
+        params.check().map(|()| params)
+    }
+
+    /// The same, as one of `runs`.
+    pub fn one_of(self, runs: usize) -> Result<Params> {
+        let params = Params { runs, ..self };
+        params.check().map(|()| params)
+    }
+
+    /// Refuses sets that no store takes.
+    fn check(&self) -> Result<()> {
+        self.others().try_for_each(|place| self.link(place).programmed_store().map(drop))?;
+        self.link(self.leader).asked_store()?;
+        self.givers.iter().try_for_each(|gives| self.entries(gives).check())
     }
 
     /// Whether a party has no item, so that none is common.
@@ -76,7 +96,7 @@ impl Params {
     /// Of the leader and another party. Of all stores of a run, the leader's and one of each other party, none may fail by chance.
     pub(super) fn link(&self, other: usize) -> opprf::Params {
         let planes = 1 + self.sharings().filter(|gives| gives.party != other).count();
-        let store_bits = Chance::Store.bits() + bits_of(self.items.len() as u128);
+        let store_bits = Chance::Store.bits() + bits_of(self.items.len() as u128 * self.runs as u128);
         let free = self.sharings().any(|gives| gives.party == other);
         opprf::Params { asked: self.items[self.leader], programmed: self.items[other], planes, free, store_bits }
     }
@@ -87,9 +107,9 @@ impl Params {
         params.one_of(self.chances())
     }
 
-    /// How many times tags are compared in a run.
+    /// How many times tags are compared in all runs.
     fn chances(&self) -> usize {
-        (self.sharings().count() + self.learners.len() - 1).max(1)
+        (self.sharings().count() + self.learners.len() - 1).max(1) * self.runs
     }
 
     /// Tags of common items that the leader sends to another who learns: as many as there can be, whatever there are.
