@@ -168,7 +168,7 @@ impl Plan {
         ))?;
         if let Some(buckets) = plan.buckets {
             let buckets = counted(buckets as u64, "bucket");
-            print(format_args!("Buckets   {buckets}, {} at a time, with --work", disk::LANES))?;
+            print(format_args!("Buckets   {buckets}, {} at a time, with --work", disk::at_once(job)))?;
         }
         if self.bandwidth.is_none() {
             print("          with a network that is no limit: say --bandwidth and --latency for yours")?;

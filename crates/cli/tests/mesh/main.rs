@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod disk;
 mod relayed;
 
 use std::collections::BTreeSet;
@@ -422,7 +423,4 @@ fn what_is_not_there_for_several_is_refused() {
     let many: Vec<_> = (0..65).map(|number| format!("p{number}")).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     refused(&job("reveal_to = [\"p0\"]", &many, |_| String::new()), &["65", "2 to 64"]);
-    let group = Group::with_tables(learn, 3);
-    let work = group.home.at("work");
-    group.start("b", &["--work", &work]).end().failed(2, &["--work", "memory"]);
 }

@@ -45,6 +45,14 @@ pub fn each<S: Send, A: Send>(
     }
 }
 
+/// As [`Channel::conclude_for`], of all channels at once: for a reason that all parties see for themselves.
+pub fn conclude_all_for(channels: &mut [Channel], error: Error) -> Error {
+    let states = vec![(); channels.len()];
+    // Whatever the others do instead, this party's own error is why it ends.
+    let _ = each(channels, states, |(), channel| channel.conclude());
+    error
+}
+
 /// Channels that end together.
 struct Together {
     handles: Vec<Handle>,

@@ -33,7 +33,7 @@ pub const HEADER_BYTES: usize = 10;
 /// The longest payload of one frame. Larger messages travel in chunks.
 pub const MAX_PAYLOAD_BYTES: usize = 1 << 20;
 
-pub use each::each;
+pub use each::{conclude_all_for, each};
 pub use lanes::{LEAST_ROOM_BYTES, MAX_LANES};
 
 /// Frames that may wait in either direction.

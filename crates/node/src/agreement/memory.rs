@@ -16,8 +16,7 @@ use crate::base::text;
 /// Errors: [`Error::Input`] if it would whatever the peer brought; else [`Error::Terms`], with what the peer brings.
 pub fn check(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>, channel: &Channel) -> Result<()> {
     let (own, theirs, limit) = (&agreed.own_sizes, &agreed.peer_sizes, Limit::of(allowed));
-    let on_disk =
-        if !own.on_disk && job.job.can(job, Ability::Disk).is_ok() { ", let --work DIR take it to disk" } else { "" };
+    let on_disk = on_disk_instead(job, own);
     let check = |theirs: &Sizes, advice: &str| {
         let sizes = [(me, own), (job.peer_of(me), theirs)].map(|(name, sizes)| (name.to_owned(), sizes.clone()));
         let needed = job.job.memory(job, me, &agreed.chosen, &BTreeMap::from(sizes))?;
@@ -38,8 +37,14 @@ pub fn check(job: &JobSpec, me: &str, agreed: &Agreed, allowed: Option<u64>, cha
 /// As [`check`], in a job in which all parties are connected.
 pub fn check_all(job: &JobSpec, me: &str, agreed: &mesh::Agreed, allowed: Option<u64>) -> Result<()> {
     let sizes = &agreed.sizes;
+    if sizes[me].work.is_some() {
+        // On disk there are as many buckets as it takes.
+        return Ok(());
+    }
+    let on_disk = on_disk_instead(job, &sizes[me]);
     let check = |sizes: &BTreeMap<String, Sizes>| {
-        Limit::of(allowed).check(job.job.memory(job, me, &agreed.chosen, sizes)?, "split the input")
+        let needed = job.job.memory(job, me, &agreed.chosen, sizes)?;
+        Limit::of(allowed).check(needed, &format!("split the input{on_disk}"))
     };
     let refused = check(sizes);
     let Err(Error::Input(text)) = refused else { return refused };
@@ -53,6 +58,11 @@ pub fn check_all(job: &JobSpec, me: &str, agreed: &mesh::Agreed, allowed: Option
         format!("{name} brings {}: ", text::counted(theirs.items, job.thing()))
     });
     Err(Error::Terms(format!("{most}{text}")))
+}
+
+/// What else there is to do, if it is there.
+fn on_disk_instead(job: &JobSpec, own: &Sizes) -> &'static str {
+    if !own.on_disk && job.job.can(job, Ability::Disk).is_ok() { ", let --work DIR take it to disk" } else { "" }
 }
 
 /// What the user should know of terms that leave it to the peer how many rows it brings. (Rows that are aligned by position, and

@@ -40,7 +40,9 @@ pub(crate) fn choose_intersection(
         [] => vec![(job, own, theirs)],
         several => several.iter().map(|(job, own, theirs)| (job, *own, *theirs)).collect(),
     };
-    if let Some(method) = each.iter().find_map(|(_, own, theirs)| disk::resumed(own, theirs).and_then(methods::called))
+    if let Some(method) = each
+        .iter()
+        .find_map(|(_, own, theirs)| disk::resumed(own, [*theirs]).and_then(|kept| methods::called(&kept.protocol)))
     {
         return settled(method, "the run began with it");
     }

@@ -129,7 +129,6 @@ impl Job for Intersect {
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
-            Ability::Disk if spec.is_mesh() => bad(format!("--work: {}", star::IN_MEMORY)),
             Ability::Prepared if spec.is_mesh() => {
                 bad("--work: a part is prepared for one peer, and this job is among several")
             }
@@ -253,9 +252,6 @@ impl Job for Intersect {
 
     fn left(&self, spec: &JobSpec, me: &str, source: &Source, done: Left) -> Result<Option<(Box<dyn Part>, Found)>> {
         let Source::Disk { work, .. } = source else { return Ok(None) };
-        if spec.is_mesh() {
-            return Ok(None);
-        }
         if !spec.alternatives().is_empty() {
             let left = any::left(spec, me, work, done)?;
             return Ok(left.map(|(part, found)| (Box::new(part) as Box<dyn Part>, found)));

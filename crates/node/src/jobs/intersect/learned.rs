@@ -5,7 +5,7 @@ use tacita_core::protocol::intersect::entries::Params;
 use tacita_core::protocol::intersect::vole::overfitted_items;
 
 use crate::agreement::{Duplicates, JobSpec, Known, Reveal};
-use crate::base::text::{count, counted};
+use crate::base::text::{count, counted, names};
 use crate::jobs::intersect::methods;
 use crate::jobs::learned::{filtered, list};
 
@@ -46,10 +46,7 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
         ));
     }
     if known.on_disk {
-        learned.push(format!(
-            "{peer} works on disk: {party} learns how much memory its buckets may take and, if the run is resumed, which of them it \
-             has finished, and whether its keys are the same as before."
-        ));
+        learned.push(on_disk(party, &[peer]));
     }
     if let Some(named) = methods::named(job.protocol) {
         named.learned(job, party, &mut learned);
@@ -63,6 +60,19 @@ pub(crate) fn intersect(job: &JobSpec, party: &str, known: Known) -> Vec<String>
         }
     }
     learned
+}
+
+/// What `party` learns of peers that work on disk.
+pub(super) fn on_disk(party: &str, peers: &[&str]) -> String {
+    let (work, its, it) = match peers.len() {
+        1 => ("works", "its", "it"),
+        _ => ("work", "their", "each"),
+    };
+    format!(
+        "{} {work} on disk: {party} learns how much memory {its} buckets may take and, if the run is resumed, which of them {it} \
+         has finished, and whether {its} keys are the same as before.",
+        names(peers)
+    )
 }
 
 /// The columns of each of several keys; of one key, nothing.

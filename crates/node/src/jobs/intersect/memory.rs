@@ -9,7 +9,7 @@ use crate::agreement::{Chosen, JobSpec, Sizes};
 use crate::jobs::on_disk::memory::FIXED_BYTES;
 
 /// Memory of an item of a bucket, the number of its key, and its place among the bucket's.
-const BUCKET_ITEM_BYTES: u64 = 48;
+pub const BUCKET_ITEM_BYTES: u64 = 48;
 
 /// Memory of an item and its place among all buckets, at a party that keeps them in memory.
 pub const ITEM_IN_MEMORY_BYTES: u64 = 48;

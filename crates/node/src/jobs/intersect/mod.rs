@@ -1,4 +1,4 @@
-//! `intersect` between two parties: from a table to the rows or the number that a party learns.
+//! `intersect`: from a table to the rows or the number that a party learns.
 
 pub mod any;
 pub mod choose;
@@ -156,11 +156,11 @@ fn left_disk(job: &JobSpec, me: &str, work: &OnDisk, done: Left) -> Result<Optio
     }
 }
 
-/// A run on disk of which both parties have all they need of each other, as what is left: to write the result.
+/// A run on disk of which all parties have all they need of each other, as what is left: to write the result.
 fn left_on_disk(job: &JobSpec, me: &str, disk: Arc<Disk>) -> Result<(Brought, agreement::Found)> {
-    let protocol = disk.protocol()?;
+    let protocol = disk.protocol(job)?;
     let brought = Brought::Disk(disk);
     let found = if job.learns(me) { Found::OnDisk } else { Found::Nothing };
-    let found = brought.found(job, me, found, protocol, learned::intersect(job, me, Known::default()))?;
+    let found = brought.found(job, me, found, protocol, job.job.learned(job, me, Known::default()))?;
     Ok((brought, found))
 }

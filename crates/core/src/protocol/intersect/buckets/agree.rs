@@ -4,7 +4,7 @@ use rand_core::CryptoRng;
 
 use super::params::{Attempt, SHARE_BYTES};
 use super::{SHARE, STATE};
-use crate::channel::{Channel, each};
+use crate::channel::{Channel, conclude_all_for, each};
 use crate::error::{Error, Result};
 use crate::protocol::intersect::entries::Bits;
 use crate::session::{Session, Transcript};
@@ -98,8 +98,7 @@ pub fn agree(
     let peers: Vec<String> = channels.iter().map(|channel| channel.peer().to_owned()).collect();
     if let Some(text) = peers.iter().zip(&states).find_map(|(peer, theirs)| own.at_odds(peer, theirs)) {
         // All see it for themselves, and end in good order.
-        let _ = exchange(channels, Channel::conclude);
-        return Err(Error::Terms(text));
+        return Err(conclude_all_for(channels, Error::Terms(text)));
     }
     states.insert(place, own);
     let (commitments, finished): (Vec<_>, Vec<_>) = states.into_iter().map(State::into_parts).unzip();

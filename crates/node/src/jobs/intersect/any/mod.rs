@@ -104,7 +104,7 @@ pub fn left(job: &JobSpec, me: &str, work: &OnDisk, done: Left) -> Result<Option
         each.push((job, Brought::Disk(disk.into())));
     }
     let all = on_disk(&each)?;
-    let (protocol, counts) = (all[0].protocol()?, all[0].together().unwrap_or_default());
+    let (protocol, counts) = (all[0].protocol(job)?, all[0].together().unwrap_or_default());
     let part = Alternatives { each, counts, directory: Some(work.directory.clone()) };
     let found = part.each.iter().map(|_| if job.learns(me) { Found::OnDisk } else { Found::Nothing }).collect();
     let learned = super::learned::intersect(job, me, Known::default());

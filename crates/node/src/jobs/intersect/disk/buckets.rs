@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
-use tacita_core::protocol::intersect::buckets::{BucketSource, Params, bucket_of};
+use tacita_core::protocol::intersect::buckets::{BucketSource, bucket_of};
 use tacita_core::{ITEM_BYTES, Item, Progress, Result, Role};
 
 use crate::jobs::on_disk::directory::{Directory, Sorted};
@@ -38,7 +38,7 @@ impl<'a> OnDisk<'a> {
         run: &'a str,
         sorted: &Sorted,
         item_key: &[u8; 32],
-        params: &Params,
+        buckets: usize,
         memory: usize,
         progress: &Progress,
     ) -> Result<OnDisk<'a>> {
@@ -46,13 +46,13 @@ impl<'a> OnDisk<'a> {
         directory.note_needed(sorted.counts.items as u64 * (ENTRY_BYTES as u64 + 4));
         let mut keys = Keys::open(directory)?;
         let mut file = directory.create_file(BUCKETS, BUCKETS)?;
-        let room = (memory / params.buckets).clamp(ENTRY_BYTES, MOST_BUFFER_BYTES);
-        let mut buffers: Vec<Vec<u8>> = vec![Vec::new(); params.buckets];
-        let mut places = vec![Vec::new(); params.buckets];
+        let room = (memory / buckets).clamp(ENTRY_BYTES, MOST_BUFFER_BYTES);
+        let mut buffers: Vec<Vec<u8>> = vec![Vec::new(); buckets];
+        let mut places = vec![Vec::new(); buckets];
         let mut number = 0u32;
         while let Some(items) = keys.next(|key| Item::new(item_key, key))? {
             for item in &items {
-                let bucket = bucket_of(item, params.buckets);
+                let bucket = bucket_of(item, buckets);
                 let buffer = &mut buffers[bucket];
                 buffer.extend_from_slice(&item.0);
                 buffer.extend_from_slice(&number.to_le_bytes());
@@ -135,14 +135,14 @@ pub struct InMemory {
 
 impl InMemory {
     /// Sorts the items of these keys into buckets.
-    pub fn make(keys: &table::Keys, item_key: &[u8; 32], params: &Params) -> InMemory {
+    pub fn make(keys: &table::Keys, item_key: &[u8; 32], buckets: usize) -> InMemory {
         let items: Vec<_> = (0..keys.len()).into_par_iter().map(|index| Item::new(item_key, keys.key(index))).collect();
-        let mut starts = vec![0; params.buckets + 1];
-        items.iter().for_each(|item| starts[bucket_of(item, params.buckets) + 1] += 1);
-        (0..params.buckets).for_each(|bucket| starts[bucket + 1] += starts[bucket]);
+        let mut starts = vec![0; buckets + 1];
+        items.iter().for_each(|item| starts[bucket_of(item, buckets) + 1] += 1);
+        (0..buckets).for_each(|bucket| starts[bucket + 1] += starts[bucket]);
         let (mut next, mut order) = (starts.clone(), vec![0; items.len()]);
         for (number, item) in items.iter().enumerate() {
-            let next = &mut next[bucket_of(item, params.buckets)];
+            let next = &mut next[bucket_of(item, buckets)];
             order[*next] = number as u32;
             *next += 1;
         }

@@ -1,10 +1,11 @@
 //! Intersections of tables that do not fit memory: sorted on disk, intersected bucket by bucket, and resumed after
 //! whatever ended a run.
 //!
-//! `on_disk::prepare` sorts a table by key into two files. The parties agree on buckets and a seed (`run`); items are hashed and
+//! `on_disk::prepare` sorts a table by key into two files. The parties agree on buckets and a seed (`attempt`, and `run` for two of them); items are hashed and
 //! sorted into buckets (`buckets`), and the result of each is on disk before the bucket counts as done. At the end one pass
 //! over the sorted rows writes those that are common (`on_disk::rows`).
 
+mod attempt;
 mod buckets;
 mod run;
 
@@ -14,9 +15,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result, Security};
 
-pub use self::run::{LANES, Party, bucketed, buckets_of, check_sizes, is_bucketed, params, resumed, run};
+pub use self::attempt::{Attempt, Party, check_fresh, resumed, run_attempt, terms_of};
+pub use self::run::{LANES, bucketed, buckets_of, check_sizes, is_bucketed, params, run};
 use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Work as WorkSizes};
-use crate::jobs::intersect::{check_limits, key_spec, methods};
+use crate::jobs::intersect::{check_limits, key_spec, methods, star};
 use crate::jobs::on_disk::rows::OnDisk;
 use crate::jobs::on_disk::table::{Loading, SortedTable};
 use crate::jobs::on_disk::{self, memory};
@@ -32,7 +34,7 @@ pub struct Disk {
     done: AtomicUsize,
 }
 
-/// What was agreed on with the peer.
+/// What was agreed on with the others.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Agreed {
     /// The run's seed and commitments, in hexadecimal.
@@ -81,6 +83,19 @@ pub fn check_job(job: &JobSpec) -> Result<()> {
     Ok(())
 }
 
+/// How many buckets are in flight at most.
+pub fn at_once(job: &JobSpec) -> usize {
+    if job.is_mesh() { 1 } else { LANES }
+}
+
+/// The protocol with this name that does a job in buckets, if there is one.
+fn protocol_called(job: &JobSpec, name: &str) -> Option<Protocol> {
+    if job.is_mesh() {
+        return Some(star::PROTOCOL).filter(|star| star.name() == name);
+    }
+    methods::called(name).filter(|method| method.in_buckets().is_some()).map(|method| method.protocol())
+}
+
 impl Disk {
     /// Sorts a table into the directory, unless it is there already.
     pub fn load(
@@ -111,7 +126,7 @@ impl Disk {
         Ok(Disk { table, sizes, memory, done: AtomicUsize::new(0) })
     }
 
-    /// A run in the directory of which both parties have all they need of each other, so that only the result is to be
+    /// A run in the directory of which all parties have all they need of each other, so that only the result is to be
     /// written.
     pub fn ended(job: &JobSpec, me: &str, work: &Work) -> Result<Option<Disk>> {
         if !work.resume || !on_disk::holds_run(&work.directory) {
@@ -121,7 +136,7 @@ impl Disk {
         Ok(Disk::reopen(job, me, work)?.filter(|disk| disk.table.state().ended))
     }
 
-    /// A run in the directory of which this party, which learns, has all it needs of the other.
+    /// A run in the directory of which this party, which learns, has all it needs of the others.
     pub fn complete(job: &JobSpec, me: &str, work: &Work) -> Result<Option<Disk>> {
         if !work.resume || !job.learns(me) {
             return Ok(None);
@@ -166,14 +181,13 @@ impl Disk {
     }
 
     /// The protocol that ran.
-    pub fn protocol(&self) -> Result<Protocol> {
+    pub fn protocol(&self, job: &JobSpec) -> Result<Protocol> {
         let state = self.table.state();
         let run = state.run.as_ref().ok_or_else(|| Error::Internal("nothing has run".into()))?;
-        let method = methods::called(&run.protocol);
-        method.map(|method| method.protocol()).ok_or_else(|| Error::Internal("a run by no protocol".into()))
+        protocol_called(job, &run.protocol).ok_or_else(|| Error::Internal("a run by no protocol".into()))
     }
 
-    /// Notes that both parties have all they need of each other.
+    /// Notes that all parties have all they need of each other.
     pub fn end(&self) -> Result<()> {
         self.table.note(|state| state.ended = true)
     }

@@ -1,43 +1,28 @@
-//! The protocol of a bucketed run: how many buckets, whether it is a fresh run, and each bucket's intersection.
+//! A run in buckets between two parties: how many there are, and how each is done.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use tacita_core::channel::Channel;
-use tacita_core::protocol::intersect::buckets::{self, MAX_BUCKETS, Params, Run, buckets_for};
-use tacita_core::{Error, Level, Result, Role};
+use tacita_core::protocol::intersect::buckets::{self, BucketSource, MAX_BUCKETS, Params, buckets_for};
+use tacita_core::{Error, Level, Progress, Result, Role};
 
-use super::buckets::{InMemory, OnDisk, role};
-use super::{Agreed as Kept, Disk, check_job};
+use super::attempt::{Attempt, Party, check_fresh, resumed, run_attempt, terms_of};
+use super::buckets::role;
+use super::{Agreed as Kept, check_job, protocol_called};
 use crate::agreement::handshake::Agreed;
-use crate::agreement::{JobSpec, Protocol, Sizes, Terms};
-use crate::base::hex::{hex, unhex};
+use crate::agreement::{JobSpec, Protocol, Sizes};
+use crate::base::hex::unhex;
 use crate::jobs::intersect::memory::of_bucket;
 use crate::jobs::intersect::methods::{self, Bucketed};
-use crate::jobs::on_disk::RESULT;
 use crate::jobs::on_disk::memory::{LEAST_BYTES, for_buckets};
-use crate::table::Keys;
 
 /// Buckets in flight at once: one travels while another is computed.
 pub const LANES: usize = 4;
 
-/// Where a party has its table.
-pub enum Party<'a> {
-    /// On disk.
-    Disk(&'a Disk),
-    /// In memory.
-    Memory(&'a Keys),
-}
-
 /// Whether parties of these sizes intersect bucket by bucket: one of them has its work on disk.
 pub fn is_bucketed(own: &Sizes, theirs: &Sizes) -> bool {
     own.work.is_some() || theirs.work.is_some()
-}
-
-/// The name of the protocol of the run that both parties of these sizes go on with.
-pub fn resumed<'a>(own: &'a Sizes, theirs: &'a Sizes) -> Option<&'a str> {
-    let [own, theirs] = [own, theirs].map(|sizes| sizes.work.as_ref()?.kept.as_ref());
-    own.filter(|own| Some(&own.run) == theirs.map(|theirs| &theirs.run)).map(|own| own.protocol.as_str())
 }
 
 /// Refuses what a peer says of its run if no party says such a thing.
@@ -52,7 +37,7 @@ pub fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()
     }
     let Some(kept) = &work.kept else { return Ok(()) };
     let bounded = (1..=MAX_BUCKETS as u64).contains(&kept.buckets) && kept.finished <= kept.buckets;
-    let known = methods::called(&kept.protocol).is_some_and(|method| method.in_buckets().is_some());
+    let known = protocol_called(job, &kept.protocol).is_some();
     match bounded && known && unhex(&kept.run).is_some_and(|run| run.len() == 32) {
         true => Ok(()),
         false => refuse("it announces a run that cannot be"),
@@ -70,8 +55,7 @@ pub fn params(job: &JobSpec, me: &str, protocol: Protocol, own: &Sizes, theirs: 
     let protocol = bucketed(protocol)?;
     let receives = me == job.receiver();
     let (receiver, sender) = if receives { (own, theirs) } else { (theirs, own) };
-    let kept = own.work.as_ref().and_then(|work| work.kept.as_ref()).filter(|_| resumed(own, theirs).is_some());
-    let buckets = match kept {
+    let buckets = match resumed(own, [theirs]) {
         Some(kept) => kept.buckets as usize,
         None => buckets_of(protocol, job.level, receiver, sender, job.keys_in_all())?,
     };
@@ -117,117 +101,65 @@ pub fn run(
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Vec<usize>>> {
     let (own, theirs) = (&agreed.own_sizes, &agreed.peer_sizes);
-    let protocol = agreed.chosen.protocol;
-    let params = params(job, me, protocol, own, theirs)?;
-    let role = role(me == job.receiver());
-    let resumes = resumed(own, theirs).is_some();
+    let params = params(job, me, agreed.chosen.protocol, own, theirs)?;
+    let resumes = resumed(own, [theirs]).is_some();
     if !resumes {
-        check_fresh(own, theirs, channel.peer()).map_err(|error| channel.conclude_for(error))?;
+        check_fresh(job, me, own, &[(channel.peer(), theirs)]).map_err(|error| channel.conclude_for(error))?;
     }
-    let Party::Disk(disk) = party else {
-        let Party::Memory(keys) = party else { return Err(Error::Internal("a party of no kind".into())) };
-        // Nothing of this run is ever resumed by a party that keeps nothing: it is committed to nothing.
-        let mut commitment = [0; 32];
-        rng.fill_bytes(&mut commitment);
-        let agreed_run = agree(job, role, &commitment, None, &params, agreed, channel, rng)?;
-        let source = InMemory::make(keys, &agreed_run.run.item_key(), &params);
-        let remaining = &agreed_run.remaining;
-        buckets::run(role, remaining, &source, &params, &agreed.session, channel, rng)?;
-        return Ok(Some(source.common()));
-    };
-
-    let commitment = disk.commitment()?;
-    let (kept, finished) = disk.kept(resumes)?;
-    let kept = kept.as_ref().map(|run| buckets::Kept { run, finished: &finished });
-    let agreed_run = agree(job, role, &commitment, kept, &params, agreed, channel, rng)?;
-    let run = hex(&agreed_run.run.to_bytes());
-    disk.keep(Kept { run: run.clone(), protocol: protocol.name().into(), buckets: params.buckets })?;
-    tracing::info!(
-        "{} of {} left, {} at a time",
-        crate::base::text::count(agreed_run.remaining.len() as u64),
-        crate::base::text::counted(params.buckets as u64, "bucket"),
-        params.lanes
-    );
-    let progress = channel.progress().clone();
-    let room = (disk.memory - for_buckets(disk.memory)) as usize;
-    let item_key = agreed_run.run.item_key();
-    let source = OnDisk::make(disk.table.directory(), &run, disk.table.sorted(), &item_key, &params, room, &progress)?;
-    buckets::run(role, &agreed_run.remaining, &source, &params, &agreed.session, channel, rng)?;
-    disk.done.store(agreed_run.remaining.len(), Ordering::Relaxed);
-    Ok(None)
+    let (terms, progress) = (terms_of(job)?, channel.progress().clone());
+    let role = role(me == job.receiver());
+    run_attempt(party, Between { params, role, resumes, terms, agreed, progress, channel, rng })
 }
 
-#[expect(clippy::too_many_arguments, reason = "everything that an attempt has; both callers are above")]
-fn agree(
-    job: &JobSpec,
+/// An attempt of two parties.
+struct Between<'a, R> {
+    params: Params,
     role: Role,
-    commitment: &[u8; 32],
-    kept: Option<buckets::Kept<'_>>,
-    params: &Params,
-    agreed: &Agreed,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<buckets::Agreed> {
-    let terms = unhex(&Terms::of(job).agreement()).and_then(|terms| terms.try_into().ok());
-    let terms = terms.ok_or_else(|| Error::Internal("terms have no fingerprint".into()))?;
-    buckets::agree(buckets::Party { role, commitment, kept }, &terms, params, &agreed.session, channel, rng)
+    resumes: bool,
+    terms: [u8; 32],
+    agreed: &'a Agreed,
+    progress: Arc<Progress>,
+    channel: &'a mut Channel,
+    rng: &'a mut R,
 }
 
-/// Refuses to begin anew what one party has done a part of, unless the other keeps nothing.
-fn check_fresh(own: &Sizes, theirs: &Sizes, peer: &str) -> Result<()> {
-    let done = |sizes: &Sizes| sizes.work.as_ref()?.kept.as_ref().map(|kept| kept.finished).filter(|done| *done > 0);
-    let (Some(_), Some(_)) = (&own.work, &theirs.work) else {
-        if done(own).is_some() {
-            tracing::info!("{peer} keeps nothing on disk: all buckets are done again");
-        }
-        return Ok(());
-    };
-    match (done(own), done(theirs)) {
-        (None, None) => Ok(()),
-        (Some(_), None) => Err(Error::Terms(format!(
-            "this run is resumed, and {peer} begins a new one: {peer} resumes the same with --resume, or both remove their \
-             directories and start anew"
-        ))),
-        (None, Some(_)) => Err(Error::Terms(format!(
-            "{peer} resumes a run, and this one is new: go on with that one here, too, with --resume and its --work, or both \
-             remove their directories and start anew"
-        ))),
-        (Some(_), Some(_)) => Err(Error::Terms(format!(
-            "{peer} resumes another run than this one: take the directories of one run, or both remove them and start anew"
-        ))),
-    }
-}
-
-impl Disk {
-    /// What the peer sees of the table: nothing, but that it is the same as before.
-    fn commitment(&self) -> Result<[u8; 32]> {
-        let parts = unhex(&self.table.state().nonce).zip(unhex(&self.table.sorted().digest));
-        let (nonce, digest) = parts.ok_or_else(|| Error::Internal("a table without a digest".into()))?;
-        let mut hasher = blake3::Hasher::new_derive_key("tacita 1 work commitment");
-        hasher.update(&nonce).update(&digest);
-        Ok(hasher.finalize().into())
+impl<R: CryptoRng> Attempt for Between<'_, R> {
+    fn protocol(&self) -> &'static str {
+        self.agreed.chosen.protocol.name()
     }
 
-    /// The run that is resumed, and its finished buckets. What is kept of one that is not resumed goes.
-    fn kept(&self, resumes: bool) -> Result<(Option<Run>, Vec<usize>)> {
-        let directory = self.table.directory();
-        if !resumes {
-            let keeps = self.table.state().run.is_some();
-            if keeps {
-                self.table.note(|state| state.run = None)?;
-            }
-            RESULT.remove_all(directory)?;
-            return Ok((None, Vec::new()));
-        }
-        let state = self.table.state();
-        let bytes = state.run.as_ref().and_then(|kept| unhex(&kept.run)).and_then(|bytes| bytes.try_into().ok());
-        let bytes = bytes.ok_or_else(|| Error::Internal("no run is kept".into()))?;
-        Ok((Some(Run::from_bytes(&bytes)), super::buckets::finished(directory)?))
+    fn buckets(&self) -> usize {
+        self.params.buckets
     }
 
-    /// Keeps the run that was agreed on.
-    fn keep(&self, run: Kept) -> Result<()> {
-        self.table.note(|state| state.run = Some(run))
+    fn at_once(&self) -> usize {
+        self.params.lanes
+    }
+
+    fn resumes(&self) -> bool {
+        self.resumes
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    fn rng(&mut self) -> &mut dyn CryptoRng {
+        self.rng
+    }
+
+    fn agree(&mut self, commitment: &[u8; 32], kept: Option<buckets::Kept<'_>>) -> Result<buckets::Agreed> {
+        let place = match self.role {
+            Role::Receiver => 0,
+            Role::Sender => 1,
+        };
+        let (party, shape) = (buckets::Party { place, commitment, kept }, self.params.shape());
+        let channels = std::slice::from_mut(&mut *self.channel);
+        buckets::agree(party, &self.terms, &shape, &self.agreed.session, channels, self.rng)
+    }
+
+    fn run(&mut self, remaining: &[usize], source: &dyn BucketSource) -> Result<()> {
+        buckets::run(self.role, remaining, source, &self.params, &self.agreed.session, self.channel, self.rng)
     }
 }
 

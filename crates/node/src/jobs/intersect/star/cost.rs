@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tacita_core::Result;
-use tacita_core::protocol::intersect::star::Gives;
+use tacita_core::protocol::intersect::buckets::Attempt;
+use tacita_core::protocol::intersect::star::{Gives, Params};
 
-use super::params;
+use super::{disk, params};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::{JobSpec, Sizes};
 use crate::jobs::intersect::choose::ASSUMED;
+use crate::jobs::intersect::memory::{BUCKET_ITEM_BYTES, ITEM_IN_MEMORY_BYTES};
 use crate::jobs::on_disk::memory::FIXED_BYTES;
+use crate::jobs::on_disk::{SORTED_ROW, sorted_bytes};
 
 /// Of [`Calibration::vole_item`], what the leader does for each of its items and for each link; what each other does for an item of
 /// the leader; and for one of its own: measured with a profiler.
@@ -33,26 +36,53 @@ const TAG_BYTES: u64 = 128;
 
 /// What the protocol costs all.
 pub fn cost(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
+    if disk::is_bucketed(sizes) {
+        return cost_of_buckets(job, sizes, machine);
+    }
     let params = params(job, sizes)?;
-    let names = job.parties.names();
-    let asked = params.items[params.leader] as f64;
-    let planes = 1.0 + params.givers.iter().filter(|gives| gives.party != params.leader).count() as f64;
     let mut roles = BTreeMap::new();
-    for (place, name) in names.iter().enumerate() {
-        let others = (0..names.len()).filter(|other| *other != place);
-        let bytes = others.map(|other| params.bytes_sent_by(place, other)).sum::<Result<u64>>()?;
-        let extra = PLANE * (planes - 1.0);
-        let cpu = match place == params.leader {
-            _ if params.is_empty() => 0.0,
-            true => (names.len() - 1) as f64 * (machine.vole_start + (LEADER + extra) * machine.vole_item * asked),
-            false => {
-                let own = params.items[place] as f64;
-                machine.vole_start + machine.vole_item * (OTHER * asked + (OWN + extra) * own)
-            }
-        };
-        roles.insert((*name).to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() });
+    for (place, name) in job.parties.names().into_iter().enumerate() {
+        let bytes = sent(&params.items, place, |other| params.bytes_sent_by(place, other))?;
+        roles.insert(name.to_owned(), RoleCost { cpu: cpu(&params, place, machine), bytes, ..RoleCost::default() });
     }
     Ok(Cost { roles, rounds: params.rounds(), ..Cost::default() })
+}
+
+/// What a run on disk costs, sorting and hashing included.
+fn cost_of_buckets(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
+    let params = disk::params(job, sizes)?;
+    let mut roles = BTreeMap::new();
+    for (place, name) in job.parties.names().into_iter().enumerate() {
+        let (sizes, on_disk) = (&sizes[name], sizes[name].work.is_some());
+        let bytes = sent(&params.bucket().items, place, |other| params.bytes_sent_by(place, other, Attempt::Fresh))?;
+        let sorted = if on_disk { SORTED_ROW * sizes.items as f64 } else { 0.0 };
+        let cpu = sorted + params.buckets() as f64 * cpu(params.bucket(), place, machine);
+        let disk = on_disk.then(|| sorted_bytes(sizes.items, job.learns(name)));
+        roles.insert(name.to_owned(), RoleCost { cpu, bytes, disk });
+    }
+    Ok(Cost { roles, rounds: params.rounds(Attempt::Fresh), buckets: Some(params.buckets()), ..Cost::default() })
+}
+
+/// Bytes that the party at `place` sends to all others.
+fn sent(items: &[usize], place: usize, to: impl Fn(usize) -> Result<u64>) -> Result<u64> {
+    (0..items.len()).filter(|other| *other != place).map(to).sum()
+}
+
+/// CPU seconds of the party at `place`.
+fn cpu(params: &Params, place: usize, machine: &Calibration) -> f64 {
+    let asked = params.items[params.leader] as f64;
+    let extra = PLANE * params.givers.iter().filter(|gives| gives.party != params.leader).count() as f64;
+    match place == params.leader {
+        _ if params.is_empty() => 0.0,
+        true => {
+            let links = (params.items.len() - 1) as f64;
+            links * (machine.vole_start + (LEADER + extra) * machine.vole_item * asked)
+        }
+        false => {
+            let own = params.items[place] as f64;
+            machine.vole_start + machine.vole_item * (OTHER * asked + (OWN + extra) * own)
+        }
+    }
 }
 
 /// What is assumed of the slowest line, in bits a second.
@@ -63,26 +93,42 @@ const SLOW: Calibration = Calibration { vole_start: 1.0, vole_item: 50e-6, ..ASS
 
 /// How long the parties may take together, on slow machines and lines: some wait for all of it.
 pub fn longest(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Duration> {
-    let params = params(job, sizes)?;
     let cost = cost(job, sizes, &SLOW)?;
     // What the leader forwards is at most what it was given.
-    let forwarded: f64 = params.givers.iter().map(|gives| gives.rows as f64 * (gives.row_bytes as f64 + 4.0)).sum();
+    let forwarded: f64 = sizes.values().map(|sizes| sizes.entries as f64 * (f64::from(sizes.row_bytes) + 4.0)).sum();
     let sent: f64 = cost.roles.values().map(|role| role.bytes as f64).sum();
-    let bytes = sent + forwarded * params.learners.len() as f64;
+    let bytes = sent + forwarded * job.reveal_to.len() as f64;
     let cpu: f64 = cost.roles.values().map(|role| role.cpu).sum();
     Ok(Duration::try_from_secs_f64(cpu + bytes * 8.0 / SLOW_LINE).unwrap_or(Duration::MAX))
 }
 
 /// Memory of a party, its table aside, in bytes: an estimate from above.
 pub fn memory(job: &JobSpec, me: &str, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-    let params = params(job, sizes)?;
-    let me = job.parties.position(me).unwrap_or_default();
+    let place = super::place(job, me)?;
+    let bytes = match disk::is_bucketed(sizes) {
+        false => of_run(&params(job, sizes)?, place),
+        true => {
+            let own = &sizes[me];
+            let in_memory = if own.work.is_none() { own.items.saturating_mul(ITEM_IN_MEMORY_BYTES) } else { 0 };
+            of_bucket(disk::params(job, sizes)?.bucket(), place).saturating_add(in_memory)
+        }
+    };
+    Ok(bytes.saturating_add(FIXED_BYTES))
+}
+
+/// Memory of the party at `me` for one bucket of a run in buckets, in bytes, with its items.
+pub fn of_bucket(bucket: &Params, me: usize) -> u64 {
+    of_run(bucket, me).saturating_add((bucket.items[me] as u64).saturating_mul(BUCKET_ITEM_BYTES))
+}
+
+/// What a run takes that grows with its items.
+fn of_run(params: &Params, me: usize) -> u64 {
     let items = |place: usize| params.items[place] as u64;
     let planes = 1 + params.givers.iter().filter(|gives| gives.party != params.leader).count() as u64;
     // Peers claim these numbers, as large as they like.
     let entries = |gives: &Gives| (gives.rows as u64).saturating_mul(3 * gives.row_bytes as u64 + 160);
     let together = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
-    let bytes = match me == params.leader {
+    match me == params.leader {
         true => {
             let links = (params.items.len() - 1) as u64;
             let stores = (0..params.items.len()).filter(|place| *place != me).map(|place| items(place) * 21 * planes);
@@ -102,8 +148,7 @@ pub fn memory(job: &JobSpec, me: &str, sizes: &BTreeMap<String, Sizes>) -> Resul
             let asked = items(params.leader).saturating_mul(OTHER_BYTES);
             asked.saturating_add(own).saturating_add(together(&mut given.map(entries)))
         }
-    };
-    Ok(bytes.saturating_add(FIXED_BYTES))
+    }
 }
 
 #[cfg(test)]

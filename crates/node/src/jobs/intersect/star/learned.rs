@@ -1,6 +1,6 @@
 //! Who learns what, in plain sentences.
 
-use super::super::learned::{limit, one_row_a_key};
+use super::super::learned::{limit, on_disk, one_row_a_key};
 use super::super::load::given_columns;
 use crate::agreement::{Glance, JobSpec, Known, Reveal};
 use crate::base::text::{count, counted, names};
@@ -37,6 +37,12 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, known: Kno
         });
     }
     sizes(job, party, known, &mut learned);
+    let works_on_disk =
+        |name: &&str| known.all.is_some_and(|all| all.get(*name).is_some_and(|sizes| sizes.work.is_some()));
+    let with_disks: Vec<&str> = others.iter().copied().filter(works_on_disk).collect();
+    if !with_disks.is_empty() {
+        learned.push(on_disk(party, &with_disks));
+    }
     if job.learns(party) && party != leader {
         learned.push(format!("{party} hears the result from {leader}, which works it out, and takes its word for it."));
     }

@@ -2,6 +2,7 @@
 //! `tacita_core::protocol::intersect::star`.
 
 mod cost;
+mod disk;
 mod learned;
 mod part;
 
@@ -21,10 +22,6 @@ pub(super) use part::Star;
 
 /// The word for it.
 pub const PROTOCOL: Protocol = STAR;
-
-/// Why there is nothing of it on disk.
-pub(super) const IN_MEMORY: &str =
-    "protocol = \"star\" keeps its tables in memory: bring fewer rows, or allow more --memory";
 
 /// Refuses what it does not do.
 pub(super) fn check(job: &JobSpec) -> Result<()> {
@@ -78,14 +75,24 @@ pub(super) fn choose(job: &JobSpec) -> Choice {
 /// What all derive from terms and sizes.
 pub(super) fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
     let names = job.parties.names();
-    let place = |name: &str| job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")));
-    let items = names.iter().map(|name| sizes[*name].items as usize).collect();
-    let mut learners = job.reveal_to.iter().map(|name| place(name)).collect::<Result<Vec<_>>>()?;
-    learners.sort_unstable();
+    let (items, leader, learners) = parties(job, sizes)?;
     let givers = names.iter().enumerate().filter(|(_, name)| given_columns(job, name).is_some());
     let givers = givers.map(|(party, name)| {
         let sizes = &sizes[*name];
         Gives { party, rows: sizes.entries as usize, row_bytes: sizes.row_bytes as usize }
     });
-    Params::new(items, place(job.receiver())?, learners, givers.collect())
+    Params::new(items, leader, learners, givers.collect())
+}
+
+/// The items of all, by place; the place of the leader, and those of who learn.
+fn parties(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<(Vec<usize>, usize, Vec<usize>)> {
+    let items = job.parties.names().iter().map(|name| sizes[*name].items as usize).collect();
+    let mut learners = job.reveal_to.iter().map(|name| place(job, name)).collect::<Result<Vec<_>>>()?;
+    learners.sort_unstable();
+    Ok((items, place(job, job.receiver())?, learners))
+}
+
+/// Where a party stands in the job.
+fn place(job: &JobSpec, name: &str) -> Result<usize> {
+    job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")))
 }

@@ -7,38 +7,36 @@ use tacita_core::protocol::intersect::entries::Payload;
 use tacita_core::protocol::intersect::star::{self, Common, Link};
 use tacita_core::{Error, Result};
 
-use super::super::found::given_table;
-use super::super::sizes::{check_peer, peer_schema};
-use super::super::{Loaded, hint};
-use super::{PROTOCOL, learned, longest, params};
-use crate::agreement::{Answer, Found, JobSpec, Known, Part, Peers, Run, Sizes, Source, mesh};
+use super::super::disk::Party;
+use super::super::found::{self, given_table};
+use super::super::sizes::peer_schema;
+use super::super::{Brought, Loaded, hint};
+use super::{PROTOCOL, disk, learned, longest, params, place};
+use crate::agreement::{Answer, Deferred, Found, JobSpec, Known, Part, Peers, Run, Sizes, Source, mesh};
 use crate::table::payload::PayloadSchema;
 use crate::table::{RowCounts, Selection};
 
-/// A party's table and its keys.
-pub struct Star(Arc<Loaded>);
+/// What a party brings.
+pub struct Star(Brought);
 
 impl Star {
     /// Reads and normalises a party's data.
     pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Star> {
-        match source.table()? {
-            Some((table, allow_unreadable)) => Ok(Star(Arc::new(Loaded::of(job, me, table, allow_unreadable)?))),
-            None => Err(Error::Input(format!("--work: {}", super::IN_MEMORY))),
-        }
+        super::super::load(job, me, source).map(Star)
     }
 }
 
 impl Part for Star {
     fn sizes(&self) -> Sizes {
-        self.0.sizes.clone()
+        self.0.sizes()
     }
 
     fn rows(&self) -> RowCounts {
-        self.0.keys.counts()
+        self.0.rows()
     }
 
     fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
-        check_peer(job, &self.sizes(), theirs, channel)
+        self.0.check_peer(job, theirs, channel)
     }
 
     fn run(&mut self, run: Run<'_>) -> Result<Found> {
@@ -46,62 +44,92 @@ impl Part for Star {
         let Peers::Mesh { agreed, channels } = peers else {
             return Err(Error::Internal("a star between two ends".into()));
         };
-        let loaded = &self.0;
-        let place = |name: &str| job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")));
         let link = |pair: &mesh::Pair| {
-            Ok(Link { peer: place(&pair.peer)?, session: pair.session.clone(), seed: pair.seed.clone() })
+            Ok(Link { peer: place(job, &pair.peer)?, session: pair.session.clone(), seed: pair.seed.clone() })
         };
         let links = agreed.pairs.iter().map(link).collect::<Result<Vec<_>>>()?;
-        let items = loaded.items(&agreed.session.derive("item"));
-        let params = params(job, &agreed.sizes)?;
         // Who is done with the leader, or has nothing to do with another, waits while others work.
         let longest = longest(job, &agreed.sizes)?;
         channels.iter_mut().for_each(|channel| channel.allow_longer(longest));
+        let learned = learned(job, me, Known { all: Some(&agreed.sizes), ..Known::default() });
+        if disk::is_bucketed(&agreed.sizes) {
+            let common = disk::run(job, me, self.party()?, agreed, &links, channels, rng)?;
+            let found = match (job.learns(me), common) {
+                (false, _) => found::Found::Nothing,
+                (true, Some(common)) => found::Found::Rows(common),
+                (true, None) => found::Found::OnDisk,
+            };
+            if let (Brought::Table(loaded), true) = (&self.0, found.is_nothing_in_common(job)) {
+                warn_of_nothing(job, me, loaded, agreed);
+            }
+            return self.0.found(job, me, found, PROTOCOL, learned);
+        }
+        let Brought::Table(loaded) = &self.0 else {
+            return Err(Error::Internal("a table on disk in a run in memory".into()));
+        };
+        let items = loaded.items(&agreed.session.derive("item"));
+        let params = params(job, &agreed.sizes)?;
         let (session, rows) = (&agreed.session, loaded.given_rows());
-        let party = star::Party { me: place(me)?, items: &items, rows, params: &params, session, links: &links };
-        let common = star::run(party, channels, rng)?;
-        let known = Known { all: Some(&agreed.sizes), ..Known::default() };
-        let answer = match common {
+        let party = star::Party { me: place(job, me)?, items: &items, rows, params: &params, session, links: &links };
+        let answer = match star::run(party, channels, rng)? {
             None => Found::nothing(PROTOCOL, Vec::new()).answer,
             Some(common) => {
-                let all_have_some = agreed.sizes.values().all(|sizes| sizes.items > 0);
-                match agreed.pairs.len() {
-                    _ if !common.items.is_empty() || !all_have_some || loaded.keys.is_empty() => (),
-                    1 => hint::warn_of_nothing(job, me, loaded),
-                    _ => tracing::warn!(
-                        "no key is common to all: compare with the others how keys are written, and see [key] normalize"
-                    ),
+                if common.items.is_empty() {
+                    warn_of_nothing(job, me, loaded, agreed);
                 }
-                self.answer(job, agreed, common)?
+                answer(loaded, job, agreed, common)?
             }
         };
-        Ok(Found { answer, ..Found::nothing(PROTOCOL, learned(job, me, known)) })
+        Ok(Found { answer, ..Found::nothing(PROTOCOL, learned) })
+    }
+
+    fn ended(&self) -> Result<()> {
+        self.0.ended()
+    }
+
+    fn clear(&self) -> Result<()> {
+        self.0.clear()
     }
 }
 
 impl Star {
-    /// The own rows that all have, with what the others give.
-    fn answer(
-        &self,
-        job: &JobSpec,
-        agreed: &mesh::Agreed,
-        common: Common,
-    ) -> Result<crate::agreement::Deferred<Answer>> {
-        let names = job.parties.names();
-        let schema = |(place, rows): (usize, Payload)| {
-            let giver: &str = names.get(place).ok_or_else(|| Error::Internal("rows of no party".into()))?;
-            let schema: PayloadSchema = peer_schema(job, giver, &agreed.sizes[giver])?;
-            Ok((giver.to_string(), schema, rows))
-        };
-        let given = common.rows.into_iter().map(schema).collect::<Result<Vec<_>>>()?;
-        let (loaded, items) = (self.0.clone(), common.items);
-        Ok(Box::new(move || {
-            if given.is_empty() {
-                return Ok(Answer::rows(Selection::of_rows(&loaded.table, loaded.keys.rows_of(&items))?));
-            }
-            let joined = given.iter().map(|(giver, schema, rows): &(String, _, _)| given_table(schema, rows, giver));
-            let joined = joined.collect::<Result<Vec<_>>>()?;
-            Ok(Answer::rows(Selection::join(&loaded.table, &loaded.keys, &items, &joined)?))
-        }))
+    fn party(&self) -> Result<Party<'_>> {
+        match &self.0 {
+            Brought::Disk(disk) => Ok(Party::Disk(disk)),
+            Brought::Table(loaded) => Ok(Party::Memory(&loaded.keys)),
+            Brought::Prepared(_) => Err(Error::Internal("a prepared part of a star".into())),
+        }
     }
+}
+
+/// Says what to look at if nothing is common though all have keys.
+fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded, agreed: &mesh::Agreed) {
+    let all_have_some = agreed.sizes.values().all(|sizes| sizes.items > 0);
+    match agreed.pairs.len() {
+        _ if !all_have_some || loaded.keys.is_empty() => (),
+        1 => hint::warn_of_nothing(job, me, loaded),
+        _ => tracing::warn!(
+            "no key is common to all: compare with the others how keys are written, and see [key] normalize"
+        ),
+    }
+}
+
+/// The own rows that all have, with what the others give.
+fn answer(loaded: &Arc<Loaded>, job: &JobSpec, agreed: &mesh::Agreed, common: Common) -> Result<Deferred<Answer>> {
+    let names = job.parties.names();
+    let schema = |(place, rows): (usize, Payload)| {
+        let giver: &str = names.get(place).ok_or_else(|| Error::Internal("rows of no party".into()))?;
+        let schema: PayloadSchema = peer_schema(job, giver, &agreed.sizes[giver])?;
+        Ok((giver.to_string(), schema, rows))
+    };
+    let given = common.rows.into_iter().map(schema).collect::<Result<Vec<_>>>()?;
+    let (loaded, items) = (loaded.clone(), common.items);
+    Ok(Box::new(move || {
+        if given.is_empty() {
+            return Ok(Answer::rows(Selection::of_rows(&loaded.table, loaded.keys.rows_of(&items))?));
+        }
+        let joined = given.iter().map(|(giver, schema, rows): &(String, _, _)| given_table(schema, rows, giver));
+        let joined = joined.collect::<Result<Vec<_>>>()?;
+        Ok(Answer::rows(Selection::join(&loaded.table, &loaded.keys, &items, &joined)?))
+    }))
 }

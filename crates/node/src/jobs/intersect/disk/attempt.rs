@@ -1,0 +1,184 @@
+//! An attempt at a run in buckets, between two parties or among several: what is kept of it, and where its items are meanwhile.
+
+use std::sync::atomic::Ordering;
+
+use rand_core::CryptoRng;
+use tacita_core::protocol::intersect::buckets::{self, BucketSource, Run};
+use tacita_core::{Error, Progress, Result};
+
+use super::buckets::{InMemory, OnDisk};
+use super::{Agreed as Kept, Disk};
+use crate::agreement::{self, JobSpec, Sizes, Terms};
+use crate::base::hex::{hex, unhex};
+use crate::base::text::{count, counted};
+use crate::jobs::on_disk::RESULT;
+use crate::jobs::on_disk::memory::for_buckets;
+use crate::table::Keys;
+
+/// Where a party has its table.
+pub enum Party<'a> {
+    /// On disk.
+    Disk(&'a Disk),
+    /// In memory.
+    Memory(&'a Keys),
+}
+
+/// An attempt, with whoever takes part in it.
+pub trait Attempt {
+    /// The protocol's name.
+    fn protocol(&self) -> &'static str;
+
+    /// Number of buckets.
+    fn buckets(&self) -> usize;
+
+    /// How many of them are done at a time.
+    fn at_once(&self) -> usize;
+
+    /// Whether all go on with a run that they have kept.
+    fn resumes(&self) -> bool;
+
+    /// What is shown meanwhile.
+    fn progress(&self) -> &Progress;
+
+    /// Secret random bytes.
+    fn rng(&mut self) -> &mut dyn CryptoRng;
+
+    /// Agrees on a fresh run, or on resuming the one that is kept.
+    fn agree(&mut self, commitment: &[u8; 32], kept: Option<buckets::Kept<'_>>) -> Result<buckets::Agreed>;
+
+    /// Does the buckets that remain.
+    fn run(&mut self, remaining: &[usize], source: &dyn BucketSource) -> Result<()>;
+}
+
+/// Runs all buckets that are left. Returns the numbers of the common keys of a table in memory, ascending; those of one
+/// on disk are there.
+pub fn run_attempt(party: Party<'_>, mut attempt: impl Attempt) -> Result<Option<Vec<usize>>> {
+    match party {
+        Party::Disk(disk) => disk.run_attempt(attempt).map(|()| None),
+        Party::Memory(keys) => {
+            // Nothing of this run is ever resumed by a party that keeps nothing: it is committed to nothing.
+            let mut commitment = [0; 32];
+            attempt.rng().fill_bytes(&mut commitment);
+            let agreed = attempt.agree(&commitment, None)?;
+            let source = InMemory::make(keys, &agreed.run.item_key(), attempt.buckets());
+            attempt.run(&agreed.remaining, &source)?;
+            Ok(Some(source.common()))
+        }
+    }
+}
+
+/// What stands for all that was agreed on in a job, in a run of it.
+pub fn terms_of(job: &JobSpec) -> Result<[u8; 32]> {
+    let terms = unhex(&Terms::of(job).agreement()).and_then(|terms| terms.try_into().ok());
+    terms.ok_or_else(|| Error::Internal("terms have no fingerprint".into()))
+}
+
+/// The run that parties of these sizes go on with: all have kept it.
+pub fn resumed<'a>(own: &'a Sizes, others: impl IntoIterator<Item = &'a Sizes>) -> Option<&'a agreement::Kept> {
+    let own = kept(own)?;
+    others.into_iter().all(|theirs| kept(theirs).is_some_and(|theirs| theirs.run == own.run)).then_some(own)
+}
+
+fn kept(sizes: &Sizes) -> Option<&agreement::Kept> {
+    sizes.work.as_ref()?.kept.as_ref()
+}
+
+/// Refuses to begin anew what one party has done a part of, unless another keeps nothing. `others` are all but `me`, by name.
+pub fn check_fresh(job: &JobSpec, me: &str, own: &Sizes, others: &[(&str, &Sizes)]) -> Result<()> {
+    // What is finished at who learns nothing is of no worth to anybody.
+    let done = |name: &str, sizes: &Sizes| job.learns(name) && kept(sizes).is_some_and(|kept| kept.finished > 0);
+    if let Some((keeps_nothing, _)) = others.iter().find(|(_, sizes)| sizes.work.is_none()) {
+        if done(me, own) {
+            tracing::info!("{keeps_nothing} keeps nothing on disk: all buckets are done again");
+        }
+        return Ok(());
+    }
+    if own.work.is_none() {
+        return Ok(());
+    }
+    let all = || std::iter::once((me, own)).chain(others.iter().copied());
+    let run = |sizes: &Sizes| kept(sizes).map(|kept| kept.run.clone());
+    // Whether a party has kept a run of which a part is done, here or elsewhere.
+    let resumes = |sizes: &Sizes| {
+        run(sizes)
+            .is_some_and(|own| all().any(|(name, theirs)| done(name, theirs) && run(theirs).as_ref() == Some(&own)))
+    };
+    let differs = |(peer, theirs): &(&str, &Sizes)| match (resumes(own), resumes(theirs)) {
+        _ if run(own).is_some() && run(own) == run(theirs) => None,
+        (false, false) => None,
+        (true, false) => Some(format!(
+            "this run is resumed, and {peer} begins a new one: {peer} resumes the same with --resume, or {} remove their \
+             directories and start anew",
+            both(others)
+        )),
+        (false, true) => Some(format!(
+            "{peer} resumes a run, and this one is new: go on with that one here, too, with --resume and its --work, or {} \
+             remove their directories and start anew",
+            both(others)
+        )),
+        (true, true) => Some(format!(
+            "{peer} resumes another run than this one: take the directories of one run, or {} remove them and start anew",
+            both(others)
+        )),
+    };
+    others.iter().find_map(differs).map_or(Ok(()), |text| Err(Error::Terms(text)))
+}
+
+/// The word for all parties of a job, which are this one and `others`.
+fn both(others: &[(&str, &Sizes)]) -> &'static str {
+    if others.len() == 1 { "both" } else { "all" }
+}
+
+impl Disk {
+    fn run_attempt(&self, mut attempt: impl Attempt) -> Result<()> {
+        let commitment = self.commitment()?;
+        let (kept, finished) = self.kept(attempt.resumes())?;
+        let kept = kept.as_ref().map(|run| buckets::Kept { run, finished: &finished });
+        let agreed = attempt.agree(&commitment, kept)?;
+        let (run, buckets) = (hex(&agreed.run.to_bytes()), attempt.buckets());
+        self.keep(Kept { run: run.clone(), protocol: attempt.protocol().into(), buckets })?;
+        tracing::info!(
+            "{} of {} left, {} at a time",
+            count(agreed.remaining.len() as u64),
+            counted(buckets as u64, "bucket"),
+            attempt.at_once()
+        );
+        let room = (self.memory - for_buckets(self.memory)) as usize;
+        let (directory, sorted, item_key) = (self.table.directory(), self.table.sorted(), agreed.run.item_key());
+        let source = OnDisk::make(directory, &run, sorted, &item_key, buckets, room, attempt.progress())?;
+        attempt.run(&agreed.remaining, &source)?;
+        self.done.store(agreed.remaining.len(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// What the others see of the table: nothing, but that it is the same as before.
+    fn commitment(&self) -> Result<[u8; 32]> {
+        let parts = unhex(&self.table.state().nonce).zip(unhex(&self.table.sorted().digest));
+        let (nonce, digest) = parts.ok_or_else(|| Error::Internal("a table without a digest".into()))?;
+        let mut hasher = blake3::Hasher::new_derive_key("tacita 1 work commitment");
+        hasher.update(&nonce).update(&digest);
+        Ok(hasher.finalize().into())
+    }
+
+    /// The run that is resumed, and its finished buckets. What is kept of one that is not resumed goes.
+    fn kept(&self, resumes: bool) -> Result<(Option<Run>, Vec<usize>)> {
+        let directory = self.table.directory();
+        if !resumes {
+            let keeps = self.table.state().run.is_some();
+            if keeps {
+                self.table.note(|state| state.run = None)?;
+            }
+            RESULT.remove_all(directory)?;
+            return Ok((None, Vec::new()));
+        }
+        let state = self.table.state();
+        let run = state.run.as_ref().and_then(|kept| unhex(&kept.run)).and_then(|bytes| Run::from_bytes(&bytes));
+        let run = run.ok_or_else(|| Error::Internal("no run is kept".into()))?;
+        Ok((Some(run), super::buckets::finished(directory)?))
+    }
+
+    /// Keeps the run that was agreed on.
+    fn keep(&self, run: Kept) -> Result<()> {
+        self.table.note(|state| state.run = Some(run))
+    }
+}

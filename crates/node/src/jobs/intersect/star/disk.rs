@@ -1,0 +1,117 @@
+//! Tables on disk, and whoever runs with a party that has its own there: bucket by bucket.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rand_core::CryptoRng;
+use tacita_core::channel::{Channel, conclude_all_for};
+use tacita_core::protocol::intersect::buckets::{self, BucketSource};
+use tacita_core::protocol::intersect::star::Link;
+use tacita_core::protocol::intersect::star::buckets::{self as star_buckets, Params};
+use tacita_core::{Error, Progress, Result};
+
+use super::super::disk::{Attempt, Party, check_fresh, resumed, run_attempt, terms_of};
+use super::cost::of_bucket;
+use super::{PROTOCOL, parties};
+use crate::agreement::{JobSpec, Sizes, mesh};
+
+/// Whether parties of these sizes intersect bucket by bucket: one of them has its work on disk.
+pub fn is_bucketed(sizes: &BTreeMap<String, Sizes>) -> bool {
+    sizes.values().any(|sizes| sizes.work.is_some())
+}
+
+/// What all derive from terms and sizes.
+pub fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
+    let (items, leader, learners) = parties(job, sizes)?;
+    let mut all = sizes.values();
+    let kept = all.next().and_then(|one| resumed(one, all));
+    let buckets = match kept {
+        Some(kept) => kept.buckets as usize,
+        None => {
+            let needs = |(place, name): (usize, &&str)| {
+                let Some(work) = &sizes[*name].work else { return Ok(1) };
+                let least = Params::least_buckets(&items, leader, &learners, work.memory, |one| of_bucket(one, place))?;
+                least.ok_or_else(|| {
+                    let most = items.iter().max().copied().unwrap_or_default();
+                    Error::Input(format!(
+                        "too little memory for sets of up to {most} items, in however many buckets: allow more"
+                    ))
+                })
+            };
+            // As many as the party needs that needs most.
+            let names = job.parties.names();
+            let each = names.iter().enumerate().map(needs).collect::<Result<Vec<_>>>()?;
+            each.into_iter().max().unwrap_or(1)
+        }
+    };
+    Params::new(items, leader, learners, buckets)
+}
+
+/// Runs all buckets that are left. Returns the numbers of the common keys of a table in memory, ascending; those of one
+/// on disk are there.
+pub fn run(
+    job: &JobSpec,
+    me: &str,
+    party: Party<'_>,
+    agreed: &mesh::Agreed,
+    links: &[Link],
+    channels: &mut [Channel],
+    rng: &mut (impl CryptoRng + Send),
+) -> Result<Option<Vec<usize>>> {
+    let params = params(job, &agreed.sizes)?;
+    let own = &agreed.sizes[me];
+    let others: Vec<_> = job.others(me).into_iter().map(|name| (name, &agreed.sizes[name])).collect();
+    let resumes = resumed(own, others.iter().map(|(_, sizes)| *sizes)).is_some();
+    if !resumes {
+        check_fresh(job, me, own, &others).map_err(|error| conclude_all_for(channels, error))?;
+    }
+    let (me, terms) = (super::place(job, me)?, terms_of(job)?);
+    let party_of_run = star_buckets::Party { me, params: &params, session: &agreed.session, links };
+    let progress = channels.first().map(|channel| channel.progress().clone()).unwrap_or_default();
+    run_attempt(party, Among { party: party_of_run, resumes, terms, progress, channels, rng })
+}
+
+/// An attempt of all parties.
+struct Among<'a, R> {
+    party: star_buckets::Party<'a>,
+    resumes: bool,
+    terms: [u8; 32],
+    progress: Arc<Progress>,
+    channels: &'a mut [Channel],
+    rng: &'a mut R,
+}
+
+impl<R: CryptoRng + Send> Attempt for Among<'_, R> {
+    fn protocol(&self) -> &'static str {
+        PROTOCOL.name()
+    }
+
+    fn buckets(&self) -> usize {
+        self.party.params.buckets()
+    }
+
+    fn at_once(&self) -> usize {
+        1
+    }
+
+    fn resumes(&self) -> bool {
+        self.resumes
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    fn rng(&mut self) -> &mut dyn CryptoRng {
+        self.rng
+    }
+
+    fn agree(&mut self, commitment: &[u8; 32], kept: Option<buckets::Kept<'_>>) -> Result<buckets::Agreed> {
+        let party = buckets::Party { place: self.party.me, commitment, kept };
+        buckets::agree(party, &self.terms, &self.party.params.shape(), self.party.session, self.channels, self.rng)
+    }
+
+    fn run(&mut self, remaining: &[usize], source: &dyn BucketSource) -> Result<()> {
+        star_buckets::run(self.party, remaining, source, self.channels, self.rng)
+    }
+}
