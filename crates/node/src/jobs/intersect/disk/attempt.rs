@@ -76,7 +76,12 @@ pub fn terms_of(job: &JobSpec) -> Result<[u8; 32]> {
 /// The run that parties of these sizes go on with: all have kept it.
 pub fn resumed<'a>(own: &'a Sizes, others: impl IntoIterator<Item = &'a Sizes>) -> Option<&'a agreement::Kept> {
     let own = kept(own)?;
-    others.into_iter().all(|theirs| kept(theirs).is_some_and(|theirs| theirs.run == own.run)).then_some(own)
+    others.into_iter().all(|theirs| kept(theirs).is_some_and(|theirs| same(own, theirs))).then_some(own)
+}
+
+/// Whether these are one run: its fingerprint is of the other two, but a peer can say what it likes.
+fn same(own: &agreement::Kept, theirs: &agreement::Kept) -> bool {
+    (&own.run, own.buckets, &own.protocol) == (&theirs.run, theirs.buckets, &theirs.protocol)
 }
 
 fn kept(sizes: &Sizes) -> Option<&agreement::Kept> {
@@ -97,14 +102,12 @@ pub fn check_fresh(job: &JobSpec, me: &str, own: &Sizes, others: &[(&str, &Sizes
         return Ok(());
     }
     let all = || std::iter::once((me, own)).chain(others.iter().copied());
-    let run = |sizes: &Sizes| kept(sizes).map(|kept| kept.run.clone());
+    let one_run =
+        |own: &Sizes, theirs: &Sizes| kept(own).zip(kept(theirs)).is_some_and(|(own, theirs)| same(own, theirs));
     // Whether a party has kept a run of which a part is done, here or elsewhere.
-    let resumes = |sizes: &Sizes| {
-        run(sizes)
-            .is_some_and(|own| all().any(|(name, theirs)| done(name, theirs) && run(theirs).as_ref() == Some(&own)))
-    };
+    let resumes = |sizes: &Sizes| all().any(|(name, theirs)| done(name, theirs) && one_run(sizes, theirs));
     let differs = |(peer, theirs): &(&str, &Sizes)| match (resumes(own), resumes(theirs)) {
-        _ if run(own).is_some() && run(own) == run(theirs) => None,
+        _ if one_run(own, theirs) => None,
         (false, false) => None,
         (true, false) => Some(format!(
             "this run is resumed, and {peer} begins a new one: {peer} resumes the same with --resume, or {} remove their \
@@ -180,5 +183,61 @@ impl Disk {
     /// Keeps the run that was agreed on.
     fn keep(&self, run: Kept) -> Result<()> {
         self.table.note(|state| state.run = Some(run))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agreement::Work;
+
+    const NAMES: [&str; 3] = ["a", "b", "c"];
+
+    fn on_disk(kept: Option<(char, u64, u64)>) -> Sizes {
+        let kept = kept.map(|(run, finished, buckets)| agreement::Kept {
+            run: run.into(),
+            finished,
+            buckets,
+            protocol: "star".into(),
+        });
+        Sizes { items: 9, work: Some(Work { memory: 1 << 30, kept }), ..Sizes::default() }
+    }
+
+    /// Whatever each has kept, all come to the same: they resume, begin anew, or end with an error that names another.
+    #[test]
+    fn all_come_to_the_same() {
+        let job = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\n[key]\ncolumns = [\"k\"]\n[parties.a]\n[parties.b]\n[parties.c]\n";
+        let job = JobSpec::parse(job, false).unwrap();
+        let states =
+            [None, Some(('x', 0, 4)), Some(('x', 2, 4)), Some(('y', 0, 4)), Some(('y', 2, 4)), Some(('x', 2, 8))];
+        let states: Vec<Sizes> =
+            std::iter::once(Sizes { items: 9, ..Sizes::default() }).chain(states.map(on_disk)).collect();
+        let (mut resume, mut refused, mut anew) = (0, 0, 0);
+        for number in 0..states.len().pow(3) {
+            let place = |party: u32| number / states.len().pow(party) % states.len();
+            let sizes = [0, 1, 2].map(|party| &states[place(party)]);
+            let others = |me: usize| (0..3).filter(move |other| *other != me);
+            let resumes = [0, 1, 2].map(|me| resumed(sizes[me], others(me).map(|other| sizes[other])).is_some());
+            let errors = [0, 1, 2].map(|me| {
+                let others: Vec<_> = others(me).map(|other| (NAMES[other], sizes[other])).collect();
+                check_fresh(&job, NAMES[me], sizes[me], &others).err().map(|error| error.to_string())
+            });
+            assert!(resumes.iter().all(|one| *one == resumes[0]), "{sizes:?}");
+            assert!(errors.iter().all(|error| error.is_some() == errors[0].is_some()), "{sizes:?}: {errors:?}");
+            for (me, error) in errors.iter().enumerate() {
+                let named = |name: &&str| error.as_ref().is_some_and(|error| error.contains(&format!("{name} ")));
+                assert!(error.is_none() || others(me).any(|other| named(&NAMES[other])), "{error:?}");
+            }
+            // Nothing that a learner has finished is thrown away while all keep their work on disk, and nothing else is in the way.
+            let worth = (0..2).any(|learner| kept(sizes[learner]).is_some_and(|kept| kept.finished > 0));
+            let all_on_disk = sizes.iter().all(|sizes| sizes.work.is_some());
+            assert_eq!(errors[0].is_some(), worth && all_on_disk && !resumes[0], "{sizes:?}: {errors:?}");
+            match (resumes[0], errors[0].is_some()) {
+                (true, _) => resume += 1,
+                (_, true) => refused += 1,
+                _ => anew += 1,
+            }
+        }
+        assert!(resume == 17 && refused > 50 && anew > 50, "{resume}, {refused}, {anew}");
     }
 }

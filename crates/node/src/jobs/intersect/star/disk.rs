@@ -14,6 +14,7 @@ use super::super::disk::{Attempt, Party, check_fresh, resumed, run_attempt, term
 use super::cost::of_bucket;
 use super::{PROTOCOL, parties};
 use crate::agreement::{JobSpec, Sizes, mesh};
+use crate::base::text::counted;
 
 /// Whether parties of these sizes intersect bucket by bucket: one of them has its work on disk.
 pub fn is_bucketed(sizes: &BTreeMap<String, Sizes>) -> bool {
@@ -32,9 +33,9 @@ pub fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> 
                 let Some(work) = &sizes[*name].work else { return Ok(1) };
                 let least = Params::least_buckets(&items, leader, &learners, work.memory, |one| of_bucket(one, place))?;
                 least.ok_or_else(|| {
-                    let most = items.iter().max().copied().unwrap_or_default();
-                    Error::Input(format!(
-                        "too little memory for sets of up to {most} items, in however many buckets: allow more"
+                    let most = counted(items.iter().max().copied().unwrap_or_default() as u64, "key");
+                    Error::Terms(format!(
+                        "{name} allows too little memory for sets of up to {most}, in however many buckets: it allows more (--memory), or all agree on fewer rows with limits.max_rows"
                     ))
                 })
             };
@@ -113,5 +114,41 @@ impl<R: CryptoRng + Send> Attempt for Among<'_, R> {
 
     fn run(&mut self, remaining: &[usize], source: &dyn BucketSource) -> Result<()> {
         star_buckets::run(self.party, remaining, source, self.channels, self.rng)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agreement::Work;
+
+    /// Whatever the others claim, a bucket fits the memory that a party has for it; or the job is refused for that, with the name of
+    /// who has too little.
+    #[test]
+    fn a_bucket_fits_the_memory_of_all() {
+        let job = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"b\", \"c\"]\n[key]\ncolumns = [\"k\"]\n[parties.a]\n[parties.b]\n[parties.c]\n";
+        let job = JobSpec::parse(job, false).unwrap();
+        let counts = [0, 1, 1000, 1 << 20, 200_000_000, u64::from(u32::MAX)];
+        let (mut fitting, mut refused) = (0, 0);
+        for (a, b, c) in counts.iter().flat_map(|a| counts.iter().flat_map(move |b| counts.map(|c| (*a, *b, c)))) {
+            for memory in [196_608, 64 << 20, 1 << 32] {
+                let sizes =
+                    |items, memory| Sizes { items, work: Some(Work { memory, kept: None }), ..Sizes::default() };
+                let all = [("a", sizes(a, memory)), ("b", sizes(b, u64::MAX)), ("c", sizes(c, 1 << 40))];
+                let all: BTreeMap<String, Sizes> = all.map(|(name, sizes)| (name.to_owned(), sizes)).into();
+                match params(&job, &all) {
+                    Ok(params) => {
+                        assert!(of_bucket(params.bucket(), 0) <= memory, "{a}, {b}, {c} in {memory}");
+                        fitting += 1;
+                    }
+                    Err(Error::Terms(text)) => {
+                        assert!(text.starts_with("a allows too little memory"), "{text}");
+                        refused += 1;
+                    }
+                    Err(error) => panic!("{a}, {b}, {c} in {memory}: {error}"),
+                }
+            }
+        }
+        assert!(fitting > 300 && refused > 50, "{fitting} fit, {refused} do not");
     }
 }
