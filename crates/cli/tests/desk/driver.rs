@@ -1,6 +1,6 @@
 //! A headless browser, spoken to by WebDriver.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -59,6 +59,7 @@ impl Browser {
         ];
         let options = json!({ "binary": chromium, "args": arguments });
         let mut browser = Browser { driver, port, session: String::new(), _profile: profile };
+        browser.until_ready();
         let made = browser.ask(
             "POST",
             "/session",
@@ -72,23 +73,41 @@ impl Browser {
     }
 
     fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
+        self.try_ask(method, path, body).unwrap()
+    }
+
+    /// A driver that has just been started takes connections before it can serve them.
+    fn until_ready(&self) {
+        let until = Instant::now() + LIMIT;
+        while !self.try_ask("GET", "/status", &Value::Null).is_ok_and(|status| status["ready"] == true) {
+            assert!(Instant::now() < until, "the driver is not ready");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn try_ask(&self, method: &str, path: &str, body: &Value) -> std::io::Result<Value> {
         let body = if method == "POST" { body.to_string() } else { String::new() };
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             self.port,
             body.len()
         );
-        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        stream.write_all(format!("{head}{body}").as_bytes())?;
         let mut answer = Vec::new();
         // The driver may keep the connection: what it announced is all.
         let mut piece = [0; 1 << 16];
         let text = loop {
-            let count = stream.read(&mut piece).unwrap();
+            let count = stream.read(&mut piece)?;
             answer.extend_from_slice(&piece[..count]);
             let text = String::from_utf8_lossy(&answer).into_owned();
-            let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+            let Some((head, body)) = text.split_once("\r\n\r\n") else {
+                match count {
+                    0 => return Err(ErrorKind::UnexpectedEof.into()),
+                    _ => continue,
+                }
+            };
             let head = head.to_ascii_lowercase();
             let length = head
                 .lines()
@@ -98,7 +117,7 @@ impl Browser {
                 break body.to_owned();
             }
         };
-        serde_json::from_str::<Value>(&text).unwrap_or_else(|_| panic!("{text}"))["value"].clone()
+        Ok(serde_json::from_str::<Value>(&text)?["value"].clone())
     }
 
     fn tell(&self, path: &str, body: &Value) -> Value {
