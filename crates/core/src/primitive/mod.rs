@@ -11,6 +11,7 @@ pub mod oprf;
 pub mod ot;
 pub mod paillier;
 pub mod polynomial;
+pub mod proof;
 pub mod rlwe;
 pub mod shuffle;
 pub mod vole;

@@ -5,6 +5,7 @@
 mod module;
 #[cfg(test)]
 mod tests;
+pub mod threshold;
 
 use std::collections::HashMap;
 use std::fmt;

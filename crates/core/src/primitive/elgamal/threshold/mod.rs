@@ -1,0 +1,175 @@
+//! Threshold exponential ElGamal: a key of which every party has a share, so that nobody decrypts alone.
+//!
+//! *(n, n)*: the key is the sum of all parties' (Desmedt & Frankel, CRYPTO 1989; as Miyaji, Nakasho & Nishida, "Privacy-Preserving
+//! Integration of Medical Data", 2017, section 2.2, have it). Each party proves that it knows its own share, or the last to speak
+//! could choose the sum (rogue keys). *(t, n)*: [`dealing`] makes shares of which any t are enough; [`KeyShare::among`] makes those
+//! of a set of t into shares of the first kind.
+//!
+//! To decrypt, each party adds x c_1 to what it is given, for its share x and every ciphertext, and proves that it has: all of it
+//! together is taken from c_2. In which order, [`Order`] says. Whoever adds something else is found by [`check`].
+
+pub mod dealing;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use rand_core::CryptoRng;
+
+use super::{Ciphertext, PublicKey, columns};
+use crate::primitive::group::{DecodeError, Group};
+use crate::primitive::proof::{self, Proof, Relation, Wrong, composite};
+use crate::session::Transcript;
+pub use order::Order;
+
+/// A party's share of the secret key.
+pub struct KeyShare<G: Group>(G::Scalar);
+
+/// What the others know of a share x: x G.
+pub struct VerificationKey<G: Group>(G::Point);
+
+/// What a party adds to a decryption, with what it was given.
+pub struct Contribution<G: Group> {
+    /// For each ciphertext the sum of x c_1 over this party and those before it.
+    pub sums: Vec<G::Point>,
+    /// That this party has added what it should.
+    pub proof: Proof<G>,
+}
+
+/// The party at this place has deviated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Culprit(pub usize);
+
+impl<G: Group + Sync> KeyShare<G> {
+    /// A fresh random share of a key of which all are needed.
+    pub fn generate(group: &G, rng: &mut impl CryptoRng) -> KeyShare<G> {
+        KeyShare(group.random_scalars(1, rng).remove(0))
+    }
+
+    /// What the others may know of it.
+    pub fn verification_key(&self, group: &G) -> VerificationKey<G> {
+        VerificationKey(group.multiply_generator(std::slice::from_ref(&self.0)).remove(0))
+    }
+
+    /// The proof that the party at `place` knows its share. `transcript` is what all parties have in common: session and parties.
+    pub fn prove_possession(
+        &self,
+        group: &G,
+        place: usize,
+        transcript: &Transcript,
+        rng: &mut impl CryptoRng,
+    ) -> Proof<G> {
+        let relation = possession(group, &self.verification_key(group));
+        let known = [&[self.0.clone()][..]];
+        proof::prove(group, &[relation], &known, &of_party(transcript, "possession", place), rng).remove(0)
+    }
+
+    /// Adds x c_1 to the sums that the party at `place` is given: one list for each party before it, each as long as the ciphertexts.
+    pub fn contribute(
+        &self,
+        group: &G,
+        place: usize,
+        ciphertexts: &[Ciphertext<G>],
+        given: &[&[G::Point]],
+        transcript: &Transcript,
+        rng: &mut impl CryptoRng,
+    ) -> Contribution<G> {
+        let [masks, _] = columns::<G>(ciphertexts);
+        let own = group.multiply(&masks, &self.0);
+        let transcript = of_party(transcript, "decryption", place);
+        let relation = composite(group, &self.verification_key(group).0, &masks, &own, &transcript);
+        let known = [&[self.0.clone()][..]];
+        let proof = proof::prove(group, &[relation], &known, &transcript, rng).remove(0);
+        let sums = given.iter().fold(own, |sums, given| group.add(&sums, given));
+        Contribution { sums, proof }
+    }
+}
+
+impl<G: Group> fmt::Debug for KeyShare<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyShare(..)")
+    }
+}
+
+impl<G: Group> Clone for VerificationKey<G> {
+    fn clone(&self) -> VerificationKey<G> {
+        VerificationKey(self.0.clone())
+    }
+}
+
+impl<G: Group> VerificationKey<G> {
+    /// Its encoding.
+    pub fn to_bytes(&self, group: &G) -> Vec<u8> {
+        group.encode(std::slice::from_ref(&self.0))
+    }
+
+    /// The key that `bytes` encode: any point but the identity.
+    pub fn from_bytes(group: &G, bytes: &[u8]) -> Result<VerificationKey<G>, DecodeError> {
+        match <[G::Point; 1]>::try_from(group.decode(bytes)?) {
+            Ok([point]) => Ok(VerificationKey(point)),
+            Err(_) => Err(DecodeError::Length),
+        }
+    }
+}
+
+/// The key that all parties encrypt under, of their shares, if all prove to know them.
+pub fn joint_key<G: Group>(
+    group: &G,
+    keys: &[VerificationKey<G>],
+    proofs: &[Proof<G>],
+    transcript: &Transcript,
+    rng: &mut impl CryptoRng,
+) -> Result<PublicKey<G>, Culprit> {
+    for (place, key) in keys.iter().enumerate() {
+        let proof = proofs.get(place).ok_or(Culprit(place))?;
+        let transcript = of_party(transcript, "possession", place);
+        proof::verify(group, &[possession(group, key)], std::slice::from_ref(proof), &transcript, rng)
+            .map_err(|_| Culprit(place))?;
+    }
+    let ones = vec![group.scalar(1); keys.len()];
+    let points: Vec<G::Point> = keys.iter().map(|key| key.0.clone()).collect();
+    Ok(PublicKey(group.combine(&points, &ones)))
+}
+
+/// Whether the party at `place` has added what it should to what it was given.
+#[expect(clippy::too_many_arguments, reason = "all that a decryption is of, and who takes part")]
+pub fn check<G: Group + Sync>(
+    group: &G,
+    place: usize,
+    key: &VerificationKey<G>,
+    ciphertexts: &[Ciphertext<G>],
+    given: &[&[G::Point]],
+    contribution: &Contribution<G>,
+    transcript: &Transcript,
+    rng: &mut impl CryptoRng,
+) -> Result<(), Culprit> {
+    if contribution.sums.len() != ciphertexts.len() {
+        return Err(Culprit(place));
+    }
+    let [masks, _] = columns::<G>(ciphertexts);
+    let own = given.iter().fold(contribution.sums.clone(), |sums, given| group.subtract(&sums, given));
+    let transcript = of_party(transcript, "decryption", place);
+    let relation = composite(group, &key.0, &masks, &own, &transcript);
+    proof::verify(group, &[relation], std::slice::from_ref(&contribution.proof), &transcript, rng)
+        .map_err(|Wrong(_)| Culprit(place))
+}
+
+/// m G for each ciphertext of m, from what all parties have added together.
+pub fn open<G: Group>(group: &G, ciphertexts: &[Ciphertext<G>], sums: &[G::Point]) -> Vec<G::Point> {
+    let [_, hidden] = columns::<G>(ciphertexts);
+    group.subtract(&hidden, sums)
+}
+
+/// Knowing the discrete logarithm of a key.
+fn possession<G: Group>(group: &G, key: &VerificationKey<G>) -> Relation<G> {
+    let generator = group.multiply_generator(&[group.scalar(1)]).remove(0);
+    Relation::one_scalar([(generator, key.0.clone())])
+}
+
+/// What proofs of the party at `place` are bound to.
+fn of_party(transcript: &Transcript, purpose: &str, place: usize) -> Transcript {
+    let mut transcript = transcript.clone();
+    transcript.append("purpose", purpose.as_bytes()).append("place", &(place as u64).to_le_bytes());
+    transcript
+}
