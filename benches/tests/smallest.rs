@@ -43,6 +43,7 @@ programs! {
     plan ["4", "--runs", "1"]
     polynomials ["2", "--runs", "1"]
     rules ["1000", "--runs", "1"]
+    threshold ["2", "--runs", "1"]
     union ["8", "--runs", "1"]
     vole ["10", "--runs", "1"]
 }

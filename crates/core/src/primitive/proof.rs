@@ -10,14 +10,17 @@
 mod tests;
 
 use rand_core::CryptoRng;
+use rayon::prelude::*;
 
 use crate::primitive::group::Group;
 use crate::session::Transcript;
 
 /// What is proved: that there are known scalars with which all equations hold.
-pub struct Relation<G: Group> {
+pub struct Statement<G: Group> {
     equations: Vec<Equation<G>>,
     scalars: usize,
+    /// What the proof is bound to besides: who proves it, for what, in which session.
+    context: Transcript,
 }
 
 /// `image` is the sum of each base times the scalar of that number.
@@ -28,7 +31,7 @@ pub struct Equation<G: Group> {
     pub terms: Vec<(usize, G::Point)>,
 }
 
-/// A proof of a [`Relation`].
+/// A proof of a [`Statement`].
 pub struct Proof<G: Group> {
     /// The images of random scalars, one for each equation.
     commitments: Vec<G::Point>,
@@ -40,21 +43,23 @@ pub struct Proof<G: Group> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wrong(pub usize);
 
-impl<G: Group> Relation<G> {
+impl<G: Group> Statement<G> {
     /// The conjunction of equations, in scalars that are numbered from 0.
-    pub fn new(equations: Vec<Equation<G>>) -> Relation<G> {
+    pub fn new(equations: Vec<Equation<G>>, context: Transcript) -> Statement<G> {
         let numbers = equations.iter().flat_map(|equation| equation.terms.iter().map(|(scalar, _)| scalar + 1));
         let scalars = numbers.max().unwrap_or(0);
-        Relation { equations, scalars }
+        Statement { equations, scalars, context }
     }
 
     /// Knowing x with each of these images x times its base.
-    pub fn one_scalar(pairs: impl IntoIterator<Item = (G::Point, G::Point)>) -> Relation<G> {
+    pub fn one_scalar(pairs: impl IntoIterator<Item = (G::Point, G::Point)>, context: Transcript) -> Statement<G> {
         let equation = |(base, image)| Equation { image, terms: vec![(0, base)] };
-        Relation::new(pairs.into_iter().map(equation).collect())
+        Statement::new(pairs.into_iter().map(equation).collect(), context)
     }
 
-    fn append_to(&self, group: &G, transcript: &mut Transcript) {
+    /// The challenge for a proof with these commitments.
+    fn challenge(&self, group: &G, commitments: &[G::Point]) -> G::Scalar {
+        let mut transcript = self.context.clone();
         for Equation { image, terms } in &self.equations {
             transcript.append("image", &group.encode(std::slice::from_ref(image)));
             for (scalar, base) in terms {
@@ -62,39 +67,64 @@ impl<G: Group> Relation<G> {
                 transcript.append("base", &group.encode(std::slice::from_ref(base)));
             }
         }
+        transcript.append("commitments", &group.encode(commitments));
+        nonzero(group, &transcript.challenge("challenge"), b"tacita 1 challenge")
     }
 }
 
-/// A proof of each relation, from the scalars that satisfy it. `transcript` is what they are bound to, the same for who verifies.
+impl<G: Group + Sync> Statement<G> {
+    /// Knowing x with `image` x times the generator and many images x times their bases: of one random combination of these, drawn
+    /// when they are fixed (RFC 9497, section 2.2.1, `ComputeComposites`, with scalars of full length).
+    pub fn composite(
+        group: &G,
+        image: &G::Point,
+        bases: &[G::Point],
+        images: &[G::Point],
+        context: Transcript,
+    ) -> Statement<G> {
+        assert_eq!(bases.len(), images.len(), "every base has its image");
+        let mut all = context.clone();
+        all.append("image", &group.encode(std::slice::from_ref(image)));
+        all.append("bases", &group.encode(bases)).append("images", &group.encode(images));
+        let seed = all.challenge("weights");
+        let weight =
+            |index: usize| nonzero(group, &[&seed[..], &(index as u64).to_le_bytes()].concat(), b"tacita 1 weight");
+        let weights: Vec<G::Scalar> = (0..bases.len()).into_par_iter().map(weight).collect();
+        let generator = group.multiply_generator(&[group.scalar(1)]).remove(0);
+        let mut pairs = vec![(generator, image.clone())];
+        if !bases.is_empty() {
+            pairs.push((group.combine(bases, &weights), group.combine(images, &weights)));
+        }
+        Statement::one_scalar(pairs, context)
+    }
+}
+
+/// A proof of each statement, from the scalars that satisfy it.
 pub fn prove<G: Group>(
     group: &G,
-    relations: &[Relation<G>],
+    statements: &[Statement<G>],
     scalars: &[&[G::Scalar]],
-    transcript: &Transcript,
     rng: &mut impl CryptoRng,
 ) -> Vec<Proof<G>> {
-    assert_eq!(relations.len(), scalars.len(), "every relation has its scalars");
+    assert_eq!(statements.len(), scalars.len(), "every statement has its scalars");
     let nonces: Vec<Vec<G::Scalar>> =
-        relations.iter().map(|relation| group.random_scalars(relation.scalars, rng)).collect();
+        statements.iter().map(|statement| group.random_scalars(statement.scalars, rng)).collect();
     // All products at once.
-    let terms = || {
-        relations.iter().zip(&nonces).flat_map(|(relation, nonces)| {
-            relation
-                .equations
-                .iter()
-                .flat_map(|equation| &equation.terms)
-                .map(|(scalar, base)| (base, &nonces[*scalar]))
-        })
-    };
-    let (bases, factors): (Vec<_>, Vec<_>) = terms().map(|(base, nonce)| (base.clone(), nonce.clone())).unzip();
+    let (mut bases, mut factors) = (Vec::new(), Vec::new());
+    for (statement, nonces) in statements.iter().zip(&nonces) {
+        for (scalar, base) in statement.equations.iter().flat_map(|equation| &equation.terms) {
+            bases.push(base.clone());
+            factors.push(nonces[*scalar].clone());
+        }
+    }
     let mut products = group.multiply_each(&bases, &factors).into_iter();
-    let mut proofs = Vec::with_capacity(relations.len());
-    for (index, relation) in relations.iter().enumerate() {
-        let commitment = |equation: &Equation<G>| sum(group, products.by_ref().take(equation.terms.len()).collect());
-        let commitments: Vec<G::Point> = relation.equations.iter().map(commitment).collect();
-        let challenge = challenge(group, relation, &commitments, index, transcript);
+    let mut proofs = Vec::with_capacity(statements.len());
+    for ((statement, nonces), scalars) in statements.iter().zip(&nonces).zip(scalars) {
+        let commitment = |equation: &Equation<G>| sum(group, products.by_ref().take(equation.terms.len()));
+        let commitments: Vec<G::Point> = statement.equations.iter().map(commitment).collect();
+        let challenge = statement.challenge(group, &commitments);
         let response = |(nonce, scalar)| group.plus(nonce, &group.times(&challenge, scalar));
-        let responses = nonces[index].iter().zip(scalars[index]).map(response).collect();
+        let responses = nonces.iter().zip(*scalars).map(response).collect();
         proofs.push(Proof { commitments, responses });
     }
     proofs
@@ -103,70 +133,45 @@ pub fn prove<G: Group>(
 /// Whether all proofs hold; if not, which is the first that does not.
 pub fn verify<G: Group>(
     group: &G,
-    relations: &[Relation<G>],
+    statements: &[Statement<G>],
     proofs: &[Proof<G>],
-    transcript: &Transcript,
     rng: &mut impl CryptoRng,
 ) -> Result<(), Wrong> {
-    let fits = |relation: &Relation<G>, proof: &Proof<G>| {
-        proof.commitments.len() == relation.equations.len() && proof.responses.len() == relation.scalars
+    let fits = |(statement, proof): (&Statement<G>, &Proof<G>)| {
+        proof.commitments.len() == statement.equations.len() && proof.responses.len() == statement.scalars
     };
-    let missing = relations.len().min(proofs.len());
-    if let Some(wrong) = relations.iter().zip(proofs).position(|(relation, proof)| !fits(relation, proof)) {
+    if let Some(wrong) = statements.iter().zip(proofs).position(|pair| !fits(pair)) {
         return Err(Wrong(wrong));
     }
-    if relations.len() != proofs.len() {
-        return Err(Wrong(missing));
+    if statements.len() != proofs.len() {
+        return Err(Wrong(statements.len().min(proofs.len())));
     }
-    let hold = |range: std::ops::Range<usize>, rng: &mut _| {
-        let (mut points, mut factors) = (Vec::new(), Vec::new());
-        for index in range {
-            let (relation, proof) = (&relations[index], &proofs[index]);
-            let challenge = challenge(group, relation, &proof.commitments, index, transcript);
-            let zero = group.scalar(0);
-            for (equation, commitment) in relation.equations.iter().zip(&proof.commitments) {
-                let weight = group.random_scalars(1, rng).remove(0);
-                for (scalar, base) in &equation.terms {
-                    points.push(base.clone());
-                    factors.push(group.times(&weight, &proof.responses[*scalar]));
-                }
-                points.extend([commitment.clone(), equation.image.clone()]);
-                factors.push(group.minus(&zero, &weight));
-                factors.push(group.minus(&zero, &group.times(&weight, &challenge)));
-            }
-        }
-        group.any_identity(&[group.combine(&points, &factors)])
-    };
-    if hold(0..proofs.len(), rng) {
+    if hold(group, statements, proofs, rng) {
         return Ok(());
     }
     // Which one it is, only where one is wrong.
-    (0..proofs.len()).find(|&index| !hold(index..index + 1, rng)).map_or(Ok(()), |wrong| Err(Wrong(wrong)))
+    let wrong = |index: &usize| !hold(group, &statements[*index..=*index], &proofs[*index..=*index], rng);
+    (0..proofs.len()).find(wrong).map_or(Ok(()), |wrong| Err(Wrong(wrong)))
 }
 
-/// The proof that many images are the same scalar times their bases, as `image` is of the generator: of one random combination of
-/// them, drawn when they are fixed (RFC 9497, section 2.2.1, `ComputeComposites`, with scalars of full length).
-pub fn composite<G: Group>(
-    group: &G,
-    image: &G::Point,
-    bases: &[G::Point],
-    images: &[G::Point],
-    transcript: &Transcript,
-) -> Relation<G> {
-    assert_eq!(bases.len(), images.len(), "every base has its image");
-    let mut of_all = transcript.clone();
-    of_all.append("image", &group.encode(std::slice::from_ref(image)));
-    of_all.append("bases", &group.encode(bases)).append("images", &group.encode(images));
-    let seed = of_all.challenge("weights");
-    let weight =
-        |index: usize| nonzero(group, &[&seed[..], &(index as u64).to_le_bytes()].concat(), b"tacita 1 weight");
-    let weights: Vec<G::Scalar> = (0..bases.len()).map(weight).collect();
-    let generator = group.multiply_generator(&[group.scalar(1)]).remove(0);
-    let mut pairs = vec![(generator, image.clone())];
-    if !bases.is_empty() {
-        pairs.push((group.combine(bases, &weights), group.combine(images, &weights)));
+/// Whether all of these proofs hold, which fit their statements: their equations under random weights sum to the identity.
+fn hold<G: Group>(group: &G, statements: &[Statement<G>], proofs: &[Proof<G>], rng: &mut impl CryptoRng) -> bool {
+    let zero = group.scalar(0);
+    let (mut points, mut factors) = (Vec::new(), Vec::new());
+    for (statement, proof) in statements.iter().zip(proofs) {
+        let challenge = statement.challenge(group, &proof.commitments);
+        for (equation, commitment) in statement.equations.iter().zip(&proof.commitments) {
+            let weight = group.random_scalars(1, rng).remove(0);
+            for (scalar, base) in &equation.terms {
+                points.push(base.clone());
+                factors.push(group.times(&weight, &proof.responses[*scalar]));
+            }
+            points.extend([commitment.clone(), equation.image.clone()]);
+            factors.push(group.minus(&zero, &weight));
+            factors.push(group.minus(&zero, &group.times(&weight, &challenge)));
+        }
     }
-    Relation::one_scalar(pairs)
+    group.any_identity(&[group.combine(&points, &factors)])
 }
 
 impl<G: Group> Clone for Proof<G> {
@@ -200,30 +205,12 @@ impl<G: Group> Proof<G> {
     }
 }
 
-/// The challenge for the proof with this number.
-fn challenge<G: Group>(
-    group: &G,
-    relation: &Relation<G>,
-    commitments: &[G::Point],
-    index: usize,
-    transcript: &Transcript,
-) -> G::Scalar {
-    let mut transcript = transcript.clone();
-    transcript.append("proof", &(index as u64).to_le_bytes());
-    relation.append_to(group, &mut transcript);
-    transcript.append("commitments", &group.encode(commitments));
-    nonzero(group, &transcript.challenge("challenge"), b"tacita 1 challenge")
-}
-
 /// What a message is hashed to, which is not zero.
 fn nonzero<G: Group>(group: &G, message: &[u8], tag: &[u8]) -> G::Scalar {
     let hashed = |again: u64| group.hash_to_scalar(&[message, &again.to_le_bytes()].concat(), tag);
     (0..).find_map(hashed).expect("not every hash is zero")
 }
 
-fn sum<G: Group>(group: &G, points: Vec<G::Point>) -> G::Point {
-    points
-        .into_iter()
-        .reduce(|sum, point| group.add(&[sum], &[point]).remove(0))
-        .unwrap_or_else(|| group.combine(&[], &[]))
+fn sum<G: Group>(group: &G, points: impl Iterator<Item = G::Point>) -> G::Point {
+    points.reduce(|sum, point| group.add(&[sum], &[point]).remove(0)).unwrap_or_else(|| group.combine(&[], &[]))
 }

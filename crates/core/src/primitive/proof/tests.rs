@@ -18,7 +18,7 @@ fn context(word: &str) -> Transcript {
 }
 
 /// Knowing x, y and z with A = x P, B = x Q + y R and 0 = y P - z Q, where z Q = y P.
-fn conjunction<G: Group>(group: &G, seed: u8) -> (Relation<G>, Vec<G::Scalar>) {
+fn conjunction<G: Group>(group: &G, seed: u8, word: &str) -> (Statement<G>, Vec<G::Scalar>) {
     let mut rng = rng(seed);
     let p = group.random_points(1, &mut rng).remove(0);
     let [x, y, z] = <[G::Scalar; 3]>::try_from(group.random_scalars(3, &mut rng)).ok().unwrap();
@@ -34,15 +34,16 @@ fn conjunction<G: Group>(group: &G, seed: u8) -> (Relation<G>, Vec<G::Scalar>) {
         Equation { image: second, terms: vec![(0, q), (1, r)] },
         Equation { image: group.combine(&[], &[]), terms: vec![(1, p), (2, minus_q)] },
     ];
-    (Relation::new(equations), vec![x, y, z])
+    (Statement::new(equations, context(word)), vec![x, y, z])
 }
 
 fn all<G: Group>(group: &G) {
     for count in [0, 1, 2, 5] {
-        let (relations, scalars): (Vec<_>, Vec<_>) = (0..count).map(|seed| conjunction(group, seed)).unzip();
+        let statements = |word| (0..count).map(|seed| conjunction(group, seed, word)).unzip::<_, _, Vec<_>, Vec<_>>();
+        let (own, scalars) = statements("a");
         let known: Vec<&[G::Scalar]> = scalars.iter().map(|scalars| &scalars[..]).collect();
-        let proofs = prove(group, &relations, &known, &context("a"), &mut rng(9));
-        let check = |proofs: &[Proof<G>], word| verify(group, &relations, proofs, &context(word), &mut rng(10));
+        let proofs = prove(group, &own, &known, &mut rng(9));
+        let check = |proofs: &[Proof<G>], word| verify(group, &statements(word).0, proofs, &mut rng(10));
         assert_eq!(check(&proofs, "a"), Ok(()));
         if count == 0 {
             continue;
@@ -70,13 +71,13 @@ fn all<G: Group>(group: &G) {
             assert_eq!(check(&short, "a"), Err(Wrong(at)));
         }
         // What is not known is not proved.
-        let (relation, mut scalars) = conjunction(group, 1);
+        let (statement, mut scalars) = conjunction(group, 1, "a");
         scalars[2] = group.scalar(5);
-        let proofs = prove(group, std::slice::from_ref(&relation), &[&scalars], &context("a"), &mut rng(9));
-        assert_eq!(verify(group, &[relation], &proofs, &context("a"), &mut rng(10)), Err(Wrong(0)));
+        let proofs = prove(group, std::slice::from_ref(&statement), &[&scalars], &mut rng(9));
+        assert_eq!(verify(group, &[statement], &proofs, &mut rng(10)), Err(Wrong(0)));
         // One encoding.
-        let (relation, scalars) = conjunction(group, 1);
-        let proof = prove(group, std::slice::from_ref(&relation), &[&scalars], &context("a"), &mut rng(9)).remove(0);
+        let (statement, scalars) = conjunction(group, 1, "a");
+        let proof = prove(group, std::slice::from_ref(&statement), &[&scalars], &mut rng(9)).remove(0);
         let bytes = proof.encode(group);
         assert_eq!(bytes.len(), Proof::bytes(group, 3, 3));
         assert_eq!(Proof::decode(group, &bytes, 3, 3).unwrap().encode(group), bytes);
@@ -88,16 +89,16 @@ fn all<G: Group>(group: &G) {
 }
 
 /// Of many images under one scalar, one that is wrong is enough.
-fn composites<G: Group>(group: &G) {
+fn composites<G: Group + Sync>(group: &G) {
     let x = group.random_scalars(1, &mut rng(1));
     let own = group.multiply_generator(&x).remove(0);
     for count in [0, 1, 7, 100] {
         let bases = group.random_points(count, &mut rng(2));
         let images = group.multiply(&bases, &x[0]);
         let with = |images: &[G::Point]| {
-            let relation = [composite(group, &own, &bases, images, &context("a"))];
-            let proofs = prove(group, &relation, &[&x], &context("a"), &mut rng(3));
-            verify(group, &relation, &proofs, &context("a"), &mut rng(4))
+            let statement = [Statement::composite(group, &own, &bases, images, context("a"))];
+            let proofs = prove(group, &statement, &[&x], &mut rng(3));
+            verify(group, &statement, &proofs, &mut rng(4))
         };
         assert_eq!(with(&images), Ok(()));
         for at in 0..count.min(7) {

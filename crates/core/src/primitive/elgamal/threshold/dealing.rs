@@ -13,7 +13,7 @@ use rand_core::CryptoRng;
 use super::{Culprit, KeyShare, VerificationKey, of_party};
 use crate::primitive::elgamal::PublicKey;
 use crate::primitive::group::Group;
-use crate::primitive::proof::{self, Proof, Relation};
+use crate::primitive::proof::{self, Proof, Statement, Wrong};
 use crate::session::Transcript;
 
 /// A party's own secret, as a polynomial whose value at 0 it is.
@@ -36,9 +36,8 @@ impl<G: Group + Sync> Dealer<G> {
     /// What the party at `place` tells all.
     pub fn deal(&self, group: &G, place: usize, transcript: &Transcript, rng: &mut impl CryptoRng) -> Dealt<G> {
         let commitments = group.multiply_generator(&self.0);
-        let (relation, known) = (knowing(group, &commitments), [&self.0[..1]]);
-        let transcript = bound(group, &commitments, place, transcript);
-        let proof = proof::prove(group, &[relation], &known, &transcript, rng).remove(0);
+        let statement = knowing(group, &commitments, place, transcript);
+        let proof = proof::prove(group, &[statement], &[&self.0[..1]], rng).remove(0);
         Dealt { commitments, proof }
     }
 
@@ -70,14 +69,14 @@ pub fn join<G: Group>(
     transcript: &Transcript,
     rng: &mut impl CryptoRng,
 ) -> Result<(PublicKey<G>, Vec<VerificationKey<G>>), Culprit> {
-    for (place, Dealt { commitments, proof }) in dealt.iter().enumerate() {
-        if commitments.len() != threshold {
-            return Err(Culprit(place));
-        }
-        let transcript = bound(group, commitments, place, transcript);
-        proof::verify(group, &[knowing(group, commitments)], std::slice::from_ref(proof), &transcript, rng)
-            .map_err(|_| Culprit(place))?;
+    assert!(threshold > 0, "somebody is needed");
+    if let Some(place) = dealt.iter().position(|dealt| dealt.commitments.len() != threshold) {
+        return Err(Culprit(place));
     }
+    let statement = |(place, dealt): (usize, &Dealt<G>)| knowing(group, &dealt.commitments, place, transcript);
+    let statements: Vec<_> = dealt.iter().enumerate().map(statement).collect();
+    let proofs: Vec<_> = dealt.iter().map(|dealt| dealt.proof.clone()).collect();
+    proof::verify(group, &statements, &proofs, rng).map_err(|Wrong(place)| Culprit(place))?;
     let ones = vec![group.scalar(1); dealt.len()];
     let sum = |power: usize| {
         let commitments: Vec<G::Point> = dealt.iter().map(|dealt| dealt.commitments[power].clone()).collect();
@@ -140,15 +139,10 @@ fn at<G: Group>(group: &G, commitments: &[G::Point], place: usize) -> G::Point {
     group.combine(commitments, &powers.take(commitments.len()).collect::<Vec<_>>())
 }
 
-/// Knowing the constant coefficient.
-fn knowing<G: Group>(group: &G, commitments: &[G::Point]) -> Relation<G> {
+/// The dealer at `place` knows the constant coefficient of what it commits to.
+fn knowing<G: Group>(group: &G, commitments: &[G::Point], place: usize, transcript: &Transcript) -> Statement<G> {
     let generator = group.multiply_generator(&[group.scalar(1)]).remove(0);
-    Relation::one_scalar([(generator, commitments[0].clone())])
-}
-
-/// What a dealer's proof is bound to: all that it commits to.
-fn bound<G: Group>(group: &G, commitments: &[G::Point], place: usize, transcript: &Transcript) -> Transcript {
-    let mut transcript = of_party(transcript, "dealing", place);
-    transcript.append("commitments", &group.encode(commitments));
-    transcript
+    let mut context = of_party(transcript, "dealing", place);
+    context.append("commitments", &group.encode(commitments));
+    Statement::one_scalar([(generator, commitments[0].clone())], context)
 }

@@ -19,7 +19,7 @@ use rand_core::CryptoRng;
 
 use super::{Ciphertext, PublicKey, columns};
 use crate::primitive::group::{DecodeError, Group};
-use crate::primitive::proof::{self, Proof, Relation, Wrong, composite};
+use crate::primitive::proof::{self, Proof, Statement, Wrong};
 use crate::session::Transcript;
 pub use order::Order;
 
@@ -60,9 +60,8 @@ impl<G: Group + Sync> KeyShare<G> {
         transcript: &Transcript,
         rng: &mut impl CryptoRng,
     ) -> Proof<G> {
-        let relation = possession(group, &self.verification_key(group));
-        let known = [&[self.0.clone()][..]];
-        proof::prove(group, &[relation], &known, &of_party(transcript, "possession", place), rng).remove(0)
+        let statement = possession(group, &self.verification_key(group), place, transcript);
+        proof::prove(group, &[statement], &[std::slice::from_ref(&self.0)], rng).remove(0)
     }
 
     /// Adds x c_1 to the sums that the party at `place` is given: one list for each party before it, each as long as the ciphertexts.
@@ -77,10 +76,9 @@ impl<G: Group + Sync> KeyShare<G> {
     ) -> Contribution<G> {
         let [masks, _] = columns::<G>(ciphertexts);
         let own = group.multiply(&masks, &self.0);
-        let transcript = of_party(transcript, "decryption", place);
-        let relation = composite(group, &self.verification_key(group).0, &masks, &own, &transcript);
-        let known = [&[self.0.clone()][..]];
-        let proof = proof::prove(group, &[relation], &known, &transcript, rng).remove(0);
+        let context = of_party(transcript, "decryption", place);
+        let statement = Statement::composite(group, &self.verification_key(group).0, &masks, &own, context);
+        let proof = proof::prove(group, &[statement], &[std::slice::from_ref(&self.0)], rng).remove(0);
         let sums = given.iter().fold(own, |sums, given| group.add(&sums, given));
         Contribution { sums, proof }
     }
@@ -121,38 +119,47 @@ pub fn joint_key<G: Group>(
     transcript: &Transcript,
     rng: &mut impl CryptoRng,
 ) -> Result<PublicKey<G>, Culprit> {
-    for (place, key) in keys.iter().enumerate() {
-        let proof = proofs.get(place).ok_or(Culprit(place))?;
-        let transcript = of_party(transcript, "possession", place);
-        proof::verify(group, &[possession(group, key)], std::slice::from_ref(proof), &transcript, rng)
-            .map_err(|_| Culprit(place))?;
-    }
+    let statements: Vec<_> =
+        keys.iter().enumerate().map(|(place, key)| possession(group, key, place, transcript)).collect();
+    proof::verify(group, &statements, proofs, rng).map_err(|Wrong(place)| Culprit(place))?;
     let ones = vec![group.scalar(1); keys.len()];
     let points: Vec<G::Point> = keys.iter().map(|key| key.0.clone()).collect();
     Ok(PublicKey(group.combine(&points, &ones)))
 }
 
-/// Whether the party at `place` has added what it should to what it was given.
-#[expect(clippy::too_many_arguments, reason = "all that a decryption is of, and who takes part")]
+/// What a party has told, and what it was told before.
+pub struct Told<'a, G: Group> {
+    /// Its place.
+    pub place: usize,
+    /// Its key.
+    pub key: &'a VerificationKey<G>,
+    /// The sums that it was given.
+    pub given: &'a [&'a [G::Point]],
+    /// What it has made of them.
+    pub contribution: &'a Contribution<G>,
+}
+
+/// Whether parties have added what they should to what they were given; if not, the first in `told` that has not.
 pub fn check<G: Group + Sync>(
     group: &G,
-    place: usize,
-    key: &VerificationKey<G>,
     ciphertexts: &[Ciphertext<G>],
-    given: &[&[G::Point]],
-    contribution: &Contribution<G>,
+    told: &[Told<'_, G>],
     transcript: &Transcript,
     rng: &mut impl CryptoRng,
 ) -> Result<(), Culprit> {
-    if contribution.sums.len() != ciphertexts.len() {
-        return Err(Culprit(place));
-    }
     let [masks, _] = columns::<G>(ciphertexts);
-    let own = given.iter().fold(contribution.sums.clone(), |sums, given| group.subtract(&sums, given));
-    let transcript = of_party(transcript, "decryption", place);
-    let relation = composite(group, &key.0, &masks, &own, &transcript);
-    proof::verify(group, &[relation], std::slice::from_ref(&contribution.proof), &transcript, rng)
-        .map_err(|Wrong(_)| Culprit(place))
+    let (mut statements, mut proofs) = (Vec::with_capacity(told.len()), Vec::with_capacity(told.len()));
+    for Told { place, key, given, contribution } in told {
+        let sums = &contribution.sums;
+        if sums.len() != masks.len() || given.iter().any(|given| given.len() != masks.len()) {
+            return Err(Culprit(*place));
+        }
+        let own = given.iter().fold(sums.clone(), |sums, given| group.subtract(&sums, given));
+        let context = of_party(transcript, "decryption", *place);
+        statements.push(Statement::composite(group, &key.0, &masks, &own, context));
+        proofs.push(contribution.proof.clone());
+    }
+    proof::verify(group, &statements, &proofs, rng).map_err(|Wrong(index)| Culprit(told[index].place))
 }
 
 /// m G for each ciphertext of m, from what all parties have added together.
@@ -161,10 +168,10 @@ pub fn open<G: Group>(group: &G, ciphertexts: &[Ciphertext<G>], sums: &[G::Point
     group.subtract(&hidden, sums)
 }
 
-/// Knowing the discrete logarithm of a key.
-fn possession<G: Group>(group: &G, key: &VerificationKey<G>) -> Relation<G> {
+/// The party at `place` knows the discrete logarithm of its key.
+fn possession<G: Group>(group: &G, key: &VerificationKey<G>, place: usize, transcript: &Transcript) -> Statement<G> {
     let generator = group.multiply_generator(&[group.scalar(1)]).remove(0);
-    Relation::one_scalar([(generator, key.0.clone())])
+    Statement::one_scalar([(generator, key.0.clone())], of_party(transcript, "possession", place))
 }
 
 /// What proofs of the party at `place` are bound to.

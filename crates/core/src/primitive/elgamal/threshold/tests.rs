@@ -51,9 +51,19 @@ fn decrypt<G: Group + Sync>(
             let more = group.multiply(&[ciphertexts[last][0].clone()], &parties.shares[place].0);
             own.sums[last] = group.add(&own.sums[last..], &more).remove(0);
         }
-        check(group, place, &parties.keys[place], ciphertexts, &given, &own, &context(), &mut rng(61))?;
         told.push(own);
     }
+    // All at once, which is as good as one by one.
+    let before: Vec<Vec<&[G::Point]>> = (0..count)
+        .map(|place| order.before(place, count).into_iter().map(|other| &told[other].sums[..]).collect())
+        .collect();
+    let all: Vec<_> = (0..count)
+        .map(|place| Told { place, key: &parties.keys[place], given: &before[place], contribution: &told[place] })
+        .collect();
+    let found = check(group, ciphertexts, &all, &context(), &mut rng(61));
+    let alone = all.chunks(1).find_map(|one| check(group, ciphertexts, one, &context(), &mut rng(61)).err());
+    assert_eq!(found.err(), alone);
+    found?;
     let zero = vec![group.combine(&[], &[]); ciphertexts.len()];
     let last = order.last(count).into_iter();
     let sums = last.fold(zero, |sums, place| group.add(&sums, &told[place].sums));
