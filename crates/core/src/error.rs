@@ -163,8 +163,7 @@ fn reported(kind: ErrorKind) -> &'static str {
 fn reported_by(kind: ErrorKind, culprit: &str, by: &str) -> String {
     let what = match kind {
         ErrorKind::Input => "stopped: its input or its limits do not allow the job",
-        ErrorKind::Terms if by == culprit => "stopped: its terms differ from another party's; compare the job files",
-        ErrorKind::Terms => return format!("has other terms than {by}; compare the job files of the two"),
+        ErrorKind::Terms => "stopped: its terms differ from another party's",
         ErrorKind::Network => "went away",
         ErrorKind::Protocol => "broke the protocol",
         ErrorKind::Authentication => "failed authentication",
@@ -173,6 +172,7 @@ fn reported_by(kind: ErrorKind, culprit: &str, by: &str) -> String {
         ErrorKind::Internal => "stopped on an internal error",
     };
     match by == culprit {
+        true if kind == ErrorKind::Terms => format!("{what}; compare the job files"),
         true => format!("{what}, as it has heard from another party"),
         false => format!("{what}, as {by} says"),
     }

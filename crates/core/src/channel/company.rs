@@ -85,6 +85,8 @@ impl Company {
         let kind = told.kind;
         match told.about.and_then(|place| self.parties.get(usize::from(place))) {
             Some(culprit) => Error::Reported { culprit: culprit.clone(), by: peer.to_owned(), kind },
+            // Its terms need not differ from this one's: they may differ from those of a third.
+            None if kind == ErrorKind::Terms => Error::Reported { culprit: peer.to_owned(), by: peer.to_owned(), kind },
             None => Error::Peer { peer: peer.to_owned(), kind },
         }
     }
@@ -121,6 +123,11 @@ mod tests {
         assert_eq!(says(&accused), "b broke the protocol, as it has heard from another party");
         let stopped = Error::Peer { peer: "c".into(), kind: ErrorKind::Input };
         assert!(says(&stopped).starts_with("c stopped: its input"));
+        // Terms of b's that differ may differ from c's alone; a tells whoever comes next no more than it knows.
+        let terms = a.understood("b", Told::only(ErrorKind::Terms));
+        assert_eq!(terms.to_string(), "b stopped: its terms differ from another party's; compare the job files");
+        let next = Company::new(&PARTIES, 2).understood("a", a.told("c", &terms).unwrap());
+        assert_eq!(next.to_string(), "b stopped: its terms differ from another party's, as a says");
         // What stands between them is no party.
         assert_eq!(says(&network("the relay")), "b stopped: it lost a connection");
         // What is a's own doing is for b to say to a as it is.
