@@ -7,6 +7,7 @@
 //! calls are in `primitive/`.
 
 pub mod channel;
+pub mod depot;
 pub mod error;
 pub mod item;
 pub mod primitive;

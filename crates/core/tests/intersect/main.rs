@@ -7,6 +7,7 @@ mod bloom;
 mod buckets;
 mod ecdh;
 mod live;
+mod outsourced;
 mod polynomial;
 mod star;
 mod vole;

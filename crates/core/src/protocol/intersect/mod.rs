@@ -6,6 +6,7 @@ pub mod ecdh;
 pub mod entries;
 pub mod live;
 pub mod opprf;
+pub mod outsourced;
 pub mod polynomial;
 pub mod star;
 pub mod vole;

@@ -84,6 +84,14 @@ impl<G: Group + Sync> KeyShare<G> {
     }
 }
 
+impl<G: Group> KeyShare<G> {
+    /// c_2 - x c_1 for each ciphertext: m G, if all others have taken their shares off before.
+    pub fn strip(&self, group: &G, ciphertexts: &[Ciphertext<G>]) -> Vec<G::Point> {
+        let [masks, hidden] = columns::<G>(ciphertexts);
+        group.subtract(&hidden, &group.multiply(&masks, &self.0))
+    }
+}
+
 impl<G: Group> fmt::Debug for KeyShare<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("KeyShare(..)")

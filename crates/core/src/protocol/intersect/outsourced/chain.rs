@@ -1,0 +1,170 @@
+//! Entries that pass from party to party, each of which takes its share of the key off.
+//!
+//! Besides what it passes on, a party tells its share of each decryption and proves it: who comes next takes it off, and names it if
+//! it is wrong.
+
+use rand_core::CryptoRng;
+
+use super::params::{CIPHERTEXT, POINT, parts};
+use super::{ENTRIES, OPENED, Party};
+use crate::depot::{Depot, Step};
+use crate::error::Result;
+use crate::primitive::elgamal::threshold::{Contribution, Told, check, open};
+use crate::primitive::elgamal::{self, Ciphertext};
+use crate::primitive::group::{Group, Ristretto255, ScalarField};
+use crate::primitive::proof::Proof;
+use crate::primitive::shuffle::random_order;
+use crate::session::Transcript;
+
+type Pair = Ciphertext<Ristretto255>;
+
+/// Entries: what is 0 in the end for a common item, and the values that travel along.
+#[derive(Clone, Default)]
+pub(super) struct Entries {
+    /// What all take their shares off.
+    pub(super) tested: Vec<Pair>,
+    /// Under the joint key, one for each; or none at all.
+    pub(super) values: Vec<Pair>,
+}
+
+impl Entries {
+    fn append(&mut self, other: Entries) {
+        self.tested.extend(other.tested);
+        self.values.extend(other.values);
+    }
+
+    fn slice(&self, from: usize, count: usize) -> Entries {
+        let values = if self.values.is_empty() { Vec::new() } else { self.values[from..from + count].to_vec() };
+        Entries { tested: self.tested[from..from + count].to_vec(), values }
+    }
+
+    /// In an order of its own.
+    pub(super) fn shuffle(&mut self, rng: &mut impl CryptoRng) {
+        let order = random_order(self.tested.len(), rng);
+        let sorted = |all: &[Pair]| order.iter().map(|place| all[*place as usize].clone()).collect();
+        self.tested = sorted(&self.tested);
+        if !self.values.is_empty() {
+            self.values = sorted(&self.values);
+        }
+    }
+}
+
+impl<D: Depot> Party<'_, D> {
+    /// Passes entries on that come from the party before, blinded, and shuffled where nobody may know which is which.
+    pub(super) fn pass_entries(&self, rng: &mut impl CryptoRng) -> Result<()> {
+        let shuffled = self.params.shuffled();
+        let mut all = Entries::default();
+        for (part, entries) in (0..).zip(parts(self.params.bound())) {
+            let received = self.receive(ENTRIES, part, entries, rng)?;
+            match shuffled {
+                true => all.append(received),
+                false => self.send(ENTRIES, part, self.blind(received, rng), rng)?,
+            }
+        }
+        if shuffled {
+            all.shuffle(rng);
+            let mut from = 0;
+            for (part, entries) in (0..).zip(parts(all.tested.len())) {
+                self.send(ENTRIES, part, self.blind(all.slice(from, entries), rng), rng)?;
+                from += entries;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on what all open together.
+    pub(super) fn pass_opened(&self, rng: &mut impl CryptoRng) -> Result<()> {
+        for (part, entries) in (0..).zip(parts(self.params.opened())) {
+            let received = self.receive(OPENED, part, entries, rng)?;
+            self.send(OPENED, part, received, rng)?;
+        }
+        Ok(())
+    }
+
+    /// The leader's turn: sends entries around, and opens what comes back. Those that come back are in another order if all
+    /// shuffle.
+    pub(super) fn send_around(
+        &self,
+        step: Step,
+        entries: &Entries,
+        rng: &mut impl CryptoRng,
+    ) -> Result<(Vec<<Ristretto255 as Group>::Point>, Vec<Pair>)> {
+        let [_, next] = self.params.neighbours(self.me);
+        let parts = parts(entries.tested.len());
+        let mut from = 0;
+        for (part, count) in (0..).zip(&parts) {
+            let Entries { tested, values } = entries.slice(from, *count);
+            let bytes = elgamal::encode(&Ristretto255, &[tested, values].concat());
+            self.post.send(step, next, part, bytes)?;
+            from += count;
+        }
+        let (mut opened, mut values) = (Vec::new(), Vec::new());
+        for (part, count) in (0..).zip(&parts) {
+            let received = self.receive(step, part, *count, rng)?;
+            opened.extend(self.met.share.strip(&Ristretto255, &received.tested));
+            values.extend(received.values);
+        }
+        Ok((opened, values))
+    }
+
+    /// Each entry times a fresh scalar, so that what is not 0 becomes random; values are re-randomised.
+    fn blind(&self, entries: Entries, rng: &mut impl CryptoRng) -> Entries {
+        let factors = Ristretto255.random_scalars(entries.tested.len(), rng);
+        let factors: Vec<_> = factors.into_iter().flat_map(|factor| [factor.clone(), factor]).collect();
+        let points = Ristretto255.multiply_each(&entries.tested.concat(), &factors);
+        let mut points = points.into_iter();
+        let tested = std::iter::from_fn(|| Some([points.next()?, points.next()?])).collect();
+        let values = self.met.joint.rerandomize(&Ristretto255, &entries.values, rng);
+        Entries { tested, values }
+    }
+
+    /// Sends a part with this party's share of its decryption to the next one.
+    fn send(&self, step: Step, part: u32, entries: Entries, rng: &mut impl CryptoRng) -> Result<()> {
+        let group = &Ristretto255;
+        let [_, next] = self.params.neighbours(self.me);
+        let about = self.about(step, part);
+        let Contribution { sums, proof } = self.met.share.contribute(group, self.me, &entries.tested, &[], &about, rng);
+        let mut bytes = elgamal::encode(group, &entries.tested);
+        bytes.extend(group.encode(&sums));
+        bytes.extend(proof.encode(group));
+        bytes.extend(elgamal::encode(group, &entries.values));
+        self.post.send(step, next, part, bytes)
+    }
+
+    /// A part from the party before, whose share is taken off.
+    fn receive(&self, step: Step, part: u32, entries: usize, rng: &mut impl CryptoRng) -> Result<Entries> {
+        let group = &Ristretto255;
+        let [before, _] = self.params.neighbours(self.me);
+        let with_values = step == ENTRIES && self.params.giver().is_some();
+        let length = self.params.entry_bytes(entries, with_values, before);
+        let bytes = self.post.receive(step, before, part, length)?;
+        let wrong = |error: &dyn std::fmt::Display| self.post.violation(before, format!("`{}` {error}", step.name));
+        let (tested, rest) = bytes.split_at(entries * CIPHERTEXT);
+        let mut tested = elgamal::decode(group, tested).map_err(|error| wrong(&error))?;
+        let mut rest = rest;
+        if before != self.params.leader() {
+            let sums;
+            (sums, rest) = rest.split_at(entries * POINT);
+            let proof;
+            (proof, rest) = rest.split_at(Proof::bytes(group, 2, 1));
+            let sums = group.decode(sums).map_err(|error| wrong(&error))?;
+            let proof = Proof::decode(group, proof, 2, 1).ok_or_else(|| wrong(&"holds no proof"))?;
+            let contribution = Contribution { sums, proof };
+            let told = Told { place: before, key: &self.met.keys[before], given: &[], contribution: &contribution };
+            check(group, &tested, &[told], &self.about(step, part), rng)
+                .map_err(|_| wrong(&"is not decrypted with the share that its sender has"))?;
+            let hidden = open(group, &tested, &contribution.sums);
+            tested.iter_mut().zip(hidden).for_each(|(tested, hidden)| tested[1] = hidden);
+        }
+        let values = elgamal::decode(group, rest).map_err(|error| wrong(&error))?;
+        Ok(Entries { tested, values })
+    }
+
+    /// What proofs of a part are bound to.
+    fn about(&self, step: Step, part: u32) -> Transcript {
+        let mut about = Transcript::new("outsourced decryption");
+        about.append("session", self.met.session.id()).append("step", step.name.as_bytes());
+        about.append("part", &part.to_le_bytes());
+        about
+    }
+}

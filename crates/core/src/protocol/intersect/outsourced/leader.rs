@@ -1,0 +1,136 @@
+//! The part of the party that works the result out.
+
+use rand_core::CryptoRng;
+
+use super::chain::Entries;
+use super::params::{CATEGORY, parts_of};
+use super::{CATEGORIES, ENTRIES, Found, OPENED, Party, Reveal, SUM, VALUES};
+use crate::depot::{Depot, Parcel, Place};
+use crate::error::{Error, Result};
+use crate::primitive::elgamal::{self, Ciphertext};
+use crate::primitive::group::{Group, Point, Ristretto255, ScalarField};
+
+use super::values::counted;
+
+type Pair = Ciphertext<Ristretto255>;
+
+/// Leads, and returns what there is to be learned.
+pub fn lead<D: Depot>(party: &Party<'_, D>, rng: &mut impl CryptoRng) -> Result<Found> {
+    party.check()?;
+    let params = party.params;
+
+    // 3. Its own items in what the helper has added up, and what belongs to them.
+    let mut entries = Entries { tested: party.looked_up(rng)?, values: Vec::new() };
+    let mut names = Vec::new();
+    if let Some(giver) = params.giver() {
+        (entries.values, names) = party.values_of(giver, rng)?;
+    }
+    party.fill_up(&mut entries, rng);
+
+    // 4. All take their shares off, this one last.
+    let (opened, values) = party.send_around(ENTRIES, &entries, rng)?;
+    let zeros: Vec<usize> =
+        (0..opened.len()).filter(|&index| Ristretto255.any_identity(&opened[index..=index])).collect();
+    let found = match params.reveal {
+        Reveal::Rows if zeros.iter().all(|&index| index < party.items.len()) => Found::Rows(zeros),
+        Reveal::Count if zeros.len() <= party.items.len() => Found::Count(zeros.len() as u64),
+        _ if zeros.len() > party.items.len() || params.reveal == Reveal::Rows => {
+            let check = format!("{} entries are common, of {} items", zeros.len(), party.items.len());
+            return Err(Error::Protocol { peer: "one of the others".into(), check });
+        }
+        Reveal::Sum { bits, .. } => Found::Sum(zeros.len() as u64, party.sum(&zeros, &values, bits, rng)?),
+        _ => Found::Counts(party.counts(&zeros, &values, &names, rng)?),
+    };
+    params.learners.iter().filter(|&&to| to != party.me).try_for_each(|&to| party.tell(to, &found, rng))?;
+    Ok(found)
+}
+
+impl<D: Depot> Party<'_, D> {
+    /// Refuses an input that is not what was agreed on.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.items.len() > self.params.bound() {
+            let (items, bound) = (self.items.len(), self.params.bound());
+            return Err(Error::Input(format!("{items} items are more than the {bound} agreed on")));
+        }
+        self.check_values()
+    }
+
+    /// What all others' stores add up to for each of its items, re-randomised.
+    fn looked_up(&self, rng: &mut impl CryptoRng) -> Result<Vec<Pair>> {
+        let sum = Parcel { step: SUM, from: Place::Helper, to: Place::Party(self.me as u8) };
+        let helper = self.post.depot.name(Place::Helper);
+        let columns = self.params.columns(
+            |part, bytes| self.post.depot.collect(sum, part, bytes),
+            |check| Error::Protocol { peer: helper.clone(), check },
+        )?;
+        Ok(self.met.joint.rerandomize(&Ristretto255, &self.decode(&columns)?, rng))
+    }
+
+    /// The giver's values for its items, and the giver's list of names.
+    fn values_of(&self, giver: usize, rng: &mut impl CryptoRng) -> Result<(Vec<Pair>, Vec<u8>)> {
+        if giver == self.me {
+            let own = self.encrypted_values(rng);
+            return Ok((own.of_items, own.names.concat()));
+        }
+        let columns = self.params.columns(
+            |part, bytes| self.post.receive(VALUES, giver, part, bytes),
+            |check| self.post.violation(giver, check),
+        )?;
+        let mut names = Vec::new();
+        if let Reveal::Counts { categories, .. } = self.params.reveal {
+            for (part, count) in (0..).zip(parts_of(categories, CATEGORY)) {
+                names.extend(self.post.receive(CATEGORIES, giver, part, count * CATEGORY)?);
+            }
+        }
+        Ok((self.met.joint.rerandomize(&Ristretto255, &self.decode(&columns)?, rng), names))
+    }
+
+    /// As many entries as agreed on, of which the others cannot tell those that are none.
+    fn fill_up(&self, entries: &mut Entries, rng: &mut impl CryptoRng) {
+        let missing = self.params.bound() - entries.tested.len();
+        let mut random = |count: usize| -> Vec<Pair> {
+            let mut points = Ristretto255.random_points(2 * count, rng).into_iter();
+            std::iter::from_fn(|| Some([points.next()?, points.next()?])).collect()
+        };
+        entries.tested.extend(random(missing));
+        if self.params.giver().is_some() {
+            entries.values.extend(random(missing));
+        }
+    }
+
+    /// The sum of the values of common entries, which all open together.
+    fn sum(&self, common: &[usize], values: &[Pair], bits: u32, rng: &mut impl CryptoRng) -> Result<u64> {
+        let group = &Ristretto255;
+        let ones = vec![group.scalar(1); common.len()];
+        let column = |side: usize| -> Vec<Point> { common.iter().map(|&index| values[index][side].clone()).collect() };
+        let sum = [0, 1].map(|side| group.combine(&column(side), &ones));
+        let tested = self.met.joint.rerandomize(group, &[sum], rng);
+        let (opened, _) = self.send_around(OPENED, &Entries { tested, values: Vec::new() }, rng)?;
+        // At most as many values below 2^bits.
+        let bound = ((common.len() as u64) << bits).max(1);
+        elgamal::small(group, &opened, bound).first().copied().flatten().ok_or_else(|| Error::Protocol {
+            peer: "one of the others".into(),
+            check: format!("{} values add up to more than {bits} bits each", common.len()),
+        })
+    }
+
+    /// The categories of common entries, which all open together, among as many others as there may be entries.
+    fn counts(
+        &self,
+        common: &[usize],
+        values: &[Pair],
+        names: &[u8],
+        rng: &mut impl CryptoRng,
+    ) -> Result<Vec<(Vec<u8>, u64)>> {
+        let chosen: Vec<Pair> = common.iter().map(|&index| values[index].clone()).collect();
+        let mut entries =
+            Entries { tested: self.met.joint.rerandomize(&Ristretto255, &chosen, rng), values: Vec::new() };
+        let mut random = Ristretto255.random_points(2 * (self.params.bound() - chosen.len()), rng).into_iter();
+        entries.tested.extend(std::iter::from_fn(|| Some([random.next()?, random.next()?])));
+        let (opened, _) = self.send_around(OPENED, &entries, rng)?;
+        counted(&self.met.session, &opened[..chosen.len()], names).ok_or_else(|| Error::Protocol {
+            peer: "one of the others".into(),
+            check: "a common item has a category that is not in the list".into(),
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! `outsourced`: intersection among any number of parties through a helper who knows neither inputs, outputs nor sizes.
+//!
+//! The setting is that of Miyaji, Nakasho & Nishida, "Privacy-Preserving Integration of Medical Data" (J. Med. Syst. 2017): a
+//! helper adds up what all send it, encrypted under a key of which every party has a share, and no party's work grows with their
+//! number. What they send is no Bloom filter, of which each party could test the slots of items that it does not have, but an
+//! oblivious key-value store over pairs of group elements:
+//!
+//! 1. All tell their public keys ([`meet`]). The joint key is the sum (exponential ElGamal, all of n).
+//! 2. Each party but the leader encodes: each of its items stands for a fresh encryption of 0, whatever else is looked up for random
+//!    elements. To who has not all shares the store looks random, whatever is in it. The helper adds the stores of all.
+//! 3. The leader looks up its own items in the sum and re-randomises: an encryption of 0 if all have the item, or else of a random
+//!    element.
+//! 4. These pass from party to party, the leader last. Each multiplies every one by a fresh scalar and takes its share of the key off,
+//!    with a proof that it did. What is 0 in the end is common.
+//!
+//! If the count alone is revealed, everybody shuffles in step 4. To sum values of a party over common items, or to count categories,
+//! encryptions of these travel along, re-randomised and shuffled with them.
+//!
+//! Semi-honest parties and helper; who deviates in a decryption is named all the same. With one learner, what a party does and sends
+//! follows from the agreed bound alone. What each role learns, and why, is in `docs/protocols/outsourced.md`.
+
+mod chain;
+pub mod helper;
+mod leader;
+pub mod meet;
+mod other;
+mod params;
+mod store;
+mod told;
+mod values;
+
+pub use leader::lead;
+pub use other::follow;
+pub use params::{MAX_CATEGORIES, MAX_NAME_BYTES, MAX_VALUE_BITS, Params, Reveal};
+
+use crate::depot::{Post, Step};
+use crate::item::Item;
+use crate::primitive::elgamal::PublicKey;
+use crate::primitive::elgamal::threshold::{KeyShare, VerificationKey};
+use crate::primitive::group::{Group, Ristretto255};
+use crate::session::Session;
+
+/// Party to helper: the columns of its store.
+pub const STORE: Step = Step { code: 1, name: "store" };
+/// Helper to leader: the sum of all stores.
+pub const SUM: Step = Step { code: 2, name: "sum of stores" };
+/// Giver to leader: the columns of the store of its values.
+pub const VALUES: Step = Step { code: 3, name: "store of values" };
+/// Giver to leader: its categories, each sealed with what stands for it.
+pub const CATEGORIES: Step = Step { code: 4, name: "categories" };
+/// Each to the next: entries, blinded and with one share less of the key.
+pub const ENTRIES: Step = Step { code: 5, name: "entries" };
+/// Each to the next: what is opened, with one share less of the key.
+pub const OPENED: Step = Step { code: 6, name: "opened" };
+/// Leader to other learners: what it has found.
+pub const TOLD: Step = Step { code: 7, name: "result" };
+
+/// Entries, or columns, in a part of a parcel.
+const PART: usize = 1 << 12;
+
+/// A party of a run.
+pub struct Party<'a, D> {
+    /// Its place.
+    pub me: usize,
+    /// What all have agreed on.
+    pub params: &'a Params,
+    /// Its items, distinct, no more than agreed on.
+    pub items: &'a [Item],
+    /// What it gives for each of them.
+    pub values: Given<'a>,
+    /// What the parties have of each other.
+    pub met: &'a Met<Ristretto255>,
+    /// Its way to the others.
+    pub post: &'a Post<'a, D>,
+}
+
+/// What a party gives for each of its items.
+#[derive(Clone, Copy)]
+pub enum Given<'a> {
+    /// Nothing.
+    Nothing,
+    /// Numbers to be summed.
+    Numbers(&'a [u64]),
+    /// The place of its category among these names.
+    Categories(&'a [u32], &'a [Vec<u8>]),
+}
+
+/// What a learner learns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// Which of its items are common, ascending.
+    Rows(Vec<usize>),
+    /// How many items are common.
+    Count(u64),
+    /// How many items are common, and the sum of their values.
+    Sum(u64, u64),
+    /// The categories of common items, with how many are of each, in the order of their names.
+    Counts(Vec<(Vec<u8>, u64)>),
+}
+
+/// What parties have of each other once they have met.
+pub struct Met<G: Group> {
+    /// The session of the run.
+    pub session: Session,
+    /// This party's share of the key.
+    pub share: KeyShare<G>,
+    /// What all know of every share, by place.
+    pub keys: Vec<VerificationKey<G>>,
+    /// The key under which all encrypt.
+    pub joint: PublicKey<G>,
+}

@@ -1,0 +1,55 @@
+//! The part of every party but the leader.
+
+use rand_core::CryptoRng;
+
+use super::params::parts;
+use super::{CATEGORIES, Found, Party, STORE, VALUES};
+use crate::depot::{Depot, Parcel, Place};
+use crate::error::Result;
+use crate::primitive::elgamal::{self, Ciphertext};
+use crate::primitive::group::{Ristretto255, ScalarField};
+
+/// Follows the leader, and returns what this party learns, if it does.
+pub fn follow<D: Depot>(party: &Party<'_, D>, rng: &mut impl CryptoRng) -> Result<Option<Found>> {
+    party.check()?;
+    let Party { me, params, post, .. } = party;
+
+    // 2. The own store, for the helper to add.
+    let zeros = party.met.joint.encrypt(&Ristretto255, &vec![Ristretto255.scalar(0); party.items.len()], rng);
+    let own = Parcel { step: STORE, from: Place::Party(*me as u8), to: Place::Helper };
+    party.leave_store(&zeros, rng, |part, bytes| post.depot.leave(own, part, bytes))?;
+    if params.giver() == Some(*me) {
+        let values = party.encrypted_values(rng);
+        party.leave_store(&values.of_items, rng, |part, bytes| post.send(VALUES, params.leader(), part, bytes))?;
+        for (part, bytes) in (0..).zip(values.names) {
+            post.send(CATEGORIES, params.leader(), part, bytes)?;
+        }
+    }
+
+    // 4. What passes by.
+    party.pass_entries(rng)?;
+    party.pass_opened(rng)?;
+    match params.learners.contains(me) {
+        true => party.hear().map(Some),
+        false => Ok(None),
+    }
+}
+
+impl<D: Depot> Party<'_, D> {
+    /// Leaves the store of these ciphertexts, one for each item, part by part.
+    fn leave_store(
+        &self,
+        ciphertexts: &[Ciphertext<Ristretto255>],
+        rng: &mut impl CryptoRng,
+        mut leave: impl FnMut(u32, Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let columns = self.encode(ciphertexts, rng)?;
+        let mut rest = &columns[..];
+        for (part, count) in (0..).zip(parts(columns.len())) {
+            let own;
+            (own, rest) = rest.split_at(count);
+            leave(part, elgamal::encode(&Ristretto255, own))?;
+        }
+        Ok(())
+    }
+}

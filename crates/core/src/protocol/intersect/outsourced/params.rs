@@ -1,0 +1,218 @@
+//! What the parties of a run agree on, and what follows from it.
+
+use super::PART;
+use crate::depot::SEAL_BYTES;
+use crate::error::{Error, Result};
+use crate::primitive::group::Ristretto255;
+use crate::primitive::okvs;
+use crate::primitive::proof::Proof;
+use crate::security::Chance;
+
+/// The most bits that a value may be agreed to have: a sum of them is found by as many steps as the root of the largest one.
+pub const MAX_VALUE_BITS: u32 = 32;
+
+/// The longest name of a category, in bytes.
+pub const MAX_NAME_BYTES: usize = 255;
+/// The most categories that a party may have.
+pub const MAX_CATEGORIES: usize = 1 << 12;
+
+/// Bytes of an element, of a ciphertext, and of the proof of a decryption.
+pub(super) const POINT: usize = Ristretto255::POINT_BYTES;
+pub(super) const CIPHERTEXT: usize = 2 * POINT;
+/// A tag of what learners are told.
+pub(super) const TAG: usize = 16;
+/// The tag of a category, its name with a length before it, and the seal.
+pub(super) const CATEGORY: usize = TAG + 1 + MAX_NAME_BYTES + SEAL_BYTES;
+
+/// What is revealed to those who learn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reveal {
+    /// Which items are common.
+    Rows,
+    /// How many are.
+    Count,
+    /// How many are, and the sum of the values below 2^`bits` that the party at `giver` has for them.
+    Sum {
+        /// Whose values are summed.
+        giver: usize,
+        /// Bits of a value.
+        bits: u32,
+    },
+    /// How many are of which of at most `categories` categories of the party at `giver`.
+    Counts {
+        /// Whose categories they are.
+        giver: usize,
+        /// How many it may have.
+        categories: usize,
+    },
+}
+
+/// Agreed public values of a run. All parties and the helper must use equal ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Params {
+    pub(super) parties: usize,
+    pub(super) bound: usize,
+    pub(super) leader: usize,
+    pub(super) learners: Vec<usize>,
+    pub(super) reveal: Reveal,
+}
+
+impl Params {
+    /// A run of so many parties with at most `bound` items each. The party at `leader` works the result out, and the `learners`
+    /// learn.
+    pub fn new(parties: usize, bound: usize, leader: usize, learners: Vec<usize>, reveal: Reveal) -> Result<Params> {
+        let ascending = learners.windows(2).all(|pair| pair[0] < pair[1]);
+        let places = learners.iter().all(|place| *place < parties);
+        if !(2..=255).contains(&parties) || !ascending || !places || !learners.contains(&leader) {
+            return Err(Error::Internal("outsourced: these are not the parties of a run".into()));
+        }
+        match reveal {
+            Reveal::Sum { bits, .. } if !(1..=MAX_VALUE_BITS).contains(&bits) => {
+                return Err(Error::Input(format!(
+                    "values of {bits} bits cannot be summed: 1 to {MAX_VALUE_BITS} are possible"
+                )));
+            }
+            Reveal::Counts { categories, .. } if !(1..=MAX_CATEGORIES).contains(&categories) => {
+                return Err(Error::Input(format!("{categories} categories: 1 to {MAX_CATEGORIES} are possible")));
+            }
+            Reveal::Sum { giver, .. } | Reveal::Counts { giver, .. } if giver >= parties => {
+                return Err(Error::Internal("outsourced: the giver is no party".into()));
+            }
+            _ => {}
+        }
+        let params = Params { parties, bound, leader, learners, reveal };
+        params.store().map(|_| params)
+    }
+
+    /// The most items that a party may have.
+    pub fn bound(&self) -> usize {
+        self.bound
+    }
+
+    /// Whose result it is first.
+    pub fn leader(&self) -> usize {
+        self.leader
+    }
+
+    /// Who learns, by place.
+    pub fn learners(&self) -> &[usize] {
+        &self.learners
+    }
+
+    /// What they learn.
+    pub fn reveal(&self) -> Reveal {
+        self.reveal
+    }
+
+    /// Places of all but the leader, in the order in which entries pass.
+    pub fn others(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.parties).filter(|place| *place != self.leader)
+    }
+
+    /// Sizes of a store. None of all parties' may fail by chance, nor the giver's second one.
+    pub(super) fn store(&self) -> Result<okvs::Params> {
+        okvs::Params::new(self.bound, Chance::Store.bits() + self.parties.ilog2() + 1)
+    }
+
+    /// Whose values travel along, if any do.
+    pub(super) fn giver(&self) -> Option<usize> {
+        match self.reveal {
+            Reveal::Rows | Reveal::Count => None,
+            Reveal::Sum { giver, .. } | Reveal::Counts { giver, .. } => Some(giver),
+        }
+    }
+
+    /// Whether nobody may know which item an entry is of.
+    pub(super) fn shuffled(&self) -> bool {
+        self.reveal != Reveal::Rows
+    }
+
+    /// Parts of a store's columns, with the number of columns in each.
+    pub(super) fn store_parts(&self) -> Result<Vec<usize>> {
+        Ok(parts(self.store()?.columns()))
+    }
+
+    /// Who passes entries to the party at `place`, and to whom it passes them.
+    pub(super) fn neighbours(&self, place: usize) -> [usize; 2] {
+        let ring: Vec<usize> = std::iter::once(self.leader).chain(self.others()).collect();
+        let at = ring.iter().position(|other| *other == place).unwrap_or_default();
+        [ring[(at + ring.len() - 1) % ring.len()], ring[(at + 1) % ring.len()]]
+    }
+
+    /// Bytes of a part of `entries` entries, with values or without, as the leader passes it or as others do.
+    pub(super) fn entry_bytes(&self, entries: usize, values: bool, from: usize) -> usize {
+        let each = CIPHERTEXT * (1 + usize::from(values)) + if from == self.leader { 0 } else { POINT };
+        entries * each + if from == self.leader { 0 } else { Proof::bytes(&Ristretto255, 2, 1) }
+    }
+
+    /// Bytes that the party at `place` leaves at the depot: what it tells all not counted.
+    pub fn bytes_left_by(&self, place: usize) -> Result<u64> {
+        let store: u64 = self.store_parts()?.iter().map(|columns| (columns * CIPHERTEXT) as u64).sum();
+        let sealed = |bytes: usize| (bytes + SEAL_BYTES) as u64;
+        let mut all = if place == self.leader { 0 } else { store };
+        if self.giver() == Some(place) && place != self.leader {
+            all += store + (self.store_parts()?.len() * SEAL_BYTES) as u64;
+            if let Reveal::Counts { categories, .. } = self.reveal {
+                all += parts_of(categories, CATEGORY).iter().map(|part| sealed(part * CATEGORY)).sum::<u64>();
+            }
+        }
+        let passed = |entries: usize, values| -> u64 {
+            parts(entries).iter().map(|part| sealed(self.entry_bytes(*part, values, place))).sum()
+        };
+        all += passed(self.bound, self.giver().is_some());
+        all += passed(self.opened(), false);
+        if place == self.leader {
+            all += (self.learners.len() as u64 - 1) * self.told().iter().map(|part| sealed(*part)).sum::<u64>();
+        }
+        Ok(all)
+    }
+
+    /// Ciphertexts that are opened besides entries.
+    pub(super) fn opened(&self) -> usize {
+        match self.reveal {
+            Reveal::Rows | Reveal::Count => 0,
+            Reveal::Sum { .. } => 1,
+            Reveal::Counts { .. } => self.bound,
+        }
+    }
+
+    /// Lengths of the parts that tell another learner the result.
+    pub(super) fn told(&self) -> Vec<usize> {
+        match self.reveal {
+            Reveal::Rows => parts(self.bound).into_iter().map(|part| part * TAG).collect(),
+            Reveal::Count => vec![8],
+            Reveal::Sum { .. } => vec![16],
+            Reveal::Counts { categories, .. } => {
+                parts_of(categories, TOLD_CATEGORY).into_iter().map(|part| part * TOLD_CATEGORY).collect()
+            }
+        }
+    }
+
+    /// Bytes that the helper leaves, and those that it collects.
+    pub fn helper_bytes(&self) -> Result<[u64; 2]> {
+        let store: u64 = self.store_parts()?.iter().map(|columns| (columns * CIPHERTEXT) as u64).sum();
+        Ok([store, store * (self.parties as u64 - 1)])
+    }
+
+    /// Lengths of the parts of a store, as the helper gets them.
+    pub fn helper_parts(&self) -> Result<Vec<usize>> {
+        Ok(self.store_parts()?.into_iter().map(|columns| columns * CIPHERTEXT).collect())
+    }
+}
+
+/// A category as learners are told: its name with a length before it, and how many there are.
+pub(super) const TOLD_CATEGORY: usize = 1 + MAX_NAME_BYTES + 8;
+
+/// So many entries in parts.
+pub(super) fn parts(entries: usize) -> Vec<usize> {
+    split(entries, PART)
+}
+
+/// So many things of that length in parts.
+pub(super) fn parts_of(things: usize, bytes: usize) -> Vec<usize> {
+    split(things, (1 << 19) / bytes)
+}
+
+fn split(all: usize, most: usize) -> Vec<usize> {
+    (0..all.div_ceil(most)).map(|part| most.min(all - part * most)).collect()
+}

@@ -1,0 +1,105 @@
+//! What the leader tells others who learn.
+
+use std::collections::HashSet;
+
+use rand_core::CryptoRng;
+
+use super::params::{MAX_NAME_BYTES, TAG, TOLD_CATEGORY};
+use super::{Found, Party, Reveal, TOLD};
+use crate::depot::Depot;
+use crate::error::Result;
+use crate::item::Item;
+
+impl<D: Depot> Party<'_, D> {
+    /// Tells the party at `to` what was found, in as many bytes whatever it is.
+    pub(super) fn tell(&self, to: usize, found: &Found, rng: &mut impl CryptoRng) -> Result<()> {
+        let bytes = match found {
+            Found::Rows(common) => {
+                let common: Vec<Item> = common.iter().map(|&index| self.items[index]).collect();
+                let mut tags = self.tags(to, &common);
+                // Random ones fill them up, and their order says nothing.
+                tags.resize_with(self.params.bound(), || {
+                    let mut tag = [0; TAG];
+                    rng.fill_bytes(&mut tag);
+                    tag
+                });
+                tags.sort_unstable();
+                tags.concat()
+            }
+            Found::Count(count) => count.to_le_bytes().to_vec(),
+            Found::Sum(count, sum) => [*count, *sum].map(u64::to_le_bytes).concat(),
+            Found::Counts(counts) => {
+                let mut bytes = Vec::new();
+                for (name, count) in counts {
+                    let mut told = [0; TOLD_CATEGORY];
+                    told[0] = name.len() as u8;
+                    told[1..=name.len()].copy_from_slice(name);
+                    told[1 + MAX_NAME_BYTES..].copy_from_slice(&count.to_le_bytes());
+                    bytes.extend_from_slice(&told);
+                }
+                bytes
+            }
+        };
+        let mut rest = &bytes[..];
+        for (part, length) in (0..).zip(self.params.told()) {
+            let own;
+            (own, rest) = rest.split_at(length.min(rest.len()));
+            let mut own = own.to_vec();
+            own.resize(length, 0);
+            self.post.send(TOLD, to, part, own)?;
+        }
+        Ok(())
+    }
+
+    /// What the leader tells this party.
+    pub(super) fn hear(&self) -> Result<Found> {
+        let leader = self.params.leader();
+        let mut bytes = Vec::new();
+        for (part, length) in (0..).zip(self.params.told()) {
+            bytes.extend(self.post.receive(TOLD, leader, part, length)?);
+        }
+        let wrong = |check: &str| self.post.violation(leader, format!("`{}` {check}", TOLD.name));
+        let number = |at: usize| {
+            let number = bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+            number.ok_or_else(|| wrong("is too short"))
+        };
+        let most = self.params.bound() as u64;
+        let count = || number(0).and_then(|count| if count > most { Err(wrong("counts too many")) } else { Ok(count) });
+        match self.params.reveal {
+            Reveal::Rows => {
+                let tags: HashSet<&[u8]> = bytes.chunks(TAG).collect();
+                let own = self.tags(leader, self.items);
+                Ok(Found::Rows((0..own.len()).filter(|&index| tags.contains(&own[index][..])).collect()))
+            }
+            Reveal::Count => Ok(Found::Count(count()?)),
+            Reveal::Sum { .. } => Ok(Found::Sum(count()?, number(8)?)),
+            Reveal::Counts { .. } => {
+                let mut counts = Vec::new();
+                for told in bytes.chunks_exact(TOLD_CATEGORY) {
+                    let (name, count) = told.split_at(1 + MAX_NAME_BYTES);
+                    let count = count.try_into().map_or(0, u64::from_le_bytes);
+                    // Whatever follows fills up.
+                    if count == 0 {
+                        break;
+                    }
+                    counts.push((name[1..=usize::from(name[0])].to_vec(), count));
+                }
+                match counts.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count)) {
+                    Some(all) if all <= most && counts.is_sorted() => Ok(Found::Counts(counts)),
+                    _ => Err(wrong("holds no counts")),
+                }
+            }
+        }
+    }
+
+    /// By what the leader and the party at the other end know an item.
+    fn tags(&self, peer: usize, items: &[Item]) -> Vec<[u8; TAG]> {
+        let key = self.post.derive("outsourced told", peer);
+        let tag = |item: &Item| {
+            let mut tag = [0; TAG];
+            tag.copy_from_slice(&blake3::keyed_hash(&key, &item.0).as_bytes()[..TAG]);
+            tag
+        };
+        items.iter().map(tag).collect()
+    }
+}

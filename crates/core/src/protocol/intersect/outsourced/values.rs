@@ -1,0 +1,131 @@
+//! What a party gives for its items: numbers, or categories.
+//!
+//! A category is a random element that stands for it, so that it is opened as it is; its name is sealed with that element. Names
+//! of categories that no common item has stay closed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use chacha20poly1305::aead::{AeadInOut, KeyInit};
+use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce, Tag};
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::params::{CATEGORY, MAX_NAME_BYTES, TAG, parts_of};
+use super::{Given, Party, Reveal};
+use crate::depot::SEAL_BYTES;
+use crate::error::{Error, Result};
+use crate::primitive::elgamal::Ciphertext;
+use crate::primitive::group::{Group, Point, Ristretto255, ScalarField};
+use crate::session::Session;
+
+/// A name, padded, with its length before it.
+const NAME: usize = 1 + MAX_NAME_BYTES;
+
+/// What a giver makes of its values.
+pub(super) struct Encrypted {
+    /// One ciphertext for each of its items.
+    pub(super) of_items: Vec<Ciphertext<Ristretto255>>,
+    /// The parts of the list of names, where there is one.
+    pub(super) names: Vec<Vec<u8>>,
+}
+
+impl<D> Party<'_, D> {
+    /// Refuses values that are not what was agreed on.
+    pub(super) fn check_values(&self) -> Result<()> {
+        let gives = self.params.giver() == Some(self.me);
+        let fits = match (self.params.reveal, self.values) {
+            (Reveal::Sum { bits, .. }, Given::Numbers(numbers)) if gives => {
+                numbers.len() == self.items.len() && numbers.iter().all(|number| number >> bits == 0)
+            }
+            (Reveal::Counts { categories, .. }, Given::Categories(of_items, names)) if gives => {
+                of_items.len() == self.items.len()
+                    && names.len() <= categories
+                    && of_items.iter().all(|category| (*category as usize) < names.len())
+                    && names.iter().all(|name| name.len() <= MAX_NAME_BYTES)
+            }
+            (_, Given::Nothing) => !gives,
+            _ => false,
+        };
+        fits.then_some(()).ok_or_else(|| Error::Internal("outsourced: these are not the values agreed on".into()))
+    }
+
+    /// Its values, encrypted under the joint key.
+    pub(super) fn encrypted_values(&self, rng: &mut impl CryptoRng) -> Encrypted {
+        let group = &Ristretto255;
+        let joint = &self.met.joint;
+        match (self.values, self.params.reveal) {
+            (Given::Numbers(numbers), _) => {
+                let numbers: Vec<_> = numbers.iter().map(|&number| group.scalar(number)).collect();
+                Encrypted { of_items: joint.encrypt(group, &numbers, rng), names: Vec::new() }
+            }
+            (Given::Categories(of_items, names), Reveal::Counts { categories, .. }) => {
+                let stand_ins = group.random_points(names.len(), rng);
+                let mut encrypted = joint.encrypt(group, &vec![group.scalar(0); of_items.len()], rng);
+                let hidden: Vec<Point> = encrypted.iter().map(|[_, hidden]| hidden.clone()).collect();
+                let chosen: Vec<Point> =
+                    of_items.iter().map(|&category| stand_ins[category as usize].clone()).collect();
+                let sums = group.add(&hidden, &chosen);
+                encrypted.iter_mut().zip(sums).for_each(|(ciphertext, sum)| ciphertext[1] = sum);
+                let list = sealed_names(&self.met.session, &stand_ins, names, categories, rng);
+                Encrypted { of_items: encrypted, names: list }
+            }
+            _ => Encrypted { of_items: Vec::new(), names: Vec::new() },
+        }
+    }
+}
+
+/// The list of names: as many as agreed on, in an order that says nothing, in parts.
+fn sealed_names(
+    session: &Session,
+    stand_ins: &[Point],
+    names: &[Vec<u8>],
+    categories: usize,
+    rng: &mut impl CryptoRng,
+) -> Vec<Vec<u8>> {
+    let mut list: Vec<Vec<u8>> = Vec::with_capacity(categories);
+    for (point, name) in Ristretto255.encode(stand_ins).chunks(super::params::POINT).zip(names) {
+        let (tag, cipher) = lock(session, point);
+        let mut padded = vec![0; NAME];
+        padded[0] = name.len() as u8;
+        padded[1..=name.len()].copy_from_slice(name);
+        let seal = cipher.encrypt_inout_detached(&Nonce::default(), &[], padded.as_mut_slice().into());
+        let seal = seal.expect("names are far below the cipher's limit of 256 GiB");
+        list.push([&tag[..], &padded, &seal].concat());
+    }
+    list.resize_with(categories, || {
+        let mut nobodys = vec![0; CATEGORY];
+        rng.fill_bytes(&mut nobodys);
+        nobodys
+    });
+    list.sort_unstable();
+    let mut list = list.into_iter();
+    parts_of(categories, CATEGORY).into_iter().map(|part| list.by_ref().take(part).flatten().collect()).collect()
+}
+
+/// The names of the categories that were opened, with how often each was; `None` if one is not in the list.
+pub(super) fn counted(session: &Session, opened: &[Point], list: &[u8]) -> Option<Vec<(Vec<u8>, u64)>> {
+    let list: HashMap<&[u8], &[u8]> = list.chunks(CATEGORY).map(|sealed| sealed.split_at(TAG)).collect();
+    let mut counts: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+    for point in Ristretto255.encode(opened).chunks(super::params::POINT) {
+        *counts.entry(point.to_vec()).or_default() += 1;
+    }
+    let mut named: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+    for (point, count) in counts {
+        let (tag, cipher) = lock(session, &point);
+        let mut name = list.get(&tag[..])?[..NAME].to_vec();
+        let seal = Tag::try_from(&list.get(&tag[..])?[NAME..][..SEAL_BYTES]).ok()?;
+        cipher.decrypt_inout_detached(&Nonce::default(), &[], name.as_mut_slice().into(), &seal).ok()?;
+        *named.entry(name.get(1..=usize::from(name[0]))?.to_vec()).or_default() += count;
+    }
+    Some(named.into_iter().collect())
+}
+
+/// What the name of a category is found by and sealed with, of the element that stands for it.
+fn lock(session: &Session, point: &[u8]) -> ([u8; TAG], ChaCha20Poly1305) {
+    let mut hasher = blake3::Hasher::new_keyed(&session.derive("outsourced category"));
+    let mut output = hasher.update(point).finalize_xof();
+    let (mut tag, mut key) = ([0; TAG], Zeroizing::new([0; 32]));
+    output.fill(&mut tag);
+    output.fill(&mut *key);
+    (tag, ChaCha20Poly1305::new(&Key::from(*key)))
+}

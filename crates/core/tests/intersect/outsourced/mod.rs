@@ -1,0 +1,3 @@
+//! Intersections through a helper.
+
+mod results;

@@ -1,0 +1,69 @@
+//! Results are those of plaintext, whatever the sets are, and as many bytes travel as was said.
+
+use rand_core::Rng;
+use tacita_core::depot::Place;
+use tacita_core::primitive::group::Ristretto255;
+use tacita_core::protocol::intersect::outsourced::Reveal;
+use tacita_core::protocol::intersect::outsourced::meet::announcement_bytes;
+
+use crate::support::outsourced::Outsourced;
+use crate::support::rng;
+
+fn check(run: &Outsourced) {
+    let (ends, shelf) = run.run();
+    for (me, end) in ends.into_iter().enumerate() {
+        assert_eq!(end.unwrap(), run.expected(me), "party {me} of {:?}", run.params);
+        let [left, _] = shelf.moved(Place::Party(me as u8));
+        assert_eq!(left, run.params.bytes_left_by(me).unwrap(), "bytes of party {me} of {:?}", run.params);
+    }
+    assert_eq!(shelf.moved(Place::Helper), run.params.helper_bytes().unwrap());
+    assert_eq!(announcement_bytes(&Ristretto255), 32 * 2 + 64 + 32);
+}
+
+const REVEALS: [Reveal; 6] = [
+    Reveal::Rows,
+    Reveal::Count,
+    Reveal::Sum { giver: 0, bits: 10 },
+    Reveal::Sum { giver: 1, bits: 10 },
+    Reveal::Counts { giver: 0, categories: 4 },
+    Reveal::Counts { giver: 1, categories: 4000 },
+];
+
+#[test]
+fn every_reveal_of_two_to_four_parties_is_exact() {
+    for parties in 2..=4 {
+        let sets: Vec<Vec<usize>> = (0..parties).map(|party| (party * 3..40 - party).collect()).collect();
+        for reveal in REVEALS {
+            check(&Outsourced::new(&sets, 60, 0, &[0], reveal));
+            check(&Outsourced::new(&sets, 40, 1, &(0..parties).collect::<Vec<_>>(), reveal));
+        }
+    }
+}
+
+#[test]
+fn empty_single_and_unequal_sets() {
+    let small: [Vec<usize>; 4] = [vec![], vec![7], (0..9).collect(), (5..150).collect()];
+    for reveal in REVEALS {
+        for (first, second) in (0..4).flat_map(|first| (0..4).map(move |second| (first, second))) {
+            let sets = [small[first].clone(), small[second].clone(), small[3].clone()];
+            check(&Outsourced::new(&sets, 145, 0, &[0, 2], reveal));
+        }
+    }
+    check(&Outsourced::new(&[vec![], vec![]], 0, 1, &[1], Reveal::Rows));
+}
+
+#[test]
+fn random_sets_of_many_parties_and_of_several_parts() {
+    let mut rng = rng(5);
+    for (parties, items) in [(2, 5000), (3, 4200), (7, 100), (16, 60)] {
+        let sets: Vec<Vec<usize>> = (0..parties)
+            .map(|_| {
+                let mut set: Vec<usize> = (0..items).filter(|_| !rng.next_u32().is_multiple_of(8)).collect();
+                set.reverse();
+                set
+            })
+            .collect();
+        check(&Outsourced::new(&sets, items, parties - 1, &[parties - 1], Reveal::Rows));
+        check(&Outsourced::new(&sets, items, parties / 2, &[parties / 2], Reveal::Sum { giver: 0, bits: 12 }));
+    }
+}

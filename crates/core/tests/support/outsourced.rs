@@ -1,0 +1,128 @@
+//! Intersections through a helper: parties and helper as threads over a shelf, and what all should learn.
+
+use std::collections::{BTreeMap, HashSet};
+
+use tacita_core::depot::{Depot, Place, Shelf};
+use tacita_core::primitive::group::Ristretto255;
+use tacita_core::protocol::intersect::outsourced::meet::meet;
+use tacita_core::protocol::intersect::outsourced::{Found, Given, Params, Party, Reveal, follow, helper, lead};
+use tacita_core::session::Transcript;
+use tacita_core::{Item, Result};
+
+use super::rng;
+
+pub const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+
+/// All parties' inputs: numbers, of which keys are made.
+pub struct Outsourced {
+    pub sets: Vec<Vec<usize>>,
+    pub params: Params,
+}
+
+/// What somebody got out of a run.
+pub type Ended = Result<Option<Found>>;
+
+/// The value and the category that a giver has for a number.
+pub fn value(number: usize) -> u64 {
+    (number as u64 * 37 + 5) % 1000
+}
+
+pub fn category(number: usize) -> String {
+    ["", "burn", "fall", "cut"][number % 4].into()
+}
+
+pub fn name(party: usize) -> String {
+    NAMES.get(party).map_or_else(|| format!("party {party}"), |name| (*name).into())
+}
+
+impl Outsourced {
+    pub fn new(sets: &[Vec<usize>], bound: usize, leader: usize, learners: &[usize], reveal: Reveal) -> Outsourced {
+        let params = Params::new(sets.len(), bound, leader, learners.to_vec(), reveal).unwrap();
+        Outsourced { sets: sets.to_vec(), params }
+    }
+
+    /// A party's part over a depot, with the program of each party.
+    pub fn part(&self, me: usize, depot: &impl Depot) -> Ended {
+        let mut rng = rng(me as u8 + 1);
+        let terms = Transcript::new("test");
+        let (met, post) = meet(&Ristretto255, me, self.sets.len(), &terms, depot, &mut rng)?;
+        let key = met.session.derive("item");
+        let items: Vec<Item> = self.sets[me].iter().map(|number| Item::new(&key, &number.to_le_bytes())).collect();
+        let numbers: Vec<u64> = self.sets[me].iter().map(|&number| value(number)).collect();
+        let mut names: Vec<String> = self.sets[me].iter().map(|&number| category(number)).collect();
+        names.sort();
+        names.dedup();
+        let places: Vec<u32> = self.sets[me]
+            .iter()
+            .map(|&number| names.iter().position(|name| *name == category(number)).unwrap() as u32)
+            .collect();
+        let names: Vec<Vec<u8>> = names.into_iter().map(String::into_bytes).collect();
+        let values = match self.reveal() {
+            Reveal::Sum { giver, .. } if giver == me => Given::Numbers(&numbers),
+            Reveal::Counts { giver, .. } if giver == me => Given::Categories(&places, &names),
+            _ => Given::Nothing,
+        };
+        let party = Party { me, params: &self.params, items: &items, values, met: &met, post: &post };
+        match me == self.params.leader() {
+            true => lead(&party, &mut rng).map(Some),
+            false => follow(&party, &mut rng),
+        }
+    }
+
+    pub fn reveal(&self) -> Reveal {
+        self.params.reveal()
+    }
+
+    /// What a party should learn.
+    pub fn expected(&self, me: usize) -> Option<Found> {
+        if !self.params.learners().contains(&me) {
+            return None;
+        }
+        let sets: Vec<HashSet<usize>> = self.sets.iter().map(|set| set.iter().copied().collect()).collect();
+        let own = &self.sets[me];
+        let common: Vec<usize> =
+            (0..own.len()).filter(|&index| sets.iter().all(|set| set.contains(&own[index]))).collect();
+        let numbers = || common.iter().map(|&index| own[index]);
+        Some(match self.reveal() {
+            Reveal::Rows => Found::Rows(common),
+            Reveal::Count => Found::Count(common.len() as u64),
+            Reveal::Sum { .. } => Found::Sum(common.len() as u64, numbers().map(value).sum()),
+            Reveal::Counts { .. } => {
+                let mut counts: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+                numbers().for_each(|number| *counts.entry(category(number).into_bytes()).or_default() += 1);
+                Found::Counts(counts.into_iter().collect())
+            }
+        })
+    }
+
+    /// Everybody's end, and the shelf.
+    pub fn run(&self) -> (Vec<Ended>, Shelf) {
+        self.run_with(|me, depot| self.part(me, depot))
+    }
+
+    /// As [`Outsourced::run`], with programs of the caller's for the parties.
+    pub fn run_with(&self, part: impl Fn(usize, &tacita_core::depot::User<'_>) -> Ended + Sync) -> (Vec<Ended>, Shelf) {
+        let names: Vec<String> = (0..self.sets.len()).map(name).collect();
+        let shelf = Shelf::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let ends = std::thread::scope(|scope| {
+            let (shelf, part) = (&shelf, &part);
+            let helping = scope.spawn(|| {
+                let depot = shelf.user(Place::Helper);
+                helper::run(&self.params, &depot).inspect_err(|error| depot.end(error))
+            });
+            let parties: Vec<_> = (0..self.sets.len())
+                .map(|me| {
+                    scope.spawn(move || {
+                        let depot = shelf.user(Place::Party(me as u8));
+                        part(me, &depot).inspect_err(|error| depot.end(error))
+                    })
+                })
+                .collect();
+            let ends: Vec<_> = parties.into_iter().map(|party| party.join().unwrap()).collect();
+            let helped = helping.join().unwrap();
+            assert!(helped.is_ok() || ends.iter().any(|end| end.is_err()), "{helped:?}");
+            ends
+        });
+        (ends, shelf)
+    }
+}
