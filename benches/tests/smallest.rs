@@ -35,6 +35,7 @@ programs! {
     lpn_estimate ["12"]
     okvs ["10", "--runs", "1"]
     ot ["10", "--runs", "1"]
+    outsourced ["4", "--runs", "1"] ["3", "--parties", "3", "--reveal", "counts", "--runs", "1"]
     overlap ["2", "--runs", "1"]
     paillier ["512", "--runs", "1"]
     paper_dc ["--most", "100", "--runs", "1"] ["beside", "--most", "100"] ["slow-line", "--most", "100", "--runs", "1"]

@@ -1,6 +1,7 @@
 //! Stores of group elements, and of tuples of them such as ciphertexts: coefficients are integers modulo the order.
 
 use curve25519_dalek::RistrettoPoint;
+use curve25519_dalek::ristretto::RistrettoBasepointTable;
 use curve25519_dalek::scalar::Scalar;
 use curve25519_dalek::traits::Identity;
 use rand_core::CryptoRng;
@@ -66,6 +67,19 @@ impl Element for Point {
     fn scaled(&self, coefficient: &Scalar) -> Point {
         Point(self.0 * coefficient)
     }
+
+    /// A column is multiplied by a power for each key: a table of its multiples pays from a few keys on.
+    fn add_dense(values: &mut [Point], keys: &[Block], columns: &[Point]) {
+        let tables: Vec<_> = columns.iter().map(|column| RistrettoBasepointTable::create(&column.0)).collect();
+        for (value, key) in values.iter_mut().zip(keys) {
+            let coefficient = Scalar::from_block(*key);
+            let mut power = coefficient;
+            for table in &tables {
+                value.0 += table * &power;
+                power *= coefficient;
+            }
+        }
+    }
 }
 
 /// Several elements side by side, each with the same row.
@@ -94,5 +108,15 @@ impl<E: Element, const N: usize> Element for [E; N] {
 
     fn scaled(&self, coefficient: &E::Coefficient) -> [E; N] {
         std::array::from_fn(|index| self[index].scaled(coefficient))
+    }
+
+    fn add_dense(values: &mut [[E; N]], keys: &[Block], columns: &[[E; N]]) {
+        for side in 0..N {
+            let of_side: Vec<E> = columns.iter().map(|column| column[side].copy()).collect();
+            let mut sums: Vec<E> = Vec::new();
+            sums.resize_with(values.len(), E::zero);
+            E::add_dense(&mut sums, keys, &of_side);
+            values.iter_mut().zip(&sums).for_each(|(value, sum)| value[side].add(sum));
+        }
     }
 }
