@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use tacita_core::depot::{Depot, Place, Shelf};
+use tacita_core::depot::{Depot, Place, Shelf, User};
 use tacita_core::primitive::group::Ristretto255;
 use tacita_core::protocol::intersect::outsourced::meet::meet;
 use tacita_core::protocol::intersect::outsourced::{Found, Given, Params, Party, Reveal, follow, helper, lead};
@@ -101,14 +101,23 @@ impl Outsourced {
     }
 
     /// As [`Outsourced::run`], with programs of the caller's for the parties.
-    pub fn run_with(&self, part: impl Fn(usize, &tacita_core::depot::User<'_>) -> Ended + Sync) -> (Vec<Ended>, Shelf) {
+    pub fn run_with(&self, part: impl Fn(usize, &User<'_>) -> Ended + Sync) -> (Vec<Ended>, Shelf) {
+        self.run_beside(part, |depot| helper::run(&self.params, depot))
+    }
+
+    /// The same with the caller's helper.
+    pub fn run_beside(
+        &self,
+        part: impl Fn(usize, &User<'_>) -> Ended + Sync,
+        helper: impl Fn(&User<'_>) -> Result<()> + Sync,
+    ) -> (Vec<Ended>, Shelf) {
         let names: Vec<String> = (0..self.sets.len()).map(name).collect();
         let shelf = Shelf::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
         let ends = std::thread::scope(|scope| {
-            let (shelf, part) = (&shelf, &part);
-            let helping = scope.spawn(|| {
+            let (shelf, part, helper) = (&shelf, &part, &helper);
+            let helping = scope.spawn(move || {
                 let depot = shelf.user(Place::Helper);
-                helper::run(&self.params, &depot).inspect_err(|error| depot.end(error))
+                helper(&depot).inspect_err(|error| depot.end(error))
             });
             let parties: Vec<_> = (0..self.sets.len())
                 .map(|me| {

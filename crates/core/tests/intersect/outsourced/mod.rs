@@ -1,3 +1,4 @@
 //! Intersections through a helper.
 
+mod hostile;
 mod results;

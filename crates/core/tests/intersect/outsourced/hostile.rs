@@ -1,0 +1,230 @@
+//! Parties and helpers that do not keep to the protocol.
+
+use std::sync::Mutex;
+
+use tacita_core::depot::{Depot, Parcel, Place, Step, User};
+use tacita_core::primitive::elgamal::threshold::KeyShare;
+use tacita_core::primitive::group::{Group, Ristretto255};
+use tacita_core::protocol::intersect::outsourced::meet::{announcement_bytes, meet};
+use tacita_core::protocol::intersect::outsourced::{
+    CATEGORIES, ENTRIES, Given, OPENED, Params, Party, Reveal, STORE, SUM, TOLD, VALUES, follow, helper, lead,
+};
+use tacita_core::session::Transcript;
+use tacita_core::{Error, ErrorKind, Item, Result};
+
+use crate::support::outsourced::{Ended, Outsourced};
+use crate::support::rng;
+
+/// What a meddler does to a part.
+type Change<'a> = &'a (dyn Fn(&mut Vec<u8>) + Sync);
+
+/// A depot that changes the first part of one step that its user leaves, or what it tells.
+struct Meddler<'a> {
+    depot: &'a User<'a>,
+    step: Option<Step>,
+    change: Change<'a>,
+    done: Mutex<bool>,
+}
+
+impl Depot for Meddler<'_> {
+    fn announce(&self, mut own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+        let honest = own.clone();
+        if self.step.is_none() {
+            (self.change)(&mut own);
+        }
+        let mut all = self.depot.announce(own)?;
+        // What it has told does not surprise it.
+        all.iter_mut()
+            .filter(|told| told.ends_with(&honest[140..]) || told.len() < honest.len())
+            .for_each(|told| *told = honest.clone());
+        Ok(all)
+    }
+
+    fn leave(&self, parcel: Parcel, part: u32, mut bytes: Vec<u8>) -> Result<()> {
+        if Some(parcel.step) == self.step && !std::mem::replace(&mut self.done.lock().unwrap(), true) {
+            (self.change)(&mut bytes);
+        }
+        self.depot.leave(parcel, part, bytes)
+    }
+
+    fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>> {
+        self.depot.collect(parcel, part, length)
+    }
+
+    fn name(&self, place: Place) -> String {
+        self.depot.name(place)
+    }
+}
+
+fn job(reveal: Reveal) -> Outsourced {
+    let sets: Vec<Vec<usize>> = (0..4).map(|party| (party..30).collect()).collect();
+    Outsourced::new(&sets, 32, 0, &[0, 3], reveal)
+}
+
+/// The party at `who` leaves something else in `step`; who ends how.
+fn with_meddler(reveal: Reveal, who: usize, step: Option<Step>, change: Change<'_>) -> Vec<Ended> {
+    let job = job(reveal);
+    let part = |me: usize, depot: &User<'_>| match me == who {
+        true => job.part(me, &Meddler { depot, step, change, done: Mutex::new(false) }),
+        false => job.part(me, depot),
+    };
+    job.run_with(part).0
+}
+
+/// All honest parties end with an error, of which at least one names `name`; nobody has a result.
+fn all_end(ends: &[Ended], who: usize, name: &str, kinds: &[ErrorKind]) {
+    let mut named = false;
+    for (me, end) in ends.iter().enumerate() {
+        if me == who {
+            continue;
+        }
+        match end {
+            // Who learns nothing may be done before.
+            Ok(found) => assert!(found.is_none(), "party {me} has a result"),
+            Err(error) => named |= kinds.contains(&error.kind()) && error.to_string().starts_with(name),
+        }
+    }
+    assert!(named, "{name}: {ends:?}");
+}
+
+#[test]
+fn parts_that_are_cut_or_changed_on_their_way_end_all() {
+    let steps = [
+        (Reveal::Rows, 1, STORE),
+        (Reveal::Rows, 0, ENTRIES),
+        (Reveal::Count, 2, ENTRIES),
+        (Reveal::Rows, 0, TOLD),
+        (Reveal::Sum { giver: 2, bits: 10 }, 2, VALUES),
+        (Reveal::Sum { giver: 2, bits: 10 }, 3, OPENED),
+        (Reveal::Counts { giver: 1, categories: 4 }, 1, CATEGORIES),
+        (Reveal::Counts { giver: 1, categories: 4 }, 1, OPENED),
+    ];
+    for (reveal, who, step) in steps {
+        let sealed = step != STORE;
+        let changes: [Change<'_>; 4] =
+            [&|bytes| bytes.truncate(bytes.len() - 1), &|bytes| bytes.push(0), &|bytes| bytes.clear(), &|bytes| {
+                bytes.iter_mut().for_each(|byte| *byte = !*byte)
+            }];
+        for change in changes {
+            let ends = with_meddler(reveal, who, Some(step), change);
+            let named = ends.iter().enumerate().any(|(me, end)| {
+                let text = end.as_ref().map_or_else(|error| error.to_string(), |_| String::new());
+                me != who && text.contains(["a", "b", "c", "d"][who])
+            });
+            assert!(named, "{} of {who}: {ends:?}", step.name);
+            assert!(ends.iter().any(|end| matches!(end, Err(error) if error.kind() != ErrorKind::Internal)));
+            let by_seal = |error: &Error| error.kind() == ErrorKind::Authentication;
+            assert!(sealed || !ends.iter().any(|end| end.as_ref().is_err_and(by_seal)));
+        }
+    }
+}
+
+#[test]
+fn who_does_not_know_the_share_of_a_key_is_named() {
+    let others = KeyShare::generate(&Ristretto255, &mut rng(9)).verification_key(&Ristretto255).to_bytes(&Ristretto255);
+    let changes: [Change<'_>; 4] = [
+        // Another's key, under an own proof.
+        &|bytes| bytes[..32].copy_from_slice(&others),
+        &|bytes| bytes[..32].fill(0),
+        &|bytes| bytes[40] ^= 1,
+        &|bytes| bytes.truncate(100),
+    ];
+    for change in changes {
+        let ends = with_meddler(Reveal::Rows, 2, None, change);
+        all_end(&ends, 2, "c", &[ErrorKind::Protocol]);
+    }
+    assert_eq!(announcement_bytes(&Ristretto255), 192 - 32);
+}
+
+/// It takes another share off than its own, at any place of the chain and in any step.
+#[test]
+fn who_cheats_in_a_decryption_is_named() {
+    let reveals =
+        [Reveal::Rows, Reveal::Count, Reveal::Sum { giver: 0, bits: 10 }, Reveal::Counts { giver: 3, categories: 4 }];
+    for (reveal, who) in reveals.into_iter().flat_map(|reveal| [1, 2, 3].map(|who| (reveal, who))) {
+        let job = job(reveal);
+        let part = |me: usize, depot: &User<'_>| match me == who {
+            true => cheat(&job, me, depot),
+            false => job.part(me, depot),
+        };
+        all_end(&job.run_with(part).0, who, ["a", "b", "c", "d"][who], &[ErrorKind::Protocol]);
+    }
+}
+
+/// The protocol with a share that is not the one told.
+fn cheat(job: &Outsourced, me: usize, depot: &User<'_>) -> Ended {
+    let mut rng = rng(20);
+    let (mut met, post) = meet(&Ristretto255, me, job.sets.len(), &Transcript::new("test"), depot, &mut rng)?;
+    met.share = KeyShare::generate(&Ristretto255, &mut rng);
+    let names = [b"x".to_vec()];
+    let values = match job.reveal() {
+        Reveal::Counts { giver, .. } if giver == me => Given::Categories(&[], &names),
+        _ => Given::Nothing,
+    };
+    follow(&Party { me, params: &job.params, items: &[], values, met: &met, post: &post }, &mut rng)
+}
+
+/// A helper that passes on what is no sum, or not what all have told.
+#[test]
+fn a_helper_that_adds_nothing_up_is_named() {
+    let job = job(Reveal::Rows);
+    let helpers: [&(dyn Fn(&User<'_>) -> Result<()> + Sync); 2] = [
+        &|depot| {
+            helper::run(
+                &job.params,
+                &Meddler { depot, step: Some(SUM), change: &|b| b.fill(0), done: Mutex::new(false) },
+            )
+        },
+        &|depot| {
+            helper::run(
+                &job.params,
+                &Meddler { depot, step: Some(SUM), change: &|b| b.truncate(64), done: Mutex::new(false) },
+            )
+        },
+    ];
+    for helper in helpers {
+        let ends = job.run_beside(|me, depot| job.part(me, depot), helper).0;
+        assert!(ends.iter().all(|end| end.is_err()), "{ends:?}");
+        let texts: Vec<String> = ends.iter().map(|end| end.as_ref().unwrap_err().to_string()).collect();
+        assert!(texts.iter().any(|text| text.starts_with("the helper")), "{texts:?}");
+    }
+}
+
+#[test]
+fn a_party_that_leaves_ends_all() {
+    for who in 0..4 {
+        let job = job(Reveal::Count);
+        let part = |me: usize, depot: &User<'_>| match me == who {
+            true => {
+                meet(&Ristretto255, me, 4, &Transcript::new("test"), depot, &mut rng(1))?;
+                Err(Error::Interrupted)
+            }
+            false => job.part(me, depot),
+        };
+        all_end(&job.run_with(part).0, who, ["a", "b", "c", "d"][who], &[ErrorKind::Network]);
+    }
+}
+
+#[test]
+fn more_items_than_agreed_on_and_other_values_are_refused_before_anything_is_left() {
+    let job = Outsourced::new(&[(0..40).collect(), (0..5).collect()], 32, 0, &[0], Reveal::Rows);
+    let (ends, shelf) = job.run();
+    assert_eq!(ends[0].as_ref().unwrap_err().kind(), ErrorKind::Input);
+    assert_eq!(shelf.moved(Place::Party(0))[0], 0);
+    let sum = Outsourced::new(&[vec![1], vec![2]], 2, 0, &[0], Reveal::Sum { giver: 1, bits: 3 });
+    let part = |me: usize, depot: &User<'_>| {
+        let mut rng = rng(me as u8);
+        let (met, post) = meet(&Ristretto255, me, 2, &Transcript::new("test"), depot, &mut rng)?;
+        let values = if me == 1 { Given::Numbers(&[8]) } else { Given::Nothing };
+        let items = [Item([me as u8; 32])];
+        let party = Party { me, params: &sum.params, items: &items, values, met: &met, post: &post };
+        if me == 0 { lead(&party, &mut rng).map(Some) } else { follow(&party, &mut rng) }
+    };
+    let ends = sum.run_with(part).0;
+    assert_eq!(ends[1].as_ref().unwrap_err().kind(), ErrorKind::Internal);
+    assert!(Params::new(2, 10, 0, vec![0], Reveal::Sum { giver: 0, bits: 33 }).is_err());
+    assert!(Params::new(2, 10, 0, vec![1], Reveal::Rows).is_err());
+    assert!(Params::new(1, 10, 0, vec![0], Reveal::Rows).is_err());
+    let identity = Ristretto255.encode(&[Ristretto255.combine(&[], &[])]);
+    assert!(Ristretto255.decode(&identity).is_err());
+}
