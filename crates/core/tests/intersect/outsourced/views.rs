@@ -1,0 +1,203 @@
+//! What parties and helper can do with all that they see together: no more than with their inputs and their output.
+//!
+//! A coalition pools every part that its members collect, opened with their keys, and takes all their shares off every ciphertext.
+//! What is left of each is the identity or not, and equal to another or not: nothing else can be asked of elements of a group in which
+//! discrete logarithms are hard. That is compared with what the inputs and the output of the coalition say.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Mutex;
+
+use tacita_core::depot::{Depot, Parcel, Place, Post, User};
+use tacita_core::primitive::elgamal::threshold::KeyShare;
+use tacita_core::primitive::group::{Group, Point, Ristretto255};
+use tacita_core::protocol::intersect::outsourced::meet::meet;
+use tacita_core::protocol::intersect::outsourced::{ENTRIES, Found, Given, Party, Reveal, follow, helper, lead};
+use tacita_core::session::Transcript;
+use tacita_core::{Item, Result};
+
+use crate::support::outsourced::{Ended, Outsourced};
+use crate::support::rng;
+
+/// A depot that keeps a copy of all that its user collects, and hands it out again afterwards.
+struct Recorder<'a> {
+    depot: &'a User<'a>,
+    collected: Mutex<BTreeMap<(Parcel, u32), Vec<u8>>>,
+}
+
+impl Depot for Recorder<'_> {
+    fn announce(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+        self.depot.announce(own)
+    }
+
+    fn leave(&self, parcel: Parcel, part: u32, bytes: Vec<u8>) -> Result<()> {
+        self.depot.leave(parcel, part, bytes)
+    }
+
+    fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>> {
+        if let Some(bytes) = self.collected.lock().unwrap().get(&(parcel, part)) {
+            return Ok(bytes.clone());
+        }
+        let bytes = self.depot.collect(parcel, part, length)?;
+        self.collected.lock().unwrap().insert((parcel, part), bytes.clone());
+        Ok(bytes)
+    }
+
+    fn name(&self, place: Place) -> String {
+        self.depot.name(place)
+    }
+}
+
+/// What the members of a coalition have after a run.
+#[derive(Default)]
+struct View {
+    /// Elements under keys of which the coalition lacks a share: all ciphertexts, its own shares taken off.
+    closed: Vec<Point>,
+    /// Whether each entry is 0, where the coalition can tell.
+    opened: Vec<Vec<bool>>,
+    /// What it learns by the protocol.
+    found: BTreeMap<usize, Found>,
+}
+
+/// What a member brings along.
+struct Member {
+    share: KeyShare<Ristretto255>,
+    /// Entries that it was given, with the share of the key that its sender says to have taken off already.
+    entries: (Vec<[Point; 2]>, Vec<Point>),
+}
+
+impl View {
+    /// What can be told of it: coincidences among all elements that are closed, and what is open.
+    fn pattern(&self) -> (usize, Vec<Vec<bool>>, BTreeMap<usize, String>) {
+        let encodings = Ristretto255.encode(&self.closed);
+        let distinct: HashSet<&[u8]> = encodings.chunks(32).collect();
+        let found = self.found.iter().map(|(place, found)| (*place, format!("{found:?}"))).collect();
+        (self.closed.len() - distinct.len(), self.opened.clone(), found)
+    }
+}
+
+/// A run of which these parties, and the helper if it is with them, keep all they see.
+fn watched(job: &Outsourced, coalition: &[usize], with_helper: bool) -> View {
+    let parties = job.sets.len();
+    let (members, view) = (Mutex::new(BTreeMap::new()), Mutex::new(View::default()));
+    let part = |me: usize, depot: &User<'_>| -> Ended {
+        if !coalition.contains(&me) {
+            return job.part(me, depot);
+        }
+        let recorder = Recorder { depot, collected: Mutex::default() };
+        let mut rng = rng(me as u8 + 1);
+        let (met, post) = meet(&Ristretto255, me, parties, &Transcript::new("test"), &recorder, &mut rng)?;
+        let key = met.session.derive("item");
+        let items: Vec<Item> = job.sets[me].iter().map(|number| Item::new(&key, &number.to_le_bytes())).collect();
+        let party = Party { me, params: &job.params, items: &items, values: Given::Nothing, met: &met, post: &post };
+        let found = match me == job.params.leader() {
+            true => Some(lead(&party, &mut rng)?),
+            false => follow(&party, &mut rng)?,
+        };
+        if let Some(found) = &found {
+            view.lock().unwrap().found.insert(me, found.clone());
+        }
+        let entries = entries_of(job, me, &post);
+        members.lock().unwrap().insert(me, Member { share: met.share, entries });
+        Ok(found)
+    };
+    let stores = Mutex::new(Vec::new());
+    let helping = |depot: &User<'_>| -> Result<()> {
+        let recorder = Recorder { depot, collected: Mutex::default() };
+        helper::run(&job.params, &recorder)?;
+        let collected = recorder.collected.into_inner().unwrap();
+        stores.lock().unwrap().extend(collected.into_values().flat_map(|bytes| Ristretto255.decode(&bytes).unwrap()));
+        Ok(())
+    };
+    job.run_beside(part, helping).0.into_iter().for_each(|end| drop(end.unwrap()));
+
+    let (members, mut view) = (members.into_inner().unwrap(), view.into_inner().unwrap());
+    let stripped = |pairs: &[[Point; 2]]| -> Vec<Point> {
+        let mut left: Vec<[Point; 2]> = pairs.to_vec();
+        for member in members.values() {
+            let hidden = member.share.strip(&Ristretto255, &left);
+            left.iter_mut().zip(hidden).for_each(|(pair, hidden)| pair[1] = hidden);
+        }
+        left.into_iter().map(|[_, hidden]| hidden).collect()
+    };
+    // Who still has to take its share off when a party is given entries: it, those after it, and the leader.
+    let order: Vec<usize> = job.params.others().chain([job.params.leader()]).collect();
+    for (me, member) in &members {
+        let (pairs, taken) = &member.entries;
+        let at = order.iter().position(|place| place == me).unwrap();
+        let rest = &order[at..];
+        let mut left = pairs.clone();
+        left.iter_mut().zip(taken).for_each(|(pair, taken)| {
+            pair[1] = Ristretto255.subtract(&[pair[1].clone()], &[taken.clone()]).remove(0);
+        });
+        if rest.iter().all(|place| coalition.contains(place)) {
+            for member in rest.iter().map(|place| &members[place]) {
+                let hidden = member.share.strip(&Ristretto255, &left);
+                left.iter_mut().zip(hidden).for_each(|(pair, hidden)| pair[1] = hidden);
+            }
+            let zero = |pair: &[Point; 2]| Ristretto255.any_identity(&pair[1..]);
+            view.opened.push(left.iter().map(zero).collect());
+        } else {
+            view.closed.extend(stripped(&left));
+            view.closed.extend(left.into_iter().map(|[mask, _]| mask));
+        }
+    }
+    if with_helper {
+        let stores = stores.into_inner().unwrap();
+        let pairs: Vec<[Point; 2]> = stores.chunks(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect();
+        view.closed.extend(stripped(&pairs));
+        view.closed.extend(pairs.into_iter().map(|[mask, _]| mask));
+    }
+    view
+}
+
+/// The entries that a party was given.
+fn entries_of(job: &Outsourced, me: usize, post: &Post<'_, Recorder<'_>>) -> (Vec<[Point; 2]>, Vec<Point>) {
+    let ring: Vec<usize> = std::iter::once(job.params.leader()).chain(job.params.others()).collect();
+    let at = ring.iter().position(|place| *place == me).unwrap();
+    let before = ring[(at + ring.len() - 1) % ring.len()];
+    let entries = job.params.bound();
+    let has_taken = before != job.params.leader();
+    let length = entries * 64 + if has_taken { entries * 32 + 96 } else { 0 };
+    let bytes = post.receive(ENTRIES, before, 0, length).unwrap();
+    let points = Ristretto255.decode(&bytes[..entries * 64]).unwrap();
+    let pairs = points.chunks(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect();
+    let taken = match has_taken {
+        true => Ristretto255.decode(&bytes[entries * 64..entries * 96]).unwrap(),
+        false => vec![Ristretto255.combine(&[], &[]); entries],
+    };
+    (pairs, taken)
+}
+
+/// Every coalition, and two worlds that differ in the sets of those outside it and have the same output.
+#[test]
+fn a_view_says_no_more_than_inputs_and_output() {
+    // The items 0 to 9 are everybody's; what else the honest have is in the others' sets in one world, and not in the other.
+    let everybodys = 0..10;
+    let coalitions: [(&[usize], bool); 7] =
+        [(&[0], true), (&[1], true), (&[2], true), (&[], true), (&[0, 1], false), (&[0, 2], false), (&[1, 2], false)];
+    for (coalition, with_helper) in coalitions {
+        let honest: Vec<usize> = (0..3).filter(|place| !coalition.contains(place)).collect();
+        let world = |other: bool| {
+            let sets: Vec<Vec<usize>> = (0..3)
+                .map(|place| match honest.iter().position(|at| *at == place) {
+                    None => (0..30).collect(),
+                    // With two outside, no further item is both's; with one, none is the coalition's.
+                    Some(at) if honest.len() > 1 => {
+                        let further = if other { 10 + 7 * at..16 + 7 * at } else { 100 * (at + 1)..100 * (at + 1) + 3 };
+                        everybodys.clone().chain(further).collect()
+                    }
+                    Some(_) => everybodys.clone().chain(if other { 200..215 } else { 300..301 }).collect(),
+                })
+                .collect();
+            Outsourced::new(&sets, 32, 0, &[0], Reveal::Rows)
+        };
+        let patterns = [false, true].map(|other| watched(&world(other), coalition, with_helper).pattern());
+        assert_eq!(patterns[0], patterns[1], "{coalition:?}, helper: {with_helper}");
+        let (coincidences, opened, found) = &patterns[0];
+        assert_eq!(*coincidences, 0, "{coalition:?}, helper: {with_helper}");
+        // What is opened is opened at the leader, and says what the leader learns.
+        assert_eq!(!opened.is_empty(), coalition.contains(&0));
+        assert!(opened.iter().all(|zeros| zeros.iter().filter(|zero| **zero).count() == 10));
+        assert_eq!(found.len(), usize::from(coalition.contains(&0)));
+    }
+}
