@@ -1,0 +1,179 @@
+//! What those who learn see, with all that others tell them, in a group in which all of it can be counted.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+use super::{Params, Party, open};
+use crate::channel::Channel;
+use crate::error::Result;
+use crate::primitive::group::{Group, ModP, ScalarField};
+use crate::primitive::polynomial::{Module, Scalars, Strategy, divide, evaluate_one, expand, multiply};
+use crate::session::{Session, Transcript};
+
+type Scalar = <ModP as ScalarField>::Scalar;
+
+const STRATEGY: Strategy = Strategy::Schoolbook;
+const ORDER: usize = 1019;
+const RUNS: usize = 1500;
+
+/// The one who learns, and the one who pools nothing with it; all others do.
+const LEARNER: usize = 0;
+const HONEST: usize = 1;
+
+/// How the parties draw the polynomials that they multiply by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// As they should: one for each party.
+    Sound,
+    /// Of degree 0.
+    Constant,
+    /// One for the own polynomial, and none for those of others.
+    OwnAlone,
+}
+
+/// Parties with these roots.
+struct World {
+    group: ModP,
+    roots: Vec<Vec<Scalar>>,
+    params: Params,
+    form: Form,
+}
+
+impl World {
+    fn new(roots: &[Range<u64>], form: Form) -> World {
+        let group = ModP::toy();
+        let scalars = |range: &Range<u64>| range.clone().map(|root| group.scalar(root + 5)).collect();
+        let bound = roots[0].clone().count();
+        let params = Params::new(roots.len(), bound, vec![LEARNER]).unwrap();
+        World { roots: roots.iter().map(scalars).collect(), params, form, group }
+    }
+
+    /// The polynomials that the party at `me` multiplies by.
+    fn factors(&self, me: usize, rng: &mut ChaCha20Rng) -> Vec<Vec<Scalar>> {
+        let zeros = |count| vec![self.group.scalar(0); count];
+        let factor = |place| match self.form {
+            Form::OwnAlone if place != me => zeros(self.params.bound + 1),
+            Form::Constant => [self.group.random_scalars(1, rng), zeros(self.params.bound)].concat(),
+            _ => self.group.random_scalars(self.params.bound + 1, rng),
+        };
+        (0..self.params.parties).map(factor).collect()
+    }
+
+    /// p of a run of the protocol, without what all but the honest party have added. None, if somebody refuses the identity, which in so
+    /// small a group comes by chance.
+    fn left(&self, logarithms: &HashMap<Vec<u8>, u64>, rng: &mut ChaCha20Rng) -> Option<Vec<Scalar>> {
+        let group = &self.group;
+        let factors: Vec<_> = (0..self.params.parties).map(|me| self.factors(me, rng)).collect();
+        let opened = self.run(&factors, rng)?;
+        let number = |point| group.scalar(logarithms[&group.encode(std::slice::from_ref(point))]);
+        let mut left: Vec<Scalar> = opened.iter().map(number).collect();
+        for factors in factors.iter().enumerate().filter(|(me, _)| *me != HONEST).map(|(_, factors)| factors) {
+            for (factor, roots) in factors.iter().zip(&self.roots) {
+                let product = multiply(&Scalars(group), STRATEGY, factor, &expand(group, STRATEGY, roots));
+                left = Scalars(group).subtract(&left, &product);
+            }
+        }
+        Some(left)
+    }
+
+    /// What the learner opens.
+    fn run(&self, factors: &[Vec<Vec<Scalar>>], rng: &mut ChaCha20Rng) -> Option<Vec<<ModP as Group>::Point>> {
+        let parties = self.params.parties;
+        let mut channels: Vec<Vec<Channel>> = (0..parties).map(|_| Vec::new()).collect();
+        for one in 0..parties {
+            for other in one + 1..parties {
+                let (first, second) = Channel::pair(&one.to_string(), &other.to_string());
+                channels[one].push(first);
+                channels[other].push(second);
+            }
+        }
+        let session = Session::new(Transcript::new("test"));
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..)
+                .zip(channels)
+                .map(|(me, mut channels)| {
+                    let party = Party { me, items: &[], params: &self.params, session: &session };
+                    let mut rng = ChaCha20Rng::from_rng(rng);
+                    scope.spawn(move || -> Result<_> {
+                        let roots = &self.roots[me];
+                        let opened = open(&self.group, &party, roots, &factors[me], &mut channels, &mut rng)?;
+                        channels.into_iter().try_for_each(|channel| channel.finish().map(drop))?;
+                        Ok(opened)
+                    })
+                })
+                .collect();
+            let ended: Vec<Result<_>> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+            ended.into_iter().collect::<Result<Vec<_>>>().ok()?.swap_remove(LEARNER)
+        })
+    }
+
+    /// The largest chi-square, in standard deviations from its mean, of the coefficients of what is left in many runs when `common` is
+    /// divided out, and of its values at all roots. None, if it is no multiple of that.
+    fn deviation(&self, common: Range<u64>, seed: u8) -> Option<f64> {
+        let (group, mut rng) = (&self.group, ChaCha20Rng::from_seed([seed; 32]));
+        let points = group.multiply_generator(&(0..ORDER as u64).map(|log| group.scalar(log)).collect::<Vec<_>>());
+        let logarithms: HashMap<Vec<u8>, u64> =
+            group.encode(&points).chunks(group.point_bytes()).map(<[u8]>::to_vec).zip(0..).collect();
+        let common: Vec<Scalar> = common.map(|root| group.scalar(root + 5)).collect();
+        let divisor = expand(group, STRATEGY, &common);
+        let mut counts = BTreeMap::<(&str, usize), [f64; PARTS]>::new();
+        let runs: Vec<_> = (0..RUNS).filter_map(|_| self.left(&logarithms, &mut rng)).collect();
+        assert!(runs.len() > RUNS / 2, "few runs meet the identity");
+        for polynomial in runs {
+            let (left, rest) = divide(&Scalars(group), STRATEGY, &polynomial, &divisor);
+            if !rest.iter().all(|coefficient| group.is_zero(coefficient)) {
+                return None;
+            }
+            let values: Vec<_> =
+                self.roots.concat().iter().map(|root| evaluate_one(&Scalars(group), &left, root)).collect();
+            for (what, scalars) in [("coefficient", &left), ("value", &values)] {
+                for (place, scalar) in scalars.iter().enumerate() {
+                    let bytes = group.encode_scalar(scalar);
+                    let number = bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte));
+                    counts.entry((what, place)).or_insert([0.0; PARTS])[number * PARTS / ORDER] += 1.0;
+                }
+            }
+        }
+        Some(counts.values().map(far).fold(0.0, f64::max))
+    }
+}
+
+/// In how many parts the numbers below the group's order are counted.
+const PARTS: usize = 17;
+
+/// The chi-square of how many numbers were in each part, in standard deviations from its mean.
+fn far(counts: &[f64; PARTS]) -> f64 {
+    // The parts are of 59 or 60 numbers.
+    let sizes = (0..ORDER).fold([0.0; PARTS], |mut sizes, number| {
+        sizes[number * PARTS / ORDER] += 1.0 / ORDER as f64;
+        sizes
+    });
+    let all: f64 = counts.iter().sum();
+    let terms = counts.iter().zip(sizes).map(|(count, size)| (count - all * size).powi(2) / (all * size));
+    (terms.sum::<f64>() - 16.0) / 32f64.sqrt()
+}
+
+/// Kissner & Song, lemma 2: what all but one party have left is a uniformly random multiple of the polynomial of what all have, also
+/// where some have more in common.
+#[test]
+fn a_random_multiple_of_what_all_have_is_opened() {
+    let cases: [(&[Range<u64>], Range<u64>); 4] =
+        [(&[0..2, 1..3], 1..2), (&[0..2, 1..3, 1..3], 1..2), (&[0..2, 2..4, 2..4], 0..0), (&[0..1, 0..1, 0..1], 0..1)];
+    for (number, (roots, common)) in cases.into_iter().enumerate() {
+        let far = World::new(roots, Form::Sound).deviation(common.clone(), number as u8);
+        assert!(far.is_some_and(|far| far < 6.0), "{far:?} in case {number}");
+    }
+}
+
+/// Factors of too low a degree show; and where each party has one for its own polynomial alone, all others take away their own and
+/// have the honest one's set.
+#[test]
+fn weaker_factors_show() {
+    for (form, seed) in [(Form::Constant, 10), (Form::OwnAlone, 11)] {
+        let far = World::new(&[0..2, 1..3, 1..3], form).deviation(1..2, seed);
+        assert!(far.is_some_and(|far| far > 6.0), "{far:?}");
+    }
+}
