@@ -13,6 +13,9 @@ use super::{Ended, expected, run_over};
 use crate::support::many::in_memory;
 use crate::support::{Frame, Tap, blames, passing, tapped};
 
+/// What is done to a message.
+type Change = fn(&mut Frame);
+
 /// The link that is tapped is that of these two, the first of whom learns.
 const LEARNER: usize = 1;
 const OTHER: usize = 2;
@@ -87,7 +90,7 @@ fn messages_in_wrong_forms_end_the_run() {
             let params = params(order);
             for (number, frame) in messages(&params, culprit).iter().enumerate() {
                 let about = |form: &str| format!("{form}: message {} of {culprit} in {order:?}", frame.label);
-                let changes: [(&str, fn(&mut Frame)); 6] = [
+                let changes: [(&str, Change); 6] = [
                     ("shortened", |frame| frame.payload.truncate(frame.payload.len() - 1)),
                     ("empty", |frame| frame.payload.clear()),
                     ("oversized", |frame| frame.payload.resize(1 << 20, 0)),

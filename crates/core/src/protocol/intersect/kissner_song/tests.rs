@@ -6,18 +6,20 @@ use std::ops::Range;
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
-use super::{Params, Party, open};
+use super::{POLYNOMIAL, Params, Party, SUM, WHOLE, keys, open};
 use crate::channel::Channel;
 use crate::error::Result;
-use crate::primitive::group::{Group, ModP, ScalarField};
+use crate::primitive::elgamal::{Ciphertext, Encrypted};
+use crate::primitive::group::{Group, ModP, Ristretto255, ScalarField};
 use crate::primitive::polynomial::{Module, Scalars, Strategy, divide, evaluate_one, expand, multiply};
+use crate::protocol::intersect::polynomial::messages;
 use crate::session::{Session, Transcript};
 
 type Scalar = <ModP as ScalarField>::Scalar;
 
 const STRATEGY: Strategy = Strategy::Schoolbook;
 const ORDER: usize = 1019;
-const RUNS: usize = 1500;
+const RUNS: usize = 400;
 
 /// The one who learns, and the one who pools nothing with it; all others do.
 const LEARNER: usize = 0;
@@ -176,4 +178,45 @@ fn weaker_factors_show() {
         let far = World::new(&[0..2, 1..3, 1..3], form).deviation(1..2, seed);
         assert!(far.is_some_and(|far| far > 6.0), "{far:?}");
     }
+}
+
+/// What a party adds for another's polynomial is not the other's own randomness times its factor, which the other could divide by.
+#[test]
+fn what_a_party_adds_is_fresh() {
+    let group = Ristretto255;
+    let params = Params::new(2, 3, vec![0]).unwrap();
+    let session = Session::new(Transcript::new("test"));
+    let party = |me| Party { me, items: &[], params: &params, session: &session };
+    let mut rng = ChaCha20Rng::from_seed([20; 32]);
+    let roots = group.random_scalars(3, &mut rng);
+    let factors = [group.random_scalars(4, &mut rng), group.random_scalars(4, &mut rng)];
+    let (mut first, mut second) = Channel::pair("first", "second");
+    let (channels, mut others) = (std::slice::from_mut(&mut second), ChaCha20Rng::from_seed([21; 32]));
+    let (bare, added) = std::thread::scope(|scope| {
+        scope.spawn(|| open(&group, &party(1), &roots, &factors, channels, &mut others).map(drop));
+        // The first party's part by hand.
+        let keys = keys::agree(&group, &party(0), std::slice::from_mut(&mut first), &mut rng).unwrap();
+        let form = party(0).form(&group);
+        let own = keys.joint.encrypt(&group, &form.of_roots(&group, &roots), &mut rng);
+        let sum = keys.joint.encrypt(&group, &group.random_scalars(params.opened(), &mut rng), &mut rng);
+        let (outgoing, incoming) = first.halves();
+        messages::send(&group, POLYNOMIAL, &own, outgoing).unwrap();
+        messages::receive(&group, POLYNOMIAL, params.told(), incoming).unwrap();
+        messages::send(&group, SUM, &sum, outgoing).unwrap();
+        let whole = messages::receive(&group, WHOLE, params.opened(), incoming).unwrap();
+        drop(first);
+        let bare = form.multiply(&group, &own, &factors[..1]);
+        (bare, Encrypted(&group).subtract(&whole, &sum))
+    });
+    let known = group.multiply_generator(&group.random_scalars(params.opened(), &mut rng));
+    let zero = group.combine(&[], &[]);
+    let known: Vec<_> = known.into_iter().map(|point| [zero.clone(), point]).collect();
+    let without = Encrypted(&group).add(&bare, &known);
+    let alike = |added: &[Ciphertext<Ristretto255>]| {
+        let firsts =
+            |all: &[Ciphertext<Ristretto255>]| -> Vec<_> { all.iter().map(|[first, _]| first.clone()).collect() };
+        let points = group.subtract(&firsts(added), &firsts(&bare));
+        points.iter().filter(|point| group.any_identity(std::slice::from_ref(point))).count()
+    };
+    assert_eq!((alike(&added), alike(&without)), (0, params.opened()), "the own product as fresh ciphertexts, or not");
 }
