@@ -90,14 +90,6 @@ fn whoever_learns_does_so_in_every_order_and_by_every_strategy() {
     }
 }
 
-/// A run whose messages take several frames.
-#[test]
-fn long_messages_travel_in_parts() {
-    let sets = random_sets(&[4200, 4200], 5);
-    let params = Params { strategy: Strategy::Toom3, ..Params::new(2, 4200, vec![0, 1]).unwrap() };
-    check(&Ristretto255, &sets, &params);
-}
-
 #[test]
 fn nothing_is_sent_where_nothing_can_be_common() {
     let params = Params::new(3, 0, vec![0, 1]).unwrap();

@@ -20,7 +20,7 @@ pub struct Params {
     pub learners: Vec<usize>,
     /// How polynomials travel and are multiplied.
     pub strategy: Strategy,
-    /// In which order the parties of [`Params::line`] decrypt.
+    /// In which order they decrypt, those who learn after all others.
     pub order: Order,
 }
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::primitive::elgamal::{Ciphertext, Encrypted};
 use crate::primitive::group::{Group, ModP, Ristretto255, ScalarField};
 use crate::primitive::polynomial::{Module, Scalars, Strategy, divide, evaluate_one, expand, multiply};
-use crate::protocol::intersect::polynomial::messages;
+use crate::protocol::intersect::polynomial::{CHUNK, messages};
 use crate::session::{Session, Transcript};
 
 type Scalar = <ModP as ScalarField>::Scalar;
@@ -69,7 +69,7 @@ impl World {
     fn left(&self, logarithms: &HashMap<Vec<u8>, u64>, rng: &mut ChaCha20Rng) -> Option<Vec<Scalar>> {
         let group = &self.group;
         let factors: Vec<_> = (0..self.params.parties).map(|me| self.factors(me, rng)).collect();
-        let opened = self.run(&factors, rng)?;
+        let opened = run(group, &self.params, &self.roots, &factors, rng)?;
         let number = |point| group.scalar(logarithms[&group.encode(std::slice::from_ref(point))]);
         let mut left: Vec<Scalar> = opened.iter().map(number).collect();
         for factors in factors.iter().enumerate().filter(|(me, _)| *me != HONEST).map(|(_, factors)| factors) {
@@ -79,37 +79,6 @@ impl World {
             }
         }
         Some(left)
-    }
-
-    /// What the learner opens.
-    fn run(&self, factors: &[Vec<Vec<Scalar>>], rng: &mut ChaCha20Rng) -> Option<Vec<<ModP as Group>::Point>> {
-        let parties = self.params.parties;
-        let mut channels: Vec<Vec<Channel>> = (0..parties).map(|_| Vec::new()).collect();
-        for one in 0..parties {
-            for other in one + 1..parties {
-                let (first, second) = Channel::pair(&one.to_string(), &other.to_string());
-                channels[one].push(first);
-                channels[other].push(second);
-            }
-        }
-        let session = Session::new(Transcript::new("test"));
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..)
-                .zip(channels)
-                .map(|(me, mut channels)| {
-                    let party = Party { me, items: &[], params: &self.params, session: &session };
-                    let mut rng = ChaCha20Rng::from_rng(rng);
-                    scope.spawn(move || -> Result<_> {
-                        let roots = &self.roots[me];
-                        let opened = open(&self.group, &party, roots, &factors[me], &mut channels, &mut rng)?;
-                        channels.into_iter().try_for_each(|channel| channel.finish().map(drop))?;
-                        Ok(opened)
-                    })
-                })
-                .collect();
-            let ended: Vec<Result<_>> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
-            ended.into_iter().collect::<Result<Vec<_>>>().ok()?.swap_remove(LEARNER)
-        })
     }
 
     /// The largest chi-square, in standard deviations from its mean, of the coefficients of what is left in many runs when `common` is
@@ -141,6 +110,41 @@ impl World {
         }
         Some(counts.values().map(far).fold(0.0, f64::max))
     }
+}
+
+/// What the learner opens when the parties have these roots and factors. None, if somebody ends.
+fn run<G: Group + Sync>(
+    group: &G,
+    params: &Params,
+    roots: &[Vec<G::Scalar>],
+    factors: &[Vec<Vec<G::Scalar>>],
+    rng: &mut ChaCha20Rng,
+) -> Option<Vec<G::Point>> {
+    let parties = params.parties;
+    let mut channels: Vec<Vec<Channel>> = (0..parties).map(|_| Vec::new()).collect();
+    for one in 0..parties {
+        for other in one + 1..parties {
+            let (first, second) = Channel::pair(&one.to_string(), &other.to_string());
+            channels[one].push(first);
+            channels[other].push(second);
+        }
+    }
+    let session = Session::new(Transcript::new("test"));
+    let part = |me: usize, mut channels: Vec<Channel>, mut rng: ChaCha20Rng| -> Result<_> {
+        let party = Party { me, items: &[], params, session: &session };
+        let opened = open(group, &party, &roots[me], &factors[me], &mut channels, &mut rng)?;
+        channels.into_iter().try_for_each(|channel| channel.finish().map(drop))?;
+        Ok(opened)
+    };
+    std::thread::scope(|scope| {
+        let start = |(me, channels)| {
+            let (part, rng) = (&part, ChaCha20Rng::from_rng(rng));
+            scope.spawn(move || part(me, channels, rng))
+        };
+        let threads: Vec<_> = (0..).zip(channels).map(start).collect();
+        let ended: Vec<Result<_>> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        ended.into_iter().collect::<Result<Vec<_>>>().ok()?.swap_remove(LEARNER)
+    })
 }
 
 /// In how many parts the numbers below the group's order are counted.
@@ -219,4 +223,31 @@ fn what_a_party_adds_is_fresh() {
         points.iter().filter(|point| group.any_identity(std::slice::from_ref(point))).count()
     };
     assert_eq!((alike(&added), alike(&without)), (0, params.opened()), "the own product as fresh ciphertexts, or not");
+}
+
+/// What is opened is the sum of all products, also where messages travel in parts.
+#[test]
+fn all_products_are_added_up() {
+    let (group, parties, bound) = (Ristretto255, 3, 2050);
+    let mut rng = ChaCha20Rng::from_seed([22; 32]);
+    let params = Params { strategy: super::Strategy::Points, ..Params::new(parties, bound, vec![LEARNER]).unwrap() };
+    assert!(params.opened() > CHUNK);
+    let mut draw = |count| group.random_scalars(count, &mut rng);
+    let roots: Vec<_> = (0..parties).map(|_| draw(bound)).collect();
+    let factors: Vec<Vec<_>> = (0..parties).map(|_| (0..parties).map(|_| draw(bound + 1)).collect()).collect();
+    let opened = run(&group, &params, &roots, &factors, &mut rng).unwrap();
+    assert_eq!(opened.len(), params.opened());
+    for place in [0, 1, CHUNK - 1, CHUNK, opened.len() - 1] {
+        let at = group.scalar(place as u64);
+        let value = |of: usize| {
+            let differences = roots[of].iter().map(|root| group.minus(&at, root));
+            let own = differences.fold(group.scalar(1), |product, difference| group.times(&product, &difference));
+            let all = factors.iter().map(|factors| evaluate_one(&Scalars(&group), &factors[of], &at));
+            let factor = all.fold(group.scalar(0), |sum, factor| group.plus(&sum, &factor));
+            group.times(&own, &factor)
+        };
+        let sum = (0..parties).fold(group.scalar(0), |sum, of| group.plus(&sum, &value(of)));
+        let expected = group.multiply_generator(&[sum]);
+        assert_eq!(group.encode(&opened[place..=place]), group.encode(&expected), "at {place}");
+    }
 }
