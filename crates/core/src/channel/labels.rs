@@ -102,6 +102,20 @@ labels! {
         ANSWERS = 58, "polynomials' answers";
     }
 
+    /// Of [`crate::protocol::intersect::kissner_song`].
+    kissner_song {
+        /// Both at once: a party's key, and a proof that it knows the share behind it.
+        KEY = 100, "share's key";
+        /// Both at once: the polynomial of a party's items, encrypted.
+        POLYNOMIAL = 101, "encrypted polynomial";
+        /// Each party to the next: the sum of the products so far, encrypted.
+        SUM = 102, "sum of products";
+        /// Last party to all others: the sum of all, encrypted.
+        WHOLE = 103, "whole sum";
+        /// To those who learn, and to the next in a line: a proof, and the sum with what a party adds to the decryption.
+        PARTIAL = 104, "partial decryption";
+    }
+
     /// Of [`crate::protocol::union`].
     union {
         /// Both at once: each party's items, multiplied by its key.

@@ -6,6 +6,7 @@ mod support;
 mod bloom;
 mod buckets;
 mod ecdh;
+mod kissner_song;
 mod live;
 mod outsourced;
 mod polynomial;

@@ -4,6 +4,7 @@ pub mod bloom;
 pub mod buckets;
 pub mod ecdh;
 pub mod entries;
+pub mod kissner_song;
 pub mod live;
 pub mod opprf;
 pub mod outsourced;

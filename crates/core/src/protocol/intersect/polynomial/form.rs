@@ -29,11 +29,16 @@ pub(in crate::protocol) enum Form<G: Group> {
 impl<G: Group + Sync> Form<G> {
     /// The form of a run.
     pub(in crate::protocol) fn new(group: &G, params: &Params) -> Form<G> {
-        match params.strategy().of_coefficients() {
-            // With several bins, time would tell how many items each has.
-            Some(strategy) => Form::Coefficients { strategy, by_tree: params.bins() == 1 },
+        // With several bins, time would tell how many items each has.
+        Form::of(group, params.strategy(), params.answers_of_bin(), params.bins() == 1)
+    }
+
+    /// The form for polynomials of which one with so many coefficients is opened.
+    pub(in crate::protocol) fn of(group: &G, strategy: super::Strategy, opened: usize, by_tree: bool) -> Form<G> {
+        match strategy.of_coefficients() {
+            Some(strategy) => Form::Coefficients { strategy, by_tree },
             None => {
-                let points: Vec<_> = (0..params.answers_of_bin() as u64).map(|point| group.scalar(point)).collect();
+                let points: Vec<_> = (0..opened as u64).map(|point| group.scalar(point)).collect();
                 let weights = group.invert(&of_differences(group, points.len()));
                 Form::Values { points, weights }
             }
@@ -47,7 +52,7 @@ impl<G: Group + Sync> Form<G> {
     }
 
     /// The same of the monic polynomial with these roots.
-    fn of_roots(&self, group: &G, roots: &[G::Scalar]) -> Vec<G::Scalar> {
+    pub(in crate::protocol) fn of_roots(&self, group: &G, roots: &[G::Scalar]) -> Vec<G::Scalar> {
         match self {
             Form::Coefficients { .. } => {
                 let mut coefficients = expand(group, fastest(group, roots.len()), roots);
@@ -70,7 +75,7 @@ impl<G: Group + Sync> Form<G> {
     }
 
     /// The products of the polynomials of bins, of which `polynomials` has travelled, and of those with these coefficients.
-    pub(super) fn multiply(
+    pub(in crate::protocol) fn multiply(
         &self,
         group: &G,
         polynomials: &[Ciphertext<G>],
@@ -93,7 +98,12 @@ impl<G: Group + Sync> Form<G> {
     }
 
     /// The same of a polynomial that has these roots.
-    pub(super) fn multiply_known(&self, group: &G, roots: &[G::Scalar], factor: &[G::Scalar]) -> Vec<G::Scalar> {
+    pub(in crate::protocol) fn multiply_known(
+        &self,
+        group: &G,
+        roots: &[G::Scalar],
+        factor: &[G::Scalar],
+    ) -> Vec<G::Scalar> {
         match self {
             Form::Coefficients { .. } => {
                 let strategy = fastest(group, roots.len());
@@ -108,7 +118,7 @@ impl<G: Group + Sync> Form<G> {
 
     /// The values of a bin's polynomial, all of it, at `points`; or multiples of them, which are zero where they are. `done` is told how
     /// many are there.
-    pub(super) fn evaluate<M>(
+    pub(in crate::protocol) fn evaluate<M>(
         &self,
         module: &M,
         polynomial: &[M::Element],

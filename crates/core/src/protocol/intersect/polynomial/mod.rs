@@ -33,4 +33,5 @@ pub(in crate::protocol) mod values;
 pub use crate::channel::labels::polynomial::{ANSWERS, POLYNOMIALS, PUBLIC_KEY};
 pub use cost::Cost;
 pub use group::Curve;
+pub(in crate::protocol) use params::{CHUNK, frames};
 pub use params::{MAX_BINS, Params, Reveal, Strategy, Wanted};

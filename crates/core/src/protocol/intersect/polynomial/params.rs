@@ -17,7 +17,7 @@ use crate::role::Role;
 use crate::security::{Chance, Level};
 
 /// Ciphertexts in one message, and those of the bins that are worked on at once.
-const CHUNK: usize = 1 << 12;
+pub(in crate::protocol) const CHUNK: usize = 1 << 12;
 
 /// Bins at most.
 pub const MAX_BINS: usize = 1 << 24;
@@ -127,7 +127,7 @@ fn overflow_bits(bins: usize) -> f64 {
 }
 
 /// Messages of so many ciphertexts of this length.
-pub(super) fn frames(ciphertexts: usize, bytes: usize) -> Frames {
+pub(in crate::protocol) fn frames(ciphertexts: usize, bytes: usize) -> Frames {
     Frames::new(ciphertexts, bytes, CHUNK)
 }
 
