@@ -8,6 +8,7 @@ mod buckets;
 mod ecdh;
 mod live;
 mod outsourced;
+mod outsourced_bloom;
 mod polynomial;
 mod star;
 mod vole;

@@ -7,6 +7,7 @@ pub mod entries;
 pub mod live;
 pub mod opprf;
 pub mod outsourced;
+pub mod outsourced_bloom;
 pub mod polynomial;
 pub mod star;
 pub mod vole;
