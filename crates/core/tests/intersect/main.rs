@@ -9,6 +9,7 @@ mod ecdh;
 mod kissner_song;
 mod live;
 mod outsourced;
+mod outsourced_bloom;
 mod polynomial;
 mod star;
 mod vole;

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::Strength;
+use super::{Sizes, Strength};
 use crate::item::Item;
 use crate::primitive::kernel::Aes128;
 use crate::primitive::kernel::block::{BLOCK_BYTES, Block};
@@ -23,7 +23,7 @@ const GRAIN: usize = 256;
 /// floor(r * slots / 2^64).
 #[derive(Debug)]
 pub struct Hashes {
-    strength: Strength,
+    k: usize,
     slots: usize,
     elements: [u8; 32],
     places: Aes128,
@@ -33,14 +33,20 @@ impl Hashes {
     /// The functions of a filter of `slots` slots (1 to [`MAX_SLOTS`](super::MAX_SLOTS)), under a public key that no
     /// other filter has.
     pub fn new(strength: Strength, slots: usize, key: &[u8; 32]) -> Hashes {
-        let elements = blake3::derive_key("tacita 1 bloom elements", key);
-        let places = blake3::derive_key("tacita 1 bloom places", key);
-        Hashes { strength, slots, elements, places: Aes128::new(Block::from_le_slice(&places)) }
+        Hashes::of(Sizes { k: strength.bits(), slots }, key)
     }
 
-    /// k.
-    pub fn strength(&self) -> Strength {
-        self.strength
+    /// The functions of a filter of these sizes, under a public key that no other filter has.
+    pub fn of(sizes: Sizes, key: &[u8; 32]) -> Hashes {
+        let Sizes { k, slots } = sizes;
+        let elements = blake3::derive_key("tacita 1 bloom elements", key);
+        let places = blake3::derive_key("tacita 1 bloom places", key);
+        Hashes { k, slots, elements, places: Aes128::new(Block::from_le_slice(&places)) }
+    }
+
+    /// Bytes of a garbled filter's slot.
+    pub fn slot_bytes(&self) -> usize {
+        self.k.div_ceil(8)
     }
 
     /// Slots of the filter.
@@ -50,7 +56,7 @@ impl Hashes {
 
     /// The places and the value of each item.
     pub fn places(&self, items: &[Item]) -> Places {
-        let k = self.strength.bits();
+        let k = self.k;
         let mut places = Places {
             stride: k,
             places: vec![0; k * items.len()],
@@ -72,14 +78,15 @@ impl Hashes {
         let hash = blake3::keyed_hash(&self.elements, item.as_ref());
         let [seed, value] = [0, BLOCK_BYTES].map(|at| Block::from_le_slice(&hash.as_bytes()[at..]));
         let mut room = [Block::ZERO; MAX / 2];
-        let numbers = &mut room[..places.len() / 2];
+        let numbers = &mut room[..places.len().div_ceil(2)];
         numbers.iter_mut().enumerate().for_each(|(index, number)| *number = seed ^ Block(index as u128));
         self.places.encrypt_blocks(numbers);
 
         // An element's places are a set.
         let mut seen = [0u64; SEEN_BITS / 64];
         let mut distinct = 0;
-        for number in numbers.iter().flat_map(|number| [number.0 as u64, (number.0 >> 64) as u64]) {
+        let halves = numbers.iter().flat_map(|number| [number.0 as u64, (number.0 >> 64) as u64]);
+        for number in halves.take(places.len()) {
             let place = ((u128::from(number) * self.slots as u128) >> 64) as u32;
             let (word, bit) = (&mut seen[place as usize % SEEN_BITS / 64], 1 << (place % 64));
             if *word & bit != 0 && places[..distinct].contains(&place) {
@@ -95,7 +102,7 @@ impl Hashes {
 
     /// The k lowest bits.
     pub fn truncate(&self, value: Block) -> Block {
-        Block(value.0 & u128::MAX >> (128 - self.strength.bits()))
+        Block(value.0 & u128::MAX >> (128 - self.k))
     }
 }
 

@@ -8,17 +8,24 @@
 //! for each place. Both are used slot by slot, from the first to the last, in pieces of [`PIECE`] slots: [`Garbled`]
 //! computes the slots of a piece when they are due, and [`Filter`] has its places sorted by pieces.
 //!
+//! [`Plain`] is a Bloom filter that does stand in memory, for protocols that work on every slot for far longer; [`Rate`] says how
+//! large it is.
+//!
 //! Which memory is touched depends on the elements, as in any hash table.
 
 mod filter;
 mod garbled;
 mod hashes;
+mod plain;
+mod rate;
 #[cfg(test)]
 mod tests;
 
 pub use filter::Filter;
 pub use garbled::Garbled;
 pub use hashes::{Hashes, Places};
+pub use plain::Plain;
+pub use rate::{Rate, Sizes};
 
 use crate::error::{Error, Result};
 use crate::security::Level;

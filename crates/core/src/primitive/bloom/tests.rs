@@ -177,3 +177,37 @@ fn slots_are_k_w_log2_e() {
         assert!(strength.slots(usize::MAX).is_err());
     }
 }
+
+/// 8 functions and 10.5 slots an element for 0.65 %; 40 and 57.7 for 2^-40, where half of the slots are set.
+#[test]
+fn sizes_follow_from_the_rate() {
+    let exact = [(Rate::Published, 1 << 14, 8, 172_208), (Rate::Negligible, 1 << 14, 40, 945_485)];
+    for (rate, bound, k, slots) in exact {
+        assert_eq!(rate.sizes(bound).unwrap(), Sizes { k, slots });
+    }
+    for rate in Rate::ALL {
+        assert_eq!(rate.sizes(0).unwrap().slots, 0);
+        assert_eq!(rate.sizes(1).unwrap(), rate.sizes(LEAST_BOUND).unwrap());
+        for bound in [16, 100, 12_345, 1 << 20] {
+            let Sizes { k, slots } = rate.sizes(bound).unwrap();
+            let found = |slots: usize| (1.0 - (-((k * bound) as f64) / slots as f64).exp()).powi(k as i32);
+            assert!(found(slots) <= rate.probability() * 1.000001 && found(slots - 2) > rate.probability());
+        }
+        assert!(rate.sizes(1 << 30).is_err() && rate.sizes(usize::MAX).is_err());
+    }
+}
+
+/// Of elements that are in no filter as many are found as agreed, five standard deviations at most from it.
+#[test]
+fn elements_are_found_as_often_as_the_rate_says() {
+    let (bound, others) = (1 << 12, 200_000);
+    for rate in Rate::ALL {
+        let hashes = Hashes::of(rate.sizes(bound).unwrap(), &[3; 32]);
+        let filter = Plain::new(&items(0..bound), &hashes);
+        assert_eq!(filter.matches(&items(0..bound), &hashes).len(), bound);
+        let found = filter.matches(&items(bound..bound + others), &hashes).len() as f64;
+        let expected = others as f64 * rate.probability();
+        // The part of slots that are set varies too, which adds some percent.
+        assert!((found - expected).abs() <= 5.0 * expected.sqrt() + 0.05 * expected, "{found}, not {expected}");
+    }
+}

@@ -126,7 +126,7 @@ struct Query {
 impl Query {
     /// Takes a piece of slots, without what hides them: hashes of `blocks`, which came out of the OTs.
     fn receive(&mut self, piece: usize, blocks: &[Block], channel: &mut Channel) -> Result<()> {
-        let message = channel.receive(SLOTS, blocks.len() * self.keys.hashes.strength().slot_bytes())?;
+        let message = channel.receive(SLOTS, blocks.len() * self.keys.hashes.slot_bytes())?;
         let slots = &mut self.room[..blocks.len()];
         unmask(&self.keys, piece * PIECE, blocks, &message, slots);
         self.filter.add(piece, slots);
@@ -138,7 +138,7 @@ impl Query {
 /// Writes what `message` hides: the slots from `start` on where the receiver's bits are set, and anything elsewhere. Only the
 /// k lowest bits of each matter.
 fn unmask(keys: &Keys, start: usize, blocks: &[Block], message: &[u8], out: &mut [Block]) {
-    let slot_bytes = keys.hashes.strength().slot_bytes();
+    let slot_bytes = keys.hashes.slot_bytes();
     let parts = blocks.par_chunks(STRIP).zip(message.par_chunks(STRIP * slot_bytes)).zip(out.par_chunks_mut(STRIP));
     parts.enumerate().for_each(|(strip, ((blocks, message), out))| {
         keys.pads.hash((start + strip * STRIP) as u64, blocks, out, false);

@@ -102,7 +102,7 @@ pub fn send_over(
 
 /// The slots from `start` on, each hidden by a hash of what the receiver has for choice 1. Uses up the `blocks` for choice 0.
 fn mask(keys: &Keys, filter: &Garbled, delta: Block, start: usize, blocks: &mut [Block]) -> Vec<u8> {
-    let slot_bytes = keys.hashes.strength().slot_bytes();
+    let slot_bytes = keys.hashes.slot_bytes();
     let mut message = vec![0; blocks.len() * slot_bytes];
     let parts = blocks.par_chunks_mut(STRIP).zip(message.par_chunks_mut(STRIP * slot_bytes));
     parts.enumerate().for_each(|(strip, (blocks, message))| {

@@ -1,0 +1,3 @@
+//! Intersections through a helper that adds Bloom filters.
+
+mod results;
