@@ -18,6 +18,9 @@ use crate::support::rng;
 /// What a meddler does to a part.
 type Change<'a> = &'a (dyn Fn(&mut Vec<u8>) + Sync);
 
+/// A helper's program.
+type Helper<'a> = &'a (dyn Fn(&User<'_>) -> Result<()> + Sync);
+
 /// A depot that changes the first part of one step that its user leaves, or what it tells.
 struct Meddler<'a> {
     depot: &'a User<'a>,
@@ -168,7 +171,7 @@ fn cheat(job: &Outsourced, me: usize, depot: &User<'_>) -> Ended {
 #[test]
 fn a_helper_that_adds_nothing_up_is_named() {
     let job = job(Reveal::Rows);
-    let helpers: [&(dyn Fn(&User<'_>) -> Result<()> + Sync); 2] = [
+    let helpers: [Helper<'_>; 2] = [
         &|depot| {
             helper::run(
                 &job.params,

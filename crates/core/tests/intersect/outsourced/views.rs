@@ -127,7 +127,7 @@ fn watched(job: &Outsourced, coalition: &[usize], with_helper: bool) -> View {
         let rest = &order[at..];
         let mut left = pairs.clone();
         left.iter_mut().zip(taken).for_each(|(pair, taken)| {
-            pair[1] = Ristretto255.subtract(&[pair[1].clone()], &[taken.clone()]).remove(0);
+            pair[1] = Ristretto255.subtract(&[pair[1].clone()], std::slice::from_ref(taken)).remove(0);
         });
         if rest.iter().all(|place| coalition.contains(place)) {
             for member in rest.iter().map(|place| &members[place]) {
