@@ -226,6 +226,9 @@ fn more_items_than_agreed_on_and_other_values_are_refused_before_anything_is_lef
     let ends = sum.run_with(part).0;
     assert_eq!(ends[1].as_ref().unwrap_err().kind(), ErrorKind::Internal);
     assert!(Params::new(2, 10, 0, vec![0], Reveal::Sum { giver: 0, bits: 33 }).is_err());
+    // A sum that no table of reasonable size finds.
+    let sum = |bound, bits| Params::new(2, bound, 0, vec![0], Reveal::Sum { giver: 0, bits });
+    assert!(sum((1 << 20) - 1, 20).is_ok() && sum(1 << 20, 21).is_err() && sum(1 << 9, 32).is_err());
     assert!(Params::new(2, 10, 0, vec![1], Reveal::Rows).is_err());
     assert!(Params::new(1, 10, 0, vec![0], Reveal::Rows).is_err());
     let identity = Ristretto255.encode(&[Ristretto255.combine(&[], &[])]);

@@ -6,10 +6,14 @@ use crate::error::{Error, Result};
 use crate::primitive::group::Ristretto255;
 use crate::primitive::okvs;
 use crate::primitive::proof::Proof;
+use crate::protocol::intersect::entries::bits_of;
 use crate::security::Chance;
 
 /// The most bits that a value may be agreed to have: a sum of them is found by as many steps as the root of the largest one.
 pub const MAX_VALUE_BITS: u32 = 32;
+
+/// The most bits that a sum may have: it is found with a table of as many elements as the root of the largest one.
+const MAX_SUM_BITS: u32 = 40;
 
 /// The longest name of a category, in bytes.
 pub const MAX_NAME_BYTES: usize = 255;
@@ -70,6 +74,11 @@ impl Params {
             Reveal::Sum { bits, .. } if !(1..=MAX_VALUE_BITS).contains(&bits) => {
                 return Err(Error::Input(format!(
                     "values of {bits} bits cannot be summed: 1 to {MAX_VALUE_BITS} are possible"
+                )));
+            }
+            Reveal::Sum { bits, .. } if bits + bits_of(bound as u128) > MAX_SUM_BITS => {
+                return Err(Error::Input(format!(
+                    "{bound} values of {bits} bits may add up to more than {MAX_SUM_BITS} bits, which cannot be decrypted"
                 )));
             }
             Reveal::Counts { categories, .. } if !(1..=MAX_CATEGORIES).contains(&categories) => {
