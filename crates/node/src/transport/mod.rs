@@ -2,6 +2,7 @@
 //!
 //! One party listens, the other dials, and either may start first. The wire format is in `docs/wire.md`.
 
+pub mod depot;
 mod dial;
 pub mod door;
 pub mod faults;
