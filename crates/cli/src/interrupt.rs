@@ -34,6 +34,17 @@ pub fn calls(stop: impl Fn() + Send + 'static) {
     });
 }
 
+/// Handles Ctrl-C and termination signals in a process that ends by itself some time after it is told: `tell` says whether it is to end
+/// at once.
+pub fn stands_until_told_twice(tell: impl Fn() -> bool + Send + 'static) {
+    let _ = ctrlc::set_handler(move || {
+        if tell() {
+            tracing::error!("{}", Error::Interrupted);
+            std::process::exit(130);
+        }
+    });
+}
+
 /// Handles Ctrl-C and termination signals in a process that stands until it is told to end: it ends by itself after `stop`.
 pub fn stands(stop: impl Fn() + Send + 'static) {
     let _ = ctrlc::set_handler(move || {

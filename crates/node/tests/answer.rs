@@ -55,6 +55,7 @@ fn parties(terms: &str, pins: [Option<&Fingerprint>; 2], identities: [&Identity;
                 awaits,
                 listen: address.clone(),
                 relay: None,
+                helper: None,
                 announce: None,
                 shape: Shape::default(),
             },

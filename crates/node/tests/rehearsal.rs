@@ -28,6 +28,7 @@ fn seen(says: impl FnOnce(&mut Channel) + Send) -> Result<Seen, Error> {
         awaits: Vec::new(),
         listen: String::new(),
         relay: None,
+        helper: None,
         announce: None,
         shape: Shape::default(),
     };

@@ -20,8 +20,8 @@ use tacita_node::jobs::intersect::prepared;
 use tacita_node::jobs::on_disk::room_for;
 use tacita_node::run::check::{check_output, unwritten};
 use tacita_node::run::rehearsal::{Rehearsal, Seen};
-use tacita_node::transport::listening_at;
 use tacita_node::transport::relay::look;
+use tacita_node::transport::{Options, Purpose, dial, listening_at};
 
 /// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU. With --meet at both
 /// parties, also what takes two: the connection, both identities, clocks, versions and terms. No data moves.
@@ -167,7 +167,8 @@ impl Doctor {
                 }
             }
         }
-        for peer in job.peers_of(&self.me) {
+        let peers = if job.is_outsourced() { job.others(&self.me) } else { job.peers_of(&self.me) };
+        for peer in peers {
             match job.party(peer).ok().and_then(|party| party.identity) {
                 Some(pin) => findings.good("peer", format_args!("{peer} is {pin}")),
                 None => findings.bad(
@@ -180,6 +181,9 @@ impl Doctor {
 
     /// The addresses of those whom this party dials, which stand before it in the job, and its own if it is dialed.
     fn network(&self, job: &JobSpec, findings: &mut Findings) {
+        if job.is_outsourced() {
+            return self.helper(job, findings);
+        }
         if job.relay.is_some() {
             return self.relay(job, findings);
         }
@@ -188,6 +192,31 @@ impl Doctor {
         let dialed = peers.iter().filter(|peer| place(peer) < place(&self.me));
         let own = peers.iter().any(|peer| place(&self.me) < place(peer)).then_some(self.me.as_str());
         dialed.copied().chain(own).for_each(|listener| self.address(job, listener, findings));
+    }
+
+    /// Whether the helper is there, and is who it should be; or whether this party can listen in its place.
+    fn helper(&self, job: &JobSpec, findings: &mut Findings) {
+        let Ok(identity) = Identity::load(&self.identity) else {
+            return findings.note("helper", "not looked at: that takes an identity");
+        };
+        let place = meeting(job, &self.me, self.listen.clone()).map(|meeting| meeting.helper);
+        let place = match place {
+            Err(error) => return findings.bad("helper", error),
+            Ok(None) => return,
+            Ok(Some(place)) => place,
+        };
+        if place.address.is_empty() {
+            return self.address(job, &self.me, findings);
+        }
+        let options = Options { purpose: Purpose::Helper, timeout: PATIENCE, ..Options::default() };
+        match dial(&place.address, &place.helper, &identity, &options) {
+            Ok(_) => findings.good(
+                "helper",
+                format_args!("{} answers at {}, and lets this party in", place.helper.name, place.address),
+            ),
+            Err(error) if job.helper.is_none() => findings.note("helper", format_args!("{error}")),
+            Err(error) => findings.bad("helper", error),
+        }
     }
 
     /// Whether the relay is there, is who it should be, and knows the job.
@@ -296,6 +325,12 @@ impl Doctor {
 
     /// Meets the peers' doctors.
     fn peers(&self, job: &JobSpec, findings: &mut Findings) {
+        if job.is_outsourced() {
+            return findings.note(
+                "meet",
+                "nobody is met: the parties of this job go to the helper alone, which compares their terms",
+            );
+        }
         let meeting = meeting(job, &self.me, self.listen.clone());
         let (meeting, identity) = match meeting.and_then(|meeting| Ok((meeting, Identity::load(&self.identity)?))) {
             Ok(ready) => ready,

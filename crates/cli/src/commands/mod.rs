@@ -5,6 +5,7 @@ mod demo;
 mod desk;
 mod doctor;
 mod dot;
+mod helper;
 mod identity;
 mod init;
 mod inspect;
@@ -80,6 +81,7 @@ enum Command {
     Serve(Box<serve::Serve>),
     Desk(desk::Desk),
     Relay(relay::Relay),
+    Helper(helper::Helper),
     Pool(pool::Pool),
     Doctor(doctor::Doctor),
     Demo(demo::Demo),
@@ -88,7 +90,7 @@ enum Command {
 }
 
 /// Commands of the contract that this version does not have.
-const LATER: [&str; 8] = ["aggregate", "helper", "proxy", "oracle", "database", "key", "submit", "results"];
+const LATER: [&str; 7] = ["aggregate", "proxy", "oracle", "database", "key", "submit", "results"];
 
 /// A command line that cannot be understood, in one line: what, and what to do.
 pub fn usage_error(error: &clap::Error) -> String {
@@ -166,6 +168,7 @@ impl Cli {
             Command::Serve(command) => command.execute(),
             Command::Desk(command) => command.execute(),
             Command::Relay(command) => command.execute(),
+            Command::Helper(command) => command.execute(),
             Command::Pool(command) => command.execute(),
             Command::Doctor(command) => return command.execute(),
             Command::Demo(command) => return command.execute(),

@@ -158,7 +158,8 @@ impl Pair {
             None => (Vec::new(), vec![peer]),
         };
         let listen = self.listen.clone().unwrap_or_default();
-        let meeting = Meeting { dials, awaits, listen, relay: None, announce: None, shape: Shape::default() };
+        let meeting =
+            Meeting { dials, awaits, listen, relay: None, helper: None, announce: None, shape: Shape::default() };
         if candidates.is_some() {
             job.job.can(&job, Ability::Candidates)?;
         }

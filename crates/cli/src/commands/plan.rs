@@ -11,7 +11,7 @@ use super::arguments;
 use crate::console::print;
 use crate::threads::set_threads;
 use tacita_node::agreement::cost::Calibration;
-use tacita_node::agreement::{Ability, JobSpec, Part, Relay, Sizes, Source, Work};
+use tacita_node::agreement::{Ability, JobSpec, Part, RELAY_LEARNS, Sizes, Source, Work};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{self, count, counted};
 use tacita_node::jobs::intersect::disk;
@@ -193,8 +193,23 @@ impl Plan {
                 print(format_args!("  - {sentence}"))?;
             }
         }
+        if let Some(helper) = &plan.helper {
+            let who = match &job.helper {
+                Some(_) => "the helper",
+                None => "the helper (the first party in its place, beside its own work)",
+            };
+            print(format_args!(
+                "\n{who}: is sent {}, sends {}, needs {} of CPU",
+                text::bytes(helper.bytes_received),
+                text::bytes(helper.bytes_sent),
+                time(helper.cpu_seconds)
+            ))?;
+            for sentence in &helper.learned {
+                print(format_args!("  - {sentence}"))?;
+            }
+        }
         if job.relay.is_some() {
-            print(format_args!("\nthe relay: carries all of it\n  - {}.", Relay::LEARNS))?;
+            print(format_args!("\nthe relay: carries all of it\n  - {}.", RELAY_LEARNS))?;
         }
         if let Some(bound) = job.limits.pad_to {
             let padded: Vec<_> = job.parties.names().into_iter().filter(|name| job.job.pads(job, name)).collect();

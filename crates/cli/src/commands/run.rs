@@ -7,6 +7,7 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
+use super::helper::{self, Hosting};
 use super::show::show;
 use crate::console::{self, Voice};
 use crate::threads::set_threads;
@@ -15,6 +16,7 @@ use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::{live, prepared};
 use tacita_node::jobs::on_disk;
+use tacita_node::run::check::check_identity;
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
 use tacita_node::transport::relay::Place;
@@ -176,18 +178,23 @@ impl Common {
         (job, job_file): (JobSpec, Option<PathBuf>),
         me: String,
         source: Source,
-        meeting: Meeting,
+        mut meeting: Meeting,
         (page, stock): (Page, Stock),
         voice: Voice,
     ) -> Result<()> {
         job.check_secure(self.allow_insecure)?;
         set_threads(self.threads)?;
+        let identity = Identity::load(&self.identity)?;
+        let times = [self.timeout, self.patience];
+        // Else the others would be served under a name that is not this party's.
+        check_identity(&job, &me, &identity)?;
+        let hosting = Hosting::begin(&job, &identity, &mut meeting, times)?;
         let run = PartyRun {
             job,
             job_file,
             me,
             source,
-            identity: Identity::load(&self.identity)?,
+            identity,
             meeting,
             output: self.output,
             report: self.report,
@@ -199,12 +206,17 @@ impl Common {
             screen: console::screen(voice),
             cancel: Cancel::default(),
         };
-        show(run)
+        let shown = show(run);
+        let hosted = hosting.map_or(Ok(()), |hosting| hosting.end(shown.is_ok()));
+        shown.and(hosted)
     }
 }
 
 /// How a party of a job file meets its peers: a later party dials earlier ones.
 pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
+    if job.is_outsourced() {
+        return helper::meeting(job, me, listen);
+    }
     let (mut dials, mut awaits) = (Vec::new(), Vec::new());
     let relay = job.relay.is_some().then(|| place(job)).transpose()?;
     for name in job.peers_of(me) {
@@ -236,6 +248,7 @@ pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meetin
                 awaits,
                 listen: String::new(),
                 relay: Some(place),
+                helper: None,
                 announce: None,
                 shape: Shape::default(),
             }),
@@ -257,7 +270,7 @@ pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meetin
             ))
         })?,
     };
-    Ok(Meeting { dials, awaits, listen, relay: None, announce: None, shape: Shape::default() })
+    Ok(Meeting { dials, awaits, listen, relay: None, helper: None, announce: None, shape: Shape::default() })
 }
 
 /// Where the parties of a job with a relay meet.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use tacita_core::{Error, Result};
 
-use super::arguments;
 use super::show::show;
+use super::{arguments, helper};
 use crate::console::{self, Log, Relay, Voice};
 use crate::interrupt;
 use crate::threads::set_threads;
@@ -17,7 +17,7 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::base::text;
 use tacita_node::run::report;
 use tacita_node::run::write::all_beside;
-use tacita_node::simulate::{self, Instructions, JobText, Outcome, Settings, Simulation, simulate};
+use tacita_node::simulate::{self, HELPER, Instructions, JobText, Outcome, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
 use tacita_node::watch::Screen;
 
@@ -189,5 +189,8 @@ pub fn party(voice: Voice) -> Result<()> {
     let job = JobSpec::parse(&instructions.job.text, instructions.job.is_json)?;
     set_threads(instructions.settings.threads)?;
     let screen: Arc<dyn Screen> = if instructions.settings.progress { Arc::new(Relay) } else { console::screen(voice) };
+    if instructions.party == HELPER {
+        return helper::simulated(&job, instructions);
+    }
     show(simulate::party(job, instructions, screen)?)
 }

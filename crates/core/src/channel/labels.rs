@@ -238,6 +238,14 @@ labels! {
         TABLE = 93, "table";
     }
 
+    /// Of a depot, whose requests and answers are not this crate's.
+    depot {
+        /// Party to helper: what it leaves, or asks for.
+        DEPOT_REQUEST = 110, "depot request";
+        /// Helper to party: the answer.
+        DEPOT_ANSWER = 111, "depot answer";
+    }
+
     /// Of the handshake, which is not this crate's: all codes from 0xf0 to 0xf5.
     handshake {
         /// Both at once: who a party is, which version it has, and its terms.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tacita_core::{Level, Result};
 
 use super::words::{bad, check_distinct};
-use super::{JobSpec, Party, Reveal, Shared};
+use super::{JobSpec, OUTSOURCED, Party, Reveal, Shared};
 use crate::base::text::shown;
 use crate::table::numbers::MAX_DECIMALS;
 use crate::table::payload::MAX_ROW_BYTES;
@@ -25,7 +25,29 @@ impl JobSpec {
         self.check_headers()?;
         self.check_gives()?;
         self.check_limits()?;
-        self.check_relay()
+        self.check_relay()?;
+        self.check_helper()
+    }
+
+    /// A helper is nobody else, and for protocols that have one.
+    fn check_helper(&self) -> Result<()> {
+        let Some(helper) = &self.helper else { return Ok(()) };
+        if !self.is_outsourced() {
+            return bad(format!(
+                "[helper] is for protocol = \"{OUTSOURCED:?}\", and this is \"{:?}\": leave one of the two out",
+                self.protocol
+            ));
+        }
+        if self.relay.is_some() {
+            return bad("[relay]: the parties of a job with a helper only dial out as it is: leave the relay out");
+        }
+        let same = |(_, party): &&(String, Party)| helper.identity.is_some() && party.identity == helper.identity;
+        match self.parties.0.iter().find(same) {
+            Some((name, _)) => bad(format!(
+                "helper.identity is {name}'s, too: leave [helper] out for a party in its place, or name another helper"
+            )),
+            None => Ok(()),
+        }
     }
 
     /// A relay is nobody else, and for jobs that are run.
@@ -223,7 +245,7 @@ impl JobSpec {
             }
         }
         let given = self.gives.values().any(|columns| !columns.is_empty());
-        if given && !matches!(self.reveal, Reveal::Sum(_)) && !self.job.gives_rows(self) {
+        if given && self.reveal.column().is_none() && !self.job.gives_rows(self) {
             let others = match self.job.reveals().contains(&"payload") {
                 true => "\"payload\" (or \"sum:COLUMN\")",
                 false => "\"rows\"",
@@ -233,7 +255,7 @@ impl JobSpec {
                 self.reveal
             ));
         }
-        if let Reveal::Sum(column) = &self.reveal {
+        if let Some(column) = self.reveal.column() {
             self.check_summed(column)?;
         }
         if self.reveal == Reveal::Payload || (given && self.job.gives_rows(self)) {
@@ -252,21 +274,23 @@ impl JobSpec {
         Ok(())
     }
 
-    /// A sum is of a column of one party, and for the other.
+    /// A sum, or a count by category, is of a column of one party, and between two for the other.
     fn check_summed(&self, column: &str) -> Result<()> {
         let givers = self.gives.iter().filter(|(_, columns)| columns.iter().any(|given| given == column));
         let givers: Vec<&str> = givers.map(|(giver, _)| giver.as_str()).collect();
-        let shown = shown(column);
+        let reveal = shown(&self.reveal.to_string());
+        let column = shown(column);
         match givers[..] {
+            [_] if self.is_outsourced() => Ok(()),
             [giver] if self.learns(self.peer_of(giver)) => Ok(()),
             [giver] => bad(format!(
-                "reveal = \"sum:{shown}\": {giver} gives that column, so that {} has to be in reveal_to",
+                "reveal = \"{reveal}\": {giver} gives that column, so that {} has to be in reveal_to",
                 self.peer_of(giver)
             )),
             [] => bad(format!(
-                "reveal = \"sum:{shown}\" needs the party whose column it is: gives = {{ NAME = [\"{shown}\"] }}"
+                "reveal = \"{reveal}\" needs the party whose column it is: gives = {{ NAME = [\"{column}\"] }}"
             )),
-            _ => bad(format!("reveal = \"sum:{shown}\": two parties give a column of that name; one may")),
+            _ => bad(format!("reveal = \"{reveal}\": two parties give a column of that name; one may")),
         }
     }
 

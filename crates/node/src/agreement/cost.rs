@@ -30,11 +30,24 @@ pub const MEASURED: Extension = Extension::SoftSpoken(4);
 /// Bytes of the frame with which each party ends a job.
 pub const CLOSE_BYTES: u64 = HEADER_BYTES as u64;
 
+/// What a job costs its helper.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HelperCost {
+    /// CPU seconds.
+    pub cpu: f64,
+    /// Bytes that parties collect of it.
+    pub sent: u64,
+    /// Bytes that parties leave for it.
+    pub received: u64,
+}
+
 /// What a job costs, the handshake aside.
 #[derive(Debug, Clone, Default)]
 pub struct Cost {
     /// By party.
     pub roles: BTreeMap<String, RoleCost>,
+    /// What it costs the helper, in a job with one.
+    pub helper: Option<HelperCost>,
     /// Message flights in sequence.
     pub rounds: u32,
     /// Buckets of a run on disk.

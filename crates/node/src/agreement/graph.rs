@@ -11,6 +11,9 @@ use super::{JobSpec, Protocol, Sizes, Slices};
 /// The word for the protocol by which several parties intersect their sets, also where they are two.
 pub const STAR: Protocol = Protocol::named("star");
 
+/// The word for the protocol by which several parties intersect their sets through a helper.
+pub const OUTSOURCED: Protocol = Protocol::named("outsourced");
+
 /// The most parties of a job in which all are connected to each other.
 pub const MOST_PARTIES: usize = 64;
 
@@ -89,7 +92,12 @@ impl JobSpec {
 
     /// Whether every party has a connection to every other, in a run of all of them.
     pub fn is_mesh(&self) -> bool {
-        self.clients().is_none() && (self.parties.0.len() > 2 || self.protocol == STAR)
+        self.clients().is_none() && !self.is_outsourced() && (self.parties.0.len() > 2 || self.protocol == STAR)
+    }
+
+    /// Whether the parties have no connections to each other, but to a helper alone, or to the party in its place.
+    pub fn is_outsourced(&self) -> bool {
+        self.protocol == OUTSOURCED || (self.protocol.is_auto() && self.helper.is_some())
     }
 
     /// All parties but this one, in the order of the file.
@@ -98,8 +106,11 @@ impl JobSpec {
     }
 
     /// The parties to which `party` has connections, in the order of the file: the other one of two; of clients, the server
-    /// and those who have the slices before and after.
+    /// and those who have the slices before and after. Through a helper, none.
     pub fn peers_of(&self, party: &str) -> Vec<&str> {
+        if self.is_outsourced() {
+            return Vec::new();
+        }
         let others = self.parties.names().into_iter().filter(|name| *name != party);
         let Some(clients) = self.clients() else { return others.collect() };
         let linked = |other: &str| match (clients.place(party), clients.place(other)) {

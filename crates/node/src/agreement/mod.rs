@@ -28,7 +28,7 @@ pub(crate) mod written;
 
 pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use found::{Answer, Deferred, Found, Page};
-pub use graph::{Clients, MOST_PARTIES, Role, STAR};
+pub use graph::{Clients, MOST_PARTIES, OUTSOURCED, Role, STAR};
 pub use items::{Basket, ItemsFrom, Star};
 pub use job::{Ability, Answering, Glance, Job, Left, Of, Question, Shared};
 pub use key::{Alternative, Key, MAX_ALTERNATIVES, Profiles, all_columns};
@@ -40,7 +40,7 @@ pub use protocol::Protocol;
 pub use reveal::Reveal;
 pub use sizes::{Each, Kept, Sizes, Slices, Work};
 pub use source::{OnDisk, PoolPlace, Source};
-pub use spec::{Admitted, JobSpec, Limits, Parties, Party, Relay};
+pub use spec::{Admitted, JobSpec, Limits, Member, Parties, Party, RELAY_LEARNS};
 pub use terms::Terms;
 pub use written::Written;
 

@@ -10,6 +10,7 @@ use super::cost::{Calibration, Cost};
 use super::handshake::Agreed;
 use super::{Found, JobSpec, Sizes, Slices, mesh};
 use crate::table::RowCounts;
+use crate::transport::depot::Client;
 use crate::transport::links::Links;
 
 /// What a party brings to a job.
@@ -87,6 +88,8 @@ pub enum Peers<'a> {
         /// What ends all of them when one fails.
         links: &'a Links,
     },
+    /// None: what travels is left at a helper.
+    Depot(&'a Client),
 }
 
 /// What a part of a job between two runs with.
@@ -111,7 +114,7 @@ impl<'a> Run<'a> {
         let Run { job, me, peers, allowed, rng } = self;
         match peers {
             Peers::One { agreed, channel } => Ok(Pair { job, me, agreed, allowed, channel, rng }),
-            Peers::Mesh { .. } | Peers::Several { .. } => {
+            Peers::Mesh { .. } | Peers::Several { .. } | Peers::Depot(_) => {
                 Err(Error::Internal(format!("{} has one peer in this job", me)))
             }
         }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use tacita_core::{Error, Result};
 
 use super::JobSpec;
-use super::words::{later, unknown};
+use super::words::unknown;
 use crate::table::numbers::MAX_DECIMALS;
 
 /// What is revealed to the parties in `reveal_to`.
@@ -19,6 +19,8 @@ pub enum Reveal {
     Count,
     /// The same, and the sum of this column, of the party that gives it, over the rows with those keys.
     Sum(String),
+    /// How many of them are of which category, by this column of the party that gives it.
+    CountsBy(String),
     /// As `Rows`, with the columns that others give.
     Payload,
     /// A number, or a matrix of them.
@@ -32,12 +34,21 @@ pub enum Reveal {
 }
 
 impl Reveal {
+    /// The column of which numbers are made.
+    pub fn column(&self) -> Option<&str> {
+        match self {
+            Reveal::Sum(column) | Reveal::CountsBy(column) => Some(column),
+            _ => None,
+        }
+    }
+
     /// The word for it in job files, where a column is called COLUMN.
     pub fn kind(&self) -> &'static str {
         match self {
             Reveal::Rows => "rows",
             Reveal::Count => "count",
             Reveal::Sum(_) => "sum:COLUMN",
+            Reveal::CountsBy(_) => "counts:COLUMN",
             Reveal::Payload => "payload",
             Reveal::Value => "value",
             Reveal::Shares => "shares",
@@ -52,6 +63,7 @@ impl fmt::Display for Reveal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reveal::Sum(column) => write!(f, "sum:{column}"),
+            Reveal::CountsBy(column) => write!(f, "counts:{column}"),
             other => f.write_str(other.kind()),
         }
     }
@@ -70,12 +82,12 @@ impl FromStr for Reveal {
             Reveal::Frequent,
             Reveal::Counts,
         ];
-        let instead = "\"rows\", \"count\", \"sum:COLUMN\" or \"payload\" (intersect), \"value\" or \"shares\" (dot), \
+        let instead = "\"rows\", \"count\", \"sum:COLUMN\", \"counts:COLUMN\" or \"payload\" (intersect), \"value\" or \"shares\" (dot), \
                        \"frequent\" or \"counts\" (rules)";
         match (all.into_iter().find(|reveal| reveal.kind() == word), word.split_once(':')) {
             (Some(reveal), _) => Ok(reveal),
             (None, Some(("sum", column))) if !column.is_empty() => Ok(Reveal::Sum(column.to_owned())),
-            (None, Some(("counts", _))) => later("reveal", word, instead),
+            (None, Some(("counts", column))) if !column.is_empty() => Ok(Reveal::CountsBy(column.to_owned())),
             (None, _) => unknown("reveal", word, instead),
         }
     }
@@ -84,17 +96,18 @@ impl FromStr for Reveal {
 impl JobSpec {
     /// In a job that reveals a sum: who gives the column, and which it is.
     pub fn summed(&self) -> Option<(&str, &str)> {
-        match &self.reveal {
-            Reveal::Sum(column) => {
-                let giver = self.gives.iter().find(|(_, columns)| columns.contains(column))?.0;
-                Some((giver, column))
-            }
-            _ => None,
-        }
+        self.given_number().filter(|_| matches!(self.reveal, Reveal::Sum(_)))
+    }
+
+    /// In a job that reveals a sum, or counts by category: who gives the column, and which it is.
+    pub fn given_number(&self) -> Option<(&str, &str)> {
+        let column = self.reveal.column()?;
+        let giver = self.gives.iter().find(|(_, columns)| columns.iter().any(|given| given == column))?.0;
+        Some((giver, column))
     }
 
     /// How many decimals the numbers of a column that is added up have at most.
     pub fn summed_decimals(&self) -> u32 {
-        self.scale.unwrap_or(MAX_DECIMALS)
+        self.scale.unwrap_or(if self.is_outsourced() { 0 } else { MAX_DECIMALS })
     }
 }

@@ -43,7 +43,9 @@ pub struct JobSpec {
     /// Who may ask a party that stands and answers; none in a job that is run. Not a part of the terms.
     pub clients: Option<Admitted>,
     /// Where the parties meet that can only dial out. Not a part of the terms.
-    pub relay: Option<Relay>,
+    pub relay: Option<Member>,
+    /// Who helps, in protocols through a helper. Its address is no part of the terms.
+    pub helper: Option<Member>,
     /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
     pub parties: Parties,
 }
@@ -81,21 +83,19 @@ pub struct Admitted {
     pub allow: PathBuf,
 }
 
-/// `[relay]`: where parties meet that can only dial out.
+/// `[relay]`, where parties meet that can only dial out, and `[helper]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Relay {
+pub struct Member {
     /// Where it listens, as `host:port`.
     pub address: Option<String>,
     /// Fingerprint of its public key.
     pub identity: Option<Fingerprint>,
 }
 
-impl Relay {
-    /// What it learns.
-    pub const LEARNS: &str = "the relay learns who meets whom in this job, from which addresses, when, and how many bytes each sends; it cannot \
-                              read or change what they say";
-}
+/// What a relay learns.
+pub const RELAY_LEARNS: &str = "the relay learns who meets whom in this job, from which addresses, when, and how many bytes each sends; it cannot \
+                            read or change what they say";
 
 /// `[parties.X]`
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -143,6 +143,7 @@ impl JobSpec {
             limits: Limits::default(),
             clients: None,
             relay: None,
+            helper: None,
             parties,
         }
     }
@@ -177,7 +178,7 @@ impl JobSpec {
     /// The party that learns first and, in two-party protocols, plays the receiver: of a sum the one whose numbers are not
     /// added.
     pub fn receiver(&self) -> &str {
-        if let Some((giver, _)) = self.summed() {
+        if let Some((giver, _)) = self.summed().filter(|_| !self.is_outsourced()) {
             return self.peer_of(giver);
         }
         self.parties.names().into_iter().find(|name| self.learns(name)).unwrap_or_default()

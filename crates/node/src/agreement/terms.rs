@@ -64,6 +64,9 @@ impl Terms {
         ];
         let bounds = bounds.into_iter().filter_map(|(name, bound)| Some((name.to_owned(), Value::from(bound?))));
         put("limits", Value::Object(bounds.collect()));
+        if let Some(helper) = &job.helper {
+            put("helper", json!({ "identity": helper.identity.as_ref().map(ToString::to_string) }));
+        }
         put("order", json!(job.parties.names()));
         let parties = job.parties.0.iter().map(|(name, party)| {
             let mut known = json!({ "identity": party.identity.as_ref().map(ToString::to_string) });

@@ -14,7 +14,7 @@ use tacita_core::{Error, Level, Result, Security};
 use super::check::foreign;
 use super::{JOBS, Kind, Own};
 use crate::agreement::words::from_word;
-use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Parties, Protocol, Relay, Reveal};
+use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Member, Parties, Protocol, Reveal};
 use crate::base::text::shown;
 
 /// Job files are read up to this size.
@@ -46,7 +46,9 @@ struct Common {
     #[serde(default)]
     clients: Option<Admitted>,
     #[serde(default)]
-    relay: Option<Relay>,
+    relay: Option<Member>,
+    #[serde(default)]
+    helper: Option<Member>,
     parties: Parties,
 }
 
@@ -114,6 +116,7 @@ impl JobSpec {
             limits: common.limits,
             clients: common.clients,
             relay: common.relay,
+            helper: common.helper,
             parties: common.parties,
         };
         job.check()?;
@@ -277,14 +280,8 @@ fn bits128() -> Level {
     Level::Bits128
 }
 
-/// Tables and keys of job files that this version does not have.
-const LATER: [&str; 1] = ["helper"];
-
 /// A parser's message in the words of job files.
 fn in_our_words(message: &str) -> String {
-    if let Some(table) = LATER.iter().find(|table| message.starts_with(&format!("unknown field `{table}`"))) {
-        return format!("`{table}` is for protocols that are not in this version ({})", env!("CARGO_PKG_VERSION"));
-    }
     if let Some(name) = message.strip_prefix("duplicate field ") {
         return twice(name);
     }

@@ -9,6 +9,7 @@ use tacita_core::Result;
 
 use crate::agreement::cost::Calibration;
 use crate::agreement::{Choice, Glance, JobSpec, Known, Network, Part, Sizes, group, handshake, memory, mesh};
+use crate::jobs::intersect::outsourced::HELPER_LEARNS;
 use crate::transport::Shape;
 
 /// A job's plan.
@@ -38,8 +39,24 @@ pub struct Plan {
     /// Who learns what at a glance, in a job of several parties.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at_a_glance: Vec<Glance>,
+    /// The helper's share, in a job with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub helper: Option<HelperShare>,
     /// By party.
     pub parties: BTreeMap<String, Share>,
+}
+
+/// What a helper does.
+#[derive(Debug, Clone, Serialize)]
+pub struct HelperShare {
+    /// Bytes that it sends of its own: what it keeps for others not counted.
+    pub bytes_sent: u64,
+    /// Bytes that it is sent.
+    pub bytes_received: u64,
+    /// CPU seconds.
+    pub cpu_seconds: f64,
+    /// What it learns, in sentences.
+    pub learned: Vec<String>,
 }
 
 /// One party's share.
@@ -73,6 +90,7 @@ pub fn plan(
     let (first, second) = (names[0], names[1]);
     let line = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };
     let Choice { chosen, why } = match job.is_mesh() {
+        _ if job.is_outsourced() => job.job.choose_among(job, sizes)?,
         true => job.job.choose_among(job, sizes)?,
         false => job.job.choose(job, first, &sizes[first], &sizes[second], line)?,
     };
@@ -88,6 +106,7 @@ pub fn plan(
     let slices = clients.as_ref().map(|roles| roles.slices(sizes));
     let of_handshake = match &clients {
         Some(_) => group::ROUNDS,
+        None if job.is_outsourced() => 0,
         None if job.is_mesh() => mesh::ROUNDS,
         None => handshake::ROUNDS,
     };
@@ -100,6 +119,7 @@ pub fn plan(
                 let known = Known { slices: slices.as_ref(), ..Known::default() };
                 (group::bytes_sent(job, roles, me, sizes), known)
             }
+            None if job.is_outsourced() => (0, Known::default()),
             None if job.is_mesh() => {
                 let known = Known { all: Some(sizes), ..Known::default() };
                 (mesh::bytes_sent(job, me, &chosen, &sizes[me]), known)
@@ -143,6 +163,12 @@ pub fn plan(
         notes: cost.notes,
         warnings: job.insecure().into_iter().chain(memory::unbounded(job).map(str::to_owned)).collect(),
         at_a_glance: job.job.at_a_glance(job),
+        helper: cost.helper.map(|helper| HelperShare {
+            bytes_sent: helper.sent,
+            bytes_received: helper.received,
+            cpu_seconds: helper.cpu,
+            learned: HELPER_LEARNS.map(|sentence| format!("{sentence}.")).to_vec(),
+        }),
         parties,
     })
 }

@@ -15,7 +15,7 @@ use crate::base::random::fresh_rng;
 use crate::identity::Identity;
 use crate::run::party::PartyRun;
 use crate::transport::links::Links;
-use crate::transport::{self, Cancel, Connected, Peer, Shape, relay};
+use crate::transport::{self, Cancel, Connected, Peer, Shape, depot, relay};
 
 /// How long a party that cannot go on waits for its peer, to tell it: a little longer than the pauses between two
 /// attempts of one that dials.
@@ -34,6 +34,8 @@ pub struct Meeting {
     pub listen: String,
     /// Where it meets all of them instead, if neither dials the other.
     pub relay: Option<relay::Place>,
+    /// Where what travels is left instead, in a job through a helper.
+    pub helper: Option<depot::Place>,
     /// Write the address that is listened on to this file.
     pub announce: Option<PathBuf>,
     /// Latency and bandwidth to imitate.
@@ -41,6 +43,19 @@ pub struct Meeting {
 }
 
 impl Meeting {
+    /// At a helper's.
+    pub fn at(place: depot::Place) -> Meeting {
+        Meeting {
+            dials: Vec::new(),
+            awaits: Vec::new(),
+            listen: String::new(),
+            relay: None,
+            helper: Some(place),
+            announce: None,
+            shape: Shape::default(),
+        }
+    }
+
     /// Where it listens, if it does.
     pub(crate) fn listener(&self) -> Result<Option<TcpListener>> {
         if self.awaits.is_empty() || self.relay.is_some() {

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Answer, Found, JobSpec, Known, Left, Part, PoolPlace, Protocol, Relay, Source, Terms};
+use crate::agreement::{
+    Answer, Found, JobSpec, Known, Left, Page, Part, PoolPlace, Protocol, RELAY_LEARNS, Source, Terms,
+};
 use crate::base::cancel::Cancel;
 use crate::base::files::write_whole;
 use crate::base::usage::round;
@@ -98,6 +100,12 @@ impl PartyRun {
             return Ok(outcome);
         }
         self.announce();
+        if self.job.is_outsourced() {
+            let (part, found, report) = self.run_at_helper(self.check_paths())?;
+            let Found { answer, page, .. } = found;
+            let written = self.cancel.uncut(|| self.write_answer(answer()?));
+            return self.end_with(&*part, report, page, written?, started);
+        }
         let ready = match self.load_and_meet(self.check_paths()) {
             Ok(ready) => ready,
             Err(error) => return self.write_alone(error, started),
@@ -112,8 +120,20 @@ impl PartyRun {
         let (traffic, (result, writing)) = conclude(&self.job, &*part, channels, &links, write)?;
         report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);
         report.rounds = traffic.all.rounds + further_rounds;
-        report.result = result.json;
         report.seconds.output = round(writing);
+        self.end_with(&*part, report, page, result, started)
+    }
+
+    /// Writes what stands beside the answer.
+    fn end_with(
+        &self,
+        part: &dyn Part,
+        mut report: Report,
+        page: Option<Box<dyn Page>>,
+        result: Written,
+        started: Instant,
+    ) -> Result<Outcome> {
+        report.result = result.json;
         self.write_report(&mut report, started)?;
         let page = match (&self.html, page) {
             (Some(path), Some(page)) => {
@@ -137,6 +157,12 @@ impl PartyRun {
                 "{}: a run on disk writes its rows to a file: name one, and run it",
                 work.directory.display()
             )));
+        }
+        if self.job.is_outsourced() {
+            let (_, found, mut report) = self.run_at_helper(self.check_party())?;
+            let answer = (found.answer)()?;
+            report.measure(started);
+            return Ok((report, answer));
         }
         let blame = |error| self.meeting.blame(error, &self.identity);
         let ready = self.load_and_meet(self.check_party()).map_err(blame)?;
@@ -251,11 +277,11 @@ impl PartyRun {
             }
         }
         if self.meeting.relay.is_some() {
-            tracing::info!("{}.", Relay::LEARNS);
+            tracing::info!("{}.", RELAY_LEARNS);
         }
     }
 
-    fn report(
+    pub(super) fn report(
         &self,
         part: &dyn Part,
         protocol: Protocol,

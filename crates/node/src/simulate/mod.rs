@@ -26,6 +26,9 @@ use crate::watch::{Screen, Snapshot};
 pub use party::party;
 pub use tables::{Simulated, tables};
 
+/// What the helper of a simulation is called: no party's name has a blank.
+pub const HELPER: &str = "the helper";
+
 /// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
 /// and waits in vain if not.
 const GRACE: Duration = Duration::from_secs(1);
@@ -130,7 +133,7 @@ pub struct Instructions {
     pub identity: PathBuf,
     /// The fingerprint of each party's key pair in this simulation.
     pub pins: BTreeMap<String, String>,
-    /// Whom to dial, and where; the other peers are listened for.
+    /// Whom to dial, and where; the other peers are listened for. A helper is dialed, if there is one, and no party.
     pub dials: BTreeMap<String, String>,
     /// Where to write the address that it listens on.
     pub announce: PathBuf,
@@ -196,7 +199,9 @@ pub fn simulate(
     }
     let work = tempfile::tempdir().map_err(|error| Error::Input(format!("no temporary directory: {error}")))?;
     let mut pins = BTreeMap::new();
-    for name in job.parties.names() {
+    let helper = job.is_outsourced().then_some(HELPER);
+    let all: Vec<&str> = helper.into_iter().chain(job.parties.names()).collect();
+    for name in all.iter().copied() {
         let identity = Identity::create(&work.path().join(name), name)?;
         pins.insert(name.to_owned(), identity.fingerprint().to_string());
     }
@@ -211,10 +216,10 @@ pub fn simulate(
         let _ = std::fs::remove_dir_all(&directory);
     }));
     let mut parties: Vec<Party> = Vec::new();
-    for name in job.parties.names() {
+    for name in all {
         let mut dials = BTreeMap::new();
         let earlier: Vec<_> =
-            job.peers_of(name).into_iter().filter(|peer| parties.iter().any(|party| party.name == *peer)).collect();
+            peers(&job, name).into_iter().filter(|peer| parties.iter().any(|party| party.name == *peer)).collect();
         for listener in &earlier {
             let address = announced_address(&work.path().join(listener), &mut parties)?;
             dials.extend(address.map(|address| (String::from(*listener), address)));
@@ -228,12 +233,12 @@ pub fn simulate(
         let instructions = Instructions {
             job: simulation.job.clone(),
             party: name.to_owned(),
-            inputs: simulation.inputs[name].clone(),
+            inputs: simulation.inputs.get(name).cloned().unwrap_or_default(),
             delimiter: reading.delimiter,
             encoding: reading.encoding.map(|encoding| encoding.name().to_owned()),
-            output: simulation.output_of(&job, name),
+            output: simulation.output_of(&job, name).filter(|_| name != HELPER),
             report: directory.join("report.json"),
-            html: simulation.html.clone().filter(|_| parties.is_empty()),
+            html: simulation.html.clone().filter(|_| helper.is_none() && parties.is_empty()),
             identity: directory.clone(),
             pins: pins.clone(),
             dials,
@@ -253,14 +258,23 @@ pub fn simulate(
         let report: Value = report.ok_or_else(|| Error::Internal(format!("{name} left no report")))?;
         reports.insert(name.to_owned(), report);
     }
-    let printed = parties.iter().map(|party| (party.name.clone(), lock(&party.printed).clone())).collect();
-    let report = json!({
+    let helped = helper.and_then(|name| std::fs::read(work.path().join(name).join("report.json")).ok());
+    let helped: Option<Value> = helped.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let printed = parties
+        .iter()
+        .filter(|party| party.name != HELPER)
+        .map(|party| (party.name.clone(), lock(&party.printed).clone()))
+        .collect();
+    let mut report = json!({
         "job": job.job.name(),
         "id": job.id,
         "agreement": Terms::of(&job).agreement(),
         "version": env!("CARGO_PKG_VERSION"),
         "parties": reports,
     });
+    if let Some(helped) = helped {
+        report["helper"] = helped;
+    }
     Ok(Ok(Outcome { report, printed }))
 }
 
@@ -272,6 +286,15 @@ impl Simulation {
             Reveal::Shares => Some(directory.join(format!("{party}.json"))),
             _ => job.learns(party).then(|| directory.join(format!("{party}.{}", self.format.ending()))),
         }
+    }
+}
+
+/// Whom a party has connections to.
+fn peers<'a>(job: &'a JobSpec, name: &str) -> Vec<&'a str> {
+    match (job.is_outsourced(), name == HELPER) {
+        (true, true) => Vec::new(),
+        (true, false) => vec![HELPER],
+        _ => job.peers_of(name),
     }
 }
 

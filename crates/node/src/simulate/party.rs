@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use tacita_core::{Error, Result};
 
-use super::Instructions;
+use super::{HELPER, Instructions};
 use crate::agreement::{JobSpec, OnDisk, Source};
 use crate::base::cancel::Cancel;
 use crate::identity::Identity;
 use crate::run::meet::Meeting;
 use crate::run::party::{DEFAULT_PATIENCE, PartyRun};
 use crate::table::read::ReadOptions;
-use crate::transport::{self, Peer, Shape};
+use crate::transport::{self, Peer, Shape, depot};
 use crate::watch::Screen;
 
 /// The run of a party of a simulation.
@@ -22,6 +22,7 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
         awaits: Vec::new(),
         listen: "127.0.0.1:0".into(),
         relay: None,
+        helper: None,
         announce: Some(told.announce),
         shape: Shape::default(),
     };
@@ -33,6 +34,18 @@ pub fn party(job: JobSpec, told: Instructions, screen: Arc<dyn Screen>) -> Resul
             Some(address) => meeting.dials.push((peer, address.clone())),
             None => meeting.awaits.push(peer),
         }
+    }
+    if job.is_outsourced() {
+        let pin = |name: &str| {
+            let pin = told.pins.get(name).map(|pin| pin.parse()).transpose()?;
+            let pin = pin.ok_or_else(|| Error::Internal("a simulated party has no pin for another".into()))?;
+            Ok(Peer { name: name.to_owned(), pin })
+        };
+        let address = told.dials.get(HELPER).cloned();
+        let address = address.ok_or_else(|| Error::Internal("a simulated party does not know its helper".into()))?;
+        let parties = job.parties.names().into_iter().map(pin).collect::<Result<Vec<_>>>()?;
+        let announce = meeting.announce.take();
+        meeting = Meeting { announce, ..Meeting::at(depot::Place { address, helper: pin(HELPER)?, parties }) };
     }
     let settings = told.settings;
     meeting.shape = Shape { latency: Duration::from_secs_f64(settings.latency), bandwidth: settings.bandwidth };

@@ -48,6 +48,7 @@ pub fn dial(address: &str, peer: &Peer, identity: &Identity, options: &Options) 
                                 Purpose::Desk => {
                                     "it is a list for desks that answers (`tacita serve`), and no run".into()
                                 }
+                                Purpose::Helper => "it is a helper that answers (`tacita helper`), and no run".into(),
                             };
                         }
                         Err(Failure::Fault(Fault::Unknown(what))) => reason = what,

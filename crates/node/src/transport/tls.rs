@@ -29,6 +29,9 @@ pub const DOCTOR_ALPN: &[u8] = b"tacita-doctor/1";
 /// That of a desk and the party that it asks.
 pub const DESK_ALPN: &[u8] = b"tacita-desk/1";
 
+/// That of a party and its helper.
+pub const HELPER_ALPN: &[u8] = b"tacita-helper/1";
+
 /// That of a party and the relay at which it meets another.
 pub const RELAY_ALPN: &[u8] = b"tacita-relay/1";
 
@@ -43,16 +46,19 @@ pub enum Purpose {
     Doctor,
     /// To ask a party that stands and answers, or to be one.
     Desk,
+    /// To leave things at a helper, or to be one.
+    Helper,
 }
 
 impl Purpose {
-    const ALL: [Purpose; 3] = [Purpose::Run, Purpose::Doctor, Purpose::Desk];
+    const ALL: [Purpose; 4] = [Purpose::Run, Purpose::Doctor, Purpose::Desk, Purpose::Helper];
 
     fn alpn(self) -> &'static [u8] {
         match self {
             Purpose::Run => ALPN,
             Purpose::Doctor => DOCTOR_ALPN,
             Purpose::Desk => DESK_ALPN,
+            Purpose::Helper => HELPER_ALPN,
         }
     }
 
@@ -62,6 +68,7 @@ impl Purpose {
             Purpose::Run => 1,
             Purpose::Doctor => 2,
             Purpose::Desk => 3,
+            Purpose::Helper => 4,
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tacita_core::protocol::intersect::polynomial::Strategy;
 use tacita_core::{Result, Role, Security};
 
-use super::{any, choose, cost, disk, learned, live, load, memory, methods, multiset, star};
+use super::{any, choose, cost, disk, learned, live, load, memory, methods, multiset, outsourced, star};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
@@ -52,7 +52,7 @@ const QUESTIONS: [Question; 3] = [
 
 impl Own for Intersect {
     fn all_protocols() -> Vec<Protocol> {
-        methods::all().map(|method| method.protocol()).chain([star::PROTOCOL]).collect()
+        methods::all().map(|method| method.protocol()).chain([star::PROTOCOL, outsourced::PROTOCOL]).collect()
     }
 }
 
@@ -77,13 +77,13 @@ impl Job for Intersect {
     }
 
     fn reveals(&self) -> &'static [&'static str] {
-        &["rows", "count", "sum:COLUMN", "payload"]
+        &["rows", "count", "sum:COLUMN", "counts:COLUMN", "payload"]
     }
 
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
         match spec.parties.0.len() {
             ..3 => Self::all_protocols(),
-            _ => vec![star::PROTOCOL],
+            _ => vec![star::PROTOCOL, outsourced::PROTOCOL],
         }
     }
 
@@ -108,6 +108,7 @@ impl Job for Intersect {
     fn check(&self, spec: &JobSpec) -> Result<()> {
         self.polynomials().check(spec)?;
         match spec.is_mesh() {
+            _ if spec.is_outsourced() => outsourced::check(spec)?,
             true => star::check(spec)?,
             false => check(spec)?,
         }
@@ -129,6 +130,9 @@ impl Job for Intersect {
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         match what {
+            Ability::Disk | Ability::Prepared if spec.is_outsourced() => {
+                bad("--work: a run through a helper keeps its table in memory: leave it out")
+            }
             Ability::Prepared if spec.is_mesh() => {
                 bad("--work: a part is prepared for one peer, and this job is among several")
             }
@@ -165,10 +169,13 @@ impl Job for Intersect {
     }
 
     fn choose_among(&self, spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>) -> Result<Choice> {
-        Ok(star::choose(spec))
+        Ok(if spec.is_outsourced() { outsourced::choose(spec) } else { star::choose(spec) })
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
+        if spec.is_outsourced() {
+            return *chosen == outsourced::choose(spec).chosen;
+        }
         if spec.is_mesh() {
             return *chosen == star::choose(spec).chosen;
         }
@@ -182,6 +189,9 @@ impl Job for Intersect {
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        if spec.is_outsourced() {
+            return Ok(outsourced::memory(spec));
+        }
         if spec.is_mesh() {
             return star::memory(spec, me, sizes);
         }
@@ -218,6 +228,7 @@ impl Job for Intersect {
         machine: &Calibration,
     ) -> Result<Cost> {
         match spec.is_mesh() {
+            _ if spec.is_outsourced() => outsourced::cost(spec, machine),
             true => star::cost(spec, sizes, machine),
             false => cost::intersection_cost(chosen, spec, sizes, machine),
         }
@@ -226,17 +237,25 @@ impl Job for Intersect {
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         match spec.clients {
             Some(_) => live::learned(spec, party),
+            None if spec.is_outsourced() => outsourced::learned(spec, party, known),
             None if spec.is_mesh() => star::learned(spec, party, known),
             None => learned::intersect(spec, party, known),
         }
     }
 
     fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
-        if spec.parties.0.len() > 2 { star::at_a_glance(spec) } else { Vec::new() }
+        match spec.parties.0.len() {
+            ..3 => Vec::new(),
+            _ if spec.is_outsourced() => outsourced::at_a_glance(spec),
+            _ => star::at_a_glance(spec),
+        }
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
         live::refuse_run(spec)?;
+        if spec.is_outsourced() {
+            return Ok(Box::new(outsourced::Outsourced::load(spec, me, source)?));
+        }
         if spec.is_mesh() {
             return Ok(Box::new(star::Star::load(spec, me, source)?));
         }
@@ -263,6 +282,9 @@ impl Job for Intersect {
 }
 
 fn check(job: &JobSpec) -> Result<()> {
+    if matches!(job.reveal, Reveal::CountsBy(_)) {
+        return bad("reveal = \"counts:COLUMN\" is there through a helper: use protocol = \"outsourced\"");
+    }
     match methods::named(job.protocol) {
         Some(named) => named.check(job)?,
         None if methods::automatic().any(|method| method.check(job).is_ok()) => (),

@@ -138,7 +138,7 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
                 "Nothing checks how often {party} has a key: with more rows of it, {party} learns more of {peer}'s number."
             ));
         }
-        Reveal::Rows => {
+        Reveal::Rows | Reveal::CountsBy(_) => {
             learned.push(format!("{party} learns which of its own rows have a key that {peer} has too{by}."));
         }
         Reveal::Payload => {

@@ -13,6 +13,7 @@ mod load;
 pub mod memory;
 pub mod methods;
 mod multiset;
+pub mod outsourced;
 pub mod prepared;
 mod run;
 mod sizes;

@@ -104,7 +104,7 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
             Params::payload(receiver_items, entries, sender.row_bytes as usize)
         }
         // Job files that say so are refused.
-        Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts => {
+        Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts | Reveal::CountsBy(_) => {
             Params::rows(receiver_items, sender_items)
         }
     };

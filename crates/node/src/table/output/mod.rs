@@ -7,9 +7,10 @@ mod write;
 use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, SchemaRef};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tacita_core::{Error, Result};
@@ -163,6 +164,17 @@ pub fn stage<'a>(rows: &dyn Rows, path: &'a Path, format: Option<Format>) -> Res
         }
         false => write::write(rows, format, file, &name),
     })
+}
+
+/// A table of how many are of which category, for results by `column`.
+pub fn counts(column: &str, of_names: &[(String, u64)]) -> Result<Table> {
+    let names: Vec<&str> = of_names.iter().map(|(name, _)| name.as_str()).collect();
+    let counts: Vec<String> = of_names.iter().map(|(_, count)| count.to_string()).collect();
+    let (field, counts) = to_column("count", &counts);
+    let schema = schema_of(vec![Field::new(column, DataType::Utf8, false), field]);
+    let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(StringArray::from(names)), counts])
+        .map_err(|error| Error::Internal(format!("counts do not make a table: {error}")))?;
+    Table::new("result", schema, vec![batch])
 }
 
 /// A table of one row, for results that are numbers: `count`, `sum`, `value`, each as decimal text. Integers that fit 64

@@ -1,3 +1,8 @@
-//! A depot that a helper keeps, as parties and the helper speak of it over the wire.
+//! A helper's depot as a party reaches it: over TLS, in requests and answers ([`frame`]), again and again if connections are lost. What
+//! a party tells all is signed ([`word`]). The wire format is in `docs/wire.md`.
 
+mod client;
+pub mod frame;
 pub mod word;
+
+pub use client::{Client, Place, Terms};

@@ -93,6 +93,17 @@ impl Params {
         params.store().map(|_| params)
     }
 
+    /// How many bits values may have at most, of which `bound` can be summed.
+    pub fn value_bits(bound: usize) -> u32 {
+        MAX_SUM_BITS.saturating_sub(bits_of(bound as u128)).min(MAX_VALUE_BITS)
+    }
+
+    /// Message flights in sequence, from what all tell to the last that is left: each party's part of the chains is one.
+    pub fn rounds(&self) -> u32 {
+        let chains = 1 + u32::from(self.opened() > 0);
+        3 + chains * self.parties as u32 + u32::from(self.learners.len() > 1)
+    }
+
     /// The most items that a party may have.
     pub fn bound(&self) -> usize {
         self.bound

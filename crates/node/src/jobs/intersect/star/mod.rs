@@ -33,7 +33,7 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
         Reveal::Rows | Reveal::Payload => (),
         _ => {
             return bad(format!(
-                "reveal = \"{}\" is there between two parties, and not {among}: use \"rows\" or \"payload\"",
+                "reveal = \"{}\" is not there {among}: use \"rows\" or \"payload\", or protocol = \"outsourced\" for numbers",
                 job.reveal.kind()
             ));
         }

@@ -1,0 +1,254 @@
+//! `tacita helper`
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use tacita_core::{Error, Result};
+use tacita_node::agreement::JobSpec;
+use tacita_node::identity::Identity;
+use tacita_node::jobs::intersect::outsourced::Helping;
+use tacita_node::run::meet::Meeting;
+use tacita_node::simulate::Instructions;
+use tacita_node::transport::{Cancel, DEFAULT_TIMEOUT, Peer, depot};
+use tacita_service::helper::{self, Serving};
+
+use super::arguments;
+use crate::interrupt;
+
+/// Help the parties of jobs with protocol "outsourced": they leave here what is for each other and for the helper, which adds it up.
+///
+/// For the jobs whose files are given, and their parties alone, until Ctrl-C: runs under way may then come to their end, a second Ctrl-C ends
+/// at once. The parties' job file has [helper] with this address and identity. The helper sees who takes part and when; neither keys, nor how
+/// many a party has, nor the result.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  tacita helper --listen :7500 --identity id/helper --state state job.toml other-job.toml\n\n\
+                        In the job file of the parties:\n  protocol = \"outsourced\"\n  [helper]\n  address  = \"helper.example:7500\"\n  \
+                        identity = \"SHA256:...\"     # tacita identity show id/helper"
+)]
+pub struct Helper {
+    /// The job files of those who are helped: the same as theirs, with the identities of all parties.
+    #[arg(value_name = "JOB", required = true)]
+    jobs: Vec<PathBuf>,
+    /// Where to listen.
+    #[arg(long, value_name = "ADDR")]
+    listen: String,
+    /// Directory of the helper's key pair.
+    #[arg(long, value_name = "DIR")]
+    identity: PathBuf,
+    /// Directory where what parties leave is kept while a run is under way, so that a helper that was ended goes on when it is started again
+    /// [default: one that goes with the process].
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Serve /health and /metrics at this address of this machine, as 127.0.0.1:7501.
+    #[arg(long, value_name = "ADDR")]
+    status: Option<SocketAddr>,
+    /// How long a party may be away that takes part in a run.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
+    timeout: Duration,
+    /// How long a party may be there, and neither leave nor ask for anything.
+    #[arg(long, value_name = "TIME", default_value = "30min", value_parser = arguments::duration)]
+    patience: Duration,
+}
+
+impl Helper {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<()> {
+        let identity = Identity::load(&self.identity)?;
+        let helping = |path: PathBuf| {
+            let (job, name) = (JobSpec::load(&path)?, path.display().to_string());
+            if let Some(named) = job.helper.as_ref().and_then(|helper| helper.identity)
+                && named != identity.fingerprint()
+            {
+                return Err(Error::Input(format!(
+                    "{name}: helper.identity is {named}, the identity given is {}: use the right --identity, or tell the parties",
+                    identity.fingerprint()
+                )));
+            }
+            if job.is_outsourced() && job.helper.is_none() {
+                return Err(Error::Input(format!(
+                    "{name}: has no [helper]: its first party, {}, is in its place; add [helper] with this one's address and identity",
+                    job.parties.names()[0]
+                )));
+            }
+            let helping = parties(&job).and_then(|parties| Helping::new(&job, parties));
+            let helping = helping.map_err(|error| match error {
+                Error::Input(text) => Error::Input(format!("{name}: {text}")),
+                other => other,
+            })?;
+            Ok((name, helping))
+        };
+        let jobs = self.jobs.into_iter().map(helping).collect::<Result<Vec<_>>>()?;
+        let drain = Cancel::default();
+        let (ending, again) = (drain.clone(), AtomicBool::new(false));
+        interrupt::stands_until_told_twice(move || {
+            if again.swap(true, Ordering::AcqRel) {
+                return true;
+            }
+            tracing::info!("ending when the runs under way are over; Ctrl-C again ends at once");
+            ending.cancel();
+            false
+        });
+        helper::serve(Serving {
+            jobs,
+            identity,
+            listen: self.listen,
+            state: self.state,
+            status: self.status,
+            timeout: self.timeout,
+            patience: self.patience,
+            drain,
+            once: false,
+            announce: None,
+            report: None,
+        })
+    }
+}
+
+/// All parties of a job, whose identities have to be known.
+pub fn parties(job: &JobSpec) -> Result<Vec<Peer>> {
+    let peer = |(name, party): &(String, tacita_node::agreement::Party)| {
+        let pin = party.identity.ok_or_else(|| {
+            Error::Input(format!("parties.{name}.identity is missing: ask {name} for its `tacita identity show`"))
+        })?;
+        Ok(Peer { name: name.clone(), pin })
+    };
+    job.parties.0.iter().map(peer).collect()
+}
+
+/// How a party of a job reaches its helper: one that the file names, or the first party in its place, which listens for the others.
+pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
+    let parties = parties(job)?;
+    let first = &parties[0];
+    let (address, helper, listens) = match &job.helper {
+        Some(helper) => {
+            if listen.is_some() {
+                return Err(Error::Input(
+                    "--listen: the job has a helper, and nobody else listens: leave it out".into(),
+                ));
+            }
+            let address = helper.address.clone().ok_or_else(|| {
+                Error::Input(
+                    "helper.address is missing: say where the helper listens, as address = \"helper.example:7500\""
+                        .into(),
+                )
+            })?;
+            let pin = helper.identity.ok_or_else(|| {
+                Error::Input(
+                    "helper.identity is missing: ask who runs the helper for its `tacita identity show`".into(),
+                )
+            })?;
+            (address, Peer { name: "the helper".into(), pin }, None)
+        }
+        None => {
+            let missing = || {
+                Error::Input(format!(
+                    "parties.{}.address is missing: it listens, being the first party of a job without [helper]",
+                    first.name
+                ))
+            };
+            let address = job.party(&first.name)?.address.clone();
+            let helper = Peer { name: format!("{}, in the helper's place,", first.name), pin: first.pin };
+            match (first.name == me, listen) {
+                (true, listen) => {
+                    let listens = listen.or(address).ok_or_else(missing)?;
+                    (String::new(), helper, Some(listens))
+                }
+                (false, None) => (address.ok_or_else(missing)?, helper, None),
+                (false, Some(_)) => {
+                    return Err(Error::Input(format!(
+                        "--listen: {me} dials {}, the first party in the file: leave it out",
+                        first.name
+                    )));
+                }
+            }
+        }
+    };
+    let mut meeting = Meeting::at(depot::Place { address, helper, parties });
+    meeting.listen = listens.unwrap_or_default();
+    Ok(meeting)
+}
+
+/// A party in the helper's place.
+pub struct Hosting {
+    ended: std::thread::JoinHandle<Result<()>>,
+    drain: Cancel,
+    _scratch: tempfile::TempDir,
+}
+
+impl Hosting {
+    /// Serves the others beside this party's own run, if it is in the helper's place; its `meeting` is then with itself.
+    pub fn begin(
+        job: &JobSpec,
+        identity: &Identity,
+        meeting: &mut Meeting,
+        [timeout, patience]: [Duration; 2],
+    ) -> Result<Option<Hosting>> {
+        let Some(place) = meeting.helper.as_mut().filter(|place| place.address.is_empty()) else { return Ok(None) };
+        let scratch = tempfile::tempdir().map_err(|error| Error::Input(format!("no temporary directory: {error}")))?;
+        let (announce, drain) = (scratch.path().join("address"), Cancel::default());
+        let serving = Serving {
+            jobs: vec![(format!("job {}", job.id), Helping::new(job, place.parties.clone())?)],
+            identity: identity.clone(),
+            listen: meeting.listen.clone(),
+            state: Some(scratch.path().join("state")),
+            status: None,
+            timeout,
+            patience,
+            drain: drain.clone(),
+            once: true,
+            announce: Some(announce.clone()),
+            report: None,
+        };
+        let ended = std::thread::spawn(move || helper::serve(serving));
+        let address = loop {
+            if let Ok(address) = std::fs::read_to_string(&announce) {
+                break address;
+            }
+            if ended.is_finished() {
+                let ended = ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                return Err(ended.err().unwrap_or_else(|| Error::Internal("the helper ended".into())));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        place.address = address.replace("0.0.0.0:", "127.0.0.1:").replace("[::]:", "[::1]:");
+        Ok(Some(Hosting { ended, drain, _scratch: scratch }))
+    }
+
+    /// Waits until the others have what they need, after this party's own run has.
+    pub fn end(self, well: bool) -> Result<()> {
+        if !well {
+            self.drain.cancel();
+        }
+        match self.ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+            Err(Error::Interrupted) => Ok(()),
+            ended => ended,
+        }
+    }
+}
+
+/// The helper of a simulation.
+pub fn simulated(job: &JobSpec, told: Instructions) -> Result<()> {
+    let pin = |name: &str| {
+        let pin = told.pins.get(name).map(|pin| pin.parse()).transpose()?;
+        pin.ok_or_else(|| Error::Internal("a simulated helper has no pin for a party".into()))
+    };
+    let peer = |name: &str| Ok(Peer { name: name.to_owned(), pin: pin(name)? });
+    let parties = job.parties.names().into_iter().map(peer).collect::<Result<Vec<_>>>()?;
+    helper::serve(Serving {
+        jobs: vec![(format!("job {}", job.id), Helping::new(job, parties)?)],
+        identity: Identity::load(&told.identity)?,
+        listen: "127.0.0.1:0".into(),
+        state: None,
+        status: None,
+        timeout: DEFAULT_TIMEOUT,
+        patience: tacita_node::run::party::DEFAULT_PATIENCE,
+        drain: Cancel::default(),
+        once: true,
+        announce: Some(told.announce),
+        report: Some(told.report),
+    })
+}

@@ -1,0 +1,49 @@
+//! What it costs.
+
+use std::collections::BTreeMap;
+
+use tacita_core::Result;
+use tacita_core::protocol::intersect::outsourced::Reveal;
+
+use super::params;
+use crate::agreement::JobSpec;
+use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
+
+/// Passes of `ecdh` that an item costs the leader and another party, measured; and those that values cost besides.
+const LEADER: f64 = 5.2;
+const OTHER: f64 = 7.2;
+const SUM: f64 = 5.0;
+const COUNTS: f64 = 6.4;
+
+/// Passes of `ecdh` that an item of one party costs the helper.
+const HELPED: f64 = 0.45;
+
+/// Memory for each item of the bound, and besides, in bytes.
+const ITEM_BYTES: u64 = 2048;
+const FIXED_BYTES: u64 = 32 << 20;
+
+/// What the protocol costs all.
+pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
+    let params = params(job)?;
+    let bound = params.bound() as f64;
+    let values = match params.reveal() {
+        Reveal::Rows | Reveal::Count => 0.0,
+        Reveal::Sum { .. } => SUM,
+        Reveal::Counts { .. } => COUNTS,
+    };
+    let mut roles = BTreeMap::new();
+    for (place, name) in job.parties.names().into_iter().enumerate() {
+        let own = if place == params.leader() { LEADER } else { OTHER };
+        let (cpu, bytes) = (machine.ecdh_pass * bound * (own + values), params.bytes_left_by(place)?);
+        roles.insert(name.to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() });
+    }
+    let [sent, received] = params.helper_bytes()?;
+    let cpu = machine.ecdh_pass * bound * HELPED * (job.parties.0.len() - 1) as f64;
+    let helper = Some(HelperCost { cpu, sent, received });
+    Ok(Cost { roles, rounds: params.rounds(), helper, ..Cost::default() })
+}
+
+/// Memory of a party, its table aside, in bytes: an estimate from above.
+pub fn memory(job: &JobSpec) -> u64 {
+    job.limits.pad_to.unwrap_or_default().saturating_mul(ITEM_BYTES).saturating_add(FIXED_BYTES)
+}

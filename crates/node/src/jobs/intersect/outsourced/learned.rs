@@ -1,0 +1,92 @@
+//! Who learns what, in plain sentences.
+
+use super::super::learned::limit;
+use crate::agreement::{Glance, JobSpec, Known, Reveal};
+use crate::base::text::{count, names};
+
+/// What the helper learns.
+pub const HELPER_LEARNS: [&str; 2] = [
+    "the helper learns who takes part in this job, when, from which addresses, and what the agreed sizes say: neither keys, nor how many a \
+     party has, nor the result",
+    "if the helper pools what it sees with parties, they learn no more than those parties learn together, as long as one party stays out of it \
+     and all follow the protocol",
+];
+
+/// What `party` learns, given what is known.
+pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+    let others = job.others(party);
+    let all = names(&others);
+    let leader = job.receiver();
+    let mut learned = Vec::new();
+    let every = if others.len() == 1 { "has" } else { "all have" };
+    if job.learns(party) {
+        learned.push(match &job.reveal {
+            Reveal::Count => format!("{party} learns how many keys {all} and itself have in common, and not which."),
+            Reveal::Sum(column) => format!(
+                "{party} learns how many keys {all} and itself have in common, and the sum of {}'s {column} over them; not which they are.",
+                giver(job)
+            ),
+            Reveal::CountsBy(column) => format!(
+                "{party} learns how many keys {all} and itself have in common, by {}'s {column}; not which they are.",
+                giver(job)
+            ),
+            _ => format!("{party} learns which of its own rows have a key that {all} {every} too."),
+        });
+        limit(job, &mut learned);
+        if job.limits.min_result.is_some() && job.reveal != Reveal::Rows && party == leader {
+            learned.push(format!(
+                "limits.min_result is kept by the program that {party} runs: whoever changes it sees smaller numbers, too."
+            ));
+        }
+    } else {
+        learned.push(format!("{party} does not learn which keys all have in common, nor how many."));
+    }
+    if others.len() > 1 {
+        learned.push(format!("{party} does not learn who else has a key of its own, nor how many do."));
+    }
+    learned.push(format!(
+        "{party} does not learn how many keys {all} {every}, beyond what the result says and that they are no more than {}: all that is sent has \
+         the length for that.",
+        count(job.limits.pad_to.unwrap_or_default())
+    ));
+    if job.learns(party) && party != leader {
+        learned.push(format!("{party} hears the result from {leader}, which works it out, and takes its word for it."));
+    }
+    if others.len() > 1 {
+        learned.push(match job.learns(party) {
+            true => format!("If {party} pools what it sees with others, and not with all, they learn no more than their own results say."),
+            false => format!("If {party} pools what it sees with others, they learn no more than those of them who learn."),
+        });
+    }
+    if job.helper.is_none() && job.parties.position(party) == Some(0) {
+        learned.push(format!(
+            "{party} is in the helper's place: it sees who takes part, when, and from which addresses, and learns nothing else by that."
+        ));
+    }
+    learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
+    learned
+}
+
+/// Who learns what, thing by thing.
+pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
+    let to = |what: String, learns: &dyn Fn(&str) -> bool| Glance {
+        what,
+        parties: job.parties.names().into_iter().filter(|name| learns(name)).map(str::to_owned).collect(),
+    };
+    let what = match &job.reveal {
+        Reveal::Count => "how many keys all have".into(),
+        Reveal::Sum(column) => format!("how many keys all have, and the sum of {}'s {column}", giver(job)),
+        Reveal::CountsBy(column) => format!("how many keys all have, by {}'s {column}", giver(job)),
+        _ => "which of its own rows all have".to_owned(),
+    };
+    vec![
+        to(what, &|name| job.learns(name)),
+        to("of a key that not all have: who has it".into(), &|_| false),
+        to("how many keys each of the others has".into(), &|_| false),
+    ]
+}
+
+/// Whose column it is.
+fn giver(job: &JobSpec) -> &str {
+    job.given_number().map_or("", |(giver, _)| giver)
+}

@@ -1,0 +1,155 @@
+//! `outsourced`: among any number of parties through a helper, or through the first party in its place. See
+//! `tacita_core::protocol::intersect::outsourced`.
+
+mod cost;
+mod learned;
+mod part;
+mod values;
+
+use tacita_core::depot::Depot;
+use tacita_core::primitive::group::Ristretto255;
+use tacita_core::protocol::intersect::outsourced::meet::announcement_bytes;
+use tacita_core::protocol::intersect::outsourced::{self, MAX_CATEGORIES, Params, helper};
+use tacita_core::{Error, Result, Security};
+
+use super::sizes::quota_limit;
+use crate::agreement::words::bad;
+use crate::agreement::{Choice, Chosen, JobSpec, OUTSOURCED, Protocol, Reveal, Terms};
+use crate::transport::Peer;
+use crate::transport::depot::word::SIGNED_BYTES;
+
+pub(super) use cost::{cost, memory};
+pub use learned::HELPER_LEARNS;
+pub(super) use learned::{at_a_glance, learned};
+pub(super) use part::Outsourced;
+
+/// The word for it.
+pub const PROTOCOL: Protocol = OUTSOURCED;
+
+/// Refuses what it does not do.
+pub(super) fn check(job: &JobSpec) -> Result<()> {
+    let with = format!("with protocol = \"{}\"", PROTOCOL.name());
+    if job.reveal == Reveal::Payload {
+        return bad(format!(
+            "reveal = \"payload\" is not there {with}: use \"rows\", \"count\", \"sum:COLUMN\" or \"counts:COLUMN\", or protocol = \"star\""
+        ));
+    }
+    if job.security == Security::Malicious {
+        return bad(format!("security = \"malicious\" is not there {with}: use \"semi-honest\""));
+    }
+    if job.limits.pad_to.is_none() {
+        return bad(format!(
+            "limits.pad_to is missing, which {with} bounds what every party brings: agree on the most keys that one may have"
+        ));
+    }
+    if let Some(limit) = quota_limit(job) {
+        return bad(format!(
+            "limits.{limit} bounds what is asked of a part that was prepared, which is not there {with}: leave it out"
+        ));
+    }
+    if job.is_of_multisets() {
+        return bad(format!("duplicates = \"multiset\" is not there {with}: use \"all\""));
+    }
+    if job.clients.is_some() {
+        return bad(format!("[clients] is for a list that one party serves, and not {with}: leave it out"));
+    }
+    if job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
+        return bad(format!("key.any is not there {with}: agree on key.columns"));
+    }
+    match (&job.reveal, job.scale) {
+        (Reveal::Sum(_), _) => job.check_scale()?,
+        (_, Some(_)) => return bad("scale is for reveal = \"sum:COLUMN\": leave it out"),
+        (_, None) => (),
+    }
+    job.check_level()?;
+    // Gives that are not there yet are told of later.
+    if job.reveal.column().is_none() || job.given_number().is_some() {
+        params(job)?;
+    }
+    Ok(())
+}
+
+/// What runs: there is no other.
+pub(super) fn choose(job: &JobSpec) -> Choice {
+    let why = match job.protocol == PROTOCOL {
+        true => "the job names it",
+        false => "the job has a helper",
+    };
+    Choice { chosen: Chosen::only(PROTOCOL), why: why.into() }
+}
+
+/// What all derive from the terms.
+pub fn params(job: &JobSpec) -> Result<Params> {
+    let bound = job.limits.pad_to.unwrap_or_default() as usize;
+    let mut learners = job.reveal_to.iter().map(|name| place(job, name)).collect::<Result<Vec<_>>>()?;
+    learners.sort_unstable();
+    let giver = || {
+        let (giver, _) = job.given_number().ok_or_else(|| Error::Internal("nobody gives that column".into()))?;
+        place(job, giver)
+    };
+    let reveal = match job.reveal {
+        Reveal::Rows => outsourced::Reveal::Rows,
+        Reveal::Count => outsourced::Reveal::Count,
+        Reveal::Sum(_) => match Params::value_bits(bound) {
+            0 => return bad(format!("limits.pad_to = {bound}: so many values cannot be summed; agree on fewer")),
+            bits => outsourced::Reveal::Sum { giver: giver()?, bits },
+        },
+        Reveal::CountsBy(_) => outsourced::Reveal::Counts { giver: giver()?, categories: MAX_CATEGORIES },
+        _ => return Err(Error::Internal("a reveal of another job".into())),
+    };
+    Params::new(job.parties.0.len(), bound, place(job, job.receiver())?, learners, reveal)
+}
+
+/// Where a party stands in the job.
+fn place(job: &JobSpec, name: &str) -> Result<usize> {
+    job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")))
+}
+
+/// What a helper has to know of a job.
+pub struct Helping {
+    /// The parties' name for it.
+    pub id: String,
+    /// Its terms.
+    pub terms: Terms,
+    /// Who takes part, in order.
+    pub parties: Vec<Peer>,
+    params: Params,
+}
+
+impl Helping {
+    /// A job as its helper sees it, with these parties in its order.
+    ///
+    /// Errors ([`Error::Input`]): it is not through a helper.
+    pub fn new(job: &JobSpec, parties: Vec<Peer>) -> Result<Helping> {
+        if !job.is_outsourced() {
+            return bad(format!(
+                "job {} has no work for a helper: its protocol is \"{}\", and that would be \"{}\"",
+                job.id,
+                job.protocol.name(),
+                PROTOCOL.name()
+            ));
+        }
+        Ok(Helping { id: job.id.clone(), terms: Terms::of(job), parties, params: params(job)? })
+    }
+
+    /// Bytes of the signed word that each party tells all.
+    pub fn word_bytes(&self) -> usize {
+        announcement_bytes(&Ristretto255) + SIGNED_BYTES
+    }
+
+    /// The most bytes that the party at `place` leaves.
+    pub fn most_bytes(&self, place: usize) -> Result<u64> {
+        self.params.bytes_left_by(place)
+    }
+
+    /// In how many parts the helper does its work.
+    pub fn parts(&self) -> Result<u32> {
+        Ok(self.params.helper_parts()?.len() as u32)
+    }
+
+    /// Does one of them: the same, however often it is done.
+    pub fn help(&self, depot: &impl Depot, part: u32) -> Result<()> {
+        let bytes = self.params.helper_parts()?.get(part as usize).copied();
+        helper::add(&self.params, depot, part, bytes.ok_or_else(|| Error::Internal("no such part".into()))?)
+    }
+}

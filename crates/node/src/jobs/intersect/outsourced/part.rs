@@ -1,0 +1,129 @@
+//! What a party brings, and its run.
+
+use serde_json::{Map, Value, json};
+use tacita_core::channel::Channel;
+use tacita_core::primitive::group::Ristretto255;
+use tacita_core::protocol::intersect::ecdh;
+use tacita_core::protocol::intersect::outsourced::meet::meet;
+use tacita_core::protocol::intersect::outsourced::{Found as Common, Party, follow, lead};
+use tacita_core::session::Transcript;
+use tacita_core::{Error, Result};
+
+use super::super::found;
+use super::super::{Brought, hint};
+use super::values::Values;
+use super::{PROTOCOL, learned, params, place};
+use crate::agreement::{Answer, Found, JobSpec, Known, Part, Peers, Run, Sizes, Source, Terms};
+use crate::base::text::{count, counted};
+use crate::table::RowCounts;
+use crate::table::output::counts;
+
+/// What a party brings.
+pub struct Outsourced {
+    brought: Brought,
+    values: Values,
+}
+
+impl Outsourced {
+    /// Reads and normalises a party's data.
+    pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Outsourced> {
+        let brought = super::super::load(job, me, source)?;
+        let values = match &brought {
+            Brought::Table(loaded) => Values::of(job, me, loaded)?,
+            _ => return Err(Error::Internal("a table on disk in a run through a helper".into())),
+        };
+        Ok(Outsourced { brought, values })
+    }
+}
+
+impl Part for Outsourced {
+    fn sizes(&self) -> Sizes {
+        self.brought.sizes()
+    }
+
+    fn rows(&self) -> RowCounts {
+        self.brought.rows()
+    }
+
+    fn check_peer(&self, _job: &JobSpec, _theirs: &Sizes, _channel: &Channel) -> Result<()> {
+        Err(Error::Internal("a peer in a run through a helper".into()))
+    }
+
+    fn run(&mut self, run: Run<'_>) -> Result<Found> {
+        let Run { job, me, rng, peers, .. } = run;
+        let (Peers::Depot(depot), Brought::Table(loaded)) = (peers, &self.brought) else {
+            return Err(Error::Internal("a run through a helper without a depot".into()));
+        };
+        let (params, own) = (params(job)?, place(job, me)?);
+        let mut terms = Transcript::new("outsourced job");
+        terms.append("terms", Terms::of(job).canonical().as_bytes());
+        let (met, post) = meet(&Ristretto255, own, job.parties.0.len(), &terms, depot, rng)?;
+        tracing::info!("all parties are there");
+        let items = loaded.items(&met.session.derive("item"));
+        let values = self.values.given();
+        let party = Party { me: own, params: &params, items: &items, values, met: &met, post: &post };
+        let found = match own == params.leader() {
+            true => Some(lead(&party, rng)?),
+            false => follow(&party, rng)?,
+        };
+        let learned = learned(job, me, Known::default());
+        let mut all = match found {
+            None => Found::nothing(PROTOCOL, learned),
+            Some(Common::Rows(common)) => {
+                if common.is_empty() && !loaded.keys().is_empty() {
+                    hint::warn_of_nothing(job, me, loaded);
+                }
+                self.brought.found(job, me, found::Found::Rows(common), PROTOCOL, learned)?
+            }
+            Some(Common::Count(count)) => self.brought.found(job, me, found::Found::Count(count), PROTOCOL, learned)?,
+            Some(Common::Sum(count, sum)) => {
+                let total = ecdh::sum::Total { count: count as _, sum: i128::from(sum) };
+                self.brought.found(job, me, found::Found::Sum(total), PROTOCOL, learned)?
+            }
+            Some(Common::Counts(of_names)) => {
+                let (column, limit) = (job.reveal.column().unwrap_or_default().to_owned(), job.limits.min_result);
+                Found::new(PROTOCOL, learned, move || counted_by(column, of_names, limit))
+            }
+        };
+        all.further_rounds = params.rounds();
+        Ok(all)
+    }
+}
+
+/// How many are of which category. Those that are too few are held back.
+fn counted_by(column: String, of_names: Vec<(Vec<u8>, u64)>, min_result: Option<u64>) -> Result<Answer> {
+    let total: u64 = of_names.iter().map(|(_, count)| count).sum();
+    let all = of_names.len();
+    let limit = min_result.unwrap_or(0);
+    if total < limit {
+        return Ok(Answer::below("count", limit));
+    }
+    let named = of_names.into_iter().filter(|(_, count)| *count >= limit);
+    let named: Vec<(String, u64)> =
+        named.map(|(name, count)| (String::from_utf8_lossy(&name).into_owned(), count)).collect();
+    let by_name: Map<String, Value> = named.iter().map(|(name, count)| (name.clone(), json!(count))).collect();
+    let (mut json, mut line) = (json!({ "counts": by_name }), format!("counts {}", in_a_line(&named)));
+    if named.len() < all {
+        json["below"] = json!(limit);
+        line += &format!(
+            "; {} below {limit}",
+            counted((all - named.len()) as u64, "category").replace("categorys", "categories")
+        );
+    }
+    Ok(Answer::Numbers { json, line, table: Box::new(move || counts(&column, &named)) })
+}
+
+/// The first few of them.
+fn in_a_line(named: &[(String, u64)]) -> String {
+    const SHOWN: usize = 8;
+    let shown = |(name, number): &(String, u64)| {
+        let name = if name.is_empty() { "(empty)" } else { name };
+        format!("{} {}", crate::base::text::shown(name), count(*number))
+    };
+    let first: Vec<_> = named.iter().take(SHOWN).map(shown).collect();
+    let more = match named.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    if first.is_empty() { "0".into() } else { first.join(", ") + &more }
+}

@@ -1,0 +1,114 @@
+//! What a party gives for its keys: numbers to be summed, or categories to be counted.
+
+use std::collections::BTreeMap;
+
+use arrow_schema::DataType;
+use tacita_core::protocol::intersect::outsourced::{Given, MAX_CATEGORIES, MAX_NAME_BYTES, Params};
+use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
+
+use super::super::Loaded;
+use crate::agreement::{JobSpec, Reveal};
+use crate::base::text::{count, shown};
+use crate::table::text::TextColumn;
+
+/// What a party gives.
+pub enum Values {
+    /// Nothing.
+    Nothing,
+    /// A number for each key.
+    Numbers(Zeroizing<Vec<u64>>),
+    /// The place of each key's category among these.
+    Categories(Zeroizing<Vec<u32>>, Vec<Vec<u8>>),
+}
+
+impl Values {
+    /// What `me` gives in this job.
+    pub fn of(job: &JobSpec, me: &str, loaded: &Loaded) -> Result<Values> {
+        match (job.given_number(), &job.reveal) {
+            (Some((giver, column)), Reveal::Sum(_)) if giver == me => numbers(job, column, loaded),
+            (Some((giver, column)), Reveal::CountsBy(_)) if giver == me => categories(job, me, column, loaded),
+            _ => Ok(Values::Nothing),
+        }
+    }
+
+    /// The same for the protocol.
+    pub fn given(&self) -> Given<'_> {
+        match self {
+            Values::Nothing => Given::Nothing,
+            Values::Numbers(numbers) => Given::Numbers(numbers),
+            Values::Categories(of_keys, names) => Given::Categories(of_keys, names),
+        }
+    }
+}
+
+fn numbers(job: &JobSpec, column: &str, loaded: &Loaded) -> Result<Values> {
+    let bits = Params::value_bits(job.limits.pad_to.unwrap_or_default() as usize);
+    let sums = loaded.numbers_to_send()?;
+    let fits = |sum: &i128| u64::try_from(*sum).ok().filter(|sum| sum >> bits == 0);
+    let numbers: Option<Vec<u64>> = sums.iter().map(fits).collect();
+    let numbers = numbers.ok_or_else(|| {
+        let scaled = match job.summed_decimals() {
+            0 => String::new(),
+            decimals => format!(" (as integers, with {decimals} decimals)"),
+        };
+        Error::Input(format!(
+            "{}: the numbers of column {:?} add up to less than 0, or to more than {}{scaled}, for one key at least: through a helper \
+             only numbers from 0 to that are summed; scale them down, or agree on a lower limits.pad_to",
+            loaded.table().source(),
+            shown(column),
+            count((1 << bits) - 1)
+        ))
+    })?;
+    Ok(Values::Numbers(Zeroizing::new(numbers)))
+}
+
+fn categories(job: &JobSpec, me: &str, column: &str, loaded: &Loaded) -> Result<Values> {
+    let (table, keys) = (loaded.table(), loaded.keys());
+    let header = job.header(me, column);
+    let position = table.column(header, column)?;
+    let mut texts: Vec<String> = Vec::with_capacity(table.rows());
+    for batch in table.batches() {
+        let cast = arrow_cast::cast(batch.column(position), &DataType::Utf8);
+        let text = cast.ok().and_then(|array| TextColumn::new(&array)).ok_or_else(|| {
+            Error::Input(format!(
+                "{}: column {header:?} holds no categories: use one of texts or numbers",
+                table.source()
+            ))
+        })?;
+        texts.extend((0..batch.num_rows()).map(|row| text.get(row).unwrap_or_default().to_owned()));
+    }
+    let mut names: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut of_keys = Zeroizing::new(Vec::with_capacity(keys.len()));
+    for key in 0..keys.len() {
+        let rows = keys.rows(key);
+        let mut own = rows.iter().map(|row| texts[*row as usize].as_str());
+        let name = own.next().unwrap_or_default();
+        if let Some(at) = own.position(|other| other != name) {
+            return Err(Error::Input(format!(
+                "{}: column {header:?} has another category than another row with the same key: let a key have one, or agree on \
+                 duplicates = \"first\"",
+                table.place(rows[at + 1] as usize)
+            )));
+        }
+        if name.len() > MAX_NAME_BYTES {
+            return Err(Error::Input(format!(
+                "{}: the category in column {header:?} is longer than {MAX_NAME_BYTES} bytes",
+                table.place(rows[0] as usize)
+            )));
+        }
+        let next = names.len() as u32;
+        of_keys.push(*names.entry(name).or_insert(next));
+    }
+    if names.len() > MAX_CATEGORIES {
+        return Err(Error::Input(format!(
+            "{}: column {header:?} has {} categories, and at most {} can be counted",
+            table.source(),
+            count(names.len() as u64),
+            count(MAX_CATEGORIES as u64)
+        )));
+    }
+    let mut in_order = vec![Vec::new(); names.len()];
+    names.into_iter().for_each(|(name, place)| in_order[place as usize] = name.as_bytes().to_vec());
+    Ok(Values::Categories(of_keys, in_order))
+}

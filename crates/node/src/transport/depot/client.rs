@@ -1,0 +1,355 @@
+//! A party's way to the depot of a helper.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
+use tacita_core::channel::{Channel, Handle, Traffic};
+use tacita_core::depot::{self, Depot, Parcel};
+use tacita_core::{Error, ErrorKind, Progress, Result};
+
+use super::frame::{Answer, MAX_FRAME_BYTES, Request, TICKET_BYTES, Ticket};
+use super::word;
+use crate::base::cancel::Cancel;
+use crate::base::text;
+use crate::identity::Identity;
+use crate::transport::links::Links;
+use crate::transport::{self, Options, Peer, Purpose, Shape};
+
+/// How long the helper may think about a request: it answers within seconds, if only that there is nothing yet.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// How long one tries to tell the helper that it cannot go on.
+const FAREWELL: Duration = Duration::from_millis(1300);
+
+/// A wait that is longer is told of.
+const LONG: Duration = Duration::from_secs(10);
+
+/// What a party has agreed to.
+pub struct Terms {
+    /// Its job's terms, as they are written.
+    pub text: String,
+    /// Their fingerprint.
+    pub agreement: [u8; word::AGREEMENT_BYTES],
+    /// In what terms that others have written differ, if these are any.
+    pub differences: fn(&str, &[u8]) -> Option<Vec<String>>,
+}
+
+/// Where a helper is, and who takes part.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its address.
+    pub address: String,
+    /// Who it is.
+    pub helper: Peer,
+    /// All parties of the job, in order.
+    pub parties: Vec<Peer>,
+}
+
+/// A party's way to the depot of one run. Each request has a connection for itself, so that one that waits keeps none from going
+/// on; a connection that is lost is made anew, and what was asked on it is asked again.
+pub struct Client {
+    place: Place,
+    me: u8,
+    identity: Identity,
+    terms: Terms,
+    ticket: Ticket,
+    options: Options,
+    patience: Duration,
+    cancel: Cancel,
+    links: Links,
+    idle: Mutex<Vec<Channel>>,
+    used: Mutex<Vec<Handle>>,
+    progress: Arc<Progress>,
+}
+
+impl Client {
+    /// The way of the party `me`, which proves who it is with `identity`. Others are waited for as long as `timeout` until they come,
+    /// and `patience` for each thing that they do.
+    pub fn new(
+        place: Place,
+        me: usize,
+        identity: Identity,
+        terms: Terms,
+        [timeout, patience]: [Duration; 2],
+        shape: Shape,
+        cancel: Cancel,
+    ) -> Result<Client> {
+        let mut ticket = [0; TICKET_BYTES];
+        getrandom::fill(&mut ticket)
+            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        Ok(Client {
+            place,
+            me: me as u8,
+            identity,
+            terms,
+            ticket,
+            options: Options { purpose: Purpose::Helper, timeout, shape, ..Options::default() },
+            patience,
+            links: Links::new(cancel.clone()),
+            cancel,
+            idle: Mutex::default(),
+            used: Mutex::default(),
+            progress: Arc::default(),
+        })
+    }
+
+    /// Comes to the helper, which knows then that this party is there.
+    ///
+    /// Errors: [`Error::Terms`] if its job differs; [`Error::Network`] if it cannot be reached.
+    pub fn arrive(&self) -> Result<()> {
+        let channel = self.connect(&self.options)?;
+        self.put_back(channel);
+        Ok(())
+    }
+
+    /// What it is at.
+    pub fn progress(&self) -> Arc<Progress> {
+        self.progress.clone()
+    }
+
+    /// Bytes over all connections so far.
+    pub fn traffic(&self) -> Traffic {
+        let add = |all: Traffic, handle: &Handle| {
+            let one = handle.traffic();
+            Traffic { sent: all.sent + one.sent, received: all.received + one.received, rounds: 0 }
+        };
+        lock(&self.used).iter().fold(Traffic::default(), add)
+    }
+
+    /// Tells the helper that this party has all it needs, and has left all that others need of it.
+    pub fn done(&self) -> Result<()> {
+        let answer = self.request(&Request::Done)?;
+        let done = self.expect(Answer::read(&answer), |answer| (answer == Answer::Done).then_some(()));
+        lock(&self.idle).clear();
+        done
+    }
+
+    /// Ends the run for all, because this party cannot go on. The helper is told, if it can be.
+    pub fn end(&self, error: &Error) {
+        if matches!(error, Error::Peer { .. } | Error::Reported { .. }) {
+            // The helper has said so.
+            return;
+        }
+        let place = |name: &str| {
+            let party = self.place.parties.iter().position(|party| party.name == name);
+            party.map(|place| depot::Place::Party(place as u8))
+        };
+        let culprit = error.peer().and_then(place);
+        let kind = match (error.peer(), culprit) {
+            // Somebody who cannot be named.
+            (Some(_), None) => ErrorKind::Network,
+            _ => error.kind(),
+        };
+        let idle = lock(&self.idle).pop();
+        let options = Options { timeout: FAREWELL, ..self.options.clone() };
+        if let Ok(mut channel) = idle.map_or_else(|| self.connect(&options), Ok) {
+            channel.set_patience(FAREWELL);
+            // Whether it could be told or not, this party ends.
+            let _ = ask(&mut channel, &Request::Abort { kind, culprit });
+        }
+    }
+
+    /// A new connection on which this party is known.
+    fn connect(&self, options: &Options) -> Result<Channel> {
+        let Place { address, helper, .. } = &self.place;
+        let mut channel = transport::dial(address, helper, &self.identity, options)?.channel;
+        self.links.add(channel.handle());
+        lock(&self.used).push(channel.handle());
+        channel.set_patience(ANSWER);
+        let terms = self.terms.text.as_bytes();
+        let answer = ask(&mut channel, &Request::Arrive { ticket: self.ticket, terms })?;
+        let away = |what: &str| Err(Error::Network { peer: helper.name.clone(), what: what.into() });
+        match Answer::read(&answer) {
+            Some(Answer::Welcome) => Ok(channel),
+            Some(Answer::Terms(theirs)) => Err(self.differing(theirs)),
+            Some(Answer::Busy) => {
+                away("says that another process runs this party of the job already: end that one, or wait for it")
+            }
+            Some(Answer::Ending) => away("takes no new runs, for it is about to end: run again when it is back"),
+            Some(Answer::Ended { by, kind, culprit }) => Err(self.ended(by, kind, culprit)),
+            _ => Err(self.broken()),
+        }
+    }
+
+    fn differing(&self, theirs: &[u8]) -> Error {
+        match (self.terms.differences)(&self.terms.text, theirs).filter(|differences| !differences.is_empty()) {
+            None => self.broken(),
+            Some(differences) => {
+                let helper = &self.place.helper.name;
+                Error::Terms(format!("the terms differ from those of {helper} in {}", differences.join(", ")))
+            }
+        }
+    }
+
+    /// The answer to a request, however often it takes.
+    fn request(&self, request: &Request<'_>) -> Result<Vec<u8>> {
+        let mut lost: Option<Instant> = None;
+        loop {
+            if self.cancel.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            let idle = lock(&self.idle).pop();
+            let answered = idle.map_or_else(|| self.connect(&self.options), Ok).and_then(|mut channel| {
+                let answer = ask(&mut channel, request)?;
+                Ok((channel, answer))
+            });
+            match answered {
+                Ok((channel, answer)) => {
+                    self.put_back(channel);
+                    return match Answer::read(&answer) {
+                        Some(Answer::Ended { by, kind, culprit }) => Err(self.ended(by, kind, culprit)),
+                        _ => Ok(answer),
+                    };
+                }
+                // The helper may have been started again.
+                Err(error @ Error::Network { .. }) => {
+                    if lost.is_none() {
+                        tracing::info!("the connection to {} is lost: trying again", self.place.helper.name);
+                    }
+                    lock(&self.idle).clear();
+                    if lost.get_or_insert_with(Instant::now).elapsed() >= self.options.timeout {
+                        return Err(error);
+                    }
+                    std::thread::sleep(transport::POLL);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn put_back(&self, channel: Channel) {
+        lock(&self.idle).push(channel);
+    }
+
+    /// What it means to this party that the run has ended.
+    fn ended(&self, by: depot::Place, kind: ErrorKind, culprit: Option<depot::Place>) -> Error {
+        let name = |place| self.name(place);
+        match culprit {
+            Some(culprit) if culprit == depot::Place::Party(self.me) || culprit == by => {
+                Error::Peer { peer: name(by), kind }
+            }
+            Some(culprit) => Error::Reported { culprit: name(culprit), by: name(by), kind },
+            None => Error::Peer { peer: name(by), kind },
+        }
+    }
+
+    fn expect<'a, T>(&self, answer: Option<Answer<'a>>, wanted: impl FnOnce(Answer<'a>) -> Option<T>) -> Result<T> {
+        answer.and_then(wanted).ok_or_else(|| self.broken())
+    }
+
+    fn broken(&self) -> Error {
+        let check = "it answers what was not asked for".into();
+        Error::Protocol { peer: self.place.helper.name.clone(), check }
+    }
+
+    /// The words of all, by place.
+    fn words(&self, own: usize, signed: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let (parties, length) = (&self.place.parties, own + word::SIGNED_BYTES);
+        if signed.len() != parties.len() * length {
+            return Err(self.broken());
+        }
+        let agreement = self.terms.agreement;
+        let open = |(place, (party, signed)): (usize, (&Peer, &[u8]))| {
+            word::open(signed, &agreement, place as u8, party, &self.place.helper.name).map(<[u8]>::to_vec)
+        };
+        parties.iter().zip(signed.chunks(length)).enumerate().map(open).collect()
+    }
+
+    /// Why this party waits no longer for the others to come, if it is time.
+    fn missing(&self, places: &[u8], started: Instant) -> Result<()> {
+        let missing = places.iter().map(|place| self.place.parties.get(usize::from(*place)));
+        let missing = missing.collect::<Option<Vec<_>>>().ok_or_else(|| self.broken())?;
+        let names: Vec<_> = missing.iter().map(|party| party.name.as_str()).collect();
+        let (patience, what) = match names.is_empty() {
+            true => (self.patience, "has not loaded its table within"),
+            false => (self.options.timeout, "did not come to the helper within"),
+        };
+        if started.elapsed() < patience {
+            return Ok(());
+        }
+        let peer = if names.is_empty() { "another party".to_owned() } else { text::names(&names) };
+        Err(Error::Network { peer, what: format!("{what} {}: is it running?", text::duration(patience)) })
+    }
+}
+
+impl Depot for Client {
+    fn announce(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
+        self.progress.start("meeting the others", 0);
+        let signed = word::sign(&self.identity, &self.terms.agreement, self.me, &own)?;
+        let (started, mut told) = (Instant::now(), false);
+        loop {
+            let answer = self.request(&Request::Announce(&signed))?;
+            match Answer::read(&answer) {
+                Some(Answer::Told(words)) => return self.words(own.len(), words),
+                Some(Answer::Missing(places)) => {
+                    self.missing(places, started)?;
+                    if !told && started.elapsed() > LONG / 10 {
+                        told = true;
+                        let missing: Vec<_> =
+                            places.iter().map(|place| self.name(depot::Place::Party(*place))).collect();
+                        let missing: Vec<_> = missing.iter().map(String::as_str).collect();
+                        let who = if missing.is_empty() { "the others".to_owned() } else { text::names(&missing) };
+                        tracing::info!("waiting for {who}");
+                    }
+                }
+                _ => return Err(self.broken()),
+            }
+        }
+    }
+
+    fn leave(&self, parcel: Parcel, part: u32, bytes: Vec<u8>) -> Result<()> {
+        if self.progress.read().0 != parcel.step.name {
+            self.progress.start(parcel.step.name, 0);
+        }
+        let answer = self.request(&Request::Leave { step: parcel.step.code, to: parcel.to, part, bytes: &bytes })?;
+        self.expect(Answer::read(&answer), |answer| (answer == Answer::Kept).then_some(()))
+    }
+
+    fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>> {
+        let (started, mut told) = (Instant::now(), false);
+        // Each of the others may take its time before it comes to this.
+        let patience = self.patience.saturating_mul(self.place.parties.len() as u32);
+        loop {
+            let answer = self.request(&Request::Collect { step: parcel.step.code, from: parcel.from, part })?;
+            match Answer::read(&answer) {
+                Some(Answer::Part(bytes)) if bytes.len() == length => return Ok(bytes.to_vec()),
+                Some(Answer::Part(bytes)) => {
+                    let check = format!("`{}` has {} bytes instead of {length}", parcel.step.name, bytes.len());
+                    return Err(Error::Protocol { peer: self.name(parcel.from), check });
+                }
+                Some(Answer::NotYet) if started.elapsed() >= patience => {
+                    let what = format!("has left no `{}` within {}", parcel.step.name, text::duration(patience));
+                    return Err(Error::Network { peer: self.name(parcel.from), what });
+                }
+                Some(Answer::NotYet) => {
+                    if !told && started.elapsed() > LONG {
+                        told = true;
+                        tracing::info!("waiting for `{}` of {}", parcel.step.name, self.name(parcel.from));
+                    }
+                }
+                _ => return Err(self.broken()),
+            }
+        }
+    }
+
+    fn name(&self, place: depot::Place) -> String {
+        match place {
+            depot::Place::Helper => self.place.helper.name.clone(),
+            depot::Place::Party(place) => match self.place.parties.get(usize::from(place)) {
+                Some(party) => party.name.clone(),
+                None => "nobody".into(),
+            },
+        }
+    }
+}
+
+/// One request and its answer.
+fn ask(channel: &mut Channel, request: &Request<'_>) -> Result<Vec<u8>> {
+    channel.send(DEPOT_REQUEST, request.write())?;
+    channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES)
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,149 @@
+//! One connection of a party, from its greeting to its end.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tacita_core::channel::Channel;
+use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
+use tacita_core::depot::Place;
+use tacita_core::{Error, Result};
+use tacita_node::agreement::Terms;
+use tacita_node::identity::Fingerprint;
+use tacita_node::transport::Connected;
+use tacita_node::transport::depot::frame::{Answer, MAX_FRAME_BYTES, Request, Ticket};
+
+use super::desk::{Arrived, Desk, Over, Told};
+use super::files::Key;
+use super::{Helper, lock};
+
+/// How long a connection may be idle: parties compute between requests, and the house looks after who does nothing.
+const IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// A party, as it is known on a connection.
+struct Guest<'a> {
+    desk: &'a Desk,
+    place: usize,
+    ticket: Ticket,
+}
+
+/// Answers whoever has come until it goes.
+pub(super) fn attend(helper: &Helper, who: Fingerprint, connected: Connected) {
+    let mut channel = connected.channel;
+    channel.set_patience(IDLE);
+    let number = helper.next.fetch_add(1, Ordering::Relaxed);
+    lock(&helper.handles).insert(number, channel.handle());
+    match arrive(helper, who, &mut channel) {
+        Ok(Some(guest)) => {
+            let ended = serve(helper, &guest, &mut channel);
+            guest.desk.depart(guest.place, &guest.ticket);
+            // A party that says that it ends is believed, in whatever way it does.
+            if let Err(Error::Peer { kind, .. }) = ended {
+                guest.desk.abort(guest.place, &guest.ticket, kind, None, &helper.numbers);
+            }
+        }
+        Ok(None) => {}
+        Err(error) => tracing::info!("a party has left before it said what it wants: {error}"),
+    }
+    lock(&helper.handles).remove(&number);
+}
+
+/// Who it is, and in which job; nothing if it was sent away.
+fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Result<Option<Guest<'a>>> {
+    let bytes = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES)?;
+    let Some(Request::Arrive { ticket, terms }) = Request::read(&bytes) else {
+        return Err(channel.violation("it does not say who it is"));
+    };
+    let Some(terms) = serde_json::from_slice(terms).ok().map(|terms| Terms::from_peer(&terms)) else {
+        return Err(channel.violation("its terms are none"));
+    };
+    let of = |desk: &Desk| desk.helping.parties.iter().position(|party| party.pin == who);
+    let agreement = terms.agreement_bytes();
+    let found = helper.desks.iter().find_map(|desk| {
+        let place = of(desk).filter(|_| desk.agreement == agreement)?;
+        Some((desk, place))
+    });
+    let Some((desk, place)) = found else {
+        let id = terms.json().get("id").and_then(|id| id.as_str()).unwrap_or_default();
+        let own = || helper.desks.iter().filter(|desk| of(desk).is_some());
+        let nearest = own().find(|desk| desk.helping.id == id).or_else(|| own().next());
+        if let Some(desk) = nearest {
+            tracing::info!("{}: the terms of {} differ", desk.helping.id, name(desk, of(desk)));
+            channel.send(DEPOT_ANSWER, Answer::Terms(desk.helping.terms.canonical().as_bytes()).write())?;
+        }
+        return Ok(None);
+    };
+    let answer = match desk.arrive(place, ticket, helper.drain.is_cancelled(), &helper.numbers)? {
+        Arrived::Welcome => Answer::Welcome,
+        Arrived::Busy => Answer::Busy,
+        Arrived::Ending => Answer::Ending,
+        Arrived::Over(over) => said(over),
+    };
+    let welcome = answer == Answer::Welcome;
+    channel.send(DEPOT_ANSWER, answer.write())?;
+    Ok(welcome.then_some(Guest { desk, place, ticket }))
+}
+
+fn name(desk: &Desk, place: Option<usize>) -> &str {
+    place.and_then(|place| desk.helping.parties.get(place)).map_or("", |party| party.name.as_str())
+}
+
+/// Answers one request after the other.
+fn serve(helper: &Helper, guest: &Guest<'_>, channel: &mut Channel) -> Result<()> {
+    loop {
+        let bytes = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES)?;
+        let answered = match Request::read(&bytes) {
+            Some(request) => guest.answer(helper, &request),
+            None => return Err(channel.violation("it asks for what is not there")),
+        };
+        match answered {
+            Ok(answer) => channel.send(DEPOT_ANSWER, answer)?,
+            Err(error) => {
+                // As when the disk is full: the party tries again until its time is over.
+                tracing::error!("{}: {error}", guest.desk.helping.id);
+                return Err(Error::Internal("a request could not be answered".into()));
+            }
+        }
+    }
+}
+
+impl Guest<'_> {
+    fn answer(&self, helper: &Helper, request: &Request<'_>) -> Result<Vec<u8>> {
+        let Guest { desk, place, ticket } = self;
+        let (place, own, numbers) = (*place, Place::Party(*place as u8), &helper.numbers);
+        Ok(match *request {
+            Request::Arrive { .. } => Answer::Busy.write(),
+            Request::Announce(word) => told(desk.announce(place, ticket, word, numbers)?, |told| match told {
+                Ok(words) => Answer::Told(&words).write(),
+                Err(missing) => Answer::Missing(&missing).write(),
+            }),
+            Request::Leave { step, to, part, bytes } => {
+                let key = Key { step, from: own, to, part };
+                told(desk.leave(place, ticket, key, bytes, numbers)?, |()| Answer::Kept.write())
+            }
+            Request::Collect { step, from, part } => {
+                let key = Key { step, from, to: own, part };
+                told(desk.collect(place, ticket, key, numbers)?, |part| Answer::Part(&part).write())
+            }
+            Request::Done => told(desk.done(place, ticket, numbers)?, |()| Answer::Done.write()),
+            Request::Abort { kind, culprit } => {
+                desk.abort(place, ticket, kind, culprit, numbers);
+                Answer::Done.write()
+            }
+        })
+    }
+}
+
+fn told<T>(told: Told<T>, answer: impl FnOnce(T) -> Vec<u8>) -> Vec<u8> {
+    match told {
+        Told::This(found) => answer(found),
+        Told::NotYet => Answer::NotYet.write(),
+        Told::Over(over) => said(over).write(),
+    }
+}
+
+fn said(over: Over) -> Answer<'static> {
+    match over {
+        Over::Finished => Answer::Done,
+        Over::Ended { by, kind, culprit } => Answer::Ended { by, kind, culprit },
+    }
+}

@@ -1,0 +1,536 @@
+//! One job, and its run if there is one: who is there, what was left, and how it ends.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tacita_core::depot::Place;
+use tacita_core::{ErrorKind, Result};
+use tacita_node::base::text::{bytes, duration};
+use tacita_node::jobs::intersect::outsourced::Helping;
+use tacita_node::transport::depot::frame::Ticket;
+
+use super::Numbers;
+use super::files::{Files, Key, Record};
+
+/// How long an answer is put off until there is something to say.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// Runs that are over whose parties may still ask.
+const REMEMBERED: usize = 1024;
+
+/// Connections of a party at a time.
+const MOST_CONNECTIONS: usize = 16;
+
+/// So many parts may be left beside one for so many bytes.
+const MOST_PARTS: u64 = 4096;
+const PART_BYTES: u64 = 1024;
+
+/// Why a run is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    /// All are done.
+    Finished,
+    /// Somebody has ended it.
+    Ended { by: Place, kind: ErrorKind, culprit: Option<Place> },
+}
+
+/// What came of a request.
+pub(super) enum Told<T> {
+    /// This.
+    This(T),
+    /// Nothing yet.
+    NotYet,
+    /// The run is over.
+    Over(Over),
+}
+
+/// What becomes of one that arrives.
+pub(super) enum Arrived {
+    Welcome,
+    Busy,
+    Ending,
+    Over(Over),
+}
+
+/// A party in a run.
+#[derive(Debug, Clone)]
+struct Member {
+    /// Its connections.
+    here: usize,
+    /// Its requests that are being answered.
+    asking: usize,
+    /// When it last did something.
+    seen: Instant,
+    left: u64,
+    parts: u64,
+}
+
+/// A run under way.
+struct Run {
+    number: u64,
+    record: Record,
+    members: Vec<Member>,
+    held: HashMap<Key, u64>,
+    began: Instant,
+}
+
+#[derive(Default)]
+struct State {
+    run: Option<Run>,
+    runs: u64,
+    past: VecDeque<(Ticket, Over)>,
+}
+
+/// A job.
+pub(super) struct Desk {
+    pub(super) helping: Helping,
+    pub(super) agreement: [u8; 32],
+    files: Files,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// A party's parts are written one after the other.
+    writing: Vec<Mutex<()>>,
+}
+
+impl Run {
+    fn new(number: u64, parties: usize) -> Run {
+        let member = Member { here: 0, asking: 0, seen: Instant::now(), left: 0, parts: 0 };
+        let members = vec![member; parties];
+        Run { number, record: Record::new(parties), members, held: HashMap::new(), began: Instant::now() }
+    }
+
+    /// Whether all have told their words.
+    fn has_begun(&self) -> bool {
+        self.record.words.iter().all(Option::is_some)
+    }
+}
+
+impl Desk {
+    /// The desk of a job, with what is left of a run on disk.
+    pub(super) fn open(helping: Helping, state: &Path) -> Result<Desk> {
+        let parties = helping.parties.len();
+        let files = Files::open(state, &helping.terms.agreement()[..32])?;
+        let mut own = State::default();
+        if let Some((record, held)) = files.resume(parties)? {
+            let mut run = Run { record, ..Run::new(0, parties) };
+            for (key, length) in &held {
+                if let Place::Party(place) = key.from
+                    && let Some(member) = run.members.get_mut(usize::from(place))
+                {
+                    member.left += length;
+                    member.parts += 1;
+                }
+            }
+            run.held = held;
+            tracing::info!("{}: goes on with the run that was under way", helping.id);
+            own.run = Some(run);
+            own.runs = 1;
+        }
+        Ok(Desk {
+            agreement: helping.terms.agreement_bytes(),
+            writing: (0..parties).map(|_| Mutex::default()).collect(),
+            helping,
+            files,
+            state: Mutex::new(own),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// Whether a run is under way.
+    pub(super) fn is_running(&self) -> bool {
+        self.lock().run.is_some()
+    }
+
+    /// How many parties are there, and how many bytes are kept.
+    pub(super) fn now(&self) -> (usize, u64) {
+        let state = self.lock();
+        let run = state.run.as_ref();
+        let here = run.map_or(0, |run| run.members.iter().filter(|member| member.here > 0).count());
+        (here, run.map_or(0, |run| run.held.values().sum()))
+    }
+
+    /// A party has come on a new connection.
+    pub(super) fn arrive(&self, place: usize, ticket: Ticket, draining: bool, numbers: &Numbers) -> Result<Arrived> {
+        let mut state = self.lock();
+        if let Some(over) = state.over(&ticket) {
+            return Ok(if over == Over::Finished { Arrived::Welcome } else { Arrived::Over(over) });
+        }
+        if let Some(run) = &mut state.run {
+            let member = &mut run.members[place];
+            if run.record.tickets[place] == Some(ticket) {
+                if member.here >= MOST_CONNECTIONS {
+                    return Ok(Arrived::Busy);
+                }
+                member.here += 1;
+                member.seen = Instant::now();
+                return Ok(Arrived::Welcome);
+            }
+            if member.here > 0 {
+                return Ok(Arrived::Busy);
+            }
+            if run.has_begun() {
+                // Its keys have gone with the process that had them.
+                self.end_run(&mut state, self.gone(place), numbers);
+            }
+        }
+        if state.run.is_none() {
+            if draining {
+                return Ok(Arrived::Ending);
+            }
+            let number = state.runs;
+            state.runs += 1;
+            state.run = Some(Run::new(number, self.helping.parties.len()));
+        }
+        let Some(run) = &mut state.run else { return Ok(Arrived::Ending) };
+        run.record.tickets[place] = Some(ticket);
+        run.record.words[place] = None;
+        run.members[place].here = 1;
+        run.members[place].seen = Instant::now();
+        self.files.record(&run.record)?;
+        tracing::info!("{}: {} is here", self.helping.id, self.name(place));
+        drop(state);
+        self.changed.notify_all();
+        Ok(Arrived::Welcome)
+    }
+
+    /// A connection of a party has ended.
+    pub(super) fn depart(&self, place: usize, ticket: &Ticket) {
+        if let Some(run) = self.lock().of(place, ticket) {
+            let member = &mut run.members[place];
+            member.here = member.here.saturating_sub(1);
+            member.seen = Instant::now();
+        }
+    }
+
+    /// A party tells its word, and is told those of all, or who is missing.
+    pub(super) fn announce(
+        &self,
+        place: usize,
+        ticket: &Ticket,
+        word: &[u8],
+        numbers: &Numbers,
+    ) -> Result<Told<std::result::Result<Vec<u8>, Vec<u8>>>> {
+        let mut state = self.lock();
+        let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket, place)) };
+        let told = &mut run.record.words[place];
+        if word.len() != self.helping.word_bytes() || told.as_ref().is_some_and(|told| told != word) {
+            return Ok(self.refuse(&mut state, place, "what it tells is not what it should be", numbers));
+        }
+        if told.is_none() {
+            *told = Some(word.to_vec());
+            self.files.record(&run.record)?;
+            if run.has_begun() {
+                tracing::info!("{}: all parties are here", self.helping.id);
+            }
+            self.changed.notify_all();
+        }
+        let told = self.wait(state, place, ticket, |run| {
+            run.has_begun().then(|| run.record.words.iter().flatten().flatten().copied().collect())
+        });
+        Ok(match told {
+            Told::This(words) => Told::This(Ok(words)),
+            Told::Over(over) => Told::Over(over),
+            Told::NotYet => {
+                let mut state = self.lock();
+                let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket, place)) };
+                let missing = |place: &usize| run.record.words[*place].is_none() && run.members[*place].here == 0;
+                Told::This(Err((0..run.members.len()).filter(missing).map(|place| place as u8).collect()))
+            }
+        })
+    }
+
+    /// A party leaves a part.
+    pub(super) fn leave(
+        &self,
+        place: usize,
+        ticket: &Ticket,
+        key: Key,
+        part: &[u8],
+        numbers: &Numbers,
+    ) -> Result<Told<()>> {
+        let _one_by_one = super::lock(&self.writing[place]);
+        {
+            let mut state = self.lock();
+            let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket, place)) };
+            run.members[place].seen = Instant::now();
+            let known = match key.to {
+                Place::Helper => true,
+                Place::Party(to) => usize::from(to) < run.members.len() && usize::from(to) != place,
+            };
+            if !run.has_begun() || !known {
+                return Ok(self.refuse(&mut state, place, "it leaves what nobody waits for", numbers));
+            }
+            if run.held.contains_key(&key) {
+                // Asked again, because the answer was lost; what was worked on already is there no more.
+                let same = self.files.part(&key).map_or(true, |kept| kept == part);
+                return Ok(match same {
+                    true => Told::This(()),
+                    false => self.refuse(&mut state, place, "it leaves another thing in the place of one", numbers),
+                });
+            }
+            let most = self.helping.most_bytes(place)?;
+            let member = &mut run.members[place];
+            if member.left + part.len() as u64 > most || member.parts >= MOST_PARTS + most / PART_BYTES {
+                return Ok(self.refuse(&mut state, place, "it leaves more than the agreed sizes take", numbers));
+            }
+            member.left += part.len() as u64;
+            member.parts += 1;
+            member.asking += 1;
+        }
+        let kept = self.files.keep(&key, part);
+        let mut state = self.lock();
+        let Some(run) = state.of(place, ticket) else {
+            // The run was over meanwhile, and its files are gone but for this one.
+            self.files.forget(&key);
+            return Ok(state.gone(ticket, place));
+        };
+        run.members[place].asking -= 1;
+        run.members[place].seen = Instant::now();
+        kept?;
+        run.held.insert(key, part.len() as u64);
+        numbers.received.fetch_add(part.len() as u64, Ordering::Relaxed);
+        drop(state);
+        self.changed.notify_all();
+        Ok(Told::This(()))
+    }
+
+    /// A party collects a part that is for it.
+    pub(super) fn collect(&self, place: usize, ticket: &Ticket, key: Key, numbers: &Numbers) -> Result<Told<Vec<u8>>> {
+        let state = self.lock();
+        Ok(match self.wait(state, place, ticket, |run| run.held.contains_key(&key).then_some(())) {
+            Told::This(()) => {
+                let part = self.files.part(&key)?;
+                numbers.sent.fetch_add(part.len() as u64, Ordering::Relaxed);
+                Told::This(part)
+            }
+            Told::NotYet => Told::NotYet,
+            Told::Over(over) => Told::Over(over),
+        })
+    }
+
+    /// A party is done.
+    pub(super) fn done(&self, place: usize, ticket: &Ticket, numbers: &Numbers) -> Result<Told<()>> {
+        let mut state = self.lock();
+        let Some(run) = state.of(place, ticket) else {
+            return Ok(match state.over(ticket) {
+                Some(Over::Finished) => Told::This(()),
+                _ => state.gone(ticket, place),
+            });
+        };
+        run.record.done[place] = true;
+        self.files.record(&run.record)?;
+        if run.record.done.iter().all(|done| *done) {
+            self.end_run(&mut state, Over::Finished, numbers);
+        }
+        Ok(Told::This(()))
+    }
+
+    /// A party cannot go on.
+    pub(super) fn abort(
+        &self,
+        place: usize,
+        ticket: &Ticket,
+        kind: ErrorKind,
+        culprit: Option<Place>,
+        numbers: &Numbers,
+    ) {
+        let mut state = self.lock();
+        if state.of(place, ticket).is_some() {
+            let by = Place::Party(place as u8);
+            let known = |culprit: &Place| match culprit {
+                Place::Helper => true,
+                Place::Party(place) => usize::from(*place) < self.helping.parties.len(),
+            };
+            self.end_run(&mut state, Over::Ended { by, kind, culprit: culprit.filter(known) }, numbers);
+        }
+    }
+
+    /// Ends what takes too long.
+    pub(super) fn look(&self, timeout: Duration, patience: Duration, numbers: &Numbers) {
+        let mut state = self.lock();
+        let Some(run) = &mut state.run else { return };
+        let begun = run.has_begun();
+        for place in 0..run.members.len() {
+            let (member, idle) = (&run.members[place], run.members[place].seen.elapsed());
+            if run.record.done[place] || run.record.tickets[place].is_none() {
+                continue;
+            }
+            let away = member.here == 0 && idle > timeout;
+            let silent = member.here > 0 && member.asking == 0 && idle > patience;
+            if begun && (away || silent) {
+                let what = if away { "was away" } else { "did nothing" };
+                tracing::warn!("{}: {} {what} for {}", self.helping.id, self.name(place), duration(idle));
+                return self.end_run(&mut state, self.gone(place), numbers);
+            }
+            if !begun && away {
+                run.record.tickets[place] = None;
+                run.record.words[place] = None;
+                tracing::info!("{}: {} has left", self.helping.id, self.name(place));
+            }
+        }
+        if !begun && run.record.tickets.iter().all(Option::is_none) {
+            state.run = None;
+            let _ = self.files.clear();
+        }
+    }
+
+    /// The run in which there is work for the helper, once there is one after the run `last`: its number, and how many parts are done.
+    pub(super) fn work(&self, last: Option<u64>, until: Instant) -> Option<(u64, u32)> {
+        let mut state = self.lock();
+        loop {
+            if let Some(run) = state.run.as_ref().filter(|run| run.has_begun() && Some(run.number) != last) {
+                return Some((run.number, run.record.helped));
+            }
+            let left = until.checked_duration_since(Instant::now())?;
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// A part for the helper, once it is there; nothing if that run is over.
+    pub(super) fn take(&self, run: u64, key: &Key) -> Result<Option<Vec<u8>>> {
+        let mut state = self.lock();
+        loop {
+            match state.run.as_ref().filter(|now| now.number == run) {
+                None => return Ok(None),
+                Some(run) if run.held.contains_key(key) => break,
+                Some(_) => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+        drop(state);
+        self.files.part(key).map(Some)
+    }
+
+    /// Keeps a part that the helper has made; whether that run is still under way.
+    pub(super) fn give(&self, run: u64, key: Key, part: &[u8]) -> Result<bool> {
+        self.files.keep(&key, part)?;
+        let mut state = self.lock();
+        let Some(run) = state.run.as_mut().filter(|now| now.number == run) else {
+            self.files.forget(&key);
+            return Ok(false);
+        };
+        run.held.insert(key, part.len() as u64);
+        drop(state);
+        self.changed.notify_all();
+        Ok(true)
+    }
+
+    /// One part more of the helper's work is done: what it was made of is needed no more.
+    pub(super) fn helped(&self, run: u64, part: u32) -> Result<()> {
+        let mut state = self.lock();
+        let Some(run) = state.run.as_mut().filter(|now| now.number == run) else { return Ok(()) };
+        run.record.helped = part + 1;
+        self.files.record(&run.record)?;
+        let used = run.held.keys().filter(|key| key.to == Place::Helper && key.part == part);
+        used.for_each(|key| self.files.forget(key));
+        Ok(())
+    }
+
+    /// The helper ends a run.
+    pub(super) fn end(&self, run: u64, kind: ErrorKind, culprit: Option<Place>, numbers: &Numbers) {
+        let mut state = self.lock();
+        if state.run.as_ref().is_some_and(|now| now.number == run) {
+            self.end_run(&mut state, Over::Ended { by: Place::Helper, kind, culprit }, numbers);
+        }
+    }
+
+    /// Waits a while until `found` finds something.
+    fn wait<T>(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        place: usize,
+        ticket: &Ticket,
+        found: impl Fn(&Run) -> Option<T>,
+    ) -> Told<T> {
+        let until = Instant::now() + WAIT;
+        if let Some(run) = state.of(place, ticket) {
+            run.members[place].asking += 1;
+        }
+        loop {
+            let Some(run) = state.of(place, ticket) else { return state.gone(ticket, place) };
+            let found = found(run);
+            let left = until.checked_duration_since(Instant::now());
+            match (found, left) {
+                (None, Some(left)) => {
+                    state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+                }
+                (found, _) => {
+                    run.members[place].asking -= 1;
+                    run.members[place].seen = Instant::now();
+                    return found.map_or(Told::NotYet, Told::This);
+                }
+            }
+        }
+    }
+
+    /// A party breaks the rules.
+    fn refuse<T>(&self, state: &mut State, place: usize, what: &str, numbers: &Numbers) -> Told<T> {
+        tracing::warn!("{}: {}: {what}", self.helping.id, self.name(place));
+        let culprit = Some(Place::Party(place as u8));
+        let over = Over::Ended { by: Place::Helper, kind: ErrorKind::Protocol, culprit };
+        self.end_run(state, over, numbers);
+        Told::Over(over)
+    }
+
+    fn end_run(&self, state: &mut State, over: Over, numbers: &Numbers) {
+        let Some(run) = state.run.take() else { return };
+        let left: u64 = run.members.iter().map(|member| member.left).sum();
+        let (id, took) = (&self.helping.id, duration(run.began.elapsed()));
+        match over {
+            Over::Finished => {
+                tracing::info!("{id}: done in {took}: the parties left {}", bytes(left));
+                numbers.finished.fetch_add(1, Ordering::Relaxed);
+            }
+            Over::Ended { by, kind, culprit } => {
+                let name = |place| match place {
+                    Place::Helper => "the helper",
+                    Place::Party(place) => self.name(usize::from(place)),
+                };
+                let because = culprit.map_or(String::new(), |culprit| format!(" because of {}", name(culprit)));
+                tracing::info!("{id}: ended by {}{because} ({kind:?}) after {took}", name(by));
+                numbers.failed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        state.past.extend(run.record.tickets.into_iter().flatten().map(|ticket| (ticket, over)));
+        let surplus = state.past.len().saturating_sub(REMEMBERED);
+        state.past.drain(..surplus);
+        if let Err(error) = self.files.clear() {
+            tracing::warn!("{error}");
+        }
+        self.changed.notify_all();
+    }
+
+    /// What it means that a party has gone.
+    fn gone(&self, place: usize) -> Over {
+        let culprit = Some(Place::Party(place as u8));
+        Over::Ended { by: Place::Helper, kind: ErrorKind::Network, culprit }
+    }
+
+    fn name(&self, place: usize) -> &str {
+        self.helping.parties.get(place).map_or("", |party| party.name.as_str())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        super::lock(&self.state)
+    }
+}
+
+impl State {
+    /// The run that this party is in with that ticket.
+    fn of(&mut self, place: usize, ticket: &Ticket) -> Option<&mut Run> {
+        self.run.as_mut().filter(|run| run.record.tickets[place] == Some(*ticket))
+    }
+
+    /// How the run ended that this ticket was of.
+    fn over(&self, ticket: &Ticket) -> Option<Over> {
+        self.past.iter().find(|(past, _)| past == ticket).map(|(_, over)| *over)
+    }
+
+    /// What a party is told whose run is no more.
+    fn gone<T>(&self, ticket: &Ticket, place: usize) -> Told<T> {
+        let forgotten = Over::Ended { by: Place::Party(place as u8), kind: ErrorKind::Network, culprit: None };
+        Told::Over(self.over(ticket).unwrap_or(forgotten))
+    }
+}
