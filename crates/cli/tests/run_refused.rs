@@ -239,7 +239,7 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
     let cases: Vec<(String, &[&str])> = vec![
         (change("\"intersect\"", "\"aggregate\""), &["aggregate", "intersect", "union"]),
         (change("\"intersect\"", "\"guess\""), &["guess", "intersect"]),
-        (head("protocol = \"outsourced\""), &["outsourced", "not in this version", "vole", "star"]),
+        (head("protocol = \"outsourced-bloom\""), &["outsourced-bloom", "not in this version", "vole", "star"]),
         (head("protocol = \"bloom\"\nsecurity = \"malicious\""), &["bloom", "malicious form was broken", "vole"]),
         (head("protocol = \"bloom\"\nreveal = \"count\""), &["bloom", "count", "ecdh"]),
         (sum("gives = { insurer = [\"cost\"] }\nprotocol = \"bloom\""), &["bloom", "sum:COLUMN", "ecdh"]),
@@ -265,7 +265,7 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
         ),
         (head("protocol = \"vole\"\nlevel = \"bits192\""), &["bits192", "bits128"]),
         (head("level = \"bits64\""), &["bits64", "bits128"]),
-        (head("reveal = \"counts:cost\""), &["counts:cost", "rows"]),
+        (head("reveal = \"counts:cost\""), &["counts:COLUMN", "outsourced"]),
         (head("reveal = \"sum:\""), &["sum:", "sum:COLUMN"]),
         (head("reveal = \"sum:cost\""), &["sum:cost", "gives = { NAME = [\"cost\"] }"]),
         (sum("gives = { insurer = [\"payer\"] }"), &["sum:cost", "gives"]),
@@ -286,7 +286,7 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
         ),
         (
             change("[parties.insurer]", "[parties.insurer]\n[helper]\naddress = \"x:1\""),
-            &["helper", "not in this version"],
+            &["[helper]", "outsourced", "leave one of the two out"],
         ),
         (head("colour = 1"), &["line 4", "colour"]),
         (change("max_rows", "max_row"), &["line 8", "max_row"]),

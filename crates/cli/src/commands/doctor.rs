@@ -199,8 +199,7 @@ impl Doctor {
         let Ok(identity) = Identity::load(&self.identity) else {
             return findings.note("helper", "not looked at: that takes an identity");
         };
-        let place = meeting(job, &self.me, self.listen.clone()).map(|meeting| meeting.helper);
-        let place = match place {
+        let place = match meeting(job, &self.me, self.listen.clone()).map(|meeting| meeting.helper) {
             Err(error) => return findings.bad("helper", error),
             Ok(None) => return,
             Ok(Some(place)) => place,

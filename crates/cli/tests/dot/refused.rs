@@ -9,7 +9,7 @@ fn jobs_that_make_no_sense_are_refused_with_what_would() {
     for (rest, words) in [
         ("security = \"malicious\"", ["malicious", "semi-honest"]),
         ("protocol = \"vole\"", ["\"vole\"", "\"ot\""]),
-        ("protocol = \"outsourced\"", ["outsourced", "not in this version"]),
+        ("protocol = \"outsourced\"", ["outsourced", "\"ot\""]),
         ("reveal = \"rows\"", ["\"rows\"", "\"shares\""]),
         ("bits = 33", ["bits = 33", "1 to 32"]),
         ("bits = 0", ["bits = 0", "1 to 32"]),

@@ -408,7 +408,7 @@ fn what_is_not_there_for_several_is_refused() {
     let with = |terms: &str| job(terms, &NAMES, |_| String::new());
     let learn = "reveal_to = [\"a\"]";
     for (more, words) in [
-        ("reveal = \"count\"", ["count", "\"rows\" or \"payload\""]),
+        ("reveal = \"count\"", ["count", "\"outsourced\" for numbers"]),
         ("security = \"malicious\"", ["malicious", "3 parties"]),
         ("protocol = \"vole\"", ["with 3 parties", "star"]),
         ("level = \"bits192\"", ["bits192", "bits128"]),

@@ -12,8 +12,9 @@ use tacita_node::identity::Fingerprint;
 use tacita_node::transport::Connected;
 use tacita_node::transport::depot::frame::{Answer, MAX_FRAME_BYTES, Request, Ticket};
 
-use super::desk::{Arrived, Desk, Over, Told};
+use super::desk::Desk;
 use super::files::Key;
+use super::run::{Arrived, Over, Told};
 use super::{Helper, lock};
 
 /// How long a connection may be idle: parties compute between requests, and the house looks after who does nothing.
@@ -69,6 +70,7 @@ fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Re
         if let Some(desk) = nearest {
             tracing::info!("{}: the terms of {} differ", desk.helping.id, name(desk, of(desk)));
             channel.send(DEPOT_ANSWER, Answer::Terms(desk.helping.terms.canonical().as_bytes()).write())?;
+            desk.differs(of(desk), id, &helper.numbers);
         }
         return Ok(None);
     };

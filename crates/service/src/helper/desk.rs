@@ -1,6 +1,5 @@
 //! One job, and its run if there is one: who is there, what was left, and how it ends.
 
-use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,13 +12,11 @@ use tacita_node::jobs::intersect::outsourced::Helping;
 use tacita_node::transport::depot::frame::Ticket;
 
 use super::Numbers;
-use super::files::{Files, Key, Record};
+use super::files::{Files, Key};
+use super::run::{Arrived, Over, Run, State, Told};
 
 /// How long an answer is put off until there is something to say.
 const WAIT: Duration = Duration::from_secs(2);
-
-/// Runs that are over whose parties may still ask.
-const REMEMBERED: usize = 1024;
 
 /// Connections of a party at a time.
 const MOST_CONNECTIONS: usize = 16;
@@ -27,62 +24,6 @@ const MOST_CONNECTIONS: usize = 16;
 /// So many parts may be left beside one for so many bytes.
 const MOST_PARTS: u64 = 4096;
 const PART_BYTES: u64 = 1024;
-
-/// Why a run is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Over {
-    /// All are done.
-    Finished,
-    /// Somebody has ended it.
-    Ended { by: Place, kind: ErrorKind, culprit: Option<Place> },
-}
-
-/// What came of a request.
-pub(super) enum Told<T> {
-    /// This.
-    This(T),
-    /// Nothing yet.
-    NotYet,
-    /// The run is over.
-    Over(Over),
-}
-
-/// What becomes of one that arrives.
-pub(super) enum Arrived {
-    Welcome,
-    Busy,
-    Ending,
-    Over(Over),
-}
-
-/// A party in a run.
-#[derive(Debug, Clone)]
-struct Member {
-    /// Its connections.
-    here: usize,
-    /// Its requests that are being answered.
-    asking: usize,
-    /// When it last did something.
-    seen: Instant,
-    left: u64,
-    parts: u64,
-}
-
-/// A run under way.
-struct Run {
-    number: u64,
-    record: Record,
-    members: Vec<Member>,
-    held: HashMap<Key, u64>,
-    began: Instant,
-}
-
-#[derive(Default)]
-struct State {
-    run: Option<Run>,
-    runs: u64,
-    past: VecDeque<(Ticket, Over)>,
-}
 
 /// A job.
 pub(super) struct Desk {
@@ -95,19 +36,6 @@ pub(super) struct Desk {
     writing: Vec<Mutex<()>>,
 }
 
-impl Run {
-    fn new(number: u64, parties: usize) -> Run {
-        let member = Member { here: 0, asking: 0, seen: Instant::now(), left: 0, parts: 0 };
-        let members = vec![member; parties];
-        Run { number, record: Record::new(parties), members, held: HashMap::new(), began: Instant::now() }
-    }
-
-    /// Whether all have told their words.
-    fn has_begun(&self) -> bool {
-        self.record.words.iter().all(Option::is_some)
-    }
-}
-
 impl Desk {
     /// The desk of a job, with what is left of a run on disk.
     pub(super) fn open(helping: Helping, state: &Path) -> Result<Desk> {
@@ -115,18 +43,8 @@ impl Desk {
         let files = Files::open(state, &helping.terms.agreement()[..32])?;
         let mut own = State::default();
         if let Some((record, held)) = files.resume(parties)? {
-            let mut run = Run { record, ..Run::new(0, parties) };
-            for (key, length) in &held {
-                if let Place::Party(place) = key.from
-                    && let Some(member) = run.members.get_mut(usize::from(place))
-                {
-                    member.left += length;
-                    member.parts += 1;
-                }
-            }
-            run.held = held;
             tracing::info!("{}: goes on with the run that was under way", helping.id);
-            own.run = Some(run);
+            own.run = Some(Run::resumed(record, held));
             own.runs = 1;
         }
         Ok(Desk {
@@ -348,6 +266,16 @@ impl Desk {
         }
     }
 
+    /// A party has other terms for this job: those who wait for it wait in vain.
+    pub(super) fn differs(&self, place: Option<usize>, id: &str, numbers: &Numbers) {
+        let mut state = self.lock();
+        let waited = state.run.as_ref().is_some_and(|run| !run.has_begun());
+        if let (true, true, Some(place)) = (waited, id == self.helping.id, place) {
+            let over = Over::Ended { by: Place::Party(place as u8), kind: ErrorKind::Terms, culprit: None };
+            self.end_run(&mut state, over, numbers);
+        }
+    }
+
     /// Ends what takes too long.
     pub(super) fn look(&self, timeout: Duration, patience: Duration, numbers: &Numbers) {
         let mut state = self.lock();
@@ -493,9 +421,7 @@ impl Desk {
                 numbers.failed.fetch_add(1, Ordering::Relaxed);
             }
         }
-        state.past.extend(run.record.tickets.into_iter().flatten().map(|ticket| (ticket, over)));
-        let surplus = state.past.len().saturating_sub(REMEMBERED);
-        state.past.drain(..surplus);
+        state.remember(run, over);
         if let Err(error) = self.files.clear() {
             tracing::warn!("{error}");
         }
@@ -514,23 +440,5 @@ impl Desk {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         super::lock(&self.state)
-    }
-}
-
-impl State {
-    /// The run that this party is in with that ticket.
-    fn of(&mut self, place: usize, ticket: &Ticket) -> Option<&mut Run> {
-        self.run.as_mut().filter(|run| run.record.tickets[place] == Some(*ticket))
-    }
-
-    /// How the run ended that this ticket was of.
-    fn over(&self, ticket: &Ticket) -> Option<Over> {
-        self.past.iter().find(|(past, _)| past == ticket).map(|(_, over)| *over)
-    }
-
-    /// What a party is told whose run is no more.
-    fn gone<T>(&self, ticket: &Ticket, place: usize) -> Told<T> {
-        let forgotten = Over::Ended { by: Place::Party(place as u8), kind: ErrorKind::Network, culprit: None };
-        Told::Over(self.over(ticket).unwrap_or(forgotten))
     }
 }

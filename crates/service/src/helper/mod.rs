@@ -4,6 +4,7 @@
 mod attend;
 mod desk;
 mod files;
+mod run;
 mod status;
 mod work;
 

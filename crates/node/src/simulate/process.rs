@@ -1,0 +1,154 @@
+//! The processes of a simulation.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use tacita_core::{Error, Result};
+
+use super::{Failure, Instructions, LOOK, lock};
+use crate::watch::{Screen, Snapshot};
+
+/// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
+/// and waits in vain if not.
+const GRACE: Duration = Duration::from_secs(1);
+/// What a party says on standard error, in either of its forms.
+enum Said {
+    Error(String),
+    Warning(String),
+}
+
+impl Said {
+    fn of(line: &str) -> Said {
+        #[derive(Deserialize)]
+        struct Logged {
+            level: String,
+            message: String,
+        }
+        if let Ok(Logged { level, message }) = serde_json::from_str(line) {
+            return if level == "ERROR" { Said::Error(message) } else { Said::Warning(message) };
+        }
+        match line.strip_prefix("error: ") {
+            Some(text) => Said::Error(text.to_owned()),
+            None => Said::Warning(line.strip_prefix("warning: ").unwrap_or(line).to_owned()),
+        }
+    }
+}
+
+/// One party's process, with threads that read what it prints.
+pub(super) struct Party {
+    pub(super) name: String,
+    pub(super) child: Child,
+    /// Its lines on standard output.
+    pub(super) printed: Arc<Mutex<Vec<String>>>,
+    /// Its error line, kept back: the simulation prints the one with which the failure began.
+    error: Arc<Mutex<Option<String>>>,
+    readers: Vec<std::thread::JoinHandle<()>>,
+    ended: Option<u8>,
+}
+
+impl Party {
+    pub(super) fn start(program: &Path, name: &str, instructions: &Instructions, screen: &dyn Screen) -> Result<Party> {
+        let failed = |error: std::io::Error| Error::Internal(format!("cannot start the process of {name}: {error}"));
+        let mut child = Command::new(program)
+            .args(["simulated-party", "--quiet", "--log", if instructions.settings.logged { "json" } else { "text" }])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let text = serde_json::to_string(instructions).map_err(|error| Error::Internal(error.to_string()))?;
+        if let Some(mut input) = child.stdin.take() {
+            input.write_all(text.as_bytes()).map_err(failed)?;
+        }
+        let (printed, error) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<Mutex<Option<String>>>::default());
+        let mut readers = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            let printed = printed.clone();
+            readers.push(read_lines(stdout, move |line| lock(&printed).push(line)));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            let (error, name) = (error.clone(), name.to_owned());
+            let mut display = screen.open(Some(&name));
+            readers.push(read_lines(stderr, move |line| {
+                if let Some(snapshot) = Snapshot::relayed(&line) {
+                    display.show(&snapshot);
+                    return;
+                }
+                match Said::of(&line) {
+                    Said::Error(text) => *lock(&error) = Some(text),
+                    Said::Warning(text) => tracing::warn!("{name}: {text}"),
+                }
+            }));
+        }
+        Ok(Party { name: name.to_owned(), child, printed, error, readers, ended: None })
+    }
+
+    /// Whether the process has ended; notes its exit code.
+    pub(super) fn has_ended(&mut self) -> Result<bool> {
+        if self.ended.is_none() {
+            let status = self.child.try_wait().map_err(|error| Error::Internal(error.to_string()))?;
+            self.ended = status.map(|status| status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(3));
+            if self.ended.is_some() {
+                self.readers.drain(..).for_each(|reader| drop(reader.join()));
+            }
+        }
+        Ok(self.ended.is_some())
+    }
+}
+
+impl Drop for Party {
+    fn drop(&mut self) {
+        if self.ended.is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn read_lines(
+    source: impl Read + Send + 'static,
+    mut take: impl FnMut(String) + Send + 'static,
+) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || BufReader::new(source).lines().map_while(|line| line.ok()).for_each(&mut take))
+}
+
+/// Waits until all have ended. Once one has failed, the others get [`GRACE`].
+pub(super) fn wait_for_all(parties: &mut [Party]) -> Result<Option<Failure>> {
+    let mut failed_at: Option<Instant> = None;
+    loop {
+        let mut running = false;
+        for party in parties.iter_mut() {
+            running |= !party.has_ended()?;
+        }
+        if failed_at.is_none() && parties.iter().any(|party| party.ended.is_some_and(|code| code != 0)) {
+            failed_at = Some(Instant::now());
+        }
+        if !running || failed_at.is_some_and(|at| at.elapsed() > GRACE) {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    let failed = parties.iter().filter(|party| party.ended.is_some_and(|code| code != 0));
+    let Some(first) = failed.min_by_key(|party| consequence(party.ended.unwrap_or_default())) else {
+        return Ok(None);
+    };
+    let text = lock(&first.error).clone().unwrap_or_else(|| "its process was ended from outside".into());
+    Ok(Some(Failure { party: first.name.clone(), text, code: first.ended.unwrap_or_default() }))
+}
+
+/// How likely an exit code is to be the consequence of another party's failure rather than the cause.
+fn consequence(code: u8) -> u8 {
+    match code {
+        130 => 0,
+        70 => 1,
+        2 => 2,
+        5 => 3,
+        4 => 4,
+        3 => 6,
+        _ => 5,
+    }
+}

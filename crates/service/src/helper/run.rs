@@ -1,0 +1,121 @@
+//! A run, and how those before it have ended.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
+
+use tacita_core::ErrorKind;
+use tacita_core::depot::Place;
+use tacita_node::transport::depot::frame::Ticket;
+
+use super::files::{Key, Record};
+
+/// Runs that are over whose parties may still ask.
+const REMEMBERED: usize = 1024;
+
+/// Why a run is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    /// All are done.
+    Finished,
+    /// Somebody has ended it.
+    Ended { by: Place, kind: ErrorKind, culprit: Option<Place> },
+}
+
+/// What came of a request.
+pub(super) enum Told<T> {
+    /// This.
+    This(T),
+    /// Nothing yet.
+    NotYet,
+    /// The run is over.
+    Over(Over),
+}
+
+/// What becomes of one that arrives.
+pub(super) enum Arrived {
+    Welcome,
+    Busy,
+    Ending,
+    Over(Over),
+}
+
+/// A party in a run.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    /// Its connections.
+    pub(super) here: usize,
+    /// Its requests that are being answered.
+    pub(super) asking: usize,
+    /// When it last did something.
+    pub(super) seen: Instant,
+    pub(super) left: u64,
+    pub(super) parts: u64,
+}
+
+/// A run under way.
+pub(super) struct Run {
+    pub(super) number: u64,
+    pub(super) record: Record,
+    pub(super) members: Vec<Member>,
+    pub(super) held: HashMap<Key, u64>,
+    pub(super) began: Instant,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) run: Option<Run>,
+    pub(super) runs: u64,
+    past: VecDeque<(Ticket, Over)>,
+}
+
+impl Run {
+    pub(super) fn new(number: u64, parties: usize) -> Run {
+        let member = Member { here: 0, asking: 0, seen: Instant::now(), left: 0, parts: 0 };
+        let members = vec![member; parties];
+        Run { number, record: Record::new(parties), members, held: HashMap::new(), began: Instant::now() }
+    }
+
+    /// The run that was under way, with these parts on disk.
+    pub(super) fn resumed(record: Record, held: HashMap<Key, u64>) -> Run {
+        let mut run = Run::new(0, record.tickets.len());
+        for (key, length) in &held {
+            if let Place::Party(place) = key.from
+                && let Some(member) = run.members.get_mut(usize::from(place))
+            {
+                member.left += length;
+                member.parts += 1;
+            }
+        }
+        Run { record, held, ..run }
+    }
+
+    /// Whether all have told their words.
+    pub(super) fn has_begun(&self) -> bool {
+        self.record.words.iter().all(Option::is_some)
+    }
+}
+
+impl State {
+    /// The run that this party is in with that ticket.
+    pub(super) fn of(&mut self, place: usize, ticket: &Ticket) -> Option<&mut Run> {
+        self.run.as_mut().filter(|run| run.record.tickets[place] == Some(*ticket))
+    }
+
+    /// How the run ended that this ticket was of.
+    pub(super) fn over(&self, ticket: &Ticket) -> Option<Over> {
+        self.past.iter().find(|(past, _)| past == ticket).map(|(_, over)| *over)
+    }
+
+    /// What a party is told whose run is no more.
+    pub(super) fn gone<T>(&self, ticket: &Ticket, place: usize) -> Told<T> {
+        let forgotten = Over::Ended { by: Place::Party(place as u8), kind: ErrorKind::Network, culprit: None };
+        Told::Over(self.over(ticket).unwrap_or(forgotten))
+    }
+
+    /// Keeps in mind how a run has ended, for those who ask.
+    pub(super) fn remember(&mut self, run: Run, over: Over) {
+        self.past.extend(run.record.tickets.into_iter().flatten().map(|ticket| (ticket, over)));
+        let surplus = self.past.len().saturating_sub(REMEMBERED);
+        self.past.drain(..surplus);
+    }
+}

@@ -1,0 +1,292 @@
+//! Parties and helpers that do not follow the protocol.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::{Barrier, Mutex};
+use std::time::Duration;
+
+use tacita_core::channel::Channel;
+use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
+use tacita_core::depot::{Depot, Parcel, Place, Step};
+use tacita_core::{Error, ErrorKind};
+use tacita_node::agreement::{JobSpec, Terms};
+use tacita_node::base::cancel::Cancel as RunCancel;
+use tacita_node::identity::Identity;
+use tacita_node::jobs::intersect::outsourced::Helping;
+use tacita_node::transport::depot::frame::{Answer, MAX_FRAME_BYTES, Request};
+use tacita_node::transport::depot::{self, Client, word};
+use tacita_node::transport::{Cancel, Options, Peer, Purpose, Shape, dial, door};
+use tacita_service::helper::{self, Serving};
+
+const STEP: Step = Step { code: 5, name: "entries" };
+
+struct Setting {
+    job: JobSpec,
+    helper: Identity,
+    parties: Vec<Identity>,
+    address: String,
+}
+
+impl Setting {
+    fn new(home: &Path) -> Setting {
+        let make = |name: &str| Identity::create(&home.join(name), name).unwrap();
+        let (helper, parties) = (make("helper"), ["a", "b", "c"].map(make).to_vec());
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let identities: String = parties
+            .iter()
+            .map(|one| format!("[parties.{}]\nidentity = \"{}\"\n", one.name(), one.fingerprint()))
+            .collect();
+        let text = format!(
+            "job = \"intersect\"\nid = \"t\"\nprotocol = \"outsourced\"\nreveal_to = [\"a\"]\n[limits]\npad_to = 50\n[key]\n\
+             columns = [\"k\"]\n{identities}"
+        );
+        let job = JobSpec::parse(&text, false).unwrap();
+        Setting { job, helper, parties, address: format!("127.0.0.1:{port}") }
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        self.parties.iter().map(|one| Peer { name: one.name().to_owned(), pin: one.fingerprint() }).collect()
+    }
+
+    fn helping(&self) -> Helping {
+        Helping::new(&self.job, self.peers()).unwrap()
+    }
+
+    /// Runs `visit` while an honest helper serves.
+    fn serve(&self, visit: impl FnOnce()) {
+        let drain = Cancel::default();
+        let serving = Serving {
+            jobs: vec![("job".into(), self.helping())],
+            identity: self.helper.clone(),
+            listen: self.address.clone(),
+            state: None,
+            status: None,
+            timeout: Duration::from_secs(1),
+            patience: Duration::from_secs(20),
+            drain: drain.clone(),
+            once: false,
+            announce: None,
+            report: None,
+        };
+        let server = std::thread::spawn(move || helper::serve(serving));
+        visit();
+        drain.cancel();
+        assert_eq!(server.join().unwrap(), Err(Error::Interrupted));
+    }
+
+    fn client(&self, me: usize) -> Client {
+        let helper = Peer { name: "the helper".into(), pin: self.helper.fingerprint() };
+        let place = depot::Place { address: self.address.clone(), helper, parties: self.peers() };
+        let terms = Terms::of(&self.job);
+        let terms =
+            depot::Terms { text: terms.canonical(), agreement: terms.agreement_bytes(), differences: |_, _| None };
+        let times = [Duration::from_secs(5), Duration::from_secs(5)];
+        Client::new(place, me, self.parties[me].clone(), terms, times, Shape::default(), RunCancel::default()).unwrap()
+    }
+
+    /// A word as long as the honest ones.
+    fn word(&self, byte: u8) -> Vec<u8> {
+        vec![byte; self.helping().word_bytes() - word::SIGNED_BYTES]
+    }
+
+    /// What each of three clients gets out of `act`.
+    fn all<T: Send>(&self, act: impl Fn(usize, &Client) -> T + Sync) -> Vec<T> {
+        std::thread::scope(|scope| {
+            let act = &act;
+            let start = |me| scope.spawn(move || act(me, &self.client(me)));
+            let started: Vec<_> = (0..3).map(start).collect();
+            started.into_iter().map(|one| one.join().unwrap()).collect()
+        })
+    }
+
+    /// A connection with which a party may do what it likes.
+    fn connect(&self, me: usize) -> Channel {
+        let options = Options { purpose: Purpose::Helper, timeout: Duration::from_secs(5), ..Options::default() };
+        let peer = Peer { name: "the helper".into(), pin: self.helper.fingerprint() };
+        dial(&self.address, &peer, &self.parties[me], &options).unwrap().channel
+    }
+}
+
+fn parcel(from: u8, to: u8) -> Parcel {
+    Parcel { step: STEP, from: Place::Party(from), to: Place::Party(to) }
+}
+
+/// An honest run of nothing but words and one part.
+fn is_well(setting: &Setting) {
+    let ends = setting.all(|me, client| {
+        let words = client.announce(setting.word(me as u8))?;
+        assert_eq!(words, [0, 1, 2].map(|byte| setting.word(byte)));
+        if me == 0 {
+            client.leave(parcel(0, 1), 0, vec![7; 100])?;
+        }
+        if me == 1 {
+            assert_eq!(client.collect(parcel(0, 1), 0, 100)?, vec![7; 100]);
+        }
+        client.done()
+    });
+    ends.into_iter().for_each(|end| end.unwrap());
+}
+
+#[test]
+fn what_breaks_the_rules_ends_the_run_and_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let setting = Setting::new(home.path());
+    setting.serve(|| {
+        is_well(&setting);
+        type Act = fn(&Client) -> tacita_core::Result<()>;
+        let bad: [Act; 4] = [
+            // Another thing in the place of one.
+            |client| {
+                client.leave(parcel(2, 0), 0, vec![1; 10])?;
+                client.leave(parcel(2, 0), 0, vec![2; 10])
+            },
+            // More than the sizes take.
+            |client| (0..100).try_for_each(|part| client.leave(parcel(2, 0), part, vec![0; 1 << 19])),
+            // For nobody.
+            |client| client.leave(parcel(2, 9), 0, vec![1]),
+            |client| client.leave(parcel(2, 2), 0, vec![1]),
+        ];
+        for act in bad {
+            let ends = setting.all(|me, client| {
+                client.announce(setting.word(me as u8))?;
+                if me == 2 { act(client) } else { client.collect(parcel(2, me as u8), 99, 1).map(drop) }
+            });
+            let by_the_helper =
+                |end: &Error| matches!(end, Error::Peer { peer, kind: ErrorKind::Protocol } if peer == "the helper");
+            assert!(ends[2].as_ref().is_err_and(by_the_helper), "{:?}", ends[2]);
+            for end in &ends[..2] {
+                let reported = end.as_ref().unwrap_err();
+                let named =
+                    matches!(reported, Error::Reported { culprit, kind: ErrorKind::Protocol, .. } if culprit == "c");
+                assert!(named, "{reported:?}");
+            }
+        }
+        // A word of another length.
+        let ends = setting.all(|me, client| {
+            let word = setting.word(me as u8);
+            client.announce(if me == 1 { word[1..].to_vec() } else { word })
+        });
+        assert!(matches!(&ends[0], Err(Error::Reported { culprit, .. }) if culprit == "b"), "{:?}", ends[0]);
+        is_well(&setting);
+    });
+}
+
+/// One says what another has done: it, and the third, are told.
+#[test]
+fn a_fault_that_one_party_finds_is_told_all() {
+    let home = tempfile::tempdir().unwrap();
+    let setting = Setting::new(home.path());
+    setting.serve(|| {
+        let ends = setting.all(|me, client| {
+            client.announce(setting.word(me as u8))?;
+            if me == 0 {
+                let error = Error::Protocol { peer: "b".into(), check: "its proof is wrong".into() };
+                client.end(&error);
+                return Err(error);
+            }
+            client.collect(parcel(0, me as u8), 0, 1)
+        });
+        assert!(matches!(&ends[1], Err(Error::Peer { peer, kind: ErrorKind::Protocol }) if peer == "a"), "{:?}", ends[1]);
+        let third = matches!(&ends[2], Err(Error::Reported { culprit, by, kind: ErrorKind::Protocol }) if culprit == "b" && by == "a");
+        assert!(third, "{:?}", ends[2]);
+        is_well(&setting);
+    });
+}
+
+/// Garbage, other requests first, frames of any kind: the connection ends, and the others are served.
+#[test]
+fn garbage_ends_a_connection_and_nothing_else() {
+    let home = tempfile::tempdir().unwrap();
+    let setting = Setting::new(home.path());
+    setting.serve(|| {
+        let terms = Terms::of(&setting.job).canonical();
+        let arrive = Request::Arrive { ticket: [1; 32], terms: terms.as_bytes() }.write();
+        let firsts = [
+            vec![],
+            vec![9; 40],
+            Request::Done.write(),
+            arrive[..20].to_vec(),
+            Request::Arrive { ticket: [1; 32], terms: b"{" }.write(),
+        ];
+        for first in firsts {
+            let mut channel = setting.connect(0);
+            channel.send(DEPOT_REQUEST, first).unwrap();
+            assert!(channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).is_err());
+        }
+        let mut channel = setting.connect(0);
+        channel.send(DEPOT_REQUEST, arrive.clone()).unwrap();
+        assert_eq!(channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).unwrap(), Answer::Welcome.write());
+        channel.send(DEPOT_REQUEST, vec![77]).unwrap();
+        assert!(channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).is_err());
+        drop(channel);
+        // Before all have come nothing can be left.
+        let mut channel = setting.connect(1);
+        channel.send(DEPOT_REQUEST, arrive).unwrap();
+        channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).unwrap();
+        let early = Request::Leave { step: 1, to: Place::Helper, part: 0, bytes: b"x" }.write();
+        channel.send(DEPOT_REQUEST, early).unwrap();
+        let answer = channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).unwrap();
+        assert!(matches!(Answer::read(&answer), Some(Answer::Ended { .. })), "{answer:?}");
+        drop(channel);
+        is_well(&setting);
+    });
+}
+
+/// A helper that passes on another word in the place of a party's, as to swap its key: under an identity of its own, or with the signature of
+/// another party's word.
+#[test]
+fn a_helper_that_swaps_a_word_is_found_out() {
+    let home = tempfile::tempdir().unwrap();
+    let setting = Setting::new(home.path());
+    let agreement = Terms::of(&setting.job).agreement_bytes();
+    for cheat in 0..3 {
+        let listener = TcpListener::bind(&setting.address).unwrap();
+        let (words, all_here) = (Mutex::new(vec![Vec::new(); 3]), Barrier::new(3));
+        let arrived = |who, connected: tacita_node::transport::Connected| {
+            let me = setting.parties.iter().position(|party| party.fingerprint() == who).unwrap();
+            let mut channel = connected.channel;
+            while let Ok(bytes) = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES) {
+                let answer = match Request::read(&bytes) {
+                    Some(Request::Arrive { .. }) => Answer::Welcome.write(),
+                    Some(Request::Announce(word)) => {
+                        words.lock().unwrap()[me] = word.to_vec();
+                        all_here.wait();
+                        let mut all = words.lock().unwrap().clone();
+                        if me != 1 {
+                            all[1] = match cheat {
+                                0 => word::sign(&setting.helper, &agreement, 1, &setting.word(9)).unwrap(),
+                                1 => all[2].clone(),
+                                _ => word::sign(&setting.parties[1], &[0; 32], 1, &setting.word(1)).unwrap(),
+                            };
+                        }
+                        Answer::Told(&all.concat()).write()
+                    }
+                    _ => Answer::Done.write(),
+                };
+                if channel.send(DEPOT_ANSWER, answer).is_err() {
+                    return;
+                }
+            }
+        };
+        let cancel = Cancel::default();
+        let options = Options { purpose: Purpose::Helper, cancel: cancel.clone(), ..Options::default() };
+        let pins: Vec<_> = setting.parties.iter().map(Identity::fingerprint).collect();
+        std::thread::scope(|scope| {
+            let (options, arrived, listener, identity) = (&options, &arrived, &listener, &setting.helper);
+            let pins = &pins;
+            scope.spawn(move || {
+                let _ = door::admit((listener, identity), options, "a party", &|| pins.clone(), arrived, &|_, _| ());
+            });
+            let ends = setting.all(|me, client| client.announce(setting.word(me as u8)));
+            for me in [0, 2] {
+                let error = ends[me].as_ref().unwrap_err();
+                assert!(
+                    matches!(error, Error::Authentication { peer, .. } if peer == "the helper, or b,"),
+                    "{cheat}: {error:?}"
+                );
+            }
+            assert!(ends[1].is_ok(), "its own word is as it told it");
+            cancel.cancel();
+        });
+    }
+}
