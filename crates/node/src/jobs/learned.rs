@@ -23,3 +23,12 @@ pub(crate) fn list(columns: &[String]) -> String {
         }
     }
 }
+
+/// What so many have, as a part of a sentence.
+pub(crate) fn have(names: &[&str]) -> &'static str {
+    match names.len() {
+        1 => "has",
+        2 => "both have",
+        _ => "all have",
+    }
+}

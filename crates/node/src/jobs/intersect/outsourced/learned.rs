@@ -3,6 +3,7 @@
 use super::super::learned::limit;
 use crate::agreement::{Glance, JobSpec, Known, Reveal};
 use crate::base::text::{count, names};
+use crate::jobs::learned::have;
 
 /// What the helper learns.
 pub const HELPER_LEARNS: [&str; 2] = [
@@ -18,16 +19,16 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
     let all = names(&others);
     let leader = job.receiver();
     let mut learned = Vec::new();
-    let every = if others.len() == 1 { "has" } else { "all have" };
+    let every = have(&others);
     if job.learns(party) {
         learned.push(match &job.reveal {
-            Reveal::Count => format!("{party} learns how many keys {all} and itself have in common, and not which."),
+            Reveal::Count => format!("{party} learns how many keys {all} and {party} have in common, and not which."),
             Reveal::Sum(column) => format!(
-                "{party} learns how many keys {all} and itself have in common, and the sum of {}'s {column} over them; not which they are.",
+                "{party} learns how many keys {all} and {party} have in common, and the sum of {}'s {column} over them; not which they are.",
                 giver(job)
             ),
             Reveal::CountsBy(column) => format!(
-                "{party} learns how many keys {all} and itself have in common, by {}'s {column}; not which they are.",
+                "{party} learns how many keys {all} and {party} have in common, by {}'s {column}; not which they are.",
                 giver(job)
             ),
             _ => format!("{party} learns which of its own rows have a key that {all} {every} too."),

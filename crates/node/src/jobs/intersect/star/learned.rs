@@ -4,7 +4,7 @@ use super::super::learned::{limit, on_disk, one_row_a_key};
 use super::super::load::given_columns;
 use crate::agreement::{Glance, JobSpec, Known, Reveal};
 use crate::base::text::{count, counted, names};
-use crate::jobs::learned::list;
+use crate::jobs::learned::{have, list};
 
 /// What `party` learns, given what is known.
 pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
@@ -140,12 +140,4 @@ fn sizes(job: &JobSpec, party: &str, known: Known<'_>, learned: &mut Vec<String>
 /// Those who give columns to this party, in the order of the job.
 fn givers<'a>(job: &'a JobSpec, party: &str) -> Vec<&'a str> {
     job.others(party).into_iter().filter(|giver| given_columns(job, giver).is_some()).collect()
-}
-
-fn have(names: &[&str]) -> &'static str {
-    match names.len() {
-        1 => "has",
-        2 => "both have",
-        _ => "all have",
-    }
 }
