@@ -86,6 +86,9 @@ enum What {
     Marks,
 }
 
+/// What measures one of them.
+type Measured = fn(&mut Bench) -> io::Result<()>;
+
 /// Where the rows go, and how much is measured.
 struct Bench {
     json: Option<std::fs::File>,
@@ -108,7 +111,7 @@ fn main() -> io::Result<ExitCode> {
     let parties = parties.into_iter().map(usize::from).collect();
     let mut bench = Bench { json: json.file()?, sizes, parties, budget, only, runs };
     println!("Kernels: {}. {} cores.", backend::chosen().name(), std::thread::available_parallelism()?);
-    let all: [(What, fn(&mut Bench) -> io::Result<()>); 7] = [
+    let all: [(What, Measured); 7] = [
         (What::Sizes, table_3),
         (What::Levels, tables_4_to_6),
         (What::Cores, table_7),
@@ -149,7 +152,9 @@ impl Bench {
         row["helper_cpu"] = json!(taken.helper);
         row["all_cpu"] = json!(taken.all());
         row["wall"] = json!(taken.wall);
-        row["parts"] = json!(taken.parts);
+        if setting.in_turns {
+            row["parts"] = json!(taken.parts);
+        }
         row["memory"] = json!(taken.memory);
         row["bytes"] = json!(taken.bytes);
         self.keep(&row)?;
@@ -216,7 +221,7 @@ fn tables_4_to_6(bench: &mut Bench) -> io::Result<()> {
     );
     for parties in bench.parties.clone() {
         for group in GROUPS.into_iter().filter(|group| bench.has(&group.name())).collect::<Vec<_>>() {
-            // A slot takes a party some of these: the most expensive ones are left out of small budgets.
+            // The most expensive groups are left out of small budgets.
             let hard = matches!(group, In::ModP(Level::Bits192 | Level::Bits256));
             if hard && bench.budget < 20.0 {
                 continue;
