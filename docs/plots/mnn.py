@@ -14,8 +14,8 @@ from panels import draw
 HERE = pathlib.Path(__file__).parent
 COLUMNS = 3
 
-# The horizontal axes begin at 2^4 items.
-FIRST = 4
+# The horizontal axes begin at 2^2 items.
+FIRST = 2
 SIZES = [6, 8, 10, 12, 14]
 LEVELS = [80, 112, 128, 192, 256]
 
