@@ -17,7 +17,7 @@ endif
 endif
 
 FLAGS    := --release --locked
-BENCHES  := $(sort $(basename $(notdir $(wildcard benches/src/bin/*.rs))))
+BENCHES  := $(sort $(patsubst benches/src/bin/%,%,$(patsubst %/main.rs,%,$(patsubst %.rs,%,$(wildcard benches/src/bin/*.rs)) $(wildcard benches/src/bin/*/main.rs))))
 FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 FUZZ_SECONDS ?= 30
 

@@ -9,10 +9,10 @@ RIGHT, BOTTOM = WIDTH - 20, HEIGHT - 30
 
 def draw(path, panels, columns, marks):
     """Writes panels (title, note, curves), so many a row; a curve is a label and points. `marks` are the places to the right
-    that get a label: (number, label)."""
+    that get a label: (number, label). A panel can have marks of its own as a fourth."""
     rows = -(-len(panels) // columns)
     size = columns * WIDTH, rows * HEIGHT
-    drawn = [f'<g transform="translate({i % columns * WIDTH} {i // columns * HEIGHT})">{panel(*each, marks)}</g>'
+    drawn = [f'<g transform="translate({i % columns * WIDTH} {i // columns * HEIGHT})">{panel(*(each if len(each) > 3 else (*each, marks)))}</g>'
              for i, each in enumerate(panels)]
     body = "\n".join(drawn)
     path.write_text(

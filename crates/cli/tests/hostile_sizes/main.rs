@@ -188,6 +188,7 @@ impl Case {
             awaits: Vec::new(),
             listen: "127.0.0.1:0".into(),
             relay: None,
+            helper: None,
             announce: Some(announce.clone()),
             shape: Shape::default(),
         };
