@@ -85,7 +85,8 @@ impl Meeting {
         let at = |suffix: &str| self.home.at(&format!("{name}{suffix}"));
         let job = if std::fs::exists(at(".toml")).unwrap() { at(".toml") } else { self.home.at("job.toml") };
         let files = ["--identity", &at(""), "--input", &at(".csv"), "--output", &at(".out.csv")];
-        Running::start(&[&["run", &job, "--as", name, "--timeout", "20s"], &files[..], more].concat())
+        let timeout: &[&str] = if more.contains(&"--timeout") { &[] } else { &["--timeout", "20s"] };
+        Running::start(&[&["run", &job, "--as", name], timeout, &files[..], more].concat())
     }
 
     fn start_all(&self) -> Vec<Running> {

@@ -286,7 +286,7 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
         ),
         (
             change("[parties.insurer]", "[parties.insurer]\n[helper]\naddress = \"x:1\""),
-            &["[helper]", "outsourced", "leave one of the two out"],
+            &["limits.pad_to", "outsourced", "most keys"],
         ),
         (head("colour = 1"), &["line 4", "colour"]),
         (change("max_rows", "max_row"), &["line 8", "max_row"]),

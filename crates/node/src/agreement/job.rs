@@ -73,6 +73,8 @@ pub enum Shared {
     MinResult,
     /// `limits.max_queries` and `limits.max_clients`
     Queries,
+    /// `[helper]`
+    Helper,
     /// `[clients]`, `limits.daily_queries` and `limits.rotate_within`
     Clients,
 }

@@ -31,6 +31,7 @@ impl JobSpec {
             ("limits.min_result", limits.min_result.is_some(), Shared::MinResult),
             ("limits.max_queries", limits.max_queries.is_some(), Shared::Queries),
             ("limits.max_clients", limits.max_clients.is_some(), Shared::Queries),
+            ("[helper]", self.helper.is_some(), Shared::Helper),
             ("[clients]", self.clients.is_some(), Shared::Clients),
             ("limits.daily_queries", limits.daily_queries.is_some(), Shared::Clients),
             ("limits.rotate_within", limits.rotate_within.is_some(), Shared::Clients),

@@ -101,8 +101,8 @@ impl Job for Intersect {
     }
 
     fn has(&self, key: Shared) -> bool {
-        use Shared::{Clients, Gives, Key, MinResult, PadTo, Queries, Scale};
-        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries | Clients)
+        use Shared::{Clients, Gives, Helper, Key, MinResult, PadTo, Queries, Scale};
+        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries | Clients | Helper)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
