@@ -1,7 +1,8 @@
 //! Protocols with which organisations compute joint answers over data that none of them shows.
 //!
 //! This crate is pure: no sockets, files or clocks. A protocol is a pair of synchronous role functions over a
-//! [`channel::Channel`]; everything that touches the outside world lives in the `tacita` crate.
+//! [`channel::Channel`], or a function for each role over channels to several, or over a [`depot::Depot`] at which parties
+//! leave things for each other; everything that touches the outside world lives in the `tacita` crate.
 //!
 //! Read a protocol from `protocol/<job>/<name>.rs`: it follows its paper from top to bottom. The primitives that it
 //! calls are in `primitive/`.

@@ -1,3 +1,5 @@
-//! Intersections through a helper that adds Bloom filters.
+//! Intersections by Bloom filters through a helper.
 
+mod hostile;
+mod leaks;
 mod results;
