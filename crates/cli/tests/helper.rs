@@ -150,6 +150,37 @@ fn every_reveal_is_exact_for_any_number_of_parties() {
     }
 }
 
+/// As it was published, for whoever says that it may.
+#[test]
+fn the_published_form_is_exact_and_says_what_it_gives_away() {
+    let home = Home::new();
+    for (name, keys) in NAMES.iter().zip([0..12, 3..14, 5..20]) {
+        table(&home, name, keys);
+    }
+    let job = job(ROWS, 15, &NAMES, |_| String::new()).replace("outsourced", "outsourced-bloom");
+    simulate(&home, &job, &NAMES).failed(2, &["whether all others have it", "--allow-insecure"]);
+    let inputs: Vec<_> = NAMES.iter().map(|name| format!("{name}={}", home.at(&format!("{name}.csv")))).collect();
+    for level in ["bits128", "paper80", "bits192"] {
+        let path = home.file("job.toml", &job.replace(ROWS, &format!("{ROWS}\nlevel = \"{level}\"")));
+        let (out, report) = (home.at(level), home.at("report.json"));
+        let mut all = vec!["simulate", &path, "--output", &out, "--report", &report, "--allow-insecure"];
+        all.extend(inputs.iter().flat_map(|input| ["--input", input]));
+        tacita(&all).well();
+        for name in ["a", "b"] {
+            assert_eq!(lines(home.at(&format!("{level}/{name}.csv"))), common_lines(&home, &NAMES, name), "{level}");
+        }
+        let learned = json(&report)["parties"]["a"]["learned"].to_string();
+        assert!(
+            learned.contains("every key that it can guess") && !learned.contains("learns nothing else"),
+            "{learned}"
+        );
+        let plan = tacita(&["plan", &path, "--rows", "a=9", "--rows", "b=9", "--rows", "c=9"]).well().stdout;
+        for words in ["every key that it can guess", "how many parties have set each slot", "--allow-insecure"] {
+            assert!(plan.contains(words), "{words}: {plan}");
+        }
+    }
+}
+
 #[test]
 fn small_numbers_are_held_back() {
     let home = Home::new();

@@ -74,7 +74,8 @@ impl Helper {
                     job.parties.names()[0]
                 )));
             }
-            let helping = parties(&job).and_then(|parties| Helping::new(&job, parties));
+            let all = if job.is_outsourced() { parties(&job) } else { Ok(Vec::new()) };
+            let helping = all.and_then(|parties| Helping::new(&job, parties));
             let helping = helping.map_err(|error| match error {
                 Error::Input(text) => Error::Input(format!("{name}: {text}")),
                 other => other,

@@ -14,6 +14,9 @@ pub const STAR: Protocol = Protocol::named("star");
 /// The word for the protocol by which several parties intersect their sets through a helper.
 pub const OUTSOURCED: Protocol = Protocol::named("outsourced");
 
+/// The word for the same as it was published, which is for comparisons.
+pub const OUTSOURCED_BLOOM: Protocol = Protocol::named("outsourced-bloom");
+
 /// The most parties of a job in which all are connected to each other.
 pub const MOST_PARTIES: usize = 64;
 
@@ -97,7 +100,7 @@ impl JobSpec {
 
     /// Whether the parties have no connections to each other, but to a helper alone, or to the party in its place.
     pub fn is_outsourced(&self) -> bool {
-        self.protocol == OUTSOURCED || (self.protocol.is_auto() && self.helper.is_some())
+        [OUTSOURCED, OUTSOURCED_BLOOM].contains(&self.protocol) || (self.protocol.is_auto() && self.helper.is_some())
     }
 
     /// All parties but this one, in the order of the file.

@@ -64,7 +64,7 @@ static JOBS: [Kind; 5] = [
 ];
 
 /// Protocols that this version knows of, and does not have.
-const LATER: [&str; 3] = ["outsourced-bloom", "dh", "naor-reingold"];
+const LATER: [&str; 2] = ["dh", "naor-reingold"];
 
 /// The protocol of this name, or [`Protocol::AUTO`].
 ///

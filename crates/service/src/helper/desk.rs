@@ -5,11 +5,15 @@ use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use rand_core::Rng;
 use tacita_core::depot::Place;
 use tacita_core::{ErrorKind, Result};
+use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{bytes, duration};
 use tacita_node::jobs::intersect::outsourced::Helping;
 use tacita_node::transport::depot::frame::Ticket;
+
+use zeroize::Zeroizing;
 
 use super::Numbers;
 use super::files::{Files, Key};
@@ -100,7 +104,9 @@ impl Desk {
             }
             let number = state.runs;
             state.runs += 1;
-            state.run = Some(Run::new(number, self.helping.parties.len()));
+            let mut seed = Zeroizing::new([0; 32]);
+            fresh_rng()?.fill_bytes(&mut *seed);
+            state.run = Some(Run::new(number, self.helping.parties.len(), seed));
         }
         let Some(run) = &mut state.run else { return Ok(Arrived::Ending) };
         run.record.tickets[place] = Some(ticket);
@@ -305,12 +311,13 @@ impl Desk {
         }
     }
 
-    /// The run in which there is work for the helper, once there is one after the run `last`: its number, and how many parts are done.
-    pub(super) fn work(&self, last: Option<u64>, until: Instant) -> Option<(u64, u32)> {
+    /// The run in which there is work for the helper, once there is one after the run `last`: its number, how many parts
+    /// are done, and from what its randomness follows.
+    pub(super) fn work(&self, last: Option<u64>, until: Instant) -> Option<(u64, u32, Zeroizing<[u8; 32]>)> {
         let mut state = self.lock();
         loop {
             if let Some(run) = state.run.as_ref().filter(|run| run.has_begun() && Some(run.number) != last) {
-                return Some((run.number, run.record.helped));
+                return Some((run.number, run.record.helped, run.record.seed.clone()));
             }
             let left = until.checked_duration_since(Instant::now())?;
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;

@@ -10,6 +10,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::{hex, unhex};
 use tacita_node::transport::depot::frame::{Ticket, code};
+use zeroize::Zeroizing;
 
 const RECORD: &str = "run.json";
 
@@ -26,13 +27,15 @@ pub(super) struct Key {
 }
 
 /// Who takes part in a run, and how far it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) tickets: Vec<Option<Ticket>>,
     pub(super) words: Vec<Option<Vec<u8>>>,
     pub(super) done: Vec<bool>,
     /// Parts of the helper's work that are done.
     pub(super) helped: u32,
+    /// From which its randomness follows.
+    pub(super) seed: Zeroizing<[u8; 32]>,
 }
 
 /// The same as it is written.
@@ -43,6 +46,7 @@ struct Written {
     words: Vec<Option<String>>,
     done: Vec<bool>,
     helped: u32,
+    seed: String,
 }
 
 /// The directory of a job.
@@ -65,8 +69,9 @@ impl Key {
 
 impl Record {
     /// Of a run in which nobody is yet.
-    pub(super) fn new(parties: usize) -> Record {
-        Record { tickets: vec![None; parties], words: vec![None; parties], done: vec![false; parties], helped: 0 }
+    pub(super) fn new(parties: usize, seed: Zeroizing<[u8; 32]>) -> Record {
+        let (tickets, words) = (vec![None; parties], vec![None; parties]);
+        Record { tickets, words, done: vec![false; parties], helped: 0, seed }
     }
 
     fn write(&self) -> Result<Vec<u8>> {
@@ -77,12 +82,13 @@ impl Record {
             words: texts(&self.words),
             done: self.done.clone(),
             helped: self.helped,
+            seed: hex(&*self.seed),
         };
         serde_json::to_vec(&written).map_err(|error| Error::Internal(error.to_string()))
     }
 
     fn read(bytes: &[u8], parties: usize) -> Option<Record> {
-        let Written { tickets, words, done, helped } = serde_json::from_slice(bytes).ok()?;
+        let Written { tickets, words, done, helped, seed } = serde_json::from_slice(bytes).ok()?;
         let read = |all: Vec<Option<String>>| {
             let one = |text: Option<String>| text.map(|text| unhex(&text).ok_or(())).transpose().ok();
             all.into_iter().map(one).collect::<Option<Vec<Option<Vec<u8>>>>>()
@@ -91,7 +97,8 @@ impl Record {
             Some(ticket) => Ticket::try_from(ticket.as_slice()).ok().map(Some),
             None => Some(None),
         });
-        let record = Record { tickets: tickets.collect::<Option<_>>()?, words: read(words)?, done, helped };
+        let seed = Zeroizing::new(unhex(&seed)?.try_into().ok()?);
+        let record = Record { tickets: tickets.collect::<Option<_>>()?, words: read(words)?, done, helped, seed };
         let fits = [record.tickets.len(), record.words.len(), record.done.len()] == [parties; 3];
         fits.then_some(record)
     }
@@ -171,18 +178,19 @@ mod tests {
     fn a_run_is_found_as_it_was_left() {
         let state = tempfile::tempdir().unwrap();
         let files = Files::open(state.path(), "job").unwrap();
-        assert_eq!(files.resume(2).unwrap(), None);
+        assert!(files.resume(2).unwrap().is_none());
         let key = Key { step: 7, from: Place::Party(1), to: Place::Helper, part: 258 };
         let record = Record {
             tickets: vec![Some([9; 32]), None],
             words: vec![Some(b"word".to_vec()), None],
             done: vec![false, true],
             helped: 3,
+            seed: Zeroizing::new([5; 32]),
         };
         files.keep(&key, b"bytes").unwrap();
         files.record(&record).unwrap();
         let again = Files::open(state.path(), "job").unwrap();
-        assert_eq!(again.resume(2).unwrap(), Some((record, HashMap::from([(key, 5)]))));
+        assert!(again.resume(2).unwrap() == Some((record, HashMap::from([(key, 5)]))));
         assert_eq!(again.part(&key).unwrap(), b"bytes");
         assert!(again.resume(3).is_err(), "a record of as many parties as the job has");
         again.clear().unwrap();
@@ -195,7 +203,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let files = Files::open(state.path(), "job").unwrap();
         files.keep(&Key { step: 1, from: Place::Party(0), to: Place::Party(1), part: 0 }, b"x").unwrap();
-        assert_eq!(files.resume(2).unwrap(), None);
+        assert!(files.resume(2).unwrap().is_none());
         assert_eq!(std::fs::read_dir(state.path().join("job")).unwrap().count(), 0);
     }
 }

@@ -23,7 +23,7 @@ use tacita_node::base::folder::Folder;
 use tacita_node::base::text::{bytes, counted};
 use tacita_node::base::usage;
 use tacita_node::identity::{Fingerprint, Identity};
-use tacita_node::jobs::intersect::outsourced::{HELPER_LEARNS, Helping};
+use tacita_node::jobs::intersect::outsourced::Helping;
 use tacita_node::run::report::write_json;
 use tacita_node::transport::{Cancel, Options, Purpose, door, listening_at};
 
@@ -174,8 +174,8 @@ impl Helper {
             tracing::info!("serving job {} (agreement {agreement}): {}", desk.helping.id, names.join(", "));
             let most = (0..names.len()).map(|place| desk.helping.most_bytes(place)).sum::<Result<u64>>()?;
             tracing::info!("{}: takes up to {} on disk while it runs", desk.helping.id, bytes(most));
+            desk.helping.learns().iter().for_each(|sentence| tracing::info!("{}: {sentence}.", desk.helping.id));
         }
-        HELPER_LEARNS.iter().for_each(|sentence| tracing::info!("{sentence}."));
         if forgets {
             tracing::info!("without --state, runs that are under way are lost when the helper is started again");
         }

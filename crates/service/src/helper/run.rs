@@ -6,6 +6,7 @@ use std::time::Instant;
 use tacita_core::ErrorKind;
 use tacita_core::depot::Place;
 use tacita_node::transport::depot::frame::Ticket;
+use zeroize::Zeroizing;
 
 use super::files::{Key, Record};
 
@@ -69,15 +70,15 @@ pub(super) struct State {
 }
 
 impl Run {
-    pub(super) fn new(number: u64, parties: usize) -> Run {
+    pub(super) fn new(number: u64, parties: usize, seed: Zeroizing<[u8; 32]>) -> Run {
         let member = Member { here: 0, asking: 0, seen: Instant::now(), left: 0, parts: 0 };
         let members = vec![member; parties];
-        Run { number, record: Record::new(parties), members, held: HashMap::new(), began: Instant::now() }
+        Run { number, record: Record::new(parties, seed), members, held: HashMap::new(), began: Instant::now() }
     }
 
     /// The run that was under way, with these parts on disk.
     pub(super) fn resumed(record: Record, held: HashMap<Key, u64>) -> Run {
-        let mut run = Run::new(0, record.tickets.len());
+        let mut run = Run::new(0, record.tickets.len(), Zeroizing::default());
         for (key, length) in &held {
             if let Place::Party(place) = key.from
                 && let Some(member) = run.members.get_mut(usize::from(place))

@@ -19,9 +19,9 @@ struct Own<'a> {
 pub(super) fn help(helper: &Helper, desk: &Desk) {
     let mut last = None;
     while !helper.closed.is_cancelled() {
-        let Some((run, done)) = desk.work(last, Instant::now() + LOOK) else { continue };
+        let Some((run, done, seed)) = desk.work(last, Instant::now() + LOOK) else { continue };
         last = Some(run);
-        match work(desk, run, done) {
+        match work(desk, run, done, &seed) {
             // The run has ended meanwhile, which those who take part know.
             Ok(()) | Err(Error::Interrupted) => {}
             Err(error) => {
@@ -35,10 +35,10 @@ pub(super) fn help(helper: &Helper, desk: &Desk) {
     }
 }
 
-fn work(desk: &Desk, run: u64, done: u32) -> Result<()> {
+fn work(desk: &Desk, run: u64, done: u32, seed: &[u8; 32]) -> Result<()> {
     let own = Own { desk, run };
     for part in done..desk.helping.parts()? {
-        desk.helping.help(&own, part)?;
+        desk.helping.help(&own, part, seed)?;
         desk.helped(run, part)?;
     }
     Ok(())

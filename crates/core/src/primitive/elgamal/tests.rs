@@ -52,6 +52,16 @@ fn check<G: Group + Sync>(group: &G) {
         &public.encrypt(group, &vec![group.scalar(0); 9], rng),
     ]);
 
+    // Bits, as many as none and as an odd number: what they hold, and each time anew.
+    for length in [0, 1, 5] {
+        let bits: Vec<u8> = (0..length).map(|place| u8::from(place % 3 != 1)).collect();
+        let [once, again] = [(); 2].map(|()| decode(group, &public.encrypt_bits_encode(group, &bits, rng)).unwrap());
+        let minus_one = group.minus(&group.scalar(0), &group.scalar(1));
+        let held: Vec<_> = bits.iter().map(|bit| if *bit == 1 { group.scalar(0) } else { minus_one.clone() }).collect();
+        assert_eq!((opened(&once), opened(&again)), (expected(&held), expected(&held)));
+        distinct(&[&once, &again]);
+    }
+
     // Bytes.
     let travelled = encode(group, &again);
     assert_eq!(encode(group, &decode(group, &travelled).unwrap()), travelled);

@@ -14,8 +14,8 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Found, Glance, Job, JobSpec, Known, Left, MOST_PARTIES, Network, Part,
-    PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source,
+    Ability, Answering, Choice, Chosen, Found, Glance, Job, JobSpec, Known, Left, MOST_PARTIES, Network,
+    OUTSOURCED_BLOOM, Part, PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
 use crate::jobs::{Own, on_disk};
@@ -52,7 +52,10 @@ const QUESTIONS: [Question; 3] = [
 
 impl Own for Intersect {
     fn all_protocols() -> Vec<Protocol> {
-        methods::all().map(|method| method.protocol()).chain([star::PROTOCOL, outsourced::PROTOCOL]).collect()
+        methods::all()
+            .map(|method| method.protocol())
+            .chain([star::PROTOCOL, outsourced::PROTOCOL, OUTSOURCED_BLOOM])
+            .collect()
     }
 }
 
@@ -83,7 +86,7 @@ impl Job for Intersect {
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
         match spec.parties.0.len() {
             ..3 => Self::all_protocols(),
-            _ => vec![star::PROTOCOL, outsourced::PROTOCOL],
+            _ => vec![star::PROTOCOL, outsourced::PROTOCOL, OUTSOURCED_BLOOM],
         }
     }
 
@@ -126,6 +129,12 @@ impl Job for Intersect {
 
     fn polynomials(&self) -> Polynomials {
         Polynomials { strategy: self.strategy, bins: self.bins }
+    }
+
+    fn leak(&self, spec: &JobSpec) -> Option<String> {
+        (spec.protocol == OUTSOURCED_BLOOM).then(|| {
+            "protocol = \"outsourced-bloom\" tells who learns, of every key that can be guessed, whether all others have it".into()
+        })
     }
 
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The helper's part: it adds up what it is sent, and randomises the sums.
 
-use rand_core::CryptoRng;
+use chacha20::ChaCha20Rng;
+use rand_core::{CryptoRng, SeedableRng};
 
 use super::params::ciphertext_bytes;
 use super::{FILTER, Params, SUMS};
@@ -13,16 +14,35 @@ use crate::primitive::group::Group;
 ///
 /// Errors: [`Error::Protocol`] by the name of whoever leaves what is no filter.
 pub fn run<G: Group>(params: &Params, group: &G, depot: &impl Depot, rng: &mut impl CryptoRng) -> Result<()> {
-    for (part, slots) in (0..).zip(params.parts(group)) {
-        let sums = added(params, group, depot, part, slots)?;
-        let factors = group.random_scalars(slots, rng);
-        let factors: Vec<_> = factors.into_iter().flat_map(|factor| [factor.clone(), factor]).collect();
-        let sums = group.multiply_each_encode(&sums, &factors);
-        for party in places(params) {
-            depot.leave(Parcel { step: SUMS, from: Place::Helper, to: party }, part, sums.clone())?;
-        }
-    }
-    Ok(())
+    (0..).zip(params.parts(group)).try_for_each(|(part, slots)| randomise(params, group, depot, (part, slots), rng))
+}
+
+/// Does the same for the part with that number, with scalars that follow from `seed` and the number: the same whenever it is done
+/// again, so that no two parties get another sum.
+///
+/// Errors: as [`run`].
+pub fn add<G: Group>(params: &Params, group: &G, depot: &impl Depot, part: u32, seed: &[u8; 32]) -> Result<()> {
+    let slots = params.parts(group).get(part as usize).copied();
+    let slots = slots.ok_or_else(|| Error::Internal("outsourced-bloom: no such part".into()))?;
+    let mut hasher = blake3::Hasher::new_derive_key("tacita 1 outsourced bloom scalars");
+    hasher.update(seed).update(&part.to_le_bytes());
+    let mut rng = ChaCha20Rng::from_seed(*hasher.finalize().as_bytes());
+    randomise(params, group, depot, (part, slots), &mut rng)
+}
+
+fn randomise<G: Group>(
+    params: &Params,
+    group: &G,
+    depot: &impl Depot,
+    (part, slots): (u32, usize),
+    rng: &mut impl CryptoRng,
+) -> Result<()> {
+    let sums = added(params, group, depot, part, slots)?;
+    let factors = group.random_scalars(slots, rng);
+    let factors: Vec<_> = factors.into_iter().flat_map(|factor| [factor.clone(), factor]).collect();
+    let sums = group.multiply_each_encode(&sums, &factors);
+    let leave = |party| depot.leave(Parcel { step: SUMS, from: Place::Helper, to: party }, part, sums.clone());
+    places(params).try_for_each(leave)
 }
 
 /// The sums of all parties' ciphertexts in a part of the slots, both elements of each.

@@ -45,6 +45,11 @@ impl Params {
         self.bound
     }
 
+    /// Message flights in sequence where all decrypt in a chain: from what all tell to the last share, and what other learners are told.
+    pub fn rounds(&self) -> u32 {
+        2 + self.parties as u32 + u32::from(self.learners.len() > 1)
+    }
+
     /// Sizes of a filter.
     pub fn sizes(&self) -> Sizes {
         self.sizes

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use tacita_core::Result;
 use tacita_core::protocol::intersect::outsourced::Reveal;
 
-use super::params;
-use crate::agreement::JobSpec;
+use super::{bloom, params};
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
+use crate::agreement::{JobSpec, OUTSOURCED_BLOOM};
 
 /// Passes of `ecdh` that an item costs the leader and another party, measured; and those that values cost besides.
 const LEADER: f64 = 5.2;
@@ -24,6 +24,9 @@ const FIXED_BYTES: u64 = 32 << 20;
 
 /// What the protocol costs all.
 pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
+    if job.protocol == OUTSOURCED_BLOOM {
+        return Ok(bloom::params(job)?.cost(job, machine));
+    }
     let params = params(job)?;
     let bound = params.bound() as f64;
     let values = match params.reveal() {

@@ -1,12 +1,20 @@
 //! Who learns what, in plain sentences.
 
 use super::super::learned::limit;
-use crate::agreement::{Glance, JobSpec, Known, Reveal};
+use crate::agreement::{Glance, JobSpec, Known, OUTSOURCED_BLOOM, Protocol, Reveal};
 use crate::base::text::{count, names};
 use crate::jobs::learned::have;
 
-/// What the helper learns.
-pub const HELPER_LEARNS: [&str; 2] = [
+/// What the helper learns of a job by this protocol.
+pub fn helper_learns(protocol: Protocol) -> [&'static str; 2] {
+    let [alone, pooled] = LEARNS;
+    [alone, if protocol == OUTSOURCED_BLOOM { LEARNS_BY_BLOOM } else { pooled }]
+}
+
+/// What the helper learns together with those who learn, of the published form.
+const LEARNS_BY_BLOOM: &str = "if the helper pools what it sees with a party that learns, they know how many parties have set each slot of their filters";
+
+const LEARNS: [&str; 2] = [
     "the helper learns who takes part in this job, when, from which addresses, and what the agreed sizes say: neither keys, nor how many a \
      party has, nor the result",
     "if the helper pools what it sees with parties, they learn no more than those parties learn together, as long as one party stays out of it \
@@ -34,6 +42,15 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
             _ => format!("{party} learns which of its own rows have a key that {all} {every} too."),
         });
         limit(job, &mut learned);
+        if job.protocol == OUTSOURCED_BLOOM {
+            learned.push(format!(
+                "{party} learns of every key that it can guess, and need not have, whether {all} {every} it: protocol = \"outsourced-bloom\" is for \
+                 comparisons, and \"outsourced\" does not tell this."
+            ));
+            learned.push(format!(
+                "{party} together with the helper learns how many parties have set each slot of their filters."
+            ));
+        }
         if job.limits.min_result.is_some() && job.reveal != Reveal::Rows && party == leader {
             learned.push(format!(
                 "limits.min_result is kept by the program that {party} runs: whoever changes it sees smaller numbers, too."
@@ -42,8 +59,12 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
     } else {
         learned.push(format!("{party} does not learn which keys all have in common, nor how many."));
     }
-    if others.len() > 1 {
+    if others.len() > 1 && !(job.protocol == OUTSOURCED_BLOOM && job.learns(party)) {
         learned.push(format!("{party} does not learn who else has a key of its own, nor how many do."));
+    }
+    let published = job.protocol == OUTSOURCED_BLOOM && job.learns(party);
+    if published {
+        return learned;
     }
     learned.push(format!(
         "{party} does not learn how many keys {all} {every}, beyond what the result says and that they are no more than {}: all that is sent has \
@@ -80,6 +101,12 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
         Reveal::CountsBy(column) => format!("how many keys all have, by {}'s {column}", giver(job)),
         _ => "which of its own rows all have".to_owned(),
     };
+    if job.protocol == OUTSOURCED_BLOOM {
+        return vec![
+            to(what, &|name| job.learns(name)),
+            to("of every key that can be guessed: whether all others have it".into(), &|name| job.learns(name)),
+        ];
+    }
     vec![
         to(what, &|name| job.learns(name)),
         to("of a key that not all have: who has it".into(), &|_| false),

@@ -1,6 +1,7 @@
 //! `outsourced`: among any number of parties through a helper, or through the first party in its place. See
 //! `tacita_core::protocol::intersect::outsourced`.
 
+mod bloom;
 mod cost;
 mod learned;
 mod part;
@@ -14,12 +15,12 @@ use tacita_core::{Error, Result, Security};
 
 use super::sizes::quota_limit;
 use crate::agreement::words::bad;
-use crate::agreement::{Choice, Chosen, JobSpec, OUTSOURCED, Protocol, Reveal, Terms};
+use crate::agreement::{Choice, Chosen, JobSpec, OUTSOURCED, OUTSOURCED_BLOOM, Protocol, Reveal, Terms};
 use crate::transport::Peer;
 use crate::transport::depot::word::SIGNED_BYTES;
 
 pub(super) use cost::{cost, memory};
-pub use learned::HELPER_LEARNS;
+pub use learned::helper_learns;
 pub(super) use learned::{at_a_glance, learned};
 pub(super) use part::Outsourced;
 
@@ -28,7 +29,11 @@ pub const PROTOCOL: Protocol = OUTSOURCED;
 
 /// Refuses what it does not do.
 pub(super) fn check(job: &JobSpec) -> Result<()> {
-    let with = format!("with protocol = \"{}\"", PROTOCOL.name());
+    let protocol = choose(job).chosen.protocol;
+    let with = format!("with protocol = \"{}\"", protocol.name());
+    if protocol == OUTSOURCED_BLOOM && job.reveal != Reveal::Rows {
+        return bad(format!("reveal = \"{}\" is not there {with}: use \"rows\"", job.reveal.kind()));
+    }
     if job.reveal == Reveal::Payload {
         return bad(format!(
             "reveal = \"payload\" is not there {with}: use \"rows\", \"count\", \"sum:COLUMN\" or \"counts:COLUMN\", or protocol = \"star\""
@@ -61,6 +66,9 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
         (_, Some(_)) => return bad("scale is for reveal = \"sum:COLUMN\": leave it out"),
         (_, None) => (),
     }
+    if protocol == OUTSOURCED_BLOOM {
+        return bloom::params(job).map(drop);
+    }
     job.check_level()?;
     // Gives that are not there yet are told of later.
     if job.reveal.column().is_none() || job.given_number().is_some() {
@@ -71,11 +79,11 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
 
 /// What runs: there is no other.
 pub(super) fn choose(job: &JobSpec) -> Choice {
-    let why = match job.protocol == PROTOCOL {
-        true => "the job names it",
-        false => "the job has a helper",
+    let (protocol, why) = match job.protocol.is_auto() {
+        true => (PROTOCOL, "the job has a helper"),
+        false => (job.protocol, "the job names it"),
     };
-    Choice { chosen: Chosen::only(PROTOCOL), why: why.into() }
+    Choice { chosen: Chosen::only(protocol), why: why.into() }
 }
 
 /// What all derive from the terms.
@@ -113,7 +121,13 @@ pub struct Helping {
     pub terms: Terms,
     /// Who takes part, in order.
     pub parties: Vec<Peer>,
-    params: Params,
+    work: Work,
+}
+
+/// What its work is.
+enum Work {
+    Sound(Params),
+    Published(bloom::Published),
 }
 
 impl Helping {
@@ -129,27 +143,53 @@ impl Helping {
                 PROTOCOL.name()
             ));
         }
-        Ok(Helping { id: job.id.clone(), terms: Terms::of(job), parties, params: params(job)? })
+        let work = match job.protocol == OUTSOURCED_BLOOM {
+            true => Work::Published(bloom::params(job)?),
+            false => Work::Sound(params(job)?),
+        };
+        Ok(Helping { id: job.id.clone(), terms: Terms::of(job), parties, work })
     }
 
     /// Bytes of the signed word that each party tells all.
     pub fn word_bytes(&self) -> usize {
-        announcement_bytes(&Ristretto255) + SIGNED_BYTES
+        SIGNED_BYTES
+            + match &self.work {
+                Work::Sound(_) => announcement_bytes(&Ristretto255),
+                Work::Published(published) => published.word_bytes(),
+            }
+    }
+
+    /// What the helper learns, in sentences.
+    pub fn learns(&self) -> [&'static str; 2] {
+        helper_learns(match &self.work {
+            Work::Sound(_) => OUTSOURCED,
+            Work::Published(_) => OUTSOURCED_BLOOM,
+        })
     }
 
     /// The most bytes that the party at `place` leaves.
     pub fn most_bytes(&self, place: usize) -> Result<u64> {
-        self.params.bytes_left_by(place)
+        match &self.work {
+            Work::Sound(params) => params.bytes_left_by(place),
+            Work::Published(published) => Ok(published.bytes_left_by(place)),
+        }
     }
 
     /// In how many parts the helper does its work.
     pub fn parts(&self) -> Result<u32> {
-        Ok(self.params.helper_parts()?.len() as u32)
+        match &self.work {
+            Work::Sound(params) => Ok(params.helper_parts()?.len() as u32),
+            Work::Published(published) => Ok(published.parts()),
+        }
     }
 
-    /// Does one of them: the same, however often it is done.
-    pub fn help(&self, depot: &impl Depot, part: u32) -> Result<()> {
-        let bytes = self.params.helper_parts()?.get(part as usize).copied();
-        helper::add(&self.params, depot, part, bytes.ok_or_else(|| Error::Internal("no such part".into()))?)
+    /// Does one of them: the same, however often it is done with that seed.
+    pub fn help(&self, depot: &impl Depot, part: u32, seed: &[u8; 32]) -> Result<()> {
+        let params = match &self.work {
+            Work::Sound(params) => params,
+            Work::Published(published) => return published.help(depot, part, seed),
+        };
+        let bytes = params.helper_parts()?.get(part as usize).copied();
+        helper::add(params, depot, part, bytes.ok_or_else(|| Error::Internal("no such part".into()))?)
     }
 }

@@ -12,8 +12,8 @@ use tacita_core::{Error, Result};
 use super::super::found;
 use super::super::{Brought, hint};
 use super::values::Values;
-use super::{PROTOCOL, learned, params, place};
-use crate::agreement::{Answer, Found, JobSpec, Known, Part, Peers, Run, Sizes, Source, Terms};
+use super::{PROTOCOL, bloom, learned, params, place};
+use crate::agreement::{Answer, Found, JobSpec, Known, OUTSOURCED_BLOOM, Part, Peers, Run, Sizes, Source, Terms};
 use crate::base::text::{count, counted};
 use crate::table::RowCounts;
 use crate::table::output::counts;
@@ -54,9 +54,18 @@ impl Part for Outsourced {
         let (Peers::Depot(depot), Brought::Table(loaded)) = (peers, &self.brought) else {
             return Err(Error::Internal("a run through a helper without a depot".into()));
         };
-        let (params, own) = (params(job)?, place(job, me)?);
+        let own = place(job, me)?;
         let mut terms = Transcript::new("outsourced job");
         terms.append("terms", Terms::of(job).canonical().as_bytes());
+        let learned = learned(job, me, Known::default());
+        if job.protocol == OUTSOURCED_BLOOM {
+            let published = bloom::params(job)?;
+            let common = published.run(own, &terms, loaded, depot, rng)?;
+            let found = common.map_or(found::Found::Nothing, found::Found::Rows);
+            let found = self.brought.found(job, me, found, OUTSOURCED_BLOOM, learned)?;
+            return Ok(Found { further_rounds: published.rounds(), ..found });
+        }
+        let params = params(job)?;
         let (met, post) = meet(&Ristretto255, own, job.parties.0.len(), &terms, depot, rng)?;
         tracing::info!("all parties are there");
         let items = loaded.items(&met.session.derive("item"));
@@ -66,7 +75,6 @@ impl Part for Outsourced {
             true => Some(lead(&party, rng)?),
             false => follow(&party, rng)?,
         };
-        let learned = learned(job, me, Known::default());
         let mut all = match found {
             None => Found::nothing(PROTOCOL, learned),
             Some(Common::Rows(common)) => {

@@ -1,0 +1,135 @@
+//! `outsourced-bloom`: the same as it was published, which gives away more than the intersection. See
+//! `tacita_core::protocol::intersect::outsourced_bloom`.
+
+use chacha20::ChaCha20Rng;
+use tacita_core::depot::Depot;
+use tacita_core::primitive::bloom::Rate;
+use tacita_core::primitive::elgamal::threshold::Order;
+use tacita_core::primitive::group::{Group, ModP, P384, P521, Ristretto255};
+use tacita_core::protocol::intersect::outsourced::meet::{announcement_bytes, meet};
+use tacita_core::protocol::intersect::outsourced_bloom::{Params, Party, helper, run};
+use tacita_core::session::Transcript;
+use tacita_core::{Level, Result};
+
+use super::super::Loaded;
+use super::place;
+use crate::agreement::JobSpec;
+use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
+use crate::transport::depot::Client;
+
+/// What all derive from the terms.
+pub struct Published {
+    params: Params,
+    level: Level,
+}
+
+/// Does something in the group of a level.
+macro_rules! in_group {
+    ($level:expr, $group:ident => $body:expr) => {
+        match $level {
+            Level::Bits128 => {
+                let $group = &Ristretto255;
+                $body
+            }
+            Level::Bits192 => {
+                let $group = &P384::new();
+                $body
+            }
+            Level::Bits256 => {
+                let $group = &P521::new();
+                $body
+            }
+            level => {
+                let $group = &ModP::of(level);
+                $body
+            }
+        }
+    };
+}
+
+/// Passes of `ecdh` that a slot costs a party, and the helper for each party, on ristretto255.
+const SLOT: f64 = 3.0;
+const HELPED: f64 = 0.45;
+
+/// The same for all: false positives with probability 2^-40 for each key, and all decrypt in a chain.
+pub fn params(job: &JobSpec) -> Result<Published> {
+    let bound = job.limits.pad_to.unwrap_or_default() as usize;
+    let mut learners = job.reveal_to.iter().map(|name| place(job, name)).collect::<Result<Vec<_>>>()?;
+    learners.sort_unstable();
+    let params = Params::new(job.parties.0.len(), bound, Rate::Negligible, Order::Chain, learners)?;
+    Ok(Published { params, level: job.level })
+}
+
+impl Published {
+    /// Bytes of what a party tells all.
+    pub fn word_bytes(&self) -> usize {
+        in_group!(self.level, group => announcement_bytes(group))
+    }
+
+    /// The most bytes that the party at `place` leaves.
+    pub fn bytes_left_by(&self, place: usize) -> u64 {
+        in_group!(self.level, group => self.params.bytes_left_by(group, place))
+    }
+
+    /// In how many parts the helper does its work.
+    pub fn parts(&self) -> u32 {
+        in_group!(self.level, group => self.params.parts(group).len() as u32)
+    }
+
+    /// Message flights.
+    pub fn rounds(&self) -> u32 {
+        self.params.rounds()
+    }
+
+    /// Does a part of the helper's work.
+    pub fn help(&self, depot: &impl Depot, part: u32, seed: &[u8; 32]) -> Result<()> {
+        in_group!(self.level, group => helper::add(&self.params, group, depot, part, seed))
+    }
+
+    /// A party's part: which of its keys are common, if it learns.
+    pub fn run(
+        &self,
+        me: usize,
+        terms: &Transcript,
+        loaded: &Loaded,
+        depot: &Client,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Option<Vec<usize>>> {
+        in_group!(self.level, group => self.run_in(group, me, terms, loaded, depot, rng))
+    }
+
+    fn run_in<G: Group + Sync>(
+        &self,
+        group: &G,
+        me: usize,
+        terms: &Transcript,
+        loaded: &Loaded,
+        depot: &Client,
+        rng: &mut ChaCha20Rng,
+    ) -> Result<Option<Vec<usize>>> {
+        let (met, post) = meet(group, me, self.params.parties(), terms, depot, rng)?;
+        tracing::info!("all parties are there");
+        let items = loaded.items(&met.session.derive("item"));
+        run(&Party { me, group, params: &self.params, items: &items, met: &met, post: &post }, rng)
+    }
+
+    /// What it costs all.
+    pub fn cost(&self, job: &JobSpec, machine: &Calibration) -> Cost {
+        // Measured, beside ristretto255.
+        let factor = match self.level {
+            Level::Bits128 => 1.0,
+            Level::Paper80 => 1.4,
+            Level::Bits112 => 4.6,
+            Level::Bits192 | Level::Bits256 => 18.0,
+        };
+        let slots = self.params.sizes().slots as f64 * machine.ecdh_pass * factor;
+        let role = |(place, name): (usize, &str)| {
+            let bytes = self.bytes_left_by(place);
+            (name.to_owned(), RoleCost { cpu: SLOT * slots, bytes, ..RoleCost::default() })
+        };
+        let roles = job.parties.names().into_iter().enumerate().map(role).collect();
+        let [sent, received] = in_group!(self.level, group => self.params.helper_bytes(group));
+        let helper = Some(HelperCost { cpu: HELPED * slots * self.params.parties() as f64, sent, received });
+        Cost { roles, rounds: self.rounds(), helper, ..Cost::default() }
+    }
+}
