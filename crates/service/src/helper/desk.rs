@@ -95,7 +95,7 @@ impl Desk {
             }
             if run.has_begun() {
                 // Its keys have gone with the process that had them.
-                self.end_run(&mut state, self.gone(place), numbers);
+                self.end_run(&mut state, Over::gone(place), numbers);
             }
         }
         if state.run.is_none() {
@@ -297,7 +297,7 @@ impl Desk {
             if begun && (away || silent) {
                 let what = if away { "was away" } else { "did nothing" };
                 tracing::warn!("{}: {} {what} for {}", self.helping.id, self.name(place), duration(idle));
-                return self.end_run(&mut state, self.gone(place), numbers);
+                return self.end_run(&mut state, Over::gone(place), numbers);
             }
             if !begun && away {
                 run.record.tickets[place] = None;
@@ -433,12 +433,6 @@ impl Desk {
             tracing::warn!("{error}");
         }
         self.changed.notify_all();
-    }
-
-    /// What it means that a party has gone.
-    fn gone(&self, place: usize) -> Over {
-        let culprit = Some(Place::Party(place as u8));
-        Over::Ended { by: Place::Helper, kind: ErrorKind::Network, culprit }
     }
 
     fn name(&self, place: usize) -> &str {

@@ -69,6 +69,14 @@ pub(super) struct State {
     past: VecDeque<(Ticket, Over)>,
 }
 
+impl Over {
+    /// What it means that the party at `place` has gone.
+    pub(super) fn gone(place: usize) -> Over {
+        let culprit = Some(Place::Party(place as u8));
+        Over::Ended { by: Place::Helper, kind: ErrorKind::Network, culprit }
+    }
+}
+
 impl Run {
     pub(super) fn new(number: u64, parties: usize, seed: Zeroizing<[u8; 32]>) -> Run {
         let member = Member { here: 0, asking: 0, seen: Instant::now(), left: 0, parts: 0 };
