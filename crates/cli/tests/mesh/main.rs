@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod disk;
+mod polynomial;
 mod relayed;
 
 use std::collections::BTreeSet;

@@ -111,9 +111,9 @@ impl Desk {
         let Some(run) = &mut state.run else { return Ok(Arrived::Ending) };
         run.record.tickets[place] = Some(ticket);
         run.record.words[place] = None;
+        self.files.record(&run.record)?;
         run.members[place].here = 1;
         run.members[place].seen = Instant::now();
-        self.files.record(&run.record)?;
         tracing::info!("{}: {} is here", self.helping.id, self.name(place));
         drop(state);
         self.changed.notify_all();

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tacita_core::protocol::intersect::polynomial::Strategy;
 use tacita_core::{Result, Role, Security};
 
-use super::{any, choose, cost, disk, learned, live, load, memory, methods, multiset, outsourced, star};
+use super::{any, choose, cost, disk, kissner_song, learned, live, load, memory, methods, multiset, outsourced, star};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
 use crate::agreement::words::{MAX_ROWS, bad};
@@ -86,7 +86,7 @@ impl Job for Intersect {
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
         match spec.parties.0.len() {
             ..3 => Self::all_protocols(),
-            _ => vec![star::PROTOCOL, outsourced::PROTOCOL, OUTSOURCED_BLOOM],
+            _ => vec![star::PROTOCOL, POLYNOMIAL, outsourced::PROTOCOL, OUTSOURCED_BLOOM],
         }
     }
 
@@ -112,6 +112,7 @@ impl Job for Intersect {
         self.polynomials().check(spec)?;
         match spec.is_mesh() {
             _ if spec.is_outsourced() => outsourced::check(spec)?,
+            _ if kissner_song::is_for(spec) => kissner_song::check(spec)?,
             true => star::check(spec)?,
             false => check(spec)?,
         }
@@ -141,6 +142,9 @@ impl Job for Intersect {
         match what {
             Ability::Disk | Ability::Prepared if spec.is_outsourced() => {
                 bad("--work: a run through a helper keeps its table in memory: leave it out")
+            }
+            Ability::Disk if kissner_song::is_for(spec) => {
+                bad("--work: polynomials among several keep their tables in memory: leave it out")
             }
             Ability::Prepared if spec.is_mesh() => {
                 bad("--work: a part is prepared for one peer, and this job is among several")
@@ -178,15 +182,16 @@ impl Job for Intersect {
     }
 
     fn choose_among(&self, spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>) -> Result<Choice> {
-        Ok(if spec.is_outsourced() { outsourced::choose(spec) } else { star::choose(spec) })
+        Ok(match spec.is_outsourced() {
+            true => outsourced::choose(spec),
+            false if kissner_song::is_for(spec) => kissner_song::choose(),
+            false => star::choose(spec),
+        })
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
-        if spec.is_outsourced() {
-            return *chosen == outsourced::choose(spec).chosen;
-        }
-        if spec.is_mesh() {
-            return *chosen == star::choose(spec).chosen;
+        if spec.is_outsourced() || spec.is_mesh() {
+            return self.choose_among(spec, &BTreeMap::new()).is_ok_and(|choice| *chosen == choice.chosen);
         }
         let Some(method) = methods::named(chosen.protocol) else { return false };
         let open = spec.protocol == chosen.protocol || (spec.protocol.is_auto() && method.advantage().is_some());
@@ -202,7 +207,10 @@ impl Job for Intersect {
             return Ok(outsourced::memory(spec));
         }
         if spec.is_mesh() {
-            return star::memory(spec, me, sizes);
+            return match kissner_song::is_for(spec) {
+                true => kissner_song::memory(spec, sizes),
+                false => star::memory(spec, me, sizes),
+            };
         }
         let (own, theirs) = (&sizes[me], &sizes[spec.peer_of(me)]);
         if !own.any.is_empty() {
@@ -238,6 +246,7 @@ impl Job for Intersect {
     ) -> Result<Cost> {
         match spec.is_mesh() {
             _ if spec.is_outsourced() => outsourced::cost(spec, machine),
+            _ if kissner_song::is_for(spec) => kissner_song::cost(spec, sizes, machine),
             true => star::cost(spec, sizes, machine),
             false => cost::intersection_cost(chosen, spec, sizes, machine),
         }
@@ -247,6 +256,7 @@ impl Job for Intersect {
         match spec.clients {
             Some(_) => live::learned(spec, party),
             None if spec.is_outsourced() => outsourced::learned(spec, party, known),
+            None if kissner_song::is_for(spec) => kissner_song::learned(spec, party, known),
             None if spec.is_mesh() => star::learned(spec, party, known),
             None => learned::intersect(spec, party, known),
         }
@@ -264,6 +274,9 @@ impl Job for Intersect {
         live::refuse_run(spec)?;
         if spec.is_outsourced() {
             return Ok(Box::new(outsourced::Outsourced::load(spec, me, source)?));
+        }
+        if kissner_song::is_for(spec) {
+            return Ok(Box::new(kissner_song::Several::load(spec, me, source)?));
         }
         if spec.is_mesh() {
             return Ok(Box::new(star::Star::load(spec, me, source)?));

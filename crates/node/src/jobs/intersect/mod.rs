@@ -5,8 +5,10 @@ pub mod choose;
 pub mod cost;
 pub mod disk;
 mod found;
+mod groups;
 pub(crate) mod hint;
 mod job;
+mod kissner_song;
 pub mod learned;
 pub mod live;
 mod load;
@@ -30,6 +32,7 @@ use disk::Disk;
 use prepared::Prepared;
 
 pub use found::Found;
+use groups::in_group;
 pub use job::Intersect;
 pub use load::{Loaded, check_limits, empty_rows, first_rows, key_spec};
 pub use run::run;

@@ -5,13 +5,13 @@ use chacha20::ChaCha20Rng;
 use tacita_core::depot::Depot;
 use tacita_core::primitive::bloom::Rate;
 use tacita_core::primitive::elgamal::threshold::Order;
-use tacita_core::primitive::group::{Group, ModP, P384, P521, Ristretto255};
+use tacita_core::primitive::group::Group;
 use tacita_core::protocol::intersect::outsourced::meet::{announcement_bytes, meet};
 use tacita_core::protocol::intersect::outsourced_bloom::{Params, Party, helper, run};
 use tacita_core::session::Transcript;
 use tacita_core::{Level, Result};
 
-use super::super::Loaded;
+use super::super::{Loaded, in_group};
 use super::place;
 use crate::agreement::JobSpec;
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
@@ -21,30 +21,6 @@ use crate::transport::depot::Client;
 pub struct Published {
     params: Params,
     level: Level,
-}
-
-/// Does something in the group of a level.
-macro_rules! in_group {
-    ($level:expr, $group:ident => $body:expr) => {
-        match $level {
-            Level::Bits128 => {
-                let $group = &Ristretto255;
-                $body
-            }
-            Level::Bits192 => {
-                let $group = &P384::new();
-                $body
-            }
-            Level::Bits256 => {
-                let $group = &P521::new();
-                $body
-            }
-            level => {
-                let $group = &ModP::of(level);
-                $body
-            }
-        }
-    };
 }
 
 /// Passes of `ecdh` that a slot costs a party, and the helper for each party, on ristretto255.

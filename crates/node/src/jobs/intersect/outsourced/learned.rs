@@ -51,16 +51,18 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
                 "{party} together with the helper learns how many parties have set each slot of their filters."
             ));
         }
-        if job.limits.min_result.is_some() && job.reveal != Reveal::Rows && party == leader {
+        if job.limits.min_result.is_some() && job.reveal != Reveal::Rows {
             learned.push(format!(
                 "limits.min_result is kept by the program that {party} runs: whoever changes it sees smaller numbers, too."
             ));
         }
     } else {
-        learned.push(format!("{party} does not learn which keys all have in common, nor how many."));
+        learned.push(format!(
+            "{party} does not learn which keys all have in common, nor how many; but if it has no key, there are none."
+        ));
     }
     if others.len() > 1 && !(job.protocol == OUTSOURCED_BLOOM && job.learns(party)) {
-        learned.push(format!("{party} does not learn who else has a key of its own, nor how many do."));
+        learned.push(format!("Of a key that not all have, {party} does not learn who has it, nor how many do."));
     }
     let published = job.protocol == OUTSOURCED_BLOOM && job.learns(party);
     if published {

@@ -38,6 +38,12 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
             ));
         }
     }
+    check_several(job, &among)?;
+    job.check_level()
+}
+
+/// Refuses what there is between two parties only. `among` says where it is not.
+pub(super) fn check_several(job: &JobSpec, among: &str) -> Result<()> {
     if job.security == Security::Malicious {
         return bad(format!(
             "security = \"malicious\" is there between two parties, and not {among}: use \"semi-honest\""
@@ -60,7 +66,7 @@ pub(super) fn check(job: &JobSpec) -> Result<()> {
     if job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
         return bad(format!("key.any is there between two parties, and not {among}: agree on key.columns"));
     }
-    job.check_level()
+    Ok(())
 }
 
 /// What runs: there is no other.

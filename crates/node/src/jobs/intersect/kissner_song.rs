@@ -1,0 +1,178 @@
+//! `polynomial` among three and more parties, as Kissner & Song have it: for comparison. See
+//! `tacita_core::protocol::intersect::kissner_song`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tacita_core::channel::Channel;
+use tacita_core::protocol::intersect::kissner_song::{Params, Party, Strategy, run};
+use tacita_core::{Error, Result};
+
+use super::{Brought, found, hint, in_group, load, methods, star};
+use crate::agreement::cost::{Calibration, Cost, RoleCost};
+use crate::agreement::polynomials::POLYNOMIAL;
+use crate::agreement::words::bad;
+use crate::agreement::{Choice, Chosen, Found, JobSpec, Known, Part, Peers, Reveal, Run, Sizes, Source};
+use crate::base::text::{count, names};
+use crate::jobs::learned::have;
+use crate::table::RowCounts;
+
+/// Bytes of an element in memory, and besides.
+const POINT_BYTES: u64 = 200;
+const FIXED_BYTES: u64 = 32 << 20;
+
+/// Whether a job is for this.
+pub(super) fn is_for(job: &JobSpec) -> bool {
+    job.is_mesh() && job.protocol == POLYNOMIAL
+}
+
+/// Refuses what it does not do.
+pub(super) fn check(job: &JobSpec) -> Result<()> {
+    let among = format!("with protocol = \"polynomial\" among {} parties", job.parties.0.len());
+    if job.reveal != Reveal::Rows {
+        return bad(format!("reveal = \"{}\" is not there {among}: use \"rows\"", job.reveal.kind()));
+    }
+    star::check_several(job, &among)?;
+    let polynomials = job.job.polynomials();
+    if polynomials.bins.is_some() {
+        return bad(format!("bins is not there {among}, where polynomials have all keys: leave it out"));
+    }
+    match polynomials.strategy() {
+        Some(Strategy::Fft) => bad(format!("strategy = \"fft\" is not there {among}: use \"points\" or \"toom3\"")),
+        _ => Ok(()),
+    }
+}
+
+/// What runs.
+pub(super) fn choose() -> Choice {
+    Choice { chosen: Chosen::only(POLYNOMIAL), why: "the job names it".into() }
+}
+
+/// What all derive from terms and sizes: as many keys as the largest set has are what all fill up to.
+fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
+    let bound = sizes.values().map(|sizes| sizes.items).max().unwrap_or_default() as usize;
+    let place = |name: &String| job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")));
+    let mut learners = job.reveal_to.iter().map(place).collect::<Result<Vec<_>>>()?;
+    learners.sort_unstable();
+    let params = Params::new(job.parties.0.len(), bound, learners)?;
+    Ok(Params { strategy: job.job.polynomials().strategy().unwrap_or(Strategy::Points), ..params })
+}
+
+/// Multiplications of a party, about: in passes of `ecdh`, as measured on ristretto255.
+fn work(params: &Params) -> f64 {
+    let (keys, others) = (params.bound as f64, (params.parties - 1) as f64);
+    let products = match params.strategy {
+        Strategy::Points => 0.0,
+        Strategy::Schoolbook => 0.4 * keys * keys,
+        Strategy::Karatsuba => 1.5 * keys.powf(1.585),
+        Strategy::Toom3 | Strategy::Fft => 2.0 * keys.powf(1.465),
+    };
+    others * (10.0 * keys + products) + 0.4 * keys * keys
+}
+
+/// What it costs all.
+pub(super) fn cost(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
+    let params = params(job, sizes)?;
+    let cpu = machine.ecdh_pass * work(&params);
+    let role = |(from, name): (usize, &str)| {
+        let others = (0..params.parties).filter(|to| *to != from);
+        let bytes = in_group!(job.level, group => others.map(|to| params.bytes_sent_by(group, from, to)).sum());
+        (name.to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() })
+    };
+    let roles = job.parties.names().into_iter().enumerate().map(role).collect();
+    Ok(Cost { roles, rounds: params.rounds(), ..Cost::default() })
+}
+
+/// Memory of a party, its table aside, in bytes: an estimate from above.
+pub(super) fn memory(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+    let params = params(job, sizes)?;
+    let ciphertexts = (params.parties as u64 + 4).saturating_mul(2 * params.bound as u64 + 1);
+    Ok(ciphertexts.saturating_mul(2 * POINT_BYTES).saturating_add(FIXED_BYTES))
+}
+
+/// What `party` learns, given what is known.
+pub(super) fn learned(job: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
+    let others = job.others(party);
+    let (all, have) = (names(&others), have(&others));
+    let mut learned = Vec::new();
+    if job.learns(party) {
+        learned.push(format!("{party} learns which of its own rows have a key that {all} {have} too."));
+        super::learned::limit(job, &mut learned);
+        learned.push(format!(
+            "Of a key of its own that not all have, {party} learns no more than that: neither who has it, nor how many do."
+        ));
+    } else {
+        learned.push(format!(
+            "{party} does not learn which keys all have in common, nor how many; but if one of them has no key, there are none."
+        ));
+        learned.push(format!("{party} does not learn who else has a key of its own, nor how many do."));
+    }
+    learned.push(match job.limits.pad_to {
+        Some(bound) => format!(
+            "{party} does not learn how many distinct keys {all} {have}, beyond what the result says and that they are no more than {}: all \
+             sets are padded to that. (The time that one takes to load its table may hint at it.)",
+            count(bound)
+        ),
+        None => {
+            let of = |name: &&str| match known.all.and_then(|all| all.get(*name)) {
+                Some(sizes) => format!("{name} has ({})", count(sizes.items)),
+                None => format!("{name} has"),
+            };
+            let each: Vec<_> = others.iter().map(of).collect();
+            let each: Vec<_> = each.iter().map(String::as_str).collect();
+            format!("{party} learns how many distinct keys {}.", names(&each))
+        }
+    });
+    learned.push(format!(
+        "{party} learns which version {all} run, and by which kinds of profiles they normalise their keys."
+    ));
+    learned.push(format!(
+        "If {party} pools what it sees with others, and not with all, they learn no more than those of them who learn: which keys all have."
+    ));
+    learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
+    learned
+}
+
+/// What a party brings.
+pub(super) struct Several(Brought);
+
+impl Several {
+    /// Reads and normalises a party's data.
+    pub(super) fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Several> {
+        load(job, me, source).map(Several)
+    }
+}
+
+impl Part for Several {
+    fn sizes(&self) -> Sizes {
+        self.0.sizes()
+    }
+
+    fn rows(&self) -> RowCounts {
+        self.0.rows()
+    }
+
+    fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
+        self.0.check_peer(job, theirs, channel)
+    }
+
+    fn run(&mut self, run_of: Run<'_>) -> Result<Found> {
+        let Run { job, me, rng, peers, .. } = run_of;
+        let (Peers::Mesh { agreed, channels }, Brought::Table(loaded)) = (peers, &self.0) else {
+            return Err(Error::Internal("polynomials of several between two ends".into()));
+        };
+        let params = params(job, &agreed.sizes)?;
+        // The others wait for each other, whom this party does not see.
+        let patience = methods::polynomial::patience(work(&params) * params.parties as f64);
+        channels.iter_mut().for_each(|channel| channel.allow_longer(patience.max(Duration::from_secs(60))));
+        let items = loaded.items(&agreed.session.derive("item"));
+        let place = job.parties.position(me).unwrap_or_default();
+        let party = Party { me: place, items: &items, params: &params, session: &agreed.session };
+        let common = in_group!(job.level, group => run(group, party, channels, rng))?;
+        if common.as_ref().is_some_and(Vec::is_empty) && !loaded.keys().is_empty() {
+            hint::warn_of_nothing(job, me, loaded);
+        }
+        let learned = learned(job, me, Known { all: Some(&agreed.sizes), ..Known::default() });
+        self.0.found(job, me, common.map_or(found::Found::Nothing, found::Found::Rows), POLYNOMIAL, learned)
+    }
+}
