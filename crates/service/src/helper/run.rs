@@ -117,7 +117,7 @@ impl State {
 
     /// What a party is told whose run is no more.
     pub(super) fn gone<T>(&self, ticket: &Ticket, place: usize) -> Told<T> {
-        let forgotten = Over::Ended { by: Place::Party(place as u8), kind: ErrorKind::Network, culprit: None };
+        let forgotten = Over::gone(place);
         Told::Over(self.over(ticket).unwrap_or(forgotten))
     }
 

@@ -22,6 +22,9 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// How long one tries to tell the helper that it cannot go on.
 const FAREWELL: Duration = Duration::from_millis(1300);
 
+/// How long another process of this party may take to be gone.
+const BUSY: Duration = Duration::from_secs(5);
+
 /// A wait that is longer is told of.
 const LONG: Duration = Duration::from_secs(10);
 
@@ -150,25 +153,32 @@ impl Client {
         }
     }
 
-    /// A new connection on which this party is known.
+    /// A new connection on which this party is known. Where an earlier process of it has just ended, the helper sees that in moments.
     fn connect(&self, options: &Options) -> Result<Channel> {
         let Place { address, helper, .. } = &self.place;
-        let mut channel = transport::dial(address, helper, &self.identity, options)?.channel;
-        self.links.add(channel.handle());
-        lock(&self.used).push(channel.handle());
-        channel.set_patience(ANSWER);
-        let terms = self.terms.text.as_bytes();
-        let answer = ask(&mut channel, &Request::Arrive { ticket: self.ticket, terms })?;
+        let until = Instant::now() + BUSY.min(options.timeout);
         let away = |what: &str| Err(Error::Network { peer: helper.name.clone(), what: what.into() });
-        match Answer::read(&answer) {
-            Some(Answer::Welcome) => Ok(channel),
-            Some(Answer::Terms(theirs)) => Err(self.differing(theirs)),
-            Some(Answer::Busy) => {
-                away("says that another process runs this party of the job already: end that one, or wait for it")
-            }
-            Some(Answer::Ending) => away("takes no new runs, for it is about to end: run again when it is back"),
-            Some(Answer::Ended { by, kind, culprit }) => Err(self.ended(by, kind, culprit)),
-            _ => Err(self.broken()),
+        loop {
+            let mut channel = transport::dial(address, helper, &self.identity, options)?.channel;
+            self.links.add(channel.handle());
+            lock(&self.used).push(channel.handle());
+            channel.set_patience(ANSWER);
+            let terms = self.terms.text.as_bytes();
+            let answer = ask(&mut channel, &Request::Arrive { ticket: self.ticket, terms })?;
+            return match Answer::read(&answer) {
+                Some(Answer::Welcome) => Ok(channel),
+                Some(Answer::Terms(theirs)) => Err(self.differing(theirs)),
+                Some(Answer::Busy) if Instant::now() < until => {
+                    std::thread::sleep(4 * transport::POLL);
+                    continue;
+                }
+                Some(Answer::Busy) => {
+                    away("says that another process runs this party of the job already: end that one, or wait for it")
+                }
+                Some(Answer::Ending) => away("takes no new runs, for it is about to end: run again when it is back"),
+                Some(Answer::Ended { by, kind, culprit }) => Err(self.ended(by, kind, culprit)),
+                _ => Err(self.broken()),
+            };
         }
     }
 
