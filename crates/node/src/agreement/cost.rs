@@ -39,6 +39,8 @@ pub struct HelperCost {
     pub sent: u64,
     /// Bytes that parties leave for it.
     pub received: u64,
+    /// What it learns, in sentences.
+    pub learns: [&'static str; 2],
 }
 
 /// What a job costs, the handshake aside.

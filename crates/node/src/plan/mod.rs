@@ -9,7 +9,6 @@ use tacita_core::Result;
 
 use crate::agreement::cost::Calibration;
 use crate::agreement::{Choice, Glance, JobSpec, Known, Network, Part, Sizes, group, handshake, memory, mesh};
-use crate::jobs::intersect::outsourced::helper_learns;
 use crate::transport::Shape;
 
 /// A job's plan.
@@ -167,7 +166,7 @@ pub fn plan(
             bytes_sent: helper.sent,
             bytes_received: helper.received,
             cpu_seconds: helper.cpu,
-            learned: helper_learns(chosen.protocol).map(|sentence| format!("{sentence}.")).to_vec(),
+            learned: helper.learns.map(|sentence| format!("{sentence}.")).to_vec(),
         }),
         parties,
     })

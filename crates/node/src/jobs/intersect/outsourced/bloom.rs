@@ -12,7 +12,7 @@ use tacita_core::session::Transcript;
 use tacita_core::{Level, Result};
 
 use super::super::{Loaded, in_group};
-use super::place;
+use super::{helper_learns, place};
 use crate::agreement::JobSpec;
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
 use crate::transport::depot::Client;
@@ -105,7 +105,8 @@ impl Published {
         };
         let roles = job.parties.names().into_iter().enumerate().map(role).collect();
         let [sent, received] = in_group!(self.level, group => self.params.helper_bytes(group));
-        let helper = Some(HelperCost { cpu: HELPED * slots * self.params.parties() as f64, sent, received });
+        let cpu = HELPED * slots * self.params.parties() as f64;
+        let helper = Some(HelperCost { cpu, sent, received, learns: helper_learns(job.protocol) });
         Cost { roles, rounds: self.rounds(), helper, ..Cost::default() }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tacita_core::Result;
 use tacita_core::protocol::intersect::outsourced::Reveal;
 
-use super::{bloom, params};
+use super::{bloom, helper_learns, params};
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
 use crate::agreement::{JobSpec, OUTSOURCED_BLOOM};
 
@@ -42,7 +42,7 @@ pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
     }
     let [sent, received] = params.helper_bytes()?;
     let cpu = machine.ecdh_pass * bound * HELPED * (job.parties.0.len() - 1) as f64;
-    let helper = Some(HelperCost { cpu, sent, received });
+    let helper = Some(HelperCost { cpu, sent, received, learns: helper_learns(job.protocol) });
     Ok(Cost { roles, rounds: params.rounds(), helper, ..Cost::default() })
 }
 
