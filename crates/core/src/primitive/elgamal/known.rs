@@ -2,6 +2,9 @@
 //! (r G, m G + r Y). It is a conjunction of two equations as [`crate::primitive::proof`] has them, in a form for very many ciphertexts
 //! under one key: what is hashed is what the caller has in bytes already, and all proofs of a batch share the products of G and Y.
 
+#[cfg(test)]
+mod tests;
+
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 

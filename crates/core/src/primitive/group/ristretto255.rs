@@ -443,6 +443,26 @@ mod tests {
         assert_eq!(Ristretto255.double_encode(&identity), [0; 32]);
     }
 
+    /// Vectors of curve25519-dalek, from the reference in Sage; and strings that no point's neighbour has.
+    #[test]
+    fn strings_come_back_from_their_points() {
+        let vector = Ristretto255.encode(&Ristretto255.embed(&[1; 16]));
+        assert_eq!(vector[..8], [0xcc, 0x92, 0xe8, 0x1f, 0x58, 0x5a, 0xfc, 0x5c]);
+        let mut strings = vec![0; 64 * 16];
+        let mut rng = ChaCha20Rng::from_seed([8; 32]);
+        rand_core::Rng::fill_bytes(&mut rng, &mut strings[32..]);
+        strings[16..32].fill(0xff);
+        let points = Ristretto255.embed(&strings);
+        assert!(!Ristretto255.any_identity(&points));
+        // Through their encodings, as they travel; of which another representative comes back.
+        let points = Ristretto255.decode(&Ristretto255.encode(&points)).unwrap();
+        let read: Vec<u8> = Ristretto255.unembed(&points).into_iter().flat_map(|string| string.unwrap().to_vec()).collect();
+        assert!(read == strings);
+        let others = [Ristretto255.random_points(40, &mut rng), Ristretto255.add(&points[..1], &points[1..2])].concat();
+        assert!(Ristretto255.unembed(&others).iter().all(Option::is_none));
+        assert!(Ristretto255.unembed(&[Point(RistrettoPoint::identity())])[0].is_none());
+    }
+
     #[test]
     fn secrets_are_not_printed() {
         let scalar = Scalar(DalekScalar::from(77u8));
