@@ -71,18 +71,23 @@ fn main() -> Result<ExitCode> {
         ROLES.join(", ")
     );
     let mut verdicts = Verdicts::default();
-    for (key_bytes, values, distinct) in [(16, 10, true), (16, 10, false), (16, 0, true), (16, 1000, true), (64, 10, true)] {
+    for (key_bytes, values, distinct) in
+        [(16, 10, true), (16, 10, false), (16, 0, true), (16, 1000, true), (64, 10, true)]
+    {
         let params = Params::new(Session::new(Transcript::new("bench")), key_bytes, values, distinct)?;
         let times = (0..runs).map(|run| round(&params, reports, run as u8)).collect::<Result<Vec<Times>>>()?;
         let rates: Vec<f64> = (0..ROLES.len())
-            .map(|role| f64::from(reports) / 1e3 / median(&times.iter().map(|times| times[role].max(1e-9)).collect::<Vec<_>>()))
+            .map(|role| {
+                f64::from(reports) / 1e3 / median(&times.iter().map(|times| times[role].max(1e-9)).collect::<Vec<_>>())
+            })
             .collect();
         let told: Vec<String> = rates.iter().map(|rate| format!("{rate:.2}")).collect();
         let (report, entry) = (params.report_bytes(), params.entry_bytes());
         println!("{key_bytes:>9} {values:>6} {distinct:>8} {report:>12} {entry:>11}  {}", told.join(", "));
         if (key_bytes, values, distinct) == (16, 10, true) {
             for (role, target) in [(1, PROXY_TARGET), (2, DATABASE_TARGET)] {
-                let line = format!("{}: {:.2} thousand keys a second of CPU (target {target})", ROLES[role], rates[role]);
+                let line =
+                    format!("{}: {:.2} thousand keys a second of CPU (target {target})", ROLES[role], rates[role]);
                 verdicts.add(line, rates[role] >= target);
             }
         }

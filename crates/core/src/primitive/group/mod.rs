@@ -3,6 +3,7 @@
 mod expand;
 #[cfg(test)]
 mod laws;
+mod lizard;
 mod modp;
 mod nist;
 mod pallas;

@@ -27,13 +27,18 @@ fn context<G: Group>(group: &G, ciphertexts: &[Ciphertext<G>], number: usize) ->
 }
 
 /// The two equations of one proof, written down plainly: the slow twin of the sum.
-fn holds<G: Group + Sync>(group: &G, key: &G::Point, ciphertext: &Ciphertext<G>, proof: &[u8], context: Transcript) -> bool {
+fn holds<G: Group + Sync>(
+    group: &G,
+    key: &G::Point,
+    ciphertext: &Ciphertext<G>,
+    proof: &[u8],
+    context: Transcript,
+) -> bool {
     let (commitment, responses) = proof.split_at(2 * group.point_bytes());
     let challenge = challenge(group, context, commitment);
     let commitment = decode(group, commitment).unwrap().remove(0);
-    let [mask, scalar] = [0, 1].map(|at| {
-        group.decode_scalar(&responses[at * group.scalar_bytes()..][..group.scalar_bytes()]).unwrap()
-    });
+    let [mask, scalar] =
+        [0, 1].map(|at| group.decode_scalar(&responses[at * group.scalar_bytes()..][..group.scalar_bytes()]).unwrap());
     let times = |point: &G::Point, scalar: &G::Scalar| group.multiply(std::slice::from_ref(point), scalar);
     let generated = |scalar: &G::Scalar| group.multiply_generator(std::slice::from_ref(scalar));
     let right = [0, 1].map(|row| {
