@@ -1,13 +1,10 @@
 //! Over-threshold aggregation.
 
-#[path = "../support/views.rs"]
-#[allow(dead_code, reason = "each test program uses a part")]
-mod simulated;
+#[path = "../support/mod.rs"]
+mod support;
 
 mod forged;
 mod hostile;
 mod results;
 mod round;
 mod views;
-
-use tacita_core::channel::Frame;

@@ -8,7 +8,7 @@ use tacita_core::protocol::aggregate::*;
 
 use crate::forged::*;
 use crate::round::*;
-use crate::simulated::*;
+use crate::support::views::*;
 
 /// Reports, entries and questions are uniform and new, whatever is in them: so are those of one pair again and again.
 #[test]
