@@ -82,9 +82,12 @@ fn points<G: Group>(group: &G) {
         each.iter().for_each(|product| sum = group.add(one(&sum), one(product)).remove(0));
         let combined = group.combine(&points, &scalars);
         assert_eq!(encodings(group, one(&combined)), encodings(group, one(&sum)), "{count}");
+        let combined = group.combine_public(&points, &scalars);
+        assert_eq!(encodings(group, one(&combined)), encodings(group, one(&sum)), "{count}");
         if let [scalar, ..] = &scalars[..] {
             assert_eq!(group.multiply_encode(&points, scalar), group.encode(&group.multiply(&points, scalar)));
             let of_one = group.multiply_one(&points[0], &scalars);
+            assert_eq!(group.encode(&group.multiply_base(&group.base(&points[0]), &scalars)), group.encode(&of_one));
             let repeated: Vec<_> = scalars.iter().map(|_| points[0].clone()).collect();
             assert_eq!(group.encode(&of_one), group.multiply_each_encode(&repeated, &scalars));
             let generator = group.multiply_generator(&[group.scalar(1)]).remove(0);

@@ -1,10 +1,11 @@
 //! The ristretto255 group (RFC 9496) on curve25519-dalek.
 
 use std::fmt;
+use std::sync::Arc;
 
-use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
+use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoBasepointTable, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar as DalekScalar;
-use curve25519_dalek::traits::{IsIdentity, MultiscalarMul};
+use curve25519_dalek::traits::{IsIdentity, MultiscalarMul, VartimeMultiscalarMul};
 use rand_core::CryptoRng;
 use rayon::prelude::*;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
@@ -16,6 +17,9 @@ const BATCH: usize = 256;
 
 /// Points that share the doublings of a sum of products: with more of them, their tables leave the cache.
 const COMBINED: usize = 128;
+
+/// The same for those whose time may tell of them, which fall into buckets (Pippenger): the more, the faster.
+const COMBINED_PUBLIC: usize = 8192;
 
 /// Length of an encoded point, and of an encoded scalar.
 const ENCODED_BYTES: usize = 32;
@@ -37,6 +41,16 @@ pub struct Scalar(DalekScalar);
 /// An element of the group.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Point(pub(in crate::primitive) RistrettoPoint);
+
+/// The multiples of a point that its products are sums of.
+#[derive(Clone)]
+pub struct Base(Arc<RistrettoBasepointTable>);
+
+impl fmt::Debug for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Base(..)")
+    }
+}
 
 impl fmt::Debug for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -132,6 +146,7 @@ impl ScalarField for Ristretto255 {
 
 impl Group for Ristretto255 {
     type Point = Point;
+    type Base = Base;
 
     fn point_bytes(&self) -> usize {
         Self::POINT_BYTES
@@ -209,12 +224,28 @@ impl Group for Ristretto255 {
         scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(point.0 * scalar.0)).collect()
     }
 
+    fn base(&self, point: &Point) -> Base {
+        Base(Arc::new(RistrettoBasepointTable::create(&point.0)))
+    }
+
+    fn multiply_base(&self, base: &Base, scalars: &[Scalar]) -> Vec<Point> {
+        scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(&*base.0 * &scalar.0)).collect()
+    }
+
     fn combine(&self, points: &[Point], scalars: &[Scalar]) -> Point {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
         let part = |(points, scalars): (&[Point], &[Scalar])| {
             RistrettoPoint::multiscalar_mul(scalars.iter().map(|s| s.0), points.iter().map(|point| point.0))
         };
         Point(points.par_chunks(COMBINED).zip(scalars.par_chunks(COMBINED)).map(part).sum())
+    }
+
+    fn combine_public(&self, points: &[Point], scalars: &[Scalar]) -> Point {
+        assert_eq!(points.len(), scalars.len(), "every point has its scalar");
+        let part = |(points, scalars): (&[Point], &[Scalar])| {
+            RistrettoPoint::vartime_multiscalar_mul(scalars.iter().map(|s| s.0), points.iter().map(|point| point.0))
+        };
+        Point(points.par_chunks(COMBINED_PUBLIC).zip(scalars.par_chunks(COMBINED_PUBLIC)).map(part).sum())
     }
 
     fn double_encode(&self, points: &[Point]) -> Vec<u8> {

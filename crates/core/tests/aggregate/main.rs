@@ -1,0 +1,10 @@
+//! Over-threshold aggregation.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod forged;
+mod hostile;
+mod results;
+mod round;
+mod views;
