@@ -1,0 +1,3 @@
+//! Over-threshold aggregation: what the roles of a round keep, and how they go on after a crash.
+
+pub mod store;
