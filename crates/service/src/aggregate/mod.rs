@@ -2,3 +2,5 @@
 
 pub mod queue;
 pub mod store;
+#[cfg(test)]
+mod testing;

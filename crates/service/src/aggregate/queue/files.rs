@@ -121,6 +121,14 @@ pub(super) fn next(reader: &mut Reader, folder: &Folder, name: &str) -> Result<V
     record.map(|record| record.to_vec()).ok_or_else(|| damaged(folder, name))
 }
 
+/// Sees to it that nothing follows: a file that was cut off, or has grown, is not whole.
+pub(super) fn end(reader: &mut Reader, folder: &Folder, name: &str) -> Result<()> {
+    match reader.next().map_err(|error| unreadable(folder, name, &error))? {
+        None => Ok(()),
+        Some(_) => Err(damaged(folder, name)),
+    }
+}
+
 /// A file of one kind does not pass for one of another.
 fn purpose(name: &str) -> &'static str {
     [(IN, "queue in"), (LEFT, "queue left"), (OUT, "queue out"), (BUCKET, "queue bucket")]
@@ -134,7 +142,10 @@ pub(super) fn write_incoming(writer: &mut Writer, submission: &Submission<'_>, r
     let records = (submission.records.len() / record_bytes) as u64;
     let mark = Mark { digest: submission.digest, records };
     writer.write(encode_mark(&(submission.participant, submission.batch), &mark))?;
-    begin_segment(writer, submission.participant, records)?;
+    // Files hold no segment without a record.
+    if records > 0 {
+        begin_segment(writer, submission.participant, records)?;
+    }
     for chunk in submission.records.chunks(chunk(record_bytes)) {
         writer.write(chunk.to_vec())?;
     }

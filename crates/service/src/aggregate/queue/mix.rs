@@ -65,7 +65,7 @@ impl Sealed<'_> {
                 chunk.chunks_exact(record_bytes).try_for_each(|record| each(participant, record))?;
             }
         }
-        Ok(())
+        files::end(&mut reader, folder, name)
     }
 }
 
@@ -73,11 +73,11 @@ impl Sealed<'_> {
 ///
 /// Errors ([`Error::Input`]): that is too little.
 pub(super) fn buckets(records: u64, record_bytes: usize, memory: u64) -> Result<u64> {
-    // Half of it for a bucket that is twice as large as expected, with its order; a quarter for those that are filled.
+    // First half of it goes to the buckets that are filled, then half to one that is twice as large as expected, with its order.
     let bytes = records.saturating_mul(record_bytes as u64 + size_of::<u32>() as u64);
     let buckets = bytes.div_ceil((memory / 4).max(1)).max(1).min((records / LEAST_RECORDS).max(1));
-    if buckets > 1 && buckets.saturating_mul(FILLING_BYTES) > memory / 4 {
-        let needed = (16.0 * bytes as f64 * FILLING_BYTES as f64).sqrt() as u64;
+    if buckets > 1 && buckets.saturating_mul(FILLING_BYTES) > memory / 2 {
+        let needed = (8.0 * bytes as f64 * FILLING_BYTES as f64).sqrt() as u64;
         return Err(Error::Input(format!(
             "a shuffle of {records} reports needs {} MiB of memory, and {} MiB are allowed: allow more",
             (needed >> 20) + 1,
@@ -207,6 +207,30 @@ impl<'a> Leaving<'a> {
         step("out written")?;
         self.written.insert(id, (name, files::on_disk(length)));
         Ok(())
+    }
+}
+
+/// Takes `taken` of `all` records, of which each subset is equally likely (Knuth vol. 2, algorithm 3.4.2 S).
+pub(super) struct Draw<R> {
+    rng: R,
+    taken: u64,
+    all: u64,
+}
+
+impl<R: Rng> Draw<R> {
+    pub(super) fn new(rng: R, taken: u64, all: u64) -> Draw<R> {
+        Draw { rng, taken, all }
+    }
+
+    /// Whether the next record is taken.
+    pub(super) fn next(&mut self) -> bool {
+        if self.all == 0 {
+            return false;
+        }
+        let take = below(self.all, &mut self.rng) < self.taken;
+        self.all -= 1;
+        self.taken -= u64::from(take);
+        take
     }
 }
 

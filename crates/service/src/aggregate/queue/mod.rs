@@ -275,20 +275,22 @@ impl Queue {
         let Some((id, name)) = first else { return Ok(None) };
         let mut reader = files::open(&self.folder, &name, &self.key)?;
         let records = files::next(&mut reader, &self.folder, &name)?;
+        files::end(&mut reader, &self.folder, &name)?;
         Ok(Some(Outgoing { id, records }))
     }
 
     /// Removes a batch that the database has. Durable when this returns.
     pub fn sent(&self, id: &BatchId) -> Result<()> {
-        let Some((name, _)) = self.sound()?.outgoing.get(id).cloned() else { return Ok(()) };
-        step("sent")?;
-        let removed = self.folder.remove(&name).and_then(|()| self.folder.flush());
-        removed.map_err(|error| files::cannot_write(&self.folder, &name, &error))?;
+        let name = self.sound()?.outgoing.get(id).map(|(name, _)| name.clone());
+        if let Some(name) = name {
+            step("sent")?;
+            self.folder.remove(&name).map_err(|error| files::cannot_write(&self.folder, &name, &error))?;
+            let mut held = lock(&self.held);
+            held.outgoing.remove(id);
+            held.count_bytes();
+        }
         step("sent removed")?;
-        let mut held = lock(&self.held);
-        held.outgoing.remove(id);
-        held.count_bytes();
-        Ok(())
+        self.folder.flush().map_err(|error| files::cannot_write(&self.folder, "", &error))
     }
 
     /// Records that wait, by participant.

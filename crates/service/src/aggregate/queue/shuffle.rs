@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::conditions::{Conditions, Counts, Decision};
 use super::files::{self, Mark, MarkKey, begin_segment};
-use super::mix::{Buckets, Leaving, Sealed, Source, below, buckets};
+use super::mix::{Buckets, Draw, Leaving, Sealed, Source, buckets};
 use super::state::State;
 use super::{Queue, Shuffled, step};
 
@@ -27,25 +27,6 @@ struct Drawn {
     /// From which it follows which are taken.
     seed: Zeroizing<[u8; 32]>,
     left: Counts,
-}
-
-/// Takes `taken` of `all` records, of which each subset is equally likely (Knuth vol. 2, algorithm 3.4.2 S).
-struct Draw {
-    rng: ChaCha20Rng,
-    taken: u64,
-    all: u64,
-}
-
-impl Draw {
-    fn next(&mut self) -> bool {
-        if self.all == 0 {
-            return false;
-        }
-        let take = below(self.all, &mut self.rng) < self.taken;
-        self.all -= 1;
-        self.taken -= u64::from(take);
-        take
-    }
 }
 
 impl Queue {
@@ -92,7 +73,7 @@ impl Queue {
         let mut seed = Zeroizing::new([0; 32]);
         getrandom::fill(&mut *seed)
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
-        let mut draw = Draw::new(waiting, taken, &seed);
+        let mut draw = draw(waiting, taken, &seed);
         let (mut leaving, mut left) = (Counts::new(), Counts::new());
         for source in &waiting.sources {
             self.sealed().read(source, &mut |participant, _| {
@@ -118,7 +99,7 @@ impl Queue {
     ) -> Result<(BTreeMap<super::BatchId, (String, u64)>, u64)> {
         let sealed = self.sealed();
         let mut buckets = Buckets::new(sealed, buckets(drawn.taken, sealed.record_bytes, memory)?)?;
-        let mut draw = Draw::new(waiting, drawn.taken, &drawn.seed);
+        let mut draw = draw(waiting, drawn.taken, &drawn.seed);
         let mut rest = match drawn.left.is_empty() {
             true => None,
             false => Some(files::create(sealed.folder, &files::left(generation), sealed.key)?),
@@ -156,10 +137,9 @@ impl Queue {
     }
 }
 
-impl Draw {
-    fn new(waiting: &Waiting, taken: u64, seed: &[u8; 32]) -> Draw {
-        Draw { rng: ChaCha20Rng::from_seed(*seed), taken, all: waiting.counts.values().sum() }
-    }
+/// Which of the records that wait are taken follows from the seed.
+fn draw(waiting: &Waiting, taken: u64, seed: &[u8; 32]) -> Draw<ChaCha20Rng> {
+    Draw::new(ChaCha20Rng::from_seed(*seed), taken, waiting.counts.values().sum())
 }
 
 /// Records of a participant that stay, until there are enough to be sealed together.

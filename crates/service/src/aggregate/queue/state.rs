@@ -94,6 +94,7 @@ impl State {
                 state.marks.insert(key, mark);
             }
         }
+        files::end(&mut reader, folder, STATE)?;
         Ok(Some(state))
     }
 }

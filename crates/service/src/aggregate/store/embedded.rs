@@ -54,7 +54,7 @@ const TABLE_BYTES: u64 = 64 << 20;
 const THREADS: usize = 2;
 
 /// Disk space that is left free: for the memory that is still to be written, and for merging tables, up to so much of what there is.
-const RESERVE_BYTES: u64 = 256 << 20;
+pub(super) const RESERVE_BYTES: u64 = 256 << 20;
 const MERGE_BYTES: u64 = 768 << 20;
 
 /// More waits to be merged, or to be written, than this: whoever brings more waits.
@@ -81,7 +81,7 @@ impl Embedded {
         Embedded::reserving(path, RESERVE_BYTES)
     }
 
-    fn reserving(path: &Path, reserve: u64) -> Result<Embedded> {
+    pub(super) fn reserving(path: &Path, reserve: u64) -> Result<Embedded> {
         let folder = Folder::make(path)?;
         let lock = folder.try_lock(LOCK)?.ok_or_else(|| {
             Error::Input(format!(

@@ -6,6 +6,8 @@
 mod embedded;
 #[cfg(test)]
 mod suite;
+#[cfg(test)]
+mod tests;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -141,7 +143,7 @@ fn directory(url: &str) -> Result<&Path> {
 }
 
 #[cfg(test)]
-mod tests {
+mod urls {
     use super::*;
 
     #[test]

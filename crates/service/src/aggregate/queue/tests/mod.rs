@@ -14,6 +14,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::aggregate::testing;
 
 /// The step at which a process ends itself, counted from 1.
 const KILL_AT: &str = "TACITA_TEST_KILL_AT";
@@ -53,7 +54,12 @@ fn key() -> Key {
 }
 
 fn open(path: &Path) -> Queue {
-    Queue::open(path, key(), LIMITS).unwrap()
+    try_open(path, LIMITS).unwrap()
+}
+
+/// Opens a queue that another one of this process has had open.
+fn try_open(path: &Path, limits: Limits) -> Result<Queue> {
+    testing::patient(|| Queue::open(path, key(), limits))
 }
 
 /// A record that tells where it is from.

@@ -6,7 +6,7 @@ use super::*;
 fn what_is_too_much_or_another_batch_of_a_name_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let limits = Limits { bytes: 60_000, quota: 1000, ..LIMITS };
-    let queue = Queue::open(home.path(), key(), limits).unwrap();
+    let queue = try_open(home.path(), limits).unwrap();
     assert_eq!(submit(&queue, 1, 1, 600).unwrap(), Accepted::New);
     assert_eq!(submit(&queue, 1, 1, 600).unwrap(), Accepted::Known);
     let conflict = Accepted::Refused(Refusal::Conflict);
@@ -25,7 +25,7 @@ fn what_is_too_much_or_another_batch_of_a_name_is_refused() {
     assert_eq!(submit(&queue, 1, 1, 600).unwrap(), Accepted::Known);
     let bytes = queue.status().bytes;
     drop(queue);
-    let queue = Queue::open(home.path(), key(), limits).unwrap();
+    let queue = try_open(home.path(), limits).unwrap();
     // What was foreseen is never less than what is there.
     assert!(queue.status().bytes <= bytes && queue.status().bytes > 24 * 1200);
     assert_eq!(submit(&queue, 1, 2, 401).unwrap(), quota);
@@ -39,7 +39,7 @@ fn what_is_too_much_or_another_batch_of_a_name_is_refused() {
 #[test]
 fn many_small_batches_fill_it_too() {
     let home = tempfile::tempdir().unwrap();
-    let queue = Queue::open(home.path(), key(), Limits { bytes: 80_000, ..LIMITS }).unwrap();
+    let queue = try_open(home.path(), Limits { bytes: 80_000, ..LIMITS }).unwrap();
     let taken = (0..100).take_while(|number| submit(&queue, 1, *number, 1).unwrap() == Accepted::New).count();
     assert!((5..20).contains(&taken), "{taken}");
 }
@@ -109,6 +109,7 @@ fn a_second_process_another_key_and_other_lengths_are_refused() {
     let refused = |key: Key, limits: Limits| Queue::open(home.path(), key, limits).unwrap_err().to_string();
     assert!(refused(key(), LIMITS).contains("another process has this queue open"));
     drop(queue);
+    drop(open(home.path()));
     assert!(refused(Key::new(Zeroizing::new([4; 32])), LIMITS).contains("damaged, or of another key"));
     let other = refused(key(), Limits { record_bytes: 25, ..LIMITS });
     assert!(other.contains("holds records of 24 bytes, and those of this job have 25"), "{other}");
@@ -133,14 +134,14 @@ fn damage_is_found_and_no_record_is_lost_in_silence() {
             changed[place] ^= 4;
             for damaged in [&changed[..], &whole[..place]] {
                 std::fs::write(&path, damaged).unwrap();
-                let opened = Queue::open(home.path(), key(), LIMITS);
+                let opened = try_open(home.path(), LIMITS);
                 let error = opened.and_then(|queue| queue.shuffle(&TERMS, MEMORY)).unwrap_err().to_string();
                 assert!(error.contains(&name) && error.contains("damaged"), "{error}");
             }
         }
         std::fs::remove_file(&path).unwrap();
         if name == "state" {
-            assert!(Queue::open(home.path(), key(), LIMITS).unwrap_err().to_string().contains("damaged"));
+            assert!(try_open(home.path(), LIMITS).unwrap_err().to_string().contains("damaged"));
         }
         std::fs::write(&path, whole).unwrap();
     }
