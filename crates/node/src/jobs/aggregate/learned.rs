@@ -3,7 +3,7 @@
 use super::spec::{KeyForm, NAOR_REINGOLD, PARTICIPANTS, ROLES, Spec};
 use super::{Domain, Measure};
 use crate::agreement::Glance;
-use crate::base::text::{count, names};
+use crate::base::text::{count, counted, names};
 
 /// What `party` learns: one of [`ROLES`], or a participant, or another one that gets results.
 pub(super) fn learned(job: &Spec<'_>, party: &str) -> Vec<String> {
@@ -207,10 +207,13 @@ fn participant(job: &Spec<'_>, name: &str) -> Vec<String> {
                     round.reveal_when
                 ));
             }
-            learned.push(format!(
-                "If no more than one other participant is needed for a key that {name} has reported, {name} learns of that key that \
-                 some other one has it; with two participants in all, who that is."
-            ));
+            if let Some(others) = round.reveal_when.least().distinct.checked_sub(1).filter(|others| *others > 0) {
+                learned.push(format!(
+                    "{name} learns of a key in the result that it has reported itself that {} at least have it, too: if no more take \
+                     part, who they are.",
+                    counted(others, "other participant")
+                ));
+            }
             learned
         }
         (false, _) => {

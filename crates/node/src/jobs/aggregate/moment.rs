@@ -20,6 +20,11 @@ pub struct Moment {
 const DAY: i64 = 86_400;
 
 impl Moment {
+    /// That of the system's clock, cut off to the second; before 1970 its beginning.
+    pub fn at(time: SystemTime) -> Moment {
+        Moment { seconds: time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()) }
+    }
+
     /// The same for the system's clock.
     pub fn system_time(self) -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_secs(self.seconds)
@@ -160,6 +165,8 @@ mod tests {
             assert_eq!(read.to_string(), shown, "{text}");
             assert_eq!(read.to_string().parse::<Moment>().unwrap(), read);
         }
+        let now: Moment = "2026-11-30T00:00Z".parse().unwrap();
+        assert_eq!(Moment::at(now.system_time() + Duration::from_millis(900)), now);
         // As `date -u -d 2026-11-30 +%s` has it.
         assert_eq!("2026-11-30T00:00Z".parse::<Moment>().unwrap().seconds, 1_795_996_800);
     }

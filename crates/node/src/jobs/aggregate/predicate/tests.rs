@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::jobs::aggregate::Domain;
+use crate::jobs::aggregate::{Domain, Histogram};
 
 fn numbers() -> Domain {
     Domain::Numbers(vec![-2, 1, 3])
@@ -239,6 +239,24 @@ fn thresholds_are_raised_and_never_lowered() {
     assert_eq!(predicate.tighten_all(Measure::Distinct, 3).unwrap(), predicate);
     assert!(predicate.tighten_all(Measure::Distinct, 2).is_err());
     assert!(predicate.tighten_all(Measure::Sum, 2).unwrap_err().to_string().contains("no threshold of sum(value)"));
+}
+
+#[test]
+fn thresholds_go_into_gaps() {
+    let sizes = |counts: &[u64]| counts.iter().map(|count| (*count, 1)).collect::<BTreeMap<_, _>>();
+    let histogram = Histogram { count: sizes(&[3, 4, 20]), distinct: sizes(&[2, 3, 9]) };
+    for (text, raised) in [
+        ("count >= 3", "count >= 12"),
+        ("count > 2 and distinct = 1", "count > 11 and distinct = 1"),
+        ("not count <= 2", "not count <= 11"),
+    ] {
+        let predicate = Predicate::parse(text, &numbers()).unwrap();
+        assert_eq!(predicate.tighten_to_gap(Measure::Count, &histogram).unwrap().to_string(), raised);
+    }
+    let several = Predicate::parse("distinct >= 3 or distinct >= 2", &numbers()).unwrap();
+    for measure in [Measure::Distinct, Measure::Count, Measure::Sum] {
+        assert!(several.tighten_to_gap(measure, &histogram).is_err());
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tacita_core::{Error, Result};
 
 use super::{Bound, Comparison, Measure, Node, Predicate, Relation};
+use crate::jobs::aggregate::Histogram;
 
 /// A comparison of a predicate with a number, in which a greater number lets fewer rows pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +14,10 @@ pub struct Threshold {
     pub place: usize,
     /// What is compared.
     pub measure: Measure,
-    /// With what: the least size that passes, or, below a `not`, the greatest that does not.
+    /// With what.
     pub bound: i128,
+    /// Only what is above the bound passes; else the bound itself, too.
+    pub strict: bool,
 }
 
 impl Predicate {
@@ -23,7 +26,9 @@ impl Predicate {
     pub fn thresholds(&self) -> Vec<Threshold> {
         let (mut found, mut place) = (Vec::new(), 0);
         self.root.signed(true, &mut |comparison, wanted| {
-            let threshold = Threshold { place, measure: comparison.measure, bound: comparison.bound.size() };
+            // Below a `not`, what is at most the bound does not pass.
+            let strict = matches!(comparison.relation, Relation::Above | Relation::AtMost);
+            let threshold = Threshold { place, measure: comparison.measure, bound: comparison.bound.size(), strict };
             found.extend(comparison.may_be_raised(wanted).then_some(threshold));
             place += 1;
         });
@@ -71,6 +76,27 @@ impl Predicate {
         let above = of_measure.iter().all(|threshold| threshold.bound > number);
         of_measure.retain(|threshold| above || threshold.bound < number);
         of_measure.iter().try_fold(self.clone(), |raised, threshold| raised.tighten(threshold.place, number))
+    }
+
+    /// The same with the one threshold of `count` or `distinct` raised into the widest gap that the rows of a round leave at or above
+    /// it; see [`largest_gap`].
+    ///
+    /// Errors ([`Error::Input`]): there is no such threshold, or several; the measure is another one.
+    pub fn tighten_to_gap(&self, measure: Measure, histogram: &Histogram) -> Result<Predicate> {
+        let bad = |what: &str| Err(Error::Input(format!("{measure}: {what}: reveal_when is {self}")));
+        let sizes = match measure {
+            Measure::Count => &histogram.count,
+            Measure::Distinct => &histogram.distinct,
+            _ => return bad("gaps are known of count and distinct alone"),
+        };
+        let of_measure: Vec<_> = self.thresholds().into_iter().filter(|one| one.measure == measure).collect();
+        let [threshold] = of_measure[..] else {
+            return bad("there has to be one threshold of it, to be raised into a gap");
+        };
+        let strict = u64::from(threshold.strict);
+        // Bounds of counts are within 32 bits.
+        let agreed = u64::try_from(threshold.bound).unwrap_or(0) + strict;
+        self.tighten(threshold.place, i128::from(largest_gap(sizes, agreed) - strict))
     }
 }
 

@@ -17,6 +17,6 @@ pub(super) fn listing(head: &[u8]) -> Option<Listing> {
         "create" | "add" if first.next().is_some() && first.next().is_some() => Some(Listing::Ipset),
         // No header of a table is an address, and no other text an object.
         word if word.starts_with('{') => Some(Listing::Zeek),
-        word => Network::parse(word.trim_end_matches([';', ','])).map(|_| Listing::Netset),
+        word => Network::parse(word.trim_end_matches(';')).map(|_| Listing::Netset),
     }
 }
