@@ -16,13 +16,12 @@ fn job(key: &str, round: &str, parties: &str) -> JobSpec {
 
 const IP: &str = "columns = [\"ip\"]\nnormalize = [\"ip\"]";
 
-struct File(tempfile::TempDir, PathBuf);
-
-fn file(name: &str, text: &str) -> File {
+/// A file, and the directory in which it is.
+fn file(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(name);
     std::fs::write(&path, text).unwrap();
-    File(directory, path)
+    (directory, path)
 }
 
 fn input(path: &Path) -> Input {
