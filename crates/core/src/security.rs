@@ -24,14 +24,17 @@ pub enum Chance {
     Bucket,
     /// A malicious receiver of `vole` fits more items into its store than the plan says.
     Fit,
+    /// A number outside a group modulo a prime is taken for one of its elements.
+    Member,
 }
 
 impl Chance {
     /// All of them.
-    pub const ALL: [Chance; 6] = [Chance::Mask, Chance::Store, Chance::Tag, Chance::Code, Chance::Bucket, Chance::Fit];
+    pub const ALL: [Chance; 7] =
+        [Chance::Mask, Chance::Store, Chance::Tag, Chance::Code, Chance::Bucket, Chance::Fit, Chance::Member];
 
     /// In a job it happens with probability at most 2^-this. What costs most for a further bit has the largest part; what is not
-    /// among them is far below the 2^-46 that is left.
+    /// among them is far below the 2^-47 that is left.
     pub const fn bits(self) -> u32 {
         STATISTICAL_BITS
             + match self {
@@ -41,6 +44,7 @@ impl Chance {
                 Chance::Code => 4,
                 Chance::Bucket => 5,
                 Chance::Fit => 6,
+                Chance::Member => 7,
             }
     }
 }
@@ -151,6 +155,7 @@ mod tests {
             Chance::Code => 3,
             Chance::Bucket => 4,
             Chance::Fit => 5,
+            Chance::Member => 6,
         };
         assert!(Chance::ALL.iter().map(place).eq(0..Chance::ALL.len()));
     }

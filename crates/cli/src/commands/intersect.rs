@@ -79,7 +79,7 @@ impl Options {
             scale: self.scale,
             gives: gives.map(|(name, columns)| (name, columns.clone())).collect(),
             key: Some(Key { columns, any, duplicates: self.duplicates, nulls: self.nulls, ..Key::default() }),
-            ..self.pair.job(Arc::new(Intersect { strategy, bins }), Receiver::Me, mapping)?
+            ..self.pair.job(Arc::new(Intersect { strategy, bins, ..Intersect::default() }), Receiver::Me, mapping)?
         };
         job.limits.min_result = self.least.min_result;
         self.pair.run(job, (Page::default(), Stock::default()), voice)

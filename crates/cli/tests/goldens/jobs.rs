@@ -38,6 +38,18 @@ const JOBS: &[(&str, &str)] = &[
         "join among four",
         "job = \"intersect\"\nprotocol = \"star\"\nreveal = \"payload\"\nreveal_to = [\"a\", \"c\"]\ngives = { a = [\"ward\"], d = [\"cost\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 1000\n[parties.a]\n[parties.b]\n[parties.c]\n[parties.d]",
     ),
+    (
+        "counts through a helper",
+        "job = \"intersect\"\nprotocol = \"outsourced\"\nreveal = \"counts:ward\"\nreveal_to = [\"b\", \"c\"]\ngives = { a = [\"ward\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 1000\nmin_result = 5\n[helper]\n[parties.a]\n[parties.b]\n[parties.c]",
+    ),
+    (
+        "rows through a helper as published",
+        "job = \"intersect\"\nprotocol = \"outsourced-bloom\"\nreveal_to = [\"b\", \"a\"]\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 1000\n[helper]\n[parties.a]\n[parties.b]\n[parties.c]",
+    ),
+    (
+        "rows through a helper as the paper measured it",
+        "job = \"intersect\"\nprotocol = \"outsourced-bloom\"\nlevel = \"paper80\"\ndecryption = \"alone\"\nfalse_positives = \"0.65%\"\nreveal_to = [\"a\", \"b\", \"c\", \"d\"]\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 16384\n[helper]\n[parties.a]\n[parties.b]\n[parties.c]\n[parties.d]",
+    ),
     ("union", "job = \"union\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"name\"]"),
     (
         "union to both, with columns",

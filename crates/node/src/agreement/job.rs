@@ -13,7 +13,8 @@ use tacita_core::{Error, Result};
 
 use super::cost::{Calibration, Cost};
 use super::{
-    Choice, Chosen, Found, JobSpec, Known, Network, Part, Polynomials, PoolPlace, Protocol, Reveal, Sizes, Source,
+    Choice, Chosen, Filters, Found, JobSpec, Known, Network, Part, Polynomials, PoolPlace, Protocol, Reveal, Sizes,
+    Source,
 };
 
 /// What not every job can do.
@@ -194,6 +195,11 @@ pub trait Job: Any + Debug + Send + Sync {
     /// How polynomials are made by the protocol of them, in a job that has it.
     fn polynomials(&self) -> Polynomials {
         Polynomials::default()
+    }
+
+    /// How filters are made and decrypted by the published protocol through a helper, in a job that has it.
+    fn filters(&self) -> Filters {
+        Filters::default()
     }
 
     /// Whether this party pads what it brings to `limits.pad_to`.

@@ -4,6 +4,7 @@
 pub(crate) mod check;
 mod chosen;
 pub mod cost;
+mod filters;
 mod found;
 mod graph;
 pub mod group;
@@ -27,6 +28,7 @@ pub(crate) mod words;
 pub(crate) mod written;
 
 pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
+pub use filters::Filters;
 pub use found::{Answer, Deferred, Found, Page};
 pub use graph::{Clients, MOST_PARTIES, OUTSOURCED, OUTSOURCED_BLOOM, Role, STAR};
 pub use items::{Basket, ItemsFrom, Star};

@@ -1,5 +1,7 @@
 //! How large a filter is that errs no more often than agreed.
 
+use std::str::FromStr;
+
 use super::{LEAST_BOUND, MAX_SLOTS};
 use crate::error::{Error, Result};
 
@@ -27,6 +29,14 @@ const FRACTION: f64 = (1u64 << 20) as f64;
 impl Rate {
     /// All of them.
     pub const ALL: [Rate; 2] = [Rate::Published, Rate::Negligible];
+
+    /// The word for it in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rate::Published => "0.65%",
+            Rate::Negligible => "2^-40",
+        }
+    }
 
     /// As a probability.
     pub fn probability(self) -> f64 {
@@ -58,5 +68,16 @@ impl Rate {
                 (MAX_SLOTS as f64 * FRACTION / each) as u64
             ))),
         }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Rate> {
+        Rate::ALL
+            .into_iter()
+            .find(|rate| rate.name() == word)
+            .ok_or_else(|| Error::Input(format!("false_positives = \"{word}\" is unknown: use \"0.65%\" or \"2^-40\"")))
     }
 }

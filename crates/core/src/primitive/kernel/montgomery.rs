@@ -48,6 +48,13 @@ impl Lanes {
         Lanes(self.0.iter().map(|limbs| std::array::from_fn(|lane| limbs[(lane + by) % LANES])).collect())
     }
 
+    /// For each lane its number in the entry that it chooses. Only that one is read: what is chosen is no secret.
+    pub(crate) fn pick(table: &[Lanes], chosen: &[usize; LANES], picked: &mut Lanes) {
+        for (lane, &entry) in chosen.iter().enumerate() {
+            picked.0.iter_mut().zip(&table[entry].0).for_each(|(picked, limbs)| picked[lane] = limbs[lane]);
+        }
+    }
+
     /// Of each lane its own number where the mask is all ones, and the other one where it is zero.
     pub fn select(&self, other: &Lanes, masks: &Limbs) -> Lanes {
         let one = |(a, b): (&Limbs, &Limbs)| std::array::from_fn(|lane| b[lane] ^ (a[lane] ^ b[lane]) & masks[lane]);
@@ -256,7 +263,7 @@ impl Montgomery {
     }
 
     /// For each lane its number in the entry of this number. All are read.
-    pub(super) fn choose_lanes(&self, table: &[Lanes], numbers: &Limbs, chosen: &mut Lanes) {
+    pub(crate) fn choose_lanes(&self, table: &[Lanes], numbers: &Limbs, chosen: &mut Lanes) {
         chosen.0.fill([0; LANES]);
         for (number, entry) in (0u64..).zip(table) {
             let masks = masks(number, numbers);

@@ -14,7 +14,7 @@ const WINDOW: usize = 5;
 pub type Exponents<'a> = [&'a [u64]];
 
 /// Digit number `index` of `bits` bits of each exponent.
-fn digits(exponents: &Exponents<'_>, bits: usize, index: usize) -> Limbs {
+pub(crate) fn digits(exponents: &Exponents<'_>, bits: usize, index: usize) -> Limbs {
     std::array::from_fn(|lane| {
         let Some(words) = exponents.get(lane) else { return 0 };
         let (word, shift) = (index * bits / 64, index * bits % 64);

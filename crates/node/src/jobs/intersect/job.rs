@@ -6,15 +6,17 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::Value;
+use tacita_core::primitive::bloom::Rate;
+use tacita_core::primitive::elgamal::threshold::Order;
 use tacita_core::protocol::intersect::polynomial::Strategy;
 use tacita_core::{Result, Role, Security};
 
 use super::{any, choose, cost, disk, kissner_song, learned, live, load, memory, methods, multiset, outsourced, star};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
-use crate::agreement::words::{MAX_ROWS, bad};
+use crate::agreement::words::{MAX_ROWS, bad, maybe_from_word};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Found, Glance, Job, JobSpec, Known, Left, MOST_PARTIES, Network,
+    Ability, Answering, Choice, Chosen, Filters, Found, Glance, Job, JobSpec, Known, Left, MOST_PARTIES, Network,
     OUTSOURCED_BLOOM, Part, PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source,
 };
 use crate::base::hex::hex;
@@ -29,6 +31,12 @@ pub struct Intersect {
     pub strategy: Option<OrAuto<Strategy>>,
     /// By `polynomial`: into how many bins keys go.
     pub bins: Option<OrAuto<usize>>,
+    /// By `outsourced-bloom`: in which order the parties decrypt.
+    #[serde(deserialize_with = "maybe_from_word")]
+    pub decryption: Option<Order>,
+    /// By `outsourced-bloom`: how often a key is wrongly in the result.
+    #[serde(deserialize_with = "maybe_from_word")]
+    pub false_positives: Option<Rate>,
 }
 
 /// What `tacita init` asks.
@@ -110,6 +118,7 @@ impl Job for Intersect {
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
         self.polynomials().check(spec)?;
+        self.filters().check(spec)?;
         match spec.is_mesh() {
             _ if spec.is_outsourced() => outsourced::check(spec)?,
             _ if kissner_song::is_for(spec) => kissner_song::check(spec)?,
@@ -125,11 +134,16 @@ impl Job for Intersect {
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)> {
         let scale = spec.summed().map(|_| ("scale", spec.summed_decimals().into()));
         let polynomials = (spec.protocol == POLYNOMIAL).then(|| self.polynomials().terms());
-        scale.into_iter().chain(polynomials.into_iter().flatten()).collect()
+        let filters = (spec.protocol == OUTSOURCED_BLOOM).then(|| self.filters().terms());
+        scale.into_iter().chain(polynomials.into_iter().flatten()).chain(filters.into_iter().flatten()).collect()
     }
 
     fn polynomials(&self) -> Polynomials {
         Polynomials { strategy: self.strategy, bins: self.bins }
+    }
+
+    fn filters(&self) -> Filters {
+        Filters { decryption: self.decryption, false_positives: self.false_positives }
     }
 
     fn leak(&self, spec: &JobSpec) -> Option<String> {

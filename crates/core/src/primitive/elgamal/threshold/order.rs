@@ -1,5 +1,9 @@
 //! In which order the parties of a decryption add what they know.
 
+use std::str::FromStr;
+
+use crate::error::Error;
+
 /// Who gives its sums to whom. The last party is the one that has all of them in the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -14,6 +18,15 @@ pub enum Order {
 impl Order {
     /// All of them.
     pub const ALL: [Order; 3] = [Order::Chain, Order::Tree, Order::Alone];
+
+    /// The word for it in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Chain => "chain",
+            Order::Tree => "tree",
+            Order::Alone => "alone",
+        }
+    }
 
     /// Those whose sums the party at `place` of so many adds its own to.
     pub fn before(self, place: usize, parties: usize) -> Vec<usize> {
@@ -43,5 +56,15 @@ impl Order {
             Order::Tree => parties.ilog2(),
             Order::Alone => u32::from(parties > 1),
         }
+    }
+}
+
+impl FromStr for Order {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Order, Error> {
+        Order::ALL.into_iter().find(|order| order.name() == word).ok_or_else(|| {
+            Error::Input(format!("decryption = \"{word}\" is unknown: use \"chain\", \"tree\" or \"alone\""))
+        })
     }
 }

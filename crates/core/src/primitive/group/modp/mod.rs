@@ -6,6 +6,7 @@
 //!
 //! A group is made for a level of security ([`ModP::of`]), or of numbers that somebody brings ([`ModP::new`]).
 
+mod members;
 mod points;
 mod primes;
 mod scalars;

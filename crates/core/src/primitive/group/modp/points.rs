@@ -11,7 +11,7 @@ use super::{ModP, SPARE_BYTES, Scalar, number_from};
 use crate::primitive::group::{DecodeError, Group, expand_message_xmd};
 use crate::primitive::kernel::mask::mask;
 use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
-use crate::primitive::kernel::power::{FixedBase, power};
+use crate::primitive::kernel::power::{FixedBase, digits, power};
 
 /// Powers of one point from which on tables are made. Below, tables would take longer.
 const TABLES_FROM: usize = 4 * LANES;
@@ -58,7 +58,7 @@ impl ModP {
     }
 
     /// The points of the first lanes.
-    fn points(&self, lanes: &Lanes, count: usize) -> Vec<Point> {
+    pub(super) fn points(&self, lanes: &Lanes, count: usize) -> Vec<Point> {
         let words = Zeroizing::new(self.field.unpack(lanes));
         words.chunks_exact(self.field.words()).take(count).map(|words| Point(words.to_vec())).collect()
     }
@@ -140,6 +140,7 @@ impl ModP {
     fn product_of_powers(&self, points: &[Point], scalars: &[Scalar]) -> Lanes {
         let field = &self.field;
         let exponents: Vec<_> = scalars.iter().map(Scalar::number).collect();
+        let exponents: Vec<&[u64]> = exponents.iter().map(|exponent| exponent.as_words()).collect();
         let table = |points: &[Point]| {
             let mut table = vec![field.one(), self.pack(points)];
             while table.len() < 1 << WINDOW {
@@ -148,46 +149,20 @@ impl ModP {
             table
         };
         let groups: Vec<(Vec<Lanes>, _)> = points.chunks(LANES).map(table).zip(exponents.chunks(LANES)).collect();
-        let mut product = field.one();
+        let (mut product, mut spare, mut chosen) = (field.one(), field.one(), field.one());
         for digit in (0..self.order_bits().div_ceil(WINDOW)).rev() {
             for _ in 0..WINDOW {
-                product = field.multiply(&product, &product);
+                field.multiply_into(&product, &product, &mut spare);
+                std::mem::swap(&mut product, &mut spare);
             }
             for (table, exponents) in &groups {
-                product = field.multiply(&product, &chosen(table, exponents, digit * WINDOW));
+                field.choose_lanes(table, &digits(exponents, WINDOW, digit), &mut chosen);
+                field.multiply_into(&product, &chosen, &mut spare);
+                std::mem::swap(&mut product, &mut spare);
             }
         }
         product
     }
-
-    /// Which of these numbers below p are members.
-    fn members(&self, numbers: &Lanes) -> [bool; LANES] {
-        if let Some(squares) = &self.squares {
-            let symbols = squares.symbols(std::slice::from_ref(numbers));
-            return std::array::from_fn(|lane| symbols[lane] == 1);
-        }
-        let entered = self.field.enter(numbers);
-        let powers = power(&self.field, &entered, &[self.order.as_words(); LANES], self.order_bits());
-        let powers = self.points(&powers, LANES);
-        std::array::from_fn(|lane| powers[lane].0 == self.identity.0)
-    }
-}
-
-/// For each lane the entry whose number is the digit of its exponent that begins at bit `from`: by its bits, from the lowest one
-/// on, half of the entries that are left. All are read.
-fn chosen(table: &[Lanes], exponents: &[Zeroizing<BoxedUint>], from: usize) -> Lanes {
-    let masks = |bit: usize| -> [u64; LANES] {
-        std::array::from_fn(|lane| {
-            let word = exponents.get(lane).and_then(|exponent| exponent.as_words().get(bit / 64)).unwrap_or(&0);
-            mask(word >> (bit % 64) & 1 == 1) as u64
-        })
-    };
-    let half = |entries: &[Lanes], bit: usize| -> Vec<Lanes> {
-        let masks = masks(from + bit);
-        entries.chunks_exact(2).map(|pair| pair[1].select(&pair[0], &masks)).collect()
-    };
-    let left = (1..WINDOW).fold(half(table, 0), |entries, bit| half(&entries, bit));
-    left.into_iter().next().expect("an entry is left")
 }
 
 impl Group for ModP {
@@ -321,7 +296,7 @@ impl Group for ModP {
             return Err(DecodeError::Length);
         }
         let one = BoxedUint::one();
-        let decode = |(group, bytes): (usize, &[u8])| {
+        let read = |(group, bytes): (usize, &[u8])| {
             let read = |(lane, bytes): (usize, &[u8])| {
                 let (number, index) = (number_from(bytes), group * LANES + lane);
                 match number.bits_vartime() {
@@ -331,17 +306,23 @@ impl Group for ModP {
                 }
             };
             let numbers: Vec<_> = bytes.chunks(length).enumerate().map(read).collect();
-            let lanes = self.field.pack(numbers.iter().map(|number| number.as_ref().unwrap_or(&one).as_words()));
-            let members = self.members(&lanes);
-            for (lane, number) in numbers.iter().enumerate() {
-                number.as_ref().map_err(|error| *error)?;
-                if !members[lane] {
+            // A member stands for what is none, and in lanes that are left.
+            let words = numbers.iter().map(|number| number.as_ref().unwrap_or(&one).as_words());
+            let lanes = self.field.pack(words.chain(std::iter::repeat(one.as_words())).take(LANES));
+            (numbers.into_iter().map(|number| number.err()).collect::<Vec<_>>(), lanes)
+        };
+        let (refused, numbers): (Vec<_>, Vec<_>) = bytes.par_chunks(LANES * length).enumerate().map(read).unzip();
+        let members = self.members(&numbers);
+        let decode = |(group, numbers): (usize, &Lanes)| {
+            for (lane, refused) in refused[group].iter().enumerate() {
+                refused.map_or(Ok(()), Err)?;
+                if !members[group][lane] {
                     return Err(DecodeError::NotAPoint(group * LANES + lane));
                 }
             }
-            Ok(self.points(&self.field.enter(&lanes), numbers.len()))
+            Ok(self.points(&self.field.enter(numbers), refused[group].len()))
         };
-        let groups: Result<Vec<_>, _> = bytes.par_chunks(LANES * length).enumerate().map(decode).collect();
+        let groups: Result<Vec<_>, _> = numbers.par_iter().enumerate().map(decode).collect();
         Ok(groups?.into_iter().flatten().collect())
     }
 }

@@ -109,8 +109,14 @@ fn check(group: &ModP, counts: &[usize]) {
 
 /// Encodings that are no points, wherever they stand; `outside` is a number that is no member.
 fn check_refusals(group: &ModP, outside: &BoxedUint) {
+    check_refusals_among(group, outside, 17, &[0, 1, 7, 8, 16]);
+    // Many are looked at together.
+    check_refusals_among(group, outside, 203, &[0, 9, 128, 202]);
+}
+
+fn check_refusals_among(group: &ModP, outside: &BoxedUint, count: usize, places: &[usize]) {
     let length = group.point_bytes();
-    let good = group.encode(&group.random_points(17, &mut rng(2)));
+    let good = group.encode(&group.random_points(count, &mut rng(2)));
     let p = group.modulus.as_ref();
     let plain = Plain(group);
     let bytes = |number: &BoxedUint| {
@@ -130,7 +136,7 @@ fn check_refusals(group: &ModP, outside: &BoxedUint) {
         vec![0xff; length],
     ];
     let one = bytes(&one.resize(p.bits_precision()));
-    for place in [0, 1, 7, 8, 16] {
+    for &place in places {
         let decode = |encoding: &[u8]| {
             let mut all = good.clone();
             all[place * length..][..length].copy_from_slice(encoding);

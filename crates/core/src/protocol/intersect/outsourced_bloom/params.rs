@@ -45,9 +45,19 @@ impl Params {
         self.bound
     }
 
-    /// Message flights in sequence where all decrypt in a chain: from what all tell to the last share, and what other learners are told.
+    /// Message flights in sequence: from what all tell to the last share, and what other learners are told.
     pub fn rounds(&self) -> u32 {
-        2 + self.parties as u32 + u32::from(self.learners.len() > 1)
+        3 + self.order.steps(self.parties) + u32::from(!self.tells(self.last()).is_empty())
+    }
+
+    /// How many parties give the one at `place` their shares, all of which it checks.
+    pub fn checked_by(&self, place: usize) -> usize {
+        self.before(place).len()
+    }
+
+    /// The learner that tells the one at `place` all shares together, where it does not get them itself.
+    pub fn told_by(&self, place: usize) -> Option<usize> {
+        (self.learners.contains(&place) && !self.opens(place)).then(|| self.last())
     }
 
     /// Sizes of a filter.

@@ -3,8 +3,6 @@
 
 use chacha20::ChaCha20Rng;
 use tacita_core::depot::Depot;
-use tacita_core::primitive::bloom::Rate;
-use tacita_core::primitive::elgamal::threshold::Order;
 use tacita_core::primitive::group::Group;
 use tacita_core::protocol::intersect::outsourced::meet::{announcement_bytes, meet};
 use tacita_core::protocol::intersect::outsourced_bloom::{Params, Party, helper, run};
@@ -23,16 +21,19 @@ pub struct Published {
     level: Level,
 }
 
-/// Passes of `ecdh` that a slot costs a party, and the helper for each party, on ristretto255.
-const SLOT: f64 = 3.0;
+/// Passes of `ecdh` that a slot costs a party that gets nobody's shares, what it costs for the shares of each, and the helper for each
+/// party, on ristretto255.
+const SLOT: f64 = 2.65;
+const CHECKED: f64 = 0.35;
 const HELPED: f64 = 0.45;
 
-/// The same for all: false positives with probability 2^-40 for each key, and all decrypt in a chain.
+/// The same for all.
 pub fn params(job: &JobSpec) -> Result<Published> {
     let bound = job.limits.pad_to.unwrap_or_default() as usize;
     let mut learners = job.reveal_to.iter().map(|name| place(job, name)).collect::<Result<Vec<_>>>()?;
     learners.sort_unstable();
-    let params = Params::new(job.parties.0.len(), bound, Rate::Negligible, Order::Chain, learners)?;
+    let filters = job.job.filters();
+    let params = Params::new(job.parties.0.len(), bound, filters.rate(), filters.order(), learners)?;
     Ok(Published { params, level: job.level })
 }
 
@@ -50,6 +51,11 @@ impl Published {
     /// In how many parts the helper does its work.
     pub fn parts(&self) -> u32 {
         in_group!(self.level, group => self.params.parts(group).len() as u32)
+    }
+
+    /// The place of the learner that tells the one at `place` what it learns, where it does not see it itself.
+    pub fn told_by(&self, place: usize) -> Option<usize> {
+        self.params.told_by(place)
     }
 
     /// Message flights.
@@ -101,7 +107,8 @@ impl Published {
         let slots = self.params.sizes().slots as f64 * machine.ecdh_pass * factor;
         let role = |(place, name): (usize, &str)| {
             let bytes = self.bytes_left_by(place);
-            (name.to_owned(), RoleCost { cpu: SLOT * slots, bytes, ..RoleCost::default() })
+            let cpu = slots * (SLOT + CHECKED * self.params.checked_by(place) as f64);
+            (name.to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() })
         };
         let roles = job.parties.names().into_iter().enumerate().map(role).collect();
         let [sent, received] = in_group!(self.level, group => self.params.helper_bytes(group));

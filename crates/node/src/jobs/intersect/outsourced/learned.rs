@@ -1,6 +1,9 @@
 //! Who learns what, in plain sentences.
 
+use tacita_core::primitive::bloom::Rate;
+
 use super::super::learned::limit;
+use super::bloom;
 use crate::agreement::{Glance, JobSpec, Known, OUTSOURCED_BLOOM, Protocol, Reveal};
 use crate::base::text::{count, names};
 use crate::jobs::learned::have;
@@ -43,6 +46,17 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
         });
         limit(job, &mut learned);
         if job.protocol == OUTSOURCED_BLOOM {
+            if let Some(rate) = wrong(job) {
+                learned.push(format!(
+                    "{party} takes up to {rate} of its other keys for such, too, and cannot tell which: false_positives = \"{rate}\" is the rate of \
+                     the paper, and with \"2^-40\" there are as good as none."
+                ));
+            }
+            if let Some(last) = told_by(job, party) {
+                learned.push(format!(
+                    "{party} hears all shares of the decryption from {last}, and takes its word for them."
+                ));
+            }
             learned.push(format!(
                 "{party} learns of every key that it can guess, and need not have, whether {all} {every} it: protocol = \"outsourced-bloom\" is for \
                  comparisons, and \"outsourced\" does not tell this."
@@ -104,6 +118,7 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
         _ => "which of its own rows all have".to_owned(),
     };
     if job.protocol == OUTSOURCED_BLOOM {
+        let what = wrong(job).map_or(what.clone(), |rate| format!("{what}, and up to {rate} of the others with them"));
         return vec![
             to(what, &|name| job.learns(name)),
             to("of every key that can be guessed: whether all others have it".into(), &|name| job.learns(name)),
@@ -114,6 +129,19 @@ pub(in crate::jobs::intersect) fn at_a_glance(job: &JobSpec) -> Vec<Glance> {
         to("of a key that not all have: who has it".into(), &|_| false),
         to("how many keys each of the others has".into(), &|_| false),
     ]
+}
+
+/// How many keys are wrongly in the result of the published form, unless there are as good as none.
+fn wrong(job: &JobSpec) -> Option<&'static str> {
+    let rate = job.job.filters().rate();
+    (rate != Rate::Negligible).then(|| rate.name())
+}
+
+/// Who tells `party` what it learns, in the published form.
+fn told_by<'a>(job: &'a JobSpec, party: &str) -> Option<&'a str> {
+    let place = job.parties.position(party)?;
+    let last = bloom::params(job).ok()?.told_by(place)?;
+    job.parties.names().get(last).copied()
 }
 
 /// Whose column it is.
