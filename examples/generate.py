@@ -10,6 +10,7 @@ import argparse
 import datetime
 import fractions
 import hashlib
+import ipaddress
 import json
 import pathlib
 import unicodedata
@@ -355,6 +356,125 @@ def baskets(directory):
     example.close()
 
 
+NETWORKS = """alder birch cedar dogwood elder fir gorse hazel ivy juniper kauri larch maple nutmeg oak pine quince rowan spruce teak
+upland vine willow xylem yew zelkova""".split()
+
+
+def addresses(number, purpose):
+    """Distinct addresses of the ranges that are set aside for examples and tests (RFC 2544, 3849, 5737), so that nobody's is among them."""
+    found = []
+    for i in range(number):
+        if i % 12 == 11:
+            found.append(ipaddress.ip_address(f"2001:db8:{draw(2**16, purpose, 'net', i):x}::{1 + draw(2**12, purpose, 'host', i):x}"))
+        else:
+            found.append(ipaddress.ip_address("198.18.0.0") + 140 * i + draw(140, purpose, "address", i))
+    assert len(set(found)) == number, "two addresses are one"
+    return found
+
+
+def packed(address):
+    """In the order in which results stand: as an IPv6 address, that of version 4 mapped."""
+    return (b"\0" * 10 + b"\xff\xff" + address.packed) if address.version == 4 else address.packed
+
+
+def attackers(directory):
+    """examples/attackers: block lists of 26 networks, each written as that network's tools write it."""
+    known = addresses(900, "attackers")
+    # The first attack nearly everybody, the last hardly anybody.
+    lists = {network: [address for i, address in enumerate(known) if draw(1000, "attacks", network, i) < max(30, 420 - 8 * i)]
+             for network in NETWORKS}
+    kept = directory / "attackers" / "lists"
+
+    def write(name, lines):
+        kept.mkdir(parents=True, exist_ok=True)
+        (kept / name).write_bytes("".join(f"{line}\n" for line in lines).encode())
+
+    for network, listed in lists.items():
+        listed = shuffled(listed, "listed", network)
+        if network == "birch":
+            write("birch.ipset", ["create blocked hash:ip family inet hashsize 1024 maxelem 65536",
+                                  "create blocked6 hash:ip family inet6 hashsize 1024 maxelem 65536",
+                                  *(f"add blocked{'6' if one.version == 6 else ''} {one}" for one in listed)])
+        elif network == "cedar":
+            fields = "ts uid id.orig_h id.orig_p id.resp_h id.resp_p proto service duration orig_bytes".split()
+            types = "time string addr port addr port enum string interval count".split()
+            lines = [f"{1764547200 + 7 * i}.{draw(10**6, 'ts', i):06}\tC{draw(10**12, 'uid', i)}\t{one}\t{1024 + draw(60000, 'port', i)}\t"
+                     f"203.0.113.7\t22\ttcp\tssh\t0.{draw(10**6, 'duration', i):06}\t{draw(2000, 'bytes', i)}"
+                     for i, one in enumerate(listed)]
+            write("cedar.log", ["#separator \\x09", "#set_separator\t,", "#empty_field\t(empty)", "#unset_field\t-", "#path\tconn",
+                                "#open\t2025-12-01-00-00-00", "\t".join(["#fields", *fields]), "\t".join(["#types", *types]), *lines,
+                                "#close\t2025-12-02-00-00-00"])
+        elif network == "dogwood":
+            write("dogwood.netset", ["# collapsed to the fewest networks",
+                                     *map(str, ipaddress.collapse_addresses(one for one in listed if one.version == 4)),
+                                     *map(str, ipaddress.collapse_addresses(one for one in listed if one.version == 6))])
+        elif network == "elder":
+            write_csv(kept / "elder.csv", [["seen", "source"], *([str(day(2025, 2025, "seen", i)), str(one)] for i, one in enumerate(listed))])
+        else:
+            write(f"{network}.txt", [f"# {network}: addresses that were blocked", *listed])
+
+    example = Example(directory / "attackers")
+    reports = [(network, (packed(one),), 1) for network, listed in lists.items() for one in listed]
+    for job, least in (("job", 5), ("three", 3)):
+        lines = truth.aggregate(reports, lambda count, distinct, _: distinct >= least)
+        back = {packed(one): str(one) for one in known}
+        table = [["address", "count"], *([back[key], number] for key, number in lines)]
+        write_csv(example.directory / "expected" / job / "results.csv", table)
+        example.summary[job] = {"networks": len(lists), "reports": len(reports), "addresses": len({key for _, key, _ in reports}),
+                                "keys": len(lines)}
+    example.close()
+
+
+def certificates(directory):
+    """examples/certificates: what certificate seven observers saw of the same hosts, of whom some were lied to."""
+    example = Example(directory / "certificates")
+    hosts = sorted({f"{pick(SURNAMES, 'host', i).lower()}-{i}.example" for i in range(80)})
+    hosts = [bare(host).replace("ø", "o").replace("ß", "ss").replace("'", "") for host in hosts]
+
+    def fingerprint(*purpose):
+        return hashlib.sha256("/".join(map(str, ("certificate", *purpose))).encode()).hexdigest()
+
+    reports, seen = [], {}
+    for place in range(1, 8):
+        observer = f"observer_{place}"
+        rows = []
+        for i, host in enumerate(hosts):
+            if draw(100, "sees", place, i) < 75:
+                lied = draw(100, "lied to", place, i) < 3
+                rows.append([host, fingerprint(host, place) if lied else fingerprint(host)])
+        example.table(observer, ["host", "sha256"], rows)
+        reports += [(observer, tuple(row), 1) for row in rows]
+        seen[observer] = len(rows)
+    lines = truth.aggregate(reports, lambda count, distinct, _: distinct >= 4)
+    write_csv(example.directory / "expected" / "job" / "results.csv", [["host", "sha256", "count"], *lines])
+    example.summary["job"] = {"observers": seen, "keys": len(lines)}
+    example.close()
+
+
+def popular_sites(directory):
+    """examples/popular-sites: how often eight networks' users visited which sites."""
+    example = Example(directory / "popular-sites")
+    sites = [f"{bare(pick(GIVEN, 'site', i)).lower().replace('ø', 'o')}{i}.example" for i in range(150)]
+    reports, rows_of = [], {}
+    for place in range(1, 9):
+        network = f"network_{place}"
+        rows = []
+        for rank, site in enumerate(sites, start=1):
+            visits = 900 // rank + draw(1 + 900 // rank, "visits", place, rank) if draw(100, "visited", place, rank) < 70 else 0
+            if visits:
+                rows.append([site, str(min(visits, 1000))])
+        # What only one network's users visit is nobody's business.
+        rows += [[f"intranet-{place}-{i}.example", str(200 + draw(800, "intranet", place, i))] for i in range(5)]
+        rows = shuffled(map(tuple, rows), "rows", place)
+        example.table(network, ["site", "visits"], [list(row) for row in rows])
+        reports += [(network, (site,), int(visits)) for site, visits in rows]
+        rows_of[network] = len(rows)
+    lines = truth.aggregate(reports, lambda count, distinct, held: distinct >= 3 and sum(held) >= 100, values=True)
+    write_csv(example.directory / "expected" / "job" / "results.csv", [["site", "count", "values", "sum"], *lines])
+    example.summary["job"] = {"networks": rows_of, "keys": len(lines)}
+    example.close()
+
+
 def main():
     here = pathlib.Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -364,6 +484,9 @@ def main():
     do_not_fly(directory)
     loyalty(directory)
     baskets(directory)
+    attackers(directory)
+    certificates(directory)
+    popular_sites(directory)
 
 
 if __name__ == "__main__":

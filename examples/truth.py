@@ -156,6 +156,22 @@ def product(one, other):
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def aggregate(reports, passes, values=False):
+    """`job = "aggregate"`: `reports` are (participant, key, value) with keys as tuples of text; `passes(count, distinct, values)` is the
+    predicate. One line for each key that passes, in the order of the keys: the key, how many reports, and with `values` these, joined by
+    `|` from small to large, and their sum."""
+    of_key = {}
+    for participant, key, value in reports:
+        of_key.setdefault(key, []).append((participant, value))
+    lines = []
+    for key in sorted(of_key):
+        reporters, held = zip(*of_key[key])
+        if passes(len(held), len(set(reporters)), held):
+            more = ["|".join(map(str, sorted(held))), str(sum(held))] if values else []
+            lines.append([*key, str(len(held)), *more])
+    return lines
+
+
 def item_order(item):
     """Numbers by value, before everything else by code point."""
     return (0, int(item), item) if item.isascii() and item.isdigit() else (1, 0, item)

@@ -18,6 +18,9 @@ except ImportError:  # before Python 3.11
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 
+# How the names of files end that the generator makes.
+MADE = (".csv", ".json", ".txt", ".ipset", ".netset", ".log")
+
 
 def files(*endings):
     """The project's own files with these endings."""
@@ -32,7 +35,7 @@ def check_samples():
     with tempfile.TemporaryDirectory() as fresh:
         subprocess.run([sys.executable, EXAMPLES / "generate.py", "--output", fresh], check=True)
         made = {path.relative_to(fresh) for path in pathlib.Path(fresh).rglob("*") if path.is_file()}
-        kept = {path.relative_to(EXAMPLES) for path in EXAMPLES.rglob("*") if path.suffix in (".csv", ".json")}
+        kept = {path.relative_to(EXAMPLES) for path in EXAMPLES.rglob("*") if path.suffix in MADE}
         for name in sorted(made | kept):
             if name not in made:
                 yield f"examples/{name}: the generator does not make it"
