@@ -100,7 +100,7 @@ impl Published {
         // Measured, beside ristretto255.
         let factor = match self.level {
             Level::Bits128 => 1.0,
-            Level::Paper80 => 1.4,
+            Level::Paper80 => 0.9,
             Level::Bits112 => 4.6,
             Level::Bits192 | Level::Bits256 => 18.0,
         };
