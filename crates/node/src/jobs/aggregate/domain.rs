@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::base::text::shown;
 
 /// The most values that a job may allow: reports prove which of them they carry, and rows are counted by them.
-pub const MAX_PLACES: u64 = 1 << 20;
+pub const MAX_PLACES: u64 = tacita_core::protocol::aggregate::MAX_VALUES as u64;
 
 /// The longest grade, in bytes.
 const MAX_WORD_BYTES: usize = 64;
