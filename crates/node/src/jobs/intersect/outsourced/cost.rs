@@ -17,7 +17,7 @@ const SUM: f64 = 5.0;
 const COUNTS: f64 = 6.4;
 
 /// Passes of `ecdh` that a step costs the leader by which it finds a sum, and steps for each of its table.
-const STEP: f64 = 0.04;
+const STEP: f64 = 0.08;
 const STEPS: f64 = 2.5;
 
 /// Passes of `ecdh` that an item of one party costs the helper.
