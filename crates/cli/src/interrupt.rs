@@ -8,6 +8,9 @@ use tacita_node::base::cancel::{Cancel, Cancelled};
 /// How long the peers' connections get to carry the word that the job ends.
 const FAREWELL: Duration = Duration::from_millis(300);
 
+/// How long what stands and waits for others may take to end by itself.
+const ENDING: Duration = Duration::from_secs(3);
+
 /// Ends this run on Ctrl-C and termination signals from now on, and the program with it.
 pub fn ends(run: Cancel) {
     // Fails only if a handler is there already, as in a second call.
@@ -50,7 +53,7 @@ pub fn stands(stop: impl Fn() + Send + 'static) {
     let _ = ctrlc::set_handler(move || {
         stop();
         // Whoever is connected is told; a disk that hangs does not keep the process.
-        std::thread::sleep(4 * FAREWELL);
+        std::thread::sleep(ENDING);
         tracing::error!("{}", Error::Interrupted);
         std::process::exit(130);
     });

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tacita_core::channel::Handle;
+use tacita_core::channel::{Handle, Traffic};
 use tacita_core::{Error, Progress, Result};
 
 use crate::table::Warning;
@@ -132,6 +132,19 @@ impl Watcher {
     /// Watches what is done without a peer.
     pub fn of_progress(progress: Arc<Progress>, screen: Arc<dyn Screen>) -> Watcher {
         Watcher::look(move || Snapshot::of_progress(&progress), screen)
+    }
+
+    /// Watches what is done with several connections, of which `traffic` says what went over them all.
+    pub fn of_connections(
+        progress: Arc<Progress>,
+        traffic: impl Fn() -> Traffic + Send + 'static,
+        screen: Arc<dyn Screen>,
+    ) -> Watcher {
+        let look = move || {
+            let Traffic { sent, received, .. } = traffic();
+            Snapshot { sent, received, ..Snapshot::of_progress(&progress) }
+        };
+        Watcher::look(look, screen)
     }
 
     fn look(look: impl Fn() -> Snapshot + Send + 'static, screen: Arc<dyn Screen>) -> Watcher {

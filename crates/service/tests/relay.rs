@@ -4,7 +4,6 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use tacita_core::Error;
 use tacita_core::channel::Label;
 use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::identity::Identity;
@@ -66,5 +65,5 @@ fn all_pairs_of_a_large_job_meet() {
         }
     });
     cancel.cancel();
-    assert_eq!(served.join().unwrap(), Err(Error::Interrupted));
+    assert_eq!(served.join().unwrap(), Ok(()));
 }

@@ -19,9 +19,11 @@ use tacita_node::identity::{CLOCK_SLACK_SECONDS, Identity};
 use tacita_node::jobs::intersect::prepared;
 use tacita_node::jobs::on_disk::room_for;
 use tacita_node::run::check::{check_output, unwritten};
+use tacita_node::run::outsourced::terms;
 use tacita_node::run::rehearsal::{Rehearsal, Seen};
+use tacita_node::transport::depot::look as look_at_helper;
+use tacita_node::transport::listening_at;
 use tacita_node::transport::relay::look;
-use tacita_node::transport::{Options, Purpose, dial, listening_at};
 
 /// Look at everything that a run needs, and say what to mend: files, identities, names, ports, clock, CPU. With --meet at both
 /// parties, also what takes two: the connection, both identities, clocks, versions and terms. No data moves.
@@ -194,7 +196,7 @@ impl Doctor {
         dialed.copied().chain(own).for_each(|listener| self.address(job, listener, findings));
     }
 
-    /// Whether the helper is there, and is who it should be; or whether this party can listen in its place.
+    /// Whether the helper is there, is who it should be, and serves the job on these terms; or whether this party can listen in its place.
     fn helper(&self, job: &JobSpec, findings: &mut Findings) {
         let Ok(identity) = Identity::load(&self.identity) else {
             return findings.note("helper", "not looked at: that takes an identity");
@@ -207,13 +209,18 @@ impl Doctor {
         if place.address.is_empty() {
             return self.address(job, &self.me, findings);
         }
-        let options = Options { purpose: Purpose::Helper, timeout: PATIENCE, ..Options::default() };
-        match dial(&place.address, &place.helper, &identity, &options) {
-            Ok(_) => findings.good(
-                "helper",
-                format_args!("{} answers at {}, and lets this party in", place.helper.name, place.address),
-            ),
-            Err(error) if job.helper.is_none() => findings.note("helper", format_args!("{error}")),
+        let answers = format!("{} answers at {}, and lets this party in", place.helper.name, place.address);
+        match look_at_helper(&place, &identity, &terms(job), PATIENCE) {
+            Ok(()) => {
+                findings.good("helper", answers);
+                let agreement = Terms::of(job).agreement();
+                findings.good("terms", format_args!("as the helper's (agreement {})", &agreement[..16]));
+            }
+            Err(error @ Error::Terms(_)) => {
+                findings.good("helper", answers);
+                findings.bad("terms", error);
+            }
+            Err(error @ Error::Network { .. }) if job.helper.is_none() => findings.note("helper", error),
             Err(error) => findings.bad("helper", error),
         }
     }
@@ -291,11 +298,10 @@ impl Doctor {
             self.input.iter().filter_map(|path| Some(std::fs::metadata(path).ok()?.len())).fold(0, u64::saturating_add);
         if let Some(path) = &self.output {
             let shown = path.display();
-            if let Some(warning) = unwritten(job, &self.me, path) {
-                findings.note("output", warning);
-            }
+            let unused = unwritten(job, &self.me, path);
             match check_output(job, path, false) {
                 Err(error) => findings.bad("output", error),
+                Ok(()) if unused.is_some() => findings.note("output", unused.unwrap_or_default()),
                 // What is not there has no room to run out of.
                 Ok(()) if path.as_os_str() == "-" => findings.good("output", "standard output"),
                 Ok(()) => enough(
@@ -327,7 +333,7 @@ impl Doctor {
         if job.is_outsourced() {
             return findings.note(
                 "meet",
-                "nobody is met: the parties of this job go to the helper alone, which compares their terms",
+                "nobody is met: the parties of this job go to the helper alone, whose terms each doctor compares with its own",
             );
         }
         let meeting = meeting(job, &self.me, self.listen.clone());

@@ -1,6 +1,5 @@
 //! `tacita helper`
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -43,9 +42,9 @@ pub struct Helper {
     /// [default: one that goes with the process].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Serve /health and /metrics at this address of this machine, as 127.0.0.1:7501.
+    /// Serve /health and /metrics at this address of this machine, as 127.0.0.1:7501 or :7501.
     #[arg(long, value_name = "ADDR")]
-    status: Option<SocketAddr>,
+    status: Option<String>,
     /// How long a party may be away that takes part in a run.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
     timeout: Duration,
@@ -224,10 +223,7 @@ impl Hosting {
         if !well {
             self.drain.cancel();
         }
-        match self.ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-            Err(Error::Interrupted) => Ok(()),
-            ended => ended,
-        }
+        self.ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 

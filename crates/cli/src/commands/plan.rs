@@ -29,7 +29,7 @@ pub struct Plan {
     /// The job file.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// How many distinct keys or rows a party has; once for each party without --input.
+    /// How many distinct keys or rows a party has; once for each party without --input, unless limits.pad_to says it.
     #[arg(long, value_name = "NAME=N", value_parser = arguments::named_count)]
     rows: Vec<(String, u64)>,
     /// A party's table, to count exactly.
@@ -166,14 +166,21 @@ impl Plan {
         }
         let things = job.things();
         let find = |list: &[(String, u64)]| list.iter().find(|(party, _)| party == name).map(|(_, number)| *number);
-        let items = find(&self.rows).ok_or_else(|| {
+        // Who is padded is as large as the terms say, whatever it has.
+        let padded = job.limits.pad_to.filter(|_| job.job.pads(job, name));
+        let items = find(&self.rows).or(padded).ok_or_else(|| {
             Error::Input(format!("how many {things} has {name}? Add --rows {name}=N, or --input {name}=FILE"))
         })?;
+        if let Some(bound) = padded.filter(|bound| items > *bound) {
+            return Err(Error::Input(format!(
+                "--rows {name}={items}: more do not fit than limits.pad_to = {}: agree on a higher bound",
+                count(bound)
+            )));
+        }
         if items > u64::from(u32::MAX) {
             return Err(Error::Input(format!("--rows {name}={items}: at most {} {things} fit", u32::MAX)));
         }
-        let items = job.limits.pad_to.filter(|_| job.job.pads(job, name)).unwrap_or(items);
-        Ok((job.job.assumed(job, name, items, find(&self.row_bytes))?, None))
+        Ok((job.job.assumed(job, name, padded.unwrap_or(items), find(&self.row_bytes))?, None))
     }
 
     fn print(&self, job: &JobSpec, plan: &plan::Plan) -> Result<()> {

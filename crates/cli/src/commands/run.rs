@@ -120,7 +120,12 @@ impl Run {
     pub fn execute(self, voice: Voice) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
         job.check_run()?;
-        job.party(&self.me)?;
+        job.party(&self.me).map_err(|error| match (self.me.as_str(), &job.helper) {
+            ("helper", Some(_)) => Error::Input(
+                "--as helper: the helper is no party: it is started with `tacita helper --listen ADDR --identity DIR JOB`".into(),
+            ),
+            _ => error,
+        })?;
         live::refuse_run(&job)?;
         let source = match self.work.clone() {
             None => self.common.source(&job, self.input.clone())?,

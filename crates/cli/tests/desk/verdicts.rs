@@ -49,7 +49,7 @@ fn a_list_is_asked_while_it_changes() {
         (&first["verdict"], &first["reference"], &first["by"][0]),
         (&"on the list".into(), &"r1".into(), &"name + dob".into())
     );
-    let (desk, authority) = (one.running.stop(), _authority.stop());
+    let (desk, authority) = (one.running.stop().well(), _authority.stop().well());
     for said in [kept, desk.stdout, desk.stderr, authority.stdout, authority.stderr] {
         for secret in ["ellquist", "ELLQUIST", "hornquay", "HORNQUAY", "1948", "1982"] {
             assert!(!said.contains(secret), "{secret} in {said}");

@@ -119,6 +119,16 @@ fn jobs_that_make_no_sense_are_refused() {
         let rows = ["--rows", "a=1", "--rows", "b=1", "--rows", "c=1"];
         tacita(&[&["plan", &path][..], &rows].concat()).failed(2, words);
     }
+    // A plan follows from the terms, and a table that does not fit them has none.
+    let path = home.file("good.toml", &good);
+    let planned = tacita(&["plan", &path]).well().stdout;
+    assert!(planned.contains("Sets are padded to 10"), "{planned}");
+    tacita(&["plan", &path, "--rows", "a=11"]).failed(2, &["--rows a=11", "limits.pad_to = 10"]);
+    let auto = home.file("auto.toml", &good.replace("\"outsourced\"", "\"auto\""));
+    let id = home.at("id");
+    tacita(&["identity", "new", &id]).well();
+    tacita(&["helper", &auto, "--identity", &id, "--listen", ":0"])
+        .failed(2, &["no work for a helper", "agree on protocol = \"outsourced\""]);
     // What is given has to fit.
     for (name, keys) in NAMES.iter().zip([0..5, 0..5, 0..5]) {
         table(&home, name, keys);
@@ -126,7 +136,7 @@ fn jobs_that_make_no_sense_are_refused() {
     for (column, row, words) in [
         ("v", "key 1,-2,x\n", "from 0"),
         ("v", "key 1,1.5,x\n", "decimals"),
-        ("w", "key 1,1,y\nkey 1,1,x\n", "category"),
+        ("w", "key 1,1,y\nkey 1,1,x\n", "b.csv: column \"w\" has one category in line 2 and another in line 3"),
     ] {
         home.file("b.csv", &format!("k,v,w\n{row}"));
         let reveal = if column == "v" { "sum:v" } else { "counts:w" };

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::common::{Home, Running, files, free_port, tacita, text};
+use crate::common::{Home, Running, examples, files, free_port, json, tacita, text};
 use crate::{NAMES, ROWS, common_lines, job, lines, table};
 
 /// How soon everybody has ended when one of them fails.
@@ -51,10 +51,15 @@ impl Meeting {
     /// One that serves other jobs, too.
     fn helper_of(&self, others: &[&Meeting], more: &[&str]) -> Running {
         let jobs: Vec<_> = others.iter().map(|other| other.home.at("job.toml")).collect();
-        let (job, identity, state) = (self.home.at("job.toml"), self.home.at("helper"), self.home.at("state"));
-        let all = ["helper", &job, "--listen", &self.address, "--identity", &identity, "--state", &state];
         let jobs: Vec<_> = jobs.iter().map(String::as_str).collect();
-        Running::start(&[&all[..], &jobs, more].concat())
+        self.forgetful_helper(&[&["--state", &self.home.at("state")], &jobs[..], more].concat())
+    }
+
+    /// One that keeps nothing for the next time.
+    fn forgetful_helper(&self, more: &[&str]) -> Running {
+        let (job, identity) = (self.home.at("job.toml"), self.home.at("helper"));
+        let all = ["helper", &job, "--listen", &self.address, "--identity", &identity];
+        Running::start(&[&all[..], more].concat())
     }
 
     fn start(&self, name: &str, more: &[&str]) -> Running {
@@ -87,6 +92,45 @@ impl Meeting {
     }
 }
 
+/// The example, whose tables have a payer with a comma in its name, and persons with two payers.
+#[test]
+fn the_example_counts_by_category() {
+    let patients = examples().join("patients");
+    let home = Home::new();
+    let job = text(patients.join("helper.toml"));
+    let run = |job: &str| {
+        let (job, report) = (home.file("job.toml", job), home.at("report.json"));
+        let names = ["hospital", "fire_department", "insurer"];
+        let inputs = names.map(|name| format!("{name}={}", patients.join(format!("{name}.csv")).display()));
+        tacita(
+            &[
+                &["simulate", &job, "--report", &report][..],
+                &inputs.each_ref().map(|input| ["--input", input]).concat(),
+            ]
+            .concat(),
+        )
+    };
+    let printed = run(&job).well().stdout;
+    assert!(printed.contains(", \"Tallis & Daughters, Ltd.\" "), "{printed}");
+    let counts = json(home.at("report.json"))["parties"]["hospital"]["result"]["counts"].clone();
+    assert_eq!(counts.as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 35);
+    run(&job.replace("duplicates = \"first\"", ""))
+        .failed(2, &["insurer.csv", "in line ", "agree on duplicates = \"first\""]);
+    run(&job.replace("200", "180")).failed(2, &["186 distinct keys do not fit limits.pad_to = 180"]);
+    // What a plan says follows from the terms; a sum may take a table to be found in, at the party that works it out.
+    let plan = |reveal: &str| {
+        let job = home.file("job.toml", &job.replace("counts:payer", reveal).replace("[\"payer\"]", "[\"cost\"]"));
+        let plan: serde_json::Value = serde_json::from_str(&tacita(&["plan", &job, "--json"]).well().stdout).unwrap();
+        let learned = plan["parties"]["hospital"]["learned"].to_string();
+        assert!(learned.contains("fire_department, insurer and hospital have in common"), "{learned}");
+        ["hospital", "insurer"].map(|name| plan["parties"][name].clone())
+    };
+    let [(sum, other), (count, _)] = ["sum:cost", "counts:cost"].map(|reveal| plan(reveal).into());
+    let more = |what: &str| sum[what].as_f64().unwrap() - count[what].as_f64().unwrap();
+    assert_eq!(more("memory"), 24.0 * f64::from(1 << 20));
+    assert!(more("cpu_seconds") > 0.2 && other["memory"] == count["memory"], "{sum}, {count}");
+}
+
 #[test]
 fn parties_come_in_any_order_and_the_helper_last() {
     let meeting = Meeting::new(ROWS, 100);
@@ -96,15 +140,17 @@ fn parties_come_in_any_order_and_the_helper_last() {
     parties.into_iter().for_each(|party| drop(party.end().well()));
     meeting.is_exact(&["a", "b"]);
     helper.until_it_says("done in");
-    let ended = helper.stop();
-    assert_eq!(ended.code, 130, "{}", ended.stderr);
+    let ended = helper.stop().well();
+    assert!(
+        ended.stderr.trim_end().ends_with("the helper ends: 1 run finished, 0 ended otherwise"),
+        "{}",
+        ended.stderr
+    );
     for words in ["serving job test", "test: a is here", "test: all parties are here", "neither keys, nor how many"] {
         assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
     }
     assert!(!ended.stderr.contains("key 4"), "no value is in a log");
-    for directory in files(&meeting.home.at("state")).iter().filter(|name| *name != "lock") {
-        assert_eq!(files(&meeting.home.at(&format!("state/{directory}"))), [""; 0], "nothing is left of a run");
-    }
+    assert_eq!(files(&meeting.home.at("state")), ["lock"], "nothing is left of a run");
 }
 
 #[test]
@@ -139,6 +185,78 @@ fn a_helper_that_is_killed_goes_on() {
     meeting.is_exact(&["a", "b"]);
     helper.until_it_says("done in");
     drop(helper.stop());
+}
+
+/// Without what it had on disk: the run is lost, which all are told in moments, whether they leave or wait; nobody is blamed, and a new run
+/// begins as ever. Whoever only waits for the others goes on waiting.
+#[test]
+fn a_helper_that_lost_a_run_says_so() {
+    let meeting = Meeting::new(ROWS, 6000);
+    let mut helper = meeting.forgetful_helper(&[]);
+    let parties = meeting.start_all();
+    helper.until_it_says("all parties are here");
+    std::thread::sleep(Duration::from_millis(300));
+    helper.signal(Signal::KILL);
+    drop(helper.end());
+    let mut helper = meeting.forgetful_helper(&[]);
+    let started = Instant::now();
+    for party in parties {
+        party.end().failed(3, &["the helper", "was started again, and has lost the run: start again"]);
+    }
+    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
+    meeting.is_exact(&[]);
+    let early = ["a", "b"].map(|name| meeting.start(name, &[]));
+    helper.until_it_says("b is here");
+    helper.until_it_says("a is here");
+    helper.signal(Signal::KILL);
+    drop(helper.end());
+    let mut helper = meeting.forgetful_helper(&[]);
+    helper.until_it_says("b is here");
+    meeting.start("c", &[]).end().well();
+    early.into_iter().for_each(|party| drop(party.end().well()));
+    meeting.is_exact(&["a", "b"]);
+    let said = helper.stop().well().stderr;
+    assert!(!said.contains("Protocol") && !said.contains("warning"), "{said}");
+}
+
+/// What a doctor sees of a helper, and the helper of a doctor; and a job that it does not serve.
+#[test]
+fn a_doctor_compares_terms_with_the_helper() {
+    let meeting = Meeting::new(ROWS, 100);
+    let doctor = |name: &str, more: &[&str]| {
+        let job =
+            meeting.home.at(if std::fs::exists(meeting.home.at("a.toml")).unwrap() { "a.toml" } else { "job.toml" });
+        tacita(&[&["doctor", &job, "--as", name, "--identity", &meeting.home.at(name)], more].concat())
+    };
+    let mut helper = meeting.helper(&[]);
+    helper.until_it_says("serving job");
+    let seen = doctor("a", &["--meet"]).well().stdout;
+    for words in
+        ["lets this party in", "ok    terms      as the helper's (agreement ", "nobody is met", "Nothing to mend."]
+    {
+        assert!(seen.contains(words), "{words}: {seen}");
+    }
+    let output = meeting.home.at("out.csv");
+    let seen = doctor("c", &["--output", &output]).well().stdout;
+    assert!(seen.contains("note  output") && !seen.contains("ok    output"), "{seen}");
+    meeting.change("a", "pad_to = 100", "pad_to = 200");
+    let seen = doctor("a", &[]);
+    assert_eq!(seen.code, 2);
+    for words in ["MEND  terms", "limits.pad_to", "all need the same job file", "1 thing to mend"] {
+        assert!(seen.stdout.contains(words), "{words}: {}", seen.stdout);
+    }
+    meeting.change("a", "id = \"test\"", "id = \"auto\"");
+    let unknown = "the helper does not serve a job \"auto\": ask who runs it";
+    let seen = doctor("a", &[]).stdout;
+    assert!(seen.contains(unknown), "{seen}");
+    meeting.start("a", &[]).end().failed(5, &[unknown]);
+    let said = helper.stop().well().stderr;
+    assert!(!said.contains("warning") && !said.contains("without a word") && !said.contains("a party:"), "{said}");
+    for words in ["test: a has looked, and its terms are these", "a comes for a job \"auto\", which is not served here"]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    meeting.start("helper", &[]).end().failed(2, &["is no party", "tacita helper"]);
 }
 
 #[test]
@@ -258,7 +376,21 @@ fn a_helper_that_is_to_end_ends_with_its_last_run() {
     helper.until_it_says("ending when");
     assert!(page("/health").contains("503"));
     parties.into_iter().for_each(|party| drop(party.end().well()));
-    assert_eq!(helper.end().code, 130);
+    helper.end().well();
     meeting.is_exact(&["a", "b"]);
     meeting.helper(&["--status", "0.0.0.0:0"]).end().failed(2, &["--status", "127.0.0.1"]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = format!(":{}", taken.local_addr().unwrap().port());
+    let ended = meeting.helper(&["--status", &port]).end();
+    ended.failed(2, &["--status", &port, "give another address"]);
+    assert!(!ended.stderr.contains("serving job"), "{}", ended.stderr);
+    // Told twice, it cuts the run off.
+    let mut helper = meeting.helper(&[]);
+    let parties = meeting.start_all();
+    helper.until_it_says("all parties are here");
+    helper.signal(Signal::INT);
+    helper.until_it_says("ending when");
+    helper.signal(Signal::INT);
+    helper.end().failed(130, &["interrupted"]);
+    parties.iter().for_each(|party| party.signal(Signal::INT));
 }

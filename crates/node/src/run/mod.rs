@@ -2,7 +2,7 @@
 
 pub mod check;
 pub mod meet;
-mod outsourced;
+pub mod outsourced;
 pub mod party;
 pub mod rehearsal;
 pub mod report;

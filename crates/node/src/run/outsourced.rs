@@ -9,6 +9,7 @@ use crate::agreement::{Ability, Found, JobSpec, Part, Peers, Run, Terms};
 use crate::base::memory::Limit;
 use crate::base::random::fresh_rng;
 use crate::base::usage::round;
+use crate::jobs::intersect::outsourced::expected;
 use crate::run::party::PartyRun;
 use crate::run::report::{Bytes, Report};
 use crate::transport::depot::{self, Client};
@@ -25,8 +26,8 @@ impl PartyRun {
         let me = self.job.parties.position(&self.me).unwrap_or_default();
         tracing::info!("going to {} at {}", place.helper.name, place.address);
         let times = [self.timeout, self.patience];
-        let (identity, shape) = (self.identity.clone(), self.meeting.shape);
-        let client = Client::new(place, me, identity, terms(&self.job), times, shape, self.cancel.clone())?;
+        let (identity, ways) = (self.identity.clone(), (self.meeting.shape, expected(&self.job, me)?));
+        let client = Client::new(place, me, identity, terms(&self.job), times, ways, self.cancel.clone())?;
         let ran = self.load_and_run(checked, &client);
         ran.inspect_err(|error| client.end(error))
     }
@@ -62,7 +63,7 @@ impl PartyRun {
         Limit::of(self.memory).check(job.job.memory(job, me, &chosen, &sizes)?, "agree on a lower limits.pad_to")?;
 
         let protocol_started = Instant::now();
-        let watcher = Watcher::of_progress(client.progress(), self.screen.clone());
+        let watcher = Watcher::of_connections(client.progress(), client.counting(), self.screen.clone());
         let run = Run { job, me, peers: Peers::Depot(client), allowed: self.memory, rng: &mut fresh_rng()? };
         let found = part.run(run).and_then(|found| client.done().map(|()| found));
         drop(watcher);
@@ -79,9 +80,9 @@ impl PartyRun {
 }
 
 /// What the helper compares.
-fn terms(job: &JobSpec) -> depot::Terms {
+pub fn terms(job: &JobSpec) -> depot::Terms {
     let terms = Terms::of(job);
-    depot::Terms { text: terms.canonical(), agreement: terms.agreement_bytes(), differences }
+    depot::Terms { id: job.id.clone(), text: terms.canonical(), agreement: terms.agreement_bytes(), differences }
 }
 
 fn differences(ours: &str, theirs: &[u8]) -> Option<Vec<String>> {

@@ -90,7 +90,7 @@ struct Authority {
 
 /// Serves a list until it is cancelled.
 ///
-/// Errors: [`Error::Input`] for what is wrong with files, directories and addresses; [`Error::Interrupted`] when it is cancelled.
+/// Errors ([`Error::Input`]): what is wrong with files, directories and addresses.
 pub fn serve(serving: Serving) -> Result<()> {
     let address = transport::listening_at(&serving.listen)?;
     let desks = Desks::read(&allow_file(&serving.live)?)?;
@@ -141,7 +141,13 @@ pub fn serve(serving: Serving) -> Result<()> {
         );
         // The thread that waits for orders ends with the next one.
         let _ = std::os::unix::net::UnixStream::connect(folder.at("serve.sock"));
-        ended
+        match ended {
+            Err(Error::Interrupted) => {
+                tracing::info!("the list is served no more; it is kept for the next time");
+                Ok(())
+            }
+            ended => ended,
+        }
     })
 }
 

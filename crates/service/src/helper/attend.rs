@@ -8,6 +8,7 @@ use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
 use tacita_core::depot::Place;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::Terms;
+use tacita_node::base::text::shown;
 use tacita_node::identity::Fingerprint;
 use tacita_node::transport::Connected;
 use tacita_node::transport::depot::frame::{Answer, MAX_FRAME_BYTES, Request, Ticket};
@@ -43,7 +44,11 @@ pub(super) fn attend(helper: &Helper, who: Fingerprint, connected: Connected) {
             }
         }
         Ok(None) => {}
-        Err(error) => tracing::info!("a party has left before it said what it wants: {error}"),
+        Err(Error::Network { .. } | Error::Interrupted) => {
+            tracing::info!("{} has come, and hung up without a word", known(helper, who));
+        }
+        Err(Error::Protocol { check, .. }) => tracing::info!("{} is sent away: {check}", known(helper, who)),
+        Err(error) => tracing::info!("{} is sent away: {error}", known(helper, who)),
     }
     lock(&helper.handles).remove(&number);
 }
@@ -51,8 +56,10 @@ pub(super) fn attend(helper: &Helper, who: Fingerprint, connected: Connected) {
 /// Who it is, and in which job; nothing if it was sent away.
 fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Result<Option<Guest<'a>>> {
     let bytes = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES)?;
-    let Some(Request::Arrive { ticket, terms }) = Request::read(&bytes) else {
-        return Err(channel.violation("it does not say who it is"));
+    let (comes, terms) = match Request::read(&bytes) {
+        Some(Request::Arrive { ticket, begun, terms }) => (Some((ticket, begun)), terms),
+        Some(Request::Look(terms)) => (None, terms),
+        _ => return Err(channel.violation("it does not say who it is")),
     };
     let Some(terms) = serde_json::from_slice(terms).ok().map(|terms| Terms::from_peer(&terms)) else {
         return Err(channel.violation("its terms are none"));
@@ -65,16 +72,31 @@ fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Re
     });
     let Some((desk, place)) = found else {
         let id = terms.json().get("id").and_then(|id| id.as_str()).unwrap_or_default();
-        let own = || helper.desks.iter().filter(|desk| of(desk).is_some());
-        let nearest = own().find(|desk| desk.helping.id == id).or_else(|| own().next());
-        if let Some(desk) = nearest {
-            tracing::info!("{}: the terms of {} differ", desk.helping.id, name(desk, of(desk)));
-            channel.send(DEPOT_ANSWER, Answer::Terms(desk.helping.terms.canonical().as_bytes()).write())?;
-            desk.differs(of(desk), id, &helper.numbers);
+        match helper.desks.iter().find(|desk| desk.helping.id == id && of(desk).is_some()) {
+            Some(desk) => {
+                tracing::info!("{id}: the terms of {} differ", name(desk, of(desk)));
+                channel.send(DEPOT_ANSWER, Answer::Terms(desk.helping.terms.canonical().as_bytes()).write())?;
+                if comes.is_some() {
+                    desk.differs(of(desk), &helper.numbers);
+                }
+            }
+            None => {
+                let who = known(helper, who);
+                tracing::info!(
+                    "{who} comes for a job {:?}, which is not served here: start with its file, too",
+                    shown(id)
+                );
+                channel.send(DEPOT_ANSWER, Answer::Unknown.write())?;
+            }
         }
         return Ok(None);
     };
-    let answer = match desk.arrive(place, ticket, helper.drain.is_cancelled(), &helper.numbers)? {
+    let Some((ticket, begun)) = comes else {
+        tracing::info!("{}: {} has looked, and its terms are these", desk.helping.id, name(desk, Some(place)));
+        channel.send(DEPOT_ANSWER, Answer::Welcome.write())?;
+        return Ok(None);
+    };
+    let answer = match desk.arrive(place, (ticket, begun), helper.drain.is_cancelled(), &helper.numbers)? {
         Arrived::Welcome => Answer::Welcome,
         Arrived::Busy => Answer::Busy,
         Arrived::Ending => Answer::Ending,
@@ -83,6 +105,12 @@ fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Re
     let welcome = answer == Answer::Welcome;
     channel.send(DEPOT_ANSWER, answer.write())?;
     Ok(welcome.then_some(Guest { desk, place, ticket }))
+}
+
+/// By what name somebody is known who was let in.
+fn known(helper: &Helper, who: Fingerprint) -> &str {
+    let mut parties = helper.desks.iter().flat_map(|desk| &desk.helping.parties);
+    parties.find(|party| party.pin == who).map_or("a party", |party| party.name.as_str())
 }
 
 fn name(desk: &Desk, place: Option<usize>) -> &str {
@@ -113,7 +141,7 @@ impl Guest<'_> {
         let Guest { desk, place, ticket } = self;
         let (place, own, numbers) = (*place, Place::Party(*place as u8), &helper.numbers);
         Ok(match *request {
-            Request::Arrive { .. } => Answer::Busy.write(),
+            Request::Arrive { .. } | Request::Look(_) => Answer::Busy.write(),
             Request::Announce(word) => told(desk.announce(place, ticket, word, numbers)?, |told| match told {
                 Ok(words) => Answer::Told(&words).write(),
                 Err(missing) => Answer::Missing(&missing).write(),
@@ -143,9 +171,10 @@ fn told<T>(told: Told<T>, answer: impl FnOnce(T) -> Vec<u8>) -> Vec<u8> {
     }
 }
 
-fn said(over: Over) -> Answer<'static> {
+fn said(over: Option<Over>) -> Answer<'static> {
     match over {
-        Over::Finished => Answer::Done,
-        Over::Ended { by, kind, culprit } => Answer::Ended { by, kind, culprit },
+        Some(Over::Finished) => Answer::Done,
+        Some(Over::Ended { by, kind, culprit }) => Answer::Ended { by, kind, culprit },
+        None => Answer::Lost,
     }
 }

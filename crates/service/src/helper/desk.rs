@@ -1,5 +1,7 @@
 //! One job, and its run if there is one: who is there, what was left, and how it ends.
 
+mod own;
+
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -61,6 +63,11 @@ impl Desk {
         })
     }
 
+    /// Removes the directory if there is no run in it.
+    pub(super) fn leave_nothing(&self) {
+        self.files.leave_nothing();
+    }
+
     /// Whether a run is under way.
     pub(super) fn is_running(&self) -> bool {
         self.lock().run.is_some()
@@ -74,11 +81,22 @@ impl Desk {
         (here, run.map_or(0, |run| run.held.values().sum()))
     }
 
-    /// A party has come on a new connection.
-    pub(super) fn arrive(&self, place: usize, ticket: Ticket, draining: bool, numbers: &Numbers) -> Result<Arrived> {
+    /// A party has come on a new connection: into the run that it is in if that has `begun`, or else into the next one.
+    pub(super) fn arrive(
+        &self,
+        place: usize,
+        (ticket, begun): (Ticket, bool),
+        draining: bool,
+        numbers: &Numbers,
+    ) -> Result<Arrived> {
         let mut state = self.lock();
         if let Some(over) = state.over(&ticket) {
-            return Ok(if over == Over::Finished { Arrived::Welcome } else { Arrived::Over(over) });
+            return Ok(if over == Over::Finished { Arrived::Welcome } else { Arrived::Over(Some(over)) });
+        }
+        if begun && state.of(place, &ticket).is_none() {
+            // Its keys are of a run that is no more: in a new one it would only be in the way of those who begin that.
+            tracing::info!("{}: {} comes for a run of which nothing is known here", self.helping.id, self.name(place));
+            return Ok(Arrived::Over(None));
         }
         if let Some(run) = &mut state.run {
             let member = &mut run.members[place];
@@ -138,7 +156,7 @@ impl Desk {
         numbers: &Numbers,
     ) -> Result<Told<std::result::Result<Vec<u8>, Vec<u8>>>> {
         let mut state = self.lock();
-        let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket, place)) };
+        let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket)) };
         let told = &mut run.record.words[place];
         if word.len() != self.helping.word_bytes() || told.as_ref().is_some_and(|told| told != word) {
             return Ok(self.refuse(&mut state, place, "what it tells is not what it should be", numbers));
@@ -154,16 +172,13 @@ impl Desk {
         let told = self.wait(state, place, ticket, |run| {
             run.has_begun().then(|| run.record.words.iter().flatten().flatten().copied().collect())
         });
-        Ok(match told {
-            Told::This(words) => Told::This(Ok(words)),
-            Told::Over(over) => Told::Over(over),
-            Told::NotYet => {
-                let mut state = self.lock();
-                let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket, place)) };
-                let missing = |place: &usize| run.record.words[*place].is_none() && run.members[*place].here == 0;
-                Told::This(Err((0..run.members.len()).filter(missing).map(|place| place as u8).collect()))
-            }
-        })
+        if !matches!(told, Told::NotYet) {
+            return Ok(told.map(Ok));
+        }
+        let mut state = self.lock();
+        let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket)) };
+        let missing = |place: &usize| run.record.words[*place].is_none() && run.members[*place].here == 0;
+        Ok(Told::This(Err((0..run.members.len()).filter(missing).map(|place| place as u8).collect())))
     }
 
     /// A party leaves a part.
@@ -178,7 +193,7 @@ impl Desk {
         let _one_by_one = super::lock(&self.writing[place]);
         {
             let mut state = self.lock();
-            let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket, place)) };
+            let Some(run) = state.of(place, ticket) else { return Ok(state.gone(ticket)) };
             run.members[place].seen = Instant::now();
             let known = match key.to {
                 Place::Helper => true,
@@ -209,7 +224,7 @@ impl Desk {
         let Some(run) = state.of(place, ticket) else {
             // The run was over meanwhile, and its files are gone but for this one.
             self.files.forget(&key);
-            return Ok(state.gone(ticket, place));
+            return Ok(state.gone(ticket));
         };
         run.members[place].asking -= 1;
         run.members[place].seen = Instant::now();
@@ -224,15 +239,10 @@ impl Desk {
     /// A party collects a part that is for it.
     pub(super) fn collect(&self, place: usize, ticket: &Ticket, key: Key, numbers: &Numbers) -> Result<Told<Vec<u8>>> {
         let state = self.lock();
-        Ok(match self.wait(state, place, ticket, |run| run.held.contains_key(&key).then_some(())) {
-            Told::This(()) => {
-                let part = self.files.part(&key)?;
-                numbers.sent.fetch_add(part.len() as u64, Ordering::Relaxed);
-                Told::This(part)
-            }
-            Told::NotYet => Told::NotYet,
-            Told::Over(over) => Told::Over(over),
-        })
+        let there = self.wait(state, place, ticket, |run| run.held.contains_key(&key).then_some(()));
+        let part = if matches!(there, Told::This(())) { self.files.part(&key)? } else { Vec::new() };
+        numbers.sent.fetch_add(part.len() as u64, Ordering::Relaxed);
+        Ok(there.map(|()| part))
     }
 
     /// A party is done.
@@ -241,7 +251,7 @@ impl Desk {
         let Some(run) = state.of(place, ticket) else {
             return Ok(match state.over(ticket) {
                 Some(Over::Finished) => Told::This(()),
-                _ => state.gone(ticket, place),
+                _ => state.gone(ticket),
             });
         };
         run.record.done[place] = true;
@@ -273,10 +283,10 @@ impl Desk {
     }
 
     /// A party has other terms for this job: those who wait for it wait in vain.
-    pub(super) fn differs(&self, place: Option<usize>, id: &str, numbers: &Numbers) {
+    pub(super) fn differs(&self, place: Option<usize>, numbers: &Numbers) {
         let mut state = self.lock();
         let waited = state.run.as_ref().is_some_and(|run| !run.has_begun());
-        if let (true, true, Some(place)) = (waited, id == self.helping.id, place) {
+        if let (true, Some(place)) = (waited, place) {
             let over = Over::Ended { by: Place::Party(place as u8), kind: ErrorKind::Terms, culprit: None };
             self.end_run(&mut state, over, numbers);
         }
@@ -311,66 +321,6 @@ impl Desk {
         }
     }
 
-    /// The run in which there is work for the helper, once there is one after the run `last`: its number, how many parts
-    /// are done, and from what its randomness follows.
-    pub(super) fn work(&self, last: Option<u64>, until: Instant) -> Option<(u64, u32, Zeroizing<[u8; 32]>)> {
-        let mut state = self.lock();
-        loop {
-            if let Some(run) = state.run.as_ref().filter(|run| run.has_begun() && Some(run.number) != last) {
-                return Some((run.number, run.record.helped, run.record.seed.clone()));
-            }
-            let left = until.checked_duration_since(Instant::now())?;
-            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-
-    /// A part for the helper, once it is there; nothing if that run is over.
-    pub(super) fn take(&self, run: u64, key: &Key) -> Result<Option<Vec<u8>>> {
-        let mut state = self.lock();
-        loop {
-            match state.run.as_ref().filter(|now| now.number == run) {
-                None => return Ok(None),
-                Some(run) if run.held.contains_key(key) => break,
-                Some(_) => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
-        drop(state);
-        self.files.part(key).map(Some)
-    }
-
-    /// Keeps a part that the helper has made; whether that run is still under way.
-    pub(super) fn give(&self, run: u64, key: Key, part: &[u8]) -> Result<bool> {
-        self.files.keep(&key, part)?;
-        let mut state = self.lock();
-        let Some(run) = state.run.as_mut().filter(|now| now.number == run) else {
-            self.files.forget(&key);
-            return Ok(false);
-        };
-        run.held.insert(key, part.len() as u64);
-        drop(state);
-        self.changed.notify_all();
-        Ok(true)
-    }
-
-    /// One part more of the helper's work is done: what it was made of is needed no more.
-    pub(super) fn helped(&self, run: u64, part: u32) -> Result<()> {
-        let mut state = self.lock();
-        let Some(run) = state.run.as_mut().filter(|now| now.number == run) else { return Ok(()) };
-        run.record.helped = part + 1;
-        self.files.record(&run.record)?;
-        let used = run.held.keys().filter(|key| key.to == Place::Helper && key.part == part);
-        used.for_each(|key| self.files.forget(key));
-        Ok(())
-    }
-
-    /// The helper ends a run.
-    pub(super) fn end(&self, run: u64, kind: ErrorKind, culprit: Option<Place>, numbers: &Numbers) {
-        let mut state = self.lock();
-        if state.run.as_ref().is_some_and(|now| now.number == run) {
-            self.end_run(&mut state, Over::Ended { by: Place::Helper, kind, culprit }, numbers);
-        }
-    }
-
     /// Waits a while until `found` finds something.
     fn wait<T>(
         &self,
@@ -384,7 +334,7 @@ impl Desk {
             run.members[place].asking += 1;
         }
         loop {
-            let Some(run) = state.of(place, ticket) else { return state.gone(ticket, place) };
+            let Some(run) = state.of(place, ticket) else { return state.gone(ticket) };
             let found = found(run);
             let left = until.checked_duration_since(Instant::now());
             match (found, left) {
@@ -406,7 +356,7 @@ impl Desk {
         let culprit = Some(Place::Party(place as u8));
         let over = Over::Ended { by: Place::Helper, kind: ErrorKind::Protocol, culprit };
         self.end_run(state, over, numbers);
-        Told::Over(over)
+        Told::Over(Some(over))
     }
 
     fn end_run(&self, state: &mut State, over: Over, numbers: &Numbers) {
@@ -419,12 +369,8 @@ impl Desk {
                 numbers.finished.fetch_add(1, Ordering::Relaxed);
             }
             Over::Ended { by, kind, culprit } => {
-                let name = |place| match place {
-                    Place::Helper => "the helper",
-                    Place::Party(place) => self.name(usize::from(place)),
-                };
-                let because = culprit.map_or(String::new(), |culprit| format!(" because of {}", name(culprit)));
-                tracing::info!("{id}: ended by {}{because} ({kind:?}) after {took}", name(by));
+                let because = culprit.map_or(String::new(), |culprit| format!(" because of {}", self.named(culprit)));
+                tracing::info!("{id}: ended by {}{because} ({kind:?}) after {took}", self.named(by));
                 numbers.failed.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -433,6 +379,13 @@ impl Desk {
             tracing::warn!("{error}");
         }
         self.changed.notify_all();
+    }
+
+    fn named(&self, place: Place) -> &str {
+        match place {
+            Place::Helper => "the helper",
+            Place::Party(place) => self.name(usize::from(place)),
+        }
     }
 
     fn name(&self, place: usize) -> &str {

@@ -165,6 +165,11 @@ impl Files {
         self.0.remove(RECORD).map_err(failed)
     }
 
+    /// Removes the directory if it is empty.
+    pub(super) fn leave_nothing(&self) {
+        let _ = std::fs::remove_dir(self.0.path());
+    }
+
     fn cannot_read(&self, name: &str, error: &std::io::Error) -> Error {
         Error::Input(format!("{}: cannot be read: {error}", self.0.at(name).display()))
     }
@@ -193,8 +198,12 @@ mod tests {
         assert!(again.resume(2).unwrap() == Some((record, HashMap::from([(key, 5)]))));
         assert_eq!(again.part(&key).unwrap(), b"bytes");
         assert!(again.resume(3).is_err(), "a record of as many parties as the job has");
+        again.leave_nothing();
+        assert_eq!(again.part(&key).unwrap(), b"bytes", "a run that goes on is kept");
         again.clear().unwrap();
         assert_eq!(std::fs::read_dir(state.path().join("job")).unwrap().count(), 0);
+        again.leave_nothing();
+        assert!(!state.path().join("job").exists());
     }
 
     /// As when it was ended before anything was recorded.

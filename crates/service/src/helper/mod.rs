@@ -20,7 +20,7 @@ use tacita_core::channel::Handle;
 use tacita_core::{Error, Result};
 use tacita_node::base::files::write_whole;
 use tacita_node::base::folder::Folder;
-use tacita_node::base::text::{bytes, counted};
+use tacita_node::base::text::{bytes, count, counted};
 use tacita_node::base::usage;
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs::intersect::outsourced::Helping;
@@ -45,7 +45,7 @@ pub struct Serving {
     /// Where what parties leave is kept; a directory that goes with the process where there is none.
     pub state: Option<PathBuf>,
     /// Where health and numbers are to be seen, on this machine.
-    pub status: Option<SocketAddr>,
+    pub status: Option<String>,
     /// How long a party may be away that takes part in a run.
     pub timeout: Duration,
     /// How long it may be there and do nothing.
@@ -89,7 +89,7 @@ struct Numbers {
 
 /// Serves until it is told to end, and no run is under way.
 ///
-/// Errors: [`Error::Input`] for what is wrong with jobs, directories and addresses; [`Error::Interrupted`] when it was told to end.
+/// Errors ([`Error::Input`]): what is wrong with jobs, directories and addresses.
 pub fn serve(serving: Serving) -> Result<()> {
     let started = Instant::now();
     check_jobs(&serving)?;
@@ -110,6 +110,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     };
     let listener = TcpListener::bind(&address).map_err(bad)?;
     let here = listener.local_addr().map_err(bad)?;
+    let status = serving.status.as_deref().map(status::listen).transpose()?;
     let desk = |(_, helping)| Desk::open(helping, &state);
     let helper = Helper {
         desks: serving.jobs.into_iter().map(desk).collect::<Result<Vec<_>>>()?,
@@ -126,7 +127,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     };
     helper.introduce(here, serving.state.is_none())?;
     let helper = Arc::new(helper);
-    let _status = serving.status.map(|address| status::serve(address, helper.clone())).transpose()?;
+    let _status = status.map(|listener| status::serve(listener, helper.clone())).transpose()?;
     if let Some(path) = &serving.announce {
         write_whole(path, here.to_string().as_bytes())?;
     }
@@ -204,8 +205,14 @@ impl Helper {
                 door::admit((listener, &self.identity), &options, "a party", &|| pins.clone(), &arrived, &refused);
             self.open.store(false, Ordering::Release);
             self.closed.cancel();
+            self.desks.iter().for_each(Desk::leave_nothing);
             match ended {
-                Err(Error::Interrupted) if self.once => Ok(()),
+                Err(Error::Interrupted) => {
+                    if !self.once {
+                        self.numbers.tell();
+                    }
+                    Ok(())
+                }
                 ended => ended,
             }
         })
@@ -239,6 +246,12 @@ impl Helper {
 }
 
 impl Numbers {
+    /// Says in the end how runs went.
+    fn tell(&self) {
+        let [finished, failed] = [&self.finished, &self.failed].map(|number| number.load(Ordering::Relaxed));
+        tracing::info!("the helper ends: {} finished, {} ended otherwise", counted(finished, "run"), count(failed));
+    }
+
     fn over(&self) -> u64 {
         self.finished.load(Ordering::Relaxed) + self.failed.load(Ordering::Relaxed)
     }

@@ -28,8 +28,19 @@ pub(super) enum Told<T> {
     This(T),
     /// Nothing yet.
     NotYet,
-    /// The run is over.
-    Over(Over),
+    /// The run is over: why, unless nothing is known of it any more.
+    Over(Option<Over>),
+}
+
+impl<T> Told<T> {
+    /// Another thing in the place of this.
+    pub(super) fn map<U>(self, other: impl FnOnce(T) -> U) -> Told<U> {
+        match self {
+            Told::This(this) => Told::This(other(this)),
+            Told::NotYet => Told::NotYet,
+            Told::Over(over) => Told::Over(over),
+        }
+    }
 }
 
 /// What becomes of one that arrives.
@@ -37,7 +48,7 @@ pub(super) enum Arrived {
     Welcome,
     Busy,
     Ending,
-    Over(Over),
+    Over(Option<Over>),
 }
 
 /// A party in a run.
@@ -116,9 +127,8 @@ impl State {
     }
 
     /// What a party is told whose run is no more.
-    pub(super) fn gone<T>(&self, ticket: &Ticket, place: usize) -> Told<T> {
-        let forgotten = Over::gone(place);
-        Told::Over(self.over(ticket).unwrap_or(forgotten))
+    pub(super) fn gone<T>(&self, ticket: &Ticket) -> Told<T> {
+        Told::Over(self.over(ticket))
     }
 
     /// Keeps in mind how a run has ended, for those who ask.

@@ -1,7 +1,7 @@
 //! Whether the helper is well, and what it has done: two pages on this machine, for whoever watches it.
 
-use std::fmt::Write;
-use std::net::SocketAddr;
+use std::fmt::{Display, Write};
+use std::net::{TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,18 +15,24 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::Helper;
 
-/// Serves `/health` and `/metrics` until what this returns is dropped.
+/// Takes the address of the pages: HOST:PORT, or :PORT for this machine.
 ///
-/// Errors ([`Error::Input`]): the address is not of this machine alone, or cannot be had.
-pub(super) fn serve(address: SocketAddr, helper: Arc<Helper>) -> Result<Runtime> {
-    if !address.ip().is_loopback() {
-        return Err(Error::Input(format!(
-            "--status {address}: others can reach that; use an address of this machine alone, as 127.0.0.1:7501"
-        )));
+/// Errors ([`Error::Input`]): it is not of this machine alone, or cannot be had.
+pub(super) fn listen(address: &str) -> Result<TcpListener> {
+    let failed = |what: &dyn Display| Error::Input(format!("--status {address}: {what}"));
+    let whole = if address.starts_with(':') { format!("127.0.0.1{address}") } else { address.to_owned() };
+    let found = whole.to_socket_addrs().ok().and_then(|mut all| all.next());
+    let found = found.ok_or_else(|| failed(&"no address: give one of this machine, as 127.0.0.1:7501"))?;
+    if !found.ip().is_loopback() {
+        return Err(failed(&"others can reach that; use an address of this machine alone, as 127.0.0.1:7501"));
     }
-    let failed = |error: std::io::Error| Error::Input(format!("--status {address}: cannot listen there: {error}"));
-    let listener = std::net::TcpListener::bind(address).map_err(failed)?;
-    listener.set_nonblocking(true).map_err(failed)?;
+    let listener = TcpListener::bind(found).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+    listener.map_err(|error| failed(&format!("cannot listen there: {error}: give another address")))
+}
+
+/// Serves `/health` and `/metrics` until what this returns is dropped.
+pub(super) fn serve(listener: TcpListener, helper: Arc<Helper>) -> Result<Runtime> {
+    let failed = |error: std::io::Error| Error::Internal(format!("the pages of --status: {error}"));
     let here = listener.local_addr().map_err(failed)?;
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(failed)?;
     let pages = Router::new().route("/health", get(health)).route("/metrics", get(metrics)).with_state(helper);

@@ -58,7 +58,8 @@ struct Served {
 
 /// Serves until it is cancelled.
 ///
-/// Errors: [`Error::Input`] for what is wrong with jobs and addresses; [`Error::Interrupted`] when it is cancelled.
+/// Errors: [`Error::Input`] for what is wrong with jobs and addresses; [`Error::Interrupted`] if it was
+/// cancelled while pairs were talking.
 pub fn serve(serving: Serving) -> Result<()> {
     let jobs = served(&serving.jobs, serving.identity.fingerprint())?;
     let address = listening_at(&serving.listen)?;
@@ -107,7 +108,7 @@ pub fn serve(serving: Serving) -> Result<()> {
             counted(cut as u64, "pair"),
             count(waiting as u64)
         );
-        Err(Error::Interrupted)
+        if cut == 0 { Ok(()) } else { Err(Error::Interrupted) }
     })
 }
 

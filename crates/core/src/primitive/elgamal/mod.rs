@@ -4,11 +4,11 @@
 
 pub mod known;
 mod module;
+pub mod small;
 #[cfg(test)]
 mod tests;
 pub mod threshold;
 
-use std::collections::HashMap;
 use std::fmt;
 
 use rand_core::CryptoRng;
@@ -58,9 +58,9 @@ impl<G: Group> SecretKey<G> {
         points.iter().map(|point| group.any_identity(std::slice::from_ref(point))).collect()
     }
 
-    /// m for each ciphertext of an m below `bound`, none for others, as [`small`] finds it.
+    /// m for each ciphertext of an m below `bound`, none for others, as [`small`](small::small) finds it.
     pub fn decrypt_small(&self, group: &G, ciphertexts: &[Ciphertext<G>], bound: u64) -> Vec<Option<u64>> {
-        small(group, &self.decrypt(group, ciphertexts), bound)
+        small::small(group, &self.decrypt(group, ciphertexts), bound)
     }
 }
 
@@ -133,29 +133,6 @@ impl<G: Group> fmt::Debug for PublicKey<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PublicKey(..)")
     }
-}
-
-/// m for each point m G with m below `bound`, none for others, by baby steps and giant steps (Shanks, 1971): the square root of the
-/// bound for a table, and as many additions at most for each. The time tells m.
-pub fn small<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec<Option<u64>> {
-    let steps = bound.isqrt() + 1;
-    let multiples = |factors: &mut dyn Iterator<Item = u64>| {
-        group.multiply_generator(&factors.map(|factor| group.scalar(factor)).collect::<Vec<_>>())
-    };
-    let babies = group.encode(&multiples(&mut (0..steps)));
-    let babies: HashMap<&[u8], u64> = babies.chunks(group.point_bytes()).zip(0..).collect();
-    let giant = multiples(&mut std::iter::once(steps));
-    let find = |point: &G::Point| {
-        let mut point = point.clone();
-        for giants in 0..=bound / steps {
-            if let Some(baby) = babies.get(&group.encode(std::slice::from_ref(&point))[..]) {
-                return Some(giants * steps + baby).filter(|found| *found < bound);
-            }
-            point = group.subtract(std::slice::from_ref(&point), &giant).remove(0);
-        }
-        None
-    };
-    points.iter().map(find).collect()
 }
 
 /// The encodings of ciphertexts, one after the other, r G before m G + r Y. What is fresh or re-randomised has one that can be

@@ -111,6 +111,32 @@ fn small_numbers_are_found_and_no_others() {
     }
 }
 
+/// Where the table grows, and where the bound is no whole number of steps.
+#[test]
+fn small_numbers_are_found_wherever_they_are() {
+    let bound = (1 << 24) + 12_345;
+    let integers: Vec<u64> = [0, 20, 22, 24].into_iter().flat_map(|log2| (1u64 << log2) - 1..(1 << log2) + 2).collect();
+    let integers = [integers, vec![bound - 1, bound, bound + 1, 1 << 50]].concat();
+    let scalars: Vec<_> = integers.iter().map(|integer| Ristretto255.scalar(*integer)).collect();
+    let found = small::small(&Ristretto255, &Ristretto255.multiply_generator(&scalars), bound);
+    let expected: Vec<_> = integers.iter().map(|integer| Some(*integer).filter(|integer| *integer < bound)).collect();
+    assert_eq!(found, expected);
+    assert_eq!([1 << 20, (1 << 20) + 1, bound, 1 << 40].map(small::most_steps), [1 << 10, 1 << 11, 1 << 13, 1 << 20]);
+}
+
+/// What is far below the bound takes no table for that.
+#[test]
+fn a_number_takes_as_long_as_it_is_large() {
+    let bound = 1 << 34;
+    let [small, large] = [1000, bound - 1].map(|number| {
+        let started = std::time::Instant::now();
+        let point = Ristretto255.multiply_generator(&[Ristretto255.scalar(number)]);
+        assert_eq!(small::small(&Ristretto255, &point, bound), [Some(number)]);
+        started.elapsed()
+    });
+    assert!(small < large / 8, "{small:?}, {large:?}");
+}
+
 /// Polynomials with encrypted coefficients are multiplied, divided and evaluated as what they hold.
 #[test]
 fn encrypted_polynomials() {

@@ -13,8 +13,8 @@ fn check(run: &Outsourced) {
     let (ends, shelf) = run.run();
     for (me, end) in ends.into_iter().enumerate() {
         assert_eq!(end.unwrap(), run.expected(me), "party {me} of {:?}", run.params);
-        let [left, _] = shelf.moved(Place::Party(me as u8));
-        assert_eq!(left, run.params.bytes_left_by(me).unwrap(), "bytes of party {me} of {:?}", run.params);
+        let moved = [run.params.bytes_left_by(me).unwrap(), run.params.bytes_collected_by(me).unwrap()];
+        assert_eq!(shelf.moved(Place::Party(me as u8)), moved, "bytes of party {me} of {:?}", run.params);
     }
     assert_eq!(shelf.moved(Place::Helper), run.params.helper_bytes().unwrap());
     assert_eq!(announcement_bytes(&Ristretto255), 32 * 2 + 64 + 32);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::load::{Loaded, key_spec};
 use crate::agreement::JobSpec;
-use crate::base::text::shape;
+use crate::base::text::{names, shape};
 use crate::table::key::parts;
 use crate::watch::{WITH_VALUES, WITHOUT_VALUES};
 
@@ -25,12 +25,17 @@ pub(crate) fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded) {
         let (shape, _) = shapes.into_iter().max_by_key(|(_, keys)| *keys)?;
         Some(format!("{} ({}) mostly like {shape:?}", column.name, column.profile))
     });
-    let peer = job.peer_of(me);
+    let others = job.others(me);
+    let peer = names(&others);
+    let alike = match others.len() {
+        1 => format!("Does {peer} write its keys as this party does?"),
+        _ => format!("Do {peer} write their keys as this party does, and has each of them some?"),
+    };
     // A short key of signs alone is its own shape.
     tracing::warn!(target: WITHOUT_VALUES, "no key is common: compare with {peer} how keys are written, and see [key] normalize");
     tracing::warn!(
         target: WITH_VALUES,
-        "no key is common. Does {peer} write its keys as this party does? Here they are, as the job reads them, {}: compare that \
+        "no key is common. {alike} Here they are, as the job reads them, {}: compare that \
          with {peer}, and see [key] normalize",
         looks.collect::<Vec<_>>().join(", ")
     );

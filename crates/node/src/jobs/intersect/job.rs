@@ -218,7 +218,7 @@ impl Job for Intersect {
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
         if spec.is_outsourced() {
-            return Ok(outsourced::memory(spec));
+            return outsourced::memory(spec, me);
         }
         if spec.is_mesh() {
             return match kissner_song::is_for(spec) {

@@ -238,20 +238,26 @@ fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
 /// Own sizes against the job's limits; where sets are padded, the sizes become the bound.
 pub fn check_limits(job: &JobSpec, source: &str, sizes: &mut Sizes) -> Result<()> {
     let most = sizes.items.max(sizes.entries);
+    // Rows are counted where all of a key's are sent, or count.
+    let brought = match job.things() {
+        "keys" if sizes.entries > sizes.items || job.is_of_multisets() => {
+            format!("{} with a key", text::counted(most, "row"))
+        }
+        "keys" => text::counted(most, "distinct key"),
+        _ => text::counted(most, "row"),
+    };
     if let Some(limit) = job.limits.max_rows
         && most > limit
     {
         return Err(Error::Input(format!(
-            "{source}: {}, and limits.max_rows is {}: agree on a higher limit",
-            text::counted(most, "row") + if job.things() == "keys" { " with a key" } else { "" },
+            "{source}: {brought}, and limits.max_rows is {}: agree on a higher limit",
             text::count(limit)
         )));
     }
     if let Some(bound) = job.limits.pad_to {
         if most > bound {
             return Err(Error::Input(format!(
-                "{source}: {} with a key do not fit limits.pad_to = {}: agree on a higher bound",
-                text::counted(most, "row"),
+                "{source}: {brought} do not fit limits.pad_to = {}: agree on a higher bound",
                 text::count(bound)
             )));
         }

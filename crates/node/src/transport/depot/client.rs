@@ -1,23 +1,21 @@
 //! A party's way to the depot of a helper.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
 use tacita_core::channel::{Channel, Handle, Traffic};
 use tacita_core::depot::{self, Depot, Parcel};
 use tacita_core::{Error, ErrorKind, Progress, Result};
 
-use super::frame::{Answer, MAX_FRAME_BYTES, Request, TICKET_BYTES, Ticket};
+use super::ask::{ANSWER, Terms, ask, broken};
+use super::frame::{Answer, Request, TICKET_BYTES, Ticket};
 use super::word;
 use crate::base::cancel::Cancel;
 use crate::base::text;
 use crate::identity::Identity;
 use crate::transport::links::Links;
 use crate::transport::{self, Options, Peer, Purpose, Shape};
-
-/// How long the helper may think about a request: it answers within seconds, if only that there is nothing yet.
-const ANSWER: Duration = Duration::from_secs(60);
 
 /// How long one tries to tell the helper that it cannot go on.
 const FAREWELL: Duration = Duration::from_millis(1300);
@@ -28,16 +26,6 @@ const BUSY: Duration = Duration::from_secs(5);
 /// A wait that is longer is told of.
 const LONG: Duration = Duration::from_secs(10);
 
-/// What a party has agreed to.
-pub struct Terms {
-    /// Its job's terms, as they are written.
-    pub text: String,
-    /// Their fingerprint.
-    pub agreement: [u8; word::AGREEMENT_BYTES],
-    /// In what terms that others have written differ, if these are any.
-    pub differences: fn(&str, &[u8]) -> Option<Vec<String>>,
-}
-
 /// Where a helper is, and who takes part.
 #[derive(Debug, Clone)]
 pub struct Place {
@@ -47,6 +35,21 @@ pub struct Place {
     pub helper: Peer,
     /// All parties of the job, in order.
     pub parties: Vec<Peer>,
+}
+
+/// How many bytes a party will leave and collect, for whoever watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Expected {
+    /// Those that it leaves.
+    pub left: u64,
+    /// Those that it collects, if that is known.
+    pub collected: Option<u64>,
+}
+
+impl Expected {
+    fn total(&self) -> usize {
+        (self.left + self.collected.unwrap_or(0)) as usize
+    }
 }
 
 /// A party's way to the depot of one run. Each request has a connection for itself, so that one that waits keeps none from going
@@ -62,8 +65,13 @@ pub struct Client {
     cancel: Cancel,
     links: Links,
     idle: Mutex<Vec<Channel>>,
-    used: Mutex<Vec<Handle>>,
+    used: Arc<Mutex<Vec<Handle>>>,
     progress: Arc<Progress>,
+    expected: Expected,
+    /// Whether all words were told: from then on it is of that run.
+    begun: AtomicBool,
+    /// Whether the helper knows nothing of that run any more.
+    lost: AtomicBool,
 }
 
 impl Client {
@@ -75,7 +83,7 @@ impl Client {
         identity: Identity,
         terms: Terms,
         [timeout, patience]: [Duration; 2],
-        shape: Shape,
+        (shape, expected): (Shape, Expected),
         cancel: Cancel,
     ) -> Result<Client> {
         let mut ticket = [0; TICKET_BYTES];
@@ -92,8 +100,11 @@ impl Client {
             links: Links::new(cancel.clone()),
             cancel,
             idle: Mutex::default(),
-            used: Mutex::default(),
+            used: Arc::default(),
             progress: Arc::default(),
+            expected,
+            begun: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
         })
     }
 
@@ -113,16 +124,26 @@ impl Client {
 
     /// Bytes over all connections so far.
     pub fn traffic(&self) -> Traffic {
+        self.counting()()
+    }
+
+    /// What counts them, for whoever watches.
+    pub fn counting(&self) -> impl Fn() -> Traffic + Send + use<> {
+        let used = self.used.clone();
         let add = |all: Traffic, handle: &Handle| {
             let one = handle.traffic();
             Traffic { sent: all.sent + one.sent, received: all.received + one.received, rounds: 0 }
         };
-        lock(&self.used).iter().fold(Traffic::default(), add)
+        move || lock(&used).iter().fold(Traffic::default(), add)
     }
 
     /// Tells the helper that this party has all it needs, and has left all that others need of it.
     pub fn done(&self) -> Result<()> {
-        let answer = self.request(&Request::Done)?;
+        let answer = match self.request(&Request::Done) {
+            // As when all were done, and the answer was lost with the helper that knew it.
+            Err(_) if self.is_lost() => return Ok(()),
+            answer => answer?,
+        };
         let done = self.expect(Answer::read(&answer), |answer| (answer == Answer::Done).then_some(()));
         lock(&self.idle).clear();
         done
@@ -130,8 +151,8 @@ impl Client {
 
     /// Ends the run for all, because this party cannot go on. The helper is told, if it can be.
     pub fn end(&self, error: &Error) {
-        if matches!(error, Error::Peer { .. } | Error::Reported { .. }) {
-            // The helper has said so.
+        if matches!(error, Error::Peer { .. } | Error::Reported { .. }) || self.is_lost() {
+            // The helper has said so, or knows of no run to be ended.
             return;
         }
         let place = |name: &str| {
@@ -164,10 +185,13 @@ impl Client {
             lock(&self.used).push(channel.handle());
             channel.set_patience(ANSWER);
             let terms = self.terms.text.as_bytes();
-            let answer = ask(&mut channel, &Request::Arrive { ticket: self.ticket, terms })?;
+            let begun = self.begun.load(Ordering::Acquire);
+            let answer = ask(&mut channel, &Request::Arrive { ticket: self.ticket, begun, terms })?;
             return match Answer::read(&answer) {
                 Some(Answer::Welcome) => Ok(channel),
-                Some(Answer::Terms(theirs)) => Err(self.differing(theirs)),
+                Some(Answer::Terms(theirs)) => Err(self.terms.differing(helper, theirs)),
+                Some(Answer::Unknown) => Err(self.terms.unknown(helper)),
+                Some(Answer::Lost) => Err(self.lose()),
                 Some(Answer::Busy) if Instant::now() < until => {
                     std::thread::sleep(4 * transport::POLL);
                     continue;
@@ -182,14 +206,15 @@ impl Client {
         }
     }
 
-    fn differing(&self, theirs: &[u8]) -> Error {
-        match (self.terms.differences)(&self.terms.text, theirs).filter(|differences| !differences.is_empty()) {
-            None => self.broken(),
-            Some(differences) => {
-                let helper = &self.place.helper.name;
-                Error::Terms(format!("the terms differ from those of {helper} in {}", differences.join(", ")))
-            }
-        }
+    /// The helper knows nothing of the run that this party is in.
+    fn lose(&self) -> Error {
+        self.lost.store(true, Ordering::Release);
+        let what = "was started again, and has lost the run: start again".into();
+        Error::Network { peer: self.place.helper.name.clone(), what }
+    }
+
+    fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
     }
 
     /// The answer to a request, however often it takes.
@@ -209,11 +234,12 @@ impl Client {
                     self.put_back(channel);
                     return match Answer::read(&answer) {
                         Some(Answer::Ended { by, kind, culprit }) => Err(self.ended(by, kind, culprit)),
+                        Some(Answer::Lost) => Err(self.lose()),
                         _ => Ok(answer),
                     };
                 }
                 // The helper may have been started again.
-                Err(error @ Error::Network { .. }) => {
+                Err(error @ Error::Network { .. }) if !self.is_lost() => {
                     if lost.is_none() {
                         tracing::info!("the connection to {} is lost: trying again", self.place.helper.name);
                     }
@@ -249,8 +275,7 @@ impl Client {
     }
 
     fn broken(&self) -> Error {
-        let check = "it answers what was not asked for".into();
-        Error::Protocol { peer: self.place.helper.name.clone(), check }
+        broken(&self.place.helper)
     }
 
     /// The words of all, by place.
@@ -285,13 +310,16 @@ impl Client {
 
 impl Depot for Client {
     fn announce(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>> {
-        self.progress.start("meeting the others", 0);
         let signed = word::sign(&self.identity, &self.terms.agreement, self.me, &own)?;
         let (started, mut told) = (Instant::now(), false);
         loop {
             let answer = self.request(&Request::Announce(&signed))?;
             match Answer::read(&answer) {
-                Some(Answer::Told(words)) => return self.words(own.len(), words),
+                Some(Answer::Told(words)) => {
+                    self.begun.store(true, Ordering::Release);
+                    self.progress.start("bytes at the helper", self.expected.total());
+                    return self.words(own.len(), words);
+                }
                 Some(Answer::Missing(places)) => {
                     self.missing(places, started)?;
                     if !told && started.elapsed() > LONG / 10 {
@@ -309,11 +337,10 @@ impl Depot for Client {
     }
 
     fn leave(&self, parcel: Parcel, part: u32, bytes: Vec<u8>) -> Result<()> {
-        if self.progress.read().0 != parcel.step.name {
-            self.progress.start(parcel.step.name, 0);
-        }
         let answer = self.request(&Request::Leave { step: parcel.step.code, to: parcel.to, part, bytes: &bytes })?;
-        self.expect(Answer::read(&answer), |answer| (answer == Answer::Kept).then_some(()))
+        self.expect(Answer::read(&answer), |answer| (answer == Answer::Kept).then_some(()))?;
+        self.progress.advance(bytes.len());
+        Ok(())
     }
 
     fn collect(&self, parcel: Parcel, part: u32, length: usize) -> Result<Vec<u8>> {
@@ -323,7 +350,12 @@ impl Depot for Client {
         loop {
             let answer = self.request(&Request::Collect { step: parcel.step.code, from: parcel.from, part })?;
             match Answer::read(&answer) {
-                Some(Answer::Part(bytes)) if bytes.len() == length => return Ok(bytes.to_vec()),
+                Some(Answer::Part(bytes)) if bytes.len() == length => {
+                    if self.expected.collected.is_some() {
+                        self.progress.advance(length);
+                    }
+                    return Ok(bytes.to_vec());
+                }
                 Some(Answer::Part(bytes)) => {
                     let check = format!("`{}` has {} bytes instead of {length}", parcel.step.name, bytes.len());
                     return Err(Error::Protocol { peer: self.name(parcel.from), check });
@@ -352,12 +384,6 @@ impl Depot for Client {
             },
         }
     }
-}
-
-/// One request and its answer.
-fn ask(channel: &mut Channel, request: &Request<'_>) -> Result<Vec<u8>> {
-    channel.send(DEPOT_REQUEST, request.write())?;
-    channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES)
 }
 
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {

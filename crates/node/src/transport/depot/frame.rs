@@ -26,9 +26,13 @@ pub enum Request<'a> {
     Arrive {
         /// Who it is in this run.
         ticket: Ticket,
+        /// Whether it has been told all words: it is then of that run, and of none that begins later.
+        begun: bool,
         /// The terms of its job.
         terms: &'a [u8],
     },
+    /// Whether a job of these terms is served: the only request on its connection.
+    Look(&'a [u8]),
     /// To tell all parties this signed word, and to be told theirs.
     Announce(&'a [u8]),
     /// To keep a part of a parcel.
@@ -94,13 +98,17 @@ pub enum Answer<'a> {
         /// Whose doing it is, if it is another's.
         culprit: Option<Place>,
     },
+    /// Nothing is known of the run that the party is in: it is lost, or was over long ago.
+    Lost,
+    /// No job of that name is served.
+    Unknown,
 }
 
 impl<'a> Request<'a> {
     /// The bytes that stand for it.
     pub fn write(&self) -> Vec<u8> {
         match self {
-            Request::Arrive { ticket, terms } => [&[1], &ticket[..], terms].concat(),
+            Request::Arrive { ticket, begun, terms } => [&[1], &ticket[..], &[u8::from(*begun)], terms].concat(),
             Request::Announce(word) => [&[2], *word].concat(),
             Request::Leave { step, to, part, bytes } => {
                 [&[3, *step, code(*to)], &part.to_le_bytes()[..], bytes].concat()
@@ -108,6 +116,7 @@ impl<'a> Request<'a> {
             Request::Collect { step, from, part } => [&[4, *step, code(*from)], &part.to_le_bytes()[..]].concat(),
             Request::Done => vec![5],
             Request::Abort { kind, culprit } => [&[6, kind.code()], &blamed(*culprit)[..]].concat(),
+            Request::Look(terms) => [&[7], *terms].concat(),
         }
     }
 
@@ -116,8 +125,9 @@ impl<'a> Request<'a> {
         let (kind, body) = bytes.split_first()?;
         Some(match (kind, body) {
             (1, body) => {
-                let (ticket, terms) = body.split_first_chunk()?;
-                Request::Arrive { ticket: *ticket, terms }
+                let (ticket, rest) = body.split_first_chunk()?;
+                let (begun @ (0 | 1), terms) = rest.split_first()? else { return None };
+                Request::Arrive { ticket: *ticket, begun: *begun == 1, terms }
             }
             (2, word) => Request::Announce(word),
             (3, [step, to, rest @ ..]) => {
@@ -132,6 +142,7 @@ impl<'a> Request<'a> {
             (6, [kind, culprit @ ..]) => {
                 Request::Abort { kind: ErrorKind::from_code(*kind)?, culprit: blame(culprit)? }
             }
+            (7, terms) => Request::Look(terms),
             _ => return None,
         })
     }
@@ -152,6 +163,8 @@ impl<'a> Answer<'a> {
             Answer::NotYet => vec![9],
             Answer::Done => vec![10],
             Answer::Ended { by, kind, culprit } => [&[11, code(*by), kind.code()], &blamed(*culprit)[..]].concat(),
+            Answer::Lost => vec![12],
+            Answer::Unknown => vec![13],
         }
     }
 
@@ -172,6 +185,8 @@ impl<'a> Answer<'a> {
             (11, [by, kind, culprit @ ..]) => {
                 Answer::Ended { by: place(*by), kind: ErrorKind::from_code(*kind)?, culprit: blame(culprit)? }
             }
+            (12, []) => Answer::Lost,
+            (13, []) => Answer::Unknown,
             _ => return None,
         })
     }
@@ -212,7 +227,9 @@ mod tests {
     fn what_is_written_is_read() {
         let kind = ErrorKind::Protocol;
         let requests = [
-            Request::Arrive { ticket: [7; TICKET_BYTES], terms: b"{}" },
+            Request::Arrive { ticket: [7; TICKET_BYTES], begun: false, terms: b"{}" },
+            Request::Arrive { ticket: [7; TICKET_BYTES], begun: true, terms: b"{}" },
+            Request::Look(b"{}"),
             Request::Announce(b"word"),
             Request::Leave { step: 3, to: Place::Helper, part: 9, bytes: b"part" },
             Request::Collect { step: 3, from: BANK, part: u32::MAX },
@@ -235,6 +252,8 @@ mod tests {
             Answer::NotYet,
             Answer::Done,
             Answer::Ended { by: BANK, kind, culprit: Some(BANK) },
+            Answer::Lost,
+            Answer::Unknown,
         ];
         for answer in answers {
             assert_eq!(Answer::read(&answer.write()), Some(answer));
@@ -244,12 +263,24 @@ mod tests {
     #[test]
     fn what_is_none_is_not_read() {
         let kind = ErrorKind::Protocol.code();
-        let bad: [&[u8]; 8] =
-            [&[], &[0], &[1; 32], &[3, 1, 0, 0, 0, 0], &[4, 3, 1, 0, 0, 0, 0, 7], &[5, 0], &[6, 0], &[6, kind, 1, 1]];
+        let bad: [&[u8]; 10] = [
+            &[],
+            &[0],
+            &[1; 33],
+            &[[1; 33].as_slice(), &[2, b'{', b'}']].concat(),
+            &[3, 1, 0, 0, 0, 0],
+            &[4, 3, 1, 0, 0, 0, 0, 7],
+            &[5, 0],
+            &[6, 0],
+            &[6, kind, 1, 1],
+            &[8],
+        ];
         for bytes in bad {
             assert_eq!(Request::read(bytes), None, "{bytes:?}");
         }
-        for bytes in [&[][..], &[0], &[1, 0], &[9, 0], &[11, 1], &[11, 1, 0], &[11, 1, kind, 1, 1], &[12]] {
+        for bytes in
+            [&[][..], &[0], &[1, 0], &[9, 0], &[11, 1], &[11, 1, 0], &[11, 1, kind, 1, 1], &[12, 0], &[13, 0], &[14]]
+        {
             assert_eq!(Answer::read(bytes), None, "{bytes:?}");
         }
     }

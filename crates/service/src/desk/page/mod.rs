@@ -77,7 +77,7 @@ type Shared = Arc<Desk>;
 /// Serves the page until it is cancelled.
 ///
 /// Errors: [`Error::Input`] for an address that cannot be listened on, or that others can reach without leave, or a file that cannot be
-/// written; [`Error::Interrupted`] when it is cancelled.
+/// written.
 pub fn serve(serving: Serving) -> Result<()> {
     let Serving { asking, page, allow_remote, verdicts, told } = serving;
     if !page.ip().is_loopback() && !allow_remote {
@@ -127,7 +127,8 @@ pub fn serve(serving: Serving) -> Result<()> {
         first(served, late).await.unwrap_or(Ok(())).map_err(failed)
     })?;
     runtime.shutdown_timeout(Duration::from_millis(100));
-    Err(Error::Interrupted)
+    tracing::info!("the page is closed");
+    Ok(())
 }
 
 fn router(desk: Shared) -> Router {

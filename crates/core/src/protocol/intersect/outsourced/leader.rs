@@ -7,7 +7,8 @@ use super::params::{CATEGORY, parts_of};
 use super::{CATEGORIES, ENTRIES, Found, OPENED, Party, Reveal, SUM, VALUES};
 use crate::depot::{Depot, Parcel, Place};
 use crate::error::{Error, Result};
-use crate::primitive::elgamal::{self, Ciphertext};
+use crate::primitive::elgamal::Ciphertext;
+use crate::primitive::elgamal::small::small;
 use crate::primitive::group::{Group, Point, Ristretto255, ScalarField};
 
 use super::values::counted;
@@ -108,7 +109,7 @@ impl<D: Depot> Party<'_, D> {
         let (opened, _) = self.send_around(OPENED, &Entries { tested, values: Vec::new() }, rng)?;
         // At most as many values below 2^bits.
         let bound = ((common.len() as u64) << bits).max(1);
-        elgamal::small(group, &opened, bound).first().copied().flatten().ok_or_else(|| Error::Protocol {
+        small(group, &opened, bound).first().copied().flatten().ok_or_else(|| Error::Protocol {
             peer: "one of the others".into(),
             check: format!("{} values add up to more than {bits} bits each", common.len()),
         })

@@ -167,24 +167,53 @@ impl Params {
 
     /// Bytes that the party at `place` leaves at the depot: what it tells all not counted.
     pub fn bytes_left_by(&self, place: usize) -> Result<u64> {
-        let store: u64 = self.store_parts()?.iter().map(|columns| (columns * CIPHERTEXT) as u64).sum();
-        let sealed = |bytes: usize| (bytes + SEAL_BYTES) as u64;
-        let mut all = if place == self.leader { 0 } else { store };
-        if self.giver() == Some(place) && place != self.leader {
-            all += store + (self.store_parts()?.len() * SEAL_BYTES) as u64;
-            if let Reveal::Counts { categories, .. } = self.reveal {
-                all += parts_of(categories, CATEGORY).iter().map(|part| sealed(part * CATEGORY)).sum::<u64>();
-            }
-        }
-        let passed = |entries: usize, values| -> u64 {
-            parts(entries).iter().map(|part| sealed(self.entry_bytes(*part, values, place))).sum()
+        let own = match place == self.leader {
+            true => (self.learners.len() as u64 - 1) * self.told_bytes(),
+            false => self.store_bytes()?,
         };
-        all += passed(self.bound, self.giver().is_some());
-        all += passed(self.opened(), false);
-        if place == self.leader {
-            all += (self.learners.len() as u64 - 1) * self.told().iter().map(|part| sealed(*part)).sum::<u64>();
-        }
-        Ok(all)
+        let gives = self.giver() == Some(place) && place != self.leader;
+        Ok(own + if gives { self.given_bytes()? } else { 0 } + self.passed_bytes(place))
+    }
+
+    /// Bytes that it collects: what all are told not counted.
+    pub fn bytes_collected_by(&self, place: usize) -> Result<u64> {
+        let [before, _] = self.neighbours(place);
+        let own = match place == self.leader {
+            true => {
+                let given = self.giver().is_some_and(|giver| giver != place);
+                self.store_bytes()? + if given { self.given_bytes()? } else { 0 }
+            }
+            false if self.learners.contains(&place) => self.told_bytes(),
+            false => 0,
+        };
+        Ok(own + self.passed_bytes(before))
+    }
+
+    fn store_bytes(&self) -> Result<u64> {
+        Ok(self.store_parts()?.iter().map(|columns| (columns * CIPHERTEXT) as u64).sum())
+    }
+
+    /// Of what a giver leaves for the leader.
+    fn given_bytes(&self) -> Result<u64> {
+        let values = self.store_bytes()? + (self.store_parts()?.len() * SEAL_BYTES) as u64;
+        Ok(match self.reveal {
+            Reveal::Counts { categories, .. } => {
+                values + sealed(parts_of(categories, CATEGORY).into_iter().map(|part| part * CATEGORY))
+            }
+            _ => values,
+        })
+    }
+
+    /// Of all that the party at `place` passes on.
+    fn passed_bytes(&self, place: usize) -> u64 {
+        let passed =
+            |entries, values| sealed(parts(entries).into_iter().map(|part| self.entry_bytes(part, values, place)));
+        passed(self.bound, self.giver().is_some()) + passed(self.opened(), false)
+    }
+
+    /// Of what another learner is told.
+    fn told_bytes(&self) -> u64 {
+        sealed(self.told().into_iter())
     }
 
     /// Ciphertexts that are opened besides entries.
@@ -210,7 +239,7 @@ impl Params {
 
     /// Bytes that the helper leaves, and those that it collects.
     pub fn helper_bytes(&self) -> Result<[u64; 2]> {
-        let store: u64 = self.store_parts()?.iter().map(|columns| (columns * CIPHERTEXT) as u64).sum();
+        let store = self.store_bytes()?;
         Ok([store, store * (self.parties as u64 - 1)])
     }
 
@@ -231,6 +260,11 @@ pub(super) fn parts(entries: usize) -> Vec<usize> {
 /// So many things of that length in parts.
 pub(super) fn parts_of(things: usize, bytes: usize) -> Vec<usize> {
     split(things, (1 << 19) / bytes)
+}
+
+/// Bytes of parts of these lengths when they are sealed.
+fn sealed(parts: impl Iterator<Item = usize>) -> u64 {
+    parts.map(|bytes| (bytes + SEAL_BYTES) as u64).sum()
 }
 
 fn split(all: usize, most: usize) -> Vec<usize> {

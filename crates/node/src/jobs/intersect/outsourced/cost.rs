@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use tacita_core::Result;
-use tacita_core::protocol::intersect::outsourced::Reveal;
+use tacita_core::primitive::elgamal::small;
+use tacita_core::protocol::intersect::outsourced::{Params, Reveal};
 
 use super::{bloom, helper_learns, params};
 use crate::agreement::cost::{Calibration, Cost, HelperCost, RoleCost};
@@ -15,10 +16,14 @@ const OTHER: f64 = 7.2;
 const SUM: f64 = 5.0;
 const COUNTS: f64 = 6.4;
 
+/// Passes of `ecdh` that a step costs the leader by which it finds a sum, and steps for each of its table.
+const STEP: f64 = 0.08;
+const STEPS: f64 = 2.5;
+
 /// Passes of `ecdh` that an item of one party costs the helper.
 const HELPED: f64 = 0.45;
 
-/// Memory for each item of the bound, and besides, in bytes.
+/// Memory for each item of the bound, and besides, in bytes: a table by which a sum is found not counted.
 const ITEM_BYTES: u64 = 2048;
 const FIXED_BYTES: u64 = 32 << 20;
 
@@ -36,8 +41,10 @@ pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
     };
     let mut roles = BTreeMap::new();
     for (place, name) in job.parties.names().into_iter().enumerate() {
-        let own = if place == params.leader() { LEADER } else { OTHER };
-        let (cpu, bytes) = (machine.ecdh_pass * bound * (own + values), params.bytes_left_by(place)?);
+        let leads = place == params.leader();
+        let own = bound * (values + if leads { LEADER } else { OTHER });
+        let search = if leads { STEP * STEPS * most_steps(&params) as f64 } else { 0.0 };
+        let (cpu, bytes) = (machine.ecdh_pass * (own + search), params.bytes_left_by(place)?);
         roles.insert(name.to_owned(), RoleCost { cpu, bytes, ..RoleCost::default() });
     }
     let [sent, received] = params.helper_bytes()?;
@@ -46,7 +53,19 @@ pub fn cost(job: &JobSpec, machine: &Calibration) -> Result<Cost> {
     Ok(Cost { roles, rounds: params.rounds(), helper, ..Cost::default() })
 }
 
+/// Rows of the table by which the leader finds a sum, if it is the largest that there may be.
+fn most_steps(params: &Params) -> u64 {
+    match params.reveal() {
+        Reveal::Sum { bits, .. } => small::most_steps((params.bound() as u64) << bits),
+        _ => 0,
+    }
+}
+
 /// Memory of a party, its table aside, in bytes: an estimate from above.
-pub fn memory(job: &JobSpec) -> u64 {
-    job.limits.pad_to.unwrap_or_default().saturating_mul(ITEM_BYTES).saturating_add(FIXED_BYTES)
+pub fn memory(job: &JobSpec, me: &str) -> Result<u64> {
+    let search = match job.protocol == OUTSOURCED_BLOOM || me != job.receiver() {
+        true => 0,
+        false => small::STEP_BYTES * most_steps(&params(job)?),
+    };
+    Ok(job.limits.pad_to.unwrap_or_default().saturating_mul(ITEM_BYTES).saturating_add(FIXED_BYTES + search))
 }

@@ -31,15 +31,16 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
     let leader = job.receiver();
     let mut learned = Vec::new();
     let every = have(&others);
+    let every_party = names(&[&others[..], &[party]].concat());
     if job.learns(party) {
         learned.push(match &job.reveal {
-            Reveal::Count => format!("{party} learns how many keys {all} and {party} have in common, and not which."),
+            Reveal::Count => format!("{party} learns how many keys {every_party} have in common, and not which."),
             Reveal::Sum(column) => format!(
-                "{party} learns how many keys {all} and {party} have in common, and the sum of {}'s {column} over them; not which they are.",
+                "{party} learns how many keys {every_party} have in common, and the sum of {}'s {column} over them; not which they are.",
                 giver(job)
             ),
             Reveal::CountsBy(column) => format!(
-                "{party} learns how many keys {all} and {party} have in common, by {}'s {column}; not which they are.",
+                "{party} learns how many keys {every_party} have in common, by {}'s {column}; not which they are.",
                 giver(job)
             ),
             _ => format!("{party} learns which of its own rows have a key that {all} {every} too."),

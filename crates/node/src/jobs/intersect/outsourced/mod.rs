@@ -17,6 +17,7 @@ use super::sizes::quota_limit;
 use crate::agreement::words::bad;
 use crate::agreement::{Choice, Chosen, JobSpec, OUTSOURCED, OUTSOURCED_BLOOM, Protocol, Reveal, Terms};
 use crate::transport::Peer;
+use crate::transport::depot::Expected;
 use crate::transport::depot::word::SIGNED_BYTES;
 
 pub(super) use cost::{cost, memory};
@@ -108,6 +109,15 @@ pub fn params(job: &JobSpec) -> Result<Params> {
     Params::new(job.parties.0.len(), bound, place(job, job.receiver())?, learners, reveal)
 }
 
+/// What the party at `place` leaves at the helper, and collects there.
+pub fn expected(job: &JobSpec, place: usize) -> Result<Expected> {
+    if job.protocol == OUTSOURCED_BLOOM {
+        return Ok(Expected { left: bloom::params(job)?.bytes_left_by(place), collected: None });
+    }
+    let params = params(job)?;
+    Ok(Expected { left: params.bytes_left_by(place)?, collected: Some(params.bytes_collected_by(place)?) })
+}
+
 /// Where a party stands in the job.
 fn place(job: &JobSpec, name: &str) -> Result<usize> {
     job.parties.position(name).ok_or_else(|| Error::Internal(format!("no party {name}")))
@@ -137,10 +147,10 @@ impl Helping {
     pub fn new(job: &JobSpec, parties: Vec<Peer>) -> Result<Helping> {
         if !job.is_outsourced() {
             return bad(format!(
-                "job {} has no work for a helper: its protocol is \"{}\", and that would be \"{}\"",
+                "job {} has no work for a helper: agree on protocol = \"{}\" in the place of \"{}\", or leave the job to its parties",
                 job.id,
-                job.protocol.name(),
-                PROTOCOL.name()
+                PROTOCOL.name(),
+                job.protocol.name()
             ));
         }
         let work = match job.protocol == OUTSOURCED_BLOOM {

@@ -125,8 +125,13 @@ fn counted_by(column: String, of_names: Vec<(Vec<u8>, u64)>, min_result: Option<
 fn in_a_line(named: &[(String, u64)]) -> String {
     const SHOWN: usize = 8;
     let shown = |(name, number): &(String, u64)| {
-        let name = if name.is_empty() { "(empty)" } else { name };
-        format!("{} {}", crate::base::text::shown(name), count(*number))
+        // A name in which there is a sign of the list's own is quoted.
+        let name = match name.as_str() {
+            "" => "(empty)".to_owned(),
+            name if name.contains([',', ';', '"']) => format!("\"{}\"", crate::base::text::shown(name)),
+            name => crate::base::text::shown(name),
+        };
+        format!("{name} {}", count(*number))
     };
     let first: Vec<_> = named.iter().take(SHOWN).map(shown).collect();
     let more = match named.len().saturating_sub(SHOWN) {

@@ -86,14 +86,17 @@ fn categories(job: &JobSpec, me: &str, column: &str, loaded: &Loaded) -> Result<
         let name = own.next().unwrap_or_default();
         if let Some(at) = own.position(|other| other != name) {
             return Err(Error::Input(format!(
-                "{}: column {header:?} has another category than another row with the same key: let a key have one, or agree on \
+                "{}: column {header:?} has one category in {} and another in {}, which have the same key: let a key have one, or agree on \
                  duplicates = \"first\"",
+                table.source(),
+                table.place(rows[0] as usize),
                 table.place(rows[at + 1] as usize)
             )));
         }
         if name.len() > MAX_NAME_BYTES {
             return Err(Error::Input(format!(
-                "{}: the category in column {header:?} is longer than {MAX_NAME_BYTES} bytes",
+                "{}: {}: the category in column {header:?} is longer than {MAX_NAME_BYTES} bytes: shorten it",
+                table.source(),
                 table.place(rows[0] as usize)
             )));
         }
@@ -102,7 +105,7 @@ fn categories(job: &JobSpec, me: &str, column: &str, loaded: &Loaded) -> Result<
     }
     if names.len() > MAX_CATEGORIES {
         return Err(Error::Input(format!(
-            "{}: column {header:?} has {} categories, and at most {} can be counted",
+            "{}: column {header:?} has {} categories, and at most {} can be counted: agree on a coarser column",
             table.source(),
             count(names.len() as u64),
             count(MAX_CATEGORIES as u64)

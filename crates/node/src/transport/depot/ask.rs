@@ -1,0 +1,78 @@
+//! What a helper is asked, and whether it serves a job at all.
+
+use std::time::Duration;
+
+use tacita_core::channel::Channel;
+use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
+use tacita_core::{Error, Result};
+
+use super::client::Place;
+use super::frame::{Answer, MAX_FRAME_BYTES, Request};
+use super::word;
+use crate::identity::Identity;
+use crate::transport::{self, Options, Peer, Purpose};
+
+/// How long the helper may think about a request: it answers within seconds, if only that there is nothing yet.
+pub(super) const ANSWER: Duration = Duration::from_secs(60);
+
+/// What a party has agreed to.
+pub struct Terms {
+    /// The parties' name for the job.
+    pub id: String,
+    /// Its job's terms, as they are written.
+    pub text: String,
+    /// Their fingerprint.
+    pub agreement: [u8; word::AGREEMENT_BYTES],
+    /// In what terms that others have written differ, if these are any.
+    pub differences: fn(&str, &[u8]) -> Option<Vec<String>>,
+}
+
+impl Terms {
+    /// The error for terms of the helper that differ.
+    pub(super) fn differing(&self, helper: &Peer, theirs: &[u8]) -> Error {
+        match (self.differences)(&self.text, theirs).filter(|differences| !differences.is_empty()) {
+            None => broken(helper),
+            Some(differences) => {
+                let (helper, differences) = (&helper.name, differences.join(", "));
+                Error::Terms(format!(
+                    "the terms differ from those of {helper} in {differences}: all need the same job file"
+                ))
+            }
+        }
+    }
+
+    /// The error for a helper without this job.
+    pub(super) fn unknown(&self, helper: &Peer) -> Error {
+        let (helper, id) = (&helper.name, &self.id);
+        Error::Terms(format!(
+            "{helper} does not serve a job {id:?}: ask who runs it to start it with this job file, too"
+        ))
+    }
+}
+
+/// Asks a helper whether it serves the job with these terms.
+///
+/// Errors: [`Error::Terms`] if it does not; [`Error::Network`] if it cannot be reached.
+pub fn look(place: &Place, identity: &Identity, terms: &Terms, timeout: Duration) -> Result<()> {
+    let options = Options { purpose: Purpose::Helper, timeout, ..Options::default() };
+    let mut channel = transport::dial(&place.address, &place.helper, identity, &options)?.channel;
+    channel.set_patience(ANSWER);
+    let answer = ask(&mut channel, &Request::Look(terms.text.as_bytes()))?;
+    match Answer::read(&answer) {
+        Some(Answer::Welcome) => Ok(()),
+        Some(Answer::Terms(theirs)) => Err(terms.differing(&place.helper, theirs)),
+        Some(Answer::Unknown) => Err(terms.unknown(&place.helper)),
+        _ => Err(broken(&place.helper)),
+    }
+}
+
+/// One request and its answer.
+pub(super) fn ask(channel: &mut Channel, request: &Request<'_>) -> Result<Vec<u8>> {
+    channel.send(DEPOT_REQUEST, request.write())?;
+    channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES)
+}
+
+/// The error for a helper whose answer is none.
+pub(super) fn broken(helper: &Peer) -> Error {
+    Error::Protocol { peer: helper.name.clone(), check: "it answers what was not asked for".into() }
+}
