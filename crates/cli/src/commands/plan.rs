@@ -64,9 +64,12 @@ impl Plan {
         if job.clients.is_some() {
             return self.list(job);
         }
+        let served = job.job.served().is_some();
         for list in [&self.rows, &self.row_bytes] {
             for (position, (name, _)) in list.iter().enumerate() {
-                job.party(name)?;
+                if !served {
+                    job.party(name)?;
+                }
                 if list[..position].iter().any(|(earlier, _)| earlier == name) {
                     return Err(Error::Input(format!("{name} is there twice: say how many rows it has once")));
                 }
@@ -79,7 +82,7 @@ impl Plan {
         }
         set_threads(self.threads)?;
         let (mut sizes, mut parts) = (BTreeMap::new(), BTreeMap::new());
-        for name in job.parties.names() {
+        for name in self.names(&job)? {
             let (of_party, brought) = self.sizes(&job, name)?;
             let work = self.memory.map(|memory| Work { memory: disk_memory::for_run(memory), kept: None });
             sizes.insert(name.to_owned(), of_party.with_work(work.as_ref()));
@@ -131,6 +134,27 @@ impl Plan {
         Ok(())
     }
 
+    /// Who brings something: all parties, or those who are named where others may come, too.
+    fn names<'a>(&'a self, job: &'a JobSpec) -> Result<Vec<&'a str>> {
+        let Some(served) = job.job.served() else { return Ok(job.parties.names()) };
+        if let Some((name, _)) = self.input.first() {
+            return Err(Error::Input(format!(
+                "--input {name}: reports are counted when they are submitted: say how many there will be, as --rows {name}=N"
+            )));
+        }
+        let names: Vec<&str> = self.rows.iter().map(|(name, _)| name.as_str()).collect();
+        match (names.is_empty(), names.iter().find(|name| served.roles.contains(name))) {
+            (true, _) => Err(Error::Input(format!(
+                "how many {} has each participant? Add --rows NAME=N for each of them",
+                job.things()
+            ))),
+            (false, Some(role)) => {
+                Err(Error::Input(format!("--rows {role}: it serves, and brings nothing: name those who report")))
+            }
+            (false, None) => Ok(names),
+        }
+    }
+
     /// How much a party brings; and what it brings, if that is there.
     fn sizes(&self, job: &JobSpec, name: &str) -> Result<(Sizes, Option<Box<dyn Part>>)> {
         let inputs: Vec<_> =
@@ -155,7 +179,8 @@ impl Plan {
     fn print(&self, job: &JobSpec, plan: &plan::Plan) -> Result<()> {
         print(format_args!("Protocol  {} ({}, {}): {}", plan.choice, job.security, job.level, plan.why))?;
         let least = if plan.notes.is_empty() { "" } else { "at least " };
-        print(format_args!("Rounds    {least}{} message flights, the handshake's included", plan.rounds))?;
+        let handshake = if job.job.served().is_some() { "" } else { ", the handshake's included" };
+        print(format_args!("Rounds    {least}{} message flights{handshake}", plan.rounds))?;
         let total: u64 = plan.parties.values().map(|share| share.bytes_sent).sum();
         print(format_args!("Traffic   {least}{} in all, TLS aside", text::bytes(total)))?;
         let time = |seconds: f64| text::duration(Duration::from_secs_f64(seconds));
@@ -176,7 +201,7 @@ impl Plan {
         for note in &plan.notes {
             print(format_args!("          {note}"))?;
         }
-        glance(job, plan)?;
+        glance(plan, job)?;
         for (name, share) in &plan.parties {
             let besides = match share.disk {
                 Some(disk) => format!("of memory, and about {} on disk", text::bytes(disk)),
@@ -227,8 +252,11 @@ impl Plan {
 }
 
 /// Who learns what, as a table: a line for each thing, a column for each party.
-fn glance(job: &JobSpec, plan: &plan::Plan) -> Result<()> {
-    let names = job.parties.names();
+fn glance(plan: &plan::Plan, job: &JobSpec) -> Result<()> {
+    let names = match job.job.served() {
+        Some(served) => served.roles.iter().copied().chain(readers(plan, served.roles)).collect(),
+        None => job.parties.names(),
+    };
     let Some(width) = plan.at_a_glance.iter().map(|line| line.what.chars().count()).max() else { return Ok(()) };
     print(format_args!("\n{:width$}  {}", "Who learns", names.join("  ")))?;
     for line in &plan.at_a_glance {
@@ -240,4 +268,15 @@ fn glance(job: &JobSpec, plan: &plan::Plan) -> Result<()> {
         print(format_args!("{:width$}  {}", line.what, cells.join("  ").trim_end()))?;
     }
     Ok(())
+}
+
+/// Those beside the roles who learn something.
+fn readers<'a>(plan: &'a plan::Plan, roles: &[&str]) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for party in plan.at_a_glance.iter().flat_map(|line| &line.parties) {
+        if !roles.contains(&party.as_str()) && !found.contains(&party.as_str()) {
+            found.push(party);
+        }
+    }
+    found
 }

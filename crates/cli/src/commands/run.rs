@@ -119,6 +119,7 @@ impl Run {
     /// Carries the command out.
     pub fn execute(self, voice: Voice) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
+        job.check_run()?;
         job.party(&self.me)?;
         live::refuse_run(&job)?;
         let source = match self.work.clone() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tacita_core::{Level, Result};
 
-use super::words::{bad, check_distinct};
+use super::words::{bad, check_distinct, either};
 use super::{JobSpec, OUTSOURCED, Party, Reveal, Shared};
 use crate::base::text::shown;
 use crate::table::numbers::MAX_DECIMALS;
@@ -83,7 +83,14 @@ impl JobSpec {
         let most = self.job.most_parties();
         let count = self.parties.0.len();
         let has_roles = self.job.has(Shared::Roles) && self.has_roles();
-        if !has_roles && !(2..=most).contains(&count) {
+        let served = self.job.served();
+        if let Some(name) = served.and_then(|served| {
+            let words = || served.roles.iter().chain(served.audience);
+            self.parties.names().into_iter().find(|name| words().any(|word| word == name))
+        }) {
+            return bad(format!("parties: \"{name}\" stands for all who have that role: use another name"));
+        }
+        if served.is_none() && !has_roles && !(2..=most).contains(&count) {
             return bad(match most {
                 2 => format!(
                     "parties: the job has {count}, and job = \"{}\" is between exactly two, but for dot with clients (role); \
@@ -98,7 +105,17 @@ impl JobSpec {
         }
         let mut seen = BTreeSet::new();
         for name in &self.reveal_to {
-            self.known_party("reveal_to", name)?;
+            match served.filter(|_| self.parties.get(name).is_none()) {
+                Some(served) if served.audience.contains(&name.as_str()) => (),
+                Some(served) => {
+                    let words = either(served.audience.iter().copied());
+                    return bad(format!(
+                        "reveal_to: \"{}\" is no party of this job: use {words}, or a name of [parties]",
+                        shown(name)
+                    ));
+                }
+                None => self.known_party("reveal_to", name)?,
+            }
             if !seen.insert(name) {
                 return bad(format!("reveal_to: \"{name}\" is there twice"));
             }
@@ -136,6 +153,16 @@ impl JobSpec {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses a job that is not run between its parties.
+    pub fn check_run(&self) -> Result<()> {
+        match self.job.served() {
+            Some(served) => {
+                bad(format!("job = \"{}\" is not run between its parties: {}", self.job.name(), served.commands))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Refuses levels other than 128 bits, in a job or by a protocol that has no other.

@@ -1,6 +1,7 @@
 //! A job as an object: all that the rest of the program asks of one. Each room of `jobs` has one, which holds the keys of the job
 //! file that are this job's own.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -77,6 +78,19 @@ pub enum Shared {
     Helper,
     /// `[clients]`, `limits.daily_queries` and `limits.rotate_within`
     Clients,
+    /// `parties.NAME.format` and `expand`
+    Lists,
+}
+
+/// A job that is not run between its parties: others serve, for as many as come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Served {
+    /// What those who serve are called: no party has one of these names.
+    pub roles: &'static [&'static str],
+    /// What `reveal_to` may name beside parties.
+    pub audience: &'static [&'static str],
+    /// Which commands there are for it, for messages.
+    pub commands: &'static str,
 }
 
 /// What `tacita init` asks of somebody who writes a job file, for one of its keys.
@@ -106,7 +120,7 @@ pub enum Answering {
 }
 
 /// The question that a job asks, with its own keys. `spec` is the job that it is of.
-pub trait Job: Debug + Send + Sync {
+pub trait Job: Any + Debug + Send + Sync {
     /// The word for it in job files.
     fn name(&self) -> &'static str;
 
@@ -137,6 +151,24 @@ pub trait Job: Debug + Send + Sync {
 
     /// Which of these keys it has, which only some jobs have, beside its own.
     fn has(&self, key: Shared) -> bool;
+
+    /// Who serves, in a job that is not run between its parties.
+    fn served(&self) -> Option<Served> {
+        None
+    }
+
+    /// Whether this party's name and identity are a part of the terms.
+    fn agrees_on(&self, _spec: &JobSpec, _party: &str) -> bool {
+        true
+    }
+
+    /// Files that it names are beside the job file, in this directory, wherever a command is run.
+    fn is_in(&mut self, _directory: &Path) {}
+
+    /// What to think about before the job is run.
+    fn warnings(&self, _spec: &JobSpec) -> Vec<String> {
+        Vec::new()
+    }
 
     /// What parties are there, where roles say it.
     fn check_parties(&self, _spec: &JobSpec) -> Result<()> {

@@ -30,7 +30,7 @@ pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use found::{Answer, Deferred, Found, Page};
 pub use graph::{Clients, MOST_PARTIES, OUTSOURCED, OUTSOURCED_BLOOM, Role, STAR};
 pub use items::{Basket, ItemsFrom, Star};
-pub use job::{Ability, Answering, Glance, Job, Left, Of, Question, Shared};
+pub use job::{Ability, Answering, Glance, Job, Left, Of, Question, Served, Shared};
 pub use key::{Alternative, Key, MAX_ALTERNATIVES, Profiles, all_columns};
 pub use known::Known;
 pub use names::Names;

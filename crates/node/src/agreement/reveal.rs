@@ -31,6 +31,13 @@ pub enum Reveal {
     Frequent,
     /// As `Frequent`, and the counts of all candidates with items of both parties.
     Counts,
+    /// Keys that enough have reported, with how many reports there are.
+    Keys {
+        /// And with what values.
+        values: bool,
+        /// And how many keys have which count.
+        histogram: bool,
+    },
 }
 
 impl Reveal {
@@ -54,6 +61,10 @@ impl Reveal {
             Reveal::Shares => "shares",
             Reveal::Frequent => "frequent",
             Reveal::Counts => "counts",
+            Reveal::Keys { values: false, histogram: false } => "keys",
+            Reveal::Keys { values: true, histogram: false } => "keys+values",
+            Reveal::Keys { values: false, histogram: true } => "keys+histogram",
+            Reveal::Keys { values: true, histogram: true } => "keys+values+histogram",
         }
     }
 }
@@ -81,9 +92,13 @@ impl FromStr for Reveal {
             Reveal::Shares,
             Reveal::Frequent,
             Reveal::Counts,
+            Reveal::Keys { values: false, histogram: false },
+            Reveal::Keys { values: true, histogram: false },
+            Reveal::Keys { values: false, histogram: true },
+            Reveal::Keys { values: true, histogram: true },
         ];
         let instead = "\"rows\", \"count\", \"sum:COLUMN\", \"counts:COLUMN\" or \"payload\" (intersect), \"value\" or \"shares\" (dot), \
-                       \"frequent\" or \"counts\" (rules)";
+                       \"frequent\" or \"counts\" (rules), \"keys\" or \"keys+values\" (aggregate; each also +histogram)";
         match (all.into_iter().find(|reveal| reveal.kind() == word), word.split_once(':')) {
             (Some(reveal), _) => Ok(reveal),
             (None, Some(("sum", column))) if !column.is_empty() => Ok(Reveal::Sum(column.to_owned())),

@@ -13,6 +13,7 @@ use super::words::{maybe_from_word, maybe_seconds};
 use super::{ItemsFrom, Job, Key, Profiles, Protocol, Reveal, Role};
 use crate::identity::Fingerprint;
 use crate::table::Profile;
+use crate::table::read::Listing;
 
 /// A job as written in its file, with defaults filled in. `JobSpec::check` has passed for every one that
 /// `JobSpec::load` returns.
@@ -117,6 +118,12 @@ pub struct Party {
     /// `dot`: which of the slices it has that make up that side's rows, from 1 on.
     #[serde(default)]
     pub slice: Option<u64>,
+    /// `aggregate`: what its input is, where its content does not say.
+    #[serde(default, deserialize_with = "maybe_from_word")]
+    pub format: Option<Listing>,
+    /// `aggregate`: into how many addresses the networks of its input are expanded at most.
+    #[serde(default)]
+    pub expand: Option<u64>,
     /// `rules`: where its own items come from, if not from where the job says.
     #[serde(default)]
     pub items: Option<ItemsFrom>,
@@ -194,6 +201,11 @@ impl JobSpec {
         let Some(key) = &self.key else { return Vec::new() };
         let own = self.parties.get(name).and_then(|party| party.normalize.as_ref());
         own.map_or_else(|| key.profiles(), |own| own.of(&key.columns, &key.profiles()))
+    }
+
+    /// Whether some party says what lists its input is.
+    pub(crate) fn has_lists(&self) -> bool {
+        self.parties.0.iter().any(|(_, party)| party.format.is_some() || party.expand.is_some())
     }
 
     /// How many decimals the numbers of columns that are multiplied have: each is an integer over 10 to this power, and a product

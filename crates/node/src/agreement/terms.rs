@@ -67,8 +67,9 @@ impl Terms {
         if let Some(helper) = &job.helper {
             put("helper", json!({ "identity": helper.identity.as_ref().map(ToString::to_string) }));
         }
-        put("order", json!(job.parties.names()));
-        let parties = job.parties.0.iter().map(|(name, party)| {
+        let agreed: Vec<_> = job.parties.0.iter().filter(|(name, _)| job.job.agrees_on(job, name)).collect();
+        put("order", agreed.iter().map(|(name, _)| name.as_str()).collect());
+        let parties = agreed.iter().map(|(name, party)| {
             let mut known = json!({ "identity": party.identity.as_ref().map(ToString::to_string) });
             if let Some(role) = party.role {
                 known["role"] = role.name().into();

@@ -79,12 +79,6 @@ pub(crate) const ROW_ID: Question = Question {
     means: "columns by which rows are aligned",
 };
 
-/// Refuses a word that this version knows and does not have.
-pub(crate) fn later<T>(key: &str, word: &str, instead: &str) -> Result<T> {
-    let version = env!("CARGO_PKG_VERSION");
-    Err(Error::Input(format!("{key} = \"{word}\" is not in this version ({version}): use {instead}")))
-}
-
 /// Refuses a word that nobody knows.
 pub(crate) fn unknown<T>(key: &str, word: &str, instead: &str) -> Result<T> {
     Err(Error::Input(format!("{key} = \"{}\" is unknown: use {instead}", shown(word))))

@@ -1,5 +1,6 @@
 //! The jobs, a room each, and the table of them.
 
+pub mod aggregate;
 pub mod aligned;
 mod check;
 pub mod dot;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use tacita_core::Result;
 
-use crate::agreement::words::{either, later, unknown};
+use crate::agreement::words::{either, unknown};
 use crate::agreement::{Job, Protocol, Shared};
 
 /// A job whose own keys are read from a job file: each field is one.
@@ -55,16 +56,14 @@ impl Kind {
 }
 
 /// All jobs.
-static JOBS: [Kind; 5] = [
+static JOBS: [Kind; 6] = [
     Kind::of::<intersect::Intersect>("intersect"),
     Kind::of::<union::Union>("union"),
     Kind::of::<dot::Dot>("dot"),
     Kind::of::<shares::ShareJob>("shares"),
     Kind::of::<rules::Rules>("rules"),
+    Kind::of::<aggregate::Aggregate>("aggregate"),
 ];
-
-/// Protocols that this version knows of, and does not have.
-const LATER: [&str; 2] = ["dh", "naor-reingold"];
 
 /// The protocol of this name, or [`Protocol::AUTO`].
 ///
@@ -73,7 +72,6 @@ pub fn protocol(word: &str) -> Result<Protocol> {
     let mut all = [Protocol::AUTO].into_iter().chain(JOBS.iter().flat_map(|kind| (kind.protocols)()));
     match all.find(|protocol| protocol.name() == word) {
         Some(protocol) => Ok(protocol),
-        None if LATER.contains(&word) => later("protocol", word, &protocols_by_job()),
         None => unknown("protocol", word, &protocols_by_job()),
     }
 }

@@ -13,8 +13,8 @@ use tacita_core::{Error, Level, Result, Security};
 
 use super::check::foreign;
 use super::{JOBS, Kind, Own};
-use crate::agreement::words::from_word;
-use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Member, Parties, Protocol, Reveal};
+use crate::agreement::words::{either, from_word};
+use crate::agreement::{Admitted, Job, JobSpec, Key, Limits, Member, Names, Parties, Protocol, Reveal};
 use crate::base::text::shown;
 
 /// Job files are read up to this size.
@@ -34,6 +34,7 @@ struct Common {
     level: Level,
     #[serde(default)]
     reveal: Option<Reveal>,
+    #[serde(deserialize_with = "names")]
     reveal_to: Vec<String>,
     #[serde(default)]
     gives: BTreeMap<String, Vec<String>>,
@@ -49,7 +50,8 @@ struct Common {
     relay: Option<Member>,
     #[serde(default)]
     helper: Option<Member>,
-    parties: Parties,
+    #[serde(default)]
+    parties: Option<Parties>,
 }
 
 /// Reads the keys that are a job's own.
@@ -86,9 +88,13 @@ impl JobSpec {
             Error::Input(text) => Error::Input(format!("{shown}: {text}")),
             other => other,
         })?;
+        // Beside the job file, wherever the command is run.
+        let directory = path.parent().unwrap_or(Path::new(""));
         if let Some(Admitted { allow }) = &mut job.clients {
-            // Beside the job file, wherever the command is run.
-            *allow = path.parent().unwrap_or(Path::new("")).join(&*allow);
+            *allow = directory.join(&*allow);
+        }
+        if let Some(own) = Arc::get_mut(&mut job.job) {
+            own.is_in(directory);
         }
         Ok(job)
     }
@@ -102,6 +108,11 @@ impl JobSpec {
         keys.check(kind)?;
         let own = (kind.read)(&text)?;
         let common: Common = text.read()?;
+        let parties = match common.parties {
+            Some(parties) => parties,
+            None if own.served().is_some() => Parties::default(),
+            None => return Err(Error::Input("missing key `parties`".into())),
+        };
         let job = JobSpec {
             reveal: common.reveal.unwrap_or_else(|| own.usual_reveal()),
             job: own,
@@ -117,7 +128,7 @@ impl JobSpec {
             clients: common.clients,
             relay: common.relay,
             helper: common.helper,
-            parties: common.parties,
+            parties,
         };
         job.check()?;
         Ok(job)
@@ -139,21 +150,9 @@ fn kind_of(text: &Text<'_>) -> Result<&'static Kind> {
     if let Some(kind) = JOBS.iter().find(|kind| kind.name == word) {
         return Ok(kind);
     }
-    let names = |last: &str| {
-        let names: Vec<_> = JOBS.iter().map(|kind| format!("\"{}\"", kind.name)).collect();
-        let (end, firsts) = names.split_last().map_or((String::new(), &[][..]), |(end, firsts)| (end.clone(), firsts));
-        format!("{} {last} {end}", firsts.join(", "))
-    };
-    Err(Error::Input(match LATER_JOBS.contains(&word.as_str()) {
-        true => {
-            format!("job = \"{word}\" is not in this version ({}): it has {}", env!("CARGO_PKG_VERSION"), names("and"))
-        }
-        false => format!("job = \"{}\" is unknown: use {}", shown(&word), names("or")),
-    }))
+    let names = JOBS.iter().map(|kind| kind.name);
+    Err(Error::Input(format!("job = \"{}\" is unknown: use {}", shown(&word), either(names))))
 }
-
-/// Jobs that this version does not have.
-const LATER_JOBS: [&str; 1] = ["aggregate"];
 
 /// The first keys of a file that its job does not have.
 #[derive(Default)]
@@ -270,6 +269,10 @@ fn semi_honest() -> Security {
 
 fn auto() -> Protocol {
     Protocol::AUTO
+}
+
+fn names<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<String>, D::Error> {
+    Names::deserialize(deserializer).map(|names| names.all().to_vec())
 }
 
 fn protocol<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Protocol, D::Error> {

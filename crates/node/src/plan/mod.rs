@@ -85,6 +85,9 @@ pub fn plan(
     calibration: Calibration,
     network: Shape,
 ) -> Result<Plan> {
+    if job.job.served().is_some() {
+        return served(job, sizes, &calibration, network);
+    }
     let names = job.parties.names();
     let (first, second) = (names[0], names[1]);
     let line = Network { round_trip: 2 * network.latency, bandwidth: network.bandwidth };
@@ -143,24 +146,17 @@ pub fn plan(
         parties.insert(me.to_owned(), share);
     }
 
-    let transfer = match network.bandwidth {
-        Some(bits) => parties.values().map(|share| share.bytes_sent as f64 * 8.0 / bits as f64).fold(0.0, f64::max),
-        None => 0.0,
-    };
-    // TCP and TLS take two round trips before the first message.
-    let waiting = network.latency.as_secs_f64() * f64::from(rounds + 4);
-    let threads = calibration.threads as f64;
-    let seconds = |cpu: f64| (cpu / threads).max(transfer) + waiting;
+    let [seconds_apart, seconds_together] = seconds(&parties, rounds, &calibration, network);
     Ok(Plan {
         protocol: chosen.protocol.name(),
         choice: chosen.to_string(),
         why: why + cost.assumed.unwrap_or_default(),
         rounds,
-        seconds_apart: seconds(parties.values().map(|share| share.cpu_seconds).fold(0.0, f64::max)),
-        seconds_together: seconds(parties.values().map(|share| share.cpu_seconds).sum()),
+        seconds_apart,
+        seconds_together,
         buckets: cost.buckets,
         notes: cost.notes,
-        warnings: job.insecure().into_iter().chain(memory::unbounded(job).map(str::to_owned)).collect(),
+        warnings: warnings(job),
         at_a_glance: job.job.at_a_glance(job),
         helper: cost.helper.map(|helper| HelperShare {
             bytes_sent: helper.sent,
@@ -170,4 +166,55 @@ pub fn plan(
         }),
         parties,
     })
+}
+
+/// Plans a job in which others serve those who come, of whom `sizes` has each.
+fn served(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, calibration: &Calibration, network: Shape) -> Result<Plan> {
+    let Choice { chosen, why } = job.job.choose_among(job, sizes)?;
+    let cost = job.job.cost(job, &chosen, sizes, calibration)?;
+    let all: u64 = sizes.values().map(|sizes| sizes.items).sum();
+    let mut parties = BTreeMap::new();
+    for (name, role) in &cost.roles {
+        let share = Share {
+            items: sizes.get(name).map_or(all, |sizes| sizes.items),
+            bytes_sent: role.bytes,
+            cpu_seconds: role.cpu,
+            memory: job.job.memory(job, name, &chosen, sizes)?,
+            disk: role.disk,
+            learned: job.job.learned(job, name, Known::default()),
+        };
+        parties.insert(name.clone(), share);
+    }
+    let [seconds_apart, seconds_together] = seconds(&parties, cost.rounds, calibration, network);
+    Ok(Plan {
+        protocol: chosen.protocol.name(),
+        choice: chosen.to_string(),
+        why,
+        rounds: cost.rounds,
+        seconds_apart,
+        seconds_together,
+        buckets: None,
+        notes: cost.notes,
+        warnings: warnings(job),
+        at_a_glance: job.job.at_a_glance(job),
+        helper: None,
+        parties,
+    })
+}
+
+/// Seconds, if each has a machine like this one, and if all share this one.
+fn seconds(parties: &BTreeMap<String, Share>, rounds: u32, calibration: &Calibration, network: Shape) -> [f64; 2] {
+    let transfer = match network.bandwidth {
+        Some(bits) => parties.values().map(|share| share.bytes_sent as f64 * 8.0 / bits as f64).fold(0.0, f64::max),
+        None => 0.0,
+    };
+    // TCP and TLS take two round trips before the first message.
+    let waiting = network.latency.as_secs_f64() * f64::from(rounds + 4);
+    let cpu = || parties.values().map(|share| share.cpu_seconds);
+    [cpu().fold(0.0, f64::max), cpu().sum()].map(|cpu| (cpu / calibration.threads as f64).max(transfer) + waiting)
+}
+
+fn warnings(job: &JobSpec) -> Vec<String> {
+    let of_job = job.job.warnings(job);
+    job.insecure().into_iter().chain(memory::unbounded(job).map(str::to_owned)).chain(of_job).collect()
 }

@@ -70,6 +70,21 @@ impl Fraction {
         product.div_ceil(u128::from(self.denominator())) as u64
     }
 
+    /// The greatest whole number that is not more than this fraction of `whole`.
+    pub fn floor(&self, whole: u64) -> u64 {
+        let product = u128::from(self.numerator) * u128::from(whole);
+        // At most `whole`.
+        (product / u128::from(self.denominator())) as u64
+    }
+
+    /// How many parts there are at least, none of which is more than this fraction of their whole; of 0 as many as can be.
+    pub fn least_parts(&self) -> u64 {
+        match self.numerator {
+            0 => u64::MAX,
+            numerator => self.denominator().div_ceil(numerator),
+        }
+    }
+
     /// Whether `part` is at least this fraction of `whole`.
     pub fn reached(&self, part: u64, whole: u64) -> bool {
         u128::from(part) * u128::from(self.denominator()) >= u128::from(self.numerator) * u128::from(whole)

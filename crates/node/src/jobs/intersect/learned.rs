@@ -191,7 +191,7 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
                 ));
             }
         }
-        Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts => (),
+        Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts | Reveal::Keys { .. } => (),
     }
 }
 

@@ -104,9 +104,12 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
             Params::payload(receiver_items, entries, sender.row_bytes as usize)
         }
         // Job files that say so are refused.
-        Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts | Reveal::CountsBy(_) => {
-            Params::rows(receiver_items, sender_items)
-        }
+        Reveal::Value
+        | Reveal::Shares
+        | Reveal::Frequent
+        | Reveal::Counts
+        | Reveal::CountsBy(_)
+        | Reveal::Keys { .. } => Params::rows(receiver_items, sender_items),
     };
     params = params.in_suite(methods::ecdh::suite(job.level));
     if job.keys_in_all() > 1 {

@@ -7,6 +7,7 @@ mod delimiter;
 mod encoding;
 mod ipc;
 mod line_ends;
+pub mod lists;
 mod parquet;
 mod quotes;
 
@@ -27,6 +28,7 @@ pub(super) use csv::text_of;
 use delimiter::Hint;
 pub(super) use delimiter::announced;
 pub use encoding::Encoding;
+pub use lists::Listing;
 
 /// How to read a file where its name and content do not say.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,0 +1,217 @@
+//! Whether an `aggregate` job makes sense, and what to think about before it is run.
+
+use std::collections::BTreeSet;
+
+use tacita_core::{Result, Security};
+
+use super::spec::{KEY_BYTES, KeyForm, MAX_KEY_BYTES, PARTICIPANTS, ROLES, Spec};
+use super::{Domain, Measure, Summary};
+use crate::agreement::words::bad;
+use crate::agreement::{Duplicates, Member};
+use crate::base::text::{count, shown};
+use crate::table::Profile;
+
+/// Most members of a role.
+const MAX_MEMBERS: usize = 64;
+
+/// Most reports of a participant, or of a shuffle.
+const MAX_REPORTS: u64 = u32::MAX as u64;
+
+/// With so many values a few reports of one key tell it from others.
+const MANY_VALUES: u32 = 16;
+
+impl Spec<'_> {
+    pub(super) fn check(&self) -> Result<()> {
+        if self.security == Security::Malicious {
+            return bad(
+                "security = \"malicious\" is not there for job = \"aggregate\": the proxy and the database are trusted not to \
+                        collude; what participants send is proved and checked as it is: use \"semi-honest\"",
+            );
+        }
+        self.check_level()?;
+        if self.relay.is_some() {
+            return bad(
+                "[relay] is for jobs that are run between parties: participants of job = \"aggregate\" only dial out as it is",
+            );
+        }
+        if self.limits.max_rows.is_some() {
+            return bad(
+                "limits.max_rows is for jobs that are run between parties: use round.max_reports, for each participant",
+            );
+        }
+        self.check_keys()?;
+        self.check_round()?;
+        self.check_members()
+    }
+
+    fn check_keys(&self) -> Result<()> {
+        self.check_key()?;
+        let (Some(key), round) = (&self.key, &self.own.round) else { return Ok(()) };
+        if !key.any.is_empty() {
+            return bad("key.any: job = \"aggregate\" counts one key: write its columns as key.columns");
+        }
+        if key.duplicates == Duplicates::Multiset {
+            return bad("key.duplicates = \"multiset\" is for intersections: with \"all\", every row is a report");
+        }
+        if !(1..=MAX_KEY_BYTES).contains(&round.key_bytes) {
+            return bad(format!("round.key_bytes = {}: use 1 to {MAX_KEY_BYTES}", round.key_bytes));
+        }
+        if round.keys == KeyForm::Hashed && round.key_bytes != KEY_BYTES {
+            return bad(format!(
+                "round.key_bytes = {}: a hashed key has {KEY_BYTES} bytes: leave key_bytes out",
+                round.key_bytes
+            ));
+        }
+        if key.profiles() == [Profile::Ip] && round.key_bytes < KEY_BYTES {
+            return bad(format!(
+                "round.key_bytes = {}: an address takes {KEY_BYTES} bytes, also one of version 4",
+                round.key_bytes
+            ));
+        }
+        match &round.value {
+            Some(value) if value.is_empty() || key.columns.contains(value) => {
+                bad(format!("round.value = \"{}\": it has to name another column than those of the key", shown(value)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_round(&self) -> Result<()> {
+        let round = &self.own.round;
+        if round.min_participants < 2 {
+            return bad(format!(
+                "round.min_participants = {}: with reports of one participant alone nothing is shuffled: use 2 or more",
+                round.min_participants
+            ));
+        }
+        let least = u64::from(round.min_participants).max(round.max_share.least_parts());
+        match round.batch_size {
+            Some(size) if size > MAX_REPORTS => {
+                return bad(format!("round.batch_size = {size}: use at most {MAX_REPORTS}"));
+            }
+            Some(size) if size < least => {
+                return bad(format!(
+                    "round.batch_size = {size}: min_participants and max_share ask for reports of {least} participants in each batch: \
+                     use {least} or more"
+                ));
+            }
+            _ => (),
+        }
+        if round.max_reports.is_some_and(|most| most == 0 || most > MAX_REPORTS) {
+            return bad(format!("round.max_reports: use 1 to {MAX_REPORTS}"));
+        }
+        if self.revealed().values && !round.values.has_values() && self.reveal != self.job.usual_reveal() {
+            return bad("reveal: reports carry no value (round.values is absent): use \"keys\" or \"keys+histogram\"");
+        }
+        if round.tighten && round.reveal_when.thresholds().is_empty() {
+            return bad(format!(
+                "round.tighten: reveal_when ({}) has no threshold that could be raised: leave tighten out",
+                round.reveal_when
+            ));
+        }
+        if let Some(name) = self.parties.0.iter().find(|(_, party)| party.expand.is_some_and(|most| most > MAX_REPORTS))
+        {
+            return bad(format!("parties.{}.expand: use at most {MAX_REPORTS} addresses", name.0));
+        }
+        if self.own.participants.ca.is_some() && self.own.participants.allow.is_some() {
+            return bad("[participants]: ca and allow each say who may report: leave one of the two out");
+        }
+        Ok(())
+    }
+
+    /// Each is somebody else; a proxy may be an oracle, which is of the same domain.
+    fn check_members(&self) -> Result<()> {
+        for role in ROLES {
+            let members = self.own.members(role);
+            if members.len() > MAX_MEMBERS {
+                return bad(format!("[[{role}]]: at most {MAX_MEMBERS}"));
+            }
+            let mut addresses = BTreeSet::new();
+            if let Some(address) = members
+                .iter()
+                .filter_map(|member| member.address.as_deref())
+                .find(|address| !addresses.insert(*address))
+            {
+                return bad(format!("[[{role}]]: the address {} is there twice", shown(address)));
+            }
+        }
+        let same = |one: &Member, other: &Member| one.identity.is_some() && one.identity == other.identity;
+        for other in ["proxy", "oracle"] {
+            if self.own.database.iter().any(|one| self.own.members(other).iter().any(|member| same(one, member))) {
+                return bad(format!(
+                    "[[database]] and [[{other}]] have the same identity: together they could read every report, so that each has to be \
+                     run by somebody else (`tacita identity new`)"
+                ));
+            }
+        }
+        for (name, party) in &self.parties.0 {
+            let serves = |role: &&&str| {
+                self.own
+                    .members(role)
+                    .iter()
+                    .any(|member| member.identity.is_some() && member.identity == party.identity)
+            };
+            if let Some(role) = ROLES.iter().find(serves) {
+                return bad(format!(
+                    "parties.{name}.identity is the {role}'s, too: each needs its own (`tacita identity new`)"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let round = &self.own.round;
+        let mut found = Vec::new();
+        if let Some(values) = self.passes_alone() {
+            found.push(format!(
+                "round.reveal_when ({}) holds for a key that one participant reports once{values}: it is revealed, whoever else has it",
+                round.reveal_when
+            ));
+        }
+        if round.reveal_when.least().distinct < 2 {
+            let measures = round.reveal_when.measures();
+            let used: Vec<_> = [Measure::Count, Measure::Sum]
+                .iter()
+                .filter(|one| measures.contains(one))
+                .map(|one| one.to_string())
+                .collect();
+            let by = if used.is_empty() { "something other than reporters".to_owned() } else { used.join(" and ") };
+            found.push(format!(
+                "round.reveal_when ({}) goes by {by} and asks for no distinct reporters: one participant can report a key so often that a \
+                 single report more reveals it, and so learns whether anybody else has it; add `and distinct >= 3`",
+                round.reveal_when
+            ));
+        }
+        if round.values.places() > MANY_VALUES && (self.revealed().values || self.revealed().histogram) {
+            found.push(format!(
+                "round.values has {} values and reveal = \"{}\" shows them: a participant can mark a key by a value that nobody else would \
+                 report, and recognise it in the result; allow fewer values, or reveal \"keys\"",
+                count(round.values.places().into()),
+                self.reveal
+            ));
+        }
+        if self.audience().participants && self.own.participants.ca.is_some() {
+            found.push(format!(
+                "reveal_to = \"{PARTICIPANTS}\" lets everybody whom the authority in [participants] certifies get results, whoever that \
+                 will be: list them with allow where that is not meant"
+            ));
+        }
+        found
+    }
+
+    /// With which values a single report passes, as the end of a sentence; none if with none.
+    fn passes_alone(&self) -> Option<String> {
+        let (predicate, domain) = (&self.own.round.reveal_when, &self.own.round.values);
+        let passes = |place: u32| {
+            let mut row = Summary::new(domain);
+            row.add(place, &[0; 32]);
+            predicate.holds(&row)
+        };
+        if *domain == Domain::Nothing {
+            return passes(0).then(String::new);
+        }
+        let first = (0..domain.places()).find(|place| passes(*place))?;
+        Some(format!(", as with value {}", domain.value(first).unwrap_or_default()))
+    }
+}

@@ -1,0 +1,111 @@
+//! What a round costs each role.
+
+use std::collections::BTreeMap;
+
+use tacita_core::{Error, Result};
+
+use super::spec::{KEY_BYTES, NAOR_REINGOLD, Spec};
+use crate::agreement::Sizes;
+use crate::agreement::cost::{Calibration, Cost, RoleCost};
+
+/// Bytes of an element of the group, and of a number modulo its order.
+const ELEMENT_BYTES: u64 = 32;
+
+/// Bytes of an encryption: two elements.
+const SEALED_BYTES: u64 = 2 * ELEMENT_BYTES;
+
+/// Bytes of a proof of knowledge: a challenge and a response.
+const PROOF_BYTES: u64 = 2 * ELEMENT_BYTES;
+
+/// What an entry takes on disk beside itself: in the proxy's queue a seal, in the database its place in the index.
+const QUEUED_BYTES: u64 = 24;
+const STORED_BYTES: u64 = 64;
+
+/// Bits of a key that the published protocol transfers obliviously.
+const TRANSFERS: f64 = 128.0;
+
+/// Bytes that each of these transfers takes in both directions together.
+const TRANSFER_BYTES: u64 = 48;
+
+/// Passes over elements that a report costs, each about what [`Calibration::ecdh_pass`] measures: a multiplication and what comes with
+/// it. The first number is for every report, the others for each point that its key takes, for its value, and for its tag.
+struct Passes {
+    report: f64,
+    point: f64,
+    value: f64,
+    tag: f64,
+}
+
+/// By role: encrypts and proves; verifies, raises and re-randomises; strips and encodes; checks a row's entry and decrypts it.
+const PARTICIPANT: Passes = Passes { report: 2.5, point: 2.0, value: 2.0, tag: 0.0 };
+const PROXY: Passes = Passes { report: 3.0, point: 1.5, value: 2.0, tag: 2.0 };
+const DATABASE: Passes = Passes { report: 1.5, point: 1.5, value: 1.0, tag: 1.5 };
+const ORACLE: Passes = Passes { report: 1.0, point: 1.0, value: 0.0, tag: 0.0 };
+
+/// Memory of a role or a participant, in bytes: it does not grow with the round.
+pub(super) const MEMORY: u64 = 256 << 20;
+
+/// How many points a key takes.
+fn points(job: &Spec<'_>) -> u64 {
+    job.own.round.key_bytes.div_ceil(KEY_BYTES) as u64
+}
+
+fn has_proof(job: &Spec<'_>) -> bool {
+    job.own.round.values.places() > 1
+}
+
+/// Bytes of a report as it is submitted.
+fn report_bytes(job: &Spec<'_>) -> u64 {
+    let value = if has_proof(job) { SEALED_BYTES + PROOF_BYTES } else { 0 };
+    let transfers = if job.chosen() == NAOR_REINGOLD { TRANSFERS as u64 * TRANSFER_BYTES } else { 0 };
+    SEALED_BYTES * (1 + points(job)) + value + transfers
+}
+
+/// Bytes of an entry as it leaves the proxy.
+fn entry_bytes(job: &Spec<'_>) -> u64 {
+    let tag = if job.tags() { SEALED_BYTES } else { 0 };
+    let value = if has_proof(job) { SEALED_BYTES } else { 0 };
+    SEALED_BYTES * (1 + points(job)) + value + tag
+}
+
+impl Passes {
+    fn seconds(&self, job: &Spec<'_>, machine: &Calibration) -> f64 {
+        let value = if has_proof(job) { self.value } else { 0.0 };
+        let tag = if job.tags() { self.tag } else { 0.0 };
+        (self.report + self.point * points(job) as f64 + value + tag) * machine.ecdh_pass
+    }
+}
+
+/// What a round costs in which each participant submits so many reports. `sizes` are the participants'.
+pub(super) fn cost(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Calibration) -> Result<Cost> {
+    job.check_participants(sizes.len() as u64)?;
+    let most = job.own.round.max_reports.unwrap_or(u64::MAX);
+    if let Some((name, sizes)) = sizes.iter().find(|(_, sizes)| sizes.items > most) {
+        return Err(Error::Input(format!(
+            "{name} has {} reports, more than round.max_reports = {most}: agree on more, or report fewer",
+            sizes.items
+        )));
+    }
+    let transfers = if job.chosen() == NAOR_REINGOLD { TRANSFERS * machine.ot_transfer } else { 0.0 };
+    let (report, entry) = (report_bytes(job), entry_bytes(job));
+    let mut roles = BTreeMap::new();
+    for (name, sizes) in sizes {
+        let reports = sizes.items;
+        let cpu = (PARTICIPANT.seconds(job, machine) + transfers) * reports as f64;
+        roles.insert(name.clone(), RoleCost { cpu, bytes: reports * report, disk: None });
+    }
+    let all: u64 = sizes.values().map(|sizes| sizes.items).sum();
+    let mut put = |name: &str, seconds: f64, bytes: u64, disk: Option<u64>| {
+        roles.insert(name.to_owned(), RoleCost { cpu: seconds * all as f64, bytes, disk });
+    };
+    put("proxy", PROXY.seconds(job, machine) + transfers, all * entry, Some(all * (entry + QUEUED_BYTES)));
+    // The rest of an entry is a row's id, a tag and a place among the values.
+    let stored = SEALED_BYTES * points(job) + 2 * ELEMENT_BYTES + STORED_BYTES;
+    put("database", DATABASE.seconds(job, machine), all * SEALED_BYTES * points(job), Some(all * stored));
+    put("oracle", ORACLE.seconds(job, machine), all * job.own.round.key_bytes as u64, None);
+    let notes = vec![
+        "of oracle and database, as if every report's key passed: what does not pass costs them nothing at the reveal"
+            .to_owned(),
+    ];
+    Ok(Cost { roles, rounds: 3, notes, ..Cost::default() })
+}

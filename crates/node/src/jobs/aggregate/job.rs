@@ -1,0 +1,233 @@
+//! The job as an object: its room's answers to what the rest of the program asks.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use tacita_core::Result;
+
+use super::spec::{Aggregate, DH, NAOR_REINGOLD, PARTICIPANTS, ROLES, Spec};
+use super::{cost, learned};
+use crate::agreement::cost::{Calibration, Cost};
+use crate::agreement::words::bad;
+use crate::agreement::{
+    Answering, Choice, Chosen, Glance, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question, Reveal,
+    Served, Shared, Sizes, Source,
+};
+use crate::jobs::Own;
+
+/// Who serves, and what is done instead of a run.
+const SERVED: Served = Served {
+    roles: &ROLES,
+    audience: &[PARTICIPANTS, "database"],
+    commands: "`tacita proxy`, `tacita oracle` and `tacita database` serve it, participants use `tacita submit` and `tacita results`, and \
+               `tacita simulate` tries all of them here",
+};
+
+/// What `tacita init` asks.
+const QUESTIONS: [Question; 6] = [
+    Question {
+        key: "key.columns",
+        asks: "Which column holds what is reported, as an address",
+        usual: Some("key"),
+        answer: Answering::Columns,
+        means: "what a report is about",
+    },
+    Question {
+        key: "key.normalize",
+        asks: "How it is read (none, text, ip, email, ...)",
+        usual: Some("none"),
+        answer: Answering::Profiles,
+        means: "how values that mean the same are brought into one form",
+    },
+    Question {
+        key: "round.reveal_when",
+        asks: "When is a key revealed",
+        usual: Some("distinct >= 3"),
+        answer: Answering::Word,
+        means: "what a key's reports have to be for it to be revealed",
+    },
+    Question {
+        key: "round.key_bytes",
+        asks: "How many bytes has the longest key",
+        usual: Some("16"),
+        answer: Answering::Word,
+        means: "no key is longer; an address takes 16",
+    },
+    Question {
+        key: "round.min_participants",
+        asks: "How many participants are shuffled together at least",
+        usual: Some("5"),
+        answer: Answering::Word,
+        means: "below it, nothing is sent to the database",
+    },
+    Question {
+        key: "participants.allow",
+        asks: "The file that lists who may report, a name and an identity on each line",
+        usual: Some("participants.txt"),
+        answer: Answering::Word,
+        means: "who may report",
+    },
+];
+
+impl Own for Aggregate {
+    fn all_protocols() -> Vec<Protocol> {
+        vec![DH, NAOR_REINGOLD]
+    }
+}
+
+impl Aggregate {
+    /// With the job that it is of.
+    fn with<'a>(&'a self, spec: &'a JobSpec) -> Spec<'a> {
+        Spec { spec, own: self }
+    }
+}
+
+impl Job for Aggregate {
+    fn name(&self) -> &'static str {
+        "aggregate"
+    }
+
+    fn about(&self) -> &'static str {
+        "which keys do enough of many participants report?"
+    }
+
+    fn questions(&self) -> &'static [Question] {
+        &QUESTIONS
+    }
+
+    fn usual_reveal(&self) -> Reveal {
+        Reveal::Keys { values: true, histogram: false }
+    }
+
+    fn reveals(&self) -> &'static [&'static str] {
+        &["keys", "keys+values", "keys+histogram", "keys+values+histogram"]
+    }
+
+    fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
+        Aggregate::all_protocols()
+    }
+
+    fn things(&self, _spec: &JobSpec) -> &'static str {
+        "reports"
+    }
+
+    fn has(&self, key: Shared) -> bool {
+        matches!(key, Shared::Key | Shared::Lists)
+    }
+
+    fn served(&self) -> Option<Served> {
+        Some(SERVED)
+    }
+
+    /// Those who get results; of other participants there may be more next time, each with a mapping of its own.
+    fn agrees_on(&self, spec: &JobSpec, party: &str) -> bool {
+        spec.learns(party)
+    }
+
+    fn is_in(&mut self, directory: &Path) {
+        if let Some(allow) = &mut self.participants.allow {
+            *allow = directory.join(&*allow);
+        }
+    }
+
+    fn warnings(&self, spec: &JobSpec) -> Vec<String> {
+        self.with(spec).warnings()
+    }
+
+    fn check(&self, spec: &JobSpec) -> Result<()> {
+        self.with(spec).check()
+    }
+
+    fn columns(&self, _spec: &JobSpec, _party: &str) -> Vec<String> {
+        self.round.value.iter().cloned().collect()
+    }
+
+    fn columns_from(&self) -> &'static str {
+        "key.columns or round.value"
+    }
+
+    fn terms(&self, _spec: &JobSpec) -> Vec<(&'static str, Value)> {
+        let round = &self.round;
+        let mut terms = Map::new();
+        let mut put = |name: &str, value: Value| terms.insert(name.to_owned(), value);
+        put("reveal_when", round.reveal_when.to_string().into());
+        put("key_bytes", round.key_bytes.into());
+        put("keys", round.keys.name().into());
+        put("min_participants", round.min_participants.into());
+        put("max_share", round.max_share.to_string().into());
+        put("tighten", round.tighten.into());
+        if let Some(value) = &round.value {
+            put("values", round.values.terms());
+            put("value", value.as_str().into());
+        }
+        if let Some(moment) = round.close_at {
+            put("close_at", moment.to_string().into());
+        }
+        for (name, bound) in [("batch_size", round.batch_size), ("max_reports", round.max_reports)] {
+            if let Some(bound) = bound {
+                put(name, bound.into());
+            }
+        }
+        // Replicas come in any order, and share an identity if they like.
+        let identities = |role| {
+            let mut all: Vec<_> = self.members(role).iter().filter_map(|member| member.identity.as_ref()).collect();
+            all.sort_by_key(ToString::to_string);
+            all.dedup();
+            json!(all.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        let mut all = vec![("round", Value::Object(terms))];
+        all.extend(ROLES.map(|role| (role, identities(role))));
+        all
+    }
+
+    fn choose(&self, spec: &JobSpec, _me: &str, _own: &Sizes, _theirs: &Sizes, _network: Network) -> Result<Choice> {
+        Ok(self.choice(spec))
+    }
+
+    fn choose_among(&self, spec: &JobSpec, _sizes: &BTreeMap<String, Sizes>) -> Result<Choice> {
+        Ok(self.choice(spec))
+    }
+
+    fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
+        *chosen == Chosen::only(self.with(spec).chosen())
+    }
+
+    fn memory(&self, _spec: &JobSpec, _me: &str, _chosen: &Chosen, _sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        Ok(cost::MEMORY)
+    }
+
+    fn cost(
+        &self,
+        spec: &JobSpec,
+        _chosen: &Chosen,
+        sizes: &BTreeMap<String, Sizes>,
+        machine: &Calibration,
+    ) -> Result<Cost> {
+        cost::cost(&self.with(spec), sizes, machine)
+    }
+
+    fn learned(&self, spec: &JobSpec, party: &str, _known: Known<'_>) -> Vec<String> {
+        learned::learned(&self.with(spec), party)
+    }
+
+    fn at_a_glance(&self, spec: &JobSpec) -> Vec<Glance> {
+        learned::at_a_glance(&self.with(spec))
+    }
+
+    fn load(&self, _spec: &JobSpec, _me: &str, _source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
+        bad(format!("job = \"aggregate\" is not run between its parties: {}", SERVED.commands))
+    }
+}
+
+impl Aggregate {
+    fn choice(&self, spec: &JobSpec) -> Choice {
+        let protocol = self.with(spec).chosen();
+        let why = if protocol == DH {
+            "one message from each participant, and none back"
+        } else {
+            "the file asks for the published protocol"
+        };
+        Choice { chosen: Chosen::only(protocol), why: why.into() }
+    }
+}
