@@ -9,6 +9,7 @@ pub mod rounds;
 mod serve;
 mod setting;
 pub mod signed;
+pub mod store;
 pub mod transport;
 
 pub use serve::{Serving, Started};
