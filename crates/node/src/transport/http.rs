@@ -79,7 +79,7 @@ pub fn presented(connection: &CommonState) -> Option<Fingerprint> {
 }
 
 /// What the TLS library says under the errors of those who use it.
-fn cause(error: &(dyn Cause + 'static)) -> Option<&rustls::Error> {
+fn cause<'a>(error: &'a (dyn Cause + 'static)) -> Option<&'a rustls::Error> {
     let mut error = Some(error);
     while let Some(one) = error {
         if let Some(found) = one.downcast_ref::<rustls::Error>() {
