@@ -206,7 +206,7 @@ impl<G: Group> Proof<G> {
 }
 
 /// What a message is hashed to, which is not zero.
-fn nonzero<G: Group>(group: &G, message: &[u8], tag: &[u8]) -> G::Scalar {
+pub(crate) fn nonzero<G: Group>(group: &G, message: &[u8], tag: &[u8]) -> G::Scalar {
     let hashed = |again: u64| group.hash_to_scalar(&[message, &again.to_le_bytes()].concat(), tag);
     (0..).find_map(hashed).expect("not every hash is zero")
 }

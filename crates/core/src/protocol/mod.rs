@@ -1,5 +1,6 @@
 //! The protocols, one file each, named as on the command line.
 
+pub mod aggregate;
 pub mod dot;
 pub mod intersect;
 pub mod rules;

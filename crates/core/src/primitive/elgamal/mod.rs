@@ -2,6 +2,7 @@
 //! 1997, section 2.5). With the public key Y = y G, a ciphertext of m is (r G, m G + r Y): under decisional Diffie-Hellman it tells
 //! nothing of m. Who has y gets m G, and m itself only if it is small.
 
+pub mod known;
 mod module;
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ pub use expand::expand_message_xmd;
 pub use modp::{ModP, safe_prime};
 pub use nist::{Nist, P384, P521};
 pub use pallas::Pallas;
-pub use ristretto255::{Point, Ristretto255};
+pub use ristretto255::{Base, Point, Ristretto255};
 
 /// The integers modulo a prime q, the order of a group.
 ///
@@ -77,6 +77,10 @@ pub trait Group: ScalarField {
     /// An element of the group.
     type Point: Clone + Zeroize + Send + Sync;
 
+    /// A point made ready to be multiplied often. It may be kept in memory that nobody wipes, so the point is one that everybody
+    /// may know, such as a public key; the scalars may be secret.
+    type Base: Clone + Send + Sync;
+
     /// Length of an encoded point in bytes.
     fn point_bytes(&self) -> usize;
 
@@ -119,9 +123,20 @@ pub trait Group: ScalarField {
     /// `scalar * point` for one point and each scalar.
     fn multiply_one(&self, point: &Self::Point, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
 
+    /// Makes a point ready to be multiplied often. That takes the time of some tens of products.
+    fn base(&self, point: &Self::Point) -> Self::Base;
+
+    /// As [`Group::multiply_one`], of a point that has been made ready.
+    fn multiply_base(&self, base: &Self::Base, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
+
     /// The sum of all products of the points and the scalars that stand in the same place: the identity of none. The slices must
     /// be equally long. Faster than multiplying each and adding.
     fn combine(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Self::Point;
+
+    /// As [`Group::combine`], in a time that depends on points and scalars: for such as everybody may know.
+    fn combine_public(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Self::Point {
+        self.combine(points, scalars)
+    }
 
     /// The encodings of twice each point, one after the other. Faster than encoding the points themselves.
     fn double_encode(&self, points: &[Self::Point]) -> Vec<u8>;
@@ -132,6 +147,19 @@ pub trait Group: ScalarField {
     /// The points whose encodings follow each other in `bytes`. Only canonical encodings of points other than the
     /// identity are accepted. Takes memory for as many points as there are bytes, whatever anybody claims.
     fn decode(&self, bytes: &[u8]) -> Result<Vec<Self::Point>, DecodeError>;
+}
+
+/// A group in whose points short strings can be written, so that whoever has the point can read them.
+pub trait Embedding: Group {
+    /// How many bytes a point takes.
+    const EMBEDDED_BYTES: usize;
+
+    /// The point of each string of [`Embedding::EMBEDDED_BYTES`] bytes that follow each other in `bytes`: no two strings have the
+    /// same, and none has the identity. The length must be a multiple. In the same time whatever the strings are.
+    fn embed(&self, bytes: &[u8]) -> Vec<Self::Point>;
+
+    /// The string of each point; none of a point that no string has.
+    fn unembed(&self, points: &[Self::Point]) -> Vec<Option<Zeroizing<Vec<u8>>>>;
 }
 
 /// Why bytes are not a row of encoded points.

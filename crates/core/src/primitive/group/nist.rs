@@ -151,6 +151,7 @@ where
     curve::Scalar<C>: Reduce<Array<u8, <C as MapToCurve>::Length>>,
 {
     type Point = Point<C>;
+    type Base = Point<C>;
 
     fn point_bytes(&self) -> usize {
         1 + self.scalar_bytes()
@@ -206,6 +207,14 @@ where
 
     fn multiply_one(&self, point: &Point<C>, scalars: &[Scalar<C>]) -> Vec<Point<C>> {
         scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(point.0 * scalar.0)).collect()
+    }
+
+    fn base(&self, point: &Point<C>) -> Point<C> {
+        point.clone()
+    }
+
+    fn multiply_base(&self, base: &Point<C>, scalars: &[Scalar<C>]) -> Vec<Point<C>> {
+        self.multiply_one(base, scalars)
     }
 
     fn combine(&self, points: &[Point<C>], scalars: &[Scalar<C>]) -> Point<C> {

@@ -1,21 +1,26 @@
 //! The ristretto255 group (RFC 9496) on curve25519-dalek.
 
 use std::fmt;
+use std::sync::Arc;
 
-use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
+use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoBasepointTable, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar as DalekScalar;
-use curve25519_dalek::traits::{IsIdentity, MultiscalarMul};
+use curve25519_dalek::traits::{IsIdentity, MultiscalarMul, VartimeMultiscalarMul};
 use rand_core::CryptoRng;
 use rayon::prelude::*;
+use sha2::Sha256;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::{DecodeError, Group, ScalarField, expand_message_xmd};
+use super::{DecodeError, Embedding, Group, ScalarField, expand_message_xmd};
 
 /// Points that share one field inversion when they are encoded, and one step of work for a processor.
 const BATCH: usize = 256;
 
 /// Points that share the doublings of a sum of products: with more of them, their tables leave the cache.
 const COMBINED: usize = 128;
+
+/// The same for those whose time may tell of them, which fall into buckets (Pippenger): the more, the faster.
+const COMBINED_PUBLIC: usize = 8192;
 
 /// Length of an encoded point, and of an encoded scalar.
 const ENCODED_BYTES: usize = 32;
@@ -37,6 +42,16 @@ pub struct Scalar(DalekScalar);
 /// An element of the group.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct Point(pub(in crate::primitive) RistrettoPoint);
+
+/// The multiples of a point that its products are sums of.
+#[derive(Clone)]
+pub struct Base(Arc<RistrettoBasepointTable>);
+
+impl fmt::Debug for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Base(..)")
+    }
+}
 
 impl fmt::Debug for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -132,6 +147,7 @@ impl ScalarField for Ristretto255 {
 
 impl Group for Ristretto255 {
     type Point = Point;
+    type Base = Base;
 
     fn point_bytes(&self) -> usize {
         Self::POINT_BYTES
@@ -209,12 +225,28 @@ impl Group for Ristretto255 {
         scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(point.0 * scalar.0)).collect()
     }
 
+    fn base(&self, point: &Point) -> Base {
+        Base(Arc::new(RistrettoBasepointTable::create(&point.0)))
+    }
+
+    fn multiply_base(&self, base: &Base, scalars: &[Scalar]) -> Vec<Point> {
+        scalars.par_iter().with_min_len(BATCH).map(|scalar| Point(&*base.0 * &scalar.0)).collect()
+    }
+
     fn combine(&self, points: &[Point], scalars: &[Scalar]) -> Point {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
         let part = |(points, scalars): (&[Point], &[Scalar])| {
             RistrettoPoint::multiscalar_mul(scalars.iter().map(|s| s.0), points.iter().map(|point| point.0))
         };
         Point(points.par_chunks(COMBINED).zip(scalars.par_chunks(COMBINED)).map(part).sum())
+    }
+
+    fn combine_public(&self, points: &[Point], scalars: &[Scalar]) -> Point {
+        assert_eq!(points.len(), scalars.len(), "every point has its scalar");
+        let part = |(points, scalars): (&[Point], &[Scalar])| {
+            RistrettoPoint::vartime_multiscalar_mul(scalars.iter().map(|s| s.0), points.iter().map(|point| point.0))
+        };
+        Point(points.par_chunks(COMBINED_PUBLIC).zip(scalars.par_chunks(COMBINED_PUBLIC)).map(part).sum())
     }
 
     fn double_encode(&self, points: &[Point]) -> Vec<u8> {
@@ -247,6 +279,28 @@ impl Group for Ristretto255 {
             }
         };
         bytes.par_chunks(ENCODED_BYTES).enumerate().with_min_len(BATCH).map(decode).collect()
+    }
+}
+
+/// The encoding Lizard (Westerbaan, 2018), with SHA-256: 16 bytes among 253 bits of a field element, the others taken from their hash, and
+/// then the map of RFC 9496 to a point. Of the at most 8 field elements that a point may come from one has the right hash, but for
+/// a chance of 2^-122.
+impl Embedding for Ristretto255 {
+    const EMBEDDED_BYTES: usize = 16;
+
+    fn embed(&self, bytes: &[u8]) -> Vec<Point> {
+        let (strings, rest) = bytes.as_chunks::<{ Self::EMBEDDED_BYTES }>();
+        assert!(rest.is_empty(), "a point takes so many bytes");
+        strings
+            .par_iter()
+            .with_min_len(BATCH)
+            .map(|string| Point(RistrettoPoint::lizard_encode::<Sha256>(string)))
+            .collect()
+    }
+
+    fn unembed(&self, points: &[Point]) -> Vec<Option<Zeroizing<Vec<u8>>>> {
+        let string = |point: &Point| Some(Zeroizing::new(point.0.lizard_decode::<Sha256>()?.to_vec()));
+        points.par_iter().with_min_len(BATCH).map(string).collect()
     }
 }
 

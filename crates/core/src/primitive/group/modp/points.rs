@@ -192,6 +192,7 @@ fn chosen(table: &[Lanes], exponents: &[Zeroizing<BoxedUint>], from: usize) -> L
 
 impl Group for ModP {
     type Point = Point;
+    type Base = Point;
 
     fn point_bytes(&self) -> usize {
         self.modulus.bits_vartime().div_ceil(8) as usize
@@ -282,6 +283,14 @@ impl Group for ModP {
     fn multiply_one(&self, point: &Point, scalars: &[Scalar]) -> Vec<Point> {
         let base = Zeroizing::new(self.field.leave(&self.pack(std::slice::from_ref(point))));
         self.powers_of_one(&self.tables_of(&base[..self.field.words()], scalars.len()), scalars)
+    }
+
+    fn base(&self, point: &Point) -> Point {
+        point.clone()
+    }
+
+    fn multiply_base(&self, base: &Point, scalars: &[Scalar]) -> Vec<Point> {
+        self.multiply_one(base, scalars)
     }
 
     fn combine(&self, points: &[Point], scalars: &[Scalar]) -> Point {

@@ -129,6 +129,7 @@ impl ScalarField for Pallas {
 
 impl Group for Pallas {
     type Point = Point;
+    type Base = Point;
 
     fn point_bytes(&self) -> usize {
         ENCODED_BYTES
@@ -187,6 +188,14 @@ impl Group for Pallas {
         let multiples = multiples(&point.0);
         let multiply = |scalar: &Scalar| Point(combined(std::slice::from_ref(&multiples), &[digits(&scalar.0)]));
         scalars.par_iter().with_min_len(BATCH).map(multiply).collect()
+    }
+
+    fn base(&self, point: &Point) -> Point {
+        point.clone()
+    }
+
+    fn multiply_base(&self, base: &Point, scalars: &[Scalar]) -> Vec<Point> {
+        self.multiply_one(base, scalars)
     }
 
     fn combine(&self, points: &[Point], scalars: &[Scalar]) -> Point {

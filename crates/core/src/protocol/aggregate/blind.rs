@@ -1,0 +1,109 @@
+//! What the proxy does with reports: it checks them, applies its row function, adds tags, and takes from them all that a
+//! participant could know them by.
+
+use rand_core::CryptoRng;
+
+use crate::primitive::elgamal::known;
+use crate::primitive::group::{Embedding, Group};
+
+use super::keys::{Blinding, Key};
+use super::report::{bound, report_transcript};
+use super::rows::{Pair, columns, encode_rows};
+use super::{Params, ProxyKey, Refused, RoundKeys, Why};
+
+/// Checks the reports of one participant, of which the first has the number `first`, and makes an entry of each, [`Params::entry_bytes`] long,
+/// in order. Whoever has the entries shuffles those of many participants before the database sees any.
+///
+/// Fails if one of them is malformed or doesn't prove its value; all others are then lost with it.
+pub fn blind<G: Embedding + Sync>(
+    params: &Params<G>,
+    keys: &RoundKeys<G>,
+    key: &ProxyKey<G>,
+    participant: &str,
+    first: u64,
+    reports: &[u8],
+    rng: &mut impl CryptoRng,
+) -> Result<Vec<u8>, Refused> {
+    let Checked { rows, values, sealed } = check(params, keys, participant, first, reports, rng)?;
+    let rows = rows.map(|column| params.group.multiply(&column, &key.row));
+    Ok(entries(params, keys, &key.shared, participant, Checked { rows, values, sealed }, rng))
+}
+
+/// The ciphertexts of reports that are well formed and prove their values.
+pub(super) struct Checked<G: Group> {
+    /// Of what the row function is computed from, or its value.
+    pub rows: Pair<G>,
+    pub values: Option<Pair<G>>,
+    pub sealed: Vec<Pair<G>>,
+}
+
+pub(super) fn check<G: Embedding + Sync>(
+    params: &Params<G>,
+    keys: &RoundKeys<G>,
+    participant: &str,
+    first: u64,
+    reports: &[u8],
+    rng: &mut impl CryptoRng,
+) -> Result<Checked<G>, Refused> {
+    let group = &params.group;
+    let (length, points) = (params.report_bytes(), params.report_points());
+    if !reports.len().is_multiple_of(length) {
+        return Err(Refused { index: first + (reports.len() / length) as u64, why: Why::Length });
+    }
+    let ciphertexts_bytes = points * group.point_bytes();
+    let (mut ciphertexts, mut proofs) = (Vec::new(), Vec::new());
+    for report in reports.chunks(length) {
+        let (of_report, proof) = report.split_at(ciphertexts_bytes);
+        ciphertexts.extend_from_slice(of_report);
+        proofs.extend_from_slice(proof);
+    }
+    let decoded = group.decode(&ciphertexts).map_err(|error| Refused::decoding(error, first, points))?;
+    let mut pairs = columns::<G>(decoded, points).into_iter();
+    let rows = pairs.next().unwrap_or_default();
+    let values = if params.has_values() { pairs.next() } else { None };
+    if let Some([masks, hidden]) = &values {
+        let pairs: Vec<_> = masks.iter().cloned().zip(hidden.iter().cloned()).map(<[G::Point; 2]>::from).collect();
+        let round = report_transcript(params, keys, participant);
+        let context = |index: usize| {
+            bound(&round, first + index as u64, &ciphertexts[index * ciphertexts_bytes..][..ciphertexts_bytes])
+        };
+        known::verify(group, &keys.database.point, &pairs, &proofs, context, rng)
+            .map_err(|index| Refused { index: first + index as u64, why: Why::Proof })?;
+    }
+    Ok(Checked { rows, values, sealed: pairs.collect() })
+}
+
+/// The entries of ciphertexts, of which `rows` now hold the row function's values.
+///
+/// A tag is t times the ciphertext of the row as it is written, not re-randomised again: what this shows beside the tag is t times a point that
+/// is uniformly random, and whose logarithm nobody else knows. Pairs X, t X of such points are what tags of a participant's many rows are anyhow.
+pub(super) fn entries<G: Embedding + Sync>(
+    params: &Params<G>,
+    keys: &RoundKeys<G>,
+    blinding: &Blinding<G>,
+    participant: &str,
+    Checked { rows, values, sealed }: Checked<G>,
+    rng: &mut impl CryptoRng,
+) -> Vec<u8> {
+    let group = &params.group;
+    let mut pairs = vec![rerandomise(group, &keys.database, rows, rng)];
+    if params.distinct() {
+        let tag = blinding.tag(params, participant);
+        let tags = pairs[0].each_ref().map(|column| group.multiply(column, &tag));
+        pairs.push(tags);
+    }
+    pairs.extend(values.map(|values| rerandomise(group, &keys.database, values, rng)));
+    pairs.extend(sealed.into_iter().map(|piece| rerandomise(group, &keys.both, piece, rng)));
+    encode_rows(group, &pairs.iter().flatten().collect::<Vec<_>>())
+}
+
+/// The same plaintexts under masks that are fresh.
+pub(super) fn rerandomise<G: Group>(
+    group: &G,
+    key: &Key<G>,
+    [first, second]: Pair<G>,
+    rng: &mut impl CryptoRng,
+) -> Pair<G> {
+    let masks = group.random_scalars(first.len(), rng);
+    [group.add(&first, &group.multiply_generator(&masks)), group.add(&second, &group.multiply_base(&key.base, &masks))]
+}

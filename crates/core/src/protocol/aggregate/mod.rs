@@ -1,0 +1,83 @@
+//! Over-threshold aggregation: participants report pairs of a key and a value, and only keys that enough of them report come out
+//! (Ringberg, Applebaum, Freedman, Caesar & Rexford, "Collaborative, privacy-preserving data aggregation at scale", PETS 2010).
+//!
+//! A *proxy* and a *database* that do not collude stand between participants and result. A participant [`report`]s each pair, encrypted;
+//! the proxy [`blind`]s the reports, shuffles them, and sends them on; the database [`open`]s what comes, so that it has a row for each key
+//! that says neither which key it is nor who reported it. Of a row that satisfies what was agreed on it [`ask`]s the *oracle*, which
+//! belongs to the proxy and [`answer`]s with the key, if it finds that the row holds what it says.
+//!
+//! All steps are pure, bytes to bytes: whoever serves connections calls them. The page is `docs/protocols/aggregate.md`. Here is the protocol
+//! `dh`, in which a row is s H(k) with the proxy's secret s; its steps but the first are those of every protocol with another
+//! function in its place ([`RowFunction`]).
+
+mod answer;
+mod blind;
+mod keys;
+mod open;
+mod params;
+mod report;
+mod rows;
+
+use std::fmt;
+
+use crate::primitive::group::DecodeError;
+
+pub use answer::{Answer, Least, RowFunction, answer};
+pub use blind::blind;
+pub use keys::{Blinding, DatabaseKey, ProxyKey, RoundKeys};
+pub use open::{Dropped, Opened, Row, ask, open};
+pub use params::{MAX_KEY_BYTES, MAX_VALUES, Params};
+pub use report::{Entry, report};
+
+/// Length of a row's id, and of a tag.
+pub const ID_BYTES: usize = 32;
+
+/// Which report or entry is refused, and why. The ones beside it may be well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused {
+    /// Its number: of reports as [`report`] counts them, of entries from 0.
+    pub index: u64,
+    /// What is wrong with it.
+    pub why: Why,
+}
+
+/// What is wrong with a report or an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The bytes are no whole number of them.
+    Length,
+    /// It holds an encoding that is not the canonical one of any point.
+    NotAPoint,
+    /// It holds the identity.
+    Identity,
+    /// The proof of knowing the value does not hold: it was made for other bytes, by or for somebody else, or for another place.
+    Proof,
+    /// A question doesn't say of each entry which have the same reporter, or says so where entries carry no tags.
+    Reporters,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let why = match self.why {
+            Why::Length => "is not whole",
+            Why::NotAPoint => "holds no valid point",
+            Why::Identity => "holds the identity",
+            Why::Proof => "does not prove that its value is known, to whom, when and where it was reported",
+            Why::Reporters => "has no number of its reporter, or one too many",
+        };
+        write!(f, "number {} {why}", self.index)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Refused {
+    /// What decoding has refused, where each of what is numbered from `first` has so many points.
+    fn decoding(error: DecodeError, first: u64, points: usize) -> Refused {
+        match error {
+            DecodeError::Length => Refused { index: first, why: Why::Length },
+            DecodeError::NotAPoint(index) => Refused { index: first + (index / points) as u64, why: Why::NotAPoint },
+            DecodeError::Identity(index) => Refused { index: first + (index / points) as u64, why: Why::Identity },
+        }
+    }
+}

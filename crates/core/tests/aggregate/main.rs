@@ -1,0 +1,5 @@
+//! Over-threshold aggregation.
+
+mod round;
+
+mod results;
