@@ -5,6 +5,7 @@ pub mod keys;
 pub mod oracle;
 pub mod participant;
 pub mod proxy;
+pub mod queue;
 pub mod rounds;
 mod serve;
 mod setting;

@@ -37,7 +37,8 @@ const ROUNDING: f64 = 1e-9;
 impl Conditions {
     /// What is wrong with a set of records, in a plain sentence.
     pub(super) fn check(&self, counts: &Counts) -> Result<(), String> {
-        let (records, participants) = (counts.values().sum::<u64>(), counts.values().filter(|count| **count > 0).count());
+        let (records, participants) =
+            (counts.values().sum::<u64>(), counts.values().filter(|count| **count > 0).count());
         if participants < self.min_participants as usize {
             return Err(format!(
                 "{records} reports are of {participants} participants, and a shuffle needs those of {}",
@@ -83,7 +84,10 @@ mod tests {
         assert!(TERMS.check(&counts(&[1, 1, 1])).is_ok());
         assert!(TERMS.check(&counts(&[2, 1, 1])).is_ok());
         let error = TERMS.check(&counts(&[3, 1, 1])).unwrap_err();
-        assert_eq!(error, "3 of 5 reports are of one participant, and of a shuffle none may have more than a share of 0.5");
+        assert_eq!(
+            error,
+            "3 of 5 reports are of one participant, and of a shuffle none may have more than a share of 0.5"
+        );
         let error = TERMS.check(&counts(&[1, 0, 1])).unwrap_err();
         assert_eq!(error, "2 reports are of 2 participants, and a shuffle needs those of 3");
         assert!(TERMS.check(&counts(&[])).is_err());

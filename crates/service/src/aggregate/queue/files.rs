@@ -13,7 +13,7 @@ use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::{hex, unhex};
 use tacita_node::store::seal::{Key, Reader, Writer, part};
 
-use super::{BatchId, Submission};
+use super::{BatchId, Counts, Submission};
 
 pub(super) const STATE: &str = "state";
 pub(super) const IN: &str = "in-";
@@ -76,13 +76,14 @@ pub(super) fn read_outgoing(name: &str) -> Option<(u64, BatchId)> {
 
 /// What a file of this length takes on disk.
 pub(super) fn on_disk(length: u64) -> u64 {
-    length.next_multiple_of(BLOCK_BYTES).saturating_add(BLOCK_BYTES)
+    length.div_ceil(BLOCK_BYTES).saturating_add(1).saturating_mul(BLOCK_BYTES)
 }
 
 /// What a participant's batch will take on disk, at most.
-pub(super) fn incoming_bytes(records: usize) -> u64 {
-    let chunks = records as u64 / CHUNK_BYTES as u64 + 4;
-    on_disk(records as u64 + chunks * 32 + MARK_BYTES as u64 + SEGMENT_BYTES as u64)
+pub(super) fn incoming_bytes(records: u64) -> u64 {
+    // A chunk is at least half as long as it may be, and has a length and a tag.
+    let chunks = records / (CHUNK_BYTES as u64 / 2) + 4;
+    on_disk(records.saturating_add(chunks * 20 + (MARK_BYTES + SEGMENT_BYTES) as u64))
 }
 
 /// Advice if the disk is full.
@@ -95,7 +96,12 @@ pub(super) fn create(folder: &Folder, name: &str, key: &Key) -> Result<Writer> {
 }
 
 /// Writes a file that is whole, but goes by another name until it is named by [`name_whole`].
-pub(super) fn write_part(folder: &Folder, name: &str, key: &Key, fill: impl FnOnce(&mut Writer) -> Result<()>) -> Result<u64> {
+pub(super) fn write_part(
+    folder: &Folder,
+    name: &str,
+    key: &Key,
+    fill: impl FnOnce(&mut Writer) -> Result<()>,
+) -> Result<u64> {
     let mut writer = Writer::create(folder, &part(name), key, purpose(name), advice(folder))?;
     fill(&mut writer)?;
     Ok(writer.finish()?.1)
@@ -145,6 +151,22 @@ pub(super) fn begin_segment(writer: &mut Writer, participant: u32, records: u64)
     writer.write([&participant.to_le_bytes()[..], &records.to_le_bytes()].concat()).map(drop)
 }
 
+/// Records of each participant in a file without a mark, all of which is read.
+pub(super) fn count_left(folder: &Folder, key: &Key, name: &str, record_bytes: u64) -> Result<Counts> {
+    let damaged = || damaged(folder, name);
+    let mut reader = open(folder, name, key)?;
+    let mut counts = Counts::new();
+    while let Some(segment) = reader.next().map_err(|error| unreadable(folder, name, &error))? {
+        let (participant, records) = read_segment(&segment).ok_or_else(damaged)?;
+        let chunk = next(&mut reader, folder, name)?;
+        if records.checked_mul(record_bytes) != Some(chunk.len() as u64) {
+            return Err(damaged());
+        }
+        *counts.entry(participant).or_default() += records;
+    }
+    Ok(counts)
+}
+
 /// What [`begin_segment`] has written.
 pub(super) fn read_segment(bytes: &[u8]) -> Option<(u32, u64)> {
     let (participant, records) = bytes.split_first_chunk()?;
@@ -152,7 +174,10 @@ pub(super) fn read_segment(bytes: &[u8]) -> Option<(u32, u64)> {
 }
 
 pub(super) fn damaged(folder: &Folder, name: &str) -> Error {
-    Error::Input(format!("{}: damaged, or of another key: put the directory back as it was, or discard the round", folder.at(name).display()))
+    Error::Input(format!(
+        "{}: damaged, or of another key: put the directory back as it was, or discard the round",
+        folder.at(name).display()
+    ))
 }
 
 fn unreadable(folder: &Folder, name: &str, error: &Error) -> Error {
@@ -160,6 +185,10 @@ fn unreadable(folder: &Folder, name: &str, error: &Error) -> Error {
         true => error.clone(),
         false => damaged(folder, name),
     }
+}
+
+pub(super) fn cannot_read(folder: &Folder, name: &str, error: &std::io::Error) -> Error {
+    Error::Input(format!("{}: cannot be read: {error}", folder.at(name).display()))
 }
 
 pub(super) fn cannot_write(folder: &Folder, name: &str, error: &std::io::Error) -> Error {
