@@ -147,6 +147,9 @@ pub struct Status {
     pub round: String,
     /// How far it is.
     pub state: State,
+    /// When it closed, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<u64>,
     /// When its rows' keys are revealed, as it stands.
     pub reveal_when: String,
     /// The places of the proxies that it waits for, from 0 on.

@@ -8,10 +8,12 @@ use std::time::Instant;
 use axum::Router;
 use serde_json::json;
 use tacita_core::{Error, Result};
+use tacita_node::agreement::Known;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::write_whole;
 use tacita_node::base::usage;
 use tacita_node::identity::Identity;
+use tacita_node::jobs::aggregate::Spec;
 use tacita_node::run::report::write_json;
 use tacita_node::transport::listening_at;
 use tokio::runtime::{Builder, Runtime};
@@ -184,4 +186,9 @@ impl Started {
         }
         ended
     }
+}
+
+/// What a role learns.
+pub(super) fn learned(own: Spec<'_>, role: &str) -> Vec<String> {
+    own.spec.job.learned(own.spec, role, Known::default())
 }

@@ -14,7 +14,7 @@ use super::record::Record;
 use super::round::Round;
 use super::routes::At;
 use crate::aggregate::rounds::{State as Stage, Status};
-use crate::aggregate::transport::{Caller, Kind, Reply, Who};
+use crate::aggregate::transport::{Caller, Granted, Kind, Reply, Who};
 
 /// How a threshold is raised.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Tighten {
 }
 
 /// `POST /v1/rounds/{round}/open`
-pub(super) async fn open((State(database), who, Path(name)): At) -> Result<Json<Status>, Reply> {
+pub(super) async fn open((State(database), who, Path(name)): At) -> Granted<Json<Status>> {
     let caller = operator(&database, &who)?;
     let pool = database.pool.clone();
     pool.run(move || {
@@ -39,12 +39,12 @@ pub(super) async fn open((State(database), who, Path(name)): At) -> Result<Json<
 }
 
 /// `POST /v1/rounds/{round}/close`
-pub(super) async fn close(at: At) -> Result<Json<Status>, Reply> {
+pub(super) async fn close(at: At) -> Granted<Json<Status>> {
     change(at, |database, round| database.close(round)).await
 }
 
 /// `POST /v1/rounds/{round}/reveal`: also once more for a round that failed where somebody was silent.
-pub(super) async fn reveal(at: At) -> Result<Json<Status>, Reply> {
+pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
     change(at, |database, round| {
         let mut record = round.record();
         let silent = record.failure.as_ref().is_some_and(|failure| {
@@ -64,7 +64,7 @@ pub(super) async fn reveal(at: At) -> Result<Json<Status>, Reply> {
 }
 
 /// `POST /v1/rounds/{round}/tighten`: raises a threshold, never lowers one.
-pub(super) async fn tighten(at: At, Json(wanted): Json<Tighten>) -> Result<Json<Status>, Reply> {
+pub(super) async fn tighten(at: At, Json(wanted): Json<Tighten>) -> Granted<Json<Status>> {
     change(at, move |database, round| {
         let own = database.setting.own()?;
         if !own.own.round.tighten {
@@ -115,7 +115,7 @@ pub(super) async fn tighten(at: At, Json(wanted): Json<Tighten>) -> Result<Json<
 }
 
 /// `POST /v1/rounds/{round}/remove`: nothing of it stays but its name.
-pub(super) async fn remove(at: At) -> Result<Json<Status>, Reply> {
+pub(super) async fn remove(at: At) -> Granted<Json<Status>> {
     change(at, |database, round| {
         let _gate = round.gate.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut record = round.record();
@@ -135,7 +135,7 @@ pub(super) async fn remove(at: At) -> Result<Json<Status>, Reply> {
 async fn change(
     (State(database), who, Path(name)): At,
     change: impl FnOnce(&Database, &Round) -> Result<()> + Send + 'static,
-) -> Result<Json<Status>, Reply> {
+) -> Granted<Json<Status>> {
     let caller = operator(&database, &who)?;
     let round = database.known(&name)?;
     let pool = database.pool.clone();
@@ -159,7 +159,7 @@ fn not_now(round: &Round, state: Stage, what: &str) -> Error {
     Error::NotReady(format!("round {} is {}: it {what}", round.name, state.name()))
 }
 
-fn operator(database: &Arc<Database>, who: &Who) -> Result<Caller, Reply> {
+fn operator(database: &Arc<Database>, who: &Who) -> Granted<Caller> {
     let caller = database.caller(who)?;
     match caller.is_database() {
         true => Ok(caller),

@@ -85,7 +85,7 @@ impl Database {
                     Error::Internal(format!("round {}: a mark that is none", round.name))
                 })?),
             };
-            let (passing, last) = self.next(round, &predicate, after.as_ref())?;
+            let (passing, last) = self.passing(round, &predicate, after.as_ref())?;
             let Some(last) = last else { break };
             let (found, inconsistent) = self.ask_all(round, &predicate, passing)?;
             if !found.is_empty() {
@@ -116,7 +116,7 @@ impl Database {
     }
 
     /// Rows that pass behind one, as many as are asked for at once; and the last that was looked at, if there was any.
-    fn next(
+    fn passing(
         &self,
         round: &Round,
         predicate: &Predicate,

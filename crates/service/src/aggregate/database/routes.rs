@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use tacita_core::protocol::aggregate::open;
-use tacita_core::{Error, Result};
+use tacita_core::Error;
 use tacita_node::base::hex::unhex;
 
 use super::record::part;
@@ -20,7 +20,7 @@ use crate::aggregate::Setting;
 use crate::aggregate::rounds::{Completion, Counts, Numbers, State as Stage, Status};
 use crate::aggregate::signed::Signed;
 use crate::aggregate::store::{BatchId, Ingested, Row, Stored};
-use crate::aggregate::transport::{Caller, Kind, MEDIA_TYPE, Reply, Who, read};
+use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read};
 
 /// Bytes of a body in JSON.
 const MOST_JSON_BYTES: usize = 1 << 14;
@@ -48,14 +48,14 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
 }
 
 /// `GET /v1/rounds`
-async fn list(State(database): State<Arc<Database>>, who: Who) -> Result<Json<Vec<Status>>, Reply> {
+async fn list(State(database): State<Arc<Database>>, who: Who) -> Granted<Json<Vec<Status>>> {
     let caller = database.caller(&who)?;
     let pool = database.pool.clone();
     pool.run(move || Ok(Json(database.all().iter().map(|round| database.status(round, &caller)).collect()))).await
 }
 
 /// `GET /v1/rounds/{round}`
-async fn status((State(database), who, Path(name)): At) -> Result<Json<Status>, Reply> {
+async fn status((State(database), who, Path(name)): At) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
     let round = database.known(&name)?;
     let pool = database.pool.clone();
@@ -63,7 +63,7 @@ async fn status((State(database), who, Path(name)): At) -> Result<Json<Status>, 
 }
 
 /// `POST /v1/rounds/{round}/key`: the proxies' public key of a round.
-async fn key((State(database), who, Path(name)): At, Json(signed): Json<Signed>) -> Result<Json<Status>, Reply> {
+async fn key((State(database), who, Path(name)): At, Json(signed): Json<Signed>) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
     let (_, peer) = database.proxy(&caller)?;
     let round = database.known(&name)?;
@@ -95,7 +95,7 @@ async fn entries(
     Path((name, batch)): Path<(String, String)>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<serde_json::Value>, Reply> {
+) -> Granted<Json<serde_json::Value>> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
     let round = database.known(&name)?;
@@ -147,7 +147,7 @@ async fn entries(
 async fn complete(
     (State(database), who, Path(name)): At,
     Json(completion): Json<Completion>,
-) -> Result<Json<Status>, Reply> {
+) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
     let round = database.known(&name)?;
@@ -177,7 +177,7 @@ async fn results(
     State(database): State<Arc<Database>>,
     who: Who,
     Path((name, number)): Path<(String, u64)>,
-) -> Result<Response, Reply> {
+) -> Granted<Response> {
     let caller = database.caller(&who)?;
     let round = database.known(&name)?;
     database.learner(&caller)?;
@@ -200,7 +200,7 @@ async fn results(
 }
 
 /// `GET /v1/rounds/{round}/histogram`: for the operator once rows are counted; for those who get it when the result is there.
-async fn histogram((State(database), who, Path(name)): At) -> Result<Json<Counts>, Reply> {
+async fn histogram((State(database), who, Path(name)): At) -> Granted<Json<Counts>> {
     let caller = database.caller(&who)?;
     let round = database.known(&name)?;
     if !caller.is_database() {
@@ -219,7 +219,7 @@ async fn histogram((State(database), who, Path(name)): At) -> Result<Json<Counts
 
 impl Database {
     /// What somebody is who asks; and that a proxy was heard of.
-    pub(super) fn caller(&self, who: &Who) -> Result<Caller, Reply> {
+    pub(super) fn caller(&self, who: &Who) -> Granted<Caller> {
         let caller = self.admission.caller(&who.0);
         let caller = caller.ok_or_else(|| Reply::new(Kind::Forbidden, "you are not in the list any more"))?;
         if let Some(place) = caller.proxy() {
@@ -229,17 +229,17 @@ impl Database {
     }
 
     /// Which proxy it is, and what it is called.
-    fn proxy(&self, caller: &Caller) -> Result<(usize, String), Reply> {
+    fn proxy(&self, caller: &Caller) -> Granted<(usize, String)> {
         let place = caller.proxy().ok_or_else(|| Reply::new(Kind::Forbidden, "only proxies may"))?;
         Ok((place, self.setting.name(crate::aggregate::transport::Service::Proxy(place))?))
     }
 
-    pub(super) fn known(&self, name: &str) -> Result<Arc<Round>, Reply> {
+    pub(super) fn known(&self, name: &str) -> Granted<Arc<Round>> {
         self.round(name).ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no round of this name").next(self.next()))
     }
 
     /// Refuses who gets no results.
-    fn learner(&self, caller: &Caller) -> Result<(), Reply> {
+    fn learner(&self, caller: &Caller) -> Granted<()> {
         let own = self.setting.own()?;
         let learns = caller.participant.as_ref().is_some_and(|name| own.gets_results(name, true));
         match learns || caller.is_database() {
@@ -261,6 +261,7 @@ impl Database {
         Status {
             round: round.name.clone(),
             state: record.state,
+            closed: record.closed,
             reveal_when: predicate,
             waits: waits.iter().map(|(place, _)| *place).collect(),
             waits_for: waits.into_iter().map(|(_, told)| told).collect(),
@@ -275,7 +276,7 @@ impl Database {
 }
 
 /// The name of a batch, from a path.
-pub(in crate::aggregate) fn batch_id(text: &str) -> Result<BatchId, Reply> {
+pub(in crate::aggregate) fn batch_id(text: &str) -> Granted<BatchId> {
     unhex(text)
         .and_then(|bytes| bytes.try_into().ok())
         .ok_or_else(|| Reply::new(Kind::Malformed, "a batch has a name of 32 hexadecimal digits"))

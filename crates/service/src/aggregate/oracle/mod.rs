@@ -23,7 +23,7 @@ use self::questions::{Reply as Answered, decode_questions, encode_replies};
 use super::keys::{self, Keys};
 use super::rounds::check_name;
 use super::serve::Role;
-use super::transport::{Admission, Ask, Client, Kind, MEDIA_TYPE, Persistence, Pool, Reply, Service, Who, read};
+use super::transport::{Admission, Ask, Client, Granted, Kind, MEDIA_TYPE, Persistence, Pool, Reply, Service, Who, read};
 use super::{Serving, Setting, Started};
 
 /// Bytes of the questions in one request. Only databases ask.
@@ -90,7 +90,7 @@ async fn answers(
     Path(round): Path<String>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Response, Reply> {
+) -> Granted<Response> {
     if !oracle.admission.caller(&who.0).is_some_and(|caller| caller.is_database()) {
         return Err(Reply::new(Kind::Forbidden, "only databases ask"));
     }
@@ -101,7 +101,7 @@ async fn answers(
 }
 
 impl Oracle {
-    fn answer(&self, name: &str, body: &[u8]) -> Result<Vec<u8>, Reply> {
+    fn answer(&self, name: &str, body: &[u8]) -> Granted<Vec<u8>> {
         let round = self.round(name)?;
         let malformed = || Reply::new(Kind::Malformed, "these are no questions about rows of this round");
         let questions = decode_questions(body, &round.params).ok_or_else(malformed)?;
@@ -125,7 +125,7 @@ impl Oracle {
     }
 
     /// The secrets of a round; from the proxy, the first time.
-    fn round(&self, name: &str) -> Result<Arc<Round>, Reply> {
+    fn round(&self, name: &str) -> Granted<Arc<Round>> {
         check_name(name).map_err(|error| Reply::new(Kind::Malformed, error.to_string()))?;
         if let Some(round) = lock(&self.rounds).get(name) {
             return Ok(round.clone());

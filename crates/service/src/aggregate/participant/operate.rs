@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 
-use super::Place;
+use super::Reach;
 use crate::aggregate::Setting;
 use crate::aggregate::rounds::check_name;
 use crate::aggregate::transport::{Ask, Client, Persistence, Service};
@@ -51,8 +52,8 @@ impl Operator {
     /// Who has the database's identity.
     pub fn new(setting: &Setting, identity: &Identity, announced: Option<&Path>) -> Result<Operator> {
         setting.place_of("database", identity)?;
-        let place = Place::new(setting, identity, announced)?;
-        Ok(Operator { client: place.client(Service::Database(0))? })
+        let reach = Reach::new(setting, identity, announced, &Cancel::default())?;
+        Ok(Operator { client: reach.client(Service::Database(0))? })
     }
 
     /// Tells it.

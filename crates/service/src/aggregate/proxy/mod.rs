@@ -17,6 +17,7 @@ use tacita_node::base::folder::Folder;
 use tacita_node::identity::Identity;
 
 use self::names::Names;
+pub(super) use self::round::public;
 use self::round::Round;
 use super::keys::{self, Keys};
 use super::rounds::Status;

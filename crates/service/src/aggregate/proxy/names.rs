@@ -35,6 +35,11 @@ impl Names {
         Ok(Names { folder, numbers: Mutex::new(numbers) })
     }
 
+    /// All numbers that there are.
+    pub(super) fn all(&self) -> std::ops::Range<u32> {
+        0..self.numbers.lock().unwrap_or_else(PoisonError::into_inner).len() as u32
+    }
+
     /// The number of a participant; it is on disk before this returns.
     pub(super) fn number(&self, name: &str) -> Result<u32> {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,14 +12,15 @@ use axum::{Json, Router};
 use tacita_core::protocol::aggregate::blind;
 use tacita_node::base::random::fresh_rng;
 
-use super::round::{Accepted, Round};
+use super::round::Round;
 use super::{Held, Proxy, lock};
 use crate::aggregate::Setting;
 use crate::aggregate::database::batch_id;
 use crate::aggregate::participant::batches::first_of;
+use crate::aggregate::queue::{Accepted, Refusal};
 use crate::aggregate::rounds::{Open, State as Stage};
 use crate::aggregate::store::BatchId;
-use crate::aggregate::transport::{Kind, MEDIA_TYPE, Reply, Who, read};
+use crate::aggregate::transport::{Granted, Kind, MEDIA_TYPE, Reply, Who, read};
 
 /// All that is answered.
 pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
@@ -32,7 +33,7 @@ pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
 }
 
 /// `GET /v1/rounds/{round}`: the keys that reports are encrypted under.
-async fn round(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Result<Json<Open>, Reply> {
+async fn round(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Json<Open>> {
     proxy.participant(&who)?;
     let round = proxy.taking(&name)?;
     Ok(Json(round.open.clone()))
@@ -43,14 +44,14 @@ async fn is_there(
     State(proxy): State<Arc<Proxy>>,
     who: Who,
     Path((name, batch)): Path<(String, String)>,
-) -> Result<Json<serde_json::Value>, Reply> {
+) -> Granted<Json<serde_json::Value>> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
     let round = proxy.round(&name).ok_or_else(|| proxy.elsewhere(&name))?;
     let pool = proxy.pool.clone();
     pool.run(move || {
         let number = proxy.names.number(&participant)?;
-        Ok(Json(serde_json::json!({ "reports": round.has(number, &batch) })))
+        Ok(Json(serde_json::json!({ "there": round.has(number, &batch) })))
     })
     .await
 }
@@ -62,7 +63,7 @@ async fn reports(
     Path((name, batch)): Path<(String, String)>,
     headers: HeaderMap,
     body: Body,
-) -> Result<Json<serde_json::Value>, Reply> {
+) -> Granted<Json<serde_json::Value>> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
     let round = proxy.taking(&name)?;
@@ -81,7 +82,7 @@ async fn reports(
 }
 
 /// `GET /v1/rounds/{round}/key`: the secrets of a round, for the oracles and the other proxies, who share them.
-async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Result<Response, Reply> {
+async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Response> {
     proxy.domain(&who)?;
     let pool = proxy.pool.clone();
     let secret = pool
@@ -96,7 +97,7 @@ async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>
 }
 
 /// `GET /v1/keys`
-async fn held(State(proxy): State<Arc<Proxy>>, who: Who) -> Result<Json<Held>, Reply> {
+async fn held(State(proxy): State<Arc<Proxy>>, who: Who) -> Granted<Json<Held>> {
     proxy.domain(&who)?;
     let removed = lock(&proxy.told).values().filter(|status| status.state == Stage::Removed).map(|one| one.round.clone()).collect();
     let rounds = lock(&proxy.rounds).keys().cloned().collect();
@@ -105,7 +106,7 @@ async fn held(State(proxy): State<Arc<Proxy>>, who: Who) -> Result<Json<Held>, R
 
 impl Proxy {
     /// The name of a participant who asks.
-    fn participant(&self, who: &Who) -> Result<String, Reply> {
+    fn participant(&self, who: &Who) -> Granted<String> {
         let caller = self.admission.caller(&who.0);
         caller
             .and_then(|caller| caller.participant)
@@ -113,7 +114,7 @@ impl Proxy {
     }
 
     /// Refuses who is not of the proxy's domain.
-    fn domain(&self, who: &Who) -> Result<(), Reply> {
+    fn domain(&self, who: &Who) -> Granted<()> {
         match self.admission.caller(&who.0) {
             Some(caller) if caller.is_oracle() || caller.proxy().is_some() => Ok(()),
             _ => Err(Reply::new(Kind::Forbidden, "secrets are for the proxy's oracles and the other proxies")),
@@ -121,7 +122,7 @@ impl Proxy {
     }
 
     /// A round that takes reports.
-    fn taking(&self, name: &str) -> Result<Arc<Round>, Reply> {
+    fn taking(&self, name: &str) -> Granted<Arc<Round>> {
         self.round(name).filter(|round| round.is_open()).ok_or_else(|| self.elsewhere(name))
     }
 
@@ -142,32 +143,26 @@ impl Proxy {
     }
 
     /// Takes a batch; whether it was there already.
-    fn take(&self, round: &Round, participant: &str, batch: &BatchId, body: &[u8]) -> Result<bool, Reply> {
+    fn take(&self, round: &Round, participant: &str, batch: &BatchId, body: &[u8]) -> Granted<bool> {
         let length = round.params.report_bytes();
         if body.is_empty() || !body.len().is_multiple_of(length) {
             return Err(Reply::new(Kind::Malformed, format!("the body is no whole number of reports of {length} bytes")));
         }
         let number = self.names.number(participant)?;
         let digest = *blake3::hash(body).as_bytes();
-        // What is there already is not worked on again.
-        if let Some(accepted) = round.known(number, batch, &digest) {
-            return self.answer(round, accepted, 0);
-        }
         let reports = (body.len() / length) as u64;
-        let most = self.setting.own()?.own.round.max_reports;
-        if let Some(most) = most
-            && round.reports_of(number) + reports > most
-        {
-            return Err(Reply::new(Kind::Quota, format!("the round takes {most} reports of one participant")));
+        // What would not be taken is not worked on.
+        if let Some(foreseen) = round.foresee(number, batch, &digest, reports) {
+            return self.answer(round, foreseen, reports);
         }
         let mut rng = fresh_rng()?;
         let blinded = blind(&round.params, &round.keys, &round.secret, participant, first_of(batch), body, &mut rng)
             .map_err(|refused| Reply::new(Kind::Malformed, format!("a report is refused: {refused}")))?;
-        let accepted = round.accept(number, batch, digest, &blinded, most)?;
+        let accepted = round.accept(number, batch, digest, &blinded)?;
         self.answer(round, accepted, reports)
     }
 
-    fn answer(&self, round: &Round, accepted: Accepted, reports: u64) -> Result<bool, Reply> {
+    fn answer(&self, round: &Round, accepted: Accepted, reports: u64) -> Granted<bool> {
         match accepted {
             Accepted::New => {
                 self.done.accepted.fetch_add(reports, Ordering::Relaxed);
@@ -177,10 +172,15 @@ impl Proxy {
                 self.done.repeated.fetch_add(1, Ordering::Relaxed);
                 Ok(true)
             }
-            Accepted::Conflict => Err(Reply::new(Kind::Conflict, "another batch of this name is there")),
-            Accepted::Full => Err(Reply::new(Kind::Busy, "the proxy's queue is full: come again").again_in(10)),
-            Accepted::Quota => Err(Reply::new(Kind::Quota, "the round takes no more reports of this participant")),
-            Accepted::Closed => Err(self.elsewhere(&round.name)),
+            Accepted::Refused(Refusal::Conflict) => Err(Reply::new(Kind::Conflict, "another batch of this name is there")),
+            Accepted::Refused(Refusal::Full) => {
+                Err(Reply::new(Kind::Busy, "the proxy's queue is full: come again").again_in(10))
+            }
+            Accepted::Refused(Refusal::Quota { has, limit }) => Err(Reply::new(
+                Kind::Quota,
+                format!("the round takes {limit} reports of one participant, and has {has} of this one"),
+            )),
+            Accepted::Refused(Refusal::Closed) => Err(self.elsewhere(&round.name)),
         }
     }
 }

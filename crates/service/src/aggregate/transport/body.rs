@@ -10,7 +10,7 @@ use tacita_core::Error;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::{BODY_LIMIT, Kind, MEDIA_TYPE, Reply};
+use super::{BODY_LIMIT, Granted, Kind, MEDIA_TYPE, Reply};
 
 /// How long a request waits for a place among those that compute.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SLOWEST: usize = 1 << 18;
 
 /// Reads a binary body of at most `most` bytes.
-pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> Result<Vec<u8>, Reply> {
+pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> Granted<Vec<u8>> {
     if headers.get(header::CONTENT_TYPE).is_none_or(|found| found.as_bytes() != MEDIA_TYPE.as_bytes()) {
         return Err(Reply::new(Kind::Malformed, format!("the body is no {MEDIA_TYPE}: are both programs of one version?")));
     }
@@ -51,8 +51,8 @@ impl Pool {
     /// Does `work` there.
     pub async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, Reply> + Send + 'static,
-    ) -> Result<T, Reply> {
+        work: impl FnOnce() -> Granted<T> + Send + 'static,
+    ) -> Granted<T> {
         let place = match timeout(PATIENCE, self.0.clone().acquire_owned()).await {
             Ok(Ok(place)) => place,
             _ => return Err(Reply::new(Kind::Busy, "too much is going on: come again").again_in(2)),

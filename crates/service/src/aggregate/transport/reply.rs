@@ -44,6 +44,9 @@ pub struct Told {
     pub next: Option<String>,
 }
 
+/// What a request has led to.
+pub type Granted<T> = Result<T, Reply>;
+
 /// A request that was not granted.
 #[derive(Debug, Clone)]
 pub struct Reply {
