@@ -58,8 +58,8 @@ pub struct Oracle {
 pub struct Database {
     #[command(flatten)]
     role: Role,
-    /// Where rows are kept, as embedded:DIR [default: in --state].
-    #[arg(long, value_name = "URL", env = "TACITA_STORAGE")]
+    /// Where rows are kept, as embedded:DIR [default: $TACITA_STORAGE, or in --state].
+    #[arg(long, value_name = "URL")]
     storage: Option<String>,
     /// Open this round, unless it is there.
     #[arg(long, value_name = "ID")]
@@ -145,6 +145,7 @@ impl Database {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let Database { role, storage, round, patience } = self;
+        let storage = storage.or_else(|| std::env::var("TACITA_STORAGE").ok().filter(|url| !url.is_empty()));
         database::serve(Databasing { serving: role.serving()?, storage, rounds: round, patience })
     }
 }

@@ -10,6 +10,7 @@ pub mod rounds;
 mod serve;
 mod setting;
 pub mod signed;
+pub mod simulate;
 pub mod store;
 pub mod transport;
 

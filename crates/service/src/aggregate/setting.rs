@@ -81,6 +81,12 @@ impl Setting {
         Ok(all)
     }
 
+    /// Participants whose identities stand in the job file.
+    pub fn parties(&self) -> Vec<(Fingerprint, String)> {
+        let parties = self.spec.parties.0.iter();
+        parties.filter_map(|(name, party)| party.identity.map(|identity| (identity, name.clone()))).collect()
+    }
+
     /// The service that `identity` is in a role.
     ///
     /// Errors ([`Error::Input`]): it is none.

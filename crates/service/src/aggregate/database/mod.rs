@@ -74,7 +74,8 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         Some(url) => store::open(url)?,
         None => store::open(&format!("embedded:{}", serving.state.join("rows").display()))?,
     };
-    let admission = Arc::new(Admission::new(setting.services()?, setting.own()?.own.participants.allow.as_deref())?);
+    let allow = setting.own()?.own.participants.allow.clone();
+    let admission = Arc::new(Admission::new(setting.services()?, setting.parties(), allow.as_deref())?);
     let identity = serving.identity.clone();
     let started = Started::new(serving, Service::Database(place))?;
     let oracles = (0..setting.count("oracle")?).map(|place| started.client(Service::Oracle(place)));

@@ -61,7 +61,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     let place = setting.place_of("oracle", &serving.identity)?;
     let (folder, _lock) = keys::lock(&serving.state)?;
     let databases = setting.services()?.into_iter().filter(|(_, service)| matches!(service, Service::Database(_)));
-    let admission = Arc::new(Admission::new(databases.collect(), None)?);
+    let admission = Arc::new(Admission::new(databases.collect(), Vec::new(), None)?);
     let keys = Keys::new(folder, &serving.identity, keys::Role::Proxy);
     let cancel = serving.cancel.clone();
     let started = Started::new(serving, Service::Oracle(place))?;

@@ -19,6 +19,7 @@ use super::rows::decode_rows;
 use crate::aggregate::Setting;
 use crate::aggregate::rounds::{Counts, State, Status, check_name};
 use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence, Service};
+use crate::clock;
 
 /// Bytes of a part of a result.
 const MOST_PART_BYTES: usize = 256 << 20;
@@ -122,7 +123,7 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
         }
         (None, _) => None,
     };
-    let closed = Moment::from_seconds(status.closed.unwrap_or_default());
+    let closed: Moment = clock::written(status.closed.unwrap_or_default()).parse()?;
     let results = Results::new(&own, &told.round, closed, rows, histogram, resolver.as_ref());
     if results.unreadable() > 0 {
         tracing::warn!(

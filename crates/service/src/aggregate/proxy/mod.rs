@@ -87,14 +87,15 @@ pub fn serve(proxying: Proxying) -> Result<()> {
     let Proxying { serving, queue_bytes } = proxying;
     let setting = serving.setting.clone();
     let place = setting.place_of("proxy", &serving.identity)?;
-    let Some(allow) = setting.own()?.own.participants.allow.clone() else {
+    let (allow, parties) = (setting.own()?.own.participants.allow.clone(), setting.parties());
+    if allow.is_none() && parties.is_empty() {
         return Err(Error::Input(
-            "participants.allow is missing: list those who may report in a file, a name and an identity a line, and name it there".into(),
+            "nobody may report: list participants in a file, a name and an identity a line, and name it as participants.allow".into(),
         ));
-    };
+    }
     let (folder, _lock) = keys::lock(&serving.state)?;
     let domain = setting.services()?.into_iter().filter(|(_, service)| !matches!(service, Service::Database(_)));
-    let admission = Arc::new(Admission::new(domain.collect(), Some(&allow))?);
+    let admission = Arc::new(Admission::new(domain.collect(), parties, allow.as_deref())?);
     let identity = serving.identity.clone();
     let state = serving.state.clone();
     let started = Started::new(serving, Service::Proxy(place))?;

@@ -52,6 +52,7 @@ impl Caller {
 /// Who is let in, as the job and the list of participants say.
 pub struct Admission {
     services: HashMap<Fingerprint, Vec<Service>>,
+    parties: HashMap<Fingerprint, String>,
     participants: Option<RwLock<Desks>>,
     here: Mutex<HashMap<Fingerprint, Here>>,
 }
@@ -71,35 +72,50 @@ pub(super) struct Counting {
 }
 
 impl Admission {
-    /// Lets in these services, and the participants of a list.
-    pub fn new(services: Vec<(Fingerprint, Service)>, participants: Option<&std::path::Path>) -> Result<Admission> {
+    /// Lets in these services, these participants, and those of a list.
+    ///
+    /// Errors ([`Error::Input`]): the list cannot be read; somebody is a participant, and a proxy or an oracle.
+    pub fn new(
+        services: Vec<(Fingerprint, Service)>,
+        parties: Vec<(Fingerprint, String)>,
+        participants: Option<&std::path::Path>,
+    ) -> Result<Admission> {
         let mut known: HashMap<Fingerprint, Vec<Service>> = HashMap::new();
         for (who, service) in services {
             known.entry(who).or_default().push(service);
         }
         let participants = participants.map(Desks::read).transpose()?;
-        if let Some(list) = &participants {
-            let proxies = |all: &Vec<Service>| all.iter().any(|one| !matches!(one, Service::Database(_)));
-            if let Some(who) = list.fingerprints().iter().find(|who| known.get(who).is_some_and(proxies)) {
+        let parties: HashMap<_, _> = parties.into_iter().collect();
+        let listed = participants.iter().flat_map(|list| {
+            list.fingerprints().into_iter().map(|who| (who, list.name(&who).unwrap_or_default().to_owned()))
+        });
+        for (who, name) in listed.chain(parties.iter().map(|(who, name)| (*who, name.clone()))) {
+            if known.get(&who).is_some_and(|all| all.iter().any(|one| !matches!(one, Service::Database(_)))) {
                 return Err(Error::Input(format!(
-                    "participants.allow: {} is {who}, which is a proxy's or an oracle's: a participant has an identity of its own",
-                    list.name(who).unwrap_or_default()
+                    "participant {name} is {who}, which is a proxy's or an oracle's: a participant has an identity of its own"
+                )));
+            }
+            if parties.iter().any(|(other, own)| *own == name && *other != who) {
+                return Err(Error::Input(format!(
+                    "participants.allow: {name} is {who}, and parties.{name}.identity another: leave one of the two out"
                 )));
             }
         }
-        Ok(Admission { services: known, participants: participants.map(RwLock::new), here: Mutex::default() })
+        Ok(Admission { services: known, parties, participants: participants.map(RwLock::new), here: Mutex::default() })
     }
 
     /// All who are let in.
     pub(super) fn pins(&self) -> Vec<Fingerprint> {
         let mut pins: Vec<_> = self.services.keys().copied().collect();
+        pins.extend(self.parties.keys());
         pins.extend(self.participants.iter().flat_map(|list| read(list).fingerprints()));
         pins
     }
 
     /// What somebody is who has proved to hold this key; nothing, if it is not in the lists any more.
     pub fn caller(&self, who: &Fingerprint) -> Option<Caller> {
-        let participant = self.participants.as_ref().and_then(|list| read(list).name(who).map(str::to_owned));
+        let listed = || self.participants.as_ref().and_then(|list| read(list).name(who).map(str::to_owned));
+        let participant = self.parties.get(who).cloned().or_else(listed);
         let services = self.services.get(who).cloned().unwrap_or_default();
         (participant.is_some() || !services.is_empty()).then_some(Caller { participant, services })
     }
