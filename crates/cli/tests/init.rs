@@ -53,6 +53,22 @@ fn every_job_is_written_as_it_is_read() {
     }
 }
 
+/// A job with others who serve has no two parties.
+#[test]
+fn an_aggregation_names_those_who_serve() {
+    let home = Home::new();
+    let path = home.at("job.toml");
+    let options =
+        ["--party", "proxy=proxy.example:7600", "--key", "ip", "--normalize", "ip", "--set", "round.key_bytes=16"];
+    tacita(&[&["init", &path, "--job", "aggregate", "--yes"], &options[..]].concat()).well();
+    let written = text(&path);
+    let job = JobSpec::parse(&written, false).unwrap();
+    assert!(job.parties.names().is_empty() && job.reveal_to == ["participants"], "{written}");
+    assert!(written.contains("proxy.example:7600") && written.contains("# oracle"), "{written}");
+    let wrong = tacita(&["init", &home.at("other.toml"), "--job", "aggregate", "--yes", "--party", "hospital=h:1"]);
+    wrong.failed(2, &["proxy, oracle, database"]);
+}
+
 /// What is written can be planned and simulated as it is.
 #[test]
 fn a_file_that_was_written_runs() {

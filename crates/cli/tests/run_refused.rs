@@ -237,9 +237,9 @@ fn what_this_version_does_not_have_is_refused_with_what_it_has() {
     let head = |line: &str| change("[key]", &format!("{line}\n[key]"));
     let sum = |line: &str| head(&format!("reveal = \"sum:cost\"\n{line}"));
     let cases: Vec<(String, &[&str])> = vec![
-        (change("\"intersect\"", "\"aggregate\""), &["aggregate", "intersect", "union"]),
+        (change("\"intersect\"", "\"aggregate\""), &["missing key", "round"]),
         (change("\"intersect\"", "\"guess\""), &["guess", "intersect"]),
-        (head("protocol = \"naor-reingold\""), &["naor-reingold", "not in this version", "vole", "star"]),
+        (head("protocol = \"naor-reingold\""), &["naor-reingold", "not for job = \"intersect\"", "vole", "star"]),
         (head("protocol = \"bloom\"\nsecurity = \"malicious\""), &["bloom", "malicious form was broken", "vole"]),
         (head("protocol = \"bloom\"\nreveal = \"count\""), &["bloom", "count", "ecdh"]),
         (sum("gives = { insurer = [\"cost\"] }\nprotocol = \"bloom\""), &["bloom", "sum:COLUMN", "ecdh"]),

@@ -174,6 +174,19 @@ const JOBS: &[(&str, &str)] = &[
         "rules by gm-bloom",
         "job = \"rules\"\nprotocol = \"gm-bloom\"\nreveal = \"counts\"\ndensity = \"10%\"\nmin_support = 0.5\nrow_id = [\"id\"]\nreveal_to = [\"a\", \"b\"]",
     ),
+    (
+        "keys of many",
+        "job = \"aggregate\"\nreveal_to = \"participants\"\n[key]\ncolumns = [\"ip\"]\nnormalize = [\"ip\"]\n[round]\nreveal_when = \"distinct >= 3\"\nmin_participants = 5\nmax_share = 0.5\n\
+         [participants]\nallow = \"participants.txt\"\n[[proxy]]\naddress = \"proxy.example:7600\"\nidentity = \"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"\n[parties.a]\nformat = \"zeek\"\nexpand = 1000\n[parties.b]",
+    ),
+    (
+        "keys of many, with values",
+        "job = \"aggregate\"\nreveal = \"keys+values+histogram\"\nreveal_to = [\"b\", \"database\"]\n[key]\ncolumns = [\"host\"]\nnormalize = [\"text\"]\nduplicates = \"first\"\n[round]\nreveal_when = \"Distinct>=3 and (sum(value) >= 10 or not max(value)<100)\"\nvalues = { min = 1, max = 100 }\nvalue = \"visits\"\nkey_bytes = 48\nbatch_size = 100000\ntighten = true\nclose_at = \"2026-11-30T01:00+01:00\"\nmax_reports = 50000",
+    ),
+    (
+        "hashes of many, by count",
+        "job = \"aggregate\"\nprotocol = \"naor-reingold\"\nreveal_to = [\"a\", \"participants\"]\n[key]\ncolumns = [\"host\", \"print\"]\n[round]\nreveal_when = \"count >= 3 and mode(value) <= 'B'\"\nvalues = [\"A\", \"B\", \"F\"]\nkeys = \"hashed\"",
+    ),
 ];
 
 /// The texts of all jobs, with their names: as TOML, and the same as JSON.

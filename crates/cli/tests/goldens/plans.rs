@@ -45,7 +45,9 @@ fn sizes(job: &JobSpec, rows: &[u64], on_disk: bool) -> BTreeMap<String, Sizes> 
         sizes.work = on_disk.then_some(Work { memory: 64 << 20, kept: None });
         (name.to_owned(), sizes)
     };
-    job.parties.names().into_iter().enumerate().map(of).collect()
+    // Some of those who come to be served.
+    let names = if job.job.served().is_some() { vec!["a", "b", "c", "d", "e"] } else { job.parties.names() };
+    names.into_iter().enumerate().map(of).collect()
 }
 
 #[test]
@@ -102,7 +104,8 @@ fn sentences() {
     };
     let mut found = String::new();
     for (name, job) in jobs::all() {
-        for party in job.parties.names() {
+        let served = job.job.served().map_or(&[][..], |served| served.roles);
+        for party in job.parties.names().into_iter().chain(served.iter().copied()) {
             for known in [Known::default(), all] {
                 let which = if known.items.is_some() { "all known" } else { "nothing known" };
                 writeln!(found, "{name}, {party}, {which}").unwrap();

@@ -9,10 +9,10 @@ use toml::{Table, Value};
 use crate::{compare, jobs};
 
 /// Names of jobs of every kind: each key is tried in each of them.
-const BASES: [&str; 5] = ["rows", "dot", "shares opened", "rules", "dot with clients"];
+const BASES: [&str; 6] = ["rows", "dot", "shares opened", "rules", "dot with clients", "keys of many"];
 
 /// Every key there is, and some that there are not.
-const KEYS: [&str; 50] = [
+const KEYS: [&str; 65] = [
     "job",
     "id",
     "protocol",
@@ -63,6 +63,21 @@ const KEYS: [&str; 50] = [
     "parties.a.role",
     "parties.a.columns",
     "parties.d",
+    "parties.a.format",
+    "parties.a.expand",
+    "round",
+    "round.reveal_when",
+    "round.values",
+    "round.value",
+    "round.key_bytes",
+    "round.keys",
+    "round.min_participants",
+    "round.max_share",
+    "round.batch_size",
+    "round.close_at",
+    "round.tighten",
+    "participants",
+    "proxy",
 ];
 
 /// What each is tried with.
@@ -204,6 +219,44 @@ const TOGETHER: &[(&str, &[(&str, &str)])] = &[
     ("rules", &[("bins", "{ age = 1 }")]),
     ("rules", &[("bins", "{ age = [2, 1] }")]),
     ("rules", &[("parties.a.columns", "{ x = \"y\" }")]),
+    ("keys of many", &[("security", "\"malicious\"")]),
+    ("keys of many", &[("protocol", "\"ecdh\"")]),
+    ("keys of many", &[("reveal", "\"rows\"")]),
+    ("keys of many", &[("reveal", "\"keys+values\""), ("round.values", "[1, 2]")]),
+    ("keys of many", &[("reveal", "\"keys+values+histogram\"")]),
+    ("keys of many", &[("reveal_to", "[\"c\"]")]),
+    ("keys of many", &[("parties.proxy", "{}")]),
+    ("keys of many", &[("relay", "{ address = \"r:1\" }")]),
+    ("keys of many", &[("limits.max_rows", "10")]),
+    ("keys of many", &[("key.any", "[[\"x\"], [\"y\"]]"), ("key.columns", "[]")]),
+    ("keys of many", &[("key", "{ any = [[\"x\"], [\"y\"]] }")]),
+    ("keys of many", &[("key.duplicates", "\"multiset\"")]),
+    ("keys of many", &[("round.reveal_when", "\"count => 3\"")]),
+    ("keys of many", &[("round.reveal_when", "\"sum(value) >= 3\"")]),
+    ("keys of many", &[("round.reveal_when", "\"count >= 5000000000\"")]),
+    ("keys of many", &[("round.reveal_when", "\"sum(value) >= 3\""), ("round.values", "[\"A\"]")]),
+    ("keys of many", &[("round.values", "[]")]),
+    ("keys of many", &[("round.values", "[1, \"A\"]")]),
+    ("keys of many", &[("round.values", "{ min = 0, max = 1048576 }")]),
+    ("keys of many", &[("round.values", "[1]"), ("round.value", "\"ip\"")]),
+    ("keys of many", &[("round.key_bytes", "257")]),
+    ("keys of many", &[("round.key_bytes", "8")]),
+    ("keys of many", &[("round.keys", "\"hashed\""), ("round.key_bytes", "32")]),
+    ("keys of many", &[("round.min_participants", "1")]),
+    ("keys of many", &[("round.max_share", "0.0")]),
+    ("keys of many", &[("round.max_share", "1.5")]),
+    ("keys of many", &[("round.batch_size", "4")]),
+    ("keys of many", &[("round.max_share", "0.01"), ("round.batch_size", "99")]),
+    ("keys of many", &[("round.close_at", "\"tomorrow\"")]),
+    ("keys of many", &[("round.tighten", "true"), ("round.reveal_when", "\"count = 3\"")]),
+    ("keys of many", &[("round.max_reports", "0")]),
+    ("keys of many", &[("round.threshold", "3")]),
+    ("keys of many", &[("participants.ca", "\"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"")]),
+    ("keys of many", &[("database", "[{ identity = \"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\" }]")]),
+    ("keys of many", &[("parties.a.identity", "\"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"")]),
+    ("keys of many", &[("proxy", "[{ address = \"p:1\" }, { address = \"p:1\" }]")]),
+    ("keys of many", &[("parties.a.columns", "{ value = \"n\" }")]),
+    ("rows", &[("parties.a.format", "\"list\"")]),
 ];
 
 /// Files that are no job file.

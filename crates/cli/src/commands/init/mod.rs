@@ -33,13 +33,14 @@ pub struct Init {
     /// The file to write; - for standard output.
     #[arg(value_name = "FILE", default_value = "job.toml")]
     file: PathBuf,
-    /// The question: intersect, union, dot, rules or shares.
+    /// The question: intersect, union, dot, rules, shares or aggregate.
     #[arg(long)]
     job: Option<String>,
     /// The parties' name for this job.
     #[arg(long)]
     id: Option<String>,
-    /// The two parties. The first one listens at its address, HOST:PORT; the second dials it.
+    /// The two parties. The first one listens at its address, HOST:PORT; the second dials it. In an aggregation: proxy, oracle and
+    /// database, each with its address.
     #[arg(long, value_name = "NAME[=ADDRESS]")]
     party: Vec<String>,
     /// A party's fingerprint, from its `tacita identity show`; it can be filled in later.
@@ -120,7 +121,13 @@ impl Init {
         let usual = stem.filter(|stem| !["job", "-"].contains(&stem.as_str())).unwrap_or_else(|| job.name().to_owned());
         let id = asker.ask(("--id", "The parties' name for this job"), self.id.clone(), Some(&usual), some)?;
         draft.set(key("id"), id, "the parties' name for this job");
-        let names = self.parties(asker, &mut draft)?;
+        let names = match job.served() {
+            Some(served) => {
+                self.members(asker, served.roles, &mut draft)?;
+                Vec::new()
+            }
+            None => self.parties(asker, &mut draft)?.into(),
+        };
         let own = self.own(&names)?;
         let given = pairs("--set", &self.set)?;
         let mut asked = Vec::new();
@@ -197,11 +204,56 @@ impl Init {
         }
     }
 
+    /// Addresses and fingerprints of those who serve.
+    fn members(&self, asker: &Asker, roles: &[&str], draft: &mut Draft) -> Result<()> {
+        let (addresses, identities) = (pairs("--party", &self.party)?, pairs("--identity", &self.identity)?);
+        for (option, names) in [("--party", &addresses), ("--identity", &identities)] {
+            if let Some(name) = names.keys().find(|name| !roles.contains(&name.as_str())) {
+                return Err(Error::Input(format!(
+                    "{option} {name}: this names {}: participants are in the file of participants.allow",
+                    roles.join(", ")
+                )));
+            }
+        }
+        for role in roles {
+            let mut member = toml::Table::new();
+            let question = format!("Address of the {role}, as HOST:PORT; empty to fill it in later");
+            let text = |answer: &str| Ok(answer.to_owned());
+            let address = asker.ask(("--party", &question), addresses.get(*role).cloned(), Some(""), text)?;
+            let question =
+                format!("Fingerprint of the {role} (`tacita identity show` there); empty to fill it in later");
+            let read = |answer: &str| match answer {
+                "" => Ok(String::new()),
+                pin => pin.parse::<Fingerprint>().map(|pin| pin.to_string()),
+            };
+            let identity = asker.ask(("--identity", &question), identities.get(*role).cloned(), Some(""), read)?;
+            for (name, value) in
+                [("address", address), ("identity", identity)].into_iter().filter(|(_, value)| !value.is_empty())
+            {
+                member.insert(name.to_owned(), value.into());
+            }
+            match member.is_empty() {
+                true => draft.leave(key(role), "[{ address = \"HOST:PORT\", identity = \"SHA256:...\" }]"),
+                false => {
+                    draft.set(
+                        key(role),
+                        vec![Value::Table(member)],
+                        "where it listens, and its `tacita identity show`",
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The own table, if the user names it.
-    fn own(&self, names: &[String; 2]) -> Result<Option<Own>> {
+    fn own(&self, names: &[String]) -> Result<Option<Own>> {
         let Some(path) = &self.input else { return Ok(None) };
-        let party = self.me.clone().unwrap_or_else(|| names[0].clone());
-        if !names.contains(&party) {
+        let party = match self.me.clone().or_else(|| names.first().cloned()) {
+            Some(party) => party,
+            None => return Err(Error::Input("--input: whose table is it? Add --as NAME".into())),
+        };
+        if !names.is_empty() && !names.contains(&party) {
             return Err(Error::Input(format!("--as {party}: the parties are {}", names.join(" and "))));
         }
         let looked = look(path, &ReadOptions::default(), &Look::default())?;
@@ -288,7 +340,7 @@ impl Init {
     }
 
     /// Who learns what: the last question, so that the check of the whole file can say who has to. Returns the text.
-    fn learners(&self, asker: &Asker, job: &dyn Job, names: &[String; 2], draft: &mut Draft) -> Result<String> {
+    fn learners(&self, asker: &Asker, job: &dyn Job, names: &[String], draft: &mut Draft) -> Result<String> {
         let usual = job.usual_reveal().to_string();
         let words = job.reveals().join(", ");
         let reveal = match job.reveals() {
@@ -303,7 +355,7 @@ impl Init {
         draft.set(key("reveal"), reveal.clone(), &format!("what is learned: one of {words}"));
         let given_away = reveal == "payload" || reveal.starts_with("sum:");
         if !self.gives.is_empty() || job.has(Shared::Gives) && given_away {
-            let column = reveal.strip_prefix("sum:").map(|column| format!("{}={column}", names[1]));
+            let column = reveal.strip_prefix("sum:").zip(names.get(1)).map(|(column, name)| format!("{name}={column}"));
             let given = (!self.gives.is_empty()).then(|| self.gives.join(";"));
             let read = |answer: &str| pairs("--gives", &answer.split(';').map(str::to_owned).collect::<Vec<_>>());
             let gives =
@@ -312,10 +364,12 @@ impl Init {
             draft.set(key("gives"), Value::Table(table), "whose columns the other gets");
         }
         const MEANS: &str = "who learns it";
-        draft.set(key("reveal_to"), vec![names[0].clone()], MEANS);
+        let words = job.served().map_or(&[][..], |served| served.audience);
+        let first = names.first().map(String::as_str).or(words.first().copied()).unwrap_or_default().to_owned();
+        draft.set(key("reveal_to"), vec![first.clone()], MEANS);
         // In some jobs both have to, as the check of the file knows.
         let alone = JobSpec::parse(&draft.text(), false).is_ok();
-        let usual = if alone { names[0].clone() } else { names.join(",") };
+        let usual = if alone { first } else { names.join(",") };
         let learners =
             asker.ask(("--learns", "Who learns it"), self.learns.clone(), Some(&usual), |answer| Ok(list(answer)))?;
         draft.set(key("reveal_to"), learners, MEANS);

@@ -31,8 +31,10 @@ pub struct Packing {
 pub enum Unpackable {
     /// It has so many bytes, more than the job allows.
     TooLong(usize),
-    /// A part has a zero byte in it, or it is the address `::`, which is nobody's.
+    /// A part has a zero byte in it.
     Zero,
+    /// It is the address `::`, which is nobody's.
+    Unspecified,
 }
 
 impl Packing {
@@ -51,6 +53,11 @@ impl Packing {
     /// Whether keys travel as hashes.
     pub fn is_hashed(&self) -> bool {
         self.form == KeyForm::Hashed
+    }
+
+    /// Bytes of a key, from above.
+    pub fn key_bytes(&self) -> usize {
+        self.key_bytes
     }
 
     /// The bytes of a key of these canonical texts, one for each column.
@@ -72,7 +79,7 @@ impl Packing {
         let length = key.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         key.truncate(length);
         match length {
-            0 => Err(Unpackable::Zero),
+            0 => Err(Unpackable::Unspecified),
             _ if length > self.key_bytes => Err(Unpackable::TooLong(length)),
             _ => Ok(key),
         }
@@ -119,7 +126,7 @@ mod tests {
             assert_eq!(packed.len(), bytes, "{text}");
             assert_eq!(packing.unpack(&packed).unwrap(), [text]);
         }
-        assert_eq!(packing.pack(&["::"]), Err(Unpackable::Zero));
+        assert_eq!(packing.pack(&["::"]), Err(Unpackable::Unspecified));
         assert_eq!(packing.unpack(&[]), None);
         assert_eq!(packing.unpack(&[1, 0]), None);
         assert_eq!(packing.unpack(&[1; 17]), None);

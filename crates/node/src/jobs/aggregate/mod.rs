@@ -14,7 +14,8 @@ pub mod keys;
 mod learned;
 pub mod moment;
 pub mod predicate;
-
+pub mod reports;
+pub mod results;
 pub mod spec;
 pub mod summary;
 
@@ -22,6 +23,7 @@ pub use domain::Domain;
 pub use keys::Packing;
 pub use moment::Moment;
 pub use predicate::{Least, Measure, Predicate};
-
+pub use reports::{Input, Report, Reports, Resolver};
+pub use results::{ResultFormat, ResultRow, Results};
 pub use spec::{Aggregate, Audience, KeyForm, Participants, Revealed, Round, Spec};
 pub use summary::{Histogram, Summary};

@@ -281,7 +281,7 @@ fn refuse_duplicates(table: &Table, keys: Keys) -> Result<Keys> {
 /// Two rows of these numbers have the same key.
 pub(crate) fn same_key(origin: Origin<'_>, [first, second]: [u64; 2]) -> Error {
     Error::Input(format!(
-        "{}: {} and {} have the same key; remove one, or, in an intersection or a union, agree on duplicates = \"first\" or \"all\"",
+        "{}: {} and {} have the same key; remove one, or, in an intersection, a union or an aggregation, agree on duplicates = \"first\" or \"all\"",
         origin.source,
         origin.place(first),
         origin.place(second)

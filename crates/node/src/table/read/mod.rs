@@ -28,7 +28,7 @@ pub(super) use csv::text_of;
 use delimiter::Hint;
 pub(super) use delimiter::announced;
 pub use encoding::Encoding;
-pub use lists::Listing;
+pub use lists::{ListOptions, Listing, USUAL_EXPANSION, WantedColumn};
 
 /// How to read a file where its name and content do not say.
 #[derive(Debug, Clone, Copy, Default)]

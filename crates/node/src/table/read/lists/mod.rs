@@ -1,22 +1,60 @@
-//! Lists of keys that are no tables: addresses line by line, sets of the firewall, logs of Zeek.
+//! Lists of keys that are no tables: addresses line by line, sets of a firewall, logs of Zeek.
+//!
+//! A list is read as a table whose columns are those that its reader wants. `docs/guides/aggregate.md` has the rules.
 
+mod detect;
+mod network;
+mod source;
+mod zeek;
+
+use std::io::{self, Read};
+use std::path::Path;
 use std::str::FromStr;
 
-use tacita_core::Error;
+use tacita_core::{Error, Result};
+
+use super::{Form, Hint, ReadOptions, STANDARD_INPUT, Stream, ending, open_file, unpack};
+use source::Lists;
+
+/// Into how many addresses the networks of an input are expanded at most, if nothing else is said.
+pub const USUAL_EXPANSION: u64 = 1 << 16;
+
+/// So much of a file is looked at to tell what it is.
+const HEAD_BYTES: usize = 1 << 16;
 
 /// What a file of keys is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
     /// A table with a header.
     Table,
-    /// A key on each line, as it is; what follows `#` is left out.
+    /// A key on each line, as it is; `#` at the beginning of a word begins a comment.
     List,
-    /// Addresses, and networks of them, one on each line.
+    /// Addresses, and networks of them, one on each line; `#` or `;` begins a comment.
     Netset,
     /// What `ipset save` writes.
     Ipset,
     /// A log of Zeek, as `conn.log`: tab-separated or JSON.
     Zeek,
+}
+
+/// A column that a list is read for.
+#[derive(Debug, Clone)]
+pub struct WantedColumn {
+    /// Its name in the table that is read, and in a log.
+    pub header: String,
+    /// The reader has said so, and not only taken the job's name for it.
+    pub mapped: bool,
+}
+
+/// How a list is read.
+#[derive(Debug, Clone)]
+pub struct ListOptions {
+    /// What it is; told by its content if absent.
+    pub listing: Option<Listing>,
+    /// Into how many addresses networks are expanded at most, all together.
+    pub expand: u64,
+    /// The columns that are wanted: of a list of keys, the key.
+    pub columns: Vec<WantedColumn>,
 }
 
 impl Listing {
@@ -37,10 +75,97 @@ impl Listing {
 impl FromStr for Listing {
     type Err = Error;
 
-    fn from_str(word: &str) -> Result<Listing, Error> {
+    fn from_str(word: &str) -> Result<Listing> {
         Listing::ALL.into_iter().find(|listing| listing.name() == word).ok_or_else(|| {
             let names = Listing::ALL.map(|listing| format!("\"{}\"", listing.name())).join(", ");
             Error::Input(format!("format = {word:?}: use one of {names}"))
         })
     }
 }
+
+/// As [`open`](super::open), of a table or a list of keys. What it is, its content tells where that cannot be wrong: addresses have
+/// no header that is one, sets and logs begin as nothing else does.
+///
+/// Errors: as there; the file is neither, and nothing says what it is; more than the key is wanted of a list of keys.
+pub fn open(path: &Path, lists: &ListOptions, options: &ReadOptions, batch_bytes: usize) -> Result<Stream> {
+    let ending = ending(path);
+    let typed = matches!(ending.as_str(), ".parquet" | ".arrow" | ".ipc" | ".feather");
+    if typed {
+        return match lists.listing {
+            None | Some(Listing::Table) => super::open(path, options, batch_bytes),
+            Some(other) => Err(Error::Input(format!(
+                "{}: is a table, and format = \"{}\" says otherwise: leave that out",
+                path.display(),
+                other.name()
+            ))),
+        };
+    }
+    let is_stdin = path.as_os_str() == "-";
+    let name = if is_stdin { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
+    let packed = ending.ends_with(".gz");
+    let (input, units): (Box<dyn Read + Send>, Option<u64>) = match (is_stdin, packed) {
+        (true, _) => (Box::new(io::stdin()), None),
+        (false, true) => (unpack(open_file(path, &name)?, &name)?, None),
+        (false, false) => {
+            let file = open_file(path, &name)?;
+            let units = file.metadata().ok().map(|facts| facts.len());
+            (Box::new(file), units)
+        }
+    };
+    let mut stream = of_text(input, &name, &ending, lists, options, batch_bytes)?;
+    stream.form.packed = packed;
+    // A list is not followed byte by byte.
+    stream.units = units.filter(|_| stream.form.text.is_some());
+    Ok(stream)
+}
+
+/// As [`open`], of text that messages call `name`, from a file of this ending.
+fn of_text(
+    mut input: Box<dyn Read + Send>,
+    name: &str,
+    ending: &str,
+    lists: &ListOptions,
+    options: &ReadOptions,
+    batch_bytes: usize,
+) -> Result<Stream> {
+    let mut head = Vec::new();
+    let unreadable = |error: io::Error| super::unreadable(name, error);
+    (&mut input).take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(unreadable)?;
+    let listing = match lists.listing {
+        Some(listing) => listing,
+        None => detect::listing(&head).unwrap_or(Listing::Table),
+    };
+    let input = io::Cursor::new(head).chain(input);
+    if listing == Listing::Table {
+        let is_table = matches!(ending.trim_end_matches(".gz"), ".csv" | ".txt" | ".tsv") || name == STANDARD_INPUT;
+        if !is_table && lists.listing.is_none() {
+            return Err(Error::Input(format!(
+                "{name}: what it is cannot be told: say so with format = \"list\" (a key on each line), \"netset\", \"ipset\", \"zeek\" or \
+                 \"table\" in [parties.X] of the job file"
+            )));
+        }
+        let hint = if ending.starts_with(".tsv") { Hint::Tab } else { Hint::None };
+        return Stream::text(input, name, hint, options, batch_bytes);
+    }
+    let (input, ..) = super::text_of(input, name, options)?;
+    let lists = Lists::new(Box::new(input), name, listing, lists, batch_bytes)?;
+    let schema = lists.schema();
+    let form = Form { name: listing.shown(), packed: false, text: None };
+    Ok(Stream::of(name, form, schema, Box::new(lists), None, options))
+}
+
+impl Listing {
+    /// What messages call a file of this kind.
+    fn shown(self) -> &'static str {
+        match self {
+            Listing::Table => "CSV",
+            Listing::List => "list",
+            Listing::Netset => "list of addresses",
+            Listing::Ipset => "ipset",
+            Listing::Zeek => "Zeek log",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! A participant's table, or list, as the reports that it submits.
+
+mod places;
+mod resolve;
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::PathBuf;
+
+use arrow_array::RecordBatch;
+use tacita_core::{Error, Result};
+
+use super::keys::{Packing, Unpackable};
+use super::spec::{KEY_BYTES, MAX_KEY_BYTES, Spec};
+use crate::jobs::intersect::key_spec;
+use crate::table::key::build::{Piece, Tally, find_columns, read_pieces, same_key};
+use crate::table::key::parts;
+use crate::table::read::{ListOptions, Listing, Stream, USUAL_EXPANSION, WantedColumn, lists};
+use crate::table::text::TextColumn;
+use crate::table::{Duplicates, KeySpec, Lines, Nulls, Origin, ReadOptions, RowCounts, Wanted, Warning, find_column};
+
+use places::Places;
+pub use resolve::Resolver;
+
+/// Values of a batch take about this many bytes at most.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// Where a participant's reports come from.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// A table or a list, or `-` for standard input.
+    pub path: PathBuf,
+    /// How to read it.
+    pub options: ReadOptions,
+    /// What it is, in place of what the job file says.
+    pub listing: Option<Listing>,
+    /// Into how many addresses networks are expanded at most, likewise.
+    pub expand: Option<u64>,
+    /// Go on although more than half of the keys cannot be read.
+    pub allow_unreadable: bool,
+}
+
+/// What a participant reports.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The key as it travels; see [`Packing`].
+    pub key: Vec<u8>,
+    /// The place of its value in the domain; 0 where reports carry none.
+    pub value: u32,
+}
+
+/// Neither key nor value is shown.
+impl std::fmt::Debug for Report {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Report(..)")
+    }
+}
+
+/// The reports of a participant, read batch by batch, in the order of the input. Memory does not grow with it where
+/// `duplicates = "all"`; to tell repeated keys, about 48 bytes are kept of each distinct one.
+pub struct Reports {
+    stream: Stream,
+    source: String,
+    spec: KeySpec,
+    columns: Vec<usize>,
+    /// Place and header of the column with values.
+    value: Option<(usize, String)>,
+    places: Places,
+    packing: Packing,
+    tally: Tally,
+    first: Option<RecordBatch>,
+    row: usize,
+    /// Digests of keys so far, each with the place of its first row.
+    seen: Option<HashMap<[u8; KEY_BYTES], u64>>,
+    counts: Counts,
+}
+
+/// What has become of rows beside what [`Tally`] counts.
+#[derive(Default)]
+struct Counts {
+    /// Rows without a value, and with an address that is nobody's.
+    nulls: usize,
+    duplicates: usize,
+    reports: usize,
+}
+
+impl Reports {
+    /// Opens the input of `participant`, whose own mapping is looked for among the parties of the job.
+    ///
+    /// Errors ([`Error::Input`]): it cannot be read, or lacks a column.
+    pub fn open(job: &Spec<'_>, participant: &str, input: &Input) -> Result<Reports> {
+        let spec = key_spec(job.spec, participant, input.allow_unreadable)?;
+        let party = job.parties.get(participant);
+        let wanted = |name: &str| WantedColumn {
+            header: job.spec.header(participant, name).to_owned(),
+            mapped: party.is_some_and(|party| party.columns.contains_key(name)),
+        };
+        let lists = ListOptions {
+            listing: input.listing.or(party.and_then(|party| party.format)),
+            expand: input.expand.or(party.and_then(|party| party.expand)).unwrap_or(USUAL_EXPANSION),
+            columns: job.columns().into_iter().map(wanted).collect(),
+        };
+        let stream = lists::open(&input.path, &lists, &input.options, BATCH_BYTES)?;
+        let source = stream.source().to_owned();
+        let columns = find_columns(&source, stream.schema(), &spec)?;
+        let value = match &job.own.round.value {
+            Some(name) => {
+                let header = job.spec.header(participant, name);
+                let column = find_column(&source, stream.schema(), header, Wanted::Mapped(name))?;
+                Some((column, header.to_owned()))
+            }
+            None => None,
+        };
+        let seen = (spec.duplicates != Duplicates::All).then(HashMap::new);
+        Ok(Reports {
+            tally: Tally::new(&spec),
+            places: Places::of(&job.own.round.values),
+            packing: Packing::of(job),
+            stream,
+            source,
+            spec,
+            columns,
+            value,
+            first: None,
+            row: 0,
+            seen,
+            counts: Counts::default(),
+        })
+    }
+
+    /// The next reports, never none; nothing at the end.
+    ///
+    /// Errors ([`Error::Input`]): the input is not as it should be; a value that the job does not allow, or a key that is too long,
+    /// each with its line; a row without a key or a repeated key, where the job refuses them; more than half of the rows so far
+    /// cannot be read.
+    pub fn next_batch(&mut self) -> Result<Option<Vec<Report>>> {
+        loop {
+            let mut reports = Vec::new();
+            let more = self.next_rows(&mut |report, _| reports.push(report))?;
+            if !more || !reports.is_empty() {
+                return Ok((!reports.is_empty()).then_some(reports));
+            }
+        }
+    }
+
+    /// As [`Reports::next_batch`], each with the canonical texts of its key's columns; false at the end.
+    fn next_rows(&mut self, each: &mut dyn FnMut(Report, &[&str])) -> Result<bool> {
+        let Some(batch) = self.stream.next_batch()? else { return Ok(false) };
+        self.first.get_or_insert_with(|| batch.clone());
+        let row = self.row;
+        let lines = self.stream.lines().map(|lines| {
+            lines.forget_before(row);
+            lines.clone()
+        });
+        // Before anything is reported that should not be.
+        let pieces = self.read(&batch, lines.as_ref());
+        self.check(lines.as_ref())?;
+        self.take(&batch, &pieces, lines.as_ref(), each)?;
+        self.row += batch.num_rows();
+        Ok(true)
+    }
+
+    fn read(&mut self, batch: &RecordBatch, lines: Option<&Lines>) -> Vec<Piece> {
+        let origin = Origin { source: &self.source, lines, first: None };
+        let pieces = read_pieces(batch, self.row, &self.spec, &self.columns, origin);
+        pieces.iter().for_each(|piece| self.tally.add(piece));
+        pieces
+    }
+
+    fn take(
+        &mut self,
+        batch: &RecordBatch,
+        pieces: &[Piece],
+        lines: Option<&Lines>,
+        each: &mut dyn FnMut(Report, &[&str]),
+    ) -> Result<()> {
+        let origin = Origin { source: &self.source, lines, first: None };
+        let values = match &self.value {
+            Some((column, header)) => Some(TextColumn::new(batch.column(*column)).ok_or_else(|| {
+                Error::Input(format!("{}: column {header:?} has values that are no numbers and no text", self.source))
+            })?),
+            None => None,
+        };
+        for (encoded, row) in pieces.iter().flat_map(Piece::keys) {
+            let number = origin.number(row as usize);
+            let at = || format!("{}, {}", self.source, origin.place(number));
+            let place = match (&values, &self.value) {
+                (Some(values), Some((_, header))) => {
+                    let text = values.get(row as usize - self.row).map(str::trim).filter(|text| !text.is_empty());
+                    match text.map(|text| self.places.place(text)) {
+                        Some(Some(place)) => place,
+                        Some(None) => {
+                            return Err(Error::Input(format!(
+                                "{}, column {header:?}: its value is none of round.values: mend it or take the row out, or agree on \
+                                 more values",
+                                at()
+                            )));
+                        }
+                        None if self.spec.nulls == Nulls::Error => {
+                            return Err(Error::Input(format!(
+                                "{}: no value in column {header:?}; fill it in, remove the row, or agree on nulls = \"skip\"",
+                                at()
+                            )));
+                        }
+                        None => {
+                            self.counts.nulls += 1;
+                            continue;
+                        }
+                    }
+                }
+                _ => 0,
+            };
+            // What profiles make is text.
+            let texts: Vec<&str> = parts(encoded).filter_map(|part| std::str::from_utf8(part).ok()).collect();
+            let key = match self.packing.pack(&texts) {
+                Ok(key) => key,
+                Err(Unpackable::Unspecified) => {
+                    self.counts.nulls += 1;
+                    continue;
+                }
+                Err(Unpackable::Zero) => {
+                    return Err(Error::Input(format!("{}: its key has a zero byte in it: take the row out", at())));
+                }
+                Err(Unpackable::TooLong(length)) => return Err(too_long(&at(), length, self.packing.key_bytes())),
+            };
+            if let Some(seen) = &mut self.seen {
+                match seen.entry(digest(&key)) {
+                    Entry::Vacant(free) => {
+                        free.insert(number);
+                    }
+                    Entry::Occupied(first) if self.spec.duplicates == Duplicates::Error => {
+                        return Err(same_key(origin, [*first.get(), number]));
+                    }
+                    Entry::Occupied(_) => {
+                        self.counts.duplicates += 1;
+                        continue;
+                    }
+                }
+            }
+            self.counts.reports += 1;
+            each(Report { key, value: place }, &texts);
+        }
+        Ok(())
+    }
+
+    fn check(&self, lines: Option<&Lines>) -> Result<Vec<Warning>> {
+        let origin = Origin { source: &self.source, lines, first: self.first.as_ref() };
+        self.tally.check(&self.spec, origin)
+    }
+
+    /// What has become of the rows so far. Where every row is a report, none is a duplicate.
+    pub fn counts(&self) -> RowCounts {
+        let Counts { nulls, duplicates, reports } = self.counts;
+        let tally = self.tally.counts;
+        RowCounts { nulls: tally.nulls + nulls, duplicates, items: reports, ..tally }
+    }
+
+    /// What the participant's user should know of the rows so far.
+    pub fn warnings(&mut self) -> Result<Vec<Warning>> {
+        let lines = self.stream.lines().cloned();
+        self.check(lines.as_ref())
+    }
+
+    /// How much there is to read, as far as that is known, and how much has been: bytes of a text file, rows of others.
+    pub fn progress(&self) -> (Option<u64>, u64) {
+        (self.stream.units(), self.stream.done())
+    }
+}
+
+/// What repeated keys are told by.
+fn digest(key: &[u8]) -> [u8; KEY_BYTES] {
+    let mut digest = [0; KEY_BYTES];
+    digest.copy_from_slice(&blake3::hash(key).as_bytes()[..KEY_BYTES]);
+    digest
+}
+
+fn too_long(at: &str, length: usize, most: usize) -> Error {
+    let more = match length {
+        ..=MAX_KEY_BYTES => format!("agree on round.key_bytes = {length} or more, or on round.keys = \"hashed\""),
+        _ => "agree on round.keys = \"hashed\"".to_owned(),
+    };
+    Error::Input(format!("{at}: its key has {length} bytes, and round.key_bytes = {most}: {more}"))
+}
+
+#[cfg(test)]
+mod tests;

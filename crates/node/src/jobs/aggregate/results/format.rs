@@ -1,0 +1,103 @@
+//! In which forms results are written.
+
+use std::io::Write;
+use std::path::Path;
+use std::str::FromStr;
+
+use tacita_core::{Error, Result};
+
+use super::{Results, lists, misp, stix};
+use crate::base::files;
+use crate::table::output::Format;
+
+/// A form of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultFormat {
+    /// A table.
+    Table(Format),
+    /// A key on each line.
+    List,
+    /// An address on each line, as feeds of addresses are written.
+    Netset,
+    /// What `ipset restore` reads.
+    Ipset,
+    /// A warning list of MISP.
+    Misp,
+    /// A bundle of STIX 2.1 indicators.
+    Stix,
+}
+
+impl ResultFormat {
+    /// The lists, with the word for each and the ending of its files.
+    const LISTS: [(ResultFormat, &'static str, &'static str); 5] = [
+        (ResultFormat::List, "list", ".txt"),
+        (ResultFormat::Netset, "netset", ".netset"),
+        (ResultFormat::Ipset, "ipset", ".ipset"),
+        (ResultFormat::Misp, "misp", ".misp.json"),
+        (ResultFormat::Stix, "stix", ".stix.json"),
+    ];
+
+    /// The form that a file's ending stands for; `-` is CSV, and `.json` a table.
+    ///
+    /// Errors: the ending is not known.
+    pub fn of(path: &Path) -> Result<ResultFormat> {
+        let name = path.file_name().map_or(String::new(), |name| name.to_string_lossy().to_lowercase());
+        match ResultFormat::LISTS.iter().find(|(.., ending)| name.ends_with(ending)) {
+            Some((format, ..)) => Ok(*format),
+            None => Format::of(path).map(ResultFormat::Table).map_err(|error| match error {
+                Error::Input(text) => {
+                    let lists = ResultFormat::LISTS.map(|(.., ending)| ending);
+                    Error::Input(format!("{text}; for lists {}", lists.join(", ")))
+                }
+                other => other,
+            }),
+        }
+    }
+
+    /// Checks before any work that a file of this name can be written in this form, and tells it: `format`, or else by the ending.
+    pub fn check(path: &Path, format: Option<ResultFormat>) -> Result<ResultFormat> {
+        let format = format.map_or_else(|| ResultFormat::of(path), Ok)?;
+        if path.as_os_str() != "-" {
+            files::check_writable(path)?;
+        }
+        Ok(format)
+    }
+}
+
+impl FromStr for ResultFormat {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<ResultFormat> {
+        if let Some((format, ..)) = ResultFormat::LISTS.iter().find(|(_, name, _)| *name == word) {
+            return Ok(*format);
+        }
+        Format::from_str(word).map(ResultFormat::Table).map_err(|_| {
+            let lists = ResultFormat::LISTS.map(|(_, name, _)| name);
+            Error::Input(format!("format: {word:?} is none of csv, parquet, arrow, json, {}", lists.join(", ")))
+        })
+    }
+}
+
+/// Writes a list to a file, or to standard output.
+pub(super) fn write(results: &Results, format: ResultFormat, path: &Path) -> Result<()> {
+    let is_output = path.as_os_str() == "-";
+    let name = if is_output { "standard output".to_owned() } else { path.display().to_string() };
+    let text = match format {
+        ResultFormat::Table(_) => Err(Error::Internal("a table is no list".into())),
+        ResultFormat::List => lists::keys(results),
+        ResultFormat::Netset => lists::netset(results),
+        ResultFormat::Ipset => lists::ipset(results),
+        ResultFormat::Misp => misp::list(results),
+        ResultFormat::Stix => stix::bundle(results),
+    };
+    let text = text.map_err(|error| match error {
+        Error::Input(text) => Error::Input(format!("{name}: {text}")),
+        other => other,
+    })?;
+    match is_output {
+        true => std::io::stdout()
+            .write_all(text.as_bytes())
+            .map_err(|error| Error::Input(format!("{name}: cannot be written: {error}"))),
+        false => files::write_whole(path, text.as_bytes()),
+    }
+}

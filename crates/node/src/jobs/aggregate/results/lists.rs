@@ -1,0 +1,85 @@
+//! Keys line by line: as they are, as feeds of addresses, as sets of a firewall.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+
+use tacita_core::{Error, Result};
+
+use super::Results;
+
+/// The kernel takes no longer names of sets, in bytes.
+const MAX_SET_NAME: usize = 31;
+
+/// So many entries a set has room for if nothing is said.
+const USUAL_ENTRIES: usize = 1 << 16;
+
+/// A key on each line.
+pub(super) fn keys(results: &Results) -> Result<String> {
+    let mut text = String::new();
+    for (key, _) in results.single("list")? {
+        // What would not be read as it was written.
+        let comment = key.starts_with('#') || key.contains(" #") || key.contains("\t#");
+        if comment || key.trim() != key || key.chars().any(char::is_control) || key.is_empty() {
+            return Err(Error::Input(
+                "a key has a line end, blanks around it, or what begins a comment (#), and would be another one in a list: write CSV, \
+                 Parquet, Arrow or JSON"
+                    .into(),
+            ));
+        }
+        text.push_str(key);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// An address on each line, below a comment that says what they are.
+pub(super) fn netset(results: &Results) -> Result<String> {
+    let mut text = format!("# {}, round {}, closed {}\n", plain(&results.job), plain(&results.round), results.closed);
+    for address in addresses(results, "list of addresses")? {
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "{address}");
+    }
+    Ok(text)
+}
+
+/// Sets for `ipset restore`, one for each version of addresses.
+pub(super) fn ipset(results: &Results) -> Result<String> {
+    let all = addresses(results, "set of addresses")?;
+    let mut text = String::new();
+    for (family, ending, is_v4) in [("inet", "-4", true), ("inet6", "-6", false)] {
+        let of_family: Vec<&IpAddr> = all.iter().filter(|address| address.is_ipv4() == is_v4).collect();
+        if of_family.is_empty() && !is_v4 {
+            continue;
+        }
+        let name = set_name(&results.job, ending);
+        let room = of_family.len().max(USUAL_ENTRIES);
+        let _ = writeln!(text, "create {name} hash:ip family {family} hashsize 1024 maxelem {room}");
+        for address in of_family {
+            let _ = writeln!(text, "add {name} {address}");
+        }
+    }
+    Ok(text)
+}
+
+fn addresses(results: &Results, what: &str) -> Result<Vec<IpAddr>> {
+    let read = |(key, _): (&str, u64)| {
+        key.parse().map_err(|_| {
+            Error::Input(format!(
+                "a {what} has addresses, and some key is none: write another format, as a list (.txt)"
+            ))
+        })
+    };
+    results.single(what)?.map(read).collect()
+}
+
+/// The job's name as that of a set.
+fn set_name(job: &str, ending: &str) -> String {
+    let letters = job.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' });
+    let name: String = letters.take(MAX_SET_NAME - ending.len()).collect();
+    name + ending
+}
+
+/// A name that stays in its line.
+fn plain(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+}
