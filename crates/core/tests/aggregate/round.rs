@@ -25,6 +25,8 @@ pub struct Round {
     pub proxy: ProxyKey,
     pub database: DatabaseKey,
     pub keys: RoundKeys,
+    /// What the database and the proxy have published.
+    pub public: (Vec<u8>, Vec<u8>),
     pub rng: ChaCha20Rng,
 }
 
@@ -41,9 +43,9 @@ impl Round {
         let params = Params::new(session("one"), key_bytes, values, distinct).unwrap();
         let mut rng = rng(seed);
         let (proxy, database) = (ProxyKey::generate(&params, &mut rng), DatabaseKey::generate(&params, &mut rng));
-        let (public, other) = (database.public(&params, &mut rng), proxy.public(&params, &mut rng));
-        let keys = RoundKeys::new(&params, &public, &other, &mut rng).unwrap();
-        Round { params, proxy, database, keys, rng }
+        let public = (database.public(&params, &mut rng), proxy.public(&params, &mut rng));
+        let keys = RoundKeys::new(&params, &public.0, &public.1, &mut rng).unwrap();
+        Round { params, proxy, database, keys, public, rng }
     }
 
     /// The reports of a participant, from number 0 on.
