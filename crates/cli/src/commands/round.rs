@@ -78,7 +78,9 @@ impl Round {
             Action::Close(which) => which.order(Order::Close),
             Action::Status(which) => which.order(Order::Status),
             Action::Histogram(which) => which.order(Order::Histogram),
-            Action::Tighten(Tighten { which, measure, to, .. }) => which.order(Order::Tighten { measure, to }),
+            Action::Tighten(Tighten { which, measure, to, gap }) => {
+                which.order(Order::Tighten { measure, to: to.filter(|_| !gap) })
+            }
             Action::Reveal(which) => which.order(Order::Reveal),
             Action::Remove(which) => which.order(Order::Remove),
         }

@@ -31,7 +31,12 @@ impl Setting {
     ///
     /// Errors ([`Error::Input`]): it is another job, or by a protocol that is not served.
     pub fn new(spec: JobSpec) -> Result<Setting> {
-        let own = Aggregate::of(&spec)?;
+        let own = Aggregate::of(&spec).map_err(|_| {
+            Error::Input(format!(
+                "job = \"{}\" has no rounds: its parties use `tacita run`; this is for job = \"aggregate\"",
+                spec.job.name()
+            ))
+        })?;
         if own.chosen() != DH {
             return Err(Error::Input(format!(
                 "protocol = \"{}\" is not served: the core has its steps, for comparison; use protocol = \"dh\"",

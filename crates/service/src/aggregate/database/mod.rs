@@ -31,6 +31,9 @@ use crate::clock;
 /// How often it looks whether something is due.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How often it is said what does not go on.
+const TELL: Duration = Duration::from_secs(10);
+
 /// How to serve a database.
 pub struct Databasing {
     /// What all roles are told.
@@ -255,6 +258,7 @@ impl Role for Database {
 
     fn keep_house(&self) -> Result<()> {
         let mut troubled: BTreeMap<String, Instant> = BTreeMap::new();
+        let mut told: BTreeMap<String, Instant> = BTreeMap::new();
         while !self.cancel.is_cancelled() {
             self.admission.refresh();
             for round in self.all() {
@@ -266,9 +270,13 @@ impl Role for Database {
                     // What may pass is tried again; whoever is to blame, or what cannot pass, ends the round.
                     Err(error) => {
                         let since = *troubled.entry(round.name.clone()).or_insert_with(Instant::now);
-                        let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_));
+                        let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
                         match may_pass && since.elapsed() < self.patience {
-                            true => tracing::warn!("round {}: {error}; trying again", round.name),
+                            true => {
+                                if told.insert(round.name.clone(), Instant::now()).is_none_or(|last| last.elapsed() > TELL) {
+                                    tracing::warn!("round {}: {error}; trying again", round.name);
+                                }
+                            }
                             false => self.fail(&round, &error),
                         }
                     }

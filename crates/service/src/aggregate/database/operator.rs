@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use serde::{Deserialize, Serialize};
-use tacita_core::{Error, Result};
+use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::jobs::aggregate::predicate::largest_gap;
 use tacita_node::jobs::aggregate::{Measure, Summary};
 
@@ -47,13 +47,15 @@ pub(super) async fn close(at: At) -> Granted<Json<Status>> {
 pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
     change(at, |database, round| {
         let mut record = round.record();
-        let silent = record.failure.as_ref().is_some_and(|failure| {
-            failure.kind == tacita_core::ErrorKind::Network.code() && record.counts.is_some()
+        // Who breaks the protocol would break it again.
+        let may_pass = record.failure.as_ref().is_some_and(|failure| {
+            [ErrorKind::Network, ErrorKind::Input, ErrorKind::NotReady].iter().any(|kind| kind.code() == failure.kind)
+                && record.counts.is_some()
         });
         match record.state {
             Stage::Revealing | Stage::Revealed => return Ok(()),
             Stage::Counted => (),
-            Stage::Failed if silent => (),
+            Stage::Failed if may_pass => (),
             state => return Err(not_now(round, state, "can be revealed when its rows are counted")),
         }
         record.state = Stage::Revealing;

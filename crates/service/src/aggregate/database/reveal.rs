@@ -2,6 +2,7 @@
 //! condition applied again.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use rand_core::CryptoRng;
 use tacita_core::protocol::aggregate::ask;
@@ -23,6 +24,9 @@ use crate::aggregate::transport::{Ask, Client, Persistence};
 
 /// Bytes of questions that are sent at once: a row of more is sent alone.
 const QUESTION_BYTES: usize = 1 << 19;
+
+/// How long an oracle is asked again that has too much to do, before other rounds have their turn.
+const BUSY: Duration = Duration::from_secs(2);
 
 /// Rows that are looked at between two marks, at most.
 const LOOKED_AT: usize = 1 << 16;
@@ -206,7 +210,7 @@ impl Database {
         let mut failure = None;
         for oracle in &self.oracles {
             let path = format!("/v1/rounds/{}/answers", round.name);
-            let persistence = Persistence { silence: std::time::Duration::ZERO, busy: self.patience };
+            let persistence = Persistence { silence: Duration::ZERO, busy: BUSY };
             let answer = match oracle.ask(&Ask::post(path, body.clone(), most), persistence) {
                 Ok(answer) => answer,
                 Err(error @ Error::Network { .. }) => {

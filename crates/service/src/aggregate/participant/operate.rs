@@ -11,7 +11,7 @@ use tacita_node::identity::Identity;
 use super::Reach;
 use crate::aggregate::Setting;
 use crate::aggregate::rounds::check_name;
-use crate::aggregate::transport::{Ask, Client, Persistence, Service};
+use crate::aggregate::transport::{Ask, Client, Kind, Persistence, Service};
 
 /// Bytes of an answer.
 const MOST_BYTES: usize = 1 << 24;
@@ -79,7 +79,13 @@ impl Operator {
         match (answer.is_ok(), answer.again) {
             (true, _) => serde_json::from_slice(&answer.body).map_err(|_| wrong()),
             (false, Some(_)) => Err(Error::NotReady(answer.told().message)),
-            (false, None) => Err(Error::Input(format!("{}: {}", self.client.name(), answer.told().message))),
+            (false, None) => {
+                let told = answer.told();
+                Err(match told.error {
+                    Kind::Closed => Error::NotReady(told.message),
+                    _ => Error::Input(format!("{}: {}", self.client.name(), told.message)),
+                })
+            }
         }
     }
 }

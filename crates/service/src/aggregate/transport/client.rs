@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
-use super::counted::Counted;
+use super::counted::{Counted, Fault, Noted};
 use super::{HANDSHAKE_LIMIT, Kind, MEDIA_TYPE, SharedTraffic, Told};
 
 /// How long one request may take.
@@ -59,7 +59,7 @@ struct Link {
     sender: SendRequest<Full<Bytes>>,
     address: String,
     /// Why it has ended, if it has.
-    ended: Arc<Mutex<Option<hyper::Error>>>,
+    ended: Fault,
 }
 
 /// What is asked.
@@ -254,6 +254,7 @@ impl Client {
         if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
             return Err(self.silent(&format!("what answers at {address} does not speak HTTP/2")));
         }
+        let (stream, ended) = Noted::new(stream);
         let handshake = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .initial_stream_window_size(WINDOW)
@@ -261,13 +262,8 @@ impl Client {
             .handshake(TokioIo::new(stream))
             .await;
         let (sender, connection) = handshake.map_err(|error| dialer.failure(&error, &address))?;
-        let ended: Arc<Mutex<Option<hyper::Error>>> = Arc::default();
-        let told = ended.clone();
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            }
-        });
+        // How it ends is noted, and found by the request that it is for.
+        tokio::spawn(connection);
         Ok(Link { sender, address, ended })
     }
 
@@ -290,9 +286,10 @@ impl Client {
             }
             sleep(POLL / 5).await;
         }
-        match Dialer::new(&self.identity, &self.peer) {
-            Ok(dialer) => dialer.failure(&ended.unwrap_or(error), &link.address),
-            Err(error) => error,
+        match (Dialer::new(&self.identity, &self.peer), ended) {
+            (Ok(dialer), Some(ended)) => dialer.failure(&ended, &link.address),
+            (Ok(dialer), None) => dialer.failure(&error, &link.address),
+            (Err(error), _) => error,
         }
     }
 

@@ -112,6 +112,10 @@ impl From<Error> for Reply {
             ErrorKind::NotReady | ErrorKind::Network | ErrorKind::Interrupted => {
                 Reply::new(Kind::NotYet, "it cannot be done at the moment")
             }
+            // A disk that is full, for example: that may pass.
+            ErrorKind::Input => {
+                Reply::new(Kind::NotYet, "it cannot be done: its operator finds the reason in the log").again_in(5)
+            }
             _ => Reply::new(Kind::Failed, "it failed: its operator finds the reason in the log"),
         }
     }
