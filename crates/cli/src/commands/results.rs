@@ -12,9 +12,9 @@ use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::reports::Input;
 use tacita_node::jobs::aggregate::results::ResultFormat;
 use tacita_node::run::report::write_json;
+use tacita_node::table::Selection;
 use tacita_node::table::output::{self, Format};
 use tacita_node::table::read::Listing;
-use tacita_node::table::Selection;
 use tacita_service::aggregate::Setting;
 use tacita_service::aggregate::participant::results::{Collecting, collect};
 
@@ -102,7 +102,8 @@ impl Results {
             if let Some(histogram) = results.histogram_table()?
                 && !to_standard_output
             {
-                let (stem, path) = (output.file_stem().unwrap_or_default().to_string_lossy(), output.with_extension(""));
+                let (stem, path) =
+                    (output.file_stem().unwrap_or_default().to_string_lossy(), output.with_extension(""));
                 let beside = path.with_file_name(format!("{stem}.histogram.csv"));
                 let whole = Selection::all(&histogram).of_others();
                 output::write(&whole, &beside, Some(Format::Csv))?;

@@ -63,7 +63,13 @@ struct Tighten {
     #[arg(long, value_name = "count|distinct|sum|...")]
     measure: String,
     /// The new threshold.
-    #[arg(long, value_name = "N", required_unless_present = "gap", conflicts_with = "gap", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        required_unless_present = "gap",
+        conflicts_with = "gap",
+        allow_negative_numbers = true
+    )]
     to: Option<i64>,
     /// Put it into the widest gap between counts of rows.
     #[arg(long)]

@@ -153,7 +153,9 @@ impl Simulate {
             (self.bandwidth.is_some(), "--bandwidth"),
         ] {
             if given {
-                return Err(Error::Input(format!("{option}: a simulation of job = \"aggregate\" has no such option: leave it out")));
+                return Err(Error::Input(format!(
+                    "{option}: a simulation of job = \"aggregate\" has no such option: leave it out"
+                )));
             }
         }
         if let Some(path) = &self.report {
@@ -199,7 +201,12 @@ impl Simulate {
         for (name, role) in outcome.report["roles"].as_object().into_iter().flatten() {
             let bytes = |way: &str| text::bytes(role["bytes"][way].as_u64().unwrap_or_default());
             let cpu = Duration::from_secs_f64(role["cpu_seconds"].as_f64().unwrap_or_default());
-            tracing::info!("{name}: {} sent, {} received, {} of CPU", bytes("sent"), bytes("received"), text::duration(cpu));
+            tracing::info!(
+                "{name}: {} sent, {} received, {} of CPU",
+                bytes("sent"),
+                bytes("received"),
+                text::duration(cpu)
+            );
         }
         if let Some(output) = &simulation.output {
             let wrote = outcome.printed.iter().map(|(name, _)| output.join(format!("{name}.{}", simulation.ending)));

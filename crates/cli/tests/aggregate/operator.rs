@@ -46,10 +46,7 @@ fn a_threshold_is_raised_before_the_reveal_and_never_lowered() {
     assert_eq!((&status["numbers"]["rows"], &status["numbers"]["passing"]), (&json!(9), &json!(3)), "{status}");
     let histogram: Value = serde_json::from_str(&world.operate("histogram", ROUND, &[]).well().stdout).unwrap();
     assert_eq!(histogram["distinct"], json!({ "1": 6, "2": 1, "5": 1, "6": 1 }));
-    world
-        .as_participant("results", "a", &[])
-        .end()
-        .failed(75, &["round one is counted", "ask again later"]);
+    world.as_participant("results", "a", &[]).end().failed(75, &["round one is counted", "ask again later"]);
     world.operate("tighten", ROUND, &["--measure", "distinct", "--to", "1"]).failed(2, &["distinct"]);
     let raised = world.operate("tighten", ROUND, &["--measure", "distinct", "--gap"]).well();
     let raised: Value = serde_json::from_str(&raised.stdout).unwrap();

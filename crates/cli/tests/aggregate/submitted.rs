@@ -62,7 +62,8 @@ fn strangers_are_refused() {
     std::fs::rename(world.home.at("id-stranger"), world.home.at("id-database")).unwrap();
     let job = world.home.at("job.json");
     let (text, own) = (crate::common::text(&job), crate::common::text(world.home.at("participants")));
-    let fingerprint = |directory: &str| crate::common::tacita(&["identity", "show", directory]).well().stdout.trim().to_owned();
+    let fingerprint =
+        |directory: &str| crate::common::tacita(&["identity", "show", directory]).well().stdout.trim().to_owned();
     let (real, other) = (fingerprint(&world.home.at("id-kept")), fingerprint(&world.home.at("id-database")));
     std::fs::write(&job, text.replace(&real, &other)).unwrap();
     std::fs::create_dir(world.home.at("elsewhere")).unwrap();

@@ -104,7 +104,10 @@ impl Keys {
         let failed = |what: String| Error::Input(format!("{}: {what}", from.display()));
         let name = self.file(round);
         if self.folder.has(&name) {
-            return Err(failed(format!("there is a key of round {round} in {}, which stays", self.folder.path().display())));
+            return Err(failed(format!(
+                "there is a key of round {round} in {}, which stays",
+                self.folder.path().display()
+            )));
         }
         let facts = std::fs::metadata(from).map_err(|error| failed(error.to_string()))?;
         if facts.len() > MOST_BYTES {
@@ -206,6 +209,9 @@ mod tests {
         keys.use_up("r").unwrap();
         keys.forget("r").unwrap();
         assert!(keys.is_used("r") && keys.load("r").unwrap().is_none());
-        assert!(lock(&first.path().join("state")).is_ok_and(|held| lock(&first.path().join("state")).is_err() && held.1.metadata().is_ok()));
+        assert!(
+            lock(&first.path().join("state"))
+                .is_ok_and(|held| lock(&first.path().join("state")).is_err() && held.1.metadata().is_ok())
+        );
     }
 }

@@ -88,15 +88,18 @@ impl Failure {
     pub fn error(&self, round: &str, by: &str) -> Error {
         let reason = shown(&self.reason);
         match (&self.culprit, ErrorKind::from_code(self.kind)) {
-            (Some(culprit), Some(ErrorKind::Protocol)) => {
-                Error::Protocol { peer: culprit.clone(), check: format!("round {round} has no result, as {by} says: {reason}") }
-            }
-            (Some(culprit), Some(ErrorKind::Authentication)) => {
-                Error::Authentication { peer: culprit.clone(), what: format!("round {round} has no result, as {by} says: {reason}") }
-            }
-            (Some(culprit), _) => {
-                Error::Network { peer: culprit.clone(), what: format!("round {round} has no result, as {by} says: {reason}") }
-            }
+            (Some(culprit), Some(ErrorKind::Protocol)) => Error::Protocol {
+                peer: culprit.clone(),
+                check: format!("round {round} has no result, as {by} says: {reason}"),
+            },
+            (Some(culprit), Some(ErrorKind::Authentication)) => Error::Authentication {
+                peer: culprit.clone(),
+                what: format!("round {round} has no result, as {by} says: {reason}"),
+            },
+            (Some(culprit), _) => Error::Network {
+                peer: culprit.clone(),
+                what: format!("round {round} has no result, as {by} says: {reason}"),
+            },
             (None, _) => Error::Input(format!("round {round} has no result: {reason}")),
         }
     }

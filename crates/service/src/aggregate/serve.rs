@@ -138,7 +138,12 @@ impl Started {
     }
 
     /// Serves until it is cancelled.
-    pub(super) fn serve<R: Role + 'static>(self, role: Arc<R>, admission: Arc<Admission>, routes: Router) -> Result<()> {
+    pub(super) fn serve<R: Role + 'static>(
+        self,
+        role: Arc<R>,
+        admission: Arc<Admission>,
+        routes: Router,
+    ) -> Result<()> {
         let Started { serving, service, runtime, traffic, listener, here, began } = self;
         let name = serving.setting.name(service)?;
         if let Some(directory) = &serving.announce {

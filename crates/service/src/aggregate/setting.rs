@@ -147,7 +147,9 @@ impl Setting {
         }
         let address = self.members(role)?.get(place).and_then(|member| member.address.clone());
         address.map(Place::At).ok_or_else(|| {
-            Error::Input(format!("address is missing in [[{role}]]: say where it listens, as address = \"{role}.example:7600\""))
+            Error::Input(format!(
+                "address is missing in [[{role}]]: say where it listens, as address = \"{role}.example:7600\""
+            ))
         })
     }
 

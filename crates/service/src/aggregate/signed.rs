@@ -44,18 +44,17 @@ impl Signed {
     /// Signs a public key.
     pub fn new(identity: &Identity, purpose: Purpose<'_>, public: &[u8]) -> Result<Signed> {
         let (key, signature) = identity.sign(&purpose.message(public))?;
-        Ok(Signed {
-            public: BASE64.encode(public),
-            by: BASE64.encode(&key),
-            signature: BASE64.encode(&signature),
-        })
+        Ok(Signed { public: BASE64.encode(public), by: BASE64.encode(&key), signature: BASE64.encode(&signature) })
     }
 
     /// The public key, if one of `pins` has signed it for this purpose.
     ///
     /// Errors ([`Error::Protocol`], [`Error::Authentication`]), about `peer`: it is not what it has to be.
     pub fn open(&self, purpose: Purpose<'_>, pins: &[Fingerprint], peer: &str) -> Result<Vec<u8>> {
-        let wrong = |what: &str| Error::Protocol { peer: peer.to_owned(), check: format!("the key of round {} {what}", purpose.round) };
+        let wrong = |what: &str| Error::Protocol {
+            peer: peer.to_owned(),
+            check: format!("the key of round {} {what}", purpose.round),
+        };
         let decode = |text: &str| BASE64.decode(text.as_bytes()).ok();
         let public = decode(&self.public).ok_or_else(|| wrong("is not base64"))?;
         let by: [u8; ED25519_KEY_BYTES] =

@@ -97,7 +97,8 @@ pub fn simulate(
     };
     let directory = match (&simulation.directory, &scratch) {
         (Some(directory), _) => {
-            std::fs::create_dir_all(directory).map_err(|error| Error::Input(format!("{}: {error}", directory.display())))?;
+            std::fs::create_dir_all(directory)
+                .map_err(|error| Error::Input(format!("{}: {error}", directory.display())))?;
             directory.canonicalize().map_err(|error| Error::Input(format!("{}: {error}", directory.display())))?
         }
         (None, Some(scratch)) => scratch.path().to_owned(),
@@ -156,11 +157,12 @@ impl Running<'_> {
             job[role] = members.into();
         }
         let mut allow = String::new();
-        let mut names: Vec<&String> = self.simulation.inputs.keys().chain(readers).filter(|name| *name != "database").collect();
+        let mut names: Vec<&String> =
+            self.simulation.inputs.keys().chain(readers).filter(|name| *name != "database").collect();
         names.sort();
         names.dedup();
         for name in names {
-            let identity = Identity::create(&self.at(name).join("id"), name)?;
+            let identity = Identity::create(&self.of(name).join("id"), name)?;
             allow.push_str(&format!("{name} {}\n", identity.fingerprint()));
         }
         job["participants"] = json!({ "allow": ALLOW });
@@ -168,7 +170,9 @@ impl Running<'_> {
             // The simulation closes it when all have reported.
             round.remove("close_at");
         }
-        for party in job["parties"].as_object_mut().into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
+        for party in
+            job["parties"].as_object_mut().into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut)
+        {
             party.remove("address");
             party.remove("identity");
         }
@@ -185,6 +189,14 @@ impl Running<'_> {
 
     fn at(&self, name: &str) -> PathBuf {
         self.directory.join(name)
+    }
+
+    /// The directory of a participant, or of another one who gets the result.
+    fn of(&self, name: &str) -> PathBuf {
+        match name {
+            "database" => self.at("database-0"),
+            name => self.at(&format!("as-{name}")),
+        }
     }
 
     /// Starts a process of this program.
@@ -220,7 +232,7 @@ impl Running<'_> {
         readers: &[String],
     ) -> Result<std::result::Result<Outcome, Failure>> {
         let submit = |name: &String| {
-            let directory = self.at(name);
+            let directory = self.of(name);
             let mut arguments = options(&directory);
             arguments.extend(["--as".into(), name.into(), "--round".into(), ROUND.into(), "--allow-insecure".into()]);
             let path = &self.simulation.inputs[name][0];
@@ -270,10 +282,7 @@ impl Running<'_> {
         }
         let mut printed = Vec::new();
         let results = |name: &String| {
-            let directory = match name.as_str() {
-                "database" => self.at("database-0"),
-                name => self.at(name),
-            };
+            let directory = self.of(name);
             let mut arguments = vec!["--identity".into(), directory.join("id").into()];
             arguments.extend(["--report".into(), directory.join("results.json").into()]);
             arguments.extend(["--as".into(), name.into(), "--round".into(), ROUND.into()]);
@@ -337,7 +346,7 @@ impl Running<'_> {
         };
         let mut parties = Map::new();
         for name in self.simulation.inputs.keys().chain(readers) {
-            let directory = self.at(if name == "database" { "database-0" } else { name });
+            let directory = self.of(name);
             let submitted = read(directory.clone(), "report.json").filter(|_| name != "database");
             let collected = read(directory, "results.json");
             let report = match (submitted, collected) {
@@ -369,7 +378,8 @@ fn both(mut submitted: Value, collected: &Value) -> Value {
         submitted[key] = collected[key].clone();
     }
     for key in ["sent", "received"] {
-        let sum = [&submitted, collected].map(|report| report["bytes"][key].as_u64().unwrap_or_default()).iter().sum::<u64>();
+        let sum =
+            [&submitted, collected].map(|report| report["bytes"][key].as_u64().unwrap_or_default()).iter().sum::<u64>();
         submitted["bytes"][key] = sum.into();
     }
     let seconds = [&submitted, collected].map(|report| report["cpu_seconds"].as_f64().unwrap_or_default());
@@ -379,12 +389,7 @@ fn both(mut submitted: Value, collected: &Value) -> Value {
 
 /// What every process is told of its directory.
 fn options(directory: &Path) -> Vec<OsString> {
-    vec![
-        "--identity".into(),
-        directory.join("id").into(),
-        "--report".into(),
-        directory.join("report.json").into(),
-    ]
+    vec!["--identity".into(), directory.join("id").into(), "--report".into(), directory.join("report.json").into()]
 }
 
 /// The failure of a service that has ended.

@@ -27,7 +27,12 @@ impl Watched for Helper {
         page.tell("sent_bytes_total", "counter", "Bytes that parties collected.", &of(&self.numbers.sent));
         let running = by_job(&|job| u64::from(self.desks[job].is_running()));
         page.tell("running", "gauge", "Whether a run is under way.", &running);
-        page.tell("parties_here", "gauge", "Parties that are connected.", &by_job(&|job| self.desks[job].now().0 as u64));
+        page.tell(
+            "parties_here",
+            "gauge",
+            "Parties that are connected.",
+            &by_job(&|job| self.desks[job].now().0 as u64),
+        );
         page.tell("kept_bytes", "gauge", "Bytes that were left in the run.", &by_job(&|job| self.desks[job].now().1));
         page.text()
     }

@@ -60,7 +60,10 @@ fn reports_count_once_and_for_who_made_them() {
     assert!(a.ask(&put(&[1; 16], of_a.clone()), PATIENT).unwrap().is_ok());
     // Again, as when the answer was lost.
     let again = a.ask(&put(&[1; 16], of_a.clone()), PATIENT).unwrap();
-    assert_eq!(serde_json::from_slice::<serde_json::Value>(&again.body).unwrap(), json!({ "reports": 1, "known": true }));
+    assert_eq!(
+        serde_json::from_slice::<serde_json::Value>(&again.body).unwrap(),
+        json!({ "reports": 1, "known": true })
+    );
     // Another body under the same name.
     let other = world.reports(&a, "a", &[1; 16], &[("y", 1)]);
     refused(&a.ask(&put(&[1; 16], other), ONCE).unwrap(), 409, "another batch");
@@ -97,7 +100,8 @@ fn nobody_does_what_is_another_ones() {
     }
     refused(&database.ask(&Ask::get(at("/histogram"), 1 << 12), ONCE).unwrap(), 403, "histogram is not revealed");
     refused(&database.ask(&Ask::get(at("/results/0"), 1 << 12), ONCE).unwrap(), 503, "round one is open");
-    let status: serde_json::Value = serde_json::from_slice(&database.ask(&Ask::get(at(""), 1 << 16), ONCE).unwrap().body).unwrap();
+    let status: serde_json::Value =
+        serde_json::from_slice(&database.ask(&Ask::get(at(""), 1 << 16), ONCE).unwrap().body).unwrap();
     assert!(status.get("numbers").is_none(), "{status}");
     // Whole roles are not let in where they have nothing to do, nor is who is nobody.
     let stranger = Identity::create(&world.at("stranger"), "stranger").unwrap();
@@ -113,7 +117,11 @@ fn nobody_does_what_is_another_ones() {
         match (who.name(), service) {
             // The oracle is a service of the job, and knows nothing that it could do at the database.
             ("oracle", Service::Database(0)) => assert!(refusal.is_ok()),
-            _ => assert!(matches!(&refusal, Err(Error::Authentication { .. })), "{} {service:?}: {refusal:?}", who.name()),
+            _ => assert!(
+                matches!(&refusal, Err(Error::Authentication { .. })),
+                "{} {service:?}: {refusal:?}",
+                who.name()
+            ),
         }
     }
 }

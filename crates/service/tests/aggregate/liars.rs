@@ -10,9 +10,7 @@ use serde_json::json;
 use tacita_core::{Error, ErrorKind};
 use tacita_node::base::cancel::Cancel;
 use tacita_service::aggregate::rounds::State;
-use tacita_service::aggregate::transport::{
-    Admission, Ask, MEDIA_TYPE, Server, Service, SharedTraffic, stand,
-};
+use tacita_service::aggregate::transport::{Admission, Ask, MEDIA_TYPE, Server, Service, SharedTraffic, stand};
 
 use super::world::{ONCE, PATIENT, ROUND, World, refused};
 
@@ -82,8 +80,8 @@ fn a_proxy_that_repeats_a_name_is_named() {
     let database = world.client("proxy", Service::Database(0));
     // Entries that hold nothing: no row, but a batch.
     let point = [
-        226, 242, 174, 10, 106, 188, 78, 113, 168, 132, 169, 97, 197, 0, 81, 95, 88, 227, 11, 106, 165, 130, 221, 141, 182, 166,
-        89, 69, 224, 141, 45, 118,
+        226, 242, 174, 10, 106, 188, 78, 113, 168, 132, 169, 97, 197, 0, 81, 95, 88, 227, 11, 106, 165, 130, 221, 141,
+        182, 166, 89, 69, 224, 141, 45, 118,
     ];
     let entry = point.repeat(params.entry_bytes() / point.len());
     let path = format!("/v1/rounds/{ROUND}/entries/{}", "02".repeat(16));

@@ -20,7 +20,12 @@ fn a_thousand_participants_at_once_are_all_counted() {
                 let proxy = world.proxy(name);
                 let mut batch = [0; 16];
                 batch[..8].copy_from_slice(&(number as u64 + 1).to_be_bytes());
-                let body = world.reports(&proxy, name, &batch, &[("all", 0), (if number % 2 == 0 { "even" } else { "odd" }, 0)]);
+                let body = world.reports(
+                    &proxy,
+                    name,
+                    &batch,
+                    &[("all", 0), (if number % 2 == 0 { "even" } else { "odd" }, 0)],
+                );
                 let answer = proxy.ask(&put(&batch, body), PATIENT).unwrap();
                 assert!(answer.is_ok(), "{:?}", answer.told());
             };

@@ -21,7 +21,9 @@ fn document() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for line in text.lines().filter(|line| !line.trim_start().starts_with(['#', '-'])) {
         let indent = line.len() - line.trim_start().len();
-        let Some((key, value)) = line.trim().split_once(':').filter(|(_, rest)| rest.is_empty() || rest.starts_with(' ')) else {
+        let Some((key, value)) =
+            line.trim().split_once(':').filter(|(_, rest)| rest.is_empty() || rest.starts_with(' '))
+        else {
             continue;
         };
         above.retain(|(depth, _)| *depth < indent);
@@ -57,9 +59,9 @@ fn routes_are_those_of_the_document() {
         }
     }
     let document = document();
-    let told = below(&document, "paths")
-        .into_iter()
-        .flat_map(|path| below(&document, &format!("paths:{path}")).into_iter().map(move |method| format!("{method} {path}")));
+    let told = below(&document, "paths").into_iter().flat_map(|path| {
+        below(&document, &format!("paths:{path}")).into_iter().map(move |method| format!("{method} {path}"))
+    });
     assert_eq!(told.collect::<BTreeSet<_>>(), routed);
 }
 
@@ -67,8 +69,7 @@ fn routes_are_those_of_the_document() {
 fn schemas_have_the_keys_that_are_sent() {
     let signed = Signed { public: "p".into(), by: "b".into(), signature: "s".into() };
     let failure = Failure { culprit: Some("c".into()), kind: 3, reason: "r".into() };
-    let numbers =
-        Numbers { reports: 1, dropped: 1, rows: Some(1), passing: Some(1), keys: Some(1), inconsistent: 1 };
+    let numbers = Numbers { reports: 1, dropped: 1, rows: Some(1), passing: Some(1), keys: Some(1), inconsistent: 1 };
     let status = Status {
         round: "r".into(),
         state: State::Open,
@@ -112,7 +113,10 @@ fn schemas_have_the_keys_that_are_sent() {
     for state in states {
         assert!(serde_json::from_value::<State>(json!(state)).is_ok(), "{state}");
     }
-    let kinds = document["components:schemas:Told:properties:error:enum"].trim_matches(['[', ']']).split(", ").collect::<Vec<_>>();
+    let kinds = document["components:schemas:Told:properties:error:enum"]
+        .trim_matches(['[', ']'])
+        .split(", ")
+        .collect::<Vec<_>>();
     assert_eq!(kinds.len(), 10);
     for kind in kinds {
         assert!(serde_json::from_value::<Kind>(json!(kind)).is_ok(), "{kind}");

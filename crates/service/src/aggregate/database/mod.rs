@@ -3,8 +3,8 @@
 pub mod operator;
 mod record;
 mod reveal;
-mod routes;
 mod round;
+mod routes;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,9 +16,9 @@ use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
 
-pub(super) use self::routes::batch_id;
 use self::record::Record;
 use self::round::Round;
+pub(super) use self::routes::batch_id;
 use super::keys::{self, Keys};
 use super::rounds::{State, check_name};
 use super::serve::Role;
@@ -70,7 +70,9 @@ pub fn serve(databasing: Databasing) -> Result<()> {
     let setting = serving.setting.clone();
     let place = setting.place_of("database", &serving.identity)?;
     if setting.count("oracle")? == 0 || setting.count("proxy")? == 0 {
-        return Err(Error::Input("the job file names no [[proxy]] or no [[oracle]]: add them, with address and identity".into()));
+        return Err(Error::Input(
+            "the job file names no [[proxy]] or no [[oracle]]: add them, with address and identity".into(),
+        ));
     }
     let (folder, _lock) = keys::lock(&serving.state)?;
     let storage = match &storage {
@@ -139,7 +141,9 @@ impl Database {
         if let Some(moment) = self.setting.own()?.own.round.close_at
             && moment.system_time() <= std::time::SystemTime::now()
         {
-            return Err(Error::Input(format!("round.close_at = \"{moment}\" is over: agree on a later one before a round opens")));
+            return Err(Error::Input(format!(
+                "round.close_at = \"{moment}\" is over: agree on a later one before a round opens"
+            )));
         }
         let params = self.setting.params(name)?;
         let mut rng = fresh_rng()?;
@@ -233,9 +237,10 @@ impl Database {
                 }
             }
             State::Closed if self.waits_for(&record).is_empty() => {
-                let unshufflable = record.complete.iter().find_map(|(place, one)| {
-                    one.unshufflable.as_ref().map(|reason| (*place, reason))
-                });
+                let unshufflable = record
+                    .complete
+                    .iter()
+                    .find_map(|(place, one)| one.unshufflable.as_ref().map(|reason| (*place, reason)));
                 match unshufflable {
                     Some((place, reason)) => {
                         let proxy = self.setting.name(Service::Proxy(place))?;
@@ -273,7 +278,10 @@ impl Role for Database {
                         let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
                         match may_pass && since.elapsed() < self.patience {
                             true => {
-                                if told.insert(round.name.clone(), Instant::now()).is_none_or(|last| last.elapsed() > TELL) {
+                                if told
+                                    .insert(round.name.clone(), Instant::now())
+                                    .is_none_or(|last| last.elapsed() > TELL)
+                                {
                                     tracing::warn!("round {}: {error}; trying again", round.name);
                                 }
                             }

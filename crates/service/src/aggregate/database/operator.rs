@@ -73,7 +73,8 @@ pub(super) async fn tighten(at: At, Json(wanted): Json<Tighten>) -> Granted<Json
             return Err(Error::Input("the job does not say round.tighten = true: its thresholds stay".into()));
         }
         let measure = Measure::ALL.iter().find(|(_, name)| *name == wanted.measure).map(|(measure, _)| *measure);
-        let measure = measure.ok_or_else(|| Error::Input(format!("{} is nothing that has a threshold", wanted.measure)))?;
+        let measure =
+            measure.ok_or_else(|| Error::Input(format!("{} is nothing that has a threshold", wanted.measure)))?;
         let predicate = round.predicate(&database.setting)?;
         let (state, counts) = (round.record().state, round.record().counts.clone());
         let Some(counts) = counts.filter(|_| state == Stage::Counted) else {

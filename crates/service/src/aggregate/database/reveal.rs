@@ -15,11 +15,11 @@ use tacita_node::jobs::aggregate::{Histogram, Predicate, Summary};
 use super::Database;
 use super::record::part;
 use super::round::Round;
+use crate::aggregate::oracle::MOST_QUESTION_BYTES;
 use crate::aggregate::oracle::questions::{Question, Reply, decode_replies, encode_questions};
 use crate::aggregate::participant::rows::{Found, encode_rows};
 use crate::aggregate::rounds::{Counts, State};
 use crate::aggregate::store::{RowId, Stored};
-use crate::aggregate::oracle::MOST_QUESTION_BYTES;
 use crate::aggregate::transport::{Ask, Client, Persistence};
 
 /// Bytes of questions that are sent at once: a row of more is sent alone.
@@ -85,9 +85,11 @@ impl Database {
             let mut revealed = round.record().revealed.clone();
             let after = match &revealed.after {
                 None => None,
-                Some(text) => Some(unhex(text).and_then(|id| RowId::try_from(id).ok()).ok_or_else(|| {
-                    Error::Internal(format!("round {}: a mark that is none", round.name))
-                })?),
+                Some(text) => Some(
+                    unhex(text)
+                        .and_then(|id| RowId::try_from(id).ok())
+                        .ok_or_else(|| Error::Internal(format!("round {}: a mark that is none", round.name)))?,
+                ),
             };
             let (passing, last) = self.passing(round, &predicate, after.as_ref())?;
             let Some(last) = last else { break };
@@ -168,7 +170,9 @@ impl Database {
                 match reply {
                     Reply::Key(key) => found.push(Found::new(&own, key, &row.entries)),
                     Reply::TooFew => {
-                        return Err(self.wrong("the oracle withholds the key of a row that has as many reports as agreed"));
+                        return Err(
+                            self.wrong("the oracle withholds the key of a row that has as many reports as agreed")
+                        );
                     }
                     Reply::Inconsistent(places) => {
                         let mut place = 0;
@@ -196,8 +200,9 @@ impl Database {
         let keys = round.keys().ok_or_else(|| Error::NotReady("the proxies' key is not there yet".into()))?;
         let mut rng = fresh_rng()?;
         let all: Vec<&[u8]> = rows.iter().flat_map(|row| row.entries.iter().map(|entry| &entry.sealed[..])).collect();
-        let fresh = ask(&round.params, keys, &all, &mut rng)
-            .map_err(|error| Error::Input(format!("the storage is damaged: a report of round {}: {error}", round.name)))?;
+        let fresh = ask(&round.params, keys, &all, &mut rng).map_err(|error| {
+            Error::Input(format!("the storage is damaged: a report of round {}: {error}", round.name))
+        })?;
         let mut sealed = fresh.chunks(round.params.sealed_bytes());
         let questions = rows.iter().map(|row| Question {
             row: row.id,

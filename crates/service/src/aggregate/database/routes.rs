@@ -9,8 +9,8 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
-use tacita_core::protocol::aggregate::open;
 use tacita_core::Error;
+use tacita_core::protocol::aggregate::open;
 use tacita_node::base::hex::unhex;
 
 use super::record::part;
@@ -107,7 +107,10 @@ async fn entries(
         let _gate = round.gate.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let state = round.record().state;
         if !matches!(state, Stage::Open | Stage::Closed) || round.record().complete.contains_key(&place) {
-            return Err(Reply::new(Kind::Closed, format!("round {} takes no entries: it is {}", round.name, state.name())));
+            return Err(Reply::new(
+                Kind::Closed,
+                format!("round {} takes no entries: it is {}", round.name, state.name()),
+            ));
         }
         let secret = round.secret.as_ref().ok_or_else(|| Reply::new(Kind::Closed, "the round was removed"))?;
         let opened = match open(&round.params, secret, &body) {
@@ -119,10 +122,10 @@ async fn entries(
             }
         };
         let dropped = opened.dropped.identity + opened.dropped.outside_domain;
-        let rows = opened.rows.into_iter().map(|row| Row {
-            id: row.id,
-            stored: Stored { tag: row.tag, value: row.value, sealed: row.sealed },
-        });
+        let rows = opened
+            .rows
+            .into_iter()
+            .map(|row| Row { id: row.id, stored: Stored { tag: row.tag, value: row.value, sealed: row.sealed } });
         let rows: Vec<Row> = rows.collect();
         let known = match database.storage.ingest(&round.name, &batch, &rows)? {
             Ingested::New => {
@@ -144,10 +147,7 @@ async fn entries(
 }
 
 /// `POST /v1/rounds/{round}/complete`: a proxy has sent all that it had, or cannot.
-async fn complete(
-    (State(database), who, Path(name)): At,
-    Json(completion): Json<Completion>,
-) -> Granted<Json<Status>> {
+async fn complete((State(database), who, Path(name)): At, Json(completion): Json<Completion>) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
     let round = database.known(&name)?;
@@ -193,7 +193,9 @@ async fn results(
                 return Err(Reply::new(Kind::Malformed, what));
             }
             let found = database.storage.get(&round.name, &part(number))?;
-            found.ok_or_else(|| Error::Input(format!("round {}: part {number} of the result is gone", round.name)).into())
+            found.ok_or_else(|| {
+                Error::Input(format!("round {}: part {number} of the result is gone", round.name)).into()
+            })
         })
         .await?;
     Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], bytes).into_response())
@@ -235,7 +237,8 @@ impl Database {
     }
 
     pub(super) fn known(&self, name: &str) -> Granted<Arc<Round>> {
-        self.round(name).ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no round of this name").next(self.next()))
+        self.round(name)
+            .ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no round of this name").next(self.next()))
     }
 
     /// Refuses who gets no results.

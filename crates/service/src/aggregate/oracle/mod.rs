@@ -23,7 +23,9 @@ use self::questions::{Reply as Answered, decode_questions, encode_replies};
 use super::keys::{self, Keys};
 use super::rounds::check_name;
 use super::serve::Role;
-use super::transport::{Admission, Ask, Client, Granted, Kind, MEDIA_TYPE, Persistence, Pool, Reply, Service, Who, read};
+use super::transport::{
+    Admission, Ask, Client, Granted, Kind, MEDIA_TYPE, Persistence, Pool, Reply, Service, Who, read,
+};
 use super::{Serving, Setting, Started};
 
 /// Bytes of the questions in one request. Only databases ask.
@@ -156,9 +158,11 @@ pub(super) fn fetch_key(proxy: &Client, round: &str) -> Result<Zeroizing<Vec<u8>
     let answer = proxy.ask(&ask, Persistence { silence: Duration::from_secs(5), busy: Duration::from_secs(5) })?;
     match answer.is_ok() {
         true => Ok(Zeroizing::new(answer.body)),
-        false => {
-            Err(Error::NotReady(format!("{} gives no secrets of round {round}: {}", proxy.name(), answer.told().message)))
-        }
+        false => Err(Error::NotReady(format!(
+            "{} gives no secrets of round {round}: {}",
+            proxy.name(),
+            answer.told().message
+        ))),
     }
 }
 

@@ -169,7 +169,9 @@ mod tests {
             let questions = vec![question(3, 1), question(1, 2), question(2, 3)];
             let bytes = encode_questions(&questions);
             assert_eq!(decode_questions(&bytes, &params).unwrap(), questions);
-            assert!((1..bytes.len()).filter(|length| decode_questions(&bytes[..*length], &params).is_some()).count() <= 2);
+            assert!(
+                (1..bytes.len()).filter(|length| decode_questions(&bytes[..*length], &params).is_some()).count() <= 2
+            );
             assert!(decode_questions(&encode_questions(&[question(0, 1)]), &params).is_none(), "about nothing");
             assert!(decode_questions(&bytes, &self::params(!distinct)).is_none());
 

@@ -33,7 +33,10 @@ impl Batches {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         hasher.update(b"name").update(&number.to_le_bytes());
         for entry in entries {
-            hasher.update(&(entry.key.len() as u64).to_le_bytes()).update(&entry.key).update(&entry.value.to_le_bytes());
+            hasher
+                .update(&(entry.key.len() as u64).to_le_bytes())
+                .update(&entry.key)
+                .update(&entry.value.to_le_bytes());
         }
         let mut name = BatchId::default();
         name.copy_from_slice(&hasher.finalize().as_bytes()[..16]);

@@ -49,7 +49,9 @@ struct Record {
 impl Proxy {
     /// Takes up the rounds of before.
     pub(super) fn load(&self) -> Result<()> {
-        for file in self.folder.names()?.into_iter().filter(|name| name.starts_with("round-") && name.ends_with(".json")) {
+        for file in
+            self.folder.names()?.into_iter().filter(|name| name.starts_with("round-") && name.ends_with(".json"))
+        {
             let Record { open, .. } = self.record(&file)?;
             let secret = self.keys.load(&open.round)?.ok_or_else(|| self.keys.none(&open.round))?;
             let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open)?;
@@ -103,7 +105,8 @@ impl Proxy {
             let what = format!("does not tell its rounds: {}", answer.told().message);
             return Err(Error::Network { peer: self.database.name().to_owned(), what });
         }
-        let all: Vec<Status> = serde_json::from_slice(&answer.body).map_err(|_| self.wrong("its rounds cannot be read"))?;
+        let all: Vec<Status> =
+            serde_json::from_slice(&answer.body).map_err(|_| self.wrong("its rounds cannot be read"))?;
         match all.iter().all(|status| check_name(&status.round).is_ok()) {
             true => Ok(all),
             false => Err(self.wrong("it names a round as no round can be named")),
@@ -139,6 +142,10 @@ impl Proxy {
             };
             match done {
                 Ok(()) | Err(Error::Interrupted) => (),
+                // It is looked at again in a moment.
+                Err(error @ (Error::NotReady(_) | Error::Network { .. })) => {
+                    tracing::debug!("round {}: {error}", status.round)
+                }
                 Err(error) => tracing::warn!("round {}: {error}", status.round),
             }
             lock(&self.working).remove(&status.round);
@@ -176,17 +183,18 @@ impl Proxy {
                 let purpose = Purpose { agreement: &self.setting.agreement, round: name, role: Role::Proxy };
                 let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
                 let value = serde_json::to_value(&signed).map_err(|error| Error::Internal(error.to_string()))?;
-                let answer = self.database.ask(&Ask::json(format!("/v1/rounds/{name}/key"), &value, MOST_BYTES), FOR_GOOD)?;
+                let answer =
+                    self.database.ask(&Ask::json(format!("/v1/rounds/{name}/key"), &value, MOST_BYTES), FOR_GOOD)?;
                 if !answer.is_ok() {
                     return Err(self.wrong(&format!("it refuses the proxy's key: {}", answer.told().message)));
                 }
                 signed
             }
         };
-        let open = Open { round: name.clone(), database, proxy, most_reports: self.setting.own()?.own.round.max_reports };
+        let open =
+            Open { round: name.clone(), database, proxy, most_reports: self.setting.own()?.own.round.max_reports };
         self.keys.use_up(name)?;
-        let round =
-            Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open.clone())?;
+        let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open.clone())?;
         self.write(name, &Record { open, completion: None })?;
         lock(&self.rounds).insert(name.clone(), Arc::new(round));
         tracing::info!("round {name} takes reports");
@@ -277,7 +285,8 @@ impl Proxy {
     }
 
     fn record(&self, file: &str) -> Result<Record> {
-        let damaged = |what: &str| Error::Input(format!("{}: {what}: restore it from a backup", self.folder.at(file).display()));
+        let damaged =
+            |what: &str| Error::Input(format!("{}: {what}: restore it from a backup", self.folder.at(file).display()));
         let mut bytes = Vec::new();
         let opened = self.folder.read(file).map_err(|error| damaged(&error.to_string()))?;
         opened.take(MOST_BYTES as u64).read_to_end(&mut bytes).map_err(|error| damaged(&error.to_string()))?;

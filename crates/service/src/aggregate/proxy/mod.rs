@@ -17,8 +17,8 @@ use tacita_node::base::folder::Folder;
 use tacita_node::identity::Identity;
 
 use self::names::Names;
-pub(super) use self::round::public;
 use self::round::Round;
+pub(super) use self::round::public;
 use super::keys::{self, Keys};
 use super::rounds::Status;
 use super::serve::Role;

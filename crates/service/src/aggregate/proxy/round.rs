@@ -85,12 +85,24 @@ impl Round {
     }
 
     /// What would become of a batch, as far as that is known without working on it.
-    pub(super) fn foresee(&self, participant: u32, batch: &BatchId, digest: &[u8; 32], reports: u64) -> Option<Accepted> {
+    pub(super) fn foresee(
+        &self,
+        participant: u32,
+        batch: &BatchId,
+        digest: &[u8; 32],
+        reports: u64,
+    ) -> Option<Accepted> {
         self.queue.foresee(participant, batch, digest, reports)
     }
 
     /// Takes a batch: it is on disk when this says so.
-    pub(super) fn accept(&self, participant: u32, batch: &BatchId, digest: [u8; 32], records: &[u8]) -> Result<Accepted> {
+    pub(super) fn accept(
+        &self,
+        participant: u32,
+        batch: &BatchId,
+        digest: [u8; 32],
+        records: &[u8],
+    ) -> Result<Accepted> {
         self.queue.accept(&Submission { participant, batch: *batch, digest, records })
     }
 }

@@ -76,7 +76,9 @@ async fn reports(
         {
             proxy.done.refused.fetch_add(1, Ordering::Relaxed);
         }
-        taken.map(|known| Json(serde_json::json!({ "reports": body.len() / round.params.report_bytes(), "known": known })))
+        taken.map(|known| {
+            Json(serde_json::json!({ "reports": body.len() / round.params.report_bytes(), "known": known }))
+        })
     })
     .await
 }
@@ -99,7 +101,11 @@ async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>
 /// `GET /v1/keys`
 async fn held(State(proxy): State<Arc<Proxy>>, who: Who) -> Granted<Json<Held>> {
     proxy.domain(&who)?;
-    let removed = lock(&proxy.told).values().filter(|status| status.state == Stage::Removed).map(|one| one.round.clone()).collect();
+    let removed = lock(&proxy.told)
+        .values()
+        .filter(|status| status.state == Stage::Removed)
+        .map(|one| one.round.clone())
+        .collect();
     let rounds = lock(&proxy.rounds).keys().cloned().collect();
     Ok(Json(Held { rounds, removed }))
 }
@@ -130,7 +136,8 @@ impl Proxy {
     fn elsewhere(&self, name: &str) -> Reply {
         let told = lock(&self.told);
         let next = told.values().filter(|status| status.state == Stage::Open && status.round != name);
-        let next = told.get(name).and_then(|status| status.next.clone()).or_else(|| next.last().map(|one| one.round.clone()));
+        let next =
+            told.get(name).and_then(|status| status.next.clone()).or_else(|| next.last().map(|one| one.round.clone()));
         match told.get(name).map(|status| status.state) {
             _ if self.round(name).is_some_and(|round| !round.is_open()) => {
                 Reply::new(Kind::Closed, format!("round {name} takes no reports any more")).next(next)
@@ -146,7 +153,10 @@ impl Proxy {
     fn take(&self, round: &Round, participant: &str, batch: &BatchId, body: &[u8]) -> Granted<bool> {
         let length = round.params.report_bytes();
         if body.is_empty() || !body.len().is_multiple_of(length) {
-            return Err(Reply::new(Kind::Malformed, format!("the body is no whole number of reports of {length} bytes")));
+            return Err(Reply::new(
+                Kind::Malformed,
+                format!("the body is no whole number of reports of {length} bytes"),
+            ));
         }
         let number = self.names.number(participant)?;
         let digest = *blake3::hash(body).as_bytes();
@@ -172,7 +182,9 @@ impl Proxy {
                 self.done.repeated.fetch_add(1, Ordering::Relaxed);
                 Ok(true)
             }
-            Accepted::Refused(Refusal::Conflict) => Err(Reply::new(Kind::Conflict, "another batch of this name is there")),
+            Accepted::Refused(Refusal::Conflict) => {
+                Err(Reply::new(Kind::Conflict, "another batch of this name is there"))
+            }
             Accepted::Refused(Refusal::Full) => {
                 Err(Reply::new(Kind::Busy, "the proxy's queue is full: come again").again_in(10))
             }

@@ -21,7 +21,10 @@ const SLOWEST: usize = 1 << 18;
 /// Reads a binary body of at most `most` bytes.
 pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> Granted<Vec<u8>> {
     if headers.get(header::CONTENT_TYPE).is_none_or(|found| found.as_bytes() != MEDIA_TYPE.as_bytes()) {
-        return Err(Reply::new(Kind::Malformed, format!("the body is no {MEDIA_TYPE}: are both programs of one version?")));
+        return Err(Reply::new(
+            Kind::Malformed,
+            format!("the body is no {MEDIA_TYPE}: are both programs of one version?"),
+        ));
     }
     let too_large = || Reply::new(Kind::TooLarge, format!("the body is longer than {most} bytes"));
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
@@ -49,10 +52,7 @@ impl Pool {
     }
 
     /// Does `work` there.
-    pub async fn run<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Granted<T> + Send + 'static,
-    ) -> Granted<T> {
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Granted<T> + Send + 'static) -> Granted<T> {
         let place = match timeout(PATIENCE, self.0.clone().acquire_owned()).await {
             Ok(Ok(place)) => place,
             _ => return Err(Reply::new(Kind::Busy, "too much is going on: come again").again_in(2)),

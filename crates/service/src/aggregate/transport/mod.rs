@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub use admission::{Admission, Caller, Service};
 pub use body::{Pool, read};
-pub use client::{Answer, Ask, Client, Place, Persistence};
+pub use client::{Answer, Ask, Client, Persistence, Place};
 pub use reply::Granted;
 pub use reply::{Kind, Reply, Told};
 pub use server::{Server, Who, files, stand};

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -25,9 +25,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::counted::Counted;
-use super::{
-    Admission, HANDSHAKE_LIMIT, Kind, MOST_CONNECTIONS, MOST_REQUESTS, Reply, SharedTraffic,
-};
+use super::{Admission, HANDSHAKE_LIMIT, Kind, MOST_CONNECTIONS, MOST_REQUESTS, Reply, SharedTraffic};
 
 /// Handshakes at a time: who comes then waits.
 const MOST_HANDSHAKES: usize = 256;
@@ -157,7 +155,8 @@ async fn meet(
     }
     let who = presented(connection).ok_or("it shows no certificate")?;
     let _counted = server.admission.enter(who, false).ok_or("it has too many connections")?;
-    let activity = Arc::new(Activity { began: Instant::now(), under_way: AtomicUsize::new(0), last: AtomicU64::new(0) });
+    let activity =
+        Arc::new(Activity { began: Instant::now(), under_way: AtomicUsize::new(0), last: AtomicU64::new(0) });
     let routes = TowerToHyperService::new(server.routes.clone().layer(Extension(who)));
     let (admission, busy) = (server.admission.clone(), activity.clone());
     let answer = service_fn(move |request: Request<Incoming>| {
