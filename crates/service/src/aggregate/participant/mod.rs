@@ -2,9 +2,9 @@
 
 pub mod batches;
 pub mod operate;
-//RESULTS
+pub mod results;
 pub mod rows;
-//SUBMIT
+pub mod submit;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

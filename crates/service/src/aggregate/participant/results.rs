@@ -74,7 +74,10 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
     let status: Status = read(&ask("", MOST_BYTES)?, &database)?;
     let parts = match status.state {
         State::Revealed => status.parts.ok_or_else(|| {
-            Error::Input(format!("round {} is revealed, and not to {}: reveal_to names who gets it", told.round, told.me))
+            Error::Input(format!(
+                "round {} is revealed, and not to {}: reveal_to names who gets it",
+                told.round, told.me
+            ))
         })?,
         State::Failed => {
             return Err(match &status.failure {
@@ -119,7 +122,9 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
             Some(Resolver::read(&own, &told.me, input, &hashes)?)
         }
         (Some(_), false) => {
-            return Err(Error::Input("--input is for jobs with round.keys = \"hashed\": keys stand in this result as they are".into()));
+            return Err(Error::Input(
+                "--input is for jobs with round.keys = \"hashed\": keys stand in this result as they are".into(),
+            ));
         }
         (None, _) => None,
     };

@@ -205,10 +205,13 @@ fn next_round(answer: &crate::aggregate::transport::Answer, round: &str, proxy: 
             tracing::info!("round {round} takes no reports ({}): they go to round {next}", told.message);
             Ok(next)
         }
-        (Kind::Closed, _) => {
-            Err(Error::NotReady(format!("{name}: {}, and no other round is open: submit when the next one is", told.message)))
+        (Kind::Closed, _) => Err(Error::NotReady(format!(
+            "{name}: {}, and no other round is open: submit when the next one is",
+            told.message
+        ))),
+        (Kind::UnknownRound, _) => {
+            Err(Error::Input(format!("{name}: round {round}: {}: ask the operator for its name", told.message)))
         }
-        (Kind::UnknownRound, _) => Err(Error::Input(format!("{name}: round {round}: {}: ask the operator for its name", told.message))),
         (Kind::Busy | Kind::NotYet, _) => {
             Err(Error::NotReady(format!("{name}: {}: submit again later, with --resume", told.message)))
         }
@@ -224,7 +227,11 @@ impl Target {
         let size = match told.batch {
             None => most,
             Some(size) if (1..=most).contains(&size) => size,
-            Some(size) => return Err(Error::Input(format!("--batch {size}: use 1 to {most}, which is as much as a request holds"))),
+            Some(size) => {
+                return Err(Error::Input(format!(
+                    "--batch {size}: use 1 to {most}, which is as much as a request holds"
+                )));
+            }
         };
         let batches = Batches::new(&told.identity, &told.me, &told.setting.agreement, &open.round);
         Ok(Target { round: open.round.clone(), open, params, keys, batches, size })
