@@ -22,7 +22,9 @@ use crate::table::ReadOptions;
 use crate::table::output::Format;
 use crate::watch::Screen;
 
-use process::{Party, wait_for_all};
+use process::wait_for_all;
+
+pub use process::Party;
 
 pub use party::party;
 pub use tables::{Simulated, tables};

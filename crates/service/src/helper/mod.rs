@@ -4,8 +4,8 @@
 mod attend;
 mod desk;
 mod files;
+mod metrics;
 mod run;
-mod status;
 mod work;
 
 use std::collections::BTreeMap;
@@ -110,7 +110,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     };
     let listener = TcpListener::bind(&address).map_err(bad)?;
     let here = listener.local_addr().map_err(bad)?;
-    let status = serving.status.as_deref().map(status::listen).transpose()?;
+    let status = serving.status.as_deref().map(crate::status::listen).transpose()?;
     let desk = |(_, helping)| Desk::open(helping, &state);
     let helper = Helper {
         desks: serving.jobs.into_iter().map(desk).collect::<Result<Vec<_>>>()?,
@@ -127,7 +127,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     };
     helper.introduce(here, serving.state.is_none())?;
     let helper = Arc::new(helper);
-    let _status = status.map(|listener| status::serve(listener, helper.clone())).transpose()?;
+    let _status = status.map(|listener| crate::status::serve(listener, helper.clone())).transpose()?;
     if let Some(path) = &serving.announce {
         write_whole(path, here.to_string().as_bytes())?;
     }
