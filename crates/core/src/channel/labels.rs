@@ -196,6 +196,14 @@ labels! {
         WAY = 35, "way";
     }
 
+    /// Of [`crate::protocol::aggregate::naor_reingold`].
+    naor_reingold {
+        /// Proxy to participant: one point for each key of a stage, with which what its transfers give is one of the function.
+        BLINDS = 105, "function's blinds";
+        /// Participant to proxy: the reports of a stage.
+        REPORTS = 106, "reports";
+    }
+
     /// Of [`crate::primitive::ot`].
     ot {
         /// Base OT, receiver to sender: two points an OT.

@@ -5,6 +5,7 @@ mod support;
 
 mod forged;
 mod hostile;
+mod naor_reingold;
 mod results;
 mod round;
 mod views;

@@ -10,7 +10,7 @@ use tacita_core::protocol::aggregate::{
 use crate::round::*;
 
 /// What must come out: of each key that enough pairs from enough participants have, the values.
-fn truth(reported: &[(String, Vec<Entry>)], least: Least) -> Revealed {
+pub fn truth(reported: &[(String, Vec<Entry>)], least: Least) -> Revealed {
     let mut pairs = BTreeMap::<Vec<u8>, Vec<u32>>::new();
     let mut who = BTreeMap::<Vec<u8>, BTreeSet<&str>>::new();
     for (participant, entries) in reported {

@@ -1,9 +1,10 @@
-//! A round of `dh` in memory: all roles, with everything that passes between them.
+//! A round in memory: all roles, with everything that passes between them; those of participant and proxy are those of `dh` here.
 
 use std::collections::BTreeMap;
 
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
+use tacita_core::primitive::group::{Embedding, Group, Ristretto255};
 use tacita_core::primitive::shuffle::random_order;
 use tacita_core::protocol::aggregate::*;
 use tacita_core::session::{Session, Transcript};
@@ -20,11 +21,11 @@ pub fn session(round: &str) -> Session {
 }
 
 /// What was agreed on, all keys, and a source of randomness.
-pub struct Round {
-    pub params: Params,
-    pub proxy: ProxyKey,
-    pub database: DatabaseKey,
-    pub keys: RoundKeys,
+pub struct Round<K = ProxyKey, G: Group = Ristretto255> {
+    pub params: Params<G>,
+    pub proxy: K,
+    pub database: DatabaseKey<G>,
+    pub keys: RoundKeys<G>,
     /// What the database and the proxy have published.
     pub public: (Vec<u8>, Vec<u8>),
     pub rng: ChaCha20Rng,
@@ -42,10 +43,8 @@ impl Round {
     pub fn new(key_bytes: usize, values: u32, distinct: bool, seed: u64) -> Round {
         let params = Params::new(session("one"), key_bytes, values, distinct).unwrap();
         let mut rng = rng(seed);
-        let (proxy, database) = (ProxyKey::generate(&params, &mut rng), DatabaseKey::generate(&params, &mut rng));
-        let public = (database.public(&params, &mut rng), proxy.public(&params, &mut rng));
-        let keys = RoundKeys::new(&params, &public.0, &public.1, &mut rng).unwrap();
-        Round { params, proxy, database, keys, public, rng }
+        let proxy = ProxyKey::generate(&params, &mut rng);
+        Round::of(params, proxy, rng)
     }
 
     /// The reports of a participant, from number 0 on.
@@ -66,6 +65,16 @@ impl Round {
             all.extend(self.blind(participant, &reports).unwrap());
         }
         self.shuffle(&all)
+    }
+}
+
+impl<K: RowFunction<G>, G: Embedding + Sync> Round<K, G> {
+    /// The round of a proxy.
+    pub fn of(params: Params<G>, proxy: K, mut rng: ChaCha20Rng) -> Round<K, G> {
+        let database = DatabaseKey::generate(&params, &mut rng);
+        let public = (database.public(&params, &mut rng), proxy.blinding().public(&params, &mut rng));
+        let keys = RoundKeys::new(&params, &public.0, &public.1, &mut rng).unwrap();
+        Round { params, proxy, database, keys, public, rng }
     }
 
     pub fn shuffle(&mut self, entries: &[u8]) -> Vec<u8> {

@@ -13,6 +13,7 @@
 mod answer;
 mod blind;
 mod keys;
+pub mod naor_reingold;
 mod open;
 mod params;
 mod report;

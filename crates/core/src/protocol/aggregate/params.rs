@@ -105,6 +105,11 @@ impl<G: Embedding> Params<G> {
 }
 
 impl<G: Group> Params<G> {
+    /// The group.
+    pub fn group(&self) -> &G {
+        &self.group
+    }
+
     /// How long a key is at most.
     pub fn key_bytes(&self) -> usize {
         self.key_bytes

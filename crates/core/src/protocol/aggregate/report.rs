@@ -123,7 +123,7 @@ pub(super) fn bound(round: &Transcript, number: u64, ciphertexts: &[u8]) -> Tran
 }
 
 /// A ciphertext of each point under its mask.
-fn encrypt<G: Group>(group: &G, key: &Key<G>, points: Column<G>, masks: &[G::Scalar]) -> Pair<G> {
+pub(super) fn encrypt<G: Group>(group: &G, key: &Key<G>, points: Column<G>, masks: &[G::Scalar]) -> Pair<G> {
     [group.multiply_generator(masks), group.add(&points, &group.multiply_base(&key.base, masks))]
 }
 

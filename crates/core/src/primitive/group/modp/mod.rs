@@ -6,6 +6,7 @@
 //!
 //! A group is made for a level of security ([`ModP::of`]), or of numbers that somebody brings ([`ModP::new`]).
 
+mod embedding;
 mod members;
 mod points;
 mod primes;
@@ -18,6 +19,7 @@ pub use points::Point;
 pub use primes::safe_prime;
 pub use scalars::Scalar;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -58,6 +60,8 @@ pub struct ModP {
     /// Tables of the generator.
     tables: OnceLock<FixedBase>,
     identity: Point,
+    /// Strings that points stand for, by their encodings.
+    strings: OnceLock<HashMap<Vec<u8>, u16>>,
     /// A root of unity modulo q of order 2^two_adicity, the highest that there is.
     root: BoxedMontyForm,
     two_adicity: u32,
@@ -135,6 +139,7 @@ impl ModP {
             squares: (cofactor.bits_vartime() == 2).then(|| Jacobi::new(&modulus)),
             generator: generator.resize(modulus.bits_precision()),
             tables: OnceLock::new(),
+            strings: OnceLock::new(),
             identity: Point::identity(&field),
             modulus,
             field,
