@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use tacita_core::depot::{Depot, Place, Shelf, User};
-use tacita_core::primitive::group::Ristretto255;
+use rand_core::CryptoRng;
+use tacita_core::depot::{Depot, Place, Post, Shelf, Step, User};
+use tacita_core::primitive::group::{Group, Point, Ristretto255};
 use tacita_core::protocol::intersect::outsourced::meet::meet;
 use tacita_core::protocol::intersect::outsourced::{Found, Given, Params, Party, Reveal, follow, helper, lead};
 use tacita_core::session::Transcript;
@@ -43,9 +44,13 @@ impl Outsourced {
 
     /// A party's part over a depot, with the program of each party.
     pub fn part(&self, me: usize, depot: &impl Depot) -> Ended {
-        let mut rng = rng(me as u8 + 1);
+        self.part_with(me, depot, &mut rng(me as u8 + 1))
+    }
+
+    /// As [`Outsourced::part`], with the caller's random numbers.
+    pub fn part_with(&self, me: usize, depot: &impl Depot, rng: &mut impl CryptoRng) -> Ended {
         let terms = Transcript::new("test");
-        let (met, post) = meet(&Ristretto255, me, self.sets.len(), &terms, depot, &mut rng)?;
+        let (met, post) = meet(&Ristretto255, me, self.sets.len(), &terms, depot, rng)?;
         let key = met.session.derive("item");
         let items: Vec<Item> = self.sets[me].iter().map(|number| Item::new(&key, &number.to_le_bytes())).collect();
         let numbers: Vec<u64> = self.sets[me].iter().map(|&number| value(number)).collect();
@@ -64,9 +69,34 @@ impl Outsourced {
         };
         let party = Party { me, params: &self.params, items: &items, values, met: &met, post: &post };
         match me == self.params.leader() {
-            true => lead(&party, &mut rng).map(Some),
-            false => follow(&party, &mut rng),
+            true => lead(&party, rng).map(Some),
+            false => follow(&party, rng),
         }
+    }
+
+    /// What a party is given in a step: ciphertexts, and the share of the key that its sender says to have taken off, in one part. What
+    /// else travels along comes last and is left out.
+    pub fn given<D: Depot>(
+        &self,
+        me: usize,
+        post: &Post<'_, D>,
+        step: Step,
+        entries: usize,
+        values: bool,
+    ) -> Result<(Vec<[Point; 2]>, Vec<Point>)> {
+        let ring: Vec<usize> = std::iter::once(self.params.leader()).chain(self.params.others()).collect();
+        let at = ring.iter().position(|place| *place == me).unwrap();
+        let before = ring[(at + ring.len() - 1) % ring.len()];
+        let has_taken = before != self.params.leader();
+        let length = entries * if values { 128 } else { 64 } + if has_taken { entries * 32 + 96 } else { 0 };
+        let bytes = post.receive(step, before, 0, length)?;
+        let points = Ristretto255.decode(&bytes[..entries * 64]).unwrap();
+        let pairs = points.chunks(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect();
+        let taken = match has_taken {
+            true => Ristretto255.decode(&bytes[entries * 64..entries * 96]).unwrap(),
+            false => vec![Ristretto255.combine(&[], &[]); entries],
+        };
+        Ok((pairs, taken))
     }
 
     pub fn reveal(&self) -> Reveal {

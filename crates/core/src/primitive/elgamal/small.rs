@@ -46,6 +46,14 @@ pub fn small<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec<Option
     found
 }
 
+/// As [`small`], in as many steps whatever the numbers are, those for the largest: where others see the time.
+pub fn in_full<G: Group>(group: &G, points: &[G::Point], bound: u64) -> Vec<Option<u64>> {
+    let (search, steps) = (Search::new(group), most_steps(bound));
+    let mut babies = Vec::new();
+    search.grow(&mut babies, steps);
+    group.multiply(points, &search.half).iter().map(|half| search.find(half, &babies, steps, 0..bound)).collect()
+}
+
 /// Works on halves of points, as doubles are encoded faster.
 struct Search<'a, G: Group> {
     group: &'a G,

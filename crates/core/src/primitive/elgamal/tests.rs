@@ -3,8 +3,12 @@
 use chacha20::ChaCha20Rng;
 use rand_core::SeedableRng;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use zeroize::Zeroizing;
+
 use super::*;
-use crate::primitive::group::{P384, Pallas, Ristretto255, ScalarField};
+use crate::primitive::group::{DecodeError, P384, Pallas, Point, Ristretto255, ScalarField};
 use crate::primitive::polynomial::{Module, Scalars, Strategy, divide, evaluate, expand, multiply};
 
 fn rng(seed: u8) -> ChaCha20Rng {
@@ -135,6 +139,104 @@ fn a_number_takes_as_long_as_it_is_large() {
         started.elapsed()
     });
     assert!(small < large / 8, "{small:?}, {large:?}");
+}
+
+/// Ristretto255 that counts the points that are added, subtracted and encoded.
+#[derive(Default)]
+struct Counted(AtomicUsize);
+
+impl Counted {
+    fn count(&self, points: &[Point]) -> &Ristretto255 {
+        self.0.fetch_add(points.len(), Ordering::Relaxed);
+        &Ristretto255
+    }
+}
+
+/// What the counted group does as the other.
+macro_rules! passed_on {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {
+        $(fn $name(&self, $($argument: $type),*) -> $output {
+            Ristretto255.$name($($argument),*)
+        })*
+    };
+}
+
+type Scalar = <Ristretto255 as ScalarField>::Scalar;
+
+impl ScalarField for Counted {
+    type Scalar = Scalar;
+
+    passed_on! {
+        scalar_bytes() -> usize;
+        scalar(integer: u64) -> Scalar;
+        random_scalars(count: usize, rng: &mut impl CryptoRng) -> Vec<Scalar>;
+        hash_to_scalar(message: &[u8], tag: &[u8]) -> Option<Scalar>;
+        plus(a: &Scalar, b: &Scalar) -> Scalar;
+        minus(a: &Scalar, b: &Scalar) -> Scalar;
+        times(a: &Scalar, b: &Scalar) -> Scalar;
+        is_zero(scalar: &Scalar) -> bool;
+        invert(scalars: &[Scalar]) -> Vec<Scalar>;
+        root_of_unity(log2: u32) -> Option<Scalar>;
+        encode_scalar(scalar: &Scalar) -> Zeroizing<Vec<u8>>;
+        decode_scalar(bytes: &[u8]) -> Option<Scalar>;
+    }
+}
+
+impl Group for Counted {
+    type Point = Point;
+    type Base = <Ristretto255 as Group>::Base;
+
+    passed_on! {
+        point_bytes() -> usize;
+        any_identity(points: &[Point]) -> bool;
+        multiply(points: &[Point], scalar: &Scalar) -> Vec<Point>;
+        multiply_generator(scalars: &[Scalar]) -> Vec<Point>;
+        multiply_encode(points: &[Point], scalar: &Scalar) -> Vec<u8>;
+        multiply_each_encode(points: &[Point], scalars: &[Scalar]) -> Vec<u8>;
+        multiply_each(points: &[Point], scalars: &[Scalar]) -> Vec<Point>;
+        multiply_one(point: &Point, scalars: &[Scalar]) -> Vec<Point>;
+        base(point: &Point) -> Self::Base;
+        multiply_base(base: &Self::Base, scalars: &[Scalar]) -> Vec<Point>;
+        combine(points: &[Point], scalars: &[Scalar]) -> Point;
+        decode(bytes: &[u8]) -> Result<Vec<Point>, DecodeError>;
+    }
+
+    fn hash_to_points<M: AsRef<[u8]> + Sync>(&self, messages: &[M], tag: &[u8]) -> Vec<Point> {
+        Ristretto255.hash_to_points(messages, tag)
+    }
+
+    fn add(&self, points: &[Point], others: &[Point]) -> Vec<Point> {
+        self.count(points).add(points, others)
+    }
+
+    fn subtract(&self, points: &[Point], others: &[Point]) -> Vec<Point> {
+        self.count(points).subtract(points, others)
+    }
+
+    fn double_encode(&self, points: &[Point]) -> Vec<u8> {
+        self.count(points).double_encode(points)
+    }
+
+    fn encode(&self, points: &[Point]) -> Vec<u8> {
+        self.count(points).encode(points)
+    }
+}
+
+#[test]
+fn small_numbers_are_found_in_as_many_steps_whatever_they_are() {
+    for bound in [1u64, 10, 5000, 1 << 30] {
+        let steps = |number: u64| {
+            let group = Counted::default();
+            let points = group.multiply_generator(&[group.scalar(number)]);
+            assert_eq!(small::in_full(&group, &points, bound), [Some(number).filter(|number| *number < bound)], "{bound}");
+            group.0.into_inner()
+        };
+        let of_zero = steps(0);
+        assert!(of_zero as u64 >= small::most_steps(bound));
+        for number in [bound / 3, bound - 1, bound, u64::MAX] {
+            assert_eq!(steps(number), of_zero, "{number} of {bound}");
+        }
+    }
 }
 
 /// Polynomials with encrypted coefficients are multiplied, divided and evaluated as what they hold.

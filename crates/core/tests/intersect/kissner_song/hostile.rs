@@ -162,6 +162,23 @@ fn whoever_proves_or_decrypts_wrongly_is_named() {
     }
 }
 
+/// Whoever is in a line may have made the sum of somebody after it the identity, of which nobody may be told more than that.
+#[test]
+fn who_sends_the_identity_as_a_sum_may_have_been_made_to() {
+    for (order, name) in [(Order::Chain, "sender, or 0,"), (Order::Alone, "sender")] {
+        let params = params(order);
+        let messages = messages(&params, OTHER);
+        // The first is the proof.
+        let number = messages.iter().enumerate().filter(|(_, frame)| frame.label == PARTIAL.code).nth(1).unwrap().0;
+        let ended = with(&params, OTHER, number, |mut frame| {
+            frame.payload[..BYTES].fill(0);
+            Some(frame)
+        });
+        let error = ended[LEARNER].as_ref().err();
+        assert!(matches!(error, Some(Error::Protocol { peer, .. }) if peer == name), "{error:?}");
+    }
+}
+
 /// The key is right, and the response of its proof one bit off.
 #[test]
 fn a_key_with_another_proof_is_refused() {

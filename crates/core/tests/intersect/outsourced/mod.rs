@@ -1,5 +1,7 @@
 //! Intersections through a helper.
 
+mod deviating;
 mod hostile;
 mod results;
+mod times;
 mod views;

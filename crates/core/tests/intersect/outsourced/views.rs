@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
 
-use tacita_core::depot::{Depot, Parcel, Place, Post, User};
+use tacita_core::depot::{Depot, Parcel, Place, User};
 use tacita_core::primitive::elgamal::threshold::KeyShare;
 use tacita_core::primitive::group::{Group, Point, Ristretto255};
 use tacita_core::protocol::intersect::outsourced::meet::meet;
@@ -96,7 +96,7 @@ fn watched(job: &Outsourced, coalition: &[usize], with_helper: bool) -> View {
         if let Some(found) = &found {
             view.lock().unwrap().found.insert(me, found.clone());
         }
-        let entries = entries_of(job, me, &post);
+        let entries = job.given(me, &post, ENTRIES, job.params.bound(), false)?;
         members.lock().unwrap().insert(me, Member { share: met.share, entries });
         Ok(found)
     };
@@ -150,31 +150,15 @@ fn watched(job: &Outsourced, coalition: &[usize], with_helper: bool) -> View {
     view
 }
 
-/// The entries that a party was given.
-fn entries_of(job: &Outsourced, me: usize, post: &Post<'_, Recorder<'_>>) -> (Vec<[Point; 2]>, Vec<Point>) {
-    let ring: Vec<usize> = std::iter::once(job.params.leader()).chain(job.params.others()).collect();
-    let at = ring.iter().position(|place| *place == me).unwrap();
-    let before = ring[(at + ring.len() - 1) % ring.len()];
-    let entries = job.params.bound();
-    let has_taken = before != job.params.leader();
-    let length = entries * 64 + if has_taken { entries * 32 + 96 } else { 0 };
-    let bytes = post.receive(ENTRIES, before, 0, length).unwrap();
-    let points = Ristretto255.decode(&bytes[..entries * 64]).unwrap();
-    let pairs = points.chunks(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect();
-    let taken = match has_taken {
-        true => Ristretto255.decode(&bytes[entries * 64..entries * 96]).unwrap(),
-        false => vec![Ristretto255.combine(&[], &[]); entries],
-    };
-    (pairs, taken)
-}
-
 /// Every coalition, and two worlds that differ in the sets of those outside it and have the same output.
 #[test]
 fn a_view_says_no_more_than_inputs_and_output() {
     // The items 0 to 9 are everybody's; what else the honest have is in the others' sets in one world, and not in the other.
     let everybodys = 0..10;
-    let coalitions: [(&[usize], bool); 7] =
-        [(&[0], true), (&[1], true), (&[2], true), (&[], true), (&[0, 1], false), (&[0, 2], false), (&[1, 2], false)];
+    let alone: [&[usize]; 4] = [&[], &[0], &[1], &[2]];
+    let but_one: [&[usize]; 3] = [&[0, 1], &[0, 2], &[1, 2]];
+    let with_helper = alone.into_iter().chain(but_one).map(|coalition| (coalition, true));
+    let coalitions = with_helper.chain(but_one.map(|coalition| (coalition, false)));
     for (coalition, with_helper) in coalitions {
         let honest: Vec<usize> = (0..3).filter(|place| !coalition.contains(place)).collect();
         let world = |other: bool| {

@@ -10,7 +10,8 @@ use crate::jobs::intersect::methods;
 use crate::jobs::learned::{filtered, list};
 
 /// Which keys a number tells.
-const WHICH: &str = "but none or all of its own say which, and two runs with one key more or less tell of that key";
+pub(super) const WHICH: &str =
+    "but none or all of its own say which, and two runs with one key more or less tell of that key";
 
 /// What a table's size is the number of, which is `keys` unless tables are multisets.
 fn counted_in(job: &JobSpec, keys: &'static str) -> &'static str {
@@ -174,16 +175,7 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
                 "{party} learns how many distinct keys the two have in common, not which, and the sum of {whose} `{column}` over \
                  all rows with those keys; {WHICH}."
             ));
-            learned.push(match gives {
-                true => format!(
-                    "From a sum of its own numbers {party} may find out which keys are common, if few choices of them have \
-                     that sum."
-                ),
-                false => format!(
-                    "A sum over few keys can tell more than it seems: over one key, it is that key's. Nothing checks which keys \
-                     {party} brings."
-                ),
-            });
+            learned.push(of_sum(party, gives));
             if let Some(limit) = job.limits.min_result {
                 learned.push(format!(
                     "If the count or the sum is below {limit}, only that is reported. That is a filter on the output: whoever \
@@ -192,6 +184,19 @@ fn result(job: &JobSpec, party: &str, peer: &str, learned: &mut Vec<String>) {
             }
         }
         Reveal::Value | Reveal::Shares | Reveal::Frequent | Reveal::Counts | Reveal::Keys { .. } => (),
+    }
+}
+
+/// What a sum tells besides, of numbers that `party` gives itself, or not.
+pub(super) fn of_sum(party: &str, gives: bool) -> String {
+    match gives {
+        true => format!(
+            "From a sum of its own numbers {party} may find out which keys are common, if few choices of them have that sum."
+        ),
+        false => format!(
+            "A sum over few keys can tell more than it seems: over one key, it is that key's. Nothing checks which keys {party} \
+             brings."
+        ),
     }
 }
 

@@ -130,9 +130,13 @@ pub fn joint_key<G: Group>(
     let statements: Vec<_> =
         keys.iter().enumerate().map(|(place, key)| possession(group, key, place, transcript)).collect();
     proof::verify(group, &statements, proofs, rng).map_err(|Wrong(place)| Culprit(place))?;
-    let ones = vec![group.scalar(1); keys.len()];
-    let points: Vec<G::Point> = keys.iter().map(|key| key.0.clone()).collect();
-    Ok(PublicKey(group.combine(&points, &ones)))
+    Ok(key_of(group, keys))
+}
+
+/// The key of these shares alone: what is encrypted under the joint key is under that of the rest once the others have taken theirs off.
+pub fn key_of<'a, G: Group + 'a>(group: &G, keys: impl IntoIterator<Item = &'a VerificationKey<G>>) -> PublicKey<G> {
+    let points: Vec<G::Point> = keys.into_iter().map(|key| key.0.clone()).collect();
+    PublicKey(group.combine(&points, &vec![group.scalar(1); points.len()]))
 }
 
 /// What a party has told, and what it was told before.

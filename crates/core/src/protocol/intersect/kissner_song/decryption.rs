@@ -8,7 +8,7 @@ use crate::channel::{Channel, Incoming, Outgoing, each};
 use crate::error::{Error, Result};
 use crate::primitive::elgamal::Ciphertext;
 use crate::primitive::elgamal::threshold::{self, Contribution, Told};
-use crate::primitive::group::Group;
+use crate::primitive::group::{DecodeError, Group};
 use crate::primitive::polynomial::{Module, Points};
 use crate::primitive::proof::Proof;
 use crate::protocol::intersect::polynomial::frames;
@@ -25,9 +25,12 @@ pub(super) fn open<G: Group + Sync>(
     let (me, params) = (party.me, party.params);
     channels.iter().for_each(|channel| channel.progress().start("decrypting", 1));
     // What those before have added up, and that with this party's own.
+    let suspects =
+        party.of_others(|place| party.suspects(place, &params.all_before(place), channels).unwrap_or_default());
     let is_before = party.of_others(|place| params.before(me).contains(&place));
-    let mut told = each(channels, is_before, |is_before, channel| match is_before {
-        true => receive(group, ciphertexts.len(), channel.halves().1).map(Some),
+    let states = is_before.into_iter().zip(&suspects).collect();
+    let mut told = each(channels, states, |(is_before, suspects), channel| match is_before {
+        true => receive(group, ciphertexts.len(), suspects, channel.halves().1).map(Some),
         false => Ok(None),
     })?;
     let given: Vec<&[G::Point]> = told.iter().flatten().map(|contribution| &contribution.sums[..]).collect();
@@ -35,10 +38,10 @@ pub(super) fn open<G: Group + Sync>(
 
     // Who learns sees all sums, and so who has added what.
     let roles = party.of_others(|place| (params.gives(me, place), params.gives(place, me)));
-    let states = roles.into_iter().zip(told.iter().map(Option::is_some)).collect();
-    let rest = each(channels, states, |((gives, is_given), has_given), channel| {
+    let states = roles.into_iter().zip(told.iter().map(Option::is_some)).zip(&suspects).collect();
+    let rest = each(channels, states, |(((gives, is_given), has_given), suspects), channel| {
         let to_peer = |outgoing: &mut Outgoing| send(group, &own, outgoing);
-        let from_peer = |incoming: &mut Incoming| receive(group, ciphertexts.len(), incoming).map(Some);
+        let from_peer = |incoming: &mut Incoming| receive(group, ciphertexts.len(), suspects, incoming).map(Some);
         match (gives, is_given && !has_given) {
             (true, true) => channel.duplex_of(PARTIAL, to_peer, from_peer).map(|(_, received)| received),
             (true, false) => to_peer(channel.halves().0).map(|()| None),
@@ -95,8 +98,9 @@ fn send<G: Group>(group: &G, own: &Contribution<G>, outgoing: &mut Outgoing) -> 
     Ok(())
 }
 
-/// Receives the sums for so many ciphertexts, and takes memory as they arrive.
-fn receive<G: Group>(group: &G, count: usize, incoming: &mut Incoming) -> Result<Contribution<G>> {
+/// Receives the sums for so many ciphertexts, and takes memory as they arrive. If one is the identity, any of the `suspects` may have
+/// made it so.
+fn receive<G: Group>(group: &G, count: usize, suspects: &str, incoming: &mut Incoming) -> Result<Contribution<G>> {
     let (equations, scalars) = PROOF;
     let bytes = incoming.receive(PARTIAL, Proof::bytes(group, equations, scalars))?;
     let proof = Proof::decode(group, &bytes, equations, scalars)
@@ -104,8 +108,13 @@ fn receive<G: Group>(group: &G, count: usize, incoming: &mut Incoming) -> Result
     let mut sums = Vec::new();
     for range in frames(count, group.point_bytes()) {
         let bytes = incoming.receive(PARTIAL, range.len() * group.point_bytes())?;
-        let decoded = group.decode(&bytes);
-        sums.extend(decoded.map_err(|error| incoming.violation(format!("`{}` {error}", PARTIAL.name)))?);
+        sums.extend(group.decode(&bytes).map_err(|error| {
+            let check = format!("`{}` {error}", PARTIAL.name);
+            match error {
+                DecodeError::Identity(_) => Error::Protocol { peer: suspects.to_owned(), check },
+                _ => incoming.violation(check),
+            }
+        })?);
     }
     Ok(Contribution { sums, proof })
 }

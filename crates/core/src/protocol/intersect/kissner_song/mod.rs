@@ -159,13 +159,21 @@ impl Party<'_> {
 
     /// Names who has failed `check`, or those who may have: the party that shows, and whoever has told it what it builds on.
     fn blames(&self, Culprit(place): Culprit, told_by: &[usize], channels: &[Channel], check: &str) -> Error {
+        match self.suspects(place, told_by, channels) {
+            None => Error::Internal(format!("kissner-song: an own message fails: {check}")),
+            Some(peer) => Error::Protocol { peer, check: check.to_owned() },
+        }
+    }
+
+    /// These parties but this one, as the beginning of a sentence.
+    fn suspects(&self, place: usize, told_by: &[usize], channels: &[Channel]) -> Option<String> {
         let peers: Vec<usize> = self.others().collect();
         let suspects = iter::once(&place).chain(told_by).filter_map(|place| peers.binary_search(place).ok());
         let names: Vec<&str> = suspects.map(|channel| channels[channel].peer()).collect();
         match names[..] {
-            [] => Error::Internal(format!("kissner-song: an own message fails: {check}")),
-            [name] => Error::Protocol { peer: name.to_owned(), check: check.to_owned() },
-            _ => Error::Protocol { peer: format!("{},", names.join(", or ")), check: check.to_owned() },
+            [] => None,
+            [name] => Some(name.to_owned()),
+            _ => Some(format!("{},", names.join(", or "))),
         }
     }
 }

@@ -80,6 +80,17 @@ impl Params {
         self.order.before(at, self.parties).into_iter().map(|at| line[at]).collect()
     }
 
+    /// All whose shares are in the sums of the party at `place`, but itself: those that it adds to, and those before them.
+    pub(super) fn all_before(&self, place: usize) -> Vec<usize> {
+        let mut all = self.before(place);
+        let mut next = 0;
+        while let Some(&one) = all.get(next) {
+            all.extend(self.before(one));
+            next += 1;
+        }
+        all
+    }
+
     /// Those whose sums together are all.
     pub(super) fn last(&self) -> Vec<usize> {
         let line = self.line();

@@ -1,7 +1,8 @@
 //! Entries that pass from party to party, each of which takes its share of the key off.
 //!
 //! Besides what it passes on, a party tells its share of each decryption and proves it: who comes next takes it off, and names it if
-//! it is wrong.
+//! it is wrong. What a party passes on it has re-randomised under the key that is still on it: so nobody before it can choose what it
+//! sends, such as the identity, which is refused, nor see by what comes out which entry it was.
 
 use rand_core::CryptoRng;
 
@@ -9,7 +10,7 @@ use super::params::{CIPHERTEXT, POINT, parts};
 use super::{ENTRIES, OPENED, Party};
 use crate::depot::{Depot, Step};
 use crate::error::Result;
-use crate::primitive::elgamal::threshold::{Contribution, Told, check, open};
+use crate::primitive::elgamal::threshold::{Contribution, Told, check, key_of, open};
 use crate::primitive::elgamal::{self, Ciphertext};
 use crate::primitive::group::{Group, Ristretto255, ScalarField};
 use crate::primitive::proof::Proof;
@@ -76,7 +77,8 @@ impl<D: Depot> Party<'_, D> {
     pub(super) fn pass_opened(&self, rng: &mut impl CryptoRng) -> Result<()> {
         for (part, entries) in (0..).zip(parts(self.params.opened())) {
             let received = self.receive(OPENED, part, entries, rng)?;
-            self.send(OPENED, part, received, rng)?;
+            let tested = self.refresh(&received.tested, rng);
+            self.send(OPENED, part, Entries { tested, ..received }, rng)?;
         }
         Ok(())
     }
@@ -107,15 +109,22 @@ impl<D: Depot> Party<'_, D> {
         Ok((opened, values))
     }
 
-    /// Each entry times a fresh scalar, so that what is not 0 becomes random; values are re-randomised.
+    /// Each entry re-randomised, and times a fresh scalar, so that what is not 0 becomes random; values are re-randomised.
     fn blind(&self, entries: Entries, rng: &mut impl CryptoRng) -> Entries {
+        let fresh = self.refresh(&entries.tested, rng);
         let factors = Ristretto255.random_scalars(entries.tested.len(), rng);
         let factors: Vec<_> = factors.into_iter().flat_map(|factor| [factor.clone(), factor]).collect();
-        let points = Ristretto255.multiply_each(&entries.tested.concat(), &factors);
+        let points = Ristretto255.multiply_each(&fresh.concat(), &factors);
         let mut points = points.into_iter();
         let tested = std::iter::from_fn(|| Some([points.next()?, points.next()?])).collect();
         let values = self.met.joint.rerandomize(&Ristretto255, &entries.values, rng);
         Entries { tested, values }
+    }
+
+    /// Re-randomised under the key of those whose shares are still on: this party, those after it, and the leader.
+    fn refresh(&self, tested: &[Pair], rng: &mut impl CryptoRng) -> Vec<Pair> {
+        let rest = key_of(&Ristretto255, self.params.rest(self.me).map(|place| &self.met.keys[place]));
+        rest.rerandomize(&Ristretto255, tested, rng)
     }
 
     /// Sends a part with this party's share of its decryption to the next one.

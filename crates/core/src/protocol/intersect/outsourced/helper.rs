@@ -7,7 +7,7 @@ use crate::primitive::group::{Group, Point, Ristretto255};
 
 /// Adds the stores of all but the leader, part by part as they are there, and leaves the sum for the leader.
 ///
-/// Errors: [`Error::Protocol`] by the name of whoever leaves what is no store.
+/// Errors: [`Error::Protocol`] by the name of whoever leaves what is no store, or of all if stores cancel each other.
 pub fn run(params: &Params, depot: &impl Depot) -> Result<()> {
     (0..).zip(params.helper_parts()?).try_for_each(|(part, bytes)| add(params, depot, part, bytes))
 }
@@ -27,7 +27,14 @@ pub fn add(params: &Params, depot: &impl Depot, part: u32, bytes: usize) -> Resu
             Some(sum) => Ristretto255.add(&sum, &columns),
         });
     }
-    let sum = Ristretto255.encode(&sum.unwrap_or_default());
+    let sum = sum.unwrap_or_default();
+    if Ristretto255.any_identity(&sum) {
+        // One honest store is enough for this not to be. Left as it is, it would be refused, and the helper named.
+        let names: Vec<String> = params.others().map(|place| depot.name(Place::Party(place as u8))).collect();
+        let check = format!("the sum of what they left as `{}` holds the identity", STORE.name);
+        return Err(Error::Protocol { peer: format!("{},", names.join(", or ")), check });
+    }
+    let sum = Ristretto255.encode(&sum);
     let leader = Place::Party(params.leader() as u8);
     depot.leave(Parcel { step: SUM, from: Place::Helper, to: leader }, part, sum)
 }

@@ -7,9 +7,12 @@ use super::params::{CATEGORY, parts_of};
 use super::{CATEGORIES, ENTRIES, Found, OPENED, Party, Reveal, SUM, VALUES};
 use crate::depot::{Depot, Parcel, Place};
 use crate::error::{Error, Result};
+use crate::item::Item;
 use crate::primitive::elgamal::Ciphertext;
-use crate::primitive::elgamal::small::small;
-use crate::primitive::group::{Group, Point, Ristretto255, ScalarField};
+use crate::primitive::elgamal::small::in_full;
+use crate::primitive::group::{Group, Ristretto255};
+use crate::primitive::okvs::Element;
+use crate::protocol::intersect::entries::items::Padded;
 
 use super::values::counted;
 
@@ -19,14 +22,14 @@ type Pair = Ciphertext<Ristretto255>;
 pub fn lead<D: Depot>(party: &Party<'_, D>, rng: &mut impl CryptoRng) -> Result<Found> {
     party.check()?;
     let params = party.params;
+    let all = Padded::new(party.items, rng).range(&(0..params.bound()));
 
     // 3. Its own items in what the helper has added up, and what belongs to them.
-    let mut entries = Entries { tested: party.looked_up(rng)?, values: Vec::new() };
+    let mut entries = Entries { tested: party.looked_up(&all, rng)?, values: Vec::new() };
     let mut names = Vec::new();
     if let Some(giver) = params.giver() {
-        (entries.values, names) = party.values_of(giver, rng)?;
+        (entries.values, names) = party.values_of(giver, &all, rng)?;
     }
-    party.fill_up(&mut entries, rng);
 
     // 4. All take their shares off, this one last.
     let (opened, values) = party.send_around(ENTRIES, &entries, rng)?;
@@ -42,7 +45,7 @@ pub fn lead<D: Depot>(party: &Party<'_, D>, rng: &mut impl CryptoRng) -> Result<
         Reveal::Sum { bits, .. } => Found::Sum(zeros.len() as u64, party.sum(&zeros, &values, bits, rng)?),
         _ => Found::Counts(party.counts(&zeros, &values, &names, rng)?),
     };
-    params.learners.iter().filter(|&&to| to != party.me).try_for_each(|&to| party.tell(to, &found, rng))?;
+    params.learners.iter().filter(|&&to| to != party.me).try_for_each(|&to| party.tell(to, &all, &found, rng))?;
     Ok(found)
 }
 
@@ -56,19 +59,19 @@ impl<D: Depot> Party<'_, D> {
         self.check_values()
     }
 
-    /// What all others' stores add up to for each of its items, re-randomised.
-    fn looked_up(&self, rng: &mut impl CryptoRng) -> Result<Vec<Pair>> {
+    /// What all others' stores add up to for each of these items, re-randomised.
+    fn looked_up(&self, items: &[Item], rng: &mut impl CryptoRng) -> Result<Vec<Pair>> {
         let sum = Parcel { step: SUM, from: Place::Helper, to: Place::Party(self.me as u8) };
         let helper = self.post.depot.name(Place::Helper);
         let columns = self.params.columns(
             |part, bytes| self.post.depot.collect(sum, part, bytes),
             |check| Error::Protocol { peer: helper.clone(), check },
         )?;
-        Ok(self.met.joint.rerandomize(&Ristretto255, &self.decode(&columns)?, rng))
+        Ok(self.met.joint.rerandomize(&Ristretto255, &self.decode(items, &columns)?, rng))
     }
 
-    /// The giver's values for its items, and the giver's list of names.
-    fn values_of(&self, giver: usize, rng: &mut impl CryptoRng) -> Result<(Vec<Pair>, Vec<u8>)> {
+    /// The giver's values for these items, and the giver's list of names.
+    fn values_of(&self, giver: usize, items: &[Item], rng: &mut impl CryptoRng) -> Result<(Vec<Pair>, Vec<u8>)> {
         if giver == self.me {
             let own = self.encrypted_values(rng);
             return Ok((own.of_items, own.names.concat()));
@@ -83,33 +86,23 @@ impl<D: Depot> Party<'_, D> {
                 names.extend(self.post.receive(CATEGORIES, giver, part, count * CATEGORY)?);
             }
         }
-        Ok((self.met.joint.rerandomize(&Ristretto255, &self.decode(&columns)?, rng), names))
-    }
-
-    /// As many entries as agreed on, of which the others cannot tell those that are none.
-    fn fill_up(&self, entries: &mut Entries, rng: &mut impl CryptoRng) {
-        let missing = self.params.bound() - entries.tested.len();
-        let mut random = |count: usize| -> Vec<Pair> {
-            let mut points = Ristretto255.random_points(2 * count, rng).into_iter();
-            std::iter::from_fn(|| Some([points.next()?, points.next()?])).collect()
-        };
-        entries.tested.extend(random(missing));
-        if self.params.giver().is_some() {
-            entries.values.extend(random(missing));
-        }
+        Ok((self.met.joint.rerandomize(&Ristretto255, &self.decode(items, &columns)?, rng), names))
     }
 
     /// The sum of the values of common entries, which all open together.
     fn sum(&self, common: &[usize], values: &[Pair], bits: u32, rng: &mut impl CryptoRng) -> Result<u64> {
         let group = &Ristretto255;
-        let ones = vec![group.scalar(1); common.len()];
-        let column = |side: usize| -> Vec<Point> { common.iter().map(|&index| values[index][side].clone()).collect() };
-        let sum = [0, 1].map(|side| group.combine(&column(side), &ones));
+        let mut sum = <Pair as Element>::zero();
+        for (index, value) in values.iter().enumerate() {
+            let added = if common.binary_search(&index).is_ok() { value.clone() } else { <Pair as Element>::zero() };
+            sum.add(&added);
+        }
         let tested = self.met.joint.rerandomize(group, &[sum], rng);
         let (opened, _) = self.send_around(OPENED, &Entries { tested, values: Vec::new() }, rng)?;
-        // At most as many values below 2^bits.
-        let bound = ((common.len() as u64) << bits).max(1);
-        small(group, &opened, bound).first().copied().flatten().ok_or_else(|| Error::Protocol {
+        // Looked for in as many steps whatever it is and however many are common: the helper sees the time.
+        let found = in_full(group, &opened, ((self.params.bound() as u64) << bits).max(1));
+        let most = ((common.len() as u64) << bits).max(1);
+        found.first().copied().flatten().filter(|sum| *sum < most).ok_or_else(|| Error::Protocol {
             peer: "one of the others".into(),
             check: format!("{} values add up to more than {bits} bits each", common.len()),
         })
@@ -123,13 +116,14 @@ impl<D: Depot> Party<'_, D> {
         names: &[u8],
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<(Vec<u8>, u64)>> {
-        let chosen: Vec<Pair> = common.iter().map(|&index| values[index].clone()).collect();
-        let mut entries =
-            Entries { tested: self.met.joint.rerandomize(&Ristretto255, &chosen, rng), values: Vec::new() };
-        let mut random = Ristretto255.random_points(2 * (self.params.bound() - chosen.len()), rng).into_iter();
-        entries.tested.extend(std::iter::from_fn(|| Some([random.next()?, random.next()?])));
+        // As much work however many they are.
+        let mut random = Ristretto255.random_points(2 * self.params.bound(), rng).into_iter();
+        let fillers = std::iter::from_fn(|| Some([random.next()?, random.next()?]));
+        let chosen: Vec<Pair> =
+            common.iter().map(|&index| values[index].clone()).chain(fillers).take(self.params.bound()).collect();
+        let entries = Entries { tested: self.met.joint.rerandomize(&Ristretto255, &chosen, rng), values: Vec::new() };
         let (opened, _) = self.send_around(OPENED, &entries, rng)?;
-        counted(&self.met.session, &opened[..chosen.len()], names).ok_or_else(|| Error::Protocol {
+        counted(&self.met.session, &opened, common.len(), names).ok_or_else(|| Error::Protocol {
             peer: "one of the others".into(),
             check: "a common item has a category that is not in the list".into(),
         })

@@ -6,21 +6,25 @@ use super::params::parts;
 use super::{CATEGORIES, Found, Party, STORE, VALUES};
 use crate::depot::{Depot, Parcel, Place};
 use crate::error::Result;
+use crate::item::Item;
 use crate::primitive::elgamal::{self, Ciphertext};
 use crate::primitive::group::{Ristretto255, ScalarField};
+use crate::protocol::intersect::entries::items::Padded;
 
 /// Follows the leader, and returns what this party learns, if it does.
 pub fn follow<D: Depot>(party: &Party<'_, D>, rng: &mut impl CryptoRng) -> Result<Option<Found>> {
     party.check()?;
     let Party { me, params, post, .. } = party;
+    let all = Padded::new(party.items, rng).range(&(0..params.bound()));
 
     // 2. The own store, for the helper to add.
-    let zeros = party.met.joint.encrypt(&Ristretto255, &vec![Ristretto255.scalar(0); party.items.len()], rng);
+    let zeros = party.met.joint.encrypt(&Ristretto255, &vec![Ristretto255.scalar(0); all.len()], rng);
     let own = Parcel { step: STORE, from: Place::Party(*me as u8), to: Place::Helper };
-    party.leave_store(&zeros, rng, |part, bytes| post.depot.leave(own, part, bytes))?;
+    party.leave_store(&all, &zeros, rng, |part, bytes| post.depot.leave(own, part, bytes))?;
     if params.giver() == Some(*me) {
         let values = party.encrypted_values(rng);
-        party.leave_store(&values.of_items, rng, |part, bytes| post.send(VALUES, params.leader(), part, bytes))?;
+        party
+            .leave_store(&all, &values.of_items, rng, |part, bytes| post.send(VALUES, params.leader(), part, bytes))?;
         for (part, bytes) in (0..).zip(values.names) {
             post.send(CATEGORIES, params.leader(), part, bytes)?;
         }
@@ -30,7 +34,7 @@ pub fn follow<D: Depot>(party: &Party<'_, D>, rng: &mut impl CryptoRng) -> Resul
     party.pass_entries(rng)?;
     party.pass_opened(rng)?;
     match params.learners.contains(me) {
-        true => party.hear().map(Some),
+        true => party.hear(&all).map(Some),
         false => Ok(None),
     }
 }
@@ -39,11 +43,12 @@ impl<D: Depot> Party<'_, D> {
     /// Leaves the store of these ciphertexts, one for each item, part by part.
     fn leave_store(
         &self,
+        items: &[Item],
         ciphertexts: &[Ciphertext<Ristretto255>],
         rng: &mut impl CryptoRng,
         mut leave: impl FnMut(u32, Vec<u8>) -> Result<()>,
     ) -> Result<()> {
-        let columns = self.encode(ciphertexts, rng)?;
+        let columns = self.encode(items, ciphertexts, rng)?;
         let mut rest = &columns[..];
         for (part, count) in (0..).zip(parts(columns.len())) {
             let own;

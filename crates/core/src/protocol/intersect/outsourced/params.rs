@@ -129,6 +129,11 @@ impl Params {
         (0..self.parties).filter(|place| *place != self.leader)
     }
 
+    /// Who has still to take its share off when the party at `place` is given entries: it, those after it, and the leader.
+    pub(super) fn rest(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
+        self.others().skip_while(move |other| *other != place).chain([self.leader])
+    }
+
     /// Sizes of a store. None of all parties' may fail by chance, nor the giver's second one.
     pub(super) fn store(&self) -> Result<okvs::Params> {
         okvs::Params::new(self.bound, Chance::Store.bits() + self.parties.ilog2() + 1)

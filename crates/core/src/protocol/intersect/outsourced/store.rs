@@ -23,15 +23,16 @@ impl<D> Party<'_, D> {
         Ok(Okvs::new(self.params.store()?, &self.met.session.derive("outsourced store")))
     }
 
-    /// The columns of a store in which each item has the ciphertext at its place, and all else is random.
+    /// The columns of a store in which each item, dummies among them, has the ciphertext at its place, and all else is random.
     pub(super) fn encode(
         &self,
+        items: &[Item],
         ciphertexts: &[Ciphertext<Ristretto255>],
         rng: &mut impl CryptoRng,
     ) -> Result<Vec<Ciphertext<Ristretto255>>> {
         let okvs = self.rows()?;
-        let numbers: Vec<u32> = (0..self.items.len() as u32).collect();
-        let (grouped, numbers) = okvs.group(&keys(self.items), &numbers);
+        let numbers: Vec<u32> = (0..items.len() as u32).collect();
+        let (grouped, numbers) = okvs.group(&keys(items), &numbers);
         let values: Vec<[Point; 2]> = numbers.iter().map(|number| ciphertexts[*number as usize].clone()).collect();
         okvs.encode_random(&grouped, &values, rng).map_err(|error| match error {
             EncodeError::Duplicate(..) => Error::Internal("outsourced: an item is there twice".into()),
@@ -41,11 +42,15 @@ impl<D> Party<'_, D> {
         })
     }
 
-    /// What a store has for each of this party's items.
-    pub(super) fn decode(&self, columns: &[Ciphertext<Ristretto255>]) -> Result<Vec<Ciphertext<Ristretto255>>> {
+    /// What a store has for each of these items.
+    pub(super) fn decode(
+        &self,
+        items: &[Item],
+        columns: &[Ciphertext<Ristretto255>],
+    ) -> Result<Vec<Ciphertext<Ristretto255>>> {
         let okvs = self.rows()?;
-        let numbers: Vec<u32> = (0..self.items.len() as u32).collect();
-        let (grouped, numbers) = okvs.group(&keys(self.items), &numbers);
+        let numbers: Vec<u32> = (0..items.len() as u32).collect();
+        let (grouped, numbers) = okvs.group(&keys(items), &numbers);
         let mut found: Vec<_> = numbers.into_iter().zip(okvs.decode(&grouped, columns)).collect();
         found.sort_unstable_by_key(|(number, _)| *number);
         Ok(found.into_iter().map(|(_, ciphertext)| ciphertext).collect())

@@ -11,18 +11,20 @@ use crate::error::Result;
 use crate::item::Item;
 
 impl<D: Depot> Party<'_, D> {
-    /// Tells the party at `to` what was found, in as many bytes whatever it is.
-    pub(super) fn tell(&self, to: usize, found: &Found, rng: &mut impl CryptoRng) -> Result<()> {
+    /// Tells the party at `to` what was found among these items, in as many bytes and with as much work whatever it is.
+    pub(super) fn tell(&self, to: usize, items: &[Item], found: &Found, rng: &mut impl CryptoRng) -> Result<()> {
         let bytes = match found {
             Found::Rows(common) => {
-                let common: Vec<Item> = common.iter().map(|&index| self.items[index]).collect();
-                let mut tags = self.tags(to, &common);
-                // Random ones fill them up, and their order says nothing.
-                tags.resize_with(self.params.bound(), || {
-                    let mut tag = [0; TAG];
-                    rng.fill_bytes(&mut tag);
-                    tag
-                });
+                let mut tags = self.tags(to, items);
+                let mut common = common.iter().peekable();
+                for (index, tag) in tags.iter_mut().enumerate() {
+                    let mut nobodys = [0; TAG];
+                    rng.fill_bytes(&mut nobodys);
+                    if common.next_if_eq(&&index).is_none() {
+                        *tag = nobodys;
+                    }
+                }
+                // Their order says nothing.
                 tags.sort_unstable();
                 tags.concat()
             }
@@ -51,8 +53,8 @@ impl<D: Depot> Party<'_, D> {
         Ok(())
     }
 
-    /// What the leader tells this party.
-    pub(super) fn hear(&self) -> Result<Found> {
+    /// What the leader tells this party, whose own items are the first of these.
+    pub(super) fn hear(&self, items: &[Item]) -> Result<Found> {
         let leader = self.params.leader();
         let mut bytes = Vec::new();
         for (part, length) in (0..).zip(self.params.told()) {
@@ -68,8 +70,10 @@ impl<D: Depot> Party<'_, D> {
         match self.params.reveal {
             Reveal::Rows => {
                 let tags: HashSet<&[u8]> = bytes.chunks(TAG).collect();
-                let own = self.tags(leader, self.items);
-                Ok(Found::Rows((0..own.len()).filter(|&index| tags.contains(&own[index][..])).collect()))
+                let own = self.tags(leader, items);
+                let mut common: Vec<usize> = (0..own.len()).filter(|&index| tags.contains(&own[index][..])).collect();
+                common.retain(|&index| index < self.items.len());
+                Ok(Found::Rows(common))
             }
             Reveal::Count => Ok(Found::Count(count()?)),
             Reveal::Sum { .. } => Ok(Found::Sum(count()?, number(8)?)),

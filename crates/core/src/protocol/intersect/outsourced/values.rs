@@ -23,7 +23,7 @@ const NAME: usize = 1 + MAX_NAME_BYTES;
 
 /// What a giver makes of its values.
 pub(super) struct Encrypted {
-    /// One ciphertext for each of its items.
+    /// One ciphertext for each of its items, and for the dummies that fill them up.
     pub(super) of_items: Vec<Ciphertext<Ristretto255>>,
     /// The parts of the list of names, where there is one.
     pub(super) names: Vec<Vec<u8>>,
@@ -55,18 +55,21 @@ impl<D> Party<'_, D> {
         let joint = &self.met.joint;
         match (self.values, self.params.reveal) {
             (Given::Numbers(numbers), _) => {
-                let numbers: Vec<_> = numbers.iter().map(|&number| group.scalar(number)).collect();
+                let dummies = std::iter::repeat_n(0, self.params.bound() - numbers.len());
+                let numbers: Vec<_> =
+                    numbers.iter().copied().chain(dummies).map(|number| group.scalar(number)).collect();
                 Encrypted { of_items: joint.encrypt(group, &numbers, rng), names: Vec::new() }
             }
             (Given::Categories(of_items, names), Reveal::Counts { categories, .. }) => {
-                let stand_ins = group.random_points(names.len(), rng);
-                let mut encrypted = joint.encrypt(group, &vec![group.scalar(0); of_items.len()], rng);
+                let stand_ins = group.random_points(categories, rng);
+                let mut encrypted = joint.encrypt(group, &vec![group.scalar(0); self.params.bound()], rng);
                 let hidden: Vec<Point> = encrypted.iter().map(|[_, hidden]| hidden.clone()).collect();
-                let chosen: Vec<Point> =
-                    of_items.iter().map(|&category| stand_ins[category as usize].clone()).collect();
+                let dummies = std::iter::repeat_n(0, self.params.bound() - of_items.len());
+                let of_all = of_items.iter().copied().chain(dummies);
+                let chosen: Vec<Point> = of_all.map(|category| stand_ins[category as usize].clone()).collect();
                 let sums = group.add(&hidden, &chosen);
                 encrypted.iter_mut().zip(sums).for_each(|(ciphertext, sum)| ciphertext[1] = sum);
-                let list = sealed_names(&self.met.session, &stand_ins, names, categories, rng);
+                let list = sealed_names(&self.met.session, &stand_ins, names);
                 Encrypted { of_items: encrypted, names: list }
             }
             _ => Encrypted { of_items: Vec::new(), names: Vec::new() },
@@ -74,15 +77,10 @@ impl<D> Party<'_, D> {
     }
 }
 
-/// The list of names: as many as agreed on, in an order that says nothing, in parts.
-fn sealed_names(
-    session: &Session,
-    stand_ins: &[Point],
-    names: &[Vec<u8>],
-    categories: usize,
-    rng: &mut impl CryptoRng,
-) -> Vec<Vec<u8>> {
-    let mut list: Vec<Vec<u8>> = Vec::with_capacity(categories);
+/// The list of names: one for each stand-in, of which some stand for nothing, in an order that says nothing, in parts.
+fn sealed_names(session: &Session, stand_ins: &[Point], names: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut list: Vec<Vec<u8>> = Vec::with_capacity(stand_ins.len());
+    let names = names.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
     for (point, name) in Ristretto255.encode(stand_ins).chunks(super::params::POINT).zip(names) {
         let (tag, cipher) = lock(session, point);
         let mut padded = vec![0; NAME];
@@ -92,21 +90,16 @@ fn sealed_names(
         let seal = seal.expect("names are far below the cipher's limit of 256 GiB");
         list.push([&tag[..], &padded, &seal].concat());
     }
-    list.resize_with(categories, || {
-        let mut nobodys = vec![0; CATEGORY];
-        rng.fill_bytes(&mut nobodys);
-        nobodys
-    });
     list.sort_unstable();
     let mut list = list.into_iter();
-    parts_of(categories, CATEGORY).into_iter().map(|part| list.by_ref().take(part).flatten().collect()).collect()
+    parts_of(stand_ins.len(), CATEGORY).into_iter().map(|part| list.by_ref().take(part).flatten().collect()).collect()
 }
 
-/// The names of the categories that were opened, with how often each was; `None` if one is not in the list.
-pub(super) fn counted(session: &Session, opened: &[Point], list: &[u8]) -> Option<Vec<(Vec<u8>, u64)>> {
+/// The names of the categories of the first `common` that were opened, with how often each was; `None` if one is not in the list.
+pub(super) fn counted(session: &Session, opened: &[Point], common: usize, list: &[u8]) -> Option<Vec<(Vec<u8>, u64)>> {
     let list: HashMap<&[u8], &[u8]> = list.chunks(CATEGORY).map(|sealed| sealed.split_at(TAG)).collect();
     let mut counts: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
-    for point in Ristretto255.encode(opened).chunks(super::params::POINT) {
+    for point in Ristretto255.encode(opened).chunks(super::params::POINT).take(common) {
         *counts.entry(point.to_vec()).or_default() += 1;
     }
     let mut named: BTreeMap<Vec<u8>, u64> = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use tacita_core::primitive::bloom::Rate;
 
-use super::super::learned::limit;
+use super::super::learned::{WHICH, limit, of_sum};
 use super::bloom;
 use crate::agreement::{Glance, JobSpec, Known, OUTSOURCED_BLOOM, Protocol, Reveal};
 use crate::base::text::{count, names};
@@ -19,7 +19,7 @@ const LEARNS_BY_BLOOM: &str = "if the helper pools what it sees with a party tha
 
 const LEARNS: [&str; 2] = [
     "the helper learns who takes part in this job, when, from which addresses, and what the agreed sizes say: neither keys, nor how many a \
-     party has, nor the result",
+     party has (the time that one takes to load its table may hint at it), nor the result",
     "if the helper pools what it sees with parties, they learn no more than those parties learn together, as long as one party stays out of it \
      and all follow the protocol",
 ];
@@ -34,17 +34,22 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
     let every_party = names(&[&others[..], &[party]].concat());
     if job.learns(party) {
         learned.push(match &job.reveal {
-            Reveal::Count => format!("{party} learns how many keys {every_party} have in common, and not which."),
+            Reveal::Count => format!("{party} learns how many keys {every_party} have in common, not which; {WHICH}."),
             Reveal::Sum(column) => format!(
-                "{party} learns how many keys {every_party} have in common, and the sum of {}'s {column} over them; not which they are.",
-                giver(job)
+                "{party} learns how many keys {every_party} have in common, not which, and the sum of {} `{column}` over them; {WHICH}.",
+                whose(job, party)
             ),
             Reveal::CountsBy(column) => format!(
-                "{party} learns how many keys {every_party} have in common, by {}'s {column}; not which they are.",
-                giver(job)
+                "{party} learns how many keys {every_party} have in common, by {} `{column}`, not which; {WHICH}.",
+                whose(job, party)
             ),
             _ => format!("{party} learns which of its own rows have a key that {all} {every} too."),
         });
+        match &job.reveal {
+            Reveal::Sum(_) => learned.push(of_sum(party, giver(job) == party)),
+            Reveal::CountsBy(_) => learned.push(of_counts(party, giver(job) == party)),
+            _ => {}
+        }
         limit(job, &mut learned);
         if job.protocol == OUTSOURCED_BLOOM {
             if let Some(rate) = wrong(job) {
@@ -85,7 +90,7 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
     }
     learned.push(format!(
         "{party} does not learn how many keys {all} {every}, beyond what the result says and that they are no more than {}: all that is sent has \
-         the length for that.",
+         the length for that. (The time that one takes to load its table may hint at it.)",
         count(job.limits.pad_to.unwrap_or_default())
     ));
     if job.learns(party) && party != leader {
@@ -104,6 +109,19 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
     }
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
     learned
+}
+
+/// What counts by category tell besides, of categories that `party` gives itself, or not.
+fn of_counts(party: &str, gives: bool) -> String {
+    match gives {
+        true => format!(
+            "From counts of its own categories {party} may find out which keys are common: of a category with one key alone, its count says \
+             it."
+        ),
+        false => format!(
+            "Counts of few keys can tell more than they seem to: of one key, its category. Nothing checks which keys {party} brings."
+        ),
+    }
 }
 
 /// Who learns what, thing by thing.
@@ -143,6 +161,14 @@ fn told_by<'a>(job: &'a JobSpec, party: &str) -> Option<&'a str> {
     let place = job.parties.position(party)?;
     let last = bloom::params(job).ok()?.told_by(place)?;
     job.parties.names().get(last).copied()
+}
+
+/// The same as `party` reads it.
+fn whose(job: &JobSpec, party: &str) -> String {
+    match giver(job) {
+        giver if giver == party => "its own".to_owned(),
+        giver => format!("{giver}'s"),
+    }
 }
 
 /// Whose column it is.

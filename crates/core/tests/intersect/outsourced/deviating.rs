@@ -1,0 +1,177 @@
+//! Programs of their own, which have another party named for what they do, or trace entries through honest hands. Each won against
+//! parties that passed on what they were given without re-randomising it.
+
+use chacha20::ChaCha20Rng;
+use tacita_core::depot::{Depot, Parcel, Place, Step, User};
+use tacita_core::primitive::elgamal;
+use tacita_core::primitive::elgamal::threshold::Contribution;
+use tacita_core::primitive::group::{Group, Point, Ristretto255, ScalarField};
+use tacita_core::protocol::intersect::outsourced::meet::meet;
+use tacita_core::protocol::intersect::outsourced::{ENTRIES, Met, OPENED, Reveal, STORE, helper};
+use tacita_core::session::Transcript;
+use tacita_core::{Error, Result};
+
+use crate::support::outsourced::{Ended, Outsourced};
+use crate::support::rng;
+
+const GROUP: &Ristretto255 = &Ristretto255;
+const BOUND: usize = 8;
+
+fn job(reveal: Reveal) -> Outsourced {
+    Outsourced::new(&[(); 4].map(|()| vec![1, 2]), BOUND, 0, &[0], reveal)
+}
+
+/// A run in which the party at `who` has another program.
+fn with_program(job: &Outsourced, who: usize, program: impl Fn(&User<'_>) -> Result<()> + Sync) -> Vec<Ended> {
+    let part = |me: usize, depot: &User<'_>| match me == who {
+        true => program(depot).map(|()| None),
+        false => job.part(me, depot),
+    };
+    job.run_with(part).0
+}
+
+/// Honest ones come to their end, or name nobody but the deviating one.
+fn nobody_else_is_named(ends: &[Ended], who: usize) {
+    for (me, end) in ends.iter().enumerate() {
+        let named = match end {
+            Ok(_) => None,
+            Err(Error::Protocol { peer, .. }) => Some(peer.as_str()),
+            Err(error) => panic!("party {me}: {error:?}"),
+        };
+        assert!(named.is_none_or(|name| name == ["a", "b", "c", "d"][who]), "party {me} names {named:?}: {ends:?}");
+    }
+}
+
+fn random_pairs(count: usize, rng: &mut ChaCha20Rng) -> Vec<[Point; 2]> {
+    let points = GROUP.random_points(2 * count, rng);
+    points.chunks(2).map(|pair| [pair[0].clone(), pair[1].clone()]).collect()
+}
+
+/// What proofs are bound to.
+fn about(met: &Met<Ristretto255>, step: Step) -> Transcript {
+    let mut about = Transcript::new("outsourced decryption");
+    about.append("session", met.session.id()).append("step", step.name.as_bytes());
+    about.append("part", &0u32.to_le_bytes());
+    about
+}
+
+/// A store of nothing.
+fn leave_store(job: &Outsourced, me: usize, depot: &User<'_>, rng: &mut ChaCha20Rng) -> Result<()> {
+    let own = Parcel { step: STORE, from: Place::Party(me as u8), to: Place::Helper };
+    for (part, bytes) in (0..).zip(job.params.helper_parts()?) {
+        depot.leave(own, part, GROUP.encode(&GROUP.random_points(bytes / 32, rng)))?;
+    }
+    Ok(())
+}
+
+/// It passes an entry of which nothing is left once its share is off: what the next one passes on must not be the identity.
+#[test]
+fn a_party_cannot_have_the_next_one_named() {
+    let job = job(Reveal::Count);
+    let ends = with_program(&job, 1, |depot| {
+        let mut rng = rng(30);
+        let (met, post) = meet(GROUP, 1, 4, &Transcript::new("test"), depot, &mut rng)?;
+        leave_store(&job, 1, depot, &mut rng)?;
+        let (mut entries, _) = job.given(1, &post, ENTRIES, BOUND, false)?;
+        let Contribution { sums, proof } =
+            met.share.contribute(GROUP, 1, &entries, &[], &about(&met, ENTRIES), &mut rng);
+        entries[0][1] = sums[0].clone();
+        let bytes = [elgamal::encode(GROUP, &entries), GROUP.encode(&sums), proof.encode(GROUP)].concat();
+        post.send(ENTRIES, 2, 0, bytes)
+    });
+    nobody_else_is_named(&ends, 1);
+}
+
+/// It passes s G and s Y, for the key of the first of the others, who then passes on nothing but its share.
+#[test]
+fn a_leader_cannot_have_another_named() {
+    for step in [ENTRIES, OPENED] {
+        let job = job(Reveal::Sum { giver: 0, bits: 10 });
+        let ends = with_program(&job, 0, |depot| {
+            let mut rng = rng(31);
+            let (met, post) = meet(GROUP, 0, 4, &Transcript::new("test"), depot, &mut rng)?;
+            let key = GROUP.decode(&met.keys[1].to_bytes(GROUP)).unwrap();
+            let factor = GROUP.random_scalars(1, &mut rng);
+            let crafted = [GROUP.multiply_generator(&factor).remove(0), GROUP.multiply(&key, &factor[0]).remove(0)];
+            let mut entries = random_pairs(2 * BOUND, &mut rng);
+            if step == ENTRIES {
+                entries[0] = crafted.clone();
+            }
+            post.send(ENTRIES, 1, 0, elgamal::encode(GROUP, &entries))?;
+            job.given(0, &post, ENTRIES, BOUND, true)?;
+            post.send(OPENED, 1, 0, elgamal::encode(GROUP, &[crafted]))?;
+            job.given(0, &post, OPENED, 1, false).map(drop)
+        });
+        nobody_else_is_named(&ends, 0);
+    }
+}
+
+/// All others' stores cancel each other: the helper passes no identity on, for which it would be named.
+#[test]
+fn stores_that_cancel_each_other_do_not_have_the_helper_named() {
+    let job = Outsourced::new(&[(); 3].map(|()| vec![1, 2]), BOUND, 0, &[0], Reveal::Count);
+    let points = GROUP.random_points(job.params.helper_parts().unwrap().iter().sum::<usize>() / 32, &mut rng(33));
+    let minus = GROUP.subtract(&vec![GROUP.combine(&[], &[]); points.len()], &points);
+    let part = |me: usize, depot: &User<'_>| {
+        if me == 0 {
+            return job.part(me, depot);
+        }
+        meet(GROUP, me, 3, &Transcript::new("test"), depot, &mut rng(me as u8))?;
+        let own = Parcel { step: STORE, from: Place::Party(me as u8), to: Place::Helper };
+        let mut rest = if me == 1 { &points[..] } else { &minus[..] };
+        for (part, bytes) in (0..).zip(job.params.helper_parts()?) {
+            let (own_part, after) = rest.split_at(bytes / 32);
+            rest = after;
+            depot.leave(own, part, GROUP.encode(own_part))?;
+        }
+        Ok(None)
+    };
+    let helping = |depot: &User<'_>| {
+        let ended = helper::run(&job.params, depot);
+        assert!(matches!(&ended, Err(Error::Protocol { peer, .. }) if peer == "b, or c,"), "{ended:?}");
+        ended
+    };
+    let ends = job.run_beside(part, helping).0;
+    assert!(!ends[0].as_ref().unwrap_err().to_string().starts_with("the helper"), "{ends:?}");
+}
+
+/// How many of the entries that come back to a leader it can assign to those it sent, of which every other one is 0, as for an item that
+/// all have. To the second half of each it has added `mark` times its place times the first half: multiplied by whatever number, they stay
+/// in that proportion.
+fn traced(mark: u64) -> usize {
+    let job = job(Reveal::Count);
+    let traced = std::sync::Mutex::new(0);
+    let ends = with_program(&job, 0, |depot| {
+        let mut rng = rng(32);
+        let (met, post) = meet(GROUP, 0, 4, &Transcript::new("test"), depot, &mut rng)?;
+        let zeros = met.joint.encrypt(GROUP, &vec![GROUP.scalar(0); BOUND / 2], &mut rng);
+        let others = random_pairs(BOUND / 2, &mut rng);
+        let mut entries: Vec<_> = zeros.into_iter().zip(others).flat_map(|(zero, other)| [zero, other]).collect();
+        let marks: Vec<_> = (1..=BOUND as u64).map(|place| GROUP.scalar(mark * place)).collect();
+        for ([first, second], mark) in entries.iter_mut().zip(&marks) {
+            *second = GROUP.add(&[second.clone()], &GROUP.multiply(&[first.clone()], mark)).remove(0);
+        }
+        post.send(ENTRIES, 1, 0, elgamal::encode(GROUP, &entries))?;
+        let (mut back, taken) = job.given(0, &post, ENTRIES, BOUND, false)?;
+        for (pair, taken) in back.iter_mut().zip(taken) {
+            pair[1] = GROUP.subtract(&[pair[1].clone()], &[taken]).remove(0);
+        }
+        let opened = met.share.strip(GROUP, &back);
+        let is_marked = |([first, _], value): (&[Point; 2], &Point)| {
+            marks.iter().any(|mark| {
+                let expected = GROUP.multiply(std::slice::from_ref(first), mark);
+                GROUP.any_identity(&GROUP.subtract(&expected, std::slice::from_ref(value)))
+            })
+        };
+        *traced.lock().unwrap() = back.iter().zip(&opened).filter(|entry| is_marked(*entry)).count();
+        Ok(())
+    });
+    assert!(ends.iter().all(Result::is_ok), "{ends:?}");
+    traced.into_inner().unwrap()
+}
+
+#[test]
+fn a_leader_cannot_trace_entries() {
+    assert_eq!(traced(0), BOUND / 2, "without marks, what is 0 comes back as 0");
+    assert_eq!(traced(1), 0, "a leader sees which of its entries are 0");
+}
