@@ -14,6 +14,7 @@ use tacita_node::base::text::pasted;
 use tacita_node::simulate::{JobText, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
 use tacita_node::watch::Nowhere;
+use tacita_service::aggregate::simulate as aggregate;
 
 /// A guided tour: real jobs between parties on this machine, on small built-in samples.
 #[derive(Args)]
@@ -44,7 +45,18 @@ const PARTNER: &str = include_str!("../../../../examples/dot/partner.csv");
 const RECEIPTS: &str = include_str!("../../../../examples/rules/shop.csv");
 const BAKERY: &str = include_str!("../../../../examples/rules/bakery.csv");
 
-const TOUR: [Stop; 8] = [
+/// What seven observers saw, by name.
+const OBSERVED: [(&str, &str); 7] = [
+    ("observer_1", include_str!("../../../../examples/certificates/observer_1.csv")),
+    ("observer_2", include_str!("../../../../examples/certificates/observer_2.csv")),
+    ("observer_3", include_str!("../../../../examples/certificates/observer_3.csv")),
+    ("observer_4", include_str!("../../../../examples/certificates/observer_4.csv")),
+    ("observer_5", include_str!("../../../../examples/certificates/observer_5.csv")),
+    ("observer_6", include_str!("../../../../examples/certificates/observer_6.csv")),
+    ("observer_7", include_str!("../../../../examples/certificates/observer_7.csv")),
+];
+
+const TOUR: [Stop; 9] = [
     Stop {
         title: "Which of the hospital's patients does the insurer insure?",
         story: "The hospital writes \"LAST, First\" and ISO dates, the insurer \"First  last\" and dates without dashes: the \
@@ -106,6 +118,14 @@ const TOUR: [Stop; 8] = [
         job: include_str!("../../../../examples/rules/job.toml"),
         inputs: &[("shop", RECEIPTS), ("bakery", BAKERY)],
     },
+    Stop {
+        title: "Which certificate do most of seven observers see for a host?",
+        story: "A proxy, an oracle and a database serve, and seven observers report. A host that fewer than four visit stays unknown, \
+                and nobody learns who visits which.",
+        name: "certificates",
+        job: include_str!("../../../../examples/certificates/job.toml"),
+        inputs: &OBSERVED,
+    },
 ];
 
 /// Lines of a result that the tour prints.
@@ -150,7 +170,11 @@ impl Demo {
         }
         print(format_args!("  $ {command} \\\n      --output {}\n", pasted(results.display())))?;
 
+        let spec = JobSpec::parse(stop.job, false)?;
         let job = JobText { text: stop.job.into(), is_json: false };
+        if spec.job.name() == "aggregate" {
+            return among_many(&spec, job, inputs, results);
+        }
         let simulation = Simulation {
             job,
             inputs,
@@ -173,7 +197,6 @@ impl Demo {
                 print(format_args!("  {party}: {line}"))?;
             }
         }
-        let spec = JobSpec::parse(stop.job, false)?;
         for party in spec.parties.names() {
             show_head(&results.join(format!("{party}.csv")))?;
         }
@@ -187,6 +210,42 @@ impl Demo {
         }
         Ok(0)
     }
+}
+
+/// A job of which all participants learn the same: the first one stands for them.
+fn among_many(spec: &JobSpec, job: JobText, inputs: BTreeMap<String, Vec<PathBuf>>, results: PathBuf) -> Result<u8> {
+    let first = inputs.keys().next().cloned().unwrap_or_default();
+    let simulation = aggregate::Simulation {
+        job,
+        reading: BTreeMap::new(),
+        inputs,
+        output: Some(results.clone()),
+        ending: Format::Csv.ending(),
+        allow_unreadable: false,
+        threads: None,
+        at_once: 2,
+        directory: None,
+        logged: false,
+        program: program()?,
+    };
+    let outcome = match aggregate::simulate(&simulation, &Nowhere, interrupt::calls)? {
+        Ok(outcome) => outcome,
+        Err(failure) => {
+            tracing::error!("{}: {}", failure.party, failure.text);
+            return Ok(failure.code);
+        }
+    };
+    for line in outcome.printed.iter().take(1).flat_map(|(_, lines)| lines) {
+        print(format_args!("  all participants: {line}"))?;
+    }
+    show_head(&results.join(format!("{first}.csv")))?;
+    print("\n  Who learned what:")?;
+    for name in ["proxy", "oracle", "database", &first] {
+        for sentence in spec.job.learned(spec, name, Known::default()) {
+            print(format_args!("  - {sentence}"))?;
+        }
+    }
+    Ok(0)
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -6,6 +6,7 @@ mod common;
 mod kills;
 mod operator;
 mod refused;
+mod samples;
 mod simulated;
 mod submitted;
 mod world;

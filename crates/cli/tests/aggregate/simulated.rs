@@ -10,7 +10,7 @@ use super::world::{made, over, rows};
 use crate::common::{Ended, Home, Running, data, files, json, text};
 
 /// More than small examples take, on a machine with much else to do.
-const LONG: Duration = Duration::from_secs(600);
+pub const LONG: Duration = Duration::from_secs(600);
 
 fn simulate(home: &Home, job: &str, inputs: &[(String, String)], more: &[&str]) -> Ended {
     let (out, report) = (home.at("out"), home.at("report.json"));

@@ -228,7 +228,11 @@ fn small_numbers_are_found_in_as_many_steps_whatever_they_are() {
         let steps = |number: u64| {
             let group = Counted::default();
             let points = group.multiply_generator(&[group.scalar(number)]);
-            assert_eq!(small::in_full(&group, &points, bound), [Some(number).filter(|number| *number < bound)], "{bound}");
+            assert_eq!(
+                small::in_full(&group, &points, bound),
+                [Some(number).filter(|number| *number < bound)],
+                "{bound}"
+            );
             group.0.into_inner()
         };
         let of_zero = steps(0);

@@ -1,0 +1,161 @@
+//! What there is in a queue, as far as it has to be known without reading it.
+
+use std::collections::BTreeMap;
+
+use tacita_core::{Error, Result};
+use tacita_node::base::folder::Folder;
+use tacita_node::store::seal::Key;
+
+use super::files::{self, Mark, MarkKey};
+use super::state::{State, Unwritten};
+use super::{Accepted, BatchId, Counts, LOCK, Limits, Refusal};
+
+/// What there is, as far as it has to be known without reading it.
+pub(super) struct Held {
+    pub(super) state: State,
+    pub(super) waiting: BTreeMap<MarkKey, InQueue>,
+    pub(super) left: Counts,
+    pub(super) left_bytes: u64,
+    pub(super) outgoing: BTreeMap<BatchId, (String, u64)>,
+    /// Records of each participant in the round, wherever they are.
+    pub(super) accepted: Counts,
+    /// Bytes of all these on disk.
+    pub(super) bytes: u64,
+    /// Bytes of batches that are being taken.
+    pub(super) coming: u64,
+    /// Which state is on disk is not known.
+    pub(super) broken: bool,
+}
+
+/// A batch that waits.
+pub(super) struct InQueue {
+    pub(super) mark: Mark,
+    pub(super) bytes: u64,
+}
+
+impl Held {
+    /// What is on disk, without what does not count.
+    pub(super) fn read(folder: &Folder, key: &Key, limits: &Limits) -> Result<Held> {
+        let names = folder.names()?;
+        let state = match State::read(folder, key)? {
+            Some(state) => state,
+            // A queue without a state would take reports that have left for such that wait.
+            None if names
+                .iter()
+                .any(|name| [files::IN, files::LEFT, files::OUT].iter().any(|kind| name.starts_with(kind))) =>
+            {
+                return Err(files::damaged(folder, files::STATE));
+            }
+            None => {
+                let state = State::new(limits.record_bytes as u64);
+                state.write(folder, key).map_err(|(Unwritten::Before(error) | Unwritten::Unknown(error))| error)?;
+                state
+            }
+        };
+        if state.record_bytes != limits.record_bytes as u64 {
+            return Err(Error::Input(format!(
+                "{}: holds records of {} bytes, and those of this job have {}: name another directory",
+                folder.path().display(),
+                state.record_bytes,
+                limits.record_bytes
+            )));
+        }
+        let mut held = Held {
+            waiting: BTreeMap::new(),
+            left: Counts::new(),
+            left_bytes: 0,
+            outgoing: BTreeMap::new(),
+            accepted: Counts::new(),
+            bytes: 0,
+            coming: 0,
+            broken: false,
+            state,
+        };
+        for name in names {
+            if !held.find(folder, key, &name)? {
+                folder.remove(&name).map_err(|error| files::cannot_write(folder, &name, &error))?;
+            }
+        }
+        let of_state = held.state.marks.iter().map(|((participant, _), mark)| (*participant, mark.records));
+        let of_waiting = held.waiting.iter().map(|((participant, _), one)| (*participant, one.mark.records));
+        for (participant, records) in of_state.chain(of_waiting) {
+            *held.accepted.entry(participant).or_default() += records;
+        }
+        held.count_bytes();
+        Ok(held)
+    }
+
+    /// Whether a file of that name counts.
+    pub(super) fn find(&mut self, folder: &Folder, key: &Key, name: &str) -> Result<bool> {
+        let length = || {
+            let facts = folder.read(name).and_then(|file| file.metadata());
+            facts.map(|facts| files::on_disk(facts.len())).map_err(|error| files::cannot_read(folder, name, &error))
+        };
+        if name == files::STATE || name == LOCK {
+            return Ok(true);
+        }
+        if name.ends_with(files::PART) || name.starts_with(files::BUCKET) {
+            return Ok(false);
+        }
+        if let Some((generation, id)) = files::read_outgoing(name) {
+            let counts = generation <= self.state.generation;
+            if counts {
+                self.outgoing.insert(id, (name.to_owned(), length()?));
+            }
+            return Ok(counts);
+        }
+        if name.starts_with(files::LEFT) {
+            let counts = name == files::left(self.state.generation);
+            if counts {
+                self.left = files::count_left(folder, key, name, self.state.record_bytes)?;
+                self.left_bytes = length()?;
+            }
+            return Ok(counts);
+        }
+        if name.starts_with(files::IN) {
+            let mut reader = files::open(folder, name, key)?;
+            let mark = files::next(&mut reader, folder, name)?;
+            let (key, mark) = files::decode_mark(&mark).ok_or_else(|| files::damaged(folder, name))?;
+            let counts = !self.state.marks.contains_key(&key);
+            if counts {
+                self.waiting.insert(key, InQueue { mark, bytes: length()? });
+            }
+            return Ok(counts);
+        }
+        // Whatever else is there is somebody's.
+        Ok(true)
+    }
+
+    /// Why a batch is not to be written.
+    pub(super) fn answer(&self, key: &MarkKey, mark: &Mark, bytes: u64, limits: &Limits) -> Option<Accepted> {
+        let known = self.state.marks.get(key).or_else(|| self.waiting.get(key).map(|one| &one.mark));
+        let has = self.accepted.get(&key.0).copied().unwrap_or_default();
+        match known {
+            Some(known) if known == mark => Some(Accepted::Known),
+            Some(_) => Some(Accepted::Refused(Refusal::Conflict)),
+            None if self.state.closed => Some(Accepted::Refused(Refusal::Closed)),
+            None if has.saturating_add(mark.records) > limits.quota => {
+                Some(Accepted::Refused(Refusal::Quota { has, limit: limits.quota }))
+            }
+            None if self.bytes.saturating_add(self.coming).saturating_add(bytes) > limits.bytes => {
+                Some(Accepted::Refused(Refusal::Full))
+            }
+            None => None,
+        }
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        let mut counts = self.left.clone();
+        for ((participant, _), one) in &self.waiting {
+            *counts.entry(*participant).or_default() += one.mark.records;
+        }
+        counts.retain(|_, count| *count > 0);
+        counts
+    }
+
+    /// Adds up what is on disk.
+    pub(super) fn count_bytes(&mut self) {
+        let waiting = self.waiting.values().map(|one| one.bytes).sum::<u64>();
+        self.bytes = waiting + self.left_bytes + self.outgoing.values().map(|(_, bytes)| bytes).sum::<u64>();
+    }
+}
