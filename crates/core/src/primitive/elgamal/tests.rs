@@ -1,14 +1,13 @@
 //! What can be done to ciphertexts, beside what it does to what they hold.
 
-use chacha20::ChaCha20Rng;
-use rand_core::SeedableRng;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::primitive::group::{DecodeError, P384, Pallas, Point, Ristretto255, ScalarField};
+use crate::primitive::group::{P384, Pallas, Point, Ristretto255, ScalarField};
 use crate::primitive::polynomial::{Module, Scalars, Strategy, divide, evaluate, expand, multiply};
 
 fn rng(seed: u8) -> ChaCha20Rng {
@@ -228,7 +227,11 @@ fn small_numbers_are_found_in_as_many_steps_whatever_they_are() {
         let steps = |number: u64| {
             let group = Counted::default();
             let points = group.multiply_generator(&[group.scalar(number)]);
-            assert_eq!(small::in_full(&group, &points, bound), [Some(number).filter(|number| *number < bound)], "{bound}");
+            assert_eq!(
+                small::in_full(&group, &points, bound),
+                [Some(number).filter(|number| *number < bound)],
+                "{bound}"
+            );
             group.0.into_inner()
         };
         let of_zero = steps(0);
