@@ -1,14 +1,13 @@
 //! What can be done to ciphertexts, beside what it does to what they hold.
 
-use chacha20::ChaCha20Rng;
-use rand_core::SeedableRng;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
 use zeroize::Zeroizing;
 
 use super::*;
-use crate::primitive::group::{DecodeError, P384, Pallas, Point, Ristretto255, ScalarField};
+use crate::primitive::group::{P384, Pallas, Point, Ristretto255, ScalarField};
 use crate::primitive::polynomial::{Module, Scalars, Strategy, divide, evaluate, expand, multiply};
 
 fn rng(seed: u8) -> ChaCha20Rng {

@@ -148,13 +148,13 @@ fn traced(mark: u64) -> usize {
         let others = random_pairs(BOUND / 2, &mut rng);
         let mut entries: Vec<_> = zeros.into_iter().zip(others).flat_map(|(zero, other)| [zero, other]).collect();
         let marks: Vec<_> = (1..=BOUND as u64).map(|place| GROUP.scalar(mark * place)).collect();
-        for ([first, second], mark) in entries.iter_mut().zip(&marks) {
-            *second = GROUP.add(&[second.clone()], &GROUP.multiply(&[first.clone()], mark)).remove(0);
+        for (pair, mark) in entries.iter_mut().zip(&marks) {
+            pair[1] = GROUP.add(&pair[1..], &GROUP.multiply(&pair[..1], mark)).remove(0);
         }
         post.send(ENTRIES, 1, 0, elgamal::encode(GROUP, &entries))?;
         let (mut back, taken) = job.given(0, &post, ENTRIES, BOUND, false)?;
         for (pair, taken) in back.iter_mut().zip(taken) {
-            pair[1] = GROUP.subtract(&[pair[1].clone()], &[taken]).remove(0);
+            pair[1] = GROUP.subtract(&pair[1..], &[taken]).remove(0);
         }
         let opened = met.share.strip(GROUP, &back);
         let is_marked = |([first, _], value): (&[Point; 2], &Point)| {
