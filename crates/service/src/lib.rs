@@ -3,6 +3,7 @@
 //! [`tacita_node::jobs::intersect::live`]); a relay, at which parties meet that can only dial out ([`relay`]); and a helper, at which parties of a job leave what
 //! they have for each other ([`helper`]).
 
+pub mod aggregate;
 pub mod authority;
 mod clock;
 pub mod desk;

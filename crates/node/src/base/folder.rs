@@ -108,11 +108,16 @@ impl Folder {
         }
     }
 
+    /// Waits until the names of its files are on disk as they are.
+    pub fn flush(&self) -> io::Result<()> {
+        Ok(unless_unsupported(fsync(&self.handle))?)
+    }
+
     /// Gives a file another name, in place of the file that has it. On disk before this returns, if the file is; after an
     /// error it may have the one name or the other.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         renameat(&self.handle, from, &self.handle, to)?;
-        Ok(unless_unsupported(fsync(&self.handle))?)
+        self.flush()
     }
 
     /// Writes a file, whole or not at all, and on disk before this returns. After an error it may be there, whole.

@@ -1,3 +1,3 @@
 //! Files on disk that nobody else can read or change unnoticed.
 
-pub(crate) mod seal;
+pub mod seal;

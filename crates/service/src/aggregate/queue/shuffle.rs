@@ -1,0 +1,205 @@
+//! A shuffle: which records leave, in a random order, and the mark behind which they have left.
+
+use std::collections::BTreeMap;
+
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
+
+use super::conditions::{Conditions, Counts, Decision};
+use super::files::{self, Mark, MarkKey, begin_segment};
+use super::mix::{Buckets, Draw, Leaving, Sealed, Source, buckets};
+use super::state::State;
+use super::{Queue, Shuffled, step};
+
+/// Records that wait, as they are when a shuffle begins.
+pub(super) struct Waiting {
+    pub(super) sources: Vec<Source>,
+    pub(super) marks: BTreeMap<MarkKey, Mark>,
+    pub(super) counts: Counts,
+    pub(super) state: State,
+}
+
+/// Records that leave, and records that stay.
+struct Drawn {
+    taken: u64,
+    /// From which it follows which are taken.
+    seed: Zeroizing<[u8; 32]>,
+    left: Counts,
+}
+
+impl Queue {
+    /// Lets records leave, if the conditions are met: a random order of them is on disk as batches of [`super::Limits::batch_records`] under random
+    /// names when this returns, for [`Queue::next_outgoing`]. What is taken meanwhile waits for the next time.
+    ///
+    /// Takes about `memory` bytes of memory, and disk space for all records twice.
+    ///
+    /// Errors ([`Error::Input`]): the disk is full or fails, a file is damaged, or `memory` is too little. Nothing has left then, and the next time begins anew.
+    pub fn shuffle(&self, conditions: &Conditions, memory: u64) -> Result<Shuffled> {
+        let _one = super::lock(&self.shuffling);
+        let waiting = self.waiting()?;
+        let records = waiting.counts.values().sum::<u64>();
+        if records == 0 {
+            return Ok(Shuffled::Nothing);
+        }
+        let closed = waiting.state.closed;
+        let none = |why: String| if closed { Shuffled::Unshufflable(why) } else { Shuffled::Waiting(why) };
+        let drawn = match conditions.decide(&waiting.counts, closed) {
+            Decision::None(why) => return Ok(none(why)),
+            Decision::All => Drawn { taken: records, seed: Zeroizing::default(), left: Counts::new() },
+            Decision::Some(taken) => match self.draw(&waiting, conditions, taken)? {
+                Ok(drawn) => drawn,
+                Err(why) => return Ok(none(why)),
+            },
+        };
+        let taken = drawn.taken;
+        let generation = waiting.state.generation + 1;
+        let left = self
+            .mix(&waiting, &drawn, memory, generation)
+            .and_then(|(batches, bytes)| self.count(waiting, drawn, batches, bytes));
+        // What an attempt leaves behind would go at the next start; the disk may be full now.
+        left.inspect_err(|_| self.clear_attempt(generation))?;
+        Ok(Shuffled::Left { records: taken })
+    }
+
+    /// Draws which records leave.
+    fn draw(
+        &self,
+        waiting: &Waiting,
+        conditions: &Conditions,
+        taken: u64,
+    ) -> Result<std::result::Result<Drawn, String>> {
+        let mut seed = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *seed)
+            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        let mut draw = draw(waiting, taken, &seed);
+        let (mut leaving, mut left) = (Counts::new(), Counts::new());
+        for source in &waiting.sources {
+            self.sealed().read(source, &mut |participant, _| {
+                *(if draw.next() { &mut leaving } else { &mut left }).entry(participant).or_default() += 1;
+                Ok(())
+            })?;
+        }
+        let checked = conditions.check(&leaving).map_err(|why| format!("of a batch drawn at random, {why}"));
+        let checked = checked.and_then(|()| {
+            conditions.check(&left).map_err(|why| format!("of what a batch drawn at random would leave behind, {why}"))
+        });
+        Ok(checked.map(|()| Drawn { taken, seed, left }))
+    }
+
+    /// Writes batches that leave, and what stays. Returns the batches, and what the rest takes on disk.
+    #[allow(clippy::type_complexity)]
+    fn mix(
+        &self,
+        waiting: &Waiting,
+        drawn: &Drawn,
+        memory: u64,
+        generation: u64,
+    ) -> Result<(BTreeMap<super::BatchId, (String, u64)>, u64)> {
+        let sealed = self.sealed();
+        let mut buckets = Buckets::new(sealed, buckets(drawn.taken, sealed.record_bytes, memory)?)?;
+        let mut draw = draw(waiting, drawn.taken, &drawn.seed);
+        let mut rest = match drawn.left.is_empty() {
+            true => None,
+            false => Some(files::create(sealed.folder, &files::left(generation), sealed.key)?),
+        };
+        for source in &waiting.sources {
+            step("bucket")?;
+            let mut stay = Stay::default();
+            sealed.read(source, &mut |participant, record| {
+                if draw.next() {
+                    return buckets.add(record);
+                }
+                let Some(rest) = &mut rest else { return Ok(()) };
+                stay.add(rest, participant, record, sealed.record_bytes)
+            })?;
+            if let Some(rest) = &mut rest {
+                stay.flush(rest, sealed.record_bytes)?;
+            }
+        }
+        let rest_bytes = match rest {
+            Some(rest) => {
+                step("left")?;
+                let (_, length) = rest.finish()?;
+                files::on_disk(length)
+            }
+            None => 0,
+        };
+        let mut leaving = Leaving::new(sealed, generation, self.limits.batch_records)?;
+        buckets.empty(&mut |record| leaving.add(record))?;
+        leaving.flush()?;
+        Ok((leaving.written, rest_bytes))
+    }
+
+    fn sealed(&self) -> Sealed<'_> {
+        Sealed { folder: &self.folder, key: &self.key, record_bytes: self.limits.record_bytes }
+    }
+}
+
+/// Which of the records that wait are taken follows from the seed.
+fn draw(waiting: &Waiting, taken: u64, seed: &[u8; 32]) -> Draw<ChaCha20Rng> {
+    Draw::new(ChaCha20Rng::from_seed(*seed), taken, waiting.counts.values().sum())
+}
+
+/// Records of a participant that stay, until there are enough to be sealed together.
+#[derive(Default)]
+struct Stay {
+    participant: u32,
+    chunk: Vec<u8>,
+}
+
+impl Stay {
+    fn add(
+        &mut self,
+        rest: &mut tacita_node::store::seal::Writer,
+        participant: u32,
+        record: &[u8],
+        record_bytes: usize,
+    ) -> Result<()> {
+        if self.participant != participant || self.chunk.len() >= files::chunk(record_bytes) {
+            self.flush(rest, record_bytes)?;
+            self.participant = participant;
+        }
+        self.chunk.extend_from_slice(record);
+        Ok(())
+    }
+
+    fn flush(&mut self, rest: &mut tacita_node::store::seal::Writer, record_bytes: usize) -> Result<()> {
+        if self.chunk.is_empty() {
+            return Ok(());
+        }
+        begin_segment(rest, self.participant, (self.chunk.len() / record_bytes) as u64)?;
+        rest.write(std::mem::take(&mut self.chunk)).map(drop)
+    }
+}
+
+impl Queue {
+    /// Writes the mark behind which a shuffle counts, and removes what it has made obsolete.
+    fn count(
+        &self,
+        waiting: Waiting,
+        drawn: Drawn,
+        batches: BTreeMap<super::BatchId, (String, u64)>,
+        rest_bytes: u64,
+    ) -> Result<()> {
+        let Waiting { sources, marks, mut state, .. } = waiting;
+        state.generation += 1;
+        state.marks.extend(&marks);
+        self.write_state(&state)?;
+        let mut held = super::lock(&self.held);
+        held.waiting.retain(|key, _| !marks.contains_key(key));
+        held.left = drawn.left;
+        held.left_bytes = rest_bytes;
+        held.outgoing.extend(batches);
+        held.state = state;
+        held.count_bytes();
+        drop(held);
+        for source in sources {
+            let _ = step("obsolete");
+            // It is obsolete whether it is there or not, and goes at the next start if it stays now.
+            let _ = self.folder.remove(&source.name);
+        }
+        Ok(())
+    }
+}

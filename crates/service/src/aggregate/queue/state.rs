@@ -1,0 +1,100 @@
+//! How far a queue has come: one sealed file, replaced whole, which is the mark behind which a shuffle counts.
+
+use std::collections::BTreeMap;
+
+use tacita_core::{Error, Result};
+use tacita_node::base::folder::Folder;
+use tacita_node::store::seal::Key;
+
+use super::files::{self, MARK_BYTES, Mark, MarkKey, STATE, decode_mark, encode_mark};
+use super::step;
+
+const VERSION: u8 = 1;
+const HEAD_BYTES: usize = 1 + 1 + 8 + 8 + 8;
+
+/// Marks that are sealed together.
+const MARKS_TOGETHER: usize = 256;
+
+/// What is kept of a queue beside its reports.
+#[derive(Clone)]
+pub(super) struct State {
+    /// Bytes of a report.
+    pub(super) record_bytes: u64,
+    /// How many shuffles there have been.
+    pub(super) generation: u64,
+    /// Nothing more is taken.
+    pub(super) closed: bool,
+    /// Batches of participants that have left, or were discarded.
+    pub(super) marks: BTreeMap<MarkKey, Mark>,
+}
+
+/// Why a state was not written.
+pub(super) enum Unwritten {
+    /// The one before counts.
+    Before(Error),
+    /// Which one counts is only known at the next start.
+    Unknown(Error),
+}
+
+impl State {
+    pub(super) fn new(record_bytes: u64) -> State {
+        State { record_bytes, generation: 0, closed: false, marks: BTreeMap::new() }
+    }
+
+    pub(super) fn write(&self, folder: &Folder, key: &Key) -> std::result::Result<(), Unwritten> {
+        let fill = || {
+            step("state")?;
+            files::write_part(folder, STATE, key, |writer| {
+                let numbers =
+                    [self.record_bytes, self.generation, self.marks.len() as u64].map(u64::to_le_bytes).concat();
+                writer.write([&[VERSION, u8::from(self.closed)][..], &numbers].concat())?;
+                let marks: Vec<_> = self.marks.iter().collect();
+                for marks in marks.chunks(MARKS_TOGETHER) {
+                    writer.write(marks.iter().flat_map(|(key, mark)| encode_mark(key, mark)).collect())?;
+                }
+                Ok(())
+            })?;
+            step("state written")
+        };
+        fill().map_err(Unwritten::Before)?;
+        files::name_whole(folder, STATE).and_then(|()| step("state named")).map_err(Unwritten::Unknown)
+    }
+
+    /// What there is; nothing if there is none.
+    ///
+    /// Errors ([`Error::Input`]): it is damaged, or of another key or version.
+    pub(super) fn read(folder: &Folder, key: &Key) -> Result<Option<State>> {
+        if !folder.has(STATE) {
+            return Ok(None);
+        }
+        let damaged = || files::damaged(folder, STATE);
+        let mut reader = files::open(folder, STATE, key)?;
+        let head = files::next(&mut reader, folder, STATE)?;
+        let numbers =
+            head.get(2..HEAD_BYTES).filter(|_| head.len() == HEAD_BYTES && head[1] <= 1).ok_or_else(damaged)?;
+        if head[0] != VERSION {
+            let path = folder.at(STATE);
+            return Err(Error::Input(format!(
+                "{}: is of another version of this program: use that one",
+                path.display()
+            )));
+        }
+        let number = |place: usize| {
+            numbers[8 * place..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes)).ok_or_else(damaged)
+        };
+        let mut state = State { generation: number(1)?, closed: head[1] == 1, ..State::new(number(0)?) };
+        let count = number(2)?;
+        while (state.marks.len() as u64) < count {
+            let record = files::next(&mut reader, folder, STATE)?;
+            if record.is_empty() || record.len() % MARK_BYTES != 0 {
+                return Err(damaged());
+            }
+            for mark in record.chunks(MARK_BYTES) {
+                let (key, mark) = decode_mark(mark).ok_or_else(damaged)?;
+                state.marks.insert(key, mark);
+            }
+        }
+        files::end(&mut reader, folder, STATE)?;
+        Ok(Some(state))
+    }
+}

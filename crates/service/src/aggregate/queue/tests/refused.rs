@@ -1,0 +1,149 @@
+//! What is not taken, and what never leaves.
+
+use super::*;
+
+#[test]
+fn what_is_too_much_or_another_batch_of_a_name_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let limits = Limits { bytes: 60_000, quota: 1000, ..LIMITS };
+    let queue = try_open(home.path(), limits).unwrap();
+    assert_eq!(submit(&queue, 1, 1, 600).unwrap(), Accepted::New);
+    assert_eq!(submit(&queue, 1, 1, 600).unwrap(), Accepted::Known);
+    let conflict = Accepted::Refused(Refusal::Conflict);
+    assert_eq!(submit(&queue, 1, 1, 601).unwrap(), conflict);
+    let same_records = batch(1, 1, 600);
+    let other = Submission { participant: 1, batch: [1; 16], digest: [0; 32], records: &same_records };
+    assert_eq!(queue.accept(&other).unwrap(), conflict);
+    // Another participant's batch of that name is another batch.
+    assert_eq!(submit(&queue, 2, 1, 600).unwrap(), Accepted::New);
+    let quota = Accepted::Refused(Refusal::Quota { has: 600, limit: 1000 });
+    assert_eq!(submit(&queue, 1, 2, 401).unwrap(), quota);
+    assert_eq!(queue.foresee(1, &[2; 16], &[0; 32], 401), Some(quota));
+    assert_eq!(queue.foresee(1, &[2; 16], &[0; 32], 400), None);
+    // What repeats itself is known, also where nothing more is taken.
+    assert_eq!(submit(&queue, 3, 1, 900).unwrap(), Accepted::Refused(Refusal::Full));
+    assert_eq!(submit(&queue, 1, 1, 600).unwrap(), Accepted::Known);
+    let bytes = queue.status().bytes;
+    drop(queue);
+    let queue = try_open(home.path(), limits).unwrap();
+    // What was foreseen is never less than what is there.
+    assert!(queue.status().bytes <= bytes && queue.status().bytes > 24 * 1200);
+    assert_eq!(submit(&queue, 1, 2, 401).unwrap(), quota);
+    queue.close().unwrap();
+    assert_eq!(submit(&queue, 2, 1, 600).unwrap(), Accepted::Known);
+    assert_eq!(submit(&queue, 2, 2, 1).unwrap(), Accepted::Refused(Refusal::Closed));
+    assert!(queue.accept(&Submission { participant: 1, batch: [9; 16], digest: [0; 32], records: &[1; 25] }).is_err());
+}
+
+/// Batches of one record each cost the queue a file each: they count as such.
+#[test]
+fn many_small_batches_fill_it_too() {
+    let home = tempfile::tempdir().unwrap();
+    let queue = try_open(home.path(), Limits { bytes: 80_000, ..LIMITS }).unwrap();
+    let taken = (0..100).take_while(|number| submit(&queue, 1, *number, 1).unwrap() == Accepted::New).count();
+    assert!((5..20).contains(&taken), "{taken}");
+}
+
+#[test]
+fn a_round_that_meets_no_conditions_says_why_and_never_leaves() {
+    let few: &[(u32, u8, u32)] = &[(1, 1, 5), (2, 1, 5)];
+    let one_sided: &[(u32, u8, u32)] = &[(1, 1, 5), (2, 1, 5), (3, 1, 4), (3, 2, 7)];
+    let texts =
+        ["10 reports are of 2 participants, and a shuffle needs those of 3", "11 of 21 reports are of one participant"];
+    for (batches, text) in [few, one_sided].into_iter().zip(texts) {
+        for batch_size in [None, Some(8)] {
+            let home = tempfile::tempdir().unwrap();
+            let queue = open(home.path());
+            for &(participant, number, records) in batches {
+                submit(&queue, participant, number, records).unwrap();
+            }
+            let terms = Conditions { batch_size, ..TERMS };
+            assert!(matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Waiting(_)));
+            queue.close().unwrap();
+            for _ in 0..3 {
+                let Shuffled::Unshufflable(why) = queue.shuffle(&terms, MEMORY).unwrap() else { panic!() };
+                assert!(why.contains(text), "{why}");
+                assert!(queue.next_outgoing().unwrap().is_none());
+            }
+            assert!(!names(home.path()).iter().any(|name| name.starts_with("out-") || name.starts_with("bucket-")));
+            queue.discard().unwrap();
+            assert_eq!(names(home.path()), ["queue.lock", "state"]);
+            drop(queue);
+            let queue = open(home.path());
+            assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Nothing);
+            assert_eq!(submit(&queue, 1, 1, 5).unwrap(), Accepted::Known);
+        }
+    }
+}
+
+/// A batch that would leave too little behind does not leave, however often it is asked for.
+#[test]
+fn what_stays_behind_has_to_meet_the_conditions_too() {
+    let home = tempfile::tempdir().unwrap();
+    let queue = open(home.path());
+    for participant in 0..4 {
+        submit(&queue, participant, 1, 50).unwrap();
+    }
+    let terms = Conditions { batch_size: Some(198), ..TERMS };
+    for _ in 0..20 {
+        let Shuffled::Waiting(why) = queue.shuffle(&terms, MEMORY).unwrap() else { panic!() };
+        assert!(why.starts_with("of what a batch drawn at random would leave behind, 2 reports are of"), "{why}");
+    }
+    // Four participants of one record each among 200: hardly any batch of four is of three participants with two each at the most.
+    let terms = Conditions { min_participants: 4, max_share: 0.25, batch_size: Some(4) };
+    let tries = (0..500).filter(|_| matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { .. })).count();
+    let left = leave(&queue);
+    assert!(left.len() == tries && tries > 0);
+    for batch in left {
+        let mut participants: Vec<_> = batch.iter().map(|(participant, ..)| *participant).collect();
+        participants.sort_unstable();
+        assert_eq!(participants, [0, 1, 2, 3]);
+    }
+}
+
+#[test]
+fn a_second_process_another_key_and_other_lengths_are_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let queue = open(home.path());
+    submit(&queue, 1, 1, 5).unwrap();
+    let refused = |key: Key, limits: Limits| Queue::open(home.path(), key, limits).unwrap_err().to_string();
+    assert!(refused(key(), LIMITS).contains("another process has this queue open"));
+    drop(queue);
+    drop(open(home.path()));
+    assert!(refused(Key::new(Zeroizing::new([4; 32])), LIMITS).contains("damaged, or of another key"));
+    let other = refused(key(), Limits { record_bytes: 25, ..LIMITS });
+    assert!(other.contains("holds records of 24 bytes, and those of this job have 25"), "{other}");
+    open(home.path());
+}
+
+#[test]
+fn damage_is_found_and_no_record_is_lost_in_silence() {
+    let home = tempfile::tempdir().unwrap();
+    let queue = open(home.path());
+    for participant in 0..4 {
+        submit(&queue, participant, 1, 900).unwrap();
+    }
+    queue.close().unwrap();
+    drop(queue);
+    for name in names(home.path()).into_iter().filter(|name| name != "queue.lock") {
+        let path = home.path().join(&name);
+        let whole = std::fs::read(&path).unwrap();
+        let places = (0..whole.len()).step_by(97).chain([whole.len() - 1]);
+        for place in places {
+            let mut changed = whole.clone();
+            changed[place] ^= 4;
+            for damaged in [&changed[..], &whole[..place]] {
+                std::fs::write(&path, damaged).unwrap();
+                let opened = try_open(home.path(), LIMITS);
+                let error = opened.and_then(|queue| queue.shuffle(&TERMS, MEMORY)).unwrap_err().to_string();
+                assert!(error.contains(&name) && error.contains("damaged"), "{error}");
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+        if name == "state" {
+            assert!(try_open(home.path(), LIMITS).unwrap_err().to_string().contains("damaged"));
+        }
+        std::fs::write(&path, whole).unwrap();
+    }
+    assert_eq!(open(home.path()).shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Left { records: 3600 });
+}

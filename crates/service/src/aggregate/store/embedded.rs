@@ -1,0 +1,433 @@
+//! Rounds in a directory of one process: a log-structured merge tree for the reports of each round, and one for marks and records.
+//!
+//! A report's key is its row, its batch and its place in the batch, so that reading a tree in order groups it by rows. The mark of a batch and its
+//! reports are one atomic write to the journal, which is flushed before a call returns. A round is removed by removing its tree.
+//!
+//! What the files show to whoever reads them is what the database's operator sees: which reports have a key in common, what their values are, and
+//! which are of one participant within a row. No key and no participant follows from them without a secret of the proxy. They are not sealed,
+//! since the order that groups the rows would still show most of this: the directory is its owner's alone, and its disk is better an
+//! encrypted one.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fjall::compaction::Leveled;
+use fjall::config::{BlockSizePolicy, FilterPolicy};
+use fjall::{Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode};
+use tacita_core::{Error, Result};
+use tacita_node::base::folder::Folder;
+use tacita_node::base::hex::hex;
+
+use super::{BatchId, Each, Ingested, Row, RowId, Storage, Stored, Totals};
+
+const LOCK: &str = "storage.lock";
+const TREES: &str = "storage";
+/// The same until it is whole.
+const UNFINISHED: &str = "storage.part";
+
+/// The tree of marks and records.
+const STATE: &str = "state";
+
+/// What a key in it begins with: the name of a round, the mark of a batch, a record, and a round whose removal has begun.
+const ROUND: u8 = b'n';
+const MARK: u8 = b'b';
+const RECORD: u8 = b'r';
+const REMOVED: u8 = b'x';
+
+const ROUND_KEY_BYTES: usize = 32;
+const DIGEST_BYTES: usize = 32;
+const COUNT_BYTES: usize = 8;
+const ROW_BYTES: usize = size_of::<RowId>();
+const PLACE_BYTES: usize = size_of::<BatchId>() + size_of::<u32>();
+const TAG_BYTES: usize = 32;
+const VALUE_BYTES: usize = size_of::<u32>();
+
+/// Memory for what a tree has not written to its tables yet; up to five of these are full at once.
+const MEMORY_BYTES: u64 = 32 << 20;
+const CACHE_BYTES: u64 = 16 << 20;
+/// What has to be read again when it is opened, at most.
+const JOURNAL_BYTES: u64 = 128 << 20;
+const BLOCK_BYTES: u32 = 16 << 10;
+const TABLE_BYTES: u64 = 64 << 20;
+const THREADS: usize = 2;
+
+/// Disk space that is left free: for the memory that is still to be written, and for merging tables, up to so much of what there is.
+pub(super) const RESERVE_BYTES: u64 = 256 << 20;
+const MERGE_BYTES: u64 = 768 << 20;
+
+/// More waits to be merged, or to be written, than this: whoever brings more waits.
+const MOST_UNMERGED: usize = 18;
+const MOST_UNWRITTEN: usize = 2;
+const WAIT: Duration = Duration::from_millis(10);
+
+/// Rounds in a directory that this process alone has open.
+pub struct Embedded {
+    path: PathBuf,
+    database: Database,
+    state: Keyspace,
+    /// One thread writes at a time: a batch's mark is looked up and written without another's in between.
+    writing: Mutex<()>,
+    reserve: u64,
+    _lock: std::fs::File,
+}
+
+impl Embedded {
+    /// Opens a directory, which is made if it is not there.
+    ///
+    /// Errors ([`Error::Input`]): others can write to it; another process has it open; its files are damaged, or not of this version.
+    pub fn open(path: &Path) -> Result<Embedded> {
+        Embedded::reserving(path, RESERVE_BYTES)
+    }
+
+    pub(super) fn reserving(path: &Path, reserve: u64) -> Result<Embedded> {
+        let folder = Folder::make(path)?;
+        let lock = folder.try_lock(LOCK)?.ok_or_else(|| {
+            Error::Input(format!(
+                "{}: another process has this storage open: stop it, or name another directory",
+                path.display()
+            ))
+        })?;
+        let trees = folder.at(TREES);
+        if !folder.has(TREES) {
+            create(&folder).map_err(|error| fault(path, &error))?;
+        }
+        // Its files have the modes that the process gives by default: nobody else gets to them.
+        make_private(&trees)?;
+        let database = open_trees(&trees).map_err(|error| fault(path, &error))?;
+        let state = database.keyspace(STATE, KeyspaceCreateOptions::default).map_err(|error| fault(path, &error))?;
+        let storage =
+            Embedded { path: path.to_owned(), database, state, writing: Mutex::new(()), reserve, _lock: lock };
+        storage.finish_removals()?;
+        Ok(storage)
+    }
+
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        // It guards no data: a thread that panicked left none half changed.
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tree of a round, if it has one.
+    fn reports(&self, round: &Round) -> Result<Option<Keyspace>> {
+        match self.database.keyspace_exists(&round.tree()) {
+            true => self.create_reports(round).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn create_reports(&self, round: &Round) -> Result<Keyspace> {
+        let options = || {
+            let merging = Leveled::default().with_table_target_size(TABLE_BYTES);
+            // They are read in order, and never looked up: filters would not help.
+            KeyspaceCreateOptions::default()
+                .max_memtable_size(MEMORY_BYTES)
+                .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
+                .filter_policy(FilterPolicy::disabled())
+                .compaction_strategy(Arc::new(merging))
+        };
+        self.database.keyspace(&round.tree(), options).map_err(|error| self.fault(error))
+    }
+
+    /// Refuses to write where the disk has too little room for it, and for what is still to be written: a write that fails halfway
+    /// would stop all others until the next start.
+    fn check_room(&self) -> Result<()> {
+        let facts = rustix::fs::statvfs(&self.path)
+            .map_err(|error| Error::Input(format!("{}: cannot be looked at: {error}", self.path.display())))?;
+        let free = facts.f_bavail.saturating_mul(facts.f_frsize);
+        let used = self.database.disk_space().map_err(|error| self.fault(error))?;
+        let needed = self.reserve.saturating_add(used.min(MERGE_BYTES));
+        if free < needed {
+            return Err(Error::Input(format!(
+                "{}: the disk is full: {} MiB are free, and {} MiB have to be: make room; nothing was taken, and nothing is lost",
+                self.path.display(),
+                free >> 20,
+                needed >> 20
+            )));
+        }
+        Ok(())
+    }
+
+    /// Waits until what is written before has been merged. (The trees would wait too, but not notice that their disk has failed.)
+    fn wait_for_merging(&self, reports: &Keyspace) -> Result<()> {
+        while reports.l0_table_count() > MOST_UNMERGED || reports.sealed_memtable_count() > MOST_UNWRITTEN {
+            self.database.persist(PersistMode::Buffer).map_err(|error| self.fault(error))?;
+            std::thread::sleep(WAIT);
+        }
+        Ok(())
+    }
+
+    /// Removes what was left of rounds whose removal had begun.
+    fn finish_removals(&self) -> Result<()> {
+        let _writing = self.writing();
+        let begun = self.state.prefix([REMOVED]).map(|entry| entry.key());
+        for key in begun.collect::<fjall::Result<Vec<_>>>().map_err(|error| self.fault(error))? {
+            let round = key[1..].try_into().map(Round).map_err(|_| self.damaged())?;
+            self.remove_reports(&round)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the tree of a round that has been marked as removed, and the mark.
+    fn remove_reports(&self, round: &Round) -> Result<()> {
+        if let Some(reports) = self.reports(round)? {
+            self.database.delete_keyspace(reports).map_err(|error| self.fault(error))?;
+        }
+        let mut batch = self.database.batch().durability(Some(PersistMode::SyncAll));
+        batch.remove(&self.state, round.key(REMOVED, b""));
+        batch.commit().map_err(|error| self.fault(error))
+    }
+
+    fn stored(&self, value: &[u8]) -> Result<Stored> {
+        let (tag, rest) = value.split_first_chunk::<TAG_BYTES>().ok_or_else(|| self.damaged())?;
+        let (value, sealed) = rest.split_first_chunk::<VALUE_BYTES>().ok_or_else(|| self.damaged())?;
+        Ok(Stored { tag: *tag, value: u32::from_le_bytes(*value), sealed: sealed.to_vec() })
+    }
+
+    /// A report and its row.
+    fn report(&self, entry: Guard) -> Result<(RowId, Stored)> {
+        let (key, value) = entry.into_inner().map_err(|error| self.fault(error))?;
+        let row = key.first_chunk().filter(|_| key.len() == ROW_BYTES + PLACE_BYTES).ok_or_else(|| self.damaged())?;
+        Ok((*row, self.stored(&value)?))
+    }
+
+    fn fault(&self, error: fjall::Error) -> Error {
+        fault(&self.path, &error)
+    }
+
+    fn damaged(&self) -> Error {
+        damaged(&self.path, "an entry has not the length that it was written with")
+    }
+}
+
+impl Storage for Embedded {
+    fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
+        let key = Round::new(round);
+        let mark = key.key(MARK, batch);
+        let digest = digest(rows);
+        let _writing = self.writing();
+        if let Some(known) = self.state.get(&mark).map_err(|error| self.fault(error))? {
+            return match known.first_chunk::<DIGEST_BYTES>() {
+                Some(known) if *known == digest => Ok(Ingested::Known),
+                Some(_) => Ok(Ingested::Conflict),
+                None => Err(self.damaged()),
+            };
+        }
+        self.check_room()?;
+        let reports = self.create_reports(&key)?;
+        self.wait_for_merging(&reports)?;
+        let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
+        writes.insert(&self.state, key.key(ROUND, b""), round.as_bytes());
+        writes.insert(&self.state, mark, [&digest[..], &(rows.len() as u64).to_le_bytes()].concat());
+        for (place, row) in (0u32..).zip(rows) {
+            let key = [&row.id[..], batch, &place.to_be_bytes()].concat();
+            let Stored { tag, value, sealed } = &row.stored;
+            writes.insert(&reports, key, [&tag[..], &value.to_le_bytes(), sealed].concat());
+        }
+        writes.commit().map_err(|error| self.fault(error))?;
+        Ok(Ingested::New)
+    }
+
+    fn groups(&self, round: &str, after: Option<&RowId>, each: &mut Each<'_>) -> Result<()> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let Some(reports) = self.reports(&Round::new(round))? else { return Ok(()) };
+        let from = after.map_or(Unbounded, |row| Excluded([&row[..], &[u8::MAX; PLACE_BYTES]].concat()));
+        let mut reports = reports.range::<Vec<u8>, _>((from, Unbounded)).map(|entry| self.report(entry));
+        let mut next = reports.next().transpose()?;
+        while let Some((row, first)) = next.take() {
+            let mut failed = false;
+            let others = std::iter::from_fn(|| {
+                if next.is_some() || failed {
+                    return None;
+                }
+                match reports.next()? {
+                    Ok((other, stored)) if other == row => Some(Ok(stored)),
+                    Ok(report) => {
+                        next = Some(report);
+                        None
+                    }
+                    Err(error) => {
+                        failed = true;
+                        Some(Err(error))
+                    }
+                }
+            });
+            let mut group = std::iter::once(Ok(first)).chain(others);
+            if each(&row, &mut group)?.is_break() {
+                return Ok(());
+            }
+            for left in group {
+                left?;
+            }
+            if failed {
+                return Err(self.damaged());
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>> {
+        let Some(reports) = self.reports(&Round::new(round))? else { return Ok(Some(Vec::new())) };
+        let mut found = Vec::new();
+        for entry in reports.prefix(row) {
+            if found.len() == limit {
+                return Ok(None);
+            }
+            found.push(self.report(entry)?.1);
+        }
+        Ok(Some(found))
+    }
+
+    fn totals(&self, round: &str) -> Result<Totals> {
+        let mut totals = Totals::default();
+        for mark in self.state.prefix(Round::new(round).key(MARK, b"")) {
+            let mark = mark.value().map_err(|error| self.fault(error))?;
+            let count = mark.get(DIGEST_BYTES..).and_then(|count| <[u8; COUNT_BYTES]>::try_from(count).ok());
+            let count = u64::from_le_bytes(count.ok_or_else(|| self.damaged())?);
+            totals.batches += 1;
+            totals.reports = totals.reports.checked_add(count).ok_or_else(|| self.damaged())?;
+        }
+        Ok(totals)
+    }
+
+    fn put(&self, round: &str, name: &str, value: &[u8]) -> Result<()> {
+        let key = Round::new(round);
+        let _writing = self.writing();
+        self.check_room()?;
+        let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
+        writes.insert(&self.state, key.key(ROUND, b""), round.as_bytes());
+        writes.insert(&self.state, key.key(RECORD, name.as_bytes()), value);
+        writes.commit().map_err(|error| self.fault(error))
+    }
+
+    fn get(&self, round: &str, name: &str) -> Result<Option<Vec<u8>>> {
+        let value = self.state.get(Round::new(round).key(RECORD, name.as_bytes()));
+        Ok(value.map_err(|error| self.fault(error))?.map(|value| value.to_vec()))
+    }
+
+    fn rounds(&self) -> Result<Vec<String>> {
+        let names = self.state.prefix([ROUND]).map(|entry| {
+            let name = entry.value().map_err(|error| self.fault(error))?;
+            String::from_utf8(name.to_vec()).map_err(|_| self.damaged())
+        });
+        let mut names = names.collect::<Result<Vec<_>>>()?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn remove(&self, round: &str) -> Result<()> {
+        let key = Round::new(round);
+        let _writing = self.writing();
+        let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
+        writes.insert(&self.state, key.key(REMOVED, b""), b"");
+        for kind in [ROUND, MARK, RECORD] {
+            for entry in self.state.prefix(key.key(kind, b"")) {
+                writes.remove(&self.state, entry.key().map_err(|error| self.fault(error))?);
+            }
+        }
+        writes.commit().map_err(|error| self.fault(error))?;
+        self.remove_reports(&key)
+    }
+}
+
+impl std::fmt::Debug for Embedded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Embedded({})", self.path.display())
+    }
+}
+
+/// A round in keys: names may be of any length, and hold anything.
+struct Round([u8; ROUND_KEY_BYTES]);
+
+impl Round {
+    fn new(name: &str) -> Round {
+        Round(*blake3::hash(name.as_bytes()).as_bytes())
+    }
+
+    fn key(&self, kind: u8, rest: &[u8]) -> Vec<u8> {
+        [&[kind], &self.0[..], rest].concat()
+    }
+
+    fn tree(&self) -> String {
+        hex(&self.0)
+    }
+}
+
+/// A fingerprint of a batch's rows, in order.
+fn digest(rows: &[Row]) -> [u8; DIGEST_BYTES] {
+    let mut hasher = blake3::Hasher::new();
+    for Row { id, stored: Stored { tag, value, sealed } } in rows {
+        hasher
+            .update(id)
+            .update(tag)
+            .update(&value.to_le_bytes())
+            .update(&(sealed.len() as u64).to_le_bytes())
+            .update(sealed);
+    }
+    *hasher.finalize().as_bytes()
+}
+
+/// Makes trees without rows, whole or not at all: what a crash leaves half made could not be opened.
+fn create(folder: &Folder) -> fjall::Result<()> {
+    let unfinished = folder.at(UNFINISHED);
+    if folder.has(UNFINISHED) {
+        std::fs::remove_dir_all(&unfinished)?;
+    }
+    let database = open_trees(&unfinished)?;
+    let state = database.keyspace(STATE, KeyspaceCreateOptions::default)?;
+    database.persist(PersistMode::SyncAll)?;
+    drop((state, database));
+    Ok(folder.rename(UNFINISHED, TREES)?)
+}
+
+fn open_trees(path: &Path) -> fjall::Result<Database> {
+    let open = || {
+        Database::builder(path)
+            .cache_size(CACHE_BYTES)
+            .max_journaling_size(JOURNAL_BYTES)
+            .worker_threads(THREADS)
+            .open()
+    };
+    // Of some damaged files the crate takes for granted what they say.
+    catch_unwind(AssertUnwindSafe(open)).unwrap_or(Err(fjall::Error::Unrecoverable))
+}
+
+fn make_private(directory: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let changed = std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700));
+    changed.map_err(|error| Error::Input(format!("{}: cannot be made private: {error}", directory.display())))
+}
+
+fn damaged(path: &Path, what: &str) -> Error {
+    Error::Input(format!(
+        "{}: damaged ({what}): put back the directory from a backup, or begin with a new one",
+        path.display()
+    ))
+}
+
+fn fault(path: &Path, error: &fjall::Error) -> Error {
+    use std::io::ErrorKind::{FileTooLarge, InvalidData, QuotaExceeded, StorageFull, UnexpectedEof};
+    let shown = path.display();
+    let io = match error {
+        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => Some(error),
+        _ => None,
+    };
+    Error::Input(match (error, io.map(std::io::Error::kind)) {
+        (_, Some(StorageFull | QuotaExceeded | FileTooLarge)) => {
+            format!("{shown}: the disk is full, or the file may not grow: make room, and start again")
+        }
+        (_, Some(kind)) if !matches!(kind, InvalidData | UnexpectedEof) => {
+            format!("{shown}: the disk fails ({kind}): mend it, and start again")
+        }
+        (fjall::Error::Locked, _) => {
+            format!("{shown}: another process has this storage open: stop it, or name another directory")
+        }
+        (fjall::Error::Poisoned, _) => {
+            format!(
+                "{shown}: nothing is written any more, since the disk was full or failed before: mend it, and start again"
+            )
+        }
+        (fjall::Error::InvalidVersion(_), _) => return damaged(path, "or of another version of this program"),
+        (error, _) => return damaged(path, &error.to_string()),
+    })
+}

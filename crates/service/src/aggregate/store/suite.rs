@@ -1,0 +1,228 @@
+//! What every back end does. `open` opens the same place each time that it is called, after the one before is dropped.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use tacita_core::{Error, Result};
+
+use super::{BatchId, Ingested, Row, RowId, Storage, Stored, Totals};
+
+type Open<'a> = &'a dyn Fn() -> Box<dyn Storage>;
+type Groups = BTreeMap<RowId, Vec<Stored>>;
+
+/// Runs all of it.
+pub(super) fn run(open: Open<'_>) {
+    rows_come_back_in_groups(open);
+    batches_are_ingested_once(open);
+    concurrent_batches_are_ingested_once(open);
+    reading_breaks_off_and_goes_on(open);
+    errors_of_the_caller_come_back(open);
+    rounds_are_apart_and_go(open);
+    records_come_back(open);
+}
+
+/// A row's first byte is `row`; the other bytes are random, and so are the contents.
+pub(super) fn rows(rng: &mut ChaCha20Rng, count: usize, different: u32, sealed: usize) -> Vec<Row> {
+    let one = |_| {
+        let mut id = [7; 32];
+        id[..4].copy_from_slice(&(rng.next_u32() % different).to_be_bytes());
+        let mut stored = Stored { tag: [0; 32], value: rng.next_u32(), sealed: vec![0; sealed] };
+        rng.fill_bytes(&mut stored.tag);
+        rng.fill_bytes(&mut stored.sealed);
+        Row { id, stored }
+    };
+    (0..count).map(one).collect()
+}
+
+pub(super) fn groups(storage: &dyn Storage, round: &str) -> Result<Groups> {
+    let mut groups = Groups::new();
+    let mut last = None;
+    storage.groups(round, None, &mut |row, entries| {
+        assert!(last.is_none_or(|last| last < *row), "in order, and once each");
+        last = Some(*row);
+        groups.insert(*row, entries.collect::<Result<_>>()?);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(groups)
+}
+
+/// The same, of batches in order of their names.
+fn expected<'a>(batches: impl IntoIterator<Item = &'a Vec<Row>>) -> Groups {
+    let mut groups = Groups::new();
+    for row in batches.into_iter().flatten() {
+        groups.entry(row.id).or_default().push(row.stored.clone());
+    }
+    groups
+}
+
+fn rows_come_back_in_groups(open: Open<'_>) {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let mut batches: BTreeMap<BatchId, Vec<Row>> = BTreeMap::new();
+    for (number, sealed) in [64, 0, 3, 64, 300].into_iter().enumerate() {
+        let mut id = BatchId::default();
+        rng.fill_bytes(&mut id);
+        let rows = rows(&mut rng, 700 * number, 150, sealed);
+        assert_eq!(open().ingest("groups", &id, &rows).unwrap(), Ingested::New);
+        batches.insert(id, rows);
+    }
+    let storage = open();
+    let expected = expected(batches.values());
+    assert!(groups(&*storage, "groups").unwrap() == expected);
+    assert_eq!(storage.totals("groups").unwrap(), Totals { batches: 5, reports: 7000 });
+    for (row, entries) in expected.iter().take(20) {
+        assert!(storage.entries("groups", row, entries.len()).unwrap().as_ref() == Some(entries));
+        assert!(storage.entries("groups", row, entries.len() - 1).unwrap().is_none());
+    }
+    assert_eq!(storage.entries("groups", &[0xee; 32], 5).unwrap(), Some(Vec::new()));
+    // The first and the last id that there can be.
+    let ends = [[0; 32], [0xff; 32]].map(|id| Row { id, ..rows(&mut rng, 1, 1, 9).remove(0) });
+    storage.ingest("ends", &[0xff; 16], &ends).unwrap();
+    assert_eq!(groups(&*storage, "ends").unwrap().into_keys().collect::<Vec<_>>(), [[0; 32], [0xff; 32]]);
+    let mut none = |_: &RowId, _: &mut dyn Iterator<Item = Result<Stored>>| panic!("nothing is behind the last one");
+    storage.groups("ends", Some(&[0xff; 32]), &mut none).unwrap();
+    storage.remove("groups").unwrap();
+    storage.remove("ends").unwrap();
+}
+
+fn batches_are_ingested_once(open: Open<'_>) {
+    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let (one, other) = (rows(&mut rng, 50, 10, 64), rows(&mut rng, 50, 10, 64));
+    let id = [1; 16];
+    assert_eq!(open().ingest("once", &id, &one).unwrap(), Ingested::New);
+    // Also after it was closed, and in another round.
+    let storage = open();
+    for _ in 0..3 {
+        assert_eq!(storage.ingest("once", &id, &one).unwrap(), Ingested::Known);
+    }
+    let mut changed = one.clone();
+    changed[49].stored.value ^= 1;
+    let mut moved = one.clone();
+    moved.swap(3, 4);
+    for other in [&other, &changed, &moved, &one[..49].to_vec(), &Vec::new()] {
+        assert_eq!(storage.ingest("once", &id, other).unwrap(), Ingested::Conflict);
+    }
+    assert_eq!(storage.ingest("once more", &id, &other).unwrap(), Ingested::New);
+    assert!(groups(&*storage, "once").unwrap() == expected([&one]));
+    assert!(groups(&*storage, "once more").unwrap() == expected([&other]));
+    assert_eq!(storage.ingest("once", &[2; 16], &[]).unwrap(), Ingested::New);
+    assert_eq!(storage.ingest("once", &[2; 16], &[]).unwrap(), Ingested::Known);
+    storage.remove("once").unwrap();
+    storage.remove("once more").unwrap();
+}
+
+fn concurrent_batches_are_ingested_once(open: Open<'_>) {
+    let storage = open();
+    let batches: Vec<_> = (0..8).map(|seed| rows(&mut ChaCha20Rng::seed_from_u64(seed), 100, 20, 64)).collect();
+    let new = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (storage, batches, new) = (&storage, &batches, &new);
+            scope.spawn(move || {
+                for turn in 0..batches.len() {
+                    let number = (turn + thread) % batches.len();
+                    let ingested = storage.ingest("threads", &[number as u8; 16], &batches[number]).unwrap();
+                    assert_ne!(ingested, Ingested::Conflict);
+                    new.fetch_add(usize::from(ingested == Ingested::New), std::sync::atomic::Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(new.into_inner(), batches.len());
+    assert!(groups(&*storage, "threads").unwrap() == expected(&batches));
+    storage.remove("threads").unwrap();
+}
+
+fn reading_breaks_off_and_goes_on(open: Open<'_>) {
+    let storage = open();
+    let batch = rows(&mut ChaCha20Rng::seed_from_u64(3), 1000, 100, 8);
+    storage.ingest("pages", &[3; 16], &batch).unwrap();
+    let (mut after, mut seen) = (None, Vec::new());
+    loop {
+        let before = seen.len();
+        storage
+            .groups("pages", after.as_ref(), &mut |row, entries| {
+                // Of some rows all is read, of others a part, or nothing.
+                let read = entries.take(seen.len() % 3 * 2).collect::<Result<Vec<_>>>()?;
+                assert!(read.len() <= 4);
+                seen.push(*row);
+                Ok(if seen.len() == before + 7 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })
+            .unwrap();
+        if seen.len() == before {
+            break;
+        }
+        after = seen.last().copied();
+    }
+    assert_eq!(seen, expected([&batch]).into_keys().collect::<Vec<_>>());
+    storage.remove("pages").unwrap();
+}
+
+fn errors_of_the_caller_come_back(open: Open<'_>) {
+    let storage = open();
+    storage.ingest("errors", &[4; 16], &rows(&mut ChaCha20Rng::seed_from_u64(4), 10, 10, 8)).unwrap();
+    let mut calls = 0;
+    let failed = storage.groups("errors", None, &mut |_, _| {
+        calls += 1;
+        Err(Error::Input("the caller's".into()))
+    });
+    assert_eq!((failed.unwrap_err(), calls), (Error::Input("the caller's".into()), 1));
+    storage.remove("errors").unwrap();
+}
+
+fn rounds_are_apart_and_go(open: Open<'_>) {
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    // One's name begins another's, and some would be no names of files.
+    let names = ["a", "ab", "../a", "a\0b", "ä/ö: \n", &"long ".repeat(200)];
+    let batches: Vec<_> = names.iter().map(|_| rows(&mut rng, 200, 30, 64)).collect();
+    let storage = open();
+    for (name, batch) in names.iter().zip(&batches) {
+        assert_eq!(storage.ingest(name, &[5; 16], batch).unwrap(), Ingested::New);
+        storage.put(name, "state", name.as_bytes()).unwrap();
+    }
+    let mut sorted = names.map(str::to_owned);
+    sorted.sort_unstable();
+    assert_eq!(storage.rounds().unwrap(), sorted);
+    storage.remove("a").unwrap();
+    storage.remove("never").unwrap();
+    drop(storage);
+    let storage = open();
+    for (name, batch) in names.iter().zip(&batches).skip(1) {
+        assert!(groups(&*storage, name).unwrap() == expected([batch]));
+        assert_eq!(storage.get(name, "state").unwrap().unwrap(), name.as_bytes());
+    }
+    assert_eq!(storage.rounds().unwrap().len(), names.len() - 1);
+    assert!(groups(&*storage, "a").unwrap().is_empty());
+    assert_eq!(storage.totals("a").unwrap(), Totals::default());
+    assert_eq!(storage.get("a", "state").unwrap(), None);
+    // A round of that name begins anew, and none of the old one comes back.
+    assert_eq!(storage.ingest("a", &[5; 16], &batches[1]).unwrap(), Ingested::New);
+    assert!(groups(&*storage, "a").unwrap() == expected([&batches[1]]));
+    drop(storage);
+    let storage = open();
+    assert!(groups(&*storage, "a").unwrap() == expected([&batches[1]]));
+    for name in names {
+        storage.remove(name).unwrap();
+    }
+    assert!(storage.rounds().unwrap().is_empty());
+}
+
+fn records_come_back(open: Open<'_>) {
+    let storage = open();
+    assert_eq!(storage.get("records", "state").unwrap(), None);
+    storage.put("records", "state", b"open").unwrap();
+    storage.put("records", "state", b"closed").unwrap();
+    storage.put("records", "state2", b"").unwrap();
+    storage.put("record", "sstate", &[9; 100_000]).unwrap();
+    drop(storage);
+    let storage = open();
+    assert_eq!(storage.get("records", "state").unwrap().unwrap(), b"closed");
+    assert_eq!(storage.get("records", "state2").unwrap().unwrap(), b"");
+    assert_eq!(storage.get("record", "sstate").unwrap().unwrap(), [9; 100_000]);
+    assert_eq!(storage.get("record", "state").unwrap(), None);
+    assert_eq!(storage.totals("records").unwrap(), Totals::default());
+    assert_eq!(storage.rounds().unwrap(), ["record", "records"]);
+    storage.remove("record").unwrap();
+    storage.remove("records").unwrap();
+}
