@@ -7,6 +7,7 @@ mod dial;
 pub mod door;
 pub mod faults;
 mod handshake;
+pub mod http;
 pub mod links;
 mod listen;
 pub mod relay;
@@ -27,7 +28,9 @@ use tacita_core::{Channel, Error, Result};
 pub use dial::dial;
 pub use listen::{listen, listen_for_all, listening_at};
 pub use shaped::Shape;
-pub use tls::{ALPN, DESK_ALPN, DOCTOR_ALPN, EXPORTER_BYTES, EXPORTER_LABEL, HELPER_ALPN, Purpose, RELAY_ALPN};
+pub use tls::{
+    ALPN, DESK_ALPN, DOCTOR_ALPN, EXPORTER_BYTES, EXPORTER_LABEL, HELPER_ALPN, HTTP_ALPN, Purpose, RELAY_ALPN,
+};
 
 use crate::identity::Fingerprint;
 use shaped::ShapedWriter;

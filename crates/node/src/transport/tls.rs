@@ -13,7 +13,7 @@ use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, Uni
 use rustls::server::NoServerSessionStorage;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{
-    AlertDescription, CertificateError, ClientConfig, ClientConnection, Connection, DigitallySignedStruct,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, CommonState, Connection, DigitallySignedStruct,
     DistinguishedName, PeerIncompatible, ServerConfig, ServerConnection, SignatureScheme, version,
 };
 use tacita_core::{Error, Result};
@@ -34,6 +34,9 @@ pub const HELPER_ALPN: &[u8] = b"tacita-helper/1";
 
 /// That of a party and the relay at which it meets another.
 pub const RELAY_ALPN: &[u8] = b"tacita-relay/1";
+
+/// What HTTP/2 is called in ALPN (RFC 9113 section 3.1): that of services and those who ask them.
+pub const HTTP_ALPN: &[u8] = b"h2";
 
 /// What the end of a connection is there for. Both ends have to be there for the same; what the other one is there for is known
 /// before anything is read of it.
@@ -107,6 +110,22 @@ pub(super) fn guest(identity: &Identity, pin: Fingerprint) -> Result<(Connection
 }
 
 fn client_for(identity: &Identity, pin: Fingerprint, alpn: &[u8]) -> Result<(Connection, Refusal)> {
+    let (config, refusal) = client_config(identity, pin, alpn)?;
+    let connection = ClientConnection::new(config, nameless()).map_err(internal)?;
+    Ok((connection.into(), refusal))
+}
+
+/// With SNI off the name goes nowhere; rustls wants one.
+pub(super) fn nameless() -> ServerName<'static> {
+    ServerName::try_from("tacita.invalid").expect("a valid name")
+}
+
+/// What the dialer of the owner of `pin` asks of a connection.
+pub(super) fn client_config(
+    identity: &Identity,
+    pin: Fingerprint,
+    alpn: &[u8],
+) -> Result<(Arc<ClientConfig>, Refusal)> {
     let (verifier, refusal) = Pinned::new(vec![pin]);
     let mut config = ClientConfig::builder_with_provider(verifier.provider.clone())
         .with_protocol_versions(&[&version::TLS13])
@@ -118,10 +137,7 @@ fn client_for(identity: &Identity, pin: Fingerprint, alpn: &[u8]) -> Result<(Con
     config.alpn_protocols = vec![alpn.to_vec()];
     config.resumption = Resumption::disabled();
     config.enable_sni = false;
-    // With SNI off the name goes nowhere; rustls wants one.
-    let name = ServerName::try_from("tacita.invalid").expect("a valid name");
-    let connection = ClientConnection::new(Arc::new(config), name).map_err(internal)?;
-    Ok((connection.into(), refusal))
+    Ok((Arc::new(config), refusal))
 }
 
 /// The listener's end of a new connection from the owner of one of `pins`.
@@ -135,6 +151,17 @@ pub(super) fn host(identity: &Identity, pins: Vec<Fingerprint>) -> Result<(Conne
 }
 
 fn server_for(identity: &Identity, pins: Vec<Fingerprint>, alpn: Vec<&[u8]>) -> Result<(Connection, Refusal)> {
+    let (config, refusal) = server_config(identity, pins, alpn)?;
+    let connection = ServerConnection::new(config).map_err(internal)?;
+    Ok((connection.into(), refusal))
+}
+
+/// What the listener for the owners of `pins` asks of a connection.
+pub(super) fn server_config(
+    identity: &Identity,
+    pins: Vec<Fingerprint>,
+    alpn: Vec<&[u8]>,
+) -> Result<(Arc<ServerConfig>, Refusal)> {
     let (verifier, refusal) = Pinned::new(pins);
     let mut config = ServerConfig::builder_with_provider(verifier.provider.clone())
         .with_protocol_versions(&[&version::TLS13])
@@ -146,12 +173,11 @@ fn server_for(identity: &Identity, pins: Vec<Fingerprint>, alpn: Vec<&[u8]>) -> 
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     config.max_early_data_size = 0;
-    let connection = ServerConnection::new(Arc::new(config)).map_err(internal)?;
-    Ok((connection.into(), refusal))
+    Ok((Arc::new(config), refusal))
 }
 
 /// Whose certificate the other end of a finished handshake has shown.
-pub(super) fn presented(connection: &Connection) -> Option<Fingerprint> {
+pub(super) fn presented(connection: &CommonState) -> Option<Fingerprint> {
     let certificate = connection.peer_certificates()?.first()?;
     Certificate::parse(certificate.clone().into_owned()).ok().map(|certificate| certificate.fingerprint())
 }
