@@ -22,7 +22,9 @@ use crate::table::ReadOptions;
 use crate::table::output::Format;
 use crate::watch::Screen;
 
-use process::{Party, wait_for_all};
+use process::wait_for_all;
+
+pub use process::Party;
 
 pub use party::party;
 pub use tables::{Simulated, tables};
@@ -142,7 +144,6 @@ pub fn simulate(
     on_interrupt: impl FnOnce(Box<dyn Fn() + Send>),
 ) -> Result<std::result::Result<Outcome, Failure>> {
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
-    job.check_run()?;
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.settings.work {
         job.job.can(&job, Ability::Disk)?;

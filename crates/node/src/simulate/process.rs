@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use tacita_core::{Error, Result};
 
@@ -39,8 +40,9 @@ impl Said {
 }
 
 /// One party's process, with threads that read what it prints.
-pub(super) struct Party {
-    pub(super) name: String,
+pub struct Party {
+    /// Who it is.
+    pub name: String,
     pub(super) child: Child,
     /// Its lines on standard output.
     pub(super) printed: Arc<Mutex<Vec<String>>>,
@@ -52,17 +54,24 @@ pub(super) struct Party {
 
 impl Party {
     pub(super) fn start(program: &Path, name: &str, instructions: &Instructions, screen: &dyn Screen) -> Result<Party> {
-        let failed = |error: std::io::Error| Error::Internal(format!("cannot start the process of {name}: {error}"));
-        let mut child = Command::new(program)
-            .args(["simulated-party", "--quiet", "--log", if instructions.settings.logged { "json" } else { "text" }])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
+        let mut command = Command::new(program);
+        command.args([
+            "simulated-party",
+            "--quiet",
+            "--log",
+            if instructions.settings.logged { "json" } else { "text" },
+        ]);
         let text = serde_json::to_string(instructions).map_err(|error| Error::Internal(error.to_string()))?;
-        if let Some(mut input) = child.stdin.take() {
-            input.write_all(text.as_bytes()).map_err(failed)?;
+        Party::spawn(command, name, &text, screen)
+    }
+
+    /// Starts a process that says on standard error what this program says, and gives it `input`.
+    pub fn spawn(mut command: Command, name: &str, input: &str, screen: &dyn Screen) -> Result<Party> {
+        let failed = |error: std::io::Error| Error::Internal(format!("cannot start the process of {name}: {error}"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(input.as_bytes()).map_err(failed)?;
         }
         let (printed, error) = (Arc::<Mutex<Vec<String>>>::default(), Arc::<Mutex<Option<String>>>::default());
         let mut readers = Vec::new();
@@ -87,8 +96,37 @@ impl Party {
         Ok(Party { name: name.to_owned(), child, printed, error, readers, ended: None })
     }
 
+    /// Tells it to end.
+    pub fn tell_to_end(&self) {
+        if self.ended.is_none() {
+            let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        }
+    }
+
+    /// Its exit code, once it has ended.
+    pub fn code(&self) -> Option<u8> {
+        self.ended
+    }
+
+    /// The process.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// What it has printed on standard output so far.
+    pub fn printed(&self) -> Vec<String> {
+        lock(&self.printed).clone()
+    }
+
+    /// How it failed, if it has.
+    pub fn failure(&self) -> Option<Failure> {
+        let code = self.ended.filter(|code| *code != 0)?;
+        let text = lock(&self.error).clone().unwrap_or_else(|| "its process was ended from outside".into());
+        Some(Failure { party: self.name.clone(), text, code })
+    }
+
     /// Whether the process has ended; notes its exit code.
-    pub(super) fn has_ended(&mut self) -> Result<bool> {
+    pub fn has_ended(&mut self) -> Result<bool> {
         if self.ended.is_none() {
             let status = self.child.try_wait().map_err(|error| Error::Internal(error.to_string()))?;
             self.ended = status.map(|status| status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(3));
@@ -133,11 +171,8 @@ pub(super) fn wait_for_all(parties: &mut [Party]) -> Result<Option<Failure>> {
         std::thread::sleep(LOOK);
     }
     let failed = parties.iter().filter(|party| party.ended.is_some_and(|code| code != 0));
-    let Some(first) = failed.min_by_key(|party| consequence(party.ended.unwrap_or_default())) else {
-        return Ok(None);
-    };
-    let text = lock(&first.error).clone().unwrap_or_else(|| "its process was ended from outside".into());
-    Ok(Some(Failure { party: first.name.clone(), text, code: first.ended.unwrap_or_default() }))
+    let first = failed.min_by_key(|party| consequence(party.ended.unwrap_or_default()));
+    Ok(first.and_then(Party::failure))
 }
 
 /// How likely an exit code is to be the consequence of another party's failure rather than the cause.
