@@ -4,8 +4,8 @@
 mod attend;
 mod desk;
 mod files;
+mod metrics;
 mod run;
-mod status;
 mod work;
 
 use std::collections::BTreeMap;
@@ -126,7 +126,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     };
     helper.introduce(here, serving.state.is_none())?;
     let helper = Arc::new(helper);
-    let _status = serving.status.map(|address| status::serve(address, helper.clone())).transpose()?;
+    let _status = serving.status.map(|address| crate::status::serve(address, helper.clone())).transpose()?;
     if let Some(path) = &serving.announce {
         write_whole(path, here.to_string().as_bytes())?;
     }
