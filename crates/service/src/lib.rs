@@ -1,7 +1,7 @@
 //! What stands and waits for others: an authority that keeps a live list ([`authority`]), and a desk that asks it ([`desk`]) and serves a
 //! page to its clerks (the protocol is [`tacita_core::protocol::intersect::live`], what the job file says of it
 //! [`tacita_node::jobs::intersect::live`]); a relay, at which parties meet that can only dial out ([`relay`]); and a helper, at which parties of a job leave what
-//! they have for each other ([`helper`]).
+//! they have for each other ([`helper`]); and the roles of an aggregation ([`aggregate`]).
 
 pub mod aggregate;
 pub mod authority;
@@ -10,3 +10,4 @@ pub mod desk;
 pub mod helper;
 mod journal;
 pub mod relay;
+mod status;

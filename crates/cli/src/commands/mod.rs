@@ -10,16 +10,21 @@ mod identity;
 mod init;
 mod inspect;
 mod intersect;
+mod key;
 mod pair;
 mod plan;
 mod pool;
 mod prepare;
 mod relay;
+mod results;
+mod roles;
+mod round;
 mod rules;
 mod run;
 mod serve;
 mod show;
 mod simulate;
+mod submit;
 mod union;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
@@ -82,6 +87,13 @@ enum Command {
     Desk(desk::Desk),
     Relay(relay::Relay),
     Helper(helper::Helper),
+    Proxy(roles::Proxy),
+    Oracle(roles::Oracle),
+    Database(roles::Database),
+    Round(round::Round),
+    Key(key::Key),
+    Submit(Box<submit::Submit>),
+    Results(Box<results::Results>),
     Pool(pool::Pool),
     Doctor(doctor::Doctor),
     Demo(demo::Demo),
@@ -89,18 +101,12 @@ enum Command {
     SimulatedParty,
 }
 
-/// Commands of the contract that this version does not have.
-const LATER: [&str; 7] = ["aggregate", "proxy", "oracle", "database", "key", "submit", "results"];
+/// Jobs whose word is no command.
+const JOBS: [&str; 2] = ["shares", "aggregate"];
 
 /// A command line that cannot be understood, in one line: what, and what to do.
 pub fn usage_error(error: &clap::Error) -> String {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
-    if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
-        (error.kind(), error.get(ContextKind::InvalidSubcommand))
-        && LATER.contains(&word.as_str())
-    {
-        return format!("`{word}` is not in this version ({}): see `tacita --help`", env!("CARGO_PKG_VERSION"));
-    }
     let (command, actions) = asked_for(std::env::args().skip(1));
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return match actions.is_empty() {
@@ -110,9 +116,13 @@ pub fn usage_error(error: &clap::Error) -> String {
     }
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))
-        && word == "shares"
+        && JOBS.contains(&word.as_str())
     {
-        return "`shares` is a job and no command: write a job file with job = \"shares\", and `tacita run` it".into();
+        let does = match word.as_str() {
+            "aggregate" => "start its roles with `tacita proxy`, `oracle` and `database`, and `tacita submit` to it",
+            _ => "`tacita run` it",
+        };
+        return format!("`{word}` is a job and no command: write a job file with job = \"{word}\", and {does}");
     }
     // Up to the usage, which --help shows in full. The hidden command is nobody's typo.
     let text = error.render().to_string();
@@ -169,6 +179,13 @@ impl Cli {
             Command::Desk(command) => command.execute(),
             Command::Relay(command) => command.execute(),
             Command::Helper(command) => command.execute(),
+            Command::Proxy(command) => command.execute(),
+            Command::Oracle(command) => command.execute(),
+            Command::Database(command) => command.execute(),
+            Command::Round(command) => command.execute(),
+            Command::Key(command) => command.execute(),
+            Command::Submit(command) => command.execute(voice),
+            Command::Results(command) => command.execute(),
             Command::Pool(command) => command.execute(),
             Command::Doctor(command) => return command.execute(),
             Command::Demo(command) => return command.execute(),

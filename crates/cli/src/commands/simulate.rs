@@ -19,7 +19,8 @@ use tacita_node::run::report;
 use tacita_node::run::write::all_beside;
 use tacita_node::simulate::{self, HELPER, Instructions, JobText, Outcome, Settings, Simulation, simulate};
 use tacita_node::table::output::Format;
-use tacita_node::watch::Screen;
+use tacita_node::watch::{Nowhere, Screen};
+use tacita_service::aggregate::simulate as aggregate;
 
 /// Run every party of a job on this machine, each a process of its own, over TLS on the loopback interface.
 #[derive(Args)]
@@ -80,6 +81,9 @@ impl Simulate {
         let job = JobText::load(&self.job)?;
         let spec = JobSpec::parse(&job.text, job.is_json)?;
         spec.check_secure(self.allow_insecure)?;
+        if spec.job.name() == "aggregate" {
+            return self.aggregate(job, &spec, voice);
+        }
         self.reading.check(&spec)?;
         if self.resume {
             return Err(Error::Input(
@@ -134,6 +138,83 @@ impl Simulate {
             report::write_json(path, &outcome.report)?;
         }
         print(&outcome, &JobSpec::parse(&simulation.job.text, simulation.job.is_json)?, &simulation, voice)?;
+        Ok(0)
+    }
+}
+
+impl Simulate {
+    /// A job whose roles serve.
+    fn aggregate(self, job: JobText, spec: &JobSpec, voice: Voice) -> Result<u8> {
+        for (given, option) in [
+            (self.html.is_some(), "--html"),
+            (self.memory.is_some(), "--memory"),
+            (self.resume, "--resume"),
+            (self.latency.is_some(), "--latency"),
+            (self.bandwidth.is_some(), "--bandwidth"),
+        ] {
+            if given {
+                return Err(Error::Input(format!(
+                    "{option}: a simulation of job = \"aggregate\" has no such option: leave it out"
+                )));
+            }
+        }
+        if let Some(path) = &self.report {
+            tacita_node::base::files::check_writable(path)?;
+        }
+        let mut inputs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        for (name, file) in self.input {
+            inputs.entry(name).or_default().push(file);
+        }
+        let simulation = aggregate::Simulation {
+            job,
+            reading: inputs.keys().map(|name| (name.clone(), self.reading.options(name))).collect(),
+            inputs,
+            output: self.output,
+            ending: self.format.ending(),
+            allow_unreadable: self.allow_unreadable,
+            threads: self.threads,
+            at_once: std::thread::available_parallelism().map_or(2, |cores| cores.get()) + 1,
+            directory: self.work,
+            logged: voice.log == Log::Json,
+            program: program()?,
+        };
+        let outcome = match aggregate::simulate(&simulation, &Nowhere, interrupt::calls)? {
+            Ok(outcome) => outcome,
+            Err(failure) => {
+                tracing::error!("{}: {}", failure.party, failure.text);
+                return Ok(failure.code);
+            }
+        };
+        if let Some(path) = &self.report {
+            report::write_json(path, &outcome.report)?;
+        }
+        let same = outcome.printed.windows(2).all(|pair| pair[0].1 == pair[1].1);
+        for (place, (name, lines)) in outcome.printed.iter().enumerate() {
+            for line in lines {
+                match same {
+                    true if place == 0 => console::print(line)?,
+                    true => (),
+                    false => console::print(format_args!("{name}: {line}"))?,
+                }
+            }
+        }
+        for (name, role) in outcome.report["roles"].as_object().into_iter().flatten() {
+            let bytes = |way: &str| text::bytes(role["bytes"][way].as_u64().unwrap_or_default());
+            let cpu = Duration::from_secs_f64(role["cpu_seconds"].as_f64().unwrap_or_default());
+            tracing::info!(
+                "{name}: {} sent, {} received, {} of CPU",
+                bytes("sent"),
+                bytes("received"),
+                text::duration(cpu)
+            );
+        }
+        if let Some(output) = &simulation.output {
+            let wrote = outcome.printed.iter().map(|(name, _)| output.join(format!("{name}.{}", simulation.ending)));
+            let wrote: Vec<String> = wrote.take(3).map(|path| path.display().to_string()).collect();
+            let more = outcome.printed.len().saturating_sub(wrote.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            tracing::info!("{}: wrote {}{more}", spec.id, wrote.join(", "));
+        }
         Ok(0)
     }
 }

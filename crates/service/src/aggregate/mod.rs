@@ -1,6 +1,20 @@
-//! Over-threshold aggregation: what the roles of a round keep, and how they go on after a crash.
+//! Over-threshold aggregation: what the roles of a round keep, how they speak with each other, and how they go on after a crash.
 
+pub mod database;
+pub mod keys;
+pub mod oracle;
+pub mod participant;
+pub mod proxy;
 pub mod queue;
+pub mod rounds;
+mod serve;
+mod setting;
+pub mod signed;
+pub mod simulate;
 pub mod store;
 #[cfg(test)]
 mod testing;
+pub mod transport;
+
+pub use serve::{Serving, Started};
+pub use setting::Setting;

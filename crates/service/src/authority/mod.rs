@@ -3,6 +3,7 @@
 mod attend;
 pub mod control;
 mod desks;
+pub(crate) use desks::Desks;
 mod keeper;
 mod ledger;
 
@@ -26,7 +27,7 @@ use tacita_node::transport::{self, Cancel, Connected, Options, Purpose, door};
 
 pub(crate) use attend::TABLE_CHUNK;
 use control::{Order, Told};
-use desks::Desks;
+
 use keeper::{Epoch, Keeper};
 use ledger::Ledger;
 

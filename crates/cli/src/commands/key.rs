@@ -1,0 +1,109 @@
+//! `tacita key`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use tacita_core::{Error, Result};
+use tacita_node::agreement::JobSpec;
+use tacita_node::identity::Identity;
+use tacita_service::aggregate::Setting;
+use tacita_service::aggregate::keys::{self, Keys};
+
+/// Make, change, save or put back the secrets of a round of an aggregate job.
+///
+/// The proxy and the database make the secrets of each round when it opens, so that this is for those who want them earlier, or saved. They are
+/// sealed under the role's identity, also when they are backed up: keep the identity as well. The oracle has the proxy's from the proxy.
+#[derive(Args)]
+#[command(
+    after_help = "Example: tacita key backup job.toml --role proxy --round 2026-11-30 --identity id/proxy --state proxy --file proxy.key"
+)]
+pub struct Key {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Make the secrets of a round that is not open yet.
+    New(Which),
+    /// Make others in their place, before the round is open.
+    Rotate(Which),
+    /// Write them, sealed, to a file.
+    Backup(Kept),
+    /// Take them from such a file.
+    Restore(Kept),
+}
+
+#[derive(Args)]
+struct Which {
+    /// The job file.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// Whose secrets they are.
+    #[arg(long, value_name = "proxy|database")]
+    role: Role,
+    /// The round.
+    #[arg(long, value_name = "ID")]
+    round: String,
+    /// Directory of the role's key pair.
+    #[arg(long, value_name = "DIR")]
+    identity: PathBuf,
+    /// The role's state directory, which no process uses meanwhile.
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+}
+
+#[derive(Args)]
+struct Kept {
+    #[command(flatten)]
+    which: Which,
+    /// The file.
+    #[arg(long, value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Role {
+    Proxy,
+    Database,
+}
+
+impl Key {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<()> {
+        match self.action {
+            Action::New(which) => which.with(|keys, setting, role, round| {
+                match keys.load(round)? {
+                    None => keys.keep(round, &keys::fresh(setting, role, round)?),
+                    Some(_) => Err(Error::Input(format!("round {round} has secrets: `tacita key rotate` makes others"))),
+                }
+            }),
+            Action::Rotate(which) => which.with(|keys, setting, role, round| match keys.is_used(round) {
+                false => keys.keep(round, &keys::fresh(setting, role, round)?),
+                true => Err(Error::Input(format!(
+                    "round {round} was opened with its secrets, which stay as long as it does: each round has secrets of its own, open another"
+                ))),
+            }),
+            Action::Backup(Kept { which, file }) => which.with(|keys, _, _, round| keys.back_up(round, &file)),
+            Action::Restore(Kept { which, file }) => which.with(|keys, _, _, round| keys.restore(round, &file)),
+        }
+    }
+}
+
+impl Which {
+    fn with(self, act: impl FnOnce(&Keys, &Setting, keys::Role, &str) -> Result<()>) -> Result<()> {
+        let role = match self.role {
+            Role::Proxy => keys::Role::Proxy,
+            Role::Database => keys::Role::Database,
+        };
+        tacita_service::aggregate::rounds::check_name(&self.round)?;
+        let setting = Setting::new(JobSpec::load(&self.job)?)?;
+        let identity = Identity::load(&self.identity)?;
+        setting.place_of(role.name(), &identity)?;
+        let (folder, _lock) = keys::lock(&self.state)?;
+        let keys = Keys::new(folder, &identity, role);
+        act(&keys, &setting, role, &self.round)?;
+        tracing::info!("round {}: done", self.round);
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! `tacita proxy`, `tacita oracle` and `tacita database`
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use tacita_core::Result;
+use tacita_node::agreement::JobSpec;
+use tacita_node::base::cancel::Cancel;
+use tacita_node::identity::Identity;
+use tacita_service::aggregate::database::Databasing;
+use tacita_service::aggregate::proxy::Proxying;
+use tacita_service::aggregate::{Serving, Setting, database, oracle, proxy};
+
+use super::arguments;
+use crate::interrupt;
+use crate::threads::set_threads;
+
+/// Take the participants' reports in an aggregate job, blind and shuffle them, and send the database what nobody can tell the reporter of.
+///
+/// Rounds open and close at the database. What was accepted is on disk, sealed, and sent exactly once, whenever this program is ended and
+/// started again. The proxy sees who reports, when and how much; neither keys nor values nor the result. It must not be run by whoever runs the
+/// database.
+#[derive(Args)]
+#[command(
+    after_help = "Example: tacita proxy job.toml --listen :7600 --identity id/proxy --state proxy --status 127.0.0.1:7601"
+)]
+pub struct Proxy {
+    #[command(flatten)]
+    role: Role,
+    /// The most that the reports of a round that wait may take on disk, as 64GiB: who comes then is told to come again.
+    #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
+    queue: Option<u64>,
+}
+
+/// Tell the database of an aggregate job the keys of rows that have as many reports as agreed. Belongs to the proxy's domain.
+///
+/// The secrets of a round come from the first proxy. The oracle sees the keys of rows that it is asked about and how many reports each has;
+/// no reporter, and no other key.
+#[derive(Args)]
+#[command(after_help = "Example: tacita oracle job.toml --listen :7610 --identity id/oracle --state oracle")]
+pub struct Oracle {
+    #[command(flatten)]
+    role: Role,
+}
+
+/// Keep the rounds of an aggregate job and their rows, find the rows that pass, and give results to those in reveal_to.
+///
+/// `tacita round` opens and closes rounds, with the same identity. The database sees how many reports each row has, and their values, and
+/// neither its key, unless it passes, nor a reporter. It must not be run by whoever runs the proxy.
+#[derive(Args)]
+#[command(
+    after_help = "Example: tacita database job.toml --listen :7620 --identity id/database --state database --round 2026-11-30"
+)]
+pub struct Database {
+    #[command(flatten)]
+    role: Role,
+    /// Where rows are kept, as embedded:DIR [default: $TACITA_STORAGE, or in --state].
+    #[arg(long, value_name = "URL")]
+    storage: Option<String>,
+    /// Open this round, unless it is there.
+    #[arg(long, value_name = "ID")]
+    round: Vec<String>,
+    /// How long the oracle may be silent before a round fails.
+    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = arguments::duration)]
+    patience: Duration,
+}
+
+/// What all roles are told.
+#[derive(Args)]
+struct Role {
+    /// The job file: the same everywhere.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// Listen here rather than on the address in the job file.
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Directory of this role's key pair.
+    #[arg(long, value_name = "DIR")]
+    identity: PathBuf,
+    /// Directory for what must not be lost.
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+    /// Serve /health and /metrics at this address of this machine, as 127.0.0.1:7601.
+    #[arg(long, value_name = "ADDR")]
+    status: Option<SocketAddr>,
+    /// Threads for computation [default: all cores].
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    #[arg(long, hide = true)]
+    report: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    announce: Option<PathBuf>,
+    /// Allow levels of security that can be broken.
+    #[arg(long)]
+    allow_insecure: bool,
+}
+
+impl Role {
+    fn serving(self) -> Result<Serving> {
+        let spec = JobSpec::load(&self.job)?;
+        spec.check_secure(self.allow_insecure)?;
+        set_threads(self.threads)?;
+        let cancel = Cancel::default();
+        let (ending, again) = (cancel.clone(), AtomicBool::new(false));
+        interrupt::stands_until_told_twice(move || {
+            if again.swap(true, Ordering::AcqRel) {
+                return true;
+            }
+            tracing::info!("ending when the requests under way are answered; Ctrl-C again ends at once");
+            ending.cancel();
+            false
+        });
+        Ok(Serving {
+            setting: Arc::new(Setting::new(spec)?),
+            identity: Identity::load(&self.identity)?,
+            listen: self.listen,
+            state: self.state,
+            status: self.status,
+            report: self.report,
+            announce: self.announce,
+            cancel,
+        })
+    }
+}
+
+impl Proxy {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<()> {
+        proxy::serve(Proxying { queue_bytes: self.queue.unwrap_or(proxy::QUEUE_BYTES), serving: self.role.serving()? })
+    }
+}
+
+impl Oracle {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<()> {
+        oracle::serve(self.role.serving()?)
+    }
+}
+
+impl Database {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<()> {
+        let Database { role, storage, round, patience } = self;
+        let storage = storage.or_else(|| std::env::var("TACITA_STORAGE").ok().filter(|url| !url.is_empty()));
+        database::serve(Databasing { serving: role.serving()?, storage, rounds: round, patience })
+    }
+}

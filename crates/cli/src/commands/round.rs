@@ -1,0 +1,104 @@
+//! `tacita round`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use tacita_core::{Error, Result};
+use tacita_node::agreement::JobSpec;
+use tacita_node::identity::Identity;
+use tacita_service::aggregate::Setting;
+use tacita_service::aggregate::participant::operate::{Operator, Order};
+
+use crate::console::print;
+
+/// Open, close and look at rounds of an aggregate job: for the operator of its database, who has the database's identity.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tacita round open job.toml --round 2026-11-30 --identity id/database\n  tacita round tighten job.toml --round \
+    2026-11-30 --identity id/database --measure distinct --gap"
+)]
+pub struct Round {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Open a round: it takes reports from now on.
+    Open(Which),
+    /// Close a round: it takes no reports any more, and its rows are counted when all of them are there.
+    Close(Which),
+    /// Print how a round stands, in JSON.
+    Status(Which),
+    /// Print how many rows have how many reports, and reporters, in JSON.
+    Histogram(Which),
+    /// Raise a threshold before the reveal, where the job says round.tighten = true.
+    Tighten(Tighten),
+    /// Have the keys of rows that pass revealed.
+    Reveal(Which),
+    /// Remove a round and all that is left of it. Its name is not used again.
+    Remove(Which),
+}
+
+#[derive(Args)]
+struct Which {
+    /// The job file.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// The round.
+    #[arg(long, value_name = "ID")]
+    round: String,
+    /// Directory of the database's key pair.
+    #[arg(long, value_name = "DIR")]
+    identity: PathBuf,
+    #[arg(long, hide = true)]
+    announce: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct Tighten {
+    #[command(flatten)]
+    which: Which,
+    /// What the threshold is of.
+    #[arg(long, value_name = "count|distinct|sum|...")]
+    measure: String,
+    /// The new threshold.
+    #[arg(
+        long,
+        value_name = "N",
+        required_unless_present = "gap",
+        conflicts_with = "gap",
+        allow_negative_numbers = true
+    )]
+    to: Option<i64>,
+    /// Put it into the widest gap between counts of rows.
+    #[arg(long)]
+    gap: bool,
+}
+
+impl Round {
+    /// Carries the command out.
+    pub fn execute(self) -> Result<()> {
+        match self.action {
+            Action::Open(which) => which.order(Order::Open),
+            Action::Close(which) => which.order(Order::Close),
+            Action::Status(which) => which.order(Order::Status),
+            Action::Histogram(which) => which.order(Order::Histogram),
+            Action::Tighten(Tighten { which, measure, to, gap }) => {
+                which.order(Order::Tighten { measure, to: to.filter(|_| !gap) })
+            }
+            Action::Reveal(which) => which.order(Order::Reveal),
+            Action::Remove(which) => which.order(Order::Remove),
+        }
+    }
+}
+
+impl Which {
+    fn order(self, order: Order) -> Result<()> {
+        let setting = Setting::new(JobSpec::load(&self.job)?)?;
+        let identity = Identity::load(&self.identity)?;
+        let told = Operator::new(&setting, &identity, self.announce.as_deref())?.order(&self.round, &order)?;
+        let text = serde_json::to_string_pretty(&told).map_err(|error| Error::Internal(error.to_string()))?;
+        print(text)
+    }
+}

@@ -1,0 +1,171 @@
+//! What the database's operator does with rounds.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::{Deserialize, Serialize};
+use tacita_core::{Error, ErrorKind, Result};
+use tacita_node::jobs::aggregate::predicate::largest_gap;
+use tacita_node::jobs::aggregate::{Measure, Summary};
+
+use super::Database;
+use super::record::Record;
+use super::round::Round;
+use super::routes::At;
+use crate::aggregate::rounds::{State as Stage, Status};
+use crate::aggregate::transport::{Caller, Granted, Kind, Reply, Who};
+
+/// How a threshold is raised.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tighten {
+    /// Of what: `count`, `distinct` and so on.
+    pub measure: String,
+    /// To which number; absent: into the widest gap of the histogram.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<i64>,
+}
+
+/// `POST /v1/rounds/{round}/open`
+pub(super) async fn open((State(database), who, Path(name)): At) -> Granted<Json<Status>> {
+    let caller = operator(&database, &who)?;
+    let pool = database.pool.clone();
+    pool.run(move || {
+        database.open(&name).map_err(refused)?;
+        Ok(Json(database.status(&*database.known(&name)?, &caller)))
+    })
+    .await
+}
+
+/// `POST /v1/rounds/{round}/close`
+pub(super) async fn close(at: At) -> Granted<Json<Status>> {
+    change(at, |database, round| database.close(round)).await
+}
+
+/// `POST /v1/rounds/{round}/reveal`: also once more for a round that failed where somebody was silent.
+pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
+    change(at, |database, round| {
+        let mut record = round.record();
+        // Who breaks the protocol would break it again.
+        let may_pass = record.failure.as_ref().is_some_and(|failure| {
+            [ErrorKind::Network, ErrorKind::Input, ErrorKind::NotReady].iter().any(|kind| kind.code() == failure.kind)
+                && record.counts.is_some()
+        });
+        match record.state {
+            Stage::Revealing | Stage::Revealed => return Ok(()),
+            Stage::Counted => (),
+            Stage::Failed if may_pass => (),
+            state => return Err(not_now(round, state, "can be revealed when its rows are counted")),
+        }
+        record.state = Stage::Revealing;
+        record.failure = None;
+        record.save(&*database.storage, &round.name)
+    })
+    .await
+}
+
+/// `POST /v1/rounds/{round}/tighten`: raises a threshold, never lowers one.
+pub(super) async fn tighten(at: At, Json(wanted): Json<Tighten>) -> Granted<Json<Status>> {
+    change(at, move |database, round| {
+        let own = database.setting.own()?;
+        if !own.own.round.tighten {
+            return Err(Error::Input("the job does not say round.tighten = true: its thresholds stay".into()));
+        }
+        let measure = Measure::ALL.iter().find(|(_, name)| *name == wanted.measure).map(|(measure, _)| *measure);
+        let measure =
+            measure.ok_or_else(|| Error::Input(format!("{} is nothing that has a threshold", wanted.measure)))?;
+        let predicate = round.predicate(&database.setting)?;
+        let Record { state, counts, .. } = round.record().clone();
+        let Some(counts) = counts.filter(|_| state == Stage::Counted) else {
+            return Err(not_now(round, state, "has thresholds to be raised between the count and the reveal"));
+        };
+        let number = match (wanted.to, measure) {
+            (Some(number), _) => i128::from(number),
+            (None, Measure::Count | Measure::Distinct) => {
+                let sizes = if measure == Measure::Count { &counts.count } else { &counts.distinct };
+                let of = predicate.thresholds().into_iter().filter(|threshold| threshold.measure == measure);
+                let agreed = of.map(|threshold| threshold.bound).max().unwrap_or(0);
+                i128::from(largest_gap(sizes, u64::try_from(agreed).unwrap_or(0)))
+            }
+            (None, _) => {
+                return Err(Error::Input("gaps are those of count and distinct: name the number for others".into()));
+            }
+        };
+        let raised = predicate.tighten_all(measure, number)?;
+        let mut passing = 0;
+        database.storage.groups(&round.name, None, &mut |_, entries| {
+            let mut row = Summary::new(&own.own.round.values);
+            for entry in entries {
+                let entry = entry?;
+                row.add(entry.value, &entry.tag);
+            }
+            passing += u64::from(raised.holds(&row));
+            Ok(database.go_on())
+        })?;
+        database.stop()?;
+        let mut record = round.record();
+        if record.state != Stage::Counted {
+            return Err(not_now(round, record.state, "has thresholds to be raised between the count and the reveal"));
+        }
+        record.reveal_when = Some(raised.to_string());
+        record.numbers.passing = Some(passing);
+        record.save(&*database.storage, &round.name)?;
+        tracing::info!("round {}: keys are revealed when {raised}", round.name);
+        Ok(())
+    })
+    .await
+}
+
+/// `POST /v1/rounds/{round}/remove`: nothing of it stays but its name.
+pub(super) async fn remove(at: At) -> Granted<Json<Status>> {
+    change(at, |database, round| {
+        let _gate = round.gate.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut record = round.record();
+        // First the mark: a removal that is cut off is done again.
+        *record = Record::removed(&record);
+        record.save(&*database.storage, &round.name)?;
+        database.storage.remove(&round.name)?;
+        record.save(&*database.storage, &round.name)?;
+        database.keys.forget(&round.name)?;
+        tracing::info!("round {} is removed", round.name);
+        Ok(())
+    })
+    .await
+}
+
+/// Changes a round for the operator, and tells how it then stands.
+async fn change(
+    (State(database), who, Path(name)): At,
+    change: impl FnOnce(&Database, &Round) -> Result<()> + Send + 'static,
+) -> Granted<Json<Status>> {
+    let caller = operator(&database, &who)?;
+    let round = database.known(&name)?;
+    let pool = database.pool.clone();
+    pool.run(move || {
+        change(&database, &round).map_err(refused)?;
+        Ok(Json(database.status(&round, &caller)))
+    })
+    .await
+}
+
+/// The operator is told what is wrong.
+fn refused(error: Error) -> Reply {
+    match error {
+        Error::Input(text) => Reply::new(Kind::Malformed, text),
+        Error::NotReady(text) => Reply::new(Kind::Closed, text),
+        other => other.into(),
+    }
+}
+
+fn not_now(round: &Round, state: Stage, what: &str) -> Error {
+    Error::NotReady(format!("round {} is {}: it {what}", round.name, state.name()))
+}
+
+fn operator(database: &Arc<Database>, who: &Who) -> Granted<Caller> {
+    let caller = database.caller(who)?;
+    match caller.is_database() {
+        true => Ok(caller),
+        false => Err(Reply::new(Kind::Forbidden, "only the database's operator may, with the database's identity")),
+    }
+}

@@ -1,0 +1,280 @@
+//! From rows to results: all rows are counted; those that pass are asked for; what the oracle finds wrong is left out, and the
+//! condition applied again.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use rand_core::CryptoRng;
+use tacita_core::protocol::aggregate::ask;
+use tacita_core::{Error, Result};
+use tacita_node::base::hex::{hex, unhex};
+use tacita_node::base::random::fresh_rng;
+use tacita_node::base::text::counted;
+use tacita_node::jobs::aggregate::{Histogram, Predicate, Summary};
+
+use super::Database;
+use super::record::part;
+use super::round::Round;
+use crate::aggregate::oracle::MOST_QUESTION_BYTES;
+use crate::aggregate::oracle::questions::{Question, Reply, decode_replies, encode_questions};
+use crate::aggregate::participant::rows::{Found, encode_rows};
+use crate::aggregate::rounds::{Counts, State};
+use crate::aggregate::store::{RowId, Stored};
+use crate::aggregate::transport::{Ask, Client, Persistence};
+
+/// Bytes of questions that are sent at once: a row of more is sent alone.
+const QUESTION_BYTES: usize = 1 << 19;
+
+/// How long an oracle is asked again that has too much to do, before other rounds have their turn.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// Rows that are looked at between two marks, at most.
+const LOOKED_AT: usize = 1 << 16;
+
+/// A row that passes.
+struct Passing {
+    id: RowId,
+    entries: Vec<Stored>,
+}
+
+impl Database {
+    /// Counts the rows of a round of which all is there.
+    pub(super) fn count(&self, round: &Round) -> Result<()> {
+        let (own, predicate) = (self.setting.own()?, round.predicate(&self.setting)?);
+        let (mut histogram, mut rows, mut passing) = (Histogram::default(), 0, 0);
+        self.storage.groups(&round.name, None, &mut |_, entries| {
+            let mut row = Summary::new(&own.own.round.values);
+            for entry in entries {
+                let entry = entry?;
+                row.add(entry.value, &entry.tag);
+            }
+            histogram.add(&row);
+            rows += 1;
+            passing += u64::from(predicate.holds(&row));
+            Ok(self.go_on())
+        })?;
+        self.stop()?;
+        let reports = self.storage.totals(&round.name)?.reports;
+        let mut record = round.record();
+        if record.state != State::Closed {
+            return Ok(());
+        }
+        record.counts = Some(Counts {
+            count: histogram.count,
+            distinct: if own.tags() { histogram.distinct } else { Default::default() },
+        });
+        record.numbers.rows = Some(rows);
+        record.numbers.passing = Some(passing);
+        record.numbers.reports = reports;
+        record.state = if own.own.round.tighten { State::Counted } else { State::Revealing };
+        record.save(&*self.storage, &round.name)?;
+        tracing::info!(
+            "round {}: {} make {}{}",
+            round.name,
+            counted(reports, "report"),
+            counted(rows, "row"),
+            if own.own.round.tighten { "; `tacita round reveal` goes on" } else { "" }
+        );
+        Ok(())
+    }
+
+    /// Asks for the keys of all rows that pass, from where it was left.
+    pub(super) fn reveal(&self, round: &Round) -> Result<()> {
+        let predicate = round.predicate(&self.setting)?;
+        loop {
+            let mut revealed = round.record().revealed.clone();
+            let after = match &revealed.after {
+                None => None,
+                Some(text) => Some(
+                    unhex(text)
+                        .and_then(|id| RowId::try_from(id).ok())
+                        .ok_or_else(|| Error::Internal(format!("round {}: a mark that is none", round.name)))?,
+                ),
+            };
+            let (passing, last) = self.passing(round, &predicate, after.as_ref())?;
+            let Some(last) = last else { break };
+            let (found, inconsistent) = self.ask_all(round, &predicate, passing)?;
+            if !found.is_empty() {
+                self.storage.put(&round.name, &part(revealed.parts), &encode_rows(&found))?;
+                revealed.parts += 1;
+                revealed.keys += found.len() as u64;
+            }
+            revealed.after = Some(hex(&last));
+            let mut record = round.record();
+            if record.state != State::Revealing {
+                return Ok(());
+            }
+            record.revealed = revealed;
+            record.numbers.inconsistent += inconsistent;
+            record.save(&*self.storage, &round.name)?;
+            drop(record);
+            self.stop()?;
+        }
+        let mut record = round.record();
+        if record.state != State::Revealing {
+            return Ok(());
+        }
+        record.state = State::Revealed;
+        record.numbers.keys = Some(record.revealed.keys);
+        record.save(&*self.storage, &round.name)?;
+        tracing::info!("round {}: revealed {}", round.name, counted(record.revealed.keys, "key"));
+        Ok(())
+    }
+
+    /// Rows that pass behind one, as many as are asked for at once; and the last that was looked at, if there was any.
+    fn passing(
+        &self,
+        round: &Round,
+        predicate: &Predicate,
+        after: Option<&RowId>,
+    ) -> Result<(Vec<Passing>, Option<RowId>)> {
+        let own = self.setting.own()?;
+        let each = round.params.sealed_bytes() + 4;
+        let most = (MOST_QUESTION_BYTES - 64) / each;
+        let (mut passing, mut last, mut bytes, mut looked) = (Vec::new(), None, 0, 0);
+        self.storage.groups(&round.name, after, &mut |id, entries| {
+            let mut row = Summary::new(&own.own.round.values);
+            let mut kept = Vec::new();
+            for entry in entries {
+                let entry = entry?;
+                row.add(entry.value, &entry.tag);
+                if kept.len() == most {
+                    return Err(Error::Input(format!(
+                        "a row has more than {most} reports, which is more than the oracle can be asked about"
+                    )));
+                }
+                kept.push(entry);
+            }
+            last = Some(*id);
+            looked += 1;
+            if predicate.holds(&row) {
+                bytes += kept.len() * each;
+                passing.push(Passing { id: *id, entries: kept });
+            }
+            Ok(if bytes >= QUESTION_BYTES || looked >= LOOKED_AT { ControlFlow::Break(()) } else { self.go_on() })
+        })?;
+        self.stop()?;
+        Ok((passing, last))
+    }
+
+    /// Asks for the keys of these rows until each is told or does not pass any more.
+    fn ask_all(&self, round: &Round, predicate: &Predicate, mut rows: Vec<Passing>) -> Result<(Vec<Found>, u64)> {
+        let (own, mut found, mut dropped) = (self.setting.own()?, Vec::new(), 0);
+        while !rows.is_empty() {
+            let mut rng = fresh_rng()?;
+            // In an order that says nothing of when they came.
+            rows.iter_mut().for_each(|row| shuffle(&mut row.entries, &mut rng));
+            let replies = self.ask(round, &rows)?;
+            let mut again = Vec::new();
+            for (mut row, reply) in rows.into_iter().zip(replies) {
+                match reply {
+                    Reply::Key(key) => found.push(Found::new(&own, key, &row.entries)),
+                    Reply::TooFew => {
+                        return Err(
+                            self.wrong("the oracle withholds the key of a row that has as many reports as agreed")
+                        );
+                    }
+                    Reply::Inconsistent(places) => {
+                        let mut place = 0;
+                        let before = row.entries.len();
+                        row.entries.retain(|_| {
+                            place += 1;
+                            places.binary_search(&(place - 1)).is_err()
+                        });
+                        dropped += (before - row.entries.len()) as u64;
+                        let mut summary = Summary::new(&own.own.round.values);
+                        row.entries.iter().for_each(|entry| summary.add(entry.value, &entry.tag));
+                        if predicate.holds(&summary) && !row.entries.is_empty() {
+                            again.push(row);
+                        }
+                    }
+                }
+            }
+            rows = again;
+        }
+        Ok((found, dropped))
+    }
+
+    /// One question about each row, of which the first oracle that answers is asked.
+    fn ask(&self, round: &Round, rows: &[Passing]) -> Result<Vec<Reply>> {
+        let keys = round.keys().ok_or_else(|| Error::NotReady("the proxies' key is not there yet".into()))?;
+        let mut rng = fresh_rng()?;
+        let all: Vec<&[u8]> = rows.iter().flat_map(|row| row.entries.iter().map(|entry| &entry.sealed[..])).collect();
+        let fresh = ask(&round.params, keys, &all, &mut rng).map_err(|error| {
+            Error::Input(format!("the storage is damaged: a report of round {}: {error}", round.name))
+        })?;
+        let mut sealed = fresh.chunks(round.params.sealed_bytes());
+        let questions = rows.iter().map(|row| Question {
+            row: row.id,
+            sealed: sealed.by_ref().take(row.entries.len()).collect::<Vec<_>>().concat(),
+            reporters: if round.params.distinct() { classes(&row.entries) } else { Vec::new() },
+        });
+        let questions: Vec<Question> = questions.collect();
+        let body = encode_questions(&questions);
+        let most = 16 + questions.iter().map(|one| 64 + round.params.key_bytes() + 4 * one.sealed.len()).sum::<usize>();
+        let mut failure = None;
+        for oracle in &self.oracles {
+            let path = format!("/v1/rounds/{}/answers", round.name);
+            let persistence = Persistence { silence: Duration::ZERO, busy: BUSY };
+            let answer = match oracle.ask(&Ask::post(path, body.clone(), most), persistence) {
+                Ok(answer) => answer,
+                Err(error @ Error::Network { .. }) => {
+                    failure = Some(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let peer = oracle.name().to_owned();
+            if !answer.is_ok() {
+                let told = answer.told();
+                let what = format!("did not answer: {}", told.message);
+                return Err(match answer.again {
+                    Some(_) => Error::Network { peer, what },
+                    None => Error::Protocol { peer, check: what },
+                });
+            }
+            return decode_replies(&answer.body, &questions, &round.params)
+                .map_err(|check| Error::Protocol { peer, check });
+        }
+        Err(failure.unwrap_or_else(|| self.wrong("there is none")))
+    }
+
+    fn wrong(&self, check: &str) -> Error {
+        let peer = self.oracles.first().map_or("the oracle", Client::name).to_owned();
+        Error::Protocol { peer, check: check.to_owned() }
+    }
+
+    pub(super) fn go_on(&self) -> ControlFlow<()> {
+        if self.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    pub(super) fn stop(&self) -> Result<()> {
+        if self.cancel.is_cancelled() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// Numbers that say which entries have the same reporter, and no more.
+fn classes(entries: &[Stored]) -> Vec<u32> {
+    let mut numbers = std::collections::HashMap::new();
+    let class = |entry: &Stored| {
+        let next = numbers.len() as u32;
+        *numbers.entry(entry.tag).or_insert(next)
+    };
+    entries.iter().map(class).collect()
+}
+
+/// A uniformly random order.
+fn shuffle<T>(all: &mut [T], rng: &mut impl CryptoRng) {
+    for last in (1..all.len()).rev() {
+        // By rejection, so that no place is likelier.
+        let bound = last as u64 + 1;
+        let most = u64::MAX - u64::MAX % bound;
+        let place = loop {
+            let drawn = rng.next_u64();
+            if drawn < most {
+                break (drawn % bound) as usize;
+            }
+        };
+        all.swap(last, place);
+    }
+}

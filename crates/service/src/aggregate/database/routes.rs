@@ -1,0 +1,286 @@
+//! What is asked of the database, by proxies, by its operator, and by those who get results.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
+use tacita_core::Error;
+use tacita_core::protocol::aggregate::open;
+use tacita_node::base::hex::unhex;
+
+use super::record::part;
+use super::round::Round;
+use super::{Database, lock, operator};
+use crate::aggregate::Setting;
+use crate::aggregate::rounds::{Completion, Counts, Numbers, State as Stage, Status};
+use crate::aggregate::signed::Signed;
+use crate::aggregate::store::{BatchId, Ingested, Row, Stored};
+use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read};
+
+/// Bytes of a body in JSON.
+const MOST_JSON_BYTES: usize = 1 << 14;
+
+/// What is the same for all requests about a round.
+pub(super) type At = (State<Arc<Database>>, Who, Path<String>);
+
+/// All that is answered.
+pub(super) fn routes(database: &Arc<Database>) -> Router {
+    Router::new()
+        .route("/v1/rounds", get(list))
+        .route("/v1/rounds/{round}", get(status))
+        .route("/v1/rounds/{round}/key", post(key))
+        .route("/v1/rounds/{round}/entries/{batch}", put(entries))
+        .route("/v1/rounds/{round}/complete", post(complete))
+        .route("/v1/rounds/{round}/results/{part}", get(results))
+        .route("/v1/rounds/{round}/histogram", get(histogram))
+        .route("/v1/rounds/{round}/open", post(operator::open))
+        .route("/v1/rounds/{round}/close", post(operator::close))
+        .route("/v1/rounds/{round}/tighten", post(operator::tighten))
+        .route("/v1/rounds/{round}/reveal", post(operator::reveal))
+        .route("/v1/rounds/{round}/remove", post(operator::remove))
+        .layer(DefaultBodyLimit::max(MOST_JSON_BYTES))
+        .with_state(database.clone())
+}
+
+/// `GET /v1/rounds`
+async fn list(State(database): State<Arc<Database>>, who: Who) -> Granted<Json<Vec<Status>>> {
+    let caller = database.caller(&who)?;
+    let pool = database.pool.clone();
+    pool.run(move || Ok(Json(database.all().iter().map(|round| database.status(round, &caller)).collect()))).await
+}
+
+/// `GET /v1/rounds/{round}`
+async fn status((State(database), who, Path(name)): At) -> Granted<Json<Status>> {
+    let caller = database.caller(&who)?;
+    let round = database.known(&name)?;
+    let pool = database.pool.clone();
+    pool.run(move || Ok(Json(database.status(&round, &caller)))).await
+}
+
+/// `POST /v1/rounds/{round}/key`: the proxies' public key of a round.
+async fn key((State(database), who, Path(name)): At, Json(signed): Json<Signed>) -> Granted<Json<Status>> {
+    let caller = database.caller(&who)?;
+    let (_, peer) = database.proxy(&caller)?;
+    let round = database.known(&name)?;
+    let pool = database.pool.clone();
+    pool.run(move || {
+        let known = round.record().proxy.clone();
+        match known {
+            Some(known) if known.public == signed.public => (),
+            Some(_) => return Err(Reply::new(Kind::Conflict, "the round has another key of the proxies")),
+            None => {
+                if let Err(error) = round.learn(&database.setting, &signed, &peer) {
+                    tracing::warn!("round {}: {error}", round.name);
+                    return Err(Reply::new(Kind::Malformed, "this is no key of the round that a proxy has signed"));
+                }
+                let mut record = round.record();
+                record.proxy = Some(signed);
+                record.save(&*database.storage, &round.name)?;
+            }
+        }
+        Ok(Json(database.status(&round, &caller)))
+    })
+    .await
+}
+
+/// `PUT /v1/rounds/{round}/entries/{batch}`: entries in a batch of a random name, taken exactly once.
+async fn entries(
+    State(database): State<Arc<Database>>,
+    who: Who,
+    Path((name, batch)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Granted<Json<serde_json::Value>> {
+    let caller = database.caller(&who)?;
+    let (place, peer) = database.proxy(&caller)?;
+    let round = database.known(&name)?;
+    let batch = batch_id(&batch)?;
+    let most = Setting::batch(&round.params) * round.params.entry_bytes();
+    let body = read(&headers, body, most).await?;
+    let pool = database.pool.clone();
+    pool.run(move || {
+        let _gate = round.gate.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let state = round.record().state;
+        if !matches!(state, Stage::Open | Stage::Closed) || round.record().complete.contains_key(&place) {
+            return Err(Reply::new(
+                Kind::Closed,
+                format!("round {} takes no entries: it is {}", round.name, state.name()),
+            ));
+        }
+        let secret = round.secret.as_ref().ok_or_else(|| Reply::new(Kind::Closed, "the round was removed"))?;
+        let opened = match open(&round.params, secret, &body) {
+            Ok(opened) => opened,
+            Err(refused) => {
+                let check = format!("an entry of it in round {} cannot be one: {refused}", round.name);
+                database.fail(&round, &Error::Protocol { peer, check });
+                return Err(Reply::new(Kind::Malformed, format!("entry {refused}")));
+            }
+        };
+        let dropped = opened.dropped.identity + opened.dropped.outside_domain;
+        let rows = opened
+            .rows
+            .into_iter()
+            .map(|row| Row { id: row.id, stored: Stored { tag: row.tag, value: row.value, sealed: row.sealed } });
+        let rows: Vec<Row> = rows.collect();
+        let known = match database.storage.ingest(&round.name, &batch, &rows)? {
+            Ingested::New => {
+                // At the latest with the next change of the round it is on disk.
+                round.record().numbers.dropped += dropped;
+                false
+            }
+            Ingested::Known => true,
+            Ingested::Conflict => {
+                let check = format!("it gives two batches of round {} one name", round.name);
+                database.fail(&round, &Error::Protocol { peer, check });
+                return Err(Reply::new(Kind::Conflict, "another batch has this name"));
+            }
+        };
+        tracing::debug!("round {}: took {} rows", round.name, rows.len());
+        Ok(Json(serde_json::json!({ "entries": rows.len() as u64 + dropped, "known": known })))
+    })
+    .await
+}
+
+/// `POST /v1/rounds/{round}/complete`: a proxy has sent all that it had, or cannot.
+async fn complete((State(database), who, Path(name)): At, Json(completion): Json<Completion>) -> Granted<Json<Status>> {
+    let caller = database.caller(&who)?;
+    let (place, peer) = database.proxy(&caller)?;
+    let round = database.known(&name)?;
+    let pool = database.pool.clone();
+    pool.run(move || {
+        let mut record = round.record();
+        match (record.complete.get(&place), record.state) {
+            (Some(known), _) if *known == completion => (),
+            (None, Stage::Closed) => {
+                tracing::info!("round {}: {peer} has sent all of its {} entries", round.name, completion.entries);
+                record.complete.insert(place, completion);
+                record.save(&*database.storage, &round.name)?;
+            }
+            (_, state) => {
+                let what = format!("round {} is {}, and not to be completed", round.name, state.name());
+                return Err(Reply::new(Kind::Closed, what));
+            }
+        }
+        drop(record);
+        Ok(Json(database.status(&round, &caller)))
+    })
+    .await
+}
+
+/// `GET /v1/rounds/{round}/results/{part}`
+async fn results(
+    State(database): State<Arc<Database>>,
+    who: Who,
+    Path((name, number)): Path<(String, u64)>,
+) -> Granted<Response> {
+    let caller = database.caller(&who)?;
+    let round = database.known(&name)?;
+    database.learner(&caller)?;
+    let pool = database.pool.clone();
+    let bytes = pool
+        .run(move || {
+            let record = round.record().clone();
+            if record.state != Stage::Revealed {
+                return Err(Reply::new(Kind::NotYet, format!("round {} is {}", round.name, record.state.name())));
+            }
+            if number >= record.revealed.parts {
+                let what = format!("the result has {} parts, from 0 on", record.revealed.parts);
+                return Err(Reply::new(Kind::Malformed, what));
+            }
+            let found = database.storage.get(&round.name, &part(number))?;
+            found.ok_or_else(|| {
+                Error::Input(format!("round {}: part {number} of the result is gone", round.name)).into()
+            })
+        })
+        .await?;
+    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], bytes).into_response())
+}
+
+/// `GET /v1/rounds/{round}/histogram`: for the operator once rows are counted; for those who get it when the result is there.
+async fn histogram((State(database), who, Path(name)): At) -> Granted<Json<Counts>> {
+    let caller = database.caller(&who)?;
+    let round = database.known(&name)?;
+    if !caller.is_database() {
+        database.learner(&caller)?;
+        if !database.setting.own()?.revealed().histogram {
+            return Err(Reply::new(Kind::Forbidden, "the histogram is not revealed in this job"));
+        }
+        let state = round.record().state;
+        if state != Stage::Revealed {
+            return Err(Reply::new(Kind::NotYet, format!("round {name} is {}", state.name())));
+        }
+    }
+    let counts = round.record().counts.clone();
+    counts.map(Json).ok_or_else(|| Reply::new(Kind::NotYet, format!("the rows of round {name} are not counted yet")))
+}
+
+impl Database {
+    /// What somebody is who asks; and that a proxy was heard of.
+    pub(super) fn caller(&self, who: &Who) -> Granted<Caller> {
+        let caller = self.admission.caller(&who.0);
+        let caller = caller.ok_or_else(|| Reply::new(Kind::Forbidden, "you are not in the list any more"))?;
+        if let Some(place) = caller.proxy() {
+            lock(&self.heard).insert(place, Instant::now());
+        }
+        Ok(caller)
+    }
+
+    /// Which proxy it is, and what it is called.
+    fn proxy(&self, caller: &Caller) -> Granted<(usize, String)> {
+        let place = caller.proxy().ok_or_else(|| Reply::new(Kind::Forbidden, "only proxies may"))?;
+        Ok((place, self.setting.name(crate::aggregate::transport::Service::Proxy(place))?))
+    }
+
+    pub(super) fn known(&self, name: &str) -> Granted<Arc<Round>> {
+        self.round(name)
+            .ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no round of this name").next(self.next()))
+    }
+
+    /// Refuses who gets no results.
+    fn learner(&self, caller: &Caller) -> Granted<()> {
+        let own = self.setting.own()?;
+        let learns = caller.participant.as_ref().is_some_and(|name| own.gets_results(name, true));
+        match learns || caller.is_database() {
+            true => Ok(()),
+            false => Err(Reply::new(Kind::Forbidden, "results are for those whom reveal_to names")),
+        }
+    }
+
+    /// What a caller is told of a round.
+    pub(super) fn status(&self, round: &Round, caller: &Caller) -> Status {
+        let predicate = round.predicate(&self.setting).map(|predicate| predicate.to_string()).unwrap_or_default();
+        let record = round.record().clone();
+        let numbers = || {
+            let totals = self.storage.totals(&round.name).unwrap_or_default();
+            Numbers { reports: totals.reports, ..record.numbers.clone() }
+        };
+        let waits = self.waits_for(&record);
+        let revealed = record.state == Stage::Revealed && self.learner(caller).is_ok();
+        Status {
+            round: round.name.clone(),
+            state: record.state,
+            closed: record.closed,
+            reveal_when: predicate,
+            waits: waits.iter().map(|(place, _)| *place).collect(),
+            waits_for: waits.into_iter().map(|(_, told)| told).collect(),
+            failure: record.failure.clone(),
+            next: self.next().filter(|next| *next != round.name),
+            parts: revealed.then_some(record.revealed.parts),
+            database: record.database.clone().filter(|_| record.state != Stage::Removed),
+            proxy: record.proxy.clone(),
+            numbers: caller.is_database().then(numbers),
+        }
+    }
+}
+
+/// The name of a batch, from a path.
+pub(in crate::aggregate) fn batch_id(text: &str) -> Granted<BatchId> {
+    unhex(text)
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| Reply::new(Kind::Malformed, "a batch has a name of 32 hexadecimal digits"))
+}

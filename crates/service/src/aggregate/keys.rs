@@ -1,0 +1,217 @@
+//! Secret keys of rounds, each in a file that only its owner can read, sealed under the owner's identity.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tacita_core::protocol::aggregate::{DatabaseKey, ProxyKey};
+use tacita_core::{Error, Result};
+use tacita_node::base::folder::Folder;
+use tacita_node::base::hex::hex;
+use tacita_node::base::random::fresh_rng;
+use tacita_node::identity::Identity;
+use tacita_node::store::seal::{self, Key, Reader};
+use zeroize::Zeroizing;
+
+use super::Setting;
+
+/// Whose keys they are: the proxies and oracles of a job share one, the databases another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The proxies', and the oracles'.
+    Proxy = 1,
+    /// The databases'.
+    Database = 2,
+}
+
+/// No key is longer, in bytes.
+const MOST_BYTES: u64 = 1 << 16;
+
+/// The lock of a state directory.
+const LOCK: &str = "lock";
+
+/// The keys in a state directory.
+pub struct Keys {
+    folder: Arc<Folder>,
+    key: Key,
+    role: Role,
+}
+
+impl Role {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Proxy => "proxy",
+            Role::Database => "database",
+        }
+    }
+}
+
+impl Keys {
+    /// Those in `folder`, sealed under `identity`.
+    pub fn new(folder: Arc<Folder>, identity: &Identity, role: Role) -> Keys {
+        Keys { folder, key: Key::new(identity.derive("round keys", b"")), role }
+    }
+
+    /// The key of a round, if there is one.
+    pub fn load(&self, round: &str) -> Result<Option<Zeroizing<Vec<u8>>>> {
+        let name = self.file(round);
+        match self.folder.has(&name) {
+            true => Reader::open(&self.folder, &name, &self.key, &self.purpose(round))?.only().map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Keeps a new key of a round; on disk before this returns.
+    pub fn keep(&self, round: &str, secret: &[u8]) -> Result<()> {
+        let advice = "make room, and try again".to_owned();
+        seal::put(&self.folder, &self.file(round), &self.key, &self.purpose(round), secret.to_vec(), advice).map(drop)
+    }
+
+    /// Notes that a round was opened with its key: from then on no other may take its place.
+    pub fn use_up(&self, round: &str) -> Result<()> {
+        match self.is_used(round) {
+            true => Ok(()),
+            false => self.folder.write(&self.mark(round), b""),
+        }
+    }
+
+    /// Whether the round was opened with its key.
+    pub fn is_used(&self, round: &str) -> bool {
+        self.folder.has(&self.mark(round))
+    }
+
+    /// Removes the key of a round, whose reports nobody can open from then on. That it was used stays known.
+    pub fn forget(&self, round: &str) -> Result<()> {
+        let failed = |error: std::io::Error| Error::Input(format!("{}: {error}", self.folder.path().display()));
+        self.folder.remove(&self.file(round)).map_err(failed)
+    }
+
+    /// Writes the sealed key of a round to a file of its own.
+    pub fn back_up(&self, round: &str, to: &Path) -> Result<()> {
+        if self.load(round)?.is_none() {
+            return Err(self.none(round));
+        }
+        let path = self.folder.at(&self.file(round));
+        let sealed = std::fs::read(&path).map_err(|error| Error::Input(format!("{}: {error}", path.display())))?;
+        tacita_node::base::files::write_whole_private(to, &sealed)
+    }
+
+    /// Takes the key of a round from such a file. One that is there stays.
+    pub fn restore(&self, round: &str, from: &Path) -> Result<()> {
+        let failed = |what: String| Error::Input(format!("{}: {what}", from.display()));
+        let name = self.file(round);
+        if self.folder.has(&name) {
+            return Err(failed(format!(
+                "there is a key of round {round} in {}, which stays",
+                self.folder.path().display()
+            )));
+        }
+        let facts = std::fs::metadata(from).map_err(|error| failed(error.to_string()))?;
+        if facts.len() > MOST_BYTES {
+            return Err(failed("too large for the key of a round".into()));
+        }
+        if facts.permissions().mode() & 0o077 != 0 {
+            return Err(failed(format!("others can read it: chmod 600 {}", from.display())));
+        }
+        let sealed = std::fs::read(from).map_err(|error| failed(error.to_string()))?;
+        let part = seal::part(&name);
+        self.folder.write(&part, &sealed)?;
+        let opened = Reader::open(&self.folder, &part, &self.key, &self.purpose(round)).and_then(Reader::only);
+        if opened.is_err() {
+            let _ = self.folder.remove(&part);
+            return Err(failed(format!(
+                "it is no key of round {round} of a {}, or sealed under another identity than this one",
+                self.role.name()
+            )));
+        }
+        self.folder.rename(&part, &name).map_err(|error| failed(error.to_string()))
+    }
+
+    /// An error about a round without a key.
+    pub fn none(&self, round: &str) -> Error {
+        Error::Input(format!(
+            "{}: there is no key of round {round}: make one with `tacita key new`, or let the {} make it when the round opens",
+            self.folder.path().display(),
+            self.role.name()
+        ))
+    }
+
+    fn file(&self, round: &str) -> String {
+        format!("{}-{}.key", self.role.name(), hex(round.as_bytes()))
+    }
+
+    fn mark(&self, round: &str) -> String {
+        format!("{}-{}.used", self.role.name(), hex(round.as_bytes()))
+    }
+
+    fn purpose(&self, round: &str) -> String {
+        format!("{} key of round {round}", self.role.name())
+    }
+}
+
+/// Fresh secrets of a round.
+pub fn fresh(setting: &Setting, role: Role, round: &str) -> Result<Zeroizing<Vec<u8>>> {
+    let (params, mut rng) = (setting.params(round)?, fresh_rng()?);
+    Ok(match role {
+        Role::Proxy => ProxyKey::generate(&params, &mut rng).to_bytes(&params),
+        Role::Database => DatabaseKey::generate(&params, &mut rng).to_bytes(&params),
+    })
+}
+
+/// Opens a state directory, for this process alone.
+///
+/// Errors ([`Error::Input`]): others can write to it, or another process uses it.
+pub fn lock(state: &Path) -> Result<(Arc<Folder>, std::fs::File)> {
+    let folder = Folder::make(state)?;
+    let lock = folder.try_lock(LOCK)?.ok_or_else(|| {
+        Error::Input(format!("{}: another process uses it: end that, or name another directory", state.display()))
+    })?;
+    Ok((Arc::new(folder), lock))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use tacita_node::identity::VALIDITY;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_kept_sealed_and_move_with_their_identity_alone() {
+        let now = SystemTime::now();
+        let [one, other] = ["one", "other"].map(|name| Identity::generate(name, now, now + VALIDITY).unwrap());
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folder = |at: &tempfile::TempDir| Arc::new(Folder::make(&at.path().join("state")).unwrap());
+        let keys = Keys::new(folder(&first), &one, Role::Proxy);
+        assert!(keys.load("r").unwrap().is_none());
+        keys.keep("r", b"a secret of the round").unwrap();
+        assert_eq!(**keys.load("r").unwrap().unwrap(), *b"a secret of the round");
+        assert!(keys.load("s").unwrap().is_none());
+        for entry in std::fs::read_dir(first.path().join("state")).unwrap() {
+            let entry = entry.unwrap();
+            assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+            assert!(!std::fs::read(entry.path()).unwrap().windows(6).any(|part| part == b"secret"));
+        }
+        let file = first.path().join("backup");
+        keys.back_up("r", &file).unwrap();
+        assert!(keys.back_up("s", &file).unwrap_err().to_string().contains("no key of round s"));
+        assert!(Keys::new(folder(&second), &other, Role::Proxy).restore("r", &file).is_err());
+        assert!(Keys::new(folder(&second), &one, Role::Database).restore("r", &file).is_err());
+        let moved = Keys::new(folder(&second), &one, Role::Proxy);
+        assert!(moved.restore("s", &file).is_err());
+        moved.restore("r", &file).unwrap();
+        assert_eq!(**moved.load("r").unwrap().unwrap(), *b"a secret of the round");
+        assert!(moved.restore("r", &file).unwrap_err().to_string().contains("stays"));
+        keys.use_up("r").unwrap();
+        keys.forget("r").unwrap();
+        assert!(keys.is_used("r") && keys.load("r").unwrap().is_none());
+        assert!(
+            lock(&first.path().join("state"))
+                .is_ok_and(|held| lock(&first.path().join("state")).is_err() && held.1.metadata().is_ok())
+        );
+    }
+}

@@ -1,0 +1,235 @@
+//! The oracle: it tells the database the keys of rows that have as many reports as agreed. It belongs to the proxies' domain, and has the secrets
+//! of a round from the first proxy.
+
+pub mod questions;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use tacita_core::protocol::aggregate::{Answer, Least, Params, ProxyKey, answer};
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use zeroize::Zeroizing;
+
+use self::questions::{Reply as Answered, decode_questions, encode_replies};
+use super::keys::{self, Keys};
+use super::rounds::check_name;
+use super::serve::Role;
+use super::transport::{
+    Admission, Ask, Client, Granted, Kind, MEDIA_TYPE, Persistence, Pool, Reply, Service, Who, read,
+};
+use super::{Serving, Setting, Started};
+
+/// Bytes of the questions in one request. Only databases ask.
+pub(super) const MOST_QUESTION_BYTES: usize = 64 << 20;
+
+/// Bytes of a round's secrets.
+const MOST_KEY_BYTES: usize = 1 << 12;
+
+const LOOK: Duration = Duration::from_millis(500);
+
+/// The secrets of a round, with what was agreed on for it.
+struct Round {
+    params: Params,
+    key: ProxyKey,
+}
+
+struct Oracle {
+    setting: Arc<Setting>,
+    keys: Keys,
+    /// The first of the proxies, which makes the secrets.
+    proxy: Client,
+    rounds: Mutex<BTreeMap<String, Arc<Round>>>,
+    admission: Arc<Admission>,
+    pool: Pool,
+    asked: AtomicU64,
+    told: AtomicU64,
+    cancel: Cancel,
+}
+
+/// Serves an oracle until it is cancelled.
+///
+/// Errors: as those of a database.
+pub fn serve(serving: Serving) -> Result<()> {
+    let setting = serving.setting.clone();
+    let place = setting.place_of("oracle", &serving.identity)?;
+    let (folder, _lock) = keys::lock(&serving.state)?;
+    let databases = setting.services()?.into_iter().filter(|(_, service)| matches!(service, Service::Database(_)));
+    let admission = Arc::new(Admission::new(databases.collect(), Vec::new(), None)?);
+    let keys = Keys::new(folder, &serving.identity, keys::Role::Proxy);
+    let cancel = serving.cancel.clone();
+    let started = Started::new(serving, Service::Oracle(place))?;
+    let oracle = Arc::new(Oracle {
+        proxy: started.client(Service::Proxy(0))?,
+        setting,
+        keys,
+        rounds: Mutex::default(),
+        admission: admission.clone(),
+        pool: Pool::new(),
+        asked: AtomicU64::new(0),
+        told: AtomicU64::new(0),
+        cancel,
+    });
+    let routes = Router::new()
+        .route("/v1/rounds/{round}/answers", post(answers))
+        .layer(DefaultBodyLimit::disable())
+        .with_state(oracle.clone());
+    started.serve(oracle, admission, routes)
+}
+
+/// `POST /v1/rounds/{round}/answers`
+async fn answers(
+    State(oracle): State<Arc<Oracle>>,
+    who: Who,
+    Path(round): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Granted<Response> {
+    if !oracle.admission.caller(&who.0).is_some_and(|caller| caller.is_database()) {
+        return Err(Reply::new(Kind::Forbidden, "only databases ask"));
+    }
+    let body = read(&headers, body, MOST_QUESTION_BYTES).await?;
+    let pool = oracle.pool.clone();
+    let answered = pool.run(move || oracle.answer(&round, &body)).await?;
+    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], answered).into_response())
+}
+
+impl Oracle {
+    fn answer(&self, name: &str, body: &[u8]) -> Granted<Vec<u8>> {
+        let round = self.round(name)?;
+        let malformed = || Reply::new(Kind::Malformed, "these are no questions about rows of this round");
+        let questions = decode_questions(body, &round.params).ok_or_else(malformed)?;
+        let least = self.setting.own()?.own.round.reveal_when.least();
+        let bound = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let least = Least { count: bound(least.count), distinct: bound(least.distinct) };
+        let mut replies = Vec::with_capacity(questions.len());
+        for question in &questions {
+            let found = answer(&round.params, &round.key, &question.row, &question.sealed, &question.reporters, least);
+            replies.push(match found.map_err(|_| malformed())? {
+                Answer::Key(key) => {
+                    self.told.fetch_add(1, Ordering::Relaxed);
+                    Answered::Key(key)
+                }
+                Answer::Inconsistent(places) => Answered::Inconsistent(places),
+                Answer::TooFew => Answered::TooFew,
+            });
+        }
+        self.asked.fetch_add(questions.len() as u64, Ordering::Relaxed);
+        Ok(encode_replies(&replies))
+    }
+
+    /// The secrets of a round; from the proxy, the first time.
+    fn round(&self, name: &str) -> Granted<Arc<Round>> {
+        check_name(name).map_err(|error| Reply::new(Kind::Malformed, error.to_string()))?;
+        if let Some(round) = lock(&self.rounds).get(name) {
+            return Ok(round.clone());
+        }
+        let params = self.setting.params(name)?;
+        let secret = match self.keys.load(name)? {
+            Some(secret) => secret,
+            None => {
+                let secret = fetch_key(&self.proxy, name)?;
+                self.keys.keep(name, &secret)?;
+                tracing::info!("round {name}: has the secrets from {}", self.proxy.name());
+                secret
+            }
+        };
+        let key = ProxyKey::from_bytes(&params, &secret);
+        let key = key.ok_or_else(|| Error::Input(format!("the secrets of round {name} are of another job")))?;
+        let round = Arc::new(Round { params, key });
+        lock(&self.rounds).insert(name.to_owned(), round.clone());
+        Ok(round)
+    }
+}
+
+/// The secrets of a round, from the proxy that makes them.
+///
+/// Errors ([`Error::NotReady`]): it has none yet.
+pub(super) fn fetch_key(proxy: &Client, round: &str) -> Result<Zeroizing<Vec<u8>>> {
+    let ask = Ask::get(format!("/v1/rounds/{round}/key"), MOST_KEY_BYTES);
+    let answer = proxy.ask(&ask, Persistence { silence: Duration::from_secs(5), busy: Duration::from_secs(5) })?;
+    match answer.is_ok() {
+        true => Ok(Zeroizing::new(answer.body)),
+        false => Err(Error::NotReady(format!(
+            "{} gives no secrets of round {round}: {}",
+            proxy.name(),
+            answer.told().message
+        ))),
+    }
+}
+
+impl Role for Oracle {
+    fn word(&self) -> &'static str {
+        "oracle"
+    }
+
+    /// Has the secrets of rounds before they are needed, so that the proxy need not be there then; and forgets those of rounds that were
+    /// removed.
+    fn keep_house(&self) -> Result<()> {
+        let mut pause = LOOK;
+        while !self.cancel.is_cancelled() {
+            pause = match self.look() {
+                Ok(()) => LOOK,
+                Err(Error::Interrupted) => return Ok(()),
+                Err(error @ Error::Authentication { .. }) => return Err(error),
+                Err(error) => {
+                    tracing::debug!("{error}");
+                    (pause * 2).min(10 * LOOK)
+                }
+            };
+            if self.proxy.rest(pause).is_err() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn learned(&self) -> Vec<String> {
+        self.setting.own().map_or_else(|_| Vec::new(), |own| super::serve::learned(own, "oracle"))
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, &'static str, u64)> {
+        vec![
+            ("asked_rows", "Rows that were asked about.", self.asked.load(Ordering::Relaxed)),
+            ("told_keys", "Keys that were told.", self.told.load(Ordering::Relaxed)),
+        ]
+    }
+}
+
+impl Oracle {
+    fn look(&self) -> Result<()> {
+        let answer = self.proxy.once(&Ask::get("/v1/keys", super::proxy::MOST_LIST_BYTES))?;
+        if !answer.is_ok() {
+            return Ok(());
+        }
+        let held: super::proxy::Held = serde_json::from_slice(&answer.body).map_err(|_| Error::Protocol {
+            peer: self.proxy.name().to_owned(),
+            check: "its list of rounds cannot be read".into(),
+        })?;
+        for round in held.rounds {
+            if !lock(&self.rounds).contains_key(&round) {
+                // What fails is told where it is needed.
+                let _ = self.round(&round);
+            }
+        }
+        for round in held.removed {
+            if check_name(&round).is_ok() {
+                lock(&self.rounds).remove(&round);
+                self.keys.forget(&round)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}

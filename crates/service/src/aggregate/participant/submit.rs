@@ -1,0 +1,300 @@
+//! A participant submits its reports: in batches, each of which a proxy takes exactly once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tacita_core::protocol::aggregate::{Entry, Params, RoundKeys, report};
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::base::hex::hex;
+use tacita_node::base::text::{count, counted};
+use tacita_node::base::usage;
+use tacita_node::identity::Identity;
+use tacita_node::jobs::aggregate::Reports;
+use tacita_node::jobs::aggregate::reports::Input;
+use tacita_node::watch::{Display, Screen, Snapshot, warn_own_user};
+
+use super::Reach;
+use super::batches::Batches;
+use crate::aggregate::Setting;
+use crate::aggregate::proxy::public;
+use crate::aggregate::rounds::{Open, check_name};
+use crate::aggregate::transport::{Ask, Client, Kind, Persistence, Service};
+
+/// Bytes of an answer.
+const MOST_BYTES: usize = 1 << 16;
+
+/// How often a participant may be sent on to a later round.
+const MOST_ROUNDS: usize = 4;
+
+/// What is submitted, by whom, and to which round.
+pub struct Submitting {
+    /// The job.
+    pub setting: Arc<Setting>,
+    /// The participant.
+    pub me: String,
+    /// Its identity.
+    pub identity: Identity,
+    /// What it reports.
+    pub input: Input,
+    /// The round.
+    pub round: String,
+    /// Ask which batches are there already, and leave them out.
+    pub resume: bool,
+    /// Reports of a batch; absent: as many as a request holds.
+    pub batch: Option<usize>,
+    /// How long nobody may answer.
+    pub timeout: Duration,
+    /// How long to come again where too much is going on.
+    pub patience: Duration,
+    /// A directory in which the services say where they listen.
+    pub announce: Option<PathBuf>,
+    /// Where it is shown how far it is.
+    pub screen: Arc<dyn Screen>,
+    /// Ends it.
+    pub cancel: Cancel,
+}
+
+/// A round that reports are made for.
+struct Target {
+    round: String,
+    open: Open,
+    params: Params,
+    keys: RoundKeys,
+    batches: Batches,
+    size: usize,
+}
+
+/// What has become of the batches.
+#[derive(Default)]
+struct Sent {
+    reports: u64,
+    batches: u64,
+    known: u64,
+}
+
+struct Submission<'a> {
+    told: &'a Submitting,
+    proxies: Vec<Client>,
+    target: Target,
+    rounds: Vec<String>,
+    sent: Sent,
+}
+
+/// Submits; the report of what was done.
+///
+/// Errors: [`Error::Input`] for what is wrong with the input, or is refused for good; [`Error::NotReady`] if the round is closed and no other is open;
+/// those of connections.
+pub fn submit(told: &Submitting) -> Result<Value> {
+    let began = Instant::now();
+    check_name(&told.round)?;
+    let own = told.setting.own()?;
+    let mut reports = Reports::open(&own, &told.me, &told.input)?;
+    let reach = Reach::new(&told.setting, &told.identity, told.announce.as_deref(), &told.cancel)?;
+    let number = told.setting.count("proxy")?;
+    if number == 0 {
+        told.setting.peer(Service::Proxy(0))?;
+    }
+    // Each participant begins with a proxy of its own, so that all have as much to do.
+    let first = blake3::hash(told.me.as_bytes()).as_bytes()[0] as usize % number;
+    let proxies = (0..number).map(|place| reach.client(Service::Proxy((first + place) % number)));
+    let mut proxies = proxies.collect::<Result<Vec<_>>>()?;
+    let target = reach_round(told, &mut proxies, told.round.clone())?;
+    let mut submission =
+        Submission { told, proxies, rounds: vec![target.round.clone()], target, sent: Sent::default() };
+    let mut display = told.screen.open(None);
+    let mut pending: Vec<Entry> = Vec::new();
+    let mut place = 0;
+    loop {
+        let read = reports.next_batch()?;
+        let ended = read.is_none();
+        pending.extend(read.into_iter().flatten().map(|report| Entry { key: report.key, value: report.value }));
+        while pending.len() >= submission.target.size || (ended && !pending.is_empty()) {
+            let size = submission.target.size.min(pending.len());
+            let batch: Vec<Entry> = pending.drain(..size).collect();
+            submission.give(place, &batch)?;
+            place += 1;
+        }
+        show(&mut *display, &reports, &reach);
+        if ended {
+            break;
+        }
+    }
+    let warnings = reports.warnings()?;
+    drop(display);
+    warnings.iter().for_each(warn_own_user);
+    let (rows, sent) = (reports.counts(), &submission.sent);
+    tracing::info!(
+        "submitted {} to round {}{}",
+        counted(sent.reports, "report"),
+        submission.rounds.join(" and "),
+        if sent.known > 0 { format!(", of which {} were there", counted(sent.known, "batch")) } else { String::new() }
+    );
+    Ok(json!({
+        "job": "aggregate",
+        "id": told.setting.spec.id,
+        "party": told.me,
+        "version": env!("CARGO_PKG_VERSION"),
+        "rounds": submission.rounds,
+        "rows": { "read": rows.read, "nulls": rows.nulls, "unreadable": rows.unreadable, "duplicates": rows.duplicates, "items": rows.items },
+        "submitted": { "reports": sent.reports, "batches": sent.batches, "known": sent.known },
+        "bytes": { "sent": reach.traffic.sent(), "received": reach.traffic.received() },
+        "seconds": { "total": usage::round(began.elapsed()) },
+        "cpu_seconds": usage::round(usage::cpu_time()),
+        "peak_memory": usage::peak_memory(),
+    }))
+}
+
+fn show(display: &mut dyn Display, reports: &Reports, reach: &Reach) {
+    let (whole, done) = reports.progress();
+    let (sent, received) = (reach.traffic.sent(), reach.traffic.received());
+    display.show(&Snapshot { phase: "submitting".into(), done, total: whole.unwrap_or(0), sent, received });
+}
+
+/// Finds a proxy that answers, which becomes the first of them, and what it says of the round; or of the one that is open in its place.
+fn reach_round(told: &Submitting, proxies: &mut [Client], round: String) -> Result<Target> {
+    let (mut round, mut asked) = (round, 0);
+    loop {
+        let ask = Ask::get(format!("/v1/rounds/{round}"), MOST_BYTES);
+        let mut failure = None;
+        let mut found = None;
+        for place in 0..proxies.len() {
+            // Where there are several, none is waited for.
+            let silence = if proxies.len() > 1 { told.timeout / 10 } else { told.timeout };
+            match proxies[place].ask(&ask, Persistence { silence, busy: told.patience }) {
+                Ok(answer) => {
+                    proxies.swap(0, place);
+                    found = Some(answer);
+                    break;
+                }
+                Err(error @ Error::Network { .. }) => failure = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(answer) = found else {
+            return Err(failure.unwrap_or_else(|| Error::Internal("a job without a proxy".into())));
+        };
+        let proxy = &proxies[0];
+        if answer.is_ok() {
+            let open: Open = serde_json::from_slice(&answer.body).map_err(|_| Error::Protocol {
+                peer: proxy.name().to_owned(),
+                check: format!("what it says of round {round} cannot be read"),
+            })?;
+            if open.round != round {
+                let check = format!("it speaks of another round than {round}");
+                return Err(Error::Protocol { peer: proxy.name().to_owned(), check });
+            }
+            return Target::new(told, open, proxy.name());
+        }
+        asked += 1;
+        round = next_round(&answer, &round, proxy).and_then(|next| match asked < MOST_ROUNDS {
+            true => Ok(next),
+            false => Err(Error::NotReady(format!("{} names one closed round after the other", proxy.name()))),
+        })?;
+    }
+}
+
+/// The round that is open in place of one that takes no reports.
+fn next_round(answer: &crate::aggregate::transport::Answer, round: &str, proxy: &Client) -> Result<String> {
+    let told = answer.told();
+    let name = proxy.name();
+    match (told.error, told.next) {
+        (Kind::Closed | Kind::UnknownRound, Some(next)) if check_name(&next).is_ok() && next != round => {
+            tracing::info!("round {round} takes no reports ({}): they go to round {next}", told.message);
+            Ok(next)
+        }
+        (Kind::Closed, _) => Err(Error::NotReady(format!(
+            "{name}: {}, and no other round is open: submit when the next one is",
+            told.message
+        ))),
+        (Kind::UnknownRound, _) => {
+            Err(Error::Input(format!("{name}: round {round}: {}: ask the operator for its name", told.message)))
+        }
+        (Kind::Busy | Kind::NotYet, _) => {
+            Err(Error::NotReady(format!("{name}: {}: submit again later, with --resume", told.message)))
+        }
+        (_, _) => Err(Error::Input(format!("{name} refuses the reports: {}", told.message))),
+    }
+}
+
+impl Target {
+    fn new(told: &Submitting, open: Open, proxy: &str) -> Result<Target> {
+        let params = told.setting.params(&open.round)?;
+        let keys = public(&told.setting, &params, &open, proxy, proxy)?;
+        let most = Setting::batch(&params);
+        let size = match told.batch {
+            None => most,
+            Some(size) if (1..=most).contains(&size) => size,
+            Some(size) => {
+                return Err(Error::Input(format!(
+                    "--batch {size}: use 1 to {most}, which is as much as a request holds"
+                )));
+            }
+        };
+        let batches = Batches::new(&told.identity, &told.me, &told.setting.agreement, &open.round);
+        Ok(Target { round: open.round.clone(), open, params, keys, batches, size })
+    }
+}
+
+impl Submission<'_> {
+    /// Has a batch taken, in this round or, if that has closed, in the next.
+    fn give(&mut self, place: u64, entries: &[Entry]) -> Result<()> {
+        loop {
+            let target = &self.target;
+            let name = target.batches.name(place, entries);
+            let path = format!("/v1/rounds/{}/reports/{}", target.round, hex(&name));
+            let reports = entries.len() as u64;
+            let persistence = Persistence { silence: self.told.timeout, busy: self.told.patience };
+            if self.told.resume && self.is_there(&path, persistence)? {
+                self.sent.known += 1;
+                self.sent.reports += reports;
+                return Ok(());
+            }
+            let public = [target.open.database.public.as_str(), &target.open.proxy.public];
+            let first = super::batches::first_of(&name);
+            let mut rng = target.batches.rng(&name, &public);
+            let body = report(&target.params, &target.keys, &self.told.me, first, entries, &mut rng)?;
+            let answer = self.proxies[0].ask(&Ask::put(path, body, MOST_BYTES), persistence)?;
+            if answer.is_ok() {
+                let taken: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+                if taken["reports"].as_u64() != Some(reports) {
+                    let check = format!("it does not say that it has the {} of a batch", count(reports));
+                    return Err(Error::Protocol { peer: self.proxies[0].name().to_owned(), check });
+                }
+                self.sent.known += u64::from(taken["known"].as_bool() == Some(true));
+                self.sent.batches += 1;
+                self.sent.reports += reports;
+                return Ok(());
+            }
+            let round = target.round.clone();
+            let next = next_round(&answer, &round, &self.proxies[0])?;
+            if self.rounds.len() == MOST_ROUNDS {
+                return Err(Error::NotReady("one round closed after the other while this was submitted".into()));
+            }
+            // Size and place stay, so that what is submitted again is cut alike.
+            let size = self.target.size;
+            self.target = reach_round(self.told, &mut self.proxies, next)?;
+            self.target.size = size.min(self.target.size);
+            self.rounds.push(self.target.round.clone());
+        }
+    }
+
+    /// Whether a batch is at one of the proxies.
+    fn is_there(&self, path: &str, persistence: Persistence) -> Result<bool> {
+        for (place, proxy) in self.proxies.iter().enumerate() {
+            let answer = match proxy.ask(&Ask::get(path, MOST_BYTES), persistence) {
+                Ok(answer) => answer,
+                // Another one than that which is spoken with may be gone.
+                Err(Error::Network { .. }) if place > 0 => continue,
+                Err(error) => return Err(error),
+            };
+            let told: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+            if answer.is_ok() && told["there"].as_bool() == Some(true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

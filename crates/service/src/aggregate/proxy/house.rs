@@ -1,0 +1,309 @@
+//! What the proxy does by itself: it follows the database's rounds, makes their secrets, shuffles and sends what has come.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tacita_core::protocol::aggregate::ProxyKey;
+use tacita_core::{Error, Result};
+use tacita_node::base::hex::hex;
+use tacita_node::base::random::fresh_rng;
+use tacita_node::base::text::counted;
+
+use super::round::Round;
+use super::{MOST_LIST_BYTES, Proxy, lock};
+use crate::aggregate::keys::{self, Role};
+use crate::aggregate::oracle::fetch_key;
+use crate::aggregate::queue::Shuffled;
+use crate::aggregate::rounds::{Completion, Open, State as Stage, Status, check_name};
+use crate::aggregate::signed::{Purpose, Signed};
+use crate::aggregate::transport::{Ask, Kind, Persistence};
+
+/// How often the database is asked how its rounds stand.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// After how long of silence it is said who is silent, and how often again.
+const TELL: Duration = Duration::from_secs(10);
+
+/// Memory of a shuffle.
+const SHUFFLE_BYTES: u64 = 64 << 20;
+
+/// Bytes of an answer.
+const MOST_BYTES: usize = 1 << 16;
+
+/// What is tried until it succeeds, or the proxy ends.
+const FOR_GOOD: Persistence = Persistence { silence: Duration::MAX, busy: Duration::MAX };
+
+/// What is kept of a round beside its secrets and its queue.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    open: Open,
+    /// What the database is told at the end.
+    completion: Option<Completion>,
+}
+
+impl Proxy {
+    /// Takes up the rounds of before.
+    pub(super) fn load(&self) -> Result<()> {
+        for file in
+            self.folder.names()?.into_iter().filter(|name| name.starts_with("round-") && name.ends_with(".json"))
+        {
+            let Record { open, .. } = self.record(&file)?;
+            let secret = self.keys.load(&open.round)?.ok_or_else(|| self.keys.none(&open.round))?;
+            let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open)?;
+            let status = round.queue.status();
+            tracing::info!(
+                "round {}: {} wait, {} are to be sent",
+                round.name,
+                counted(status.waiting, "report"),
+                counted(status.outgoing, "batch")
+            );
+            lock(&self.rounds).insert(round.name.clone(), Arc::new(round));
+        }
+        Ok(())
+    }
+
+    /// Follows the database until the proxy is to end.
+    pub(super) fn keep(&self) -> Result<()> {
+        let (mut pause, mut silent, mut told) = (LOOK, None::<Instant>, Instant::now());
+        std::thread::scope(|scope| {
+            while !self.cancel.is_cancelled() {
+                self.admission.refresh();
+                match self.poll() {
+                    Ok(all) => {
+                        (pause, silent) = (LOOK, None);
+                        *lock(&self.told) = all.iter().map(|status| (status.round.clone(), status.clone())).collect();
+                        all.into_iter().for_each(|status| self.consider(scope, status));
+                    }
+                    Err(Error::Interrupted) => break,
+                    // Somebody else is there, or it expects somebody else: that does not pass by itself.
+                    Err(error @ Error::Authentication { .. }) => return Err(error),
+                    Err(error) => {
+                        let since = *silent.get_or_insert_with(Instant::now);
+                        if since.elapsed() > TELL && told.elapsed() > TELL {
+                            told = Instant::now();
+                            tracing::warn!("{error}; trying again since {} s", since.elapsed().as_secs());
+                        }
+                        pause = (pause * 2).min(8 * LOOK);
+                    }
+                }
+                if self.database.rest(pause).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn poll(&self) -> Result<Vec<Status>> {
+        let answer = self.database.once(&Ask::get("/v1/rounds", MOST_LIST_BYTES))?;
+        if !answer.is_ok() {
+            let what = format!("does not tell its rounds: {}", answer.told().message);
+            return Err(Error::Network { peer: self.database.name().to_owned(), what });
+        }
+        let all: Vec<Status> =
+            serde_json::from_slice(&answer.body).map_err(|_| self.wrong("its rounds cannot be read"))?;
+        match all.iter().all(|status| check_name(&status.round).is_ok()) {
+            true => Ok(all),
+            false => Err(self.wrong("it names a round as no round can be named")),
+        }
+    }
+
+    /// Begins what is due of a round.
+    fn consider<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, status: Status) {
+        let round = self.round(&status.round);
+        let wanted = status.waits.contains(&self.place);
+        let due = match status.state {
+            Stage::Open => round.as_ref().is_none_or(|round| round.conditions.batch_size.is_some()),
+            Stage::Closed => wanted,
+            Stage::Removed => round.is_some(),
+            _ => false,
+        };
+        if let Some(round) = &round
+            && status.state != Stage::Open
+            && round.is_open()
+            && let Err(error) = round.close()
+        {
+            tracing::error!("round {}: {error}", status.round);
+        }
+        if !due || !lock(&self.working).insert(status.round.clone()) {
+            return;
+        }
+        scope.spawn(move || {
+            let done = match (status.state, round) {
+                (Stage::Open, None) => self.begin(&status),
+                (Stage::Open, Some(round)) => self.send(&round).map(drop),
+                (Stage::Closed, round) => self.finish(&status.round, round),
+                (_, round) => self.forget(&status.round, round),
+            };
+            match done {
+                Ok(()) | Err(Error::Interrupted) => (),
+                // It is looked at again in a moment.
+                Err(error @ (Error::NotReady(_) | Error::Network { .. })) => {
+                    tracing::debug!("round {}: {error}", status.round)
+                }
+                Err(error) => tracing::warn!("round {}: {error}", status.round),
+            }
+            lock(&self.working).remove(&status.round);
+        });
+    }
+
+    /// Makes the secrets of a round that has opened, or has them from the first proxy; and takes reports from then on.
+    fn begin(&self, status: &Status) -> Result<()> {
+        let name = &status.round;
+        let Some(database) = status.database.clone() else { return Err(self.wrong("a round of it has no key")) };
+        let params = self.setting.params(name)?;
+        let secret = match (self.keys.load(name)?, &self.first) {
+            (Some(secret), _) => secret,
+            (None, None) if status.proxy.is_some() => {
+                return Err(Error::Input(format!(
+                    "round {name} was opened with secrets that are not here: put them back with `tacita key restore`"
+                )));
+            }
+            (None, first) => {
+                let secret = match first {
+                    None => keys::fresh(&self.setting, Role::Proxy, name)?,
+                    Some(first) => fetch_key(first, name)?,
+                };
+                self.keys.keep(name, &secret)?;
+                tracing::info!("round {name}: has new secrets");
+                secret
+            }
+        };
+        let proxy = match status.proxy.clone() {
+            Some(proxy) => proxy,
+            // The first one signs for all.
+            None if self.place > 0 => return Ok(()),
+            None => {
+                let key = ProxyKey::from_bytes(&params, &secret).ok_or_else(|| self.keys.none(name))?;
+                let purpose = Purpose { agreement: &self.setting.agreement, round: name, role: Role::Proxy };
+                let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
+                let value = serde_json::to_value(&signed).map_err(|error| Error::Internal(error.to_string()))?;
+                let answer =
+                    self.database.ask(&Ask::json(format!("/v1/rounds/{name}/key"), &value, MOST_BYTES), FOR_GOOD)?;
+                if !answer.is_ok() {
+                    return Err(self.wrong(&format!("it refuses the proxy's key: {}", answer.told().message)));
+                }
+                signed
+            }
+        };
+        let open =
+            Open { round: name.clone(), database, proxy, most_reports: self.setting.own()?.own.round.max_reports };
+        self.keys.use_up(name)?;
+        let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open.clone())?;
+        self.write(name, &Record { open, completion: None })?;
+        lock(&self.rounds).insert(name.clone(), Arc::new(round));
+        tracing::info!("round {name} takes reports");
+        Ok(())
+    }
+
+    /// Shuffles what may leave, and sends what has left. Returns why nothing of the rest can ever leave, if that is so.
+    fn send(&self, round: &Round) -> Result<Option<String>> {
+        let reason = match round.queue.shuffle(&round.conditions, SHUFFLE_BYTES)? {
+            Shuffled::Left { records } => {
+                tracing::info!("round {}: shuffled {}", round.name, counted(records, "report"));
+                None
+            }
+            Shuffled::Nothing | Shuffled::Waiting(_) => None,
+            Shuffled::Unshufflable(reason) => Some(reason),
+        };
+        while let Some(batch) = round.queue.next_outgoing()? {
+            let entries = (batch.records.len() / round.params.entry_bytes()) as u64;
+            let path = format!("/v1/rounds/{}/entries/{}", round.name, hex(&batch.id));
+            let answer = self.database.ask(&Ask::put(path, batch.records, MOST_BYTES), FOR_GOOD)?;
+            if !answer.is_ok() {
+                let told = answer.told();
+                let what = format!("it does not take entries of round {}: {}", round.name, told.message);
+                return Err(match told.error {
+                    Kind::Closed | Kind::Failed => Error::NotReady(what),
+                    _ => self.wrong(&what),
+                });
+            }
+            round.queue.sent(&batch.id)?;
+            self.done.sent.fetch_add(entries, Ordering::Relaxed);
+        }
+        Ok(reason)
+    }
+
+    /// Sends all of a round that has closed, and says so.
+    fn finish(&self, name: &str, round: Option<Arc<Round>>) -> Result<()> {
+        let file = file(name);
+        let completion = match (&round, self.folder.has(&file)) {
+            (Some(round), true) => {
+                let mut record = self.record(&file)?;
+                match record.completion {
+                    Some(completion) => completion,
+                    None => {
+                        round.close()?;
+                        let unshufflable = self.send(round)?;
+                        let total = self.names.all().map(|number| round.queue.accepted(number)).sum::<u64>();
+                        let entries = if unshufflable.is_some() { total - round.queue.status().waiting } else { total };
+                        let completion = Completion { entries, unshufflable };
+                        record.completion = Some(completion.clone());
+                        self.write(name, &record)?;
+                        completion
+                    }
+                }
+            }
+            _ => {
+                tracing::warn!("round {name} closed before this proxy knew of it: it has no reports");
+                Completion { entries: 0, unshufflable: None }
+            }
+        };
+        if let Some(reason) = &completion.unshufflable {
+            tracing::warn!("round {name} cannot be shuffled, and nothing of what waits is ever sent: {reason}");
+        }
+        let value = serde_json::to_value(&completion).map_err(|error| Error::Internal(error.to_string()))?;
+        let ask = Ask::json(format!("/v1/rounds/{name}/complete"), &value, MOST_BYTES);
+        let answer = self.database.ask(&ask, FOR_GOOD)?;
+        if !answer.is_ok() {
+            return Err(self.wrong(&format!("it does not take the end of round {name}: {}", answer.told().message)));
+        }
+        tracing::info!("round {name}: the database has all {}", counted(completion.entries, "entry"));
+        if let (Some(round), Some(_)) = (round, &completion.unshufflable) {
+            round.queue.discard()?;
+        }
+        Ok(())
+    }
+
+    /// Removes what is left of a round that was removed at the database.
+    fn forget(&self, name: &str, round: Option<Arc<Round>>) -> Result<()> {
+        self.keys.forget(name)?;
+        let failed = |error: std::io::Error| Error::Input(format!("{}: {error}", self.folder.path().display()));
+        self.folder.remove(&file(name)).map_err(failed)?;
+        lock(&self.rounds).remove(name);
+        drop(round);
+        let queue = self.state.join(format!("queue-{}", hex(name.as_bytes())));
+        match std::fs::remove_dir_all(&queue) {
+            Err(error) if queue.exists() => Err(failed(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn record(&self, file: &str) -> Result<Record> {
+        let damaged =
+            |what: &str| Error::Input(format!("{}: {what}: restore it from a backup", self.folder.at(file).display()));
+        let mut bytes = Vec::new();
+        let opened = self.folder.read(file).map_err(|error| damaged(&error.to_string()))?;
+        opened.take(MOST_BYTES as u64).read_to_end(&mut bytes).map_err(|error| damaged(&error.to_string()))?;
+        serde_json::from_slice(&bytes).map_err(|_| damaged("is no record of a round"))
+    }
+
+    fn write(&self, name: &str, record: &Record) -> Result<()> {
+        let bytes = serde_json::to_vec(record).map_err(|error| Error::Internal(error.to_string()))?;
+        self.folder.write(&file(name), &bytes)
+    }
+
+    fn wrong(&self, check: &str) -> Error {
+        Error::Protocol { peer: self.database.name().to_owned(), check: check.to_owned() }
+    }
+}
+
+/// The record of a round.
+fn file(name: &str) -> String {
+    format!("round-{}.json", hex(name.as_bytes()))
+}

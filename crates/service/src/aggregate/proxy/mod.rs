@@ -1,0 +1,159 @@
+//! The proxy: it takes the participants' reports, blinds and shuffles them, and sends the database what nobody can tell the reporter of.
+
+mod house;
+mod names;
+mod round;
+mod routes;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::base::folder::Folder;
+use tacita_node::identity::Identity;
+
+use self::names::Names;
+use self::round::Round;
+pub(super) use self::round::public;
+use super::keys::{self, Keys};
+use super::rounds::Status;
+use super::serve::Role;
+use super::transport::{Admission, Client, Pool, Service};
+use super::{Serving, Setting, Started};
+
+/// Bytes of a list of rounds.
+pub(super) const MOST_LIST_BYTES: usize = 1 << 22;
+
+/// What waits in the queue of a round takes no more on disk, where nothing else is said.
+pub const QUEUE_BYTES: u64 = 64 << 30;
+
+/// How to serve a proxy.
+pub struct Proxying {
+    /// What all roles are told.
+    pub serving: Serving,
+    /// The most that the reports of a round may take on disk, in bytes.
+    pub queue_bytes: u64,
+}
+
+/// What a proxy tells oracles, and other proxies, of its secrets.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Held {
+    /// Rounds whose secrets it has.
+    pub rounds: Vec<String>,
+    /// Rounds that were removed.
+    pub removed: Vec<String>,
+}
+
+/// How much has been done.
+#[derive(Default)]
+struct Done {
+    accepted: AtomicU64,
+    repeated: AtomicU64,
+    refused: AtomicU64,
+    sent: AtomicU64,
+}
+
+struct Proxy {
+    setting: Arc<Setting>,
+    identity: Identity,
+    /// Which of the proxies it is: the first one makes the secrets of rounds.
+    place: usize,
+    folder: Arc<Folder>,
+    state: PathBuf,
+    keys: Keys,
+    names: Names,
+    queue_bytes: u64,
+    database: Client,
+    first: Option<Client>,
+    rounds: Mutex<BTreeMap<String, Arc<Round>>>,
+    /// What the database has said of rounds last.
+    told: Mutex<BTreeMap<String, Status>>,
+    /// Rounds that something is being done for.
+    working: Mutex<BTreeSet<String>>,
+    admission: Arc<Admission>,
+    pool: Pool,
+    done: Done,
+    cancel: Cancel,
+}
+
+/// Serves a proxy until it is cancelled.
+///
+/// Errors: as those of a database; [`Error::Authentication`] if the database is somebody else.
+pub fn serve(proxying: Proxying) -> Result<()> {
+    let Proxying { serving, queue_bytes } = proxying;
+    let setting = serving.setting.clone();
+    let place = setting.place_of("proxy", &serving.identity)?;
+    let (allow, parties) = (setting.own()?.own.participants.allow.clone(), setting.parties());
+    if allow.is_none() && parties.is_empty() {
+        return Err(Error::Input(
+            "nobody may report: list participants in a file, a name and an identity a line, and name it as participants.allow".into(),
+        ));
+    }
+    let (folder, _lock) = keys::lock(&serving.state)?;
+    let domain = setting.services()?.into_iter().filter(|(_, service)| !matches!(service, Service::Database(_)));
+    let admission = Arc::new(Admission::new(domain.collect(), parties, allow.as_deref())?);
+    let identity = serving.identity.clone();
+    let state = serving.state.clone();
+    let started = Started::new(serving, Service::Proxy(place))?;
+    let proxy = Proxy {
+        keys: Keys::new(folder.clone(), &identity, keys::Role::Proxy),
+        names: Names::open(folder.clone())?,
+        database: started.client(Service::Database(0))?,
+        first: (place > 0).then(|| started.client(Service::Proxy(0))).transpose()?,
+        setting,
+        identity,
+        place,
+        folder,
+        state,
+        queue_bytes,
+        rounds: Mutex::default(),
+        told: Mutex::default(),
+        working: Mutex::default(),
+        admission: admission.clone(),
+        pool: Pool::new(),
+        done: Done::default(),
+        cancel: started.serving.cancel.clone(),
+    };
+    proxy.load()?;
+    let proxy = Arc::new(proxy);
+    let routes = routes::routes(&proxy);
+    started.serve(proxy, admission, routes)
+}
+
+impl Role for Proxy {
+    fn word(&self) -> &'static str {
+        "proxy"
+    }
+
+    fn keep_house(&self) -> Result<()> {
+        self.keep()
+    }
+
+    fn learned(&self) -> Vec<String> {
+        self.setting.own().map_or_else(|_| Vec::new(), |own| super::serve::learned(own, "proxy"))
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, &'static str, u64)> {
+        let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        vec![
+            ("accepted_reports", "Reports that were accepted.", of(&self.done.accepted)),
+            ("repeated_batches", "Batches that were there already.", of(&self.done.repeated)),
+            ("refused_batches", "Batches that were refused.", of(&self.done.refused)),
+            ("sent_entries", "Entries that the database has.", of(&self.done.sent)),
+        ]
+    }
+}
+
+impl Proxy {
+    fn round(&self, name: &str) -> Option<Arc<Round>> {
+        lock(&self.rounds).get(name).cloned()
+    }
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}

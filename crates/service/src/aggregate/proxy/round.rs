@@ -1,0 +1,125 @@
+//! A round at the proxy: its secrets, its public keys, and the queue of what was reported to it.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tacita_core::protocol::aggregate::{Params, ProxyKey, RoundKeys};
+use tacita_core::{Error, Result};
+use tacita_node::base::hex::hex;
+use tacita_node::base::random::fresh_rng;
+use tacita_node::identity::Identity;
+use tacita_node::store::seal::Key;
+
+use crate::aggregate::Setting;
+use crate::aggregate::keys::Role;
+use crate::aggregate::queue::{Accepted, Conditions, Limits, Queue, Submission};
+use crate::aggregate::rounds::Open;
+use crate::aggregate::signed::Purpose;
+use crate::aggregate::store::BatchId;
+
+pub(super) struct Round {
+    pub(super) name: String,
+    pub(super) params: Params,
+    pub(super) secret: ProxyKey,
+    pub(super) keys: RoundKeys,
+    pub(super) open: Open,
+    pub(super) queue: Queue,
+    pub(super) conditions: Conditions,
+    closed: AtomicBool,
+}
+
+impl Round {
+    /// A round with these secrets and public keys, the signatures of which are checked; its queue is in a directory of `state`.
+    pub(super) fn new(
+        setting: &Setting,
+        identity: &Identity,
+        state: &Path,
+        queue_bytes: u64,
+        secret: &[u8],
+        open: Open,
+    ) -> Result<Round> {
+        let name = open.round.clone();
+        let params = setting.params(&name)?;
+        let secret = ProxyKey::from_bytes(&params, secret)
+            .ok_or_else(|| Error::Input(format!("the secrets of round {name} are of another job")))?;
+        let keys = public(setting, &params, &open, "the database", "the proxy")?;
+        let round = &setting.own()?.own.round;
+        let limits = Limits {
+            record_bytes: params.entry_bytes(),
+            batch_records: Setting::batch(&params),
+            bytes: queue_bytes,
+            quota: round.max_reports.unwrap_or(u64::MAX),
+        };
+        let conditions = Conditions {
+            min_participants: round.min_participants,
+            // Decimals of a few digits: what a float makes of them is as near as the queue needs.
+            max_share: round.max_share.to_string().parse().unwrap_or(1.0),
+            batch_size: round.batch_size,
+        };
+        let key = Key::new(identity.derive("aggregate queue", name.as_bytes()));
+        let queue = Queue::open(&state.join(format!("queue-{}", hex(name.as_bytes()))), key, limits)?;
+        let closed = AtomicBool::new(queue.status().closed);
+        Ok(Round { name, params, secret, keys, open, queue, conditions, closed })
+    }
+
+    /// Whether it takes reports.
+    pub(super) fn is_open(&self) -> bool {
+        !self.closed.load(Ordering::Acquire)
+    }
+
+    /// Takes none any more. Durable when this returns.
+    pub(super) fn close(&self) -> Result<()> {
+        self.closed.store(true, Ordering::Release);
+        match self.queue.status().closed {
+            true => Ok(()),
+            false => self.queue.close(),
+        }
+    }
+
+    /// Whether a participant's batch of this name is there.
+    pub(super) fn has(&self, participant: u32, batch: &BatchId) -> bool {
+        // Any digest: a batch that is there is in conflict with another one of its name.
+        use crate::aggregate::queue::Refusal;
+        let foreseen = self.queue.foresee(participant, batch, &[0; 32], 0);
+        matches!(foreseen, Some(Accepted::Known | Accepted::Refused(Refusal::Conflict)))
+    }
+
+    /// What would become of a batch, as far as that is known without working on it.
+    pub(super) fn foresee(
+        &self,
+        participant: u32,
+        batch: &BatchId,
+        digest: &[u8; 32],
+        reports: u64,
+    ) -> Option<Accepted> {
+        self.queue.foresee(participant, batch, digest, reports)
+    }
+
+    /// Takes a batch: it is on disk when this says so.
+    pub(super) fn accept(
+        &self,
+        participant: u32,
+        batch: &BatchId,
+        digest: [u8; 32],
+        records: &[u8],
+    ) -> Result<Accepted> {
+        self.queue.accept(&Submission { participant, batch: *batch, digest, records })
+    }
+}
+
+/// The public keys of a round, if both are signed by who has to and prove what they have to; `database` and `proxy` are who is to blame if not.
+pub(in crate::aggregate) fn public(
+    setting: &Setting,
+    params: &Params,
+    open: &Open,
+    database: &str,
+    proxy: &str,
+) -> Result<RoundKeys> {
+    let purpose = |role| Purpose { agreement: &setting.agreement, round: &open.round, role };
+    let of_database = open.database.open(purpose(Role::Database), &setting.pins("database")?, database)?;
+    let of_proxy = open.proxy.open(purpose(Role::Proxy), &setting.pins("proxy")?, proxy)?;
+    RoundKeys::new(params, &of_database, &of_proxy, &mut fresh_rng()?).ok_or_else(|| Error::Protocol {
+        peer: proxy.to_owned(),
+        check: format!("the keys of round {} prove nothing", open.round),
+    })
+}

@@ -1,0 +1,198 @@
+//! What is asked of the proxy, by participants, and by oracles and proxies of its domain.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, put};
+use axum::{Json, Router};
+use tacita_core::protocol::aggregate::blind;
+use tacita_node::base::random::fresh_rng;
+
+use super::round::Round;
+use super::{Held, Proxy, lock};
+use crate::aggregate::Setting;
+use crate::aggregate::database::batch_id;
+use crate::aggregate::participant::batches::first_of;
+use crate::aggregate::queue::{Accepted, Refusal};
+use crate::aggregate::rounds::{Open, State as Stage};
+use crate::aggregate::store::BatchId;
+use crate::aggregate::transport::{Granted, Kind, MEDIA_TYPE, Reply, Who, read};
+
+/// All that is answered.
+pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
+    Router::new()
+        .route("/v1/rounds/{round}", get(round))
+        .route("/v1/rounds/{round}/reports/{batch}", put(reports).get(is_there))
+        .route("/v1/rounds/{round}/key", get(key))
+        .route("/v1/keys", get(held))
+        .with_state(proxy.clone())
+}
+
+/// `GET /v1/rounds/{round}`: the keys that reports are encrypted under.
+async fn round(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Json<Open>> {
+    proxy.participant(&who)?;
+    let round = proxy.taking(&name)?;
+    Ok(Json(round.open.clone()))
+}
+
+/// `GET /v1/rounds/{round}/reports/{batch}`: whether a batch of this participant is there.
+async fn is_there(
+    State(proxy): State<Arc<Proxy>>,
+    who: Who,
+    Path((name, batch)): Path<(String, String)>,
+) -> Granted<Json<serde_json::Value>> {
+    let participant = proxy.participant(&who)?;
+    let batch = batch_id(&batch)?;
+    let round = proxy.round(&name).ok_or_else(|| proxy.elsewhere(&name))?;
+    let pool = proxy.pool.clone();
+    pool.run(move || {
+        let number = proxy.names.number(&participant)?;
+        Ok(Json(serde_json::json!({ "there": round.has(number, &batch) })))
+    })
+    .await
+}
+
+/// `PUT /v1/rounds/{round}/reports/{batch}`: reports in a batch of a name of the participant's own, taken exactly once.
+async fn reports(
+    State(proxy): State<Arc<Proxy>>,
+    who: Who,
+    Path((name, batch)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Granted<Json<serde_json::Value>> {
+    let participant = proxy.participant(&who)?;
+    let batch = batch_id(&batch)?;
+    let round = proxy.taking(&name)?;
+    let body = read(&headers, body, Setting::batch(&round.params) * round.params.report_bytes()).await?;
+    let pool = proxy.pool.clone();
+    pool.run(move || {
+        let taken = proxy.take(&round, &participant, &batch, &body);
+        if let Err(reply) = &taken
+            && reply.is_final()
+        {
+            proxy.done.refused.fetch_add(1, Ordering::Relaxed);
+        }
+        taken.map(|known| {
+            Json(serde_json::json!({ "reports": body.len() / round.params.report_bytes(), "known": known }))
+        })
+    })
+    .await
+}
+
+/// `GET /v1/rounds/{round}/key`: the secrets of a round, for the oracles and the other proxies, who share them.
+async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Response> {
+    proxy.domain(&who)?;
+    let pool = proxy.pool.clone();
+    let secret = pool
+        .run(move || {
+            if proxy.round(&name).is_none() {
+                return Err(Reply::new(Kind::NotYet, "the round has no secrets here yet"));
+            }
+            proxy.keys.load(&name)?.ok_or_else(|| proxy.keys.none(&name).into())
+        })
+        .await?;
+    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], secret.to_vec()).into_response())
+}
+
+/// `GET /v1/keys`
+async fn held(State(proxy): State<Arc<Proxy>>, who: Who) -> Granted<Json<Held>> {
+    proxy.domain(&who)?;
+    let removed = lock(&proxy.told)
+        .values()
+        .filter(|status| status.state == Stage::Removed)
+        .map(|one| one.round.clone())
+        .collect();
+    let rounds = lock(&proxy.rounds).keys().cloned().collect();
+    Ok(Json(Held { rounds, removed }))
+}
+
+impl Proxy {
+    /// The name of a participant who asks.
+    fn participant(&self, who: &Who) -> Granted<String> {
+        let caller = self.admission.caller(&who.0);
+        caller
+            .and_then(|caller| caller.participant)
+            .ok_or_else(|| Reply::new(Kind::Forbidden, "only participants in the proxy's list may report"))
+    }
+
+    /// Refuses who is not of the proxy's domain.
+    fn domain(&self, who: &Who) -> Granted<()> {
+        match self.admission.caller(&who.0) {
+            Some(caller) if caller.is_oracle() || caller.proxy().is_some() => Ok(()),
+            _ => Err(Reply::new(Kind::Forbidden, "secrets are for the proxy's oracles and the other proxies")),
+        }
+    }
+
+    /// A round that takes reports.
+    fn taking(&self, name: &str) -> Granted<Arc<Round>> {
+        self.round(name).filter(|round| round.is_open()).ok_or_else(|| self.elsewhere(name))
+    }
+
+    /// Why a round takes no reports, and which one does.
+    fn elsewhere(&self, name: &str) -> Reply {
+        let told = lock(&self.told);
+        let next = told.values().filter(|status| status.state == Stage::Open && status.round != name);
+        let next =
+            told.get(name).and_then(|status| status.next.clone()).or_else(|| next.last().map(|one| one.round.clone()));
+        match told.get(name).map(|status| status.state) {
+            _ if self.round(name).is_some_and(|round| !round.is_open()) => {
+                Reply::new(Kind::Closed, format!("round {name} takes no reports any more")).next(next)
+            }
+            Some(Stage::Open) => Reply::new(Kind::NotYet, format!("round {name} is being opened")),
+            Some(state) => Reply::new(Kind::Closed, format!("round {name} is {}", state.name())).next(next),
+            None if told.is_empty() => Reply::new(Kind::NotYet, "the proxy knows of no round yet"),
+            None => Reply::new(Kind::UnknownRound, "there is no round of this name").next(next),
+        }
+    }
+
+    /// Takes a batch; whether it was there already.
+    fn take(&self, round: &Round, participant: &str, batch: &BatchId, body: &[u8]) -> Granted<bool> {
+        let length = round.params.report_bytes();
+        if body.is_empty() || !body.len().is_multiple_of(length) {
+            return Err(Reply::new(
+                Kind::Malformed,
+                format!("the body is no whole number of reports of {length} bytes"),
+            ));
+        }
+        let number = self.names.number(participant)?;
+        let digest = *blake3::hash(body).as_bytes();
+        let reports = (body.len() / length) as u64;
+        // What would not be taken is not worked on.
+        if let Some(foreseen) = round.foresee(number, batch, &digest, reports) {
+            return self.answer(round, foreseen, reports);
+        }
+        let mut rng = fresh_rng()?;
+        let blinded = blind(&round.params, &round.keys, &round.secret, participant, first_of(batch), body, &mut rng)
+            .map_err(|refused| Reply::new(Kind::Malformed, format!("a report is refused: {refused}")))?;
+        let accepted = round.accept(number, batch, digest, &blinded)?;
+        self.answer(round, accepted, reports)
+    }
+
+    fn answer(&self, round: &Round, accepted: Accepted, reports: u64) -> Granted<bool> {
+        match accepted {
+            Accepted::New => {
+                self.done.accepted.fetch_add(reports, Ordering::Relaxed);
+                Ok(false)
+            }
+            Accepted::Known => {
+                self.done.repeated.fetch_add(1, Ordering::Relaxed);
+                Ok(true)
+            }
+            Accepted::Refused(Refusal::Conflict) => {
+                Err(Reply::new(Kind::Conflict, "another batch of this name is there"))
+            }
+            Accepted::Refused(Refusal::Full) => {
+                Err(Reply::new(Kind::Busy, "the proxy's queue is full: come again").again_in(10))
+            }
+            Accepted::Refused(Refusal::Quota { has, limit }) => Err(Reply::new(
+                Kind::Quota,
+                format!("the round takes {limit} reports of one participant, and has {has} of this one"),
+            )),
+            Accepted::Refused(Refusal::Closed) => Err(self.elsewhere(&round.name)),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Rounds: their names, and what the database tells of them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use tacita_core::{Error, ErrorKind, Result};
+use tacita_node::base::text::shown;
+
+use super::signed::Signed;
+
+/// The longest name of a round, in bytes.
+const MOST_NAME_BYTES: usize = 64;
+
+/// Refuses what is no name of a round.
+pub fn check_name(round: &str) -> Result<()> {
+    let fits = (1..=MOST_NAME_BYTES).contains(&round.len())
+        && round.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        && !round.starts_with('.');
+    match fits {
+        true => Ok(()),
+        false => Err(Error::Input(format!(
+            "round \"{}\": use 1 to {MOST_NAME_BYTES} letters, digits, - _ and ., as 2026-11-30",
+            shown(round)
+        ))),
+    }
+}
+
+/// How far a round is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It takes reports.
+    Open,
+    /// It takes none any more, and those that were taken are on their way.
+    Closed,
+    /// All are there. Rows are counted, and the operator may look at how often, and decide.
+    Counted,
+    /// Keys of rows that passed are being asked for.
+    Revealing,
+    /// Its result can be collected.
+    Revealed,
+    /// It has no result, for a reason.
+    Failed,
+    /// Nothing of it is left.
+    Removed,
+}
+
+impl State {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Open => "open",
+            State::Closed => "closed",
+            State::Counted => "counted",
+            State::Revealing => "revealing",
+            State::Revealed => "revealed",
+            State::Failed => "failed",
+            State::Removed => "removed",
+        }
+    }
+
+    /// Whether nothing will change any more without the operator.
+    pub fn is_over(self) -> bool {
+        matches!(self, State::Revealed | State::Failed | State::Removed)
+    }
+}
+
+/// Why a round has no result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// Who is to blame, if somebody is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit: Option<String>,
+    /// Of what kind it is: see [`ErrorKind::code`].
+    pub kind: u8,
+    /// What happened.
+    pub reason: String,
+}
+
+impl Failure {
+    /// Of an error here.
+    pub fn of(error: &Error) -> Failure {
+        Failure { culprit: error.peer().map(str::to_owned), kind: error.kind().code(), reason: error.to_string() }
+    }
+
+    /// The same as an error of whoever hears of it from `by`.
+    pub fn error(&self, round: &str, by: &str) -> Error {
+        let reason = shown(&self.reason);
+        match (&self.culprit, ErrorKind::from_code(self.kind)) {
+            (Some(culprit), Some(ErrorKind::Protocol)) => Error::Protocol {
+                peer: culprit.clone(),
+                check: format!("round {round} has no result, as {by} says: {reason}"),
+            },
+            (Some(culprit), Some(ErrorKind::Authentication)) => Error::Authentication {
+                peer: culprit.clone(),
+                what: format!("round {round} has no result, as {by} says: {reason}"),
+            },
+            (Some(culprit), _) => Error::Network {
+                peer: culprit.clone(),
+                what: format!("round {round} has no result, as {by} says: {reason}"),
+            },
+            (None, _) => Error::Input(format!("round {round} has no result: {reason}")),
+        }
+    }
+}
+
+/// What a proxy says when it has sent all that it had of a round, or cannot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Completion {
+    /// Entries that it has sent.
+    pub entries: u64,
+    /// Why what it has cannot be sent, if it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unshufflable: Option<String>,
+}
+
+/// What only the operator of the database sees of a round.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// Reports that are there.
+    pub reports: u64,
+    /// Entries that were dropped since they held nothing that could be one.
+    pub dropped: u64,
+    /// Rows that all reports make, once they are counted.
+    pub rows: Option<u64>,
+    /// Rows that pass as things stand.
+    pub passing: Option<u64>,
+    /// Keys that were revealed.
+    pub keys: Option<u64>,
+    /// Reports that the oracle found to be inconsistent with their rows.
+    pub inconsistent: u64,
+}
+
+/// How many rows have which number of reports, and of reporters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// By the number of reports.
+    pub count: BTreeMap<u64, u64>,
+    /// By the number of reporters, where they are told apart.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub distinct: BTreeMap<u64, u64>,
+}
+
+/// What the database tells of a round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// Its name.
+    pub round: String,
+    /// How far it is.
+    pub state: State,
+    /// When it closed, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<u64>,
+    /// When its rows' keys are revealed, as it stands.
+    pub reveal_when: String,
+    /// The places of the proxies that it waits for, from 0 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<usize>,
+    /// What is said of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<String>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// Another round that is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// How many parts the result has, for those who get it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<u64>,
+    /// The database's public key of the round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub database: Option<Signed>,
+    /// The proxies'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Signed>,
+    /// For the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numbers: Option<Numbers>,
+}
+
+/// What a proxy tells of a round to who takes part in it: the keys that reports are encrypted under.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Open {
+    /// Its name.
+    pub round: String,
+    /// The database's public key.
+    pub database: Signed,
+    /// The proxies'.
+    pub proxy: Signed,
+    /// Reports that one participant may send to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_reports: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_rounds_stand_in_paths() {
+        for good in ["1", "2026-11-30", "a.b_C-9", &"x".repeat(64)] {
+            check_name(good).unwrap();
+        }
+        for bad in ["", ".", "..", "a/b", "a b", "ä", "a\n", "a%2f", &"x".repeat(65)] {
+            assert!(check_name(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_failure_keeps_its_culprit_and_kind() {
+        let error = Error::Protocol { peer: "the oracle".into(), check: "it lies".into() };
+        let told = Failure::of(&error).error("r", "the database");
+        assert_eq!((told.kind(), told.peer()), (ErrorKind::Protocol, Some("the oracle")));
+        let own = Failure::of(&Error::Input("too few".into())).error("r", "the database");
+        assert_eq!(own, Error::Input("round r has no result: too few".into()));
+    }
+}

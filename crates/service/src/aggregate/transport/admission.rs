@@ -1,0 +1,164 @@
+//! Who is let in, and as what.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use tacita_core::{Error, Result};
+use tacita_node::identity::Fingerprint;
+
+use super::{CONNECTIONS_EACH, REQUESTS_EACH};
+use crate::authority::Desks;
+
+/// A role of the job that serves others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Service {
+    /// Takes the participants' reports.
+    Proxy(usize),
+    /// Decrypts keys of rows.
+    Oracle(usize),
+    /// Keeps rows and rounds.
+    Database(usize),
+}
+
+/// What an identity is in the job: it may be several things.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// The participant's name.
+    pub participant: Option<String>,
+    /// The services that it is.
+    pub services: Vec<Service>,
+}
+
+impl Caller {
+    /// Which of the proxies, if it is one.
+    pub fn proxy(&self) -> Option<usize> {
+        self.services.iter().find_map(|one| match one {
+            Service::Proxy(place) => Some(*place),
+            _ => None,
+        })
+    }
+
+    /// Whether it is an oracle.
+    pub fn is_oracle(&self) -> bool {
+        self.services.iter().any(|one| matches!(one, Service::Oracle(_)))
+    }
+
+    /// Whether it is a database: its operator has its identity.
+    pub fn is_database(&self) -> bool {
+        self.services.iter().any(|one| matches!(one, Service::Database(_)))
+    }
+}
+
+/// Who is let in, as the job and the list of participants say.
+pub struct Admission {
+    services: HashMap<Fingerprint, Vec<Service>>,
+    parties: HashMap<Fingerprint, String>,
+    participants: Option<RwLock<Desks>>,
+    here: Mutex<HashMap<Fingerprint, Here>>,
+}
+
+/// What one identity has going on.
+#[derive(Default)]
+struct Here {
+    connections: usize,
+    requests: usize,
+}
+
+/// A connection, or a request, that is counted until this is dropped.
+pub(super) struct Counting {
+    admission: Arc<Admission>,
+    who: Fingerprint,
+    request: bool,
+}
+
+impl Admission {
+    /// Lets in these services, these participants, and those of a list.
+    ///
+    /// Errors ([`Error::Input`]): the list cannot be read; somebody is a participant, and a proxy or an oracle.
+    pub fn new(
+        services: Vec<(Fingerprint, Service)>,
+        parties: Vec<(Fingerprint, String)>,
+        participants: Option<&std::path::Path>,
+    ) -> Result<Admission> {
+        let mut known: HashMap<Fingerprint, Vec<Service>> = HashMap::new();
+        for (who, service) in services {
+            known.entry(who).or_default().push(service);
+        }
+        let participants = participants.map(Desks::read).transpose()?;
+        let parties: HashMap<_, _> = parties.into_iter().collect();
+        let listed = participants.iter().flat_map(|list| {
+            list.fingerprints().into_iter().map(|who| (who, list.name(&who).unwrap_or_default().to_owned()))
+        });
+        for (who, name) in listed.chain(parties.iter().map(|(who, name)| (*who, name.clone()))) {
+            if known.get(&who).is_some_and(|all| all.iter().any(|one| !matches!(one, Service::Database(_)))) {
+                return Err(Error::Input(format!(
+                    "participant {name} is {who}, which is a proxy's or an oracle's: a participant has an identity of its own"
+                )));
+            }
+            if parties.iter().any(|(other, own)| *own == name && *other != who) {
+                return Err(Error::Input(format!(
+                    "participants.allow: {name} is {who}, and parties.{name}.identity another: leave one of the two out"
+                )));
+            }
+        }
+        Ok(Admission { services: known, parties, participants: participants.map(RwLock::new), here: Mutex::default() })
+    }
+
+    /// All who are let in.
+    pub(super) fn pins(&self) -> Vec<Fingerprint> {
+        let mut pins: Vec<_> = self.services.keys().copied().collect();
+        pins.extend(self.parties.keys());
+        pins.extend(self.participants.iter().flat_map(|list| read(list).fingerprints()));
+        pins
+    }
+
+    /// What somebody is who has proved to hold this key; nothing, if it is not in the lists any more.
+    pub fn caller(&self, who: &Fingerprint) -> Option<Caller> {
+        let listed = || self.participants.as_ref().and_then(|list| read(list).name(who).map(str::to_owned));
+        let participant = self.parties.get(who).cloned().or_else(listed);
+        let services = self.services.get(who).cloned().unwrap_or_default();
+        (participant.is_some() || !services.is_empty()).then_some(Caller { participant, services })
+    }
+
+    /// Reads the list of participants again, if it has changed.
+    pub fn refresh(&self) {
+        let Some(list) = &self.participants else { return };
+        if read(list).is_stale()
+            && let Err(error) = list.write().unwrap_or_else(PoisonError::into_inner).read_again()
+        {
+            tracing::warn!("{error}; those of before are let in");
+        }
+    }
+
+    /// Counts a connection, or a request, of one; nothing, if it has too many.
+    pub(super) fn enter(self: &Arc<Admission>, who: Fingerprint, request: bool) -> Option<Counting> {
+        let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = here.entry(who).or_default();
+        let (count, most) = match request {
+            true => (&mut own.requests, REQUESTS_EACH),
+            false => (&mut own.connections, CONNECTIONS_EACH),
+        };
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(Counting { admission: self.clone(), who, request })
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        let mut here = self.admission.here.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = here.get_mut(&self.who) {
+            let count = if self.request { &mut own.requests } else { &mut own.connections };
+            *count = count.saturating_sub(1);
+            if own.connections == 0 && own.requests == 0 {
+                here.remove(&self.who);
+            }
+        }
+    }
+}
+
+fn read(list: &RwLock<Desks>) -> std::sync::RwLockReadGuard<'_, Desks> {
+    list.read().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,72 @@
+//! Bodies, read within bounds, and the work on them, done where it stops no other request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tacita_core::Error;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::{BODY_LIMIT, Granted, Kind, MEDIA_TYPE, Reply};
+
+/// How long a request waits for a place among those that compute.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Bytes of a body that arrive in a second at least, on the average.
+const SLOWEST: usize = 1 << 18;
+
+/// Reads a binary body of at most `most` bytes.
+pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> Granted<Vec<u8>> {
+    if headers.get(header::CONTENT_TYPE).is_none_or(|found| found.as_bytes() != MEDIA_TYPE.as_bytes()) {
+        return Err(Reply::new(
+            Kind::Malformed,
+            format!("the body is no {MEDIA_TYPE}: are both programs of one version?"),
+        ));
+    }
+    let too_large = || Reply::new(Kind::TooLarge, format!("the body is longer than {most} bytes"));
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > most as u64) {
+        return Err(too_large());
+    }
+    let limit = BODY_LIMIT + Duration::from_secs((most / SLOWEST) as u64);
+    match timeout(limit, Limited::new(body, most).collect()).await {
+        Ok(Ok(whole)) => Ok(whole.to_bytes().into()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+        Ok(Err(_)) => Err(Reply::new(Kind::Malformed, "the body was cut off")),
+        Err(_) => Err(Reply::new(Kind::Malformed, format!("the body did not arrive within {} s", limit.as_secs()))),
+    }
+}
+
+/// Where requests compute and wait for disks.
+#[derive(Clone)]
+pub struct Pool(Arc<Semaphore>);
+
+impl Pool {
+    /// As many at a time as there are cores; each may use several.
+    pub fn new() -> Pool {
+        let cores = std::thread::available_parallelism().map_or(2, |cores| cores.get());
+        Pool(Arc::new(Semaphore::new(cores.max(2))))
+    }
+
+    /// Does `work` there.
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Granted<T> + Send + 'static) -> Granted<T> {
+        let place = match timeout(PATIENCE, self.0.clone().acquire_owned()).await {
+            Ok(Ok(place)) => place,
+            _ => return Err(Reply::new(Kind::Busy, "too much is going on: come again").again_in(2)),
+        };
+        let done = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work()
+        });
+        done.await.unwrap_or_else(|error| Err(Error::Internal(format!("a request's work ended: {error}")).into()))
+    }
+}
+
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool::new()
+    }
+}

@@ -1,0 +1,330 @@
+//! The dialer's end.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::Bytes;
+use axum::http::{Method, Request, header};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::client::conn::http2::{self, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::identity::Identity;
+use tacita_node::transport::Peer;
+use tacita_node::transport::http::Dialer;
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsConnector;
+
+use super::counted::{Counted, Fault, Noted};
+use super::{HANDSHAKE_LIMIT, Kind, MEDIA_TYPE, SharedTraffic, Told};
+
+/// How long one request may take.
+const REQUEST_LIMIT: Duration = Duration::from_secs(120);
+
+/// Pauses between attempts: the first, which doubles, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+const POLL: Duration = Duration::from_millis(50);
+
+/// Bytes of answers that may be on their way.
+const WINDOW: u32 = 1 << 20;
+
+/// Where somebody listens.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// There.
+    At(String),
+    /// Where a file says that it does at the moment.
+    Told(PathBuf),
+}
+
+/// A connection to one service, which is made when it is needed, and again when it was lost.
+pub struct Client {
+    runtime: Arc<Runtime>,
+    identity: Identity,
+    peer: Peer,
+    place: Place,
+    traffic: SharedTraffic,
+    cancel: Cancel,
+    open: Mutex<Option<Link>>,
+}
+
+/// A connection that is made.
+struct Link {
+    sender: SendRequest<Full<Bytes>>,
+    address: String,
+    /// Why it has ended, if it has.
+    ended: Fault,
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// GET, PUT or POST.
+    pub method: Method,
+    /// What is asked for.
+    pub path: String,
+    /// The body; a binary one unless it is empty or `json`.
+    pub body: Bytes,
+    /// Whether it is JSON.
+    pub json: bool,
+    /// No answer is longer, in bytes.
+    pub most: usize,
+}
+
+/// What is answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+    /// When to come again.
+    pub again: Option<Duration>,
+}
+
+/// How long to go on.
+#[derive(Debug, Clone, Copy)]
+pub struct Persistence {
+    /// Attempts that find nobody end then.
+    pub silence: Duration,
+    /// Attempts that are told to come again end then.
+    pub busy: Duration,
+}
+
+impl Ask {
+    /// Asks for something.
+    pub fn get(path: impl Into<String>, most: usize) -> Ask {
+        Ask { method: Method::GET, path: path.into(), body: Bytes::new(), json: false, most }
+    }
+
+    /// Gives something binary.
+    pub fn put(path: impl Into<String>, body: impl Into<Bytes>, most: usize) -> Ask {
+        Ask { method: Method::PUT, path: path.into(), body: body.into(), json: false, most }
+    }
+
+    /// Has something binary answered.
+    pub fn post(path: impl Into<String>, body: impl Into<Bytes>, most: usize) -> Ask {
+        Ask { method: Method::POST, path: path.into(), body: body.into(), json: false, most }
+    }
+
+    /// Says something in JSON.
+    pub fn json(path: impl Into<String>, value: &serde_json::Value, most: usize) -> Ask {
+        Ask { method: Method::POST, path: path.into(), body: value.to_string().into(), json: true, most }
+    }
+}
+
+impl Answer {
+    /// Whether it was granted.
+    pub fn is_ok(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+
+    /// Why it was not.
+    pub fn told(&self) -> Told {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| Told {
+            error: Kind::Failed,
+            message: format!("it answered with status {} and no reason", self.status),
+            next: None,
+        })
+    }
+
+    fn come_again(&self) -> bool {
+        !self.is_ok() && self.again.is_some()
+    }
+}
+
+impl Client {
+    /// A client of `peer`. Nothing is connected yet.
+    pub fn new(
+        runtime: &Arc<Runtime>,
+        identity: &Identity,
+        peer: Peer,
+        place: Place,
+        traffic: &SharedTraffic,
+        cancel: &Cancel,
+    ) -> Client {
+        Client {
+            runtime: runtime.clone(),
+            identity: identity.clone(),
+            peer,
+            place,
+            traffic: traffic.clone(),
+            cancel: cancel.clone(),
+            open: Mutex::default(),
+        }
+    }
+
+    /// What the job calls the other end.
+    pub fn name(&self) -> &str {
+        &self.peer.name
+    }
+
+    /// Asks until there is an answer that is no request to come again, or the time is over: the last answer, or failure, is returned
+    /// then.
+    ///
+    /// Errors: [`Error::Network`] where nobody answers, [`Error::Authentication`] where it is somebody else,
+    /// [`Error::Interrupted`].
+    pub fn ask(&self, ask: &Ask, persistence: Persistence) -> Result<Answer> {
+        let began = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let done = self.once(ask);
+            let (waited, limit) = match &done {
+                Ok(answer) if answer.come_again() => (answer.again.unwrap_or_default(), persistence.busy),
+                Err(Error::Network { .. }) => (Duration::ZERO, persistence.silence),
+                _ => return done,
+            };
+            if began.elapsed() >= limit {
+                return done;
+            }
+            // Who were told to come again at once would come at once: each at a time of its own.
+            let wait = waited.max(pause).mul_f64(0.75 + 0.5 * fraction());
+            pause = LONGEST_PAUSE.min(pause * 2);
+            self.rest(wait.min(limit.saturating_sub(began.elapsed())))?;
+        }
+    }
+
+    /// Asks once; a connection that has ended is made again.
+    pub fn once(&self, ask: &Ask) -> Result<Answer> {
+        self.runtime.block_on(async {
+            let asking = timeout(REQUEST_LIMIT, self.attempts(ask));
+            tokio::select! {
+                done = asking => done.unwrap_or_else(|_| Err(self.silent("it did not answer in time"))),
+                () = cancelled(&self.cancel) => Err(Error::Interrupted),
+            }
+        })
+    }
+
+    async fn attempts(&self, ask: &Ask) -> Result<Answer> {
+        let kept = self.lock().take().filter(|link| !link.sender.is_closed());
+        if let Some(link) = kept
+            && let Ok(answer) = self.attempt(link, ask).await
+        {
+            return Ok(answer);
+        }
+        let link = self.connect(self.address()?).await?;
+        self.attempt(link, ask).await
+    }
+
+    async fn attempt(&self, mut link: Link, ask: &Ask) -> Result<Answer> {
+        let kind = if ask.json { "application/json" } else { MEDIA_TYPE };
+        let request = Request::builder()
+            .method(ask.method.clone())
+            .uri(format!("https://tacita.invalid{}", ask.path))
+            .header(header::CONTENT_TYPE, kind)
+            .body(Full::new(ask.body.clone()))
+            .map_err(|error| Error::Internal(format!("a request: {error}")))?;
+        let answer = match link.sender.send_request(request).await {
+            Ok(answer) => answer,
+            Err(error) => return Err(self.refusal(error, &link).await),
+        };
+        let status = answer.status().as_u16();
+        let again = answer.headers().get(header::RETRY_AFTER).and_then(|seconds| seconds.to_str().ok()?.parse().ok());
+        let body = match Limited::new(answer.into_body(), ask.most).collect().await {
+            Ok(body) => body.to_bytes().into(),
+            Err(error) if error.is::<LengthLimitError>() => {
+                let check = format!("its answer is longer than {} bytes", ask.most);
+                return Err(Error::Protocol { peer: self.peer.name.clone(), check });
+            }
+            Err(error) => return Err(self.silent(&format!("at {}: {error}", link.address))),
+        };
+        *self.lock() = Some(link);
+        // Nobody waits for longer than a minute, whatever it is told.
+        Ok(Answer { status, body, again: again.map(|seconds: u64| Duration::from_secs(seconds.min(60))) })
+    }
+
+    async fn connect(&self, address: String) -> Result<Link> {
+        let dialer = Dialer::new(&self.identity, &self.peer)?;
+        let connecting = async {
+            let socket = TcpStream::connect(&address).await.map_err(|error| dialer.failure(&error, &address))?;
+            let _ = socket.set_nodelay(true);
+            let socket = Counted::new(socket, self.traffic.clone());
+            let connector = TlsConnector::from(dialer.config.clone());
+            let stream = connector.connect(dialer.name(), socket).await;
+            stream.map_err(|error| dialer.failure(&error, &address))
+        };
+        let stream = timeout(HANDSHAKE_LIMIT, connecting).await;
+        let stream = stream.map_err(|_| self.silent(&format!("at {address}: no answer")))??;
+        if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
+            return Err(self.silent(&format!("what answers at {address} does not speak HTTP/2")));
+        }
+        let (stream, ended) = Noted::new(stream);
+        let handshake = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
+            .handshake(TokioIo::new(stream))
+            .await;
+        let (sender, connection) = handshake.map_err(|error| dialer.failure(&error, &address))?;
+        // How it ends is noted, and found by the request that it is for.
+        tokio::spawn(connection);
+        Ok(Link { sender, address, ended })
+    }
+
+    fn address(&self) -> Result<String> {
+        match &self.place {
+            Place::At(address) => Ok(address.clone()),
+            Place::Told(path) => {
+                std::fs::read_to_string(path).map_err(|_| self.silent("it has not said where it listens"))
+            }
+        }
+    }
+
+    /// What a failed request means. The other end may have refused our identity after the handshake: the connection's end says so.
+    async fn refusal(&self, error: hyper::Error, link: &Link) -> Error {
+        let mut ended = None;
+        for _ in 0..10 {
+            ended = link.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if ended.is_some() {
+                break;
+            }
+            sleep(POLL / 5).await;
+        }
+        match (Dialer::new(&self.identity, &self.peer), ended) {
+            (Ok(dialer), Some(ended)) => dialer.failure(&ended, &link.address),
+            (Ok(dialer), None) => dialer.failure(&error, &link.address),
+            (Err(error), _) => error,
+        }
+    }
+
+    fn silent(&self, what: &str) -> Error {
+        Error::Network { peer: self.peer.name.clone(), what: what.to_owned() }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Link>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits, unless it is cancelled.
+    pub fn rest(&self, time: Duration) -> Result<()> {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            if self.cancel.is_cancelled() {
+                return Err(Error::Interrupted);
+            }
+            std::thread::sleep(POLL.min(until.saturating_duration_since(Instant::now())));
+        }
+        Ok(())
+    }
+}
+
+async fn cancelled(cancel: &Cancel) {
+    while !cancel.is_cancelled() {
+        sleep(POLL).await;
+    }
+}
+
+/// A number between 0 and 1 that differs from process to process.
+fn fraction() -> f64 {
+    let mut byte = [0];
+    match getrandom::fill(&mut byte) {
+        Ok(()) => f64::from(byte[0]) / 256.0,
+        Err(_) => 0.5,
+    }
+}

@@ -1,0 +1,66 @@
+//! HTTP/2 over TLS 1.3, both ends authenticated by the fingerprints of their keys: how the roles of an aggregation speak with each
+//! other. Requests can all be repeated: whoever has no answer asks again.
+
+mod admission;
+mod body;
+mod client;
+mod counted;
+mod reply;
+mod server;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+pub use admission::{Admission, Caller, Service};
+pub use body::{Pool, read};
+pub use client::{Answer, Ask, Client, Persistence, Place};
+pub use reply::Granted;
+pub use reply::{Kind, Reply, Told};
+pub use server::{Server, Who, files, stand};
+
+/// Media type of binary bodies; its version is that of all of them.
+pub const MEDIA_TYPE: &str = "application/vnd.tacita.v1";
+
+/// No body is longer, in bytes.
+pub const MOST_BODY_BYTES: usize = 1 << 20;
+
+/// How long a handshake may take.
+pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a body may take to arrive.
+pub const BODY_LIMIT: Duration = Duration::from_secs(20);
+
+/// Connections at a time, in all.
+pub const MOST_CONNECTIONS: usize = 2048;
+
+/// Connections of one identity at a time.
+pub const CONNECTIONS_EACH: usize = 8;
+
+/// Requests that are worked on at a time, in all: each may hold a body.
+pub const MOST_REQUESTS: usize = 128;
+
+/// Requests of one identity that are worked on at a time.
+pub const REQUESTS_EACH: usize = 8;
+
+/// What has travelled, TLS included.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+impl Traffic {
+    /// Bytes sent so far.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Bytes received so far.
+    pub fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+}
+
+/// The same counters in several places.
+pub type SharedTraffic = Arc<Traffic>;

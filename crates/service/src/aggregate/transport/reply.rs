@@ -1,0 +1,122 @@
+//! Answers that say what is wrong.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use tacita_core::{Error, ErrorKind};
+
+/// Why a request was not granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Too much is going on, or a queue is full: come again.
+    Busy,
+    /// Something is not there yet: come again.
+    NotYet,
+    /// There is no such round.
+    UnknownRound,
+    /// The round takes no reports any more, or is not in the state that this needs.
+    Closed,
+    /// The participant has reported as much as it may.
+    Quota,
+    /// The body, or the path, is not what it has to be.
+    Malformed,
+    /// The body is longer than any may be.
+    TooLarge,
+    /// Another body was given by this name before.
+    Conflict,
+    /// Who asks may not.
+    Forbidden,
+    /// It failed here.
+    Failed,
+}
+
+/// What is told in JSON.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Told {
+    /// Why, for programs.
+    pub error: Kind,
+    /// Why, for people.
+    pub message: String,
+    /// The round that is open instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// What a request has led to.
+pub type Granted<T> = Result<T, Reply>;
+
+/// A request that was not granted.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    told: Told,
+    /// In how many seconds to come again.
+    again: Option<u64>,
+}
+
+impl Reply {
+    /// Says why.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Reply {
+        let again = matches!(kind, Kind::Busy | Kind::NotYet).then_some(1);
+        Reply { told: Told { error: kind, message: message.into(), next: None }, again }
+    }
+
+    /// In so many seconds.
+    pub fn again_in(mut self, seconds: u64) -> Reply {
+        self.again = Some(seconds);
+        self
+    }
+
+    /// Names the round that is open instead.
+    pub fn next(mut self, round: Option<String>) -> Reply {
+        self.told.next = round;
+        self
+    }
+
+    /// Whether the same request would be refused again.
+    pub fn is_final(&self) -> bool {
+        !matches!(self.told.error, Kind::Busy | Kind::NotYet | Kind::Failed)
+    }
+
+    fn status(&self) -> StatusCode {
+        match self.told.error {
+            Kind::Busy | Kind::Quota => StatusCode::TOO_MANY_REQUESTS,
+            Kind::NotYet => StatusCode::SERVICE_UNAVAILABLE,
+            Kind::UnknownRound => StatusCode::NOT_FOUND,
+            Kind::Closed => StatusCode::GONE,
+            Kind::Malformed => StatusCode::BAD_REQUEST,
+            Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Kind::Conflict => StatusCode::CONFLICT,
+            Kind::Forbidden => StatusCode::FORBIDDEN,
+            Kind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+impl IntoResponse for Reply {
+    fn into_response(self) -> Response {
+        let mut response = (self.status(), Json(&self.told)).into_response();
+        if let Some(seconds) = self.again {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+/// What fails here is told to this machine's log alone.
+impl From<Error> for Reply {
+    fn from(error: Error) -> Reply {
+        tracing::warn!("a request failed: {error}");
+        match error.kind() {
+            ErrorKind::NotReady | ErrorKind::Network | ErrorKind::Interrupted => {
+                Reply::new(Kind::NotYet, "it cannot be done at the moment")
+            }
+            // A disk that is full, for example: that may pass.
+            ErrorKind::Input => {
+                Reply::new(Kind::NotYet, "it cannot be done: its operator finds the reason in the log").again_in(5)
+            }
+            _ => Reply::new(Kind::Failed, "it failed: its operator finds the reason in the log"),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The listener's end.
+
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::Extension;
+use axum::response::{IntoResponse, Response};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http2;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::identity::{Fingerprint, Identity};
+use tacita_node::transport::http::{Door, presented};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use super::counted::Counted;
+use super::{Admission, HANDSHAKE_LIMIT, Kind, MOST_CONNECTIONS, MOST_REQUESTS, Reply, SharedTraffic};
+
+/// Handshakes at a time: who comes then waits.
+const MOST_HANDSHAKES: usize = 256;
+
+/// After how long without a request a connection is closed.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// How often the other end has to show that it is there, and how long it may take to.
+const PING: Duration = Duration::from_secs(15);
+const PONG: Duration = Duration::from_secs(10);
+
+/// How long a connection may take to end when it is to.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Requests of one connection at a time.
+const STREAMS: u32 = 16;
+
+/// Bytes that one connection may send before they are read.
+const WINDOW: u32 = 1 << 17;
+
+/// Bytes of one request's head.
+const HEAD_BYTES: u32 = 16 << 10;
+
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What serves.
+pub struct Server {
+    /// Whose it is.
+    pub identity: Identity,
+    /// Who is let in.
+    pub admission: Arc<Admission>,
+    /// What travels.
+    pub traffic: SharedTraffic,
+    /// What is answered.
+    pub routes: Router,
+    /// Ends it: requests under way may end.
+    pub cancel: Cancel,
+}
+
+/// What a connection has going on.
+struct Activity {
+    began: Instant,
+    under_way: AtomicUsize,
+    /// Milliseconds after it began.
+    last: AtomicU64,
+}
+
+/// Lets processes of services open as many files as they may: each connection is one.
+pub fn files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limits = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, maximum: limits.maximum });
+}
+
+/// Serves until it is cancelled, and what was being answered is.
+///
+/// Errors ([`Error::Input`]): the listener is none.
+pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Result<()> {
+    let failed = |error: std::io::Error| Error::Input(format!("cannot listen: {error}"));
+    listener.set_nonblocking(true).map_err(failed)?;
+    let listener = TcpListener::from_std(listener).map_err(failed)?;
+    let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let handshakes = Arc::new(Semaphore::new(MOST_HANDSHAKES));
+    let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
+    loop {
+        let (socket, from) = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                // No more files: those that are open end.
+                Err(_) => {
+                    sleep(LOOK).await;
+                    continue;
+                }
+            },
+            () = cancelled(&server.cancel) => break,
+        };
+        // Who finds no place comes again.
+        let Ok(place) = connections.clone().try_acquire_owned() else { continue };
+        let (server, handshakes, requests) = (server.clone(), handshakes.clone(), requests.clone());
+        tokio::spawn(async move {
+            if let Err(what) = meet(&server, socket, &handshakes, requests).await {
+                tracing::debug!("refused somebody from {from}: {what}");
+                note(from, &what);
+            }
+            drop(place);
+        });
+    }
+    // Every connection holds a place.
+    let _ = timeout(FAREWELL, connections.acquire_many(MOST_CONNECTIONS as u32)).await;
+    Ok(())
+}
+
+/// Says who was refused, without filling the log.
+fn note(from: SocketAddr, what: &str) {
+    static TOLD: AtomicU64 = AtomicU64::new(0);
+    let told = TOLD.fetch_add(1, Ordering::Relaxed);
+    if told < 100 || told.is_power_of_two() {
+        tracing::info!("refused somebody from {from}: {what}");
+    }
+}
+
+async fn cancelled(cancel: &Cancel) {
+    while !cancel.is_cancelled() {
+        sleep(LOOK / 4).await;
+    }
+}
+
+/// One connection from its first byte to its last.
+async fn meet(
+    server: &Arc<Server>,
+    socket: TcpStream,
+    handshakes: &Semaphore,
+    requests: Arc<Semaphore>,
+) -> std::result::Result<(), String> {
+    let _ = socket.set_nodelay(true);
+    let stream = {
+        let _place = handshakes.acquire().await.map_err(|error| error.to_string())?;
+        let door = Door::new(&server.identity, server.admission.pins()).map_err(|error| error.to_string())?;
+        let accepting = TlsAcceptor::from(door.config.clone()).accept(Counted::new(socket, server.traffic.clone()));
+        let accepted = timeout(HANDSHAKE_LIMIT, accepting).await;
+        let accepted = accepted.map_err(|_| "it does not go on with the TLS handshake".to_owned())?;
+        accepted.map_err(|error| door.refused(&error))?
+    };
+    let connection = stream.get_ref().1;
+    if connection.alpn_protocol() != Some(b"h2") {
+        return Err("it does not speak HTTP/2".into());
+    }
+    let who = presented(connection).ok_or("it shows no certificate")?;
+    let _counted = server.admission.enter(who, false).ok_or("it has too many connections")?;
+    let activity =
+        Arc::new(Activity { began: Instant::now(), under_way: AtomicUsize::new(0), last: AtomicU64::new(0) });
+    let routes = TowerToHyperService::new(server.routes.clone().layer(Extension(who)));
+    let (admission, busy) = (server.admission.clone(), activity.clone());
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let place = requests.clone().try_acquire_owned().ok();
+        let own = admission.enter(who, true);
+        let (routes, busy) = (routes.clone(), Busy::new(&busy));
+        async move {
+            let _busy = busy;
+            let (Some(_place), Some(_own)) = (place, own) else {
+                return Ok::<Response, std::convert::Infallible>(
+                    Reply::new(Kind::Busy, "too much is going on: come again").into_response(),
+                );
+            };
+            routes.call(request).await
+        }
+    });
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING)
+        .keep_alive_timeout(PONG)
+        .max_concurrent_streams(STREAMS)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .max_header_list_size(HEAD_BYTES);
+    let mut serving = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+    let mut ending: Option<Instant> = None;
+    loop {
+        let ended = tokio::select! {
+            ended = serving.as_mut() => Some(ended),
+            () = sleep(LOOK) => None,
+        };
+        match ended {
+            // An end that is cut off is the other one's affair: it asks again.
+            Some(_) => return Ok(()),
+            None if ending.is_some_and(|since| since.elapsed() > FAREWELL) => return Ok(()),
+            None if ending.is_none() && (server.cancel.is_cancelled() || activity.idle() > IDLE) => {
+                serving.as_mut().graceful_shutdown();
+                ending = Some(Instant::now());
+            }
+            None => (),
+        }
+    }
+}
+
+impl Activity {
+    fn idle(&self) -> Duration {
+        match self.under_way.load(Ordering::Acquire) {
+            0 => self.began.elapsed().saturating_sub(Duration::from_millis(self.last.load(Ordering::Acquire))),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// A request that is being answered.
+struct Busy(Arc<Activity>);
+
+impl Busy {
+    fn new(activity: &Arc<Activity>) -> Busy {
+        activity.under_way.fetch_add(1, Ordering::AcqRel);
+        Busy(activity.clone())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.last.store(self.0.began.elapsed().as_millis() as u64, Ordering::Release);
+        self.0.under_way.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Whose request it is.
+pub type Who = Extension<Fingerprint>;

@@ -1,0 +1,235 @@
+//! A job whose services run on threads of this process, and participants that ask them whatever they like.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tacita_core::protocol::aggregate::{Entry, Params, RoundKeys, report};
+use tacita_core::{Error, Result};
+use tacita_node::agreement::JobSpec;
+use tacita_node::base::cancel::Cancel;
+use tacita_node::base::random::fresh_rng;
+use tacita_node::identity::Identity;
+use tacita_service::aggregate::database::{self, Databasing};
+use tacita_service::aggregate::participant::operate::{Operator, Order};
+use tacita_service::aggregate::participant::results::{Collecting, collect};
+use tacita_service::aggregate::proxy::{self, Proxying};
+use tacita_service::aggregate::rounds::{Open, Status};
+use tacita_service::aggregate::transport::{Answer, Ask, Client, Persistence, Service, SharedTraffic};
+use tacita_service::aggregate::{Serving, Setting, oracle};
+use tokio::runtime::{Builder, Runtime};
+
+pub const ROUND: &str = "one";
+
+/// What is asked once, and not again.
+pub const ONCE: Persistence = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
+
+/// What is asked until it succeeds.
+pub const PATIENT: Persistence = Persistence { silence: Duration::from_secs(60), busy: Duration::from_secs(60) };
+
+pub struct World {
+    pub home: tempfile::TempDir,
+    pub setting: Arc<Setting>,
+    pub runtime: Arc<Runtime>,
+    running: Vec<(Cancel, JoinHandle<Result<()>>)>,
+}
+
+impl World {
+    /// A job with participants of these names; nothing runs yet.
+    pub fn new(names: &[String], round: Value) -> World {
+        let home = tempfile::tempdir().unwrap();
+        let at = |name: &str| home.path().join(name);
+        let make = |name: &str| Identity::create(&at(name).join("id"), name).unwrap().fingerprint().to_string();
+        let mut job = json!({
+            "job": "aggregate", "id": "world", "reveal_to": "participants", "key": { "columns": ["item"] },
+            "round": { "reveal_when": "distinct >= 2", "key_bytes": 16 }, "participants": { "allow": "participants" },
+        });
+        for (key, value) in round.as_object().unwrap() {
+            job["round"][key] = value.clone();
+        }
+        for role in ["proxy", "oracle", "database"] {
+            job[role] = json!([{ "identity": make(role) }]);
+        }
+        let lines: Vec<String> = names.iter().map(|name| format!("{name} {}", make(name))).collect();
+        std::fs::write(at("participants"), lines.join("\n")).unwrap();
+        std::fs::write(at("job.json"), job.to_string()).unwrap();
+        std::fs::create_dir(at("addresses")).unwrap();
+        let setting = Arc::new(Setting::new(JobSpec::load(&at("job.json")).unwrap()).unwrap());
+        let runtime = Arc::new(Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
+        World { home, setting, runtime, running: Vec::new() }
+    }
+
+    pub fn started(names: &[&str], round: Value) -> World {
+        let mut world = World::new(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(), round);
+        ["database", "proxy", "oracle"].iter().for_each(|role| world.start(role));
+        world
+    }
+
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    pub fn identity(&self, name: &str) -> Identity {
+        Identity::load(&self.at(name).join("id")).unwrap()
+    }
+
+    /// What a role is told.
+    pub fn serving(&self, role: &str, cancel: &Cancel) -> Serving {
+        Serving {
+            setting: self.setting.clone(),
+            identity: self.identity(role),
+            listen: Some("127.0.0.1:0".into()),
+            state: self.at(role).join("state"),
+            status: None,
+            report: None,
+            announce: Some(self.at("addresses")),
+            cancel: cancel.clone(),
+        }
+    }
+
+    pub fn start(&mut self, role: &str) {
+        let cancel = Cancel::default();
+        let serving = self.serving(role, &cancel);
+        let role = role.to_owned();
+        let thread = std::thread::spawn(move || match role.as_str() {
+            "database" => database::serve(Databasing {
+                serving,
+                storage: None,
+                rounds: vec![ROUND.into()],
+                patience: Duration::from_secs(5),
+            }),
+            "proxy" => proxy::serve(Proxying { serving, queue_bytes: proxy::QUEUE_BYTES }),
+            _ => oracle::serve(serving),
+        });
+        self.running.push((cancel, thread));
+    }
+
+    /// A client that shows somebody's identity to a service.
+    pub fn client(&self, name: &str, service: Service) -> Client {
+        self.client_of(&self.identity(name), service)
+    }
+
+    pub fn client_of(&self, identity: &Identity, service: Service) -> Client {
+        let place = self.setting.place(service, Some(&self.at("addresses"))).unwrap();
+        let peer = self.setting.peer(service).unwrap();
+        Client::new(&self.runtime, identity, peer, place, &SharedTraffic::default(), &Cancel::default())
+    }
+
+    pub fn proxy(&self, name: &str) -> Client {
+        self.client(name, Service::Proxy(0))
+    }
+
+    /// The keys of the round, once the proxy takes reports.
+    pub fn keys(&self, proxy: &Client) -> (Params, RoundKeys) {
+        let answer = proxy.ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), PATIENT).unwrap();
+        assert!(answer.is_ok(), "{:?}", answer.told());
+        let open: Open = serde_json::from_slice(&answer.body).unwrap();
+        let params = self.setting.params(ROUND).unwrap();
+        let decode = |text: &str| data_encoding::BASE64.decode(text.as_bytes()).unwrap();
+        let (database, proxy) = (decode(&open.database.public), decode(&open.proxy.public));
+        let keys = RoundKeys::new(&params, &database, &proxy, &mut fresh_rng().unwrap()).unwrap();
+        (params, keys)
+    }
+
+    /// Reports of `name` under a batch of this name.
+    pub fn reports(&self, proxy: &Client, name: &str, batch: &[u8; 16], items: &[(&str, u32)]) -> Vec<u8> {
+        let (params, keys) = self.keys(proxy);
+        let mut number = [0; 8];
+        number.copy_from_slice(&batch[..8]);
+        let first = u64::from_le_bytes(number) >> 20 << 20;
+        let entries: Vec<Entry> =
+            items.iter().map(|(key, value)| Entry { key: key.as_bytes().to_vec(), value: *value }).collect();
+        report(&params, &keys, name, first, &entries, &mut fresh_rng().unwrap()).unwrap()
+    }
+
+    /// Has reports taken.
+    pub fn submit(&self, name: &str, batch: &[u8; 16], items: &[(&str, u32)]) {
+        let proxy = self.proxy(name);
+        let body = self.reports(&proxy, name, batch, items);
+        let answer = proxy.ask(&put(batch, body), PATIENT).unwrap();
+        assert!(answer.is_ok(), "{:?}", answer.told());
+    }
+
+    pub fn operate(&self, order: &Order) -> Result<Value> {
+        Operator::new(&self.setting, &self.identity("database"), Some(&self.at("addresses")))?.order(ROUND, order)
+    }
+
+    /// Closes the round, and waits until it is over.
+    pub fn over(&self) -> Status {
+        self.operate(&Order::Close).unwrap();
+        let until = Instant::now() + Duration::from_secs(120);
+        loop {
+            let status: Status = serde_json::from_value(self.operate(&Order::Status).unwrap()).unwrap();
+            if status.state.is_over() {
+                return status;
+            }
+            assert!(Instant::now() < until, "{status:?}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    pub fn collect(&self, name: &str) -> Result<usize> {
+        let told = Collecting {
+            setting: self.setting.clone(),
+            me: name.into(),
+            identity: self.identity(name),
+            round: ROUND.into(),
+            input: None,
+            timeout: Duration::from_secs(10),
+            announce: Some(self.at("addresses")),
+            cancel: Cancel::default(),
+        };
+        collect(&told).map(|(results, _)| results.len())
+    }
+
+    /// Items and counts of the result, by the table that a participant writes.
+    pub fn result(&self, name: &str) -> BTreeMap<String, u64> {
+        let told = Collecting {
+            setting: self.setting.clone(),
+            me: name.into(),
+            identity: self.identity(name),
+            round: ROUND.into(),
+            input: None,
+            timeout: Duration::from_secs(10),
+            announce: Some(self.at("addresses")),
+            cancel: Cancel::default(),
+        };
+        let (results, _) = collect(&told).unwrap();
+        let path = self.at("result.csv");
+        results.write(&path, None).unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        let row = |line: &str| {
+            let mut cells = line.split(',');
+            (cells.next().unwrap().to_owned(), cells.next().unwrap().parse().unwrap())
+        };
+        text.lines().skip(1).map(row).collect()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.running.iter().for_each(|(cancel, _)| drop(cancel.cancel()));
+        for (_, thread) in self.running.drain(..) {
+            let ended = thread.join();
+            if !std::thread::panicking() {
+                assert!(matches!(ended, Ok(Err(Error::Interrupted))), "{ended:?}");
+            }
+        }
+    }
+}
+
+/// Gives reports in a batch of this name.
+pub fn put(batch: &[u8; 16], body: Vec<u8>) -> Ask {
+    let name: String = batch.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ask::put(format!("/v1/rounds/{ROUND}/reports/{name}"), body, 1 << 16)
+}
+
+/// Checks that something was refused with this status and these words.
+#[track_caller]
+pub fn refused(answer: &Answer, status: u16, words: &str) {
+    let told = answer.told();
+    assert!(answer.status == status && told.message.contains(words), "{} {told:?}", answer.status);
+}
