@@ -1,0 +1,11 @@
+//! Jobs of kind `aggregate` as whole processes: simulated, with roles that are killed, and with participants that do as they like.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod kills;
+mod operator;
+mod refused;
+mod simulated;
+mod submitted;
+mod world;

@@ -1,0 +1,144 @@
+//! What the database's operator does with rounds: several, late reports, thresholds, removal.
+
+use serde_json::{Value, json};
+
+use super::world::{ROUND, World};
+use crate::common::tacita;
+
+/// Reports that come too late go to the round that is open in place of theirs.
+#[test]
+fn late_reports_go_to_the_next_round() {
+    let world = World::started(&["a", "b", "c"], json!({}), json!({}));
+    world.submit("a", &["x", "y"]).well();
+    world.submit("b", &["x"]).well();
+    world.operate("close", ROUND, &[]).well();
+    world.until(ROUND, &["revealed"]);
+    // No other round is open yet.
+    world.submit("c", &["x"]).failed(75, &["round one", "no other round is open"]);
+    world.operate("open", "two", &[]).well();
+    // The proxy hears of it in a moment.
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let late = loop {
+        let late = world.submit("c", &["x", "z"]);
+        if late.code == 0 {
+            break late;
+        }
+        late.failed(75, &["no other round is open"]);
+        assert!(std::time::Instant::now() < until);
+    };
+    assert!(late.stderr.contains("they go to round two"), "{}", late.stderr);
+    world.submit_with("a", &["z"], &["--round", "two"]).well();
+    world.operate("close", "two", &[]).well();
+    world.until("two", &["revealed"]);
+    assert_eq!(world.collected("a", ROUND), [("x".to_owned(), 2)].into());
+    assert_eq!(world.collected("a", "two"), [("z".to_owned(), 2)].into());
+    world.operate("open", ROUND, &[]).failed(2, &["round one is revealed", "another name"]);
+    world.submit_with("a", &["z"], &["--round", "three"]).failed(2, &["no round of this name"]);
+}
+
+#[test]
+fn a_threshold_is_raised_before_the_reveal_and_never_lowered() {
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let world = World::started(&names, json!({ "tighten": true }), json!({}));
+    // x of six, y of five, z of two, others of one.
+    for (place, name) in names.iter().enumerate() {
+        let mut items = vec!["x"];
+        items.extend((place < 5).then_some("y"));
+        items.extend((place < 2).then_some("z"));
+        let own = format!("own-{name}");
+        items.push(&own);
+        world.submit(name, &items).well();
+    }
+    world.operate("tighten", ROUND, &["--measure", "distinct", "--to", "3"]).failed(75, &["round one is open"]);
+    world.operate("close", ROUND, &[]).well();
+    let status = world.until(ROUND, &["counted"]);
+    assert_eq!((&status["numbers"]["rows"], &status["numbers"]["passing"]), (&json!(9), &json!(3)), "{status}");
+    let histogram: Value = serde_json::from_str(&world.operate("histogram", ROUND, &[]).well().stdout).unwrap();
+    assert_eq!(histogram["distinct"], json!({ "1": 6, "2": 1, "5": 1, "6": 1 }));
+    world.as_participant("results", "a", &[]).end().failed(75, &["round one is counted", "ask again later"]);
+    world.operate("tighten", ROUND, &["--measure", "distinct", "--to", "1"]).failed(2, &["distinct"]);
+    let raised = world.operate("tighten", ROUND, &["--measure", "distinct", "--gap"]).well();
+    let raised: Value = serde_json::from_str(&raised.stdout).unwrap();
+    // Between 2 and 5 is the widest gap.
+    assert_eq!(raised["numbers"]["passing"], 2, "{raised}");
+    world.operate("reveal", ROUND, &[]).well();
+    world.until(ROUND, &["revealed"]);
+    assert_eq!(world.collected("a", ROUND), [("x".to_owned(), 6), ("y".to_owned(), 5)].into());
+    world.operate("tighten", ROUND, &["--measure", "distinct", "--to", "6"]).failed(75, &["revealed"]);
+}
+
+#[test]
+fn a_round_that_is_removed_leaves_nothing_but_its_name() {
+    let mut world = World::started(&["a", "b"], json!({}), json!({}));
+    world.submit("a", &["x"]).well();
+    world.submit("b", &["x"]).well();
+    assert_eq!(world.result("a"), [("x".to_owned(), 2)].into());
+    world.operate("remove", ROUND, &[]).well();
+    world.as_participant("results", "a", &[]).end().failed(2, &["was removed"]);
+    world.operate("open", ROUND, &[]).failed(2, &["removed"]);
+    world.kill("database");
+    world.start("database");
+    assert_eq!(world.status(ROUND)["state"], "removed");
+    for role in ["database", "proxy"] {
+        let key = format!("{role}-{}.key", ROUND.bytes().map(|byte| format!("{byte:02x}")).collect::<String>());
+        let key = world.home.at(&format!("state-{role}/{key}"));
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while std::path::Path::new(&key).exists() {
+            assert!(std::time::Instant::now() < until, "{key} is there");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+/// Batches of a size leave while the round is open, if they and what stays behind hide who reports.
+#[test]
+fn batches_leave_while_the_round_is_open() {
+    let world = World::started(&["a", "b"], json!({ "batch_size": 4, "min_participants": 2 }), json!({}));
+    let many: Vec<String> = (0..12).map(|number| format!("item-{number}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    world.submit("a", &many).well();
+    world.submit("b", &many).well();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while world.status(ROUND)["numbers"]["reports"].as_u64() < Some(4) {
+        assert!(std::time::Instant::now() < until, "{}", world.status(ROUND));
+    }
+    assert_eq!(world.status(ROUND)["state"], "open");
+    assert_eq!(world.result("a").len(), 12);
+}
+
+/// Secrets of a round are made when it opens, or before; they move in a sealed file, and are never changed once they are used.
+#[test]
+fn keys_are_made_saved_and_put_back() {
+    let mut world = World::new(&["a", "b"], json!({}), json!({}));
+    let key = |action: &str, round: &str, more: &[&str]| {
+        let (job, id, state) = (world.job(), world.home.at("id-proxy"), world.home.at("state-proxy"));
+        let arguments =
+            ["key", action, &job, "--role", "proxy", "--round", round, "--identity", &id, "--state", &state];
+        tacita(&[&arguments[..], more].concat())
+    };
+    let file = world.home.at("saved.key");
+    key("backup", ROUND, &["--file", &file]).failed(2, &["no key of round one"]);
+    key("new", ROUND, &[]).well();
+    key("new", ROUND, &[]).failed(2, &["tacita key rotate"]);
+    key("rotate", ROUND, &[]).well();
+    key("backup", ROUND, &["--file", &file]).well();
+    key("restore", "two", &["--file", &file]).failed(2, &["no key of round two"]);
+    for role in ["database", "proxy", "oracle"] {
+        world.start(role);
+    }
+    world.submit("a", &["x"]).well();
+    world.submit("b", &["x"]).well();
+    world.kill("proxy");
+    let key = |action: &str, round: &str, more: &[&str]| {
+        let (job, id, state) = (world.job(), world.home.at("id-proxy"), world.home.at("state-proxy"));
+        let arguments =
+            ["key", action, &job, "--role", "proxy", "--round", round, "--identity", &id, "--state", &state];
+        tacita(&[&arguments[..], more].concat())
+    };
+    key("rotate", ROUND, &[]).failed(2, &["was opened with its secrets"]);
+    let kept = format!("{}/proxy-{}.key", world.home.at("state-proxy"), "6f6e65");
+    std::fs::remove_file(&kept).unwrap();
+    key("restore", ROUND, &["--file", &file]).well();
+    world.start("proxy");
+    assert_eq!(world.result("a"), [("x".to_owned(), 2)].into());
+}

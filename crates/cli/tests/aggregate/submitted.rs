@@ -1,0 +1,102 @@
+//! Submissions: repeated, too many, of strangers.
+
+use serde_json::json;
+
+use super::world::{ROUND, World};
+
+/// The same file again counts once; another one counts, too.
+#[test]
+fn what_is_submitted_again_counts_once() {
+    let world = World::started(&["a", "b"], json!({ "reveal_when": "count >= 1 and distinct >= 1" }), json!({}));
+    world.submit("a", &["x", "x", "y"]).well();
+    let again = world.submit("a", &["x", "x", "y"]).well();
+    assert!(again.stderr.contains("1 batch were there") || again.stderr.contains("1 batch"), "{}", again.stderr);
+    world.submit_with("a", &["x", "x", "y"], &["--resume"]).well();
+    world.submit("a", &["z"]).well();
+    world.submit("b", &["x"]).well();
+    let expected = [("x", 3), ("y", 1), ("z", 1)].map(|(item, count)| (item.to_owned(), count));
+    assert_eq!(world.result("a"), expected.into());
+}
+
+#[test]
+fn a_participant_reports_no_more_than_it_may() {
+    let world = World::started(&["a", "b"], json!({ "max_reports": 3 }), json!({}));
+    world.submit("a", &["x", "y"]).well();
+    world.submit("a", &["z", "w"]).failed(2, &["refuses the reports", "3 reports of one participant", "has 2"]);
+    world.submit("a", &["z"]).well();
+    world.submit("b", &["x"]).well();
+    assert_eq!(world.result("b"), [("x".to_owned(), 2)].into());
+}
+
+/// A full queue tells participants to come again, and those who do are not refused for good.
+#[test]
+fn a_full_queue_tells_participants_to_come_again() {
+    let mut world = World::new(&["a", "b"], json!({}), json!({}));
+    world.start("database");
+    world.start_with("proxy", &["--queue", "16KB"]);
+    world.start("oracle");
+    world.submit("a", &["x"]).well();
+    let items: Vec<String> = (0..200).map(|number| format!("item-{number}")).collect();
+    let items: Vec<&str> = items.iter().map(String::as_str).collect();
+    world.submit_with("b", &items, &["--patience", "1s"]).failed(75, &["queue is full", "submit again later"]);
+}
+
+/// Who is not in the list, or is not who the others expect, is refused, and both are named.
+#[test]
+fn strangers_are_refused() {
+    let mut world = World::started(&["a", "b"], json!({}), json!({}));
+    // b's key pair under the name of nobody in the list.
+    let directory = world.home.at("id-stranger");
+    crate::common::tacita(&["identity", "new", &directory]).well();
+    world.submit_with("stranger", &["x"], &["--timeout", "2s"]).failed(4, &["the proxy", "refused our identity"]);
+    world
+        .as_participant("results", "stranger", &["--timeout", "2s"])
+        .end()
+        .failed(4, &["the database", "refused our identity"]);
+    // A name that belongs to another identity: the proxy knows who it is, and the proof does not fit.
+    world.submit("a", &["x"]).well();
+    world.submit("b", &["x"]).well();
+    // Somebody else in the database's place.
+    world.kill("database");
+    std::fs::rename(world.home.at("id-database"), world.home.at("id-kept")).unwrap();
+    std::fs::rename(world.home.at("id-stranger"), world.home.at("id-database")).unwrap();
+    let job = world.home.at("job.json");
+    let (text, own) = (crate::common::text(&job), crate::common::text(world.home.at("participants")));
+    let fingerprint =
+        |directory: &str| crate::common::tacita(&["identity", "show", directory]).well().stdout.trim().to_owned();
+    let (real, other) = (fingerprint(&world.home.at("id-kept")), fingerprint(&world.home.at("id-database")));
+    std::fs::write(&job, text.replace(&real, &other)).unwrap();
+    std::fs::create_dir(world.home.at("elsewhere")).unwrap();
+    std::fs::rename(world.home.at("state-database"), world.home.at("state-kept")).unwrap();
+    world.start("database");
+    std::fs::write(&job, &text).unwrap();
+    assert!(!own.is_empty());
+    world.take("proxy").end().failed(4, &["the database failed authentication", "expected"]);
+    world.as_participant("results", "a", &[]).end().failed(4, &["the database failed authentication"]);
+}
+
+/// Who is silent is named.
+#[test]
+fn a_role_that_is_silent_is_named() {
+    let mut world = World::started(&["a", "b"], json!({}), json!({}));
+    world.submit("a", &["x"]).well();
+    world.submit("b", &["x"]).well();
+    world.kill("proxy");
+    world.submit_with("a", &["y"], &["--timeout", "1s"]).failed(3, &["the proxy", "connection refused"]);
+    world.operate("close", ROUND, &[]).well();
+    world.as_participant("results", "a", &[]).end().failed(75, &["round one is closed", "waits for the proxy"]);
+    world.start("proxy");
+    world.kill("oracle");
+    world.kill("database");
+    world.start_with("database", &["--patience", "1s"]);
+    let status = world.until(ROUND, &["failed"]);
+    assert_eq!(status["failure"]["culprit"], "the oracle", "{status}");
+    world.as_participant("results", "a", &[]).end().failed(3, &["the oracle", "has no result"]);
+    // The round goes on when it is there again.
+    world.start("oracle");
+    world.operate("reveal", ROUND, &[]).well();
+    world.until(ROUND, &["revealed"]);
+    assert_eq!(world.collected("b", ROUND), [("x".to_owned(), 2)].into());
+    world.kill("database");
+    world.as_participant("results", "a", &["--timeout", "1s"]).end().failed(3, &["the database", "connection refused"]);
+}
