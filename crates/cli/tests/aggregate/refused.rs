@@ -7,7 +7,7 @@ use crate::common::{examples, tacita};
 
 #[test]
 fn commands_are_for_their_jobs() {
-    let patients = examples().join("patients/rows.toml");
+    let patients = examples().join("patients/job.toml");
     let patients = patients.to_str().unwrap();
     let world = World::new(&["a", "b"], json!({}), json!({}));
     let (id, input, state) = (world.home.at("id-a"), world.home.file("x.csv", "item\nx\n"), world.home.at("state"));

@@ -144,7 +144,6 @@ pub fn simulate(
     on_interrupt: impl FnOnce(Box<dyn Fn() + Send>),
 ) -> Result<std::result::Result<Outcome, Failure>> {
     let job = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
-    job.check_run()?;
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.settings.work {
         job.job.can(&job, Ability::Disk)?;

@@ -215,7 +215,7 @@ impl Reader {
     }
 
     /// The next record; none at the end.
-    pub fn next(&mut self) -> Result<Option<Zeroizing<Vec<u8>>>> {
+    pub fn read_next(&mut self) -> Result<Option<Zeroizing<Vec<u8>>>> {
         if self.ended {
             return Ok(None);
         }
@@ -237,7 +237,7 @@ impl Reader {
 
     /// The only record of a file.
     pub fn only(mut self) -> Result<Zeroizing<Vec<u8>>> {
-        match (self.next()?, self.next()?) {
+        match (self.read_next()?, self.read_next()?) {
             (Some(record), None) => Ok(record),
             _ => Err(damaged(&self.path)),
         }
@@ -330,7 +330,7 @@ mod tests {
     fn read(folder: &Folder, key: &Key, purpose: &str) -> Result<Vec<Vec<u8>>> {
         let mut reader = Reader::open(folder, "file", key, purpose)?;
         let mut records = Vec::new();
-        while let Some(record) = reader.next()? {
+        while let Some(record) = reader.read_next()? {
             records.push(record.to_vec());
         }
         Ok(records)

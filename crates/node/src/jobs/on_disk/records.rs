@@ -193,7 +193,7 @@ impl Run {
     /// None at its end.
     fn open(directory: &Directory, name: &str, bytes: usize) -> Result<Option<Run>> {
         let mut reader = directory.open_file(name, RUN)?;
-        Ok(reader.next()?.map(|chunk| Run { reader, chunk, bytes, at: 0 }))
+        Ok(reader.read_next()?.map(|chunk| Run { reader, chunk, bytes, at: 0 }))
     }
 
     fn record(&self) -> &[u8] {
@@ -203,7 +203,7 @@ impl Run {
     fn advance(&mut self) -> Result<bool> {
         self.at += self.bytes;
         if self.at == self.chunk.len() {
-            let Some(chunk) = self.reader.next()? else { return Ok(false) };
+            let Some(chunk) = self.reader.read_next()? else { return Ok(false) };
             (self.chunk, self.at) = (chunk, 0);
         }
         Ok(true)

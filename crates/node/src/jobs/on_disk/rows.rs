@@ -102,7 +102,7 @@ impl Batches {
     /// Begins to read a file.
     pub fn open(directory: &Directory, name: &str) -> Result<Batches> {
         let mut reader = directory.open_file(name, name)?;
-        let record = reader.next()?.ok_or_else(|| damaged(&directory.path(name)))?;
+        let record = reader.read_next()?.ok_or_else(|| damaged(&directory.path(name)))?;
         Ok(Batches { reader, schema: from_bytes(&record)?.schema() })
     }
 }
@@ -111,7 +111,7 @@ impl Iterator for Batches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
-        self.reader.next().transpose().map(|record| from_bytes(&record?))
+        self.reader.read_next().transpose().map(|record| from_bytes(&record?))
     }
 }
 

@@ -381,7 +381,7 @@ fn merge_into(sources: &mut [Source], chunk_bytes: usize, mut give: impl FnMut(C
 }
 
 fn next_batch(reader: &mut Reader) -> Result<Option<RecordBatch>> {
-    reader.next()?.map(|record| from_bytes(&record)).transpose()
+    reader.read_next()?.map(|record| from_bytes(&record)).transpose()
 }
 
 fn key_column(batch: &RecordBatch) -> &BinaryArray {

@@ -76,7 +76,7 @@ pub(super) async fn tighten(at: At, Json(wanted): Json<Tighten>) -> Granted<Json
         let measure =
             measure.ok_or_else(|| Error::Input(format!("{} is nothing that has a threshold", wanted.measure)))?;
         let predicate = round.predicate(&database.setting)?;
-        let (state, counts) = (round.record().state, round.record().counts.clone());
+        let Record { state, counts, .. } = round.record().clone();
         let Some(counts) = counts.filter(|_| state == Stage::Counted) else {
             return Err(not_now(round, state, "has thresholds to be raised between the count and the reveal"));
         };

@@ -117,13 +117,13 @@ pub(super) fn open(folder: &Folder, name: &str, key: &Key) -> Result<Reader> {
 }
 
 pub(super) fn next(reader: &mut Reader, folder: &Folder, name: &str) -> Result<Vec<u8>> {
-    let record = reader.next().map_err(|error| unreadable(folder, name, &error))?;
+    let record = reader.read_next().map_err(|error| unreadable(folder, name, &error))?;
     record.map(|record| record.to_vec()).ok_or_else(|| damaged(folder, name))
 }
 
 /// Sees to it that nothing follows: a file that was cut off, or has grown, is not whole.
 pub(super) fn end(reader: &mut Reader, folder: &Folder, name: &str) -> Result<()> {
-    match reader.next().map_err(|error| unreadable(folder, name, &error))? {
+    match reader.read_next().map_err(|error| unreadable(folder, name, &error))? {
         None => Ok(()),
         Some(_) => Err(damaged(folder, name)),
     }
@@ -167,7 +167,7 @@ pub(super) fn count_left(folder: &Folder, key: &Key, name: &str, record_bytes: u
     let damaged = || damaged(folder, name);
     let mut reader = open(folder, name, key)?;
     let mut counts = Counts::new();
-    while let Some(segment) = reader.next().map_err(|error| unreadable(folder, name, &error))? {
+    while let Some(segment) = reader.read_next().map_err(|error| unreadable(folder, name, &error))? {
         let (participant, records) = read_segment(&segment).ok_or_else(damaged)?;
         let chunk = next(&mut reader, folder, name)?;
         if records.checked_mul(record_bytes) != Some(chunk.len() as u64) {
