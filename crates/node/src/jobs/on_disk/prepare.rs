@@ -327,7 +327,7 @@ impl Keys {
 
     /// Makes something of each key of the next record; none at the end.
     pub fn next<T: Send>(&mut self, make: impl Fn(&[u8]) -> T + Sync) -> Result<Option<Vec<T>>> {
-        let Some(record) = self.0.next()? else { return Ok(None) };
+        let Some(record) = self.0.read_next()? else { return Ok(None) };
         let keys = keys_of(&record).ok_or_else(|| Error::Internal("keys that are no keys".into()))?;
         Ok(Some(keys.par_iter().with_min_len(256).map(|key| make(key)).collect()))
     }

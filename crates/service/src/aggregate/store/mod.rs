@@ -126,9 +126,7 @@ pub fn open(url: &str) -> Result<Box<dyn Storage>> {
 fn directory(url: &str) -> Result<&Path> {
     let usage = "use embedded:DIR, a directory of this process alone";
     match url.strip_prefix(EMBEDDED) {
-        Some(rest) if rest.is_empty() => {
-            Err(Error::Input(format!("storage: `{EMBEDDED}` names no directory: {usage}")))
-        }
+        Some("") => Err(Error::Input(format!("storage: `{EMBEDDED}` names no directory: {usage}"))),
         Some(rest) if rest.starts_with("//") => Err(Error::Input(format!(
             "storage: `{EMBEDDED}//` is followed by no host: write embedded:DIR, as embedded:/srv/round"
         ))),

@@ -51,7 +51,7 @@ pub(super) fn by_key(disk: &Disk, job: &JobSpec, me: &str) -> Result<Rows> {
         }
         sorter.add(batch, 0, &pieces, |row| row as u64)
     };
-    while let Some(chunk) = received.next()? {
+    while let Some(chunk) = received.read_next()? {
         for record in chunk.chunks_exact(1 + form.bytes) {
             if record[0] == 0 {
                 continue;
