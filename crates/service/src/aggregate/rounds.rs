@@ -84,6 +84,18 @@ impl Failure {
         Failure { culprit: error.peer().map(str::to_owned), kind: error.kind().code(), reason: error.to_string() }
     }
 
+    /// As it is told to the operator, or to others: what failed here may name a file.
+    pub(super) fn for_others(self, operator: bool) -> Failure {
+        let own = [ErrorKind::Input, ErrorKind::Internal].iter().any(|kind| kind.code() == self.kind);
+        match own && !operator {
+            true => Failure {
+                reason: "it failed at the database, whose operator finds the reason in the log".into(),
+                ..self
+            },
+            false => self,
+        }
+    }
+
     /// The same as an error of whoever hears of it from `by`.
     pub fn error(&self, round: &str, by: &str) -> Error {
         let reason = shown(&self.reason);

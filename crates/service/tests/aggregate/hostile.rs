@@ -132,7 +132,7 @@ fn half_open_connections_keep_nobody_away() {
     let world = world();
     world.keys(&world.proxy("a"));
     let address = std::fs::read_to_string(world.at("addresses").join("proxy-0")).unwrap();
-    let open: Vec<TcpStream> = (0..300)
+    let open: Vec<TcpStream> = (0..1200)
         .map(|number| {
             let mut socket = TcpStream::connect(&address).unwrap();
             // Some begin a handshake that they do not go on with; some send what is no TLS.
@@ -148,8 +148,8 @@ fn half_open_connections_keep_nobody_away() {
     let began = Instant::now();
     world.submit("a", &[1; 16], &[("x", 1)]);
     world.submit("b", &[2; 16], &[("x", 1)]);
-    // Those who wait for a handshake have their time, and those behind them theirs.
-    assert!(began.elapsed() < Duration::from_secs(45), "{:?}", began.elapsed());
+    // The oldest of those who do not go on make room.
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     assert_eq!(world.over().state, State::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
     drop(open);

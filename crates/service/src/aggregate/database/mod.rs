@@ -244,7 +244,7 @@ impl Database {
                 match unshufflable {
                     Some((place, reason)) => {
                         let proxy = self.setting.name(Service::Proxy(place))?;
-                        self.fail(round, &Error::Input(format!("{proxy} could not shuffle its reports: {reason}")));
+                        self.fail(round, &Error::Terms(format!("{proxy} could not shuffle its reports: {reason}")));
                     }
                     None => self.count(round)?,
                 }

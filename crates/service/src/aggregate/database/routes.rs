@@ -268,7 +268,7 @@ impl Database {
             reveal_when: predicate,
             waits: waits.iter().map(|(place, _)| *place).collect(),
             waits_for: waits.into_iter().map(|(_, told)| told).collect(),
-            failure: record.failure.clone(),
+            failure: record.failure.clone().map(|failure| failure.for_others(caller.is_database())),
             next: self.next().filter(|next| *next != round.name),
             parts: revealed.then_some(record.revealed.parts),
             database: record.database.clone().filter(|_| record.state != Stage::Removed),

@@ -1,9 +1,10 @@
 //! The listener's end.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -21,14 +22,16 @@ use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::transport::http::{Door, presented};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::counted::Counted;
 use super::{Admission, HANDSHAKE_LIMIT, Kind, MOST_CONNECTIONS, MOST_REQUESTS, Reply, SharedTraffic};
 
-/// Handshakes at a time: who comes then waits.
-const MOST_HANDSHAKES: usize = 256;
+/// Handshakes at a time. Who comes then takes the place of the oldest one, if that has had the time that a handshake takes.
+const MOST_HANDSHAKES: usize = 1024;
+const HANDSHAKE: Duration = Duration::from_secs(1);
 
 /// After how long without a request a connection is closed.
 const IDLE: Duration = Duration::from_secs(60);
@@ -65,6 +68,13 @@ pub struct Server {
     pub cancel: Cancel,
 }
 
+/// A connection whose handshake may be going on.
+struct Shaking {
+    since: Instant,
+    task: AbortHandle,
+    done: Arc<AtomicBool>,
+}
+
 /// What a connection has going on.
 struct Activity {
     began: Instant,
@@ -88,7 +98,7 @@ pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Resu
     listener.set_nonblocking(true).map_err(failed)?;
     let listener = TcpListener::from_std(listener).map_err(failed)?;
     let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let handshakes = Arc::new(Semaphore::new(MOST_HANDSHAKES));
+    let mut shaking: VecDeque<Shaking> = VecDeque::new();
     let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
     loop {
         let (socket, from) = tokio::select! {
@@ -104,14 +114,25 @@ pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Resu
         };
         // Who finds no place comes again.
         let Ok(place) = connections.clone().try_acquire_owned() else { continue };
-        let (server, handshakes, requests) = (server.clone(), handshakes.clone(), requests.clone());
-        tokio::spawn(async move {
-            if let Err(what) = meet(&server, socket, &handshakes, requests).await {
+        shaking.retain(|one| !one.done.load(Ordering::Acquire));
+        if shaking.len() >= MOST_HANDSHAKES {
+            match shaking.pop_front_if(|oldest| oldest.since.elapsed() > HANDSHAKE) {
+                Some(oldest) => oldest.task.abort(),
+                None => continue,
+            }
+        }
+        let (server, requests, done) = (server.clone(), requests.clone(), Arc::<AtomicBool>::default());
+        let shaken = done.clone();
+        let task = tokio::spawn(async move {
+            let met = meet(&server, socket, &shaken, requests).await;
+            shaken.store(true, Ordering::Release);
+            if let Err(what) = met {
                 tracing::debug!("refused somebody from {from}: {what}");
                 note(from, &what);
             }
             drop(place);
         });
+        shaking.push_back(Shaking { since: Instant::now(), task: task.abort_handle(), done });
     }
     // Every connection holds a place.
     let _ = timeout(FAREWELL, connections.acquire_many(MOST_CONNECTIONS as u32)).await;
@@ -137,18 +158,18 @@ async fn cancelled(cancel: &Cancel) {
 async fn meet(
     server: &Arc<Server>,
     socket: TcpStream,
-    handshakes: &Semaphore,
+    shaken: &AtomicBool,
     requests: Arc<Semaphore>,
 ) -> std::result::Result<(), String> {
     let _ = socket.set_nodelay(true);
     let stream = {
-        let _place = handshakes.acquire().await.map_err(|error| error.to_string())?;
         let door = Door::new(&server.identity, server.admission.pins()).map_err(|error| error.to_string())?;
         let accepting = TlsAcceptor::from(door.config.clone()).accept(Counted::new(socket, server.traffic.clone()));
         let accepted = timeout(HANDSHAKE_LIMIT, accepting).await;
         let accepted = accepted.map_err(|_| "it does not go on with the TLS handshake".to_owned())?;
         accepted.map_err(|error| door.refused(&error))?
     };
+    shaken.store(true, Ordering::Release);
     let connection = stream.get_ref().1;
     if connection.alpn_protocol() != Some(b"h2") {
         return Err("it does not speak HTTP/2".into());
