@@ -183,6 +183,21 @@ const JOBS: &[(&str, &str)] = &[
         "job = \"rules\"\nprotocol = \"paillier\"\nreveal = \"counts\"\nmin_support = 7\nreveal_to = [\"a\", \"b\"]",
     ),
     (
+        "count through a helper",
+        "job = \"intersect\"\nprotocol = \"outsourced\"\nreveal = \"count\"\nreveal_to = [\"a\", \"c\"]\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 1000\nmin_result = 5\n\
+         [parties.a]\naddress = \"127.0.0.1:7000\"\n[parties.b]\n[parties.c]",
+    ),
+    (
+        "sum through a helper",
+        "job = \"intersect\"\nprotocol = \"outsourced\"\nreveal = \"sum:cost\"\nreveal_to = [\"a\", \"b\"]\ngives = { b = [\"cost\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 5000\n\
+         [parties.a]\naddress = \"127.0.0.1:7000\"\n[parties.b]",
+    ),
+    (
+        "counts by category through a helper",
+        "job = \"intersect\"\nprotocol = \"outsourced\"\nreveal = \"counts:ward\"\nreveal_to = [\"a\", \"b\"]\ngives = { a = [\"ward\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 1000\n\
+         [parties.a]\naddress = \"127.0.0.1:7000\"\n[parties.b]\n[parties.c]",
+    ),
+    (
         "rules by gm-bloom",
         "job = \"rules\"\nprotocol = \"gm-bloom\"\nreveal = \"counts\"\ndensity = \"10%\"\nmin_support = 0.5\nrow_id = [\"id\"]\nreveal_to = [\"a\", \"b\"]",
     ),

@@ -13,15 +13,18 @@ use tacita_node::identity::Fingerprint;
 use tacita_node::transport::Connected;
 use tacita_node::transport::depot::frame::{Answer, MAX_FRAME_BYTES, Request, Ticket};
 
-use super::desk::Desk;
+use super::desk::{Desk, MOST_CONNECTIONS};
 use super::files::Key;
 use super::run::{Arrived, Over, Told};
 use super::{Helper, lock};
 
+/// How long somebody who has come may take to say who it is.
+const GREETING: Duration = Duration::from_secs(60);
+
 /// How long a connection may be idle: parties compute between requests, and the house looks after who does nothing.
 const IDLE: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// A party, as it is known on a connection.
+/// A party, as it is known on a connection. It departs when the connection ends, however that does.
 struct Guest<'a> {
     desk: &'a Desk,
     place: usize,
@@ -31,13 +34,18 @@ struct Guest<'a> {
 /// Answers whoever has come until it goes.
 pub(super) fn attend(helper: &Helper, who: Fingerprint, connected: Connected) {
     let mut channel = connected.channel;
-    channel.set_patience(IDLE);
+    channel.set_patience(GREETING);
     let number = helper.next.fetch_add(1, Ordering::Relaxed);
     lock(&helper.handles).insert(number, channel.handle());
-    match arrive(helper, who, &mut channel) {
+    let crowd = helper.desks.len().saturating_mul(2 * MOST_CONNECTIONS);
+    let arrived = match come(helper, who) > crowd {
+        true => Err(channel.violation("it has more connections than its jobs need")),
+        false => arrive(helper, who, &mut channel),
+    };
+    match arrived {
         Ok(Some(guest)) => {
+            channel.set_patience(IDLE);
             let ended = serve(helper, &guest, &mut channel);
-            guest.desk.depart(guest.place, &guest.ticket);
             // A party that says that it ends is believed, in whatever way it does.
             if let Err(Error::Peer { kind, .. }) = ended {
                 guest.desk.abort(guest.place, &guest.ticket, kind, None, &helper.numbers);
@@ -50,7 +58,27 @@ pub(super) fn attend(helper: &Helper, who: Fingerprint, connected: Connected) {
         Err(Error::Protocol { check, .. }) => tracing::info!("{} is sent away: {check}", known(helper, who)),
         Err(error) => tracing::info!("{} is sent away: {error}", known(helper, who)),
     }
+    gone(helper, who);
     lock(&helper.handles).remove(&number);
+}
+
+/// One connection more of somebody: how many there are.
+fn come(helper: &Helper, who: Fingerprint) -> usize {
+    let mut connections = lock(&helper.connections);
+    let count = connections.entry(who.0).or_default();
+    *count += 1;
+    *count
+}
+
+/// One connection less.
+fn gone(helper: &Helper, who: Fingerprint) {
+    let mut connections = lock(&helper.connections);
+    if let Some(count) = connections.get_mut(&who.0) {
+        *count -= 1;
+        if *count == 0 {
+            connections.remove(&who.0);
+        }
+    }
 }
 
 /// Who it is, and in which job; nothing if it was sent away.
@@ -102,9 +130,10 @@ fn arrive<'a>(helper: &'a Helper, who: Fingerprint, channel: &mut Channel) -> Re
         Arrived::Ending => Answer::Ending,
         Arrived::Over(over) => said(over),
     };
-    let welcome = answer == Answer::Welcome;
+    // It is counted from here on, and departs also if it does not hear the answer.
+    let guest = (answer == Answer::Welcome).then_some(Guest { desk, place, ticket });
     channel.send(DEPOT_ANSWER, answer.write())?;
-    Ok(welcome.then_some(Guest { desk, place, ticket }))
+    Ok(guest)
 }
 
 /// By what name somebody is known who was let in.
@@ -133,6 +162,12 @@ fn serve(helper: &Helper, guest: &Guest<'_>, channel: &mut Channel) -> Result<()
                 return Err(Error::Internal("a request could not be answered".into()));
             }
         }
+    }
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        self.desk.depart(self.place, &self.ticket);
     }
 }
 

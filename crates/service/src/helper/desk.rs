@@ -25,7 +25,7 @@ use super::run::{Arrived, Over, Run, State, Told};
 const WAIT: Duration = Duration::from_secs(2);
 
 /// Connections of a party at a time.
-const MOST_CONNECTIONS: usize = 16;
+pub(super) const MOST_CONNECTIONS: usize = 16;
 
 /// So many parts may be left beside one for so many bytes.
 const MOST_PARTS: u64 = 4096;
@@ -226,9 +226,15 @@ impl Desk {
             self.files.forget(&key);
             return Ok(state.gone(ticket));
         };
-        run.members[place].asking -= 1;
-        run.members[place].seen = Instant::now();
-        kept?;
+        let member = &mut run.members[place];
+        member.asking -= 1;
+        member.seen = Instant::now();
+        if let Err(error) = kept {
+            // It is not there, and will be left again.
+            member.left -= part.len() as u64;
+            member.parts -= 1;
+            return Err(error);
+        }
         run.held.insert(key, part.len() as u64);
         numbers.received.fetch_add(part.len() as u64, Ordering::Relaxed);
         drop(state);
@@ -313,6 +319,9 @@ impl Desk {
                 run.record.tickets[place] = None;
                 run.record.words[place] = None;
                 tracing::info!("{}: {} has left", self.helping.id, self.name(place));
+                if let Err(error) = self.files.record(&run.record) {
+                    tracing::error!("{}: {error}", self.helping.id);
+                }
             }
         }
         if !begun && run.record.tickets.iter().all(Option::is_none) {

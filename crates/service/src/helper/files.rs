@@ -112,15 +112,24 @@ impl Files {
 
     /// What is left of a run that was under way, with the lengths of its parts.
     pub(super) fn resume(&self, parties: usize) -> Result<Option<(Record, HashMap<Key, u64>)>> {
-        let Ok(mut file) = self.0.read(RECORD) else {
-            self.clear()?;
-            return Ok(None);
+        let mut file = match self.0.read(RECORD) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.clear()?;
+                return Ok(None);
+            }
+            Err(error) => return Err(self.cannot_read(RECORD, &error)),
         };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| self.cannot_read(RECORD, &error))?;
         let record = Record::read(&bytes, parties).ok_or_else(|| {
             Error::Input(format!("{}: is no record of a run: remove its directory", self.0.at(RECORD).display()))
         })?;
+        if record.done.iter().all(|done| *done) {
+            // It ended as the last party was done, before its files were gone.
+            self.clear()?;
+            return Ok(None);
+        }
         let mut held = HashMap::new();
         for name in self.0.names()? {
             let Some(key) = Key::read(&name) else { continue };
@@ -204,6 +213,36 @@ mod tests {
         assert_eq!(std::fs::read_dir(state.path().join("job")).unwrap().count(), 0);
         again.leave_nothing();
         assert!(!state.path().join("job").exists());
+    }
+
+    /// As when it was ended between the last party's end and the end of its files.
+    #[test]
+    fn a_run_that_all_are_done_with_goes() {
+        let state = tempfile::tempdir().unwrap();
+        let files = Files::open(state.path(), "job").unwrap();
+        let record = Record {
+            tickets: vec![Some([9; 32]), Some([8; 32])],
+            words: vec![Some(b"a".to_vec()), Some(b"b".to_vec())],
+            done: vec![true, true],
+            helped: 0,
+            seed: Zeroizing::new([5; 32]),
+        };
+        files.record(&record).unwrap();
+        assert!(files.resume(2).unwrap().is_none());
+        files.leave_nothing();
+        assert!(!state.path().join("job").exists());
+    }
+
+    /// A record that is there and cannot be read is no reason to remove what belongs to it.
+    #[test]
+    fn a_record_that_cannot_be_opened_loses_nothing() {
+        let state = tempfile::tempdir().unwrap();
+        let files = Files::open(state.path(), "job").unwrap();
+        let key = Key { step: 1, from: Place::Party(0), to: Place::Party(1), part: 0 };
+        files.keep(&key, b"x").unwrap();
+        std::os::unix::fs::symlink("elsewhere", state.path().join("job").join(RECORD)).unwrap();
+        assert!(files.resume(2).is_err());
+        assert_eq!(files.part(&key).unwrap(), b"x");
     }
 
     /// As when it was ended before anything was recorded.

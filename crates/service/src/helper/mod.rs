@@ -73,6 +73,8 @@ struct Helper {
     /// Whether it is ready to be asked.
     open: AtomicBool,
     handles: Mutex<BTreeMap<u64, Handle>>,
+    /// How many connections each that was let in has, by fingerprint.
+    connections: Mutex<BTreeMap<[u8; 32], usize>>,
     next: AtomicU64,
     numbers: Numbers,
 }
@@ -122,6 +124,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         closed: Cancel::default(),
         open: AtomicBool::new(false),
         handles: Mutex::default(),
+        connections: Mutex::default(),
         next: AtomicU64::new(0),
         numbers: Numbers::default(),
     };

@@ -313,6 +313,7 @@ impl Depot for Client {
         let signed = word::sign(&self.identity, &self.terms.agreement, self.me, &own)?;
         let (started, mut told) = (Instant::now(), false);
         loop {
+            let asked = Instant::now();
             let answer = self.request(&Request::Announce(&signed))?;
             match Answer::read(&answer) {
                 Some(Answer::Told(words)) => {
@@ -322,6 +323,7 @@ impl Depot for Client {
                 }
                 Some(Answer::Missing(places)) => {
                     self.missing(places, started)?;
+                    rest(asked);
                     if !told && started.elapsed() > LONG / 10 {
                         told = true;
                         let missing: Vec<_> =
@@ -348,6 +350,7 @@ impl Depot for Client {
         // Each of the others may take its time before it comes to this.
         let patience = self.patience.saturating_mul(self.place.parties.len() as u32);
         loop {
+            let asked = Instant::now();
             let answer = self.request(&Request::Collect { step: parcel.step.code, from: parcel.from, part })?;
             match Answer::read(&answer) {
                 Some(Answer::Part(bytes)) if bytes.len() == length => {
@@ -358,13 +361,21 @@ impl Depot for Client {
                 }
                 Some(Answer::Part(bytes)) => {
                     let check = format!("`{}` has {} bytes instead of {length}", parcel.step.name, bytes.len());
-                    return Err(Error::Protocol { peer: self.name(parcel.from), check });
+                    // The helper keeps parts, and could have cut this one.
+                    let peer = match parcel.from {
+                        depot::Place::Helper => self.name(parcel.from),
+                        depot::Place::Party(_) => {
+                            format!("{}, or {},", self.name(depot::Place::Helper), self.name(parcel.from))
+                        }
+                    };
+                    return Err(Error::Protocol { peer, check });
                 }
                 Some(Answer::NotYet) if started.elapsed() >= patience => {
                     let what = format!("has left no `{}` within {}", parcel.step.name, text::duration(patience));
                     return Err(Error::Network { peer: self.name(parcel.from), what });
                 }
                 Some(Answer::NotYet) => {
+                    rest(asked);
                     if !told && started.elapsed() > LONG {
                         told = true;
                         tracing::info!("waiting for `{}` of {}", parcel.step.name, self.name(parcel.from));
@@ -384,6 +395,11 @@ impl Depot for Client {
             },
         }
     }
+}
+
+/// Between two requests, where the answer came at once: the helper lets most of them wait.
+fn rest(asked: Instant) {
+    std::thread::sleep(Duration::from_millis(50).saturating_sub(asked.elapsed()));
 }
 
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
