@@ -211,7 +211,9 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        self.running.iter().for_each(|(cancel, _)| drop(cancel.cancel()));
+        self.running.iter().for_each(|(cancel, _)| {
+            cancel.cancel();
+        });
         for (_, thread) in self.running.drain(..) {
             let ended = thread.join();
             if !std::thread::panicking() {

@@ -135,9 +135,11 @@ impl Proxy {
     /// Why a round takes no reports, and which one does.
     fn elsewhere(&self, name: &str) -> Reply {
         let told = lock(&self.told);
-        let next = told.values().filter(|status| status.state == Stage::Open && status.round != name);
-        let next =
-            told.get(name).and_then(|status| status.next.clone()).or_else(|| next.last().map(|one| one.round.clone()));
+        let mut next = told.values().filter(|status| status.state == Stage::Open && status.round != name);
+        let next = told
+            .get(name)
+            .and_then(|status| status.next.clone())
+            .or_else(|| next.next_back().map(|one| one.round.clone()));
         match told.get(name).map(|status| status.state) {
             _ if self.round(name).is_some_and(|round| !round.is_open()) => {
                 Reply::new(Kind::Closed, format!("round {name} takes no reports any more")).next(next)
