@@ -211,9 +211,9 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        for (cancel, _) in &self.running {
+        self.running.iter().for_each(|(cancel, _)| {
             cancel.cancel();
-        }
+        });
         for (_, thread) in self.running.drain(..) {
             let ended = thread.join();
             if !std::thread::panicking() {
