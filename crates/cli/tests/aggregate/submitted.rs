@@ -100,3 +100,22 @@ fn a_role_that_is_silent_is_named() {
     world.kill("database");
     world.as_participant("results", "a", &["--timeout", "1s"]).end().failed(3, &["the database", "connection refused"]);
 }
+
+/// A role that is told to end does, and leaves its report.
+#[test]
+fn a_role_that_is_told_to_end_does() {
+    let mut world = World::started(&["a", "b"], json!({}), json!({}));
+    world.submit("a", &["x"]).well();
+    for role in ["proxy", "database", "oracle"] {
+        let ended = world.take(role).stop();
+        assert_eq!(ended.code, 130, "{}", ended.stderr);
+        let report = world.report(role);
+        assert!(report["learned"].as_array().is_some_and(|learned| !learned.is_empty()), "{report}");
+        assert!(report["bytes"]["received"].as_u64().is_some_and(|bytes| bytes > 0), "{report}");
+    }
+    assert_eq!(world.report("proxy")["numbers"]["accepted_reports"], 1);
+    // What was acknowledged is there when they are back.
+    ["database", "proxy", "oracle"].iter().for_each(|role| world.start(role));
+    world.submit("b", &["x"]).well();
+    assert_eq!(world.result("b"), [("x".to_owned(), 2)].into());
+}
