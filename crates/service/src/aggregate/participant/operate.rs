@@ -46,6 +46,8 @@ pub enum Order {
 /// The database's operator.
 pub struct Operator {
     client: Client,
+    /// What the client runs on.
+    _reach: Reach,
 }
 
 impl Operator {
@@ -53,7 +55,7 @@ impl Operator {
     pub fn new(setting: &Setting, identity: &Identity, announced: Option<&Path>) -> Result<Operator> {
         setting.place_of("database", identity)?;
         let reach = Reach::new(setting, identity, announced, &Cancel::default())?;
-        Ok(Operator { client: reach.client(Service::Database(0))? })
+        Ok(Operator { client: reach.client(Service::Database(0))?, _reach: reach })
     }
 
     /// Tells it.

@@ -15,7 +15,7 @@ use tacita_node::identity::Identity;
 use tacita_node::transport::Peer;
 use tacita_node::transport::http::Dialer;
 use tokio::net::TcpStream;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
@@ -45,7 +45,8 @@ pub enum Place {
 
 /// A connection to one service, which is made when it is needed, and again when it was lost.
 pub struct Client {
-    runtime: Arc<Runtime>,
+    // No runtime: the last owner of one must not drop it where it runs.
+    runtime: Handle,
     identity: Identity,
     peer: Peer,
     place: Place,
@@ -150,7 +151,7 @@ impl Client {
         cancel: &Cancel,
     ) -> Client {
         Client {
-            runtime: runtime.clone(),
+            runtime: runtime.handle().clone(),
             identity: identity.clone(),
             peer,
             place,

@@ -1,8 +1,9 @@
 //! The listener's end.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::transport::http::{Door, presented};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::AbortHandle;
@@ -51,6 +53,9 @@ const WINDOW: u32 = 1 << 17;
 
 /// Bytes of one request's head.
 const HEAD_BYTES: u32 = 16 << 10;
+
+/// How long who is refused may take to read why.
+const GOODBYE: Duration = Duration::from_secs(1);
 
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -165,9 +170,16 @@ async fn meet(
     let stream = {
         let door = Door::new(&server.identity, server.admission.pins()).map_err(|error| error.to_string())?;
         let accepting = TlsAcceptor::from(door.config.clone()).accept(Counted::new(socket, server.traffic.clone()));
-        let accepted = timeout(HANDSHAKE_LIMIT, accepting).await;
-        let accepted = accepted.map_err(|_| "it does not go on with the TLS handshake".to_owned())?;
-        accepted.map_err(|error| door.refused(&error))?
+        let accepted = timeout(HANDSHAKE_LIMIT, accepting.into_fallible()).await;
+        match accepted.map_err(|_| "it does not go on with the TLS handshake".to_owned())? {
+            Ok(stream) => stream,
+            Err((error, socket)) => {
+                let what = door.refused(&error);
+                // A socket that is closed with unread bytes would destroy the alert on its way.
+                let _ = timeout(GOODBYE, linger(socket)).await;
+                return Err(what);
+            }
+        }
     };
     shaken.store(true, Ordering::Release);
     let connection = stream.get_ref().1;
@@ -219,6 +231,19 @@ async fn meet(
                 ending = Some(Instant::now());
             }
             None => (),
+        }
+    }
+}
+
+/// Closes a socket's sending side, and reads on until the other end has hung up.
+async fn linger(mut socket: Counted) -> std::io::Result<()> {
+    poll_fn(|context| Pin::new(&mut socket).poll_shutdown(context)).await?;
+    let mut sink = [0; 1024];
+    loop {
+        let mut sink = ReadBuf::new(&mut sink);
+        poll_fn(|context| Pin::new(&mut socket).poll_read(context, &mut sink)).await?;
+        if sink.filled().is_empty() {
+            return Ok(());
         }
     }
 }
