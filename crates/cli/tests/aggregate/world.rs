@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::common::{Ended, Home, Running, tacita};
+use crate::common::{Ended, Home, Running, json as read_json, tacita};
 
 /// The round that is opened at the beginning.
 pub const ROUND: &str = "one";
@@ -156,6 +156,10 @@ impl World {
         let output = self.home.at(&format!("{name}.result.csv"));
         self.as_participant("results", name, &["--round", round, "--output", &output]).end().well();
         rows(&output).into_iter().map(|row| (row[0].clone(), row[1].parse().unwrap())).collect()
+    }
+
+    pub fn report(&self, role: &str) -> Value {
+        read_json(self.home.at(&format!("{role}.report.json")))
     }
 }
 
