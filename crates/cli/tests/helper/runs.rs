@@ -292,7 +292,8 @@ fn one_helper_serves_jobs_side_by_side_and_one_that_fails_leaves_the_others_alon
         }
     }
     let jobs = [("test", &first), ("second", &second), ("third", &third)];
-    let mut helper = first.helper_of(&[&second, &third], &[]);
+    // Who is killed is missed soon, and who is stopped not before the run beside it has ended.
+    let mut helper = first.helper_of(&[&second, &third], &["--timeout", "6s"]);
     let mut runs = jobs.map(|(id, meeting)| {
         let parties = meeting.start_all();
         helper.until_it_says(&format!("{id}: all parties are here"));
