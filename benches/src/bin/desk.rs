@@ -60,7 +60,7 @@ fn main() -> Result<ExitCode> {
         });
         cancel.cancel();
         match server.join() {
-            Ok(Err(tacita_core::Error::Interrupted)) => measured,
+            Ok(Ok(())) => measured,
             other => measured.and(Err(Error::other(format!("the authority ended: {other:?}")))),
         }
     })?;

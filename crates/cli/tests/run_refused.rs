@@ -167,8 +167,8 @@ fn bad_input_ends_both_at_once() {
 fn limits_and_memory_end_both_at_once() {
     let rows: String = (0..6).map(|number| format!("person {number}\n")).collect();
     for (terms, more, words) in [
-        (TERMS.replace("1000", "5"), &[][..], ["6 rows", "limits.max_rows"]),
-        (format!("{TERMS}pad_to = 5\n"), &[], ["6 rows", "limits.pad_to"]),
+        (TERMS.replace("1000", "5"), &[][..], ["6 distinct keys", "limits.max_rows"]),
+        (format!("{TERMS}pad_to = 5\n"), &[], ["6 distinct keys", "limits.pad_to"]),
         (TERMS.to_owned(), &["--memory", "1MiB"], ["--memory", "1.0 MB"]),
     ] {
         let pair = pair(&terms);
