@@ -2,6 +2,7 @@
 
 pub mod commands;
 mod console;
+mod instructions;
 mod interrupt;
 mod threads;
 

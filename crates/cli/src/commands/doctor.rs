@@ -10,6 +10,7 @@ use tacita_core::{Error, Result};
 use super::arguments;
 use super::run::{meeting, place};
 use crate::console::print;
+use crate::instructions::instructions;
 use crate::interrupt;
 use tacita_node::agreement::{Ability, JobSpec, Source, Terms, memory};
 use tacita_node::base::files::free_bytes;
@@ -437,20 +438,4 @@ fn enough(what: &str, good: &str, place: &Path, (why, needed): (&str, u64), find
             ),
         ),
     }
-}
-
-/// The instructions of this CPU that the program makes use of.
-fn instructions() -> String {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let found = [
-            ("AVX2", std::is_x86_feature_detected!("avx2")),
-            ("AVX-512 IFMA", std::is_x86_feature_detected!("avx512ifma") && std::is_x86_feature_detected!("avx512vl")),
-        ];
-        let found: Vec<_> = found.into_iter().filter(|(_, has)| *has).map(|(name, _)| name).collect();
-        if !found.is_empty() {
-            return format!("with {}", found.join(" and "));
-        }
-    }
-    "without vector instructions that help: it works, more slowly".into()
 }

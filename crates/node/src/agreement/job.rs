@@ -16,6 +16,7 @@ use super::{
     Choice, Chosen, Filters, Found, JobSpec, Known, Network, Part, Polynomials, PoolPlace, Protocol, Reveal, Sizes,
     Source,
 };
+use crate::transport::depot::Expected;
 
 /// What not every job can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -284,6 +285,11 @@ pub trait Job: Any + Debug + Send + Sync {
         _items: [u32; 2],
     ) -> Result<Option<Cost>> {
         Ok(None)
+    }
+
+    /// What the party at this place of the job file leaves at a helper, and collects there, in a job through one.
+    fn at_helper(&self, _spec: &JobSpec, _place: usize) -> Result<Expected> {
+        Err(Error::Internal(format!("{} has no helper", self.name())))
     }
 
     /// What `party` learns, given what is known, in plain sentences.

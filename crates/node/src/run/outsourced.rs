@@ -9,7 +9,6 @@ use crate::agreement::{Ability, Found, JobSpec, Part, Peers, Run, Terms};
 use crate::base::memory::Limit;
 use crate::base::random::fresh_rng;
 use crate::base::usage::round;
-use crate::jobs::intersect::outsourced::expected;
 use crate::run::party::PartyRun;
 use crate::run::report::{Bytes, Report};
 use crate::transport::depot::{self, Client};
@@ -26,7 +25,7 @@ impl PartyRun {
         let me = self.job.parties.position(&self.me).unwrap_or_default();
         tracing::info!("going to {} at {}", place.helper.name, place.address);
         let times = [self.timeout, self.patience];
-        let (identity, ways) = (self.identity.clone(), (self.meeting.shape, expected(&self.job, me)?));
+        let (identity, ways) = (self.identity.clone(), (self.meeting.shape, self.job.job.at_helper(&self.job, me)?));
         let client = Client::new(place, me, identity, terms(&self.job), times, ways, self.cancel.clone())?;
         let ran = self.load_and_run(checked, &client);
         ran.inspect_err(|error| client.end(error))

@@ -22,6 +22,7 @@ use crate::agreement::{
 use crate::base::hex::hex;
 use crate::jobs::{Own, on_disk};
 use crate::table::PayloadSchema;
+use crate::transport::depot::Expected;
 
 /// Which rows, or how many, have keys in common?
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -264,6 +265,10 @@ impl Job for Intersect {
             true => star::cost(spec, sizes, machine),
             false => cost::intersection_cost(chosen, spec, sizes, machine),
         }
+    }
+
+    fn at_helper(&self, spec: &JobSpec, place: usize) -> Result<Expected> {
+        outsourced::expected(spec, place)
     }
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
