@@ -53,7 +53,11 @@ impl Round {
         let conditions = Conditions {
             min_participants: round.min_participants,
             // Decimals of a few digits: what a float makes of them is as near as the queue needs.
-            max_share: round.max_share.to_string().parse().unwrap_or(1.0),
+            max_share: round
+                .max_share
+                .to_string()
+                .parse()
+                .map_err(|_| Error::Internal("round.max_share is no number".into()))?,
             batch_size: round.batch_size,
         };
         let key = Key::new(identity.derive("aggregate queue", name.as_bytes()));

@@ -89,6 +89,7 @@ impl Queue {
     }
 
     /// Writes batches that leave, and what stays. Returns the batches, and what the rest takes on disk.
+    // The pair of what leaves and what stays is used once; a type of its own would only be taken apart again.
     #[allow(clippy::type_complexity)]
     fn mix(
         &self,
