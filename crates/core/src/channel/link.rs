@@ -47,6 +47,8 @@ pub(super) struct Link {
 #[derive(Default)]
 struct State {
     failure: Option<Error>,
+    /// What the peer has ended the job with before this party said who is in it ([`Link::joins`]).
+    early: Option<Told>,
     /// The threads that are at work.
     running: Vec<Party>,
 }
@@ -309,11 +311,26 @@ impl Link {
 
     /// What the peer's last word means to this party.
     pub(super) fn ended_by_peer(&self, told: Told) -> Error {
+        let mut state = self.state.lock_anyway();
         match self.company.get() {
             Some(company) => company.understood(&self.peer, told),
-            // Told of another party before this one has said who is in the job.
-            None if told.about.is_some() => Error::Peer { peer: self.peer.clone(), kind: ErrorKind::Network },
-            None => Error::Peer { peer: self.peer.clone(), kind: told.kind },
+            None => {
+                state.early = Some(told);
+                // Of another party, who has no name yet.
+                let kind = if told.about.is_some() { ErrorKind::Network } else { told.kind };
+                Error::Peer { peer: self.peer.clone(), kind }
+            }
+        }
+    }
+
+    /// The first company stays: there is no second one in a job. A peer may have ended the job before this party came to say who is
+    /// in it; what it told is understood now.
+    pub(super) fn joins(&self, company: Company) {
+        let mut state = self.state.lock_anyway();
+        let company = self.company.get_or_init(|| company);
+        let ended = matches!(state.failure, None | Some(Error::Peer { .. } | Error::Network { .. }));
+        if let (true, Some(told)) = (ended, state.early.take()) {
+            state.failure = Some(company.understood(&self.peer, told));
         }
     }
 

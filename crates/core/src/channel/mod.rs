@@ -310,8 +310,7 @@ impl Channel {
     /// Says that the channel is of a job of these parties, the one at `me` being this one: an end of the job then names the party
     /// that is to blame for it. Both ends say so before anything is sent, with the same names in the same order, 256 at most.
     pub fn in_company(&mut self, parties: &[&str], me: usize) {
-        // The first company stays: there is no second one in a job.
-        let _ = self.link.company.set(Company::new(parties, me));
+        self.link.joins(Company::new(parties, me));
     }
 
     /// Ends the job because of `error`, and tells the peer its kind.

@@ -289,6 +289,29 @@ fn what_another_party_did_is_told_as_a_lost_connection() {
     }
 }
 
+/// In a job of three: who has just been connected may be told that the job has ended before it has said who is in it.
+#[test]
+fn what_was_told_before_the_parties_were_known_is_understood_when_they_are() {
+    let parties = ["alice", "bob", "carol"];
+    let ended = Error::Reported { culprit: "carol".into(), by: "carol".into(), kind: ErrorKind::Terms };
+    for (mut alice, mut bob) in [Channel::pair("alice", "bob"), sockets()] {
+        alice.in_company(&parties, 0);
+        alice.handle().end(&ended);
+        std::thread::sleep(HEARTBEAT);
+        bob.in_company(&parties, 1);
+        let told = Error::Reported { culprit: "carol".into(), by: "alice".into(), kind: ErrorKind::Terms };
+        assert_eq!(soon("end", || bob.receive(ITEMS, 1)), Err(told));
+    }
+    // What this party has ended itself stays its own doing.
+    let (mut alice, mut bob) = sockets();
+    alice.in_company(&parties, 0);
+    bob.handle().interrupt(Error::Interrupted);
+    alice.handle().end(&ended);
+    std::thread::sleep(HEARTBEAT);
+    bob.in_company(&parties, 1);
+    assert_eq!(soon("end", || bob.receive(ITEMS, 1)), Err(Error::Interrupted));
+}
+
 #[test]
 fn one_failing_half_ends_the_other() {
     let (mut alice, bob) = sockets();
