@@ -75,6 +75,25 @@ fn reports_count_once_and_for_who_made_them() {
     assert_eq!(world.result("b"), [("x".into(), 2)].into());
 }
 
+/// A key beside another key's row, where the row passes by that report alone: no key is told, and the round goes on.
+#[test]
+fn a_wrong_key_in_a_row_stops_no_round() {
+    let world = World::started(&["a", "b", "c"], json!({}));
+    world.submit("a", &[1; 16], &[("x", 0), ("y", 0), ("z", 0)]);
+    world.submit("b", &[2; 16], &[("z", 0)]);
+    let proxy = world.proxy("c");
+    let [rows, keys] =
+        [["x", "x", "y"], ["?", "!", "z"]].map(|all| world.reports(&proxy, "c", &[3; 16], &all.map(|key| (key, 0))));
+    // A report without values is the row's ciphertext and the key's.
+    let spliced: Vec<u8> =
+        rows.chunks(128).zip(keys.chunks(128)).flat_map(|(row, key)| [&row[..64], &key[64..]].concat()).collect();
+    assert!(proxy.ask(&put(&[3; 16], spliced), PATIENT).unwrap().is_ok());
+    let status = world.over();
+    assert_eq!(status.state, State::Revealed, "{:?}", status.failure);
+    assert_eq!(status.numbers.unwrap().inconsistent, 3);
+    assert_eq!(world.result("a"), [("z".into(), 2)].into());
+}
+
 /// Each route is for whom it is for.
 #[test]
 fn nobody_does_what_is_another_ones() {
