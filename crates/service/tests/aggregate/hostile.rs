@@ -10,6 +10,7 @@ use tacita_node::identity::Identity;
 use tacita_service::aggregate::rounds::State;
 use tacita_service::aggregate::transport::{Ask, MOST_BODY_BYTES, Persistence, Service};
 
+use super::forged::mixed;
 use super::world::{ONCE, PATIENT, ROUND, World, put, refused};
 
 /// Reports carry values, so that each proves whose it is.
@@ -82,12 +83,8 @@ fn a_wrong_key_in_a_row_stops_no_round() {
     world.submit("a", &[1; 16], &[("x", 0), ("y", 0), ("z", 0)]);
     world.submit("b", &[2; 16], &[("z", 0)]);
     let proxy = world.proxy("c");
-    let [rows, keys] =
-        [["x", "x", "y"], ["?", "!", "z"]].map(|all| world.reports(&proxy, "c", &[3; 16], &all.map(|key| (key, 0))));
-    // A report without values is the row's ciphertext and the key's.
-    let spliced: Vec<u8> =
-        rows.chunks(128).zip(keys.chunks(128)).flat_map(|(row, key)| [&row[..64], &key[64..]].concat()).collect();
-    assert!(proxy.ask(&put(&[3; 16], spliced), PATIENT).unwrap().is_ok());
+    let mixed = mixed(&world, "c", &[3; 16], &[("x", "?"), ("x", "!"), ("y", "z")]);
+    assert!(proxy.ask(&put(&[3; 16], mixed), PATIENT).unwrap().is_ok());
     let status = world.over();
     assert_eq!(status.state, State::Revealed, "{:?}", status.failure);
     assert_eq!(status.numbers.unwrap().inconsistent, 3);
