@@ -8,8 +8,9 @@ use serde_json::json;
 use tacita_core::Error;
 use tacita_node::identity::Identity;
 use tacita_service::aggregate::rounds::State;
-use tacita_service::aggregate::transport::{Ask, MOST_BODY_BYTES, Persistence, Service};
+use tacita_service::aggregate::transport::{Ask, MOST_BODY_BYTES, Persistence, REQUESTS_EACH, Service};
 
+use super::dripping::dripping;
 use super::forged::mixed;
 use super::world::{ONCE, PATIENT, ROUND, World, put, refused};
 
@@ -171,6 +172,30 @@ fn half_open_connections_keep_nobody_away() {
     assert_eq!(world.over().state, State::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
     drop(open);
+}
+
+/// Bodies that never come: whoever may not give them is refused at once, and a few participants do not have all places.
+#[test]
+fn bodies_that_drip_keep_nobody_away() {
+    let mut names: Vec<String> = (0..16).map(|number| format!("p{number}")).collect();
+    names.push("z".into());
+    let world = World::started(&names.iter().map(String::as_str).collect::<Vec<_>>(), json!({}));
+    world.keys(&world.proxy("z"));
+    let path = format!("/v1/rounds/{ROUND}/key");
+    for refused in dripping(&world, "p0", Service::Database(0), ("POST", &path), true, 3) {
+        let status = world.runtime.block_on(async { tokio::time::timeout(Duration::from_secs(5), refused).await });
+        assert_eq!(status.expect("it is not waited for").unwrap(), 403);
+    }
+    let path = format!("/v1/rounds/{ROUND}/reports/{}", "ab".repeat(16));
+    let hostile = &names[..16];
+    let open: Vec<_> = hostile
+        .iter()
+        .flat_map(|name| dripping(&world, name, Service::Proxy(0), ("PUT", &path), false, REQUESTS_EACH))
+        .collect();
+    std::thread::sleep(Duration::from_secs(1));
+    let asked = world.proxy("z").ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE).unwrap();
+    assert!(asked.is_ok(), "{:?}", asked.told());
+    open.iter().for_each(|one| one.abort());
 }
 
 /// A participant has so many connections, and what it is not let in for takes nobody else's place.
