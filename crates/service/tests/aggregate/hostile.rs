@@ -71,9 +71,13 @@ fn reports_count_once_and_for_who_made_them() {
     refused(&a.ask(&put(&[1; 16], other), ONCE).unwrap(), 409, "another batch");
     // The same body under another name, and from somebody else.
     refused(&a.ask(&put(&[9; 16], of_a.clone()), ONCE).unwrap(), 400, "does not prove");
-    refused(&b.ask(&put(&[1; 16], of_a), ONCE).unwrap(), 400, "does not prove");
+    refused(&b.ask(&put(&[1; 16], of_a.clone()), ONCE).unwrap(), 400, "does not prove");
+    let late = world.reports(&a, "a", &[4; 16], &[("x", 1)]);
     world.submit("b", &[2; 16], &[("x", 2)]);
     assert_eq!(world.over().numbers.unwrap().reports, 2);
+    // Once more when the round is over, as when the answer came too late: it is there, and goes to no other round.
+    assert!(a.ask(&put(&[1; 16], of_a), ONCE).unwrap().is_ok());
+    refused(&a.ask(&put(&[4; 16], late), ONCE).unwrap(), 410, "takes no reports");
     assert_eq!(world.result("b"), [("x".into(), 2)].into());
 }
 
