@@ -2,6 +2,7 @@
 //! down here once more.
 
 use tacita_core::primitive::elgamal::known::{self, Opening};
+use tacita_core::primitive::elgamal::masks;
 use tacita_core::primitive::group::{Embedding, Group, Point, Ristretto255, ScalarField};
 use tacita_core::session::Transcript;
 
@@ -41,6 +42,11 @@ pub fn encoded(point: &Point) -> Vec<u8> {
     GROUP.encode(std::slice::from_ref(point))
 }
 
+/// B and P.
+pub fn keys(round: &Round) -> [Point; 2] {
+    [&round.public.0, &round.public.1].map(|public| one(GROUP.decode(&public[..32]).unwrap()))
+}
+
 /// A key as it is embedded.
 fn padded(round: &Round, key: &[u8]) -> Vec<u8> {
     let mut padded = key.to_vec();
@@ -65,10 +71,16 @@ impl<'a> Forged<'a> {
         Forged { participant, number: 0, round: "one", row, value: place + 1, key }
     }
 
-    /// Its bytes, and the masks of its ciphertexts.
+    /// Its bytes, and the masks of its ciphertexts: of the row, the value and the key.
     pub fn make(&self, round: &mut Round) -> (Vec<u8>, Vec<Scalar>) {
-        let [b, p] =
-            [round.public.0.as_slice(), &round.public.1].map(|public| one(GROUP.decode(&public[..32]).unwrap()));
+        let (mut bytes, masks) = self.ciphertexts(round);
+        self.prove(round, &mut bytes, &masks);
+        (bytes, masks)
+    }
+
+    /// Its ciphertexts.
+    pub fn ciphertexts(&self, round: &mut Round) -> (Vec<u8>, Vec<Scalar>) {
+        let [b, p] = keys(round);
         let masks = GROUP.random_scalars(2 + self.key.len(), &mut round.rng);
         let encrypt = |key: &Point, plain: &Point, mask: &Scalar| {
             let first = one(GROUP.multiply_generator(std::slice::from_ref(mask)));
@@ -82,15 +94,21 @@ impl<'a> Forged<'a> {
         for (piece, mask) in self.key.iter().zip(&masks[2..]) {
             bytes.extend(encrypt(&plus(&b, &p), piece, mask));
         }
-        if round.params.has_values() {
-            let opening = Opening { scalar: GROUP.scalar(self.value), mask: masks[1].clone() };
-            let context = self.context(round, &bytes);
-            bytes.extend(known::prove(&GROUP, &GROUP.base(&b), &[opening], |_| context.clone(), &mut round.rng));
-        }
         (bytes, masks)
     }
 
-    /// What its proof is bound to.
+    /// Adds proofs to ciphertexts of which these are the masks.
+    pub fn prove(&self, round: &mut Round, bytes: &mut Vec<u8>, masks: &[Scalar]) {
+        let context = self.context(round, bytes);
+        if round.params.has_values() {
+            let (b, opening) = (&keys(round)[0], Opening { scalar: GROUP.scalar(self.value), mask: masks[1].clone() });
+            bytes.extend(known::prove(&GROUP, &GROUP.base(b), &[opening], |_| context.clone(), &mut round.rng));
+        }
+        let others: Vec<&[Scalar]> = [&masks[..1]].into_iter().chain(masks[2..].chunks(1)).collect();
+        bytes.extend(masks::prove(&GROUP, 1, &others, |_| context.clone(), &mut round.rng));
+    }
+
+    /// What its proofs are bound to.
     pub fn context(&self, round: &Round, ciphertexts: &[u8]) -> Transcript {
         let mut transcript = Transcript::new("aggregate");
         transcript.append("round", session(self.round).id()).append("purpose", b"report");

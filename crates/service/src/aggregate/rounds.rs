@@ -143,6 +143,9 @@ pub struct Numbers {
     pub keys: Option<u64>,
     /// Reports that the oracle found to be inconsistent with their rows.
     pub inconsistent: u64,
+    /// Rows that passed, and had more reports than an oracle can be asked about.
+    #[serde(default)]
+    pub too_long: u64,
 }
 
 /// How many rows have which number of reports, and of reporters.

@@ -8,8 +8,10 @@ use serde_json::json;
 use tacita_core::Error;
 use tacita_node::identity::Identity;
 use tacita_service::aggregate::rounds::State;
-use tacita_service::aggregate::transport::{Ask, MOST_BODY_BYTES, Persistence, Service};
+use tacita_service::aggregate::transport::{Ask, MOST_BODY_BYTES, Persistence, REQUESTS_EACH, Service};
 
+use super::dripping::dripping;
+use super::forged::mixed;
 use super::world::{ONCE, PATIENT, ROUND, World, put, refused};
 
 /// Reports carry values, so that each proves whose it is.
@@ -69,10 +71,29 @@ fn reports_count_once_and_for_who_made_them() {
     refused(&a.ask(&put(&[1; 16], other), ONCE).unwrap(), 409, "another batch");
     // The same body under another name, and from somebody else.
     refused(&a.ask(&put(&[9; 16], of_a.clone()), ONCE).unwrap(), 400, "does not prove");
-    refused(&b.ask(&put(&[1; 16], of_a), ONCE).unwrap(), 400, "does not prove");
+    refused(&b.ask(&put(&[1; 16], of_a.clone()), ONCE).unwrap(), 400, "does not prove");
+    let late = world.reports(&a, "a", &[4; 16], &[("x", 1)]);
     world.submit("b", &[2; 16], &[("x", 2)]);
     assert_eq!(world.over().numbers.unwrap().reports, 2);
+    // Once more when the round is over, as when the answer came too late: it is there, and goes to no other round.
+    assert!(a.ask(&put(&[1; 16], of_a), ONCE).unwrap().is_ok());
+    refused(&a.ask(&put(&[4; 16], late), ONCE).unwrap(), 410, "takes no reports");
     assert_eq!(world.result("b"), [("x".into(), 2)].into());
+}
+
+/// A key beside another key's row, where the row passes by that report alone: no key is told, and the round goes on.
+#[test]
+fn a_wrong_key_in_a_row_stops_no_round() {
+    let world = World::started(&["a", "b", "c"], json!({}));
+    world.submit("a", &[1; 16], &[("x", 0), ("y", 0), ("z", 0)]);
+    world.submit("b", &[2; 16], &[("z", 0)]);
+    let proxy = world.proxy("c");
+    let mixed = mixed(&world, "c", &[3; 16], &[("x", "?"), ("x", "!"), ("y", "z")]);
+    assert!(proxy.ask(&put(&[3; 16], mixed), PATIENT).unwrap().is_ok());
+    let status = world.over();
+    assert_eq!(status.state, State::Revealed, "{:?}", status.failure);
+    assert_eq!(status.numbers.unwrap().inconsistent, 3);
+    assert_eq!(world.result("a"), [("z".into(), 2)].into());
 }
 
 /// Each route is for whom it is for.
@@ -155,6 +176,30 @@ fn half_open_connections_keep_nobody_away() {
     assert_eq!(world.over().state, State::Revealed);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
     drop(open);
+}
+
+/// Bodies that never come: whoever may not give them is refused at once, and a few participants do not have all places.
+#[test]
+fn bodies_that_drip_keep_nobody_away() {
+    let mut names: Vec<String> = (0..16).map(|number| format!("p{number}")).collect();
+    names.push("z".into());
+    let world = World::started(&names.iter().map(String::as_str).collect::<Vec<_>>(), json!({}));
+    world.keys(&world.proxy("z"));
+    let path = format!("/v1/rounds/{ROUND}/key");
+    for refused in dripping(&world, "p0", Service::Database(0), ("POST", &path), true, 3) {
+        let status = world.runtime.block_on(async { tokio::time::timeout(Duration::from_secs(5), refused).await });
+        assert_eq!(status.expect("it is not waited for").unwrap(), 403);
+    }
+    let path = format!("/v1/rounds/{ROUND}/reports/{}", "ab".repeat(16));
+    let hostile = &names[..16];
+    let open: Vec<_> = hostile
+        .iter()
+        .flat_map(|name| dripping(&world, name, Service::Proxy(0), ("PUT", &path), false, REQUESTS_EACH))
+        .collect();
+    std::thread::sleep(Duration::from_secs(1));
+    let asked = world.proxy("z").ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE).unwrap();
+    assert!(asked.is_ok(), "{:?}", asked.told());
+    open.iter().for_each(|one| one.abort());
 }
 
 /// A participant has so many connections, and what it is not let in for takes nobody else's place.

@@ -3,9 +3,9 @@
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::http::header;
-use axum::routing::post;
+use axum::routing::{get, post};
+use axum::{Json, Router};
 use serde_json::json;
 use tacita_core::{Error, ErrorKind};
 use tacita_node::base::cancel::Cancel;
@@ -57,6 +57,37 @@ fn an_oracle_that_answers_nonsense_is_named() {
         // Everybody who asks for the result hears of it.
         let told = world.collect("a").unwrap_err();
         assert_eq!((told.kind(), told.peer()), (ErrorKind::Protocol, Some("the oracle")), "{told}");
+    }
+}
+
+/// What a database claims of a row takes no memory beyond its bound: more values than reports, or more than any table holds.
+#[test]
+fn a_database_that_claims_too_much_is_not_believed() {
+    let most = 1_u64 << 60;
+    for (count, listed, words) in
+        [(2, most, "more values than reports"), (most, most, "lists 1,152,921,504,606,846,976")]
+    {
+        let world = World::new(&["a".into()], json!({ "values": [1, 2] }));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = listener.local_addr().unwrap().to_string();
+        std::fs::write(world.at("addresses").join("database-0"), here).unwrap();
+        let row = [&[1, 0, b'x'][..], &u64::to_le_bytes(count), &[1, 0, 0, 0, 0, 0, 0, 0], &u64::to_le_bytes(listed)]
+            .concat();
+        let status = json!({ "round": ROUND, "state": "revealed", "reveal_when": "", "parts": 1 });
+        let routes = Router::new()
+            .route("/v1/rounds/{round}", get(move || async move { Json(status) }))
+            .route("/v1/rounds/{round}/results/0", get(move || async move { row }));
+        let allow = world.at("participants");
+        let server = Server {
+            identity: world.identity("database"),
+            admission: Arc::new(Admission::new(Vec::new(), Vec::new(), Some(&allow)).unwrap()),
+            traffic: SharedTraffic::default(),
+            routes,
+            cancel: Cancel::default(),
+        };
+        world.runtime.spawn(stand(Arc::new(server), listener));
+        let error = world.collect("a").unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
     }
 }
 

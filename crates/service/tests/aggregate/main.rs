@@ -1,5 +1,7 @@
 //! The services of an aggregation, in this process, among participants and services that do as they like.
 
+mod dripping;
+mod forged;
 mod hostile;
 mod liars;
 mod many;

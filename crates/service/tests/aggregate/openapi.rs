@@ -69,7 +69,9 @@ fn routes_are_those_of_the_document() {
 fn schemas_have_the_keys_that_are_sent() {
     let signed = Signed { public: "p".into(), by: "b".into(), signature: "s".into() };
     let failure = Failure { culprit: Some("c".into()), kind: 3, reason: "r".into() };
-    let numbers = Numbers { reports: 1, dropped: 1, rows: Some(1), passing: Some(1), keys: Some(1), inconsistent: 1 };
+    let some = Some(1);
+    let numbers =
+        Numbers { reports: 1, dropped: 1, rows: some, passing: some, keys: some, inconsistent: 1, too_long: 1 };
     let status = Status {
         round: "r".into(),
         state: State::Open,

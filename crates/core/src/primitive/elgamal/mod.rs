@@ -3,6 +3,7 @@
 //! nothing of m. Who has y gets m G, and m itself only if it is small.
 
 pub mod known;
+pub mod masks;
 mod module;
 pub mod small;
 #[cfg(test)]

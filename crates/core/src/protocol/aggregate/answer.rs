@@ -16,10 +16,10 @@ use super::{ID_BYTES, Params, ProxyKey, Refused, Why};
 pub enum Answer {
     /// All of them hold this key, and they are enough.
     Key(Vec<u8>),
-    /// Those at these places hold another key than the row's, or none. The others are enough, but the key is withheld: what was agreed
-    /// on has to be evaluated without these first.
+    /// Those at these places hold another key than the row's, or none. The key is withheld: what was agreed on has to be evaluated
+    /// without these first, whether the others are enough or not.
     Inconsistent(Vec<u32>),
-    /// Those that hold the row's key are fewer than agreed.
+    /// All of them hold the row's key, and they are fewer than agreed: nobody who evaluates what was agreed on asks about these.
     TooFew,
 }
 
@@ -95,19 +95,21 @@ pub fn answer<G: Embedding + Sync>(
     }
     let fits: Vec<bool> = ids(&params.group, &key.rows(params, &different)).iter().map(|id| id == row).collect();
     let is_consistent = |key: &Option<Zeroizing<Vec<u8>>>| key.as_ref().is_some_and(|key| fits[number[&key[..]]]);
-    let (consistent, inconsistent): (Vec<u32>, Vec<u32>) =
-        (0..entries as u32).partition(|&place| is_consistent(&keys[place as usize]));
+    let inconsistent: Vec<u32> = (0..entries as u32).filter(|&place| !is_consistent(&keys[place as usize])).collect();
     let distinct = match params.distinct() {
-        true => consistent.iter().map(|&place| reporters[place as usize]).collect::<HashSet<_>>().len(),
-        false => consistent.len().min(1),
+        true => reporters.iter().collect::<HashSet<_>>().len(),
+        false => entries.min(1),
     };
-    let Some(&first) = consistent.first() else { return Ok(Answer::TooFew) };
-    if consistent.len() < least.count as usize || distinct < least.distinct as usize {
-        return Ok(Answer::TooFew);
+    // Before anything is said of too few: any participant can make such entries, and whoever asks could not tell that from an oracle that
+    // withholds what it should tell.
+    if !inconsistent.is_empty() {
+        return Ok(Answer::Inconsistent(inconsistent));
     }
-    match &keys[first as usize] {
-        Some(key) if inconsistent.is_empty() => Ok(Answer::Key(key.to_vec())),
-        _ => Ok(Answer::Inconsistent(inconsistent)),
+    match keys.first() {
+        Some(Some(key)) if entries >= least.count as usize && distinct >= least.distinct as usize => {
+            Ok(Answer::Key(key.to_vec()))
+        }
+        _ => Ok(Answer::TooFew),
     }
 }
 

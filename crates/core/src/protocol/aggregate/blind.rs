@@ -3,7 +3,7 @@
 
 use rand_core::CryptoRng;
 
-use crate::primitive::elgamal::known;
+use crate::primitive::elgamal::{known, masks};
 use crate::primitive::group::{Embedding, Group};
 
 use super::keys::{Blinding, Key};
@@ -14,7 +14,7 @@ use super::{Params, ProxyKey, Refused, RoundKeys, Why};
 /// Checks the reports of one participant, of which the first has the number `first`, and makes an entry of each, [`Params::entry_bytes`] long,
 /// in order. Whoever has the entries shuffles those of many participants before the database sees any.
 ///
-/// Fails if one of them is malformed or doesn't prove its value; all others are then lost with it.
+/// Fails if one of them is malformed, or doesn't prove that its maker knows its value and the masks of its other ciphertexts; all others are then lost with it.
 pub fn blind<G: Embedding + Sync>(
     params: &Params<G>,
     keys: &RoundKeys<G>,
@@ -29,7 +29,7 @@ pub fn blind<G: Embedding + Sync>(
     Ok(entries(params, keys, &key.shared, participant, Checked { rows, values, sealed }, rng))
 }
 
-/// The ciphertexts of reports that are well formed and prove their values.
+/// The ciphertexts of reports that are well formed, and made by who knows what is in them.
 pub(super) struct Checked<G: Group> {
     /// Of what the row function is computed from, or its value.
     pub rows: Pair<G>,
@@ -50,27 +50,32 @@ pub(super) fn check<G: Embedding + Sync>(
     if !reports.len().is_multiple_of(length) {
         return Err(Refused { index: first + (reports.len() / length) as u64, why: Why::Length });
     }
-    let ciphertexts_bytes = points * group.point_bytes();
-    let (mut ciphertexts, mut proofs) = (Vec::new(), Vec::new());
+    let ciphertexts_bytes = params.ciphertexts_bytes();
+    let (mut ciphertexts, mut of_values, mut of_masks) = (Vec::new(), Vec::new(), Vec::new());
     for report in reports.chunks(length) {
-        let (of_report, proof) = report.split_at(ciphertexts_bytes);
+        let (of_report, proofs) = report.split_at(ciphertexts_bytes);
+        let (of_value, of_mask) = proofs.split_at(params.value_proof_bytes());
         ciphertexts.extend_from_slice(of_report);
-        proofs.extend_from_slice(proof);
+        of_values.extend_from_slice(of_value);
+        of_masks.extend_from_slice(of_mask);
     }
     let decoded = group.decode(&ciphertexts).map_err(|error| Refused::decoding(error, first, points))?;
     let mut pairs = columns::<G>(decoded, points).into_iter();
     let rows = pairs.next().unwrap_or_default();
     let values = if params.has_values() { pairs.next() } else { None };
+    let sealed: Vec<Pair<G>> = pairs.collect();
+    let round = report_transcript(params, keys, participant);
+    let context = |index: usize| {
+        bound(&round, first + index as u64, &ciphertexts[index * ciphertexts_bytes..][..ciphertexts_bytes])
+    };
+    let refused = |index: usize| Refused { index: first + index as u64, why: Why::Proof };
     if let Some([masks, hidden]) = &values {
         let pairs: Vec<_> = masks.iter().cloned().zip(hidden.iter().cloned()).map(<[G::Point; 2]>::from).collect();
-        let round = report_transcript(params, keys, participant);
-        let context = |index: usize| {
-            bound(&round, first + index as u64, &ciphertexts[index * ciphertexts_bytes..][..ciphertexts_bytes])
-        };
-        known::verify(group, &keys.database.point, &pairs, &proofs, context, rng)
-            .map_err(|index| Refused { index: first + index as u64, why: Why::Proof })?;
+        known::verify(group, &keys.database.point, &pairs, &of_values, context, rng).map_err(refused)?;
     }
-    Ok(Checked { rows, values, sealed: pairs.collect() })
+    let columns: Vec<&[G::Point]> = std::iter::once(&rows).chain(&sealed).map(|[masks, _]| masks.as_slice()).collect();
+    masks::verify(group, &columns, &of_masks, context, rng).map_err(refused)?;
+    Ok(Checked { rows, values, sealed })
 }
 
 /// The entries of ciphertexts, of which `rows` now hold the row function's values.

@@ -51,7 +51,8 @@ pub enum Why {
     NotAPoint,
     /// It holds the identity.
     Identity,
-    /// The proof of knowing the value does not hold: it was made for other bytes, by or for somebody else, or for another place.
+    /// A proof of knowing the value, or the masks of the other ciphertexts, does not hold: it was made for other bytes, by or for somebody
+    /// else, or for another place.
     Proof,
     /// A question doesn't say of each entry which have the same reporter, or says so where entries carry no tags.
     Reporters,
@@ -63,7 +64,7 @@ impl fmt::Display for Refused {
             Why::Length => "is not whole",
             Why::NotAPoint => "holds no valid point",
             Why::Identity => "holds the identity",
-            Why::Proof => "does not prove that its value is known, to whom, when and where it was reported",
+            Why::Proof => "does not prove that who reports it has made it, for here and now",
             Why::Reporters => "has no number of its reporter, or one too many",
         };
         write!(f, "number {} {why}", self.index)

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
-use crate::primitive::elgamal::known;
+use crate::primitive::elgamal::{known, masks};
 use crate::primitive::group::{Embedding, Group, Ristretto255};
 use crate::session::{Session, Transcript};
 
@@ -64,11 +64,20 @@ impl<G: Embedding> Params<G> {
 
     /// Length of a report.
     pub fn report_bytes(&self) -> usize {
-        let proof = if self.has_values() { known::proof_bytes(&self.group) } else { 0 };
-        self.report_points() * self.group.point_bytes() + proof
+        self.ciphertexts_bytes() + self.value_proof_bytes() + masks::proof_bytes(&self.group)
     }
 
-    /// Points of a report before its proof.
+    /// Length of a report's ciphertexts, which stand before its proofs.
+    pub(super) fn ciphertexts_bytes(&self) -> usize {
+        self.report_points() * self.group.point_bytes()
+    }
+
+    /// Length of the proof that a report's value is known.
+    pub(super) fn value_proof_bytes(&self) -> usize {
+        if self.has_values() { known::proof_bytes(&self.group) } else { 0 }
+    }
+
+    /// Points of a report before its proofs.
     pub(super) fn report_points(&self) -> usize {
         2 * (1 + usize::from(self.has_values()) + self.key_points())
     }

@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
 use crate::primitive::elgamal::known::{self, Opening};
+use crate::primitive::elgamal::masks;
 use crate::primitive::group::{Embedding, Group};
 use crate::session::Transcript;
 
@@ -42,9 +43,9 @@ pub fn report<G: Embedding + Sync>(
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<u8>> {
     let keys_of = check(params, entries, first)?;
-    let hashed = params.hashed(&keys_of);
-    let rows = encrypt(&params.group, &keys.database, hashed, &params.group.random_scalars(entries.len(), rng));
-    Ok(with_rows(params, keys, (participant, first), entries, &keys_of, rows, rng))
+    let masks = params.group.random_scalars(entries.len(), rng);
+    let rows = encrypt(&params.group, &keys.database, params.hashed(&keys_of), &masks);
+    Ok(with_rows(params, keys, (participant, first), entries, &keys_of, (rows, masks), rng))
 }
 
 /// The padded keys of entries that are within what was agreed on.
@@ -66,18 +67,18 @@ pub(super) fn check<G: Embedding>(
     Ok(entries.iter().map(|entry| params.padded(&entry.key)).collect())
 }
 
-/// The reports whose first ciphertexts, of the row function or what becomes it, are `rows`.
+/// The reports whose first ciphertexts, of the row function or what becomes it, are `rows`, made with `masks`.
 pub(super) fn with_rows<G: Embedding + Sync>(
     params: &Params<G>,
     keys: &RoundKeys<G>,
     (participant, first): (&str, u64),
     entries: &[Entry],
     padded: &[Zeroizing<Vec<u8>>],
-    rows: Pair<G>,
+    (rows, masks): (Pair<G>, Vec<G::Scalar>),
     rng: &mut impl CryptoRng,
 ) -> Vec<u8> {
     let group = &params.group;
-    let mut pairs = vec![rows];
+    let (mut pairs, mut all_masks) = (vec![rows], vec![masks]);
     let openings: Vec<Opening<G>> = match params.has_values() {
         true => {
             let masks = group.random_scalars(entries.len(), rng);
@@ -94,18 +95,25 @@ pub(super) fn with_rows<G: Embedding + Sync>(
     for piece in 0..params.key_points() {
         let bytes = |padded: &Zeroizing<Vec<u8>>| padded[piece * G::EMBEDDED_BYTES..][..G::EMBEDDED_BYTES].to_vec();
         let bytes = Zeroizing::new(padded.iter().flat_map(bytes).collect::<Vec<u8>>());
-        pairs.push(encrypt(group, &keys.both, group.embed(&bytes), &group.random_scalars(entries.len(), rng)));
+        let masks = group.random_scalars(entries.len(), rng);
+        pairs.push(encrypt(group, &keys.both, group.embed(&bytes), &masks));
+        all_masks.push(masks);
     }
     let ciphertexts = interleaved(group, &pairs);
-    if !params.has_values() {
-        return ciphertexts;
-    }
-    let length = params.report_points() * group.point_bytes();
+    let length = params.ciphertexts_bytes();
     let round = report_transcript(params, keys, participant);
     let context = |index: usize| bound(&round, first + index as u64, &ciphertexts[index * length..][..length]);
-    let proofs = known::prove(group, &keys.database.base, &openings, context, rng);
-    let reports = ciphertexts.chunks(length).zip(proofs.chunks(known::proof_bytes(group)));
-    reports.flat_map(|(ciphertexts, proof)| [ciphertexts, proof].concat()).collect()
+    let of_values = known::prove(group, &keys.database.base, &openings, context, rng);
+    let columns: Vec<&[G::Scalar]> = all_masks.iter().map(Vec::as_slice).collect();
+    let of_masks = masks::prove(group, entries.len(), &columns, context, rng);
+    let mut reports = Vec::with_capacity(entries.len() * params.report_bytes());
+    let (value_length, mask_length) = (params.value_proof_bytes(), masks::proof_bytes(group));
+    for index in 0..entries.len() {
+        reports.extend_from_slice(&ciphertexts[index * length..][..length]);
+        reports.extend_from_slice(&of_values[index * value_length..][..value_length]);
+        reports.extend_from_slice(&of_masks[index * mask_length..][..mask_length]);
+    }
+    reports
 }
 
 /// What all proofs of a participant are bound to: the round and its keys, and who reports.

@@ -60,11 +60,11 @@ fn another_key_under_the_row_of_one_is_found_and_counts_for_nothing() {
             _ => assert_eq!((row.len(), answer), (2, Answer::Key(vec![7]))),
         }
     }
-    // Of 8 there is one honest report: a wrong one makes two of them for the database, and one for the oracle.
+    // Of 8 there is one honest report: a wrong one makes two of them for the database, and the oracle says which is wrong.
     let wrong = reported(&mut round, "c", 8, 9, |_, _| ());
     let rows = round.open(&[honest, wrong].concat()).rows;
     let row: Vec<Row> = rows.iter().filter(|row| row.id == rows[1].id).cloned().collect();
-    assert_eq!((row.len(), round.ask(&row, LEAST)), (2, Answer::TooFew));
+    assert_eq!((row.len(), round.ask(&row, LEAST)), (2, Answer::Inconsistent(vec![1])));
 }
 
 #[test]
@@ -89,7 +89,8 @@ fn values_that_are_no_keys_are_in_rows_of_their_own() {
         // The two are in one row where both are the same multiple of F(7): the oracle tells no key of it.
         let multiples = ["twice the value", "a multiple"].contains(&what);
         assert_eq!(rows[3].id == rows[4].id, multiples, "{what}");
-        assert_eq!(round.ask(&rows[3..], Least { count: 1, distinct: 1 }), Answer::TooFew, "{what}");
+        let all = (0..rows[3..].len() as u32).collect();
+        assert_eq!(round.ask(&rows[3..], Least { count: 1, distinct: 1 }), Answer::Inconsistent(all), "{what}");
     }
 }
 
@@ -151,18 +152,18 @@ fn reports_of_others_of_other_places_and_of_other_bytes_are_refused() {
     assert_eq!(round.unblind(("c", 0), &reports[1..], &made), refused(1, Why::Length));
 }
 
-/// Without values there are no proofs. A report that is sent again then comes out under another r, in a row of its own.
+/// Also where there are no values to be proved. (A report that was taken again would come out under another r, in a row of its own.)
 #[test]
-fn replays_without_proofs_are_in_rows_of_their_own() {
+fn replays_are_refused_without_values_too() {
     let mut round = round(1, 0, true, 1);
     let (made, values) = round.evaluated(&[7], Form::Blinded);
     let report = round.report(("c", 0), &[entry([7], 0)], values);
     let (again, _) = round.evaluated(&[7], Form::Blinded);
-    let mut entries = round.unblind(("c", 0), &report, &made).unwrap();
-    entries.extend(round.unblind(("d", 0), &report, &again).unwrap());
-    let rows = round.open(&entries).rows;
-    assert_ne!(rows[0].id, rows[1].id);
-    assert!(round.reveal(&entries, LEAST).is_empty());
+    assert!(round.unblind(("c", 0), &report, &made).is_ok());
+    for (who, number) in [("d", 0), ("c", 1)] {
+        let refused = Err(Refused { index: number, why: Why::Proof });
+        assert_eq!(round.unblind((who, number), &report, &again), refused);
+    }
 }
 
 /// Both roles over real transfers.

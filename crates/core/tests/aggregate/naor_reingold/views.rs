@@ -102,7 +102,7 @@ fn the_proxy_cannot_open_a_report() {
     padded[0] = 7;
     let hidden = group.add(&group.embed(&padded), &group.multiply(&group.multiply_generator(&mask), &p));
     leaky[64..96].copy_from_slice(&group.encode(&group.multiply_generator(&mask)));
-    leaky[96..].copy_from_slice(&group.encode(&hidden));
+    leaky[96..128].copy_from_slice(&group.encode(&hidden));
     assert_eq!(finds(&leaky), (true, true));
 }
 

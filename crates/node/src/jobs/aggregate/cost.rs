@@ -14,8 +14,9 @@ const ELEMENT_BYTES: u64 = 32;
 /// Bytes of an encryption: two elements.
 const SEALED_BYTES: u64 = 2 * ELEMENT_BYTES;
 
-/// Bytes of a proof of knowledge: a challenge and a response.
-const PROOF_BYTES: u64 = 2 * ELEMENT_BYTES;
+/// Bytes of the proof of knowing a value: two elements and two numbers; and of that of knowing masks: one of each.
+const VALUE_PROOF_BYTES: u64 = 4 * ELEMENT_BYTES;
+const MASK_PROOF_BYTES: u64 = 2 * ELEMENT_BYTES;
 
 /// What an entry takes on disk beside itself: in the proxy's queue a seal, in the database its place in the index.
 const QUEUED_BYTES: u64 = 24;
@@ -50,27 +51,27 @@ fn points(job: &Spec<'_>) -> u64 {
     job.own.round.key_bytes.div_ceil(KEY_BYTES) as u64
 }
 
-fn has_proof(job: &Spec<'_>) -> bool {
+fn has_values(job: &Spec<'_>) -> bool {
     job.own.round.values.places() > 1
 }
 
 /// Bytes of a report as it is submitted.
 fn report_bytes(job: &Spec<'_>) -> u64 {
-    let value = if has_proof(job) { SEALED_BYTES + PROOF_BYTES } else { 0 };
+    let value = if has_values(job) { SEALED_BYTES + VALUE_PROOF_BYTES } else { 0 };
     let transfers = if job.chosen() == NAOR_REINGOLD { TRANSFERS as u64 * TRANSFER_BYTES } else { 0 };
-    SEALED_BYTES * (1 + points(job)) + value + transfers
+    SEALED_BYTES * (1 + points(job)) + MASK_PROOF_BYTES + value + transfers
 }
 
 /// Bytes of an entry as it leaves the proxy.
 fn entry_bytes(job: &Spec<'_>) -> u64 {
     let tag = if job.tags() { SEALED_BYTES } else { 0 };
-    let value = if has_proof(job) { SEALED_BYTES } else { 0 };
+    let value = if has_values(job) { SEALED_BYTES } else { 0 };
     SEALED_BYTES * (1 + points(job)) + value + tag
 }
 
 impl Passes {
     fn seconds(&self, job: &Spec<'_>, machine: &Calibration) -> f64 {
-        let value = if has_proof(job) { self.value } else { 0.0 };
+        let value = if has_values(job) { self.value } else { 0.0 };
         let tag = if job.tags() { self.tag } else { 0.0 };
         (self.report + self.point * points(job) as f64 + value + tag) * machine.ecdh_pass
     }

@@ -122,8 +122,18 @@ fn oracle(job: &Spec<'_>) -> Vec<String> {
     let mut learned = vec![format!(
         "oracle learns the {} of rows for which the database asks, how many reports each has{}, and none of the values.",
         keys(job),
-        if job.tags() { ", and which of these are of one reporter, not who that is" } else { "" },
+        if job.tags() { ", and which of these are of one reporter" } else { "" },
     )];
+    learned.push(
+        "oracle is not told who reported a key, and with the proxy knows it where numbers tell: where as many reported it as report \
+         at all, or it was reported more often than all others but one report."
+            .into(),
+    );
+    learned.push(
+        "oracle also sees a key that it then withholds, where a participant reported a wrong one beside it, so that it only seemed to \
+         pass."
+            .into(),
+    );
     let bounds: Vec<String> = [(least.count, "reports"), (least.distinct, "distinct reporters")]
         .into_iter()
         .filter(|(number, _)| *number > 1)
@@ -135,7 +145,8 @@ fn oracle(job: &Spec<'_>) -> Vec<String> {
             round.reveal_when
         ),
         false => format!(
-            "oracle decrypts no key with fewer than {} that are consistent, whatever the database says; the rest of {} it cannot see.",
+            "oracle tells no key for fewer than {}; a database that does not follow the protocol can show it one report several times, \
+             and the rest of {} it cannot see.",
             bounds.join(" or "),
             round.reveal_when
         ),
@@ -172,6 +183,13 @@ fn database(job: &Spec<'_>) -> Vec<String> {
         ),
     };
     learned.push(format!("Reports reach database {together}."));
+    let proxies = job.own.members("proxy").len();
+    if proxies > 1 {
+        learned.push(format!(
+            "Each of the {} proxies shuffles what it has: database learns by which of them a report came.",
+            count(proxies as u64)
+        ));
+    }
     if round.tighten {
         learned.push(
             "database's operator may raise a threshold before the reveal, having seen how many rows have how many reports; it cannot \
@@ -180,6 +198,7 @@ fn database(job: &Spec<'_>) -> Vec<String> {
         );
     }
     let quota = match round.max_reports {
+        Some(most) if proxies > 1 => format!("round.max_reports = {most} limits how often, at each proxy"),
         Some(most) => format!("round.max_reports = {most} limits how often"),
         None => "nothing in the job limits how often: agree on round.max_reports".into(),
     };
@@ -224,8 +243,10 @@ fn participant(job: &Spec<'_>, name: &str) -> Vec<String> {
             vec![format!("{name} learns no result: {} and the oracle do.", names(&readers))]
         }
     };
+    let raised = if round.tighten { ", the condition as the operator has raised it" } else { "" };
     learned.push(format!(
-        "{name} learns which rounds there are, whether they are open, and nothing else about other reports."
+        "{name} learns which rounds there are and how far they are{raised}, of a round that cannot be shuffled how many reports there are, \
+         of how many participants or how many of one, and nothing else about other reports."
     ));
     learned.push(format!(
         "Of {name}'s reports, the {} learn what is said of them: the proxy sees who reports and not what, the database what and not who.",

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::{Path, State};
+use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::jobs::aggregate::predicate::largest_gap;
@@ -14,7 +16,7 @@ use super::record::Record;
 use super::round::Round;
 use super::routes::At;
 use crate::aggregate::rounds::{State as Stage, Status};
-use crate::aggregate::transport::{Caller, Granted, Kind, Reply, Who};
+use crate::aggregate::transport::{Caller, Granted, Kind, Reply, Who, read_json};
 
 /// How a threshold is raised.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -66,7 +68,9 @@ pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
 }
 
 /// `POST /v1/rounds/{round}/tighten`: raises a threshold, never lowers one.
-pub(super) async fn tighten(at: At, Json(wanted): Json<Tighten>) -> Granted<Json<Status>> {
+pub(super) async fn tighten(at: At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+    operator(&at.0.0, &at.1)?;
+    let wanted: Tighten = read_json(&headers, body).await?;
     change(at, move |database, round| {
         let own = database.setting.own()?;
         if !own.own.round.tighten {

@@ -9,7 +9,7 @@ use tacita_core::protocol::aggregate::ask;
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::{hex, unhex};
 use tacita_node::base::random::fresh_rng;
-use tacita_node::base::text::counted;
+use tacita_node::base::text::{count, counted};
 use tacita_node::jobs::aggregate::{Histogram, Predicate, Summary};
 
 use super::Database;
@@ -35,6 +35,16 @@ const LOOKED_AT: usize = 1 << 16;
 struct Passing {
     id: RowId,
     entries: Vec<Stored>,
+}
+
+/// What was found of rows that were looked at.
+#[derive(Default)]
+struct Looked {
+    passing: Vec<Passing>,
+    /// The last of them, if there was any.
+    last: Option<RowId>,
+    /// How many pass, and have more reports than an oracle can be asked about.
+    too_long: u64,
 }
 
 impl Database {
@@ -91,7 +101,7 @@ impl Database {
                         .ok_or_else(|| Error::Internal(format!("round {}: a mark that is none", round.name)))?,
                 ),
             };
-            let (passing, last) = self.passing(round, &predicate, after.as_ref())?;
+            let Looked { passing, last, too_long } = self.passing(round, &predicate, after.as_ref())?;
             let Some(last) = last else { break };
             let (found, inconsistent) = self.ask_all(round, &predicate, passing)?;
             if !found.is_empty() {
@@ -106,6 +116,7 @@ impl Database {
             }
             record.revealed = revealed;
             record.numbers.inconsistent += inconsistent;
+            record.numbers.too_long += too_long;
             record.save(&*self.storage, &round.name)?;
             drop(record);
             self.stop()?;
@@ -121,40 +132,41 @@ impl Database {
         Ok(())
     }
 
-    /// Rows that pass behind one, as many as are asked for at once; and the last that was looked at, if there was any.
-    fn passing(
-        &self,
-        round: &Round,
-        predicate: &Predicate,
-        after: Option<&RowId>,
-    ) -> Result<(Vec<Passing>, Option<RowId>)> {
+    /// Rows that pass behind one, as many as are asked for at once.
+    fn passing(&self, round: &Round, predicate: &Predicate, after: Option<&RowId>) -> Result<Looked> {
         let own = self.setting.own()?;
         let each = round.params.sealed_bytes() + 4;
         let most = (MOST_QUESTION_BYTES - 64) / each;
-        let (mut passing, mut last, mut bytes, mut looked) = (Vec::new(), None, 0, 0);
+        let (mut found, mut bytes, mut looked) = (Looked::default(), 0, 0);
         self.storage.groups(&round.name, after, &mut |id, entries| {
             let mut row = Summary::new(&own.own.round.values);
             let mut kept = Vec::new();
             for entry in entries {
                 let entry = entry?;
                 row.add(entry.value, &entry.tag);
-                if kept.len() == most {
-                    return Err(Error::Input(format!(
-                        "a row has more than {most} reports, which is more than the oracle can be asked about"
-                    )));
+                if kept.len() < most {
+                    kept.push(entry);
                 }
-                kept.push(entry);
             }
-            last = Some(*id);
+            found.last = Some(*id);
             looked += 1;
-            if predicate.holds(&row) {
+            // Whoever reports a key without end takes it out of the result, and no other.
+            if predicate.holds(&row) && row.count() > most as u64 {
+                tracing::warn!(
+                    "round {}: a row of {} is left out: an oracle can be asked about {}",
+                    round.name,
+                    counted(row.count(), "report"),
+                    count(most as u64)
+                );
+                found.too_long += 1;
+            } else if predicate.holds(&row) {
                 bytes += kept.len() * each;
-                passing.push(Passing { id: *id, entries: kept });
+                found.passing.push(Passing { id: *id, entries: kept });
             }
             Ok(if bytes >= QUESTION_BYTES || looked >= LOOKED_AT { ControlFlow::Break(()) } else { self.go_on() })
         })?;
         self.stop()?;
-        Ok((passing, last))
+        Ok(found)
     }
 
     /// Asks for the keys of these rows until each is told or does not pass any more.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
@@ -20,10 +20,7 @@ use crate::aggregate::Setting;
 use crate::aggregate::rounds::{Completion, Counts, Numbers, State as Stage, Status};
 use crate::aggregate::signed::Signed;
 use crate::aggregate::store::{BatchId, Ingested, Row, Stored};
-use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read};
-
-/// Bytes of a body in JSON.
-const MOST_JSON_BYTES: usize = 1 << 14;
+use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read, read_json};
 
 /// What is the same for all requests about a round.
 pub(super) type At = (State<Arc<Database>>, Who, Path<String>);
@@ -43,7 +40,6 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
         .route("/v1/rounds/{round}/tighten", post(operator::tighten))
         .route("/v1/rounds/{round}/reveal", post(operator::reveal))
         .route("/v1/rounds/{round}/remove", post(operator::remove))
-        .layer(DefaultBodyLimit::max(MOST_JSON_BYTES))
         .with_state(database.clone())
 }
 
@@ -63,10 +59,11 @@ async fn status((State(database), who, Path(name)): At) -> Granted<Json<Status>>
 }
 
 /// `POST /v1/rounds/{round}/key`: the proxies' public key of a round.
-async fn key((State(database), who, Path(name)): At, Json(signed): Json<Signed>) -> Granted<Json<Status>> {
+async fn key((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
     let (_, peer) = database.proxy(&caller)?;
     let round = database.known(&name)?;
+    let signed: Signed = read_json(&headers, body).await?;
     let pool = database.pool.clone();
     pool.run(move || {
         let known = round.record().proxy.clone();
@@ -147,10 +144,11 @@ async fn entries(
 }
 
 /// `POST /v1/rounds/{round}/complete`: a proxy has sent all that it had, or cannot.
-async fn complete((State(database), who, Path(name)): At, Json(completion): Json<Completion>) -> Granted<Json<Status>> {
+async fn complete((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
     let round = database.known(&name)?;
+    let completion: Completion = read_json(&headers, body).await?;
     let pool = database.pool.clone();
     pool.run(move || {
         let mut record = round.record();

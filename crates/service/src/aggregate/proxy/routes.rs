@@ -66,7 +66,8 @@ async fn reports(
 ) -> Granted<Json<serde_json::Value>> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
-    let round = proxy.taking(&name)?;
+    // Also of a round that has closed: what was taken before is known, and goes to no other round for want of the answer.
+    let round = proxy.round(&name).ok_or_else(|| proxy.elsewhere(&name))?;
     let body = read(&headers, body, Setting::batch(&round.params) * round.params.report_bytes()).await?;
     let pool = proxy.pool.clone();
     pool.run(move || {
@@ -166,6 +167,9 @@ impl Proxy {
         // What would not be taken is not worked on.
         if let Some(foreseen) = round.foresee(number, batch, &digest, reports) {
             return self.answer(round, foreseen, reports);
+        }
+        if !round.is_open() {
+            return Err(self.elsewhere(&round.name));
         }
         let mut rng = fresh_rng()?;
         let blinded = blind(&round.params, &round.keys, &round.secret, participant, first_of(batch), body, &mut rng)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tacita_core::{Error, Result};
 use tacita_node::identity::Fingerprint;
 
-use super::{CONNECTIONS_EACH, REQUESTS_EACH};
+use super::CONNECTIONS_EACH;
 use crate::authority::Desks;
 
 /// A role of the job that serves others.
@@ -130,14 +130,20 @@ impl Admission {
         }
     }
 
-    /// Counts a connection, or a request, of one; nothing, if it has too many.
-    pub(super) fn enter(self: &Arc<Admission>, who: Fingerprint, request: bool) -> Option<Counting> {
+    /// Counts a connection of one; nothing, if it has too many.
+    pub(super) fn enter_connection(self: &Arc<Admission>, who: Fingerprint) -> Option<Counting> {
+        self.enter(who, false, CONNECTIONS_EACH)
+    }
+
+    /// Counts a request of one; nothing, if it has `most`.
+    pub(super) fn enter_request(self: &Arc<Admission>, who: Fingerprint, most: usize) -> Option<Counting> {
+        self.enter(who, true, most)
+    }
+
+    fn enter(self: &Arc<Admission>, who: Fingerprint, request: bool, most: usize) -> Option<Counting> {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         let own = here.entry(who).or_default();
-        let (count, most) = match request {
-            true => (&mut own.requests, REQUESTS_EACH),
-            false => (&mut own.connections, CONNECTIONS_EACH),
-        };
+        let count = if request { &mut own.requests } else { &mut own.connections };
         if *count >= most {
             return None;
         }

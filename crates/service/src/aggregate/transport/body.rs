@@ -6,6 +6,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
 use tacita_core::Error;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -17,6 +18,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes of a body that arrive in a second at least, on the average.
 const SLOWEST: usize = 1 << 18;
+
+/// Bytes of a body in JSON.
+const MOST_JSON_BYTES: usize = 1 << 14;
+
+const JSON: &str = "application/json";
 
 /// Reads a binary body of at most `most` bytes.
 pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> Granted<Vec<u8>> {
@@ -37,6 +43,21 @@ pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> Granted<Vec<u
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(Reply::new(Kind::Malformed, "the body was cut off")),
         Err(_) => Err(Reply::new(Kind::Malformed, format!("the body did not arrive within {} s", limit.as_secs()))),
+    }
+}
+
+/// Reads a body in JSON. Whoever may not be asked for something is refused before its body is read: it could let it drip.
+pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Granted<T> {
+    let malformed = |what: &str| Reply::new(Kind::Malformed, what.to_owned());
+    if headers.get(header::CONTENT_TYPE).is_none_or(|found| found.as_bytes() != JSON.as_bytes()) {
+        return Err(malformed("the body is no JSON"));
+    }
+    match timeout(BODY_LIMIT, Limited::new(body, MOST_JSON_BYTES).collect()).await {
+        Ok(Ok(whole)) => {
+            serde_json::from_slice(&whole.to_bytes()).map_err(|_| malformed("the body is not what is asked for"))
+        }
+        Ok(Err(_)) => Err(malformed("the body is too long, or was cut off")),
+        Err(_) => Err(malformed("the body did not arrive in time")),
     }
 }
 

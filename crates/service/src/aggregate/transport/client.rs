@@ -22,8 +22,9 @@ use tokio_rustls::TlsConnector;
 use super::counted::{Counted, Fault, Noted};
 use super::{HANDSHAKE_LIMIT, Kind, MEDIA_TYPE, SharedTraffic, Told};
 
-/// How long one request may take.
+/// How long one request may take, and as long again as so many bytes of its body a second take: an oracle decrypts what it is asked.
 const REQUEST_LIMIT: Duration = Duration::from_secs(120);
+const BYTES_A_SECOND: u64 = 1 << 17;
 
 /// Pauses between attempts: the first, which doubles, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -194,7 +195,8 @@ impl Client {
     /// Asks once; a connection that has ended is made again.
     pub fn once(&self, ask: &Ask) -> Result<Answer> {
         self.runtime.block_on(async {
-            let asking = timeout(REQUEST_LIMIT, self.attempts(ask));
+            let limit = REQUEST_LIMIT + Duration::from_secs(ask.body.len() as u64 / BYTES_A_SECOND);
+            let asking = timeout(limit, self.attempts(ask));
             tokio::select! {
                 done = asking => done.unwrap_or_else(|_| Err(self.silent("it did not answer in time"))),
                 () = cancelled(&self.cancel) => Err(Error::Interrupted),

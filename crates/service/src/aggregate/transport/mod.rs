@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use admission::{Admission, Caller, Service};
-pub use body::{Pool, read};
+pub use body::{Pool, read, read_json};
 pub use client::{Answer, Ask, Client, Persistence, Place};
 pub use reply::Granted;
 pub use reply::{Kind, Reply, Told};
@@ -40,7 +40,7 @@ pub const CONNECTIONS_EACH: usize = 8;
 /// Requests that are worked on at a time, in all: each may hold a body.
 pub const MOST_REQUESTS: usize = 128;
 
-/// Requests of one identity that are worked on at a time.
+/// Requests of one identity that are worked on at a time, where enough are free; one where few are.
 pub const REQUESTS_EACH: usize = 8;
 
 /// What has travelled, TLS included.

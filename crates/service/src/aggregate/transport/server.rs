@@ -29,7 +29,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use super::counted::Counted;
-use super::{Admission, HANDSHAKE_LIMIT, Kind, MOST_CONNECTIONS, MOST_REQUESTS, Reply, SharedTraffic};
+use super::{Admission, HANDSHAKE_LIMIT, Kind, MOST_CONNECTIONS, MOST_REQUESTS, REQUESTS_EACH, Reply, SharedTraffic};
 
 /// Handshakes at a time. Who comes then takes the place of the oldest one, if that has had the time that a handshake takes.
 const MOST_HANDSHAKES: usize = 1024;
@@ -187,14 +187,16 @@ async fn meet(
         return Err("it does not speak HTTP/2".into());
     }
     let who = presented(connection).ok_or("it shows no certificate")?;
-    let _counted = server.admission.enter(who, false).ok_or("it has too many connections")?;
+    let _counted = server.admission.enter_connection(who).ok_or("it has too many connections")?;
     let activity =
         Arc::new(Activity { began: Instant::now(), under_way: AtomicUsize::new(0), last: AtomicU64::new(0) });
     let routes = TowerToHyperService::new(server.routes.clone().layer(Extension(who)));
     let (admission, busy) = (server.admission.clone(), activity.clone());
     let answer = service_fn(move |request: Request<Incoming>| {
         let place = requests.clone().try_acquire_owned().ok();
-        let own = admission.enter(who, true);
+        // The fewer are free, the fewer one may have: a few identities that let bodies drip would have them all.
+        let most = (1 + requests.available_permits() * REQUESTS_EACH / MOST_REQUESTS).min(REQUESTS_EACH);
+        let own = admission.enter_request(who, most);
         let (routes, busy) = (routes.clone(), Busy::new(&busy));
         async move {
             let _busy = busy;

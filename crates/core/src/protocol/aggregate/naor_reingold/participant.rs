@@ -69,5 +69,5 @@ pub fn report<G: Embedding + Sync>(
     let padded = check(params, entries, from.1)?;
     let masks = params.group().random_scalars(entries.len(), rng);
     let rows = encrypt(params.group(), &keys.database, values, &masks);
-    Ok(with_rows(params, keys, from, entries, &padded, rows, rng))
+    Ok(with_rows(params, keys, from, entries, &padded, (rows, masks), rng))
 }
