@@ -125,8 +125,8 @@ fn oracle(job: &Spec<'_>) -> Vec<String> {
         if job.tags() { ", and which of these are of one reporter" } else { "" },
     )];
     learned.push(
-        "oracle is not told who reported a key, and with the proxy knows it where numbers tell: where as many reported it as report \
-         at all, or it was reported more often than all others but one report."
+        "oracle is not told who reported a key, and with the proxy knows it where numbers tell: where everybody did, or one reporter did \
+         more often than any other participant has reported at all."
             .into(),
     );
     learned.push(
