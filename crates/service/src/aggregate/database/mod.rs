@@ -185,9 +185,10 @@ impl Database {
     fn close(&self, round: &Round) -> Result<()> {
         let mut record = round.record();
         if record.state == State::Open {
-            record.state = State::Closed;
-            record.closed = Some(clock::now());
-            record.save(&*self.storage, &round.name)?;
+            // What is not on disk has not happened.
+            let closed = Record { state: State::Closed, closed: Some(clock::now()), ..record.clone() };
+            closed.save(&*self.storage, &round.name)?;
+            *record = closed;
             tracing::info!("round {} is closed", round.name);
         }
         Ok(())
