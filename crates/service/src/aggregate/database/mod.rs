@@ -200,7 +200,12 @@ impl Database {
         if record.state.is_over() {
             return;
         }
-        tracing::error!("round {}: {error}", round.name);
+        let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
+        let again = match may_pass && record.counts.is_some() {
+            true => ": when that is mended, `tacita round reveal` takes it up again",
+            false => "",
+        };
+        tracing::error!("round {} has no result: {error}{again}", round.name);
         record.state = State::Failed;
         record.failure = Some(super::rounds::Failure::of(error));
         if let Err(error) = record.save(&*self.storage, &round.name) {
