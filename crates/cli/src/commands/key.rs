@@ -72,26 +72,37 @@ impl Key {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         match self.action {
-            Action::New(which) => which.with(|keys, setting, role, round| {
+            Action::New(which) => which.with(true, "made", |keys, setting, role, round| {
                 match keys.load(round)? {
                     None => keys.keep(round, &keys::fresh(setting, role, round)?),
                     Some(_) => Err(Error::Input(format!("round {round} has secrets: `tacita key rotate` makes others"))),
                 }
             }),
-            Action::Rotate(which) => which.with(|keys, setting, role, round| match keys.is_used(round) {
+            Action::Rotate(which) => which.with(false, "made anew", |keys, setting, role, round| match keys.is_used(round) {
+                false if keys.load(round)?.is_none() => Err(keys.none(round)),
                 false => keys.keep(round, &keys::fresh(setting, role, round)?),
                 true => Err(Error::Input(format!(
                     "round {round} was opened with its secrets, which stay as long as it does: each round has secrets of its own, open another"
                 ))),
             }),
-            Action::Backup(Kept { which, file }) => which.with(|keys, _, _, round| keys.back_up(round, &file)),
-            Action::Restore(Kept { which, file }) => which.with(|keys, _, _, round| keys.restore(round, &file)),
+            Action::Backup(Kept { which, file }) => {
+                which.with(false, "backed up", |keys, _, _, round| keys.back_up(round, &file))
+            }
+            Action::Restore(Kept { which, file }) => {
+                which.with(true, "put back", |keys, _, _, round| keys.restore(round, &file))
+            }
         }
     }
 }
 
 impl Which {
-    fn with(self, act: impl FnOnce(&Keys, &Setting, keys::Role, &str) -> Result<()>) -> Result<()> {
+    /// Acts on the secrets in the state directory, which is made if it is not there and `make` is said.
+    fn with(
+        self,
+        make: bool,
+        done: &str,
+        act: impl FnOnce(&Keys, &Setting, keys::Role, &str) -> Result<()>,
+    ) -> Result<()> {
         let role = match self.role {
             Role::Proxy => keys::Role::Proxy,
             Role::Database => keys::Role::Database,
@@ -100,10 +111,18 @@ impl Which {
         let setting = Setting::new(JobSpec::load(&self.job)?)?;
         let identity = Identity::load(&self.identity)?;
         setting.place_of(role.name(), &identity)?;
+        if !make && !self.state.is_dir() {
+            return Err(Error::Input(format!(
+                "{}: no such directory, so that there is no key of round {}: name the one that the {} has as --state",
+                self.state.display(),
+                self.round,
+                role.name()
+            )));
+        }
         let (folder, _lock) = keys::lock(&self.state)?;
         let keys = Keys::new(folder, &identity, role);
         act(&keys, &setting, role, &self.round)?;
-        tracing::info!("round {}: done", self.round);
+        tracing::info!("round {}: the {}'s secrets are {done}", self.round, role.name());
         Ok(())
     }
 }

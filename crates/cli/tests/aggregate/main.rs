@@ -3,6 +3,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod differ;
+mod doctor;
+mod full;
 mod kills;
 mod operator;
 mod refused;

@@ -15,6 +15,8 @@ pub struct World {
     pub home: Home,
     pub names: Vec<String>,
     running: BTreeMap<&'static str, Running>,
+    /// Roles listen where the job file says, and are looked for there.
+    pub addressed: bool,
 }
 
 impl World {
@@ -40,7 +42,12 @@ impl World {
         home.file("participants", &lines.join("\n"));
         home.file("job.json", &job.to_string());
         home.directory("addresses");
-        World { home, names: names.iter().map(|name| (*name).to_owned()).collect(), running: BTreeMap::new() }
+        World {
+            home,
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            running: BTreeMap::new(),
+            addressed: false,
+        }
     }
 
     /// With all roles, and the round open.
@@ -65,8 +72,10 @@ impl World {
         let (job, id) = (self.job(), self.home.at(&format!("id-{role}")));
         let (state, addresses) = (self.home.at(&format!("state-{role}")), self.home.at("addresses"));
         let report = self.home.at(&format!("{role}.report.json"));
-        let mut arguments = vec![role, &job, "--listen", "127.0.0.1:0", "--identity", &id, "--state", &state];
-        arguments.extend(["--announce", &addresses, "--report", &report]);
+        let mut arguments = vec![role, &job, "--identity", &id, "--state", &state, "--report", &report];
+        if !self.addressed {
+            arguments.extend(["--listen", "127.0.0.1:0", "--announce", &addresses]);
+        }
         if role == "database" {
             arguments.extend(["--round", ROUND]);
         }

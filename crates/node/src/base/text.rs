@@ -5,15 +5,20 @@ use std::time::Duration;
 
 /// A text from elsewhere, fit to be shown: printable ASCII, at most 80 characters.
 pub fn shown(text: &str) -> String {
+    shown_within(text, 80)
+}
+
+/// The same, of at most so many characters.
+pub fn shown_within(text: &str, most: usize) -> String {
     let mut shown: String = text
         .chars()
-        .take(80)
+        .take(most)
         .flat_map(|c| match c {
             ' '..='~' => vec![c],
             other => other.escape_default().collect(),
         })
         .collect();
-    if text.chars().count() > 80 {
+    if text.chars().count() > most {
         shown.push_str("...");
     }
     shown
@@ -76,7 +81,20 @@ pub fn names(names: &[&str]) -> String {
 
 /// A count with its noun, in singular or plural: `1 row`, `2 rows`.
 pub fn counted(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{} {}", count(number), plural(noun)),
+    }
+}
+
+/// Of a regular noun.
+fn plural(noun: &str) -> String {
+    let after_consonant = |stem: &&str| !stem.ends_with(['a', 'e', 'i', 'o', 'u']);
+    match noun.strip_suffix('y').filter(after_consonant) {
+        Some(stem) => format!("{stem}ies"),
+        None if ["s", "x", "ch", "sh"].iter().any(|ending| noun.ends_with(ending)) => format!("{noun}es"),
+        None => format!("{noun}s"),
+    }
 }
 
 /// Bytes as people read them: 3.4 MB (decimal, as networks count).
@@ -113,7 +131,12 @@ mod tests {
     fn numbers_are_readable() {
         assert_eq!(count(1234567), "1,234,567");
         assert_eq!(count(999), "999");
-        assert_eq!(counted(1, "row"), "1 row");
+        for (noun, several) in
+            [("row", "rows"), ("key", "keys"), ("entry", "entries"), ("batch", "batches"), ("basket", "baskets")]
+        {
+            assert_eq!((counted(1, noun), counted(1200, noun)), (format!("1 {noun}"), format!("1,200 {several}")));
+        }
+        assert_eq!((shown("é\n"), shown_within("abc", 2)), ("\\u{e9}\\n".into(), "ab...".into()));
         assert_eq!(bytes(999), "999 B");
         assert_eq!(bytes(1_000), "1.0 kB");
         assert_eq!(bytes(34_000_000), "34 MB");

@@ -1,7 +1,9 @@
 //! Over-threshold aggregation: what the roles of a round keep, how they speak with each other, and how they go on after a crash.
 
 pub mod database;
+pub mod here;
 pub mod keys;
+pub mod look;
 pub mod oracle;
 pub mod participant;
 pub mod proxy;

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, ErrorKind, Result};
-use tacita_node::base::text::shown;
+use tacita_node::base::text::{shown, shown_within};
 
 use super::signed::Signed;
 
 /// The longest name of a round, in bytes.
 const MOST_NAME_BYTES: usize = 64;
+
+/// Characters of a reason that are shown: it has to be read to its end.
+const MOST_REASON: usize = 400;
 
 /// Refuses what is no name of a round.
 pub fn check_name(round: &str) -> Result<()> {
@@ -22,6 +25,17 @@ pub fn check_name(round: &str) -> Result<()> {
             "round \"{}\": use 1 to {MOST_NAME_BYTES} letters, digits, - _ and ., as 2026-11-30",
             shown(round)
         ))),
+    }
+}
+
+/// What is wrong with a round that was kept by this service itself, where that does not fit its job file: nobody else is to blame.
+pub(super) fn of_other_terms(round: &str, error: Error) -> Error {
+    match error {
+        Error::Protocol { .. } | Error::Authentication { .. } => Error::Terms(format!(
+            "round {round} was opened on other terms, or by other identities, than the job file says now: put back the job file of then, or \
+             begin with another --state"
+        )),
+        other => other,
     }
 }
 
@@ -98,7 +112,7 @@ impl Failure {
 
     /// The same as an error of whoever hears of it from `by`.
     pub fn error(&self, round: &str, by: &str) -> Error {
-        let reason = shown(&self.reason);
+        let reason = shown_within(&self.reason, MOST_REASON);
         match (&self.culprit, ErrorKind::from_code(self.kind)) {
             (Some(culprit), Some(ErrorKind::Protocol)) => Error::Protocol {
                 peer: culprit.clone(),

@@ -158,7 +158,7 @@ impl Started {
             identity: serving.identity.clone(),
             admission: admission.clone(),
             traffic: traffic.clone(),
-            routes,
+            routes: routes.merge(super::here::routes(&serving.setting, &admission)),
             cancel: serving.cancel.clone(),
         };
         let ended = std::thread::scope(|scope| {

@@ -1,5 +1,6 @@
 //! What every role takes from the job file.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use tacita_core::protocol::aggregate::Params;
@@ -11,6 +12,8 @@ use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs::aggregate::spec::{DH, ROLES};
 use tacita_node::jobs::aggregate::{Aggregate, Spec};
 use tacita_node::transport::Peer;
+
+use crate::authority::Desks;
 
 use super::transport::{MOST_BODY_BYTES, Place, Service};
 
@@ -90,6 +93,18 @@ impl Setting {
     pub fn parties(&self) -> Vec<(Fingerprint, String)> {
         let parties = self.spec.parties.0.iter();
         parties.filter_map(|(name, party)| party.identity.map(|identity| (identity, name.clone()))).collect()
+    }
+
+    /// How many may report: those in the job file, and those of its list.
+    ///
+    /// Errors ([`Error::Input`]): the list cannot be read.
+    pub fn participants(&self) -> Result<usize> {
+        let listed = match &self.own()?.own.participants.allow {
+            Some(path) => Desks::read(path)?.fingerprints(),
+            None => Vec::new(),
+        };
+        let all = listed.into_iter().chain(self.parties().into_iter().map(|(identity, _)| identity));
+        Ok(all.map(|identity| identity.to_string()).collect::<HashSet<_>>().len())
     }
 
     /// The service that `identity` is in a role.

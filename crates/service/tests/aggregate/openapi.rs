@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tacita_service::aggregate::database::operator::Tighten;
+use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::proxy::Held;
 use tacita_service::aggregate::rounds::{Completion, Counts, Failure, Numbers, Open, State, Status};
 use tacita_service::aggregate::signed::Signed;
@@ -44,7 +45,7 @@ fn below(document: &BTreeMap<String, String>, key: &str) -> BTreeSet<String> {
 #[test]
 fn routes_are_those_of_the_document() {
     let mut routed = BTreeSet::new();
-    for file in ["proxy/routes.rs", "database/routes.rs", "oracle/mod.rs"] {
+    for file in ["proxy/routes.rs", "database/routes.rs", "oracle/mod.rs", "here.rs"] {
         let text = std::fs::read_to_string(root().join("crates/service/src/aggregate").join(file)).unwrap();
         let of_file: Vec<&str> = text.split(".route(\"").skip(1).collect();
         assert!(!of_file.is_empty(), "{file}");
@@ -86,12 +87,14 @@ fn schemas_have_the_keys_that_are_sent() {
         proxy: Some(signed.clone()),
         numbers: Some(numbers.clone()),
     };
+    let here = Here { agreement: "a".into(), version: "v".into(), clock: 1, participant: Some("p".into()) };
     let open = Open { round: "r".into(), database: signed.clone(), proxy: signed.clone(), most_reports: Some(1) };
     let counts = Counts { count: [(1, 1)].into(), distinct: [(1, 1)].into() };
     let told = Told { error: Kind::Busy, message: "m".into(), next: Some("n".into()) };
     let of = |value: serde_json::Result<Value>| value.unwrap();
     let document = document();
     for (name, value) in [
+        ("Here", of(serde_json::to_value(here))),
         ("Told", of(serde_json::to_value(told))),
         ("Signed", of(serde_json::to_value(signed))),
         ("Open", of(serde_json::to_value(open))),

@@ -185,9 +185,10 @@ impl Database {
     fn close(&self, round: &Round) -> Result<()> {
         let mut record = round.record();
         if record.state == State::Open {
-            record.state = State::Closed;
-            record.closed = Some(clock::now());
-            record.save(&*self.storage, &round.name)?;
+            // What is not on disk has not happened.
+            let closed = Record { state: State::Closed, closed: Some(clock::now()), ..record.clone() };
+            closed.save(&*self.storage, &round.name)?;
+            *record = closed;
             tracing::info!("round {} is closed", round.name);
         }
         Ok(())
@@ -199,7 +200,12 @@ impl Database {
         if record.state.is_over() {
             return;
         }
-        tracing::error!("round {}: {error}", round.name);
+        let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
+        let again = match may_pass && record.counts.is_some() {
+            true => ": when that is mended, `tacita round reveal` takes it up again",
+            false => "",
+        };
+        tracing::error!("round {} has no result: {error}{again}", round.name);
         record.state = State::Failed;
         record.failure = Some(super::rounds::Failure::of(error));
         if let Err(error) = record.save(&*self.storage, &round.name) {

@@ -8,6 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, ErrorKind, Result};
+use tacita_node::base::text::shown;
 use tacita_node::jobs::aggregate::predicate::largest_gap;
 use tacita_node::jobs::aggregate::{Measure, Summary};
 
@@ -60,9 +61,10 @@ pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
             Stage::Failed if may_pass => (),
             state => return Err(not_now(round, state, "can be revealed when its rows are counted")),
         }
-        record.state = Stage::Revealing;
-        record.failure = None;
-        record.save(&*database.storage, &round.name)
+        let revealing = Record { state: Stage::Revealing, failure: None, ..record.clone() };
+        revealing.save(&*database.storage, &round.name)?;
+        *record = revealing;
+        Ok(())
     })
     .await
 }
@@ -76,9 +78,17 @@ pub(super) async fn tighten(at: At, headers: HeaderMap, body: Body) -> Granted<J
         if !own.own.round.tighten {
             return Err(Error::Input("the job does not say round.tighten = true: its thresholds stay".into()));
         }
-        let measure = Measure::ALL.iter().find(|(_, name)| *name == wanted.measure).map(|(measure, _)| *measure);
-        let measure =
-            measure.ok_or_else(|| Error::Input(format!("{} is nothing that has a threshold", wanted.measure)))?;
+        // As the condition has it, or its name alone.
+        let named = |of: &Measure, name: &str| wanted.measure == name || wanted.measure == of.to_string();
+        let measure = Measure::ALL.iter().find(|(of, name)| named(of, name)).map(|(measure, _)| *measure);
+        let measure = measure.ok_or_else(|| {
+            let known: Vec<&str> = Measure::ALL.iter().map(|(_, name)| *name).collect();
+            Error::Input(format!(
+                "\"{}\" is nothing that has a threshold: use one of {}",
+                shown(&wanted.measure),
+                known.join(", ")
+            ))
+        })?;
         let predicate = round.predicate(&database.setting)?;
         let Record { state, counts, .. } = round.record().clone();
         let Some(counts) = counts.filter(|_| state == Stage::Counted) else {
@@ -112,9 +122,11 @@ pub(super) async fn tighten(at: At, headers: HeaderMap, body: Body) -> Granted<J
         if record.state != Stage::Counted {
             return Err(not_now(round, record.state, "has thresholds to be raised between the count and the reveal"));
         }
-        record.reveal_when = Some(raised.to_string());
-        record.numbers.passing = Some(passing);
-        record.save(&*database.storage, &round.name)?;
+        let mut tightened = record.clone();
+        tightened.reveal_when = Some(raised.to_string());
+        tightened.numbers.passing = Some(passing);
+        tightened.save(&*database.storage, &round.name)?;
+        *record = tightened;
         tracing::info!("round {}: keys are revealed when {raised}", round.name);
         Ok(())
     })

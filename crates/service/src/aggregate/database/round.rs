@@ -10,7 +10,7 @@ use tacita_node::jobs::aggregate::Predicate;
 use super::record::Record;
 use crate::aggregate::Setting;
 use crate::aggregate::keys::{Keys, Role};
-use crate::aggregate::rounds::State;
+use crate::aggregate::rounds::{State, of_other_terms};
 use crate::aggregate::signed::{Purpose, Signed};
 
 pub(super) struct Round {
@@ -36,11 +36,16 @@ impl Round {
                 Some(secret.ok_or_else(|| Error::Input(format!("the key of round {name} is of another job")))?)
             }
         };
+        if let Some(own) = record.database.as_ref().filter(|_| secret.is_some()) {
+            let purpose = Purpose { agreement: &setting.agreement, round: &name, role: Role::Database };
+            let opened = own.open(purpose, &setting.pins("database")?, "the database");
+            opened.map_err(|error| of_other_terms(&name, error))?;
+        }
         let proxy = record.proxy.clone();
         let round =
             Round { name, params, secret, keys: OnceLock::new(), record: Mutex::new(record), gate: RwLock::default() };
         if let Some(proxy) = proxy {
-            round.learn(setting, &proxy, "the proxy")?;
+            round.learn(setting, &proxy, "the proxy").map_err(|error| of_other_terms(&round.name, error))?;
         }
         Ok(round)
     }

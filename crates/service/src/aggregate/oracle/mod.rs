@@ -20,6 +20,7 @@ use tacita_node::base::cancel::Cancel;
 use zeroize::Zeroizing;
 
 use self::questions::{Reply as Answered, decode_questions, encode_replies};
+use super::here::meet;
 use super::keys::{self, Keys};
 use super::rounds::check_name;
 use super::serve::Role;
@@ -174,13 +175,17 @@ impl Role for Oracle {
     /// Has the secrets of rounds before they are needed, so that the proxy need not be there then; and forgets those of rounds that were
     /// removed.
     fn keep_house(&self) -> Result<()> {
-        let mut pause = LOOK;
+        let (mut pause, mut met) = (LOOK, false);
         while !self.cancel.is_cancelled() {
-            pause = match self.look() {
-                Ok(()) => LOOK,
+            pause = match self.look(met) {
+                Ok(()) => {
+                    met = true;
+                    LOOK
+                }
                 Err(Error::Interrupted) => return Ok(()),
-                Err(error @ Error::Authentication { .. }) => return Err(error),
+                Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => return Err(error),
                 Err(error) => {
+                    met = false;
                     tracing::debug!("{error}");
                     (pause * 2).min(10 * LOOK)
                 }
@@ -205,7 +210,11 @@ impl Role for Oracle {
 }
 
 impl Oracle {
-    fn look(&self) -> Result<()> {
+    /// Looks which rounds the proxy has; its terms are compared before unless it was `met`.
+    fn look(&self, met: bool) -> Result<()> {
+        if !met {
+            meet(&self.proxy, &self.setting, Persistence { silence: Duration::ZERO, busy: Duration::ZERO })?;
+        }
         let answer = self.proxy.once(&Ask::get("/v1/keys", super::proxy::MOST_LIST_BYTES))?;
         if !answer.is_ok() {
             return Ok(());

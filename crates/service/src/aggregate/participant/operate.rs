@@ -10,6 +10,7 @@ use tacita_node::identity::Identity;
 
 use super::Reach;
 use crate::aggregate::Setting;
+use crate::aggregate::here::meet;
 use crate::aggregate::rounds::check_name;
 use crate::aggregate::transport::{Ask, Client, Kind, Persistence, Service};
 
@@ -45,6 +46,7 @@ pub enum Order {
 
 /// The database's operator.
 pub struct Operator {
+    setting: Setting,
     client: Client,
     /// What the client runs on.
     _reach: Reach,
@@ -55,12 +57,12 @@ impl Operator {
     pub fn new(setting: &Setting, identity: &Identity, announced: Option<&Path>) -> Result<Operator> {
         setting.place_of("database", identity)?;
         let reach = Reach::new(setting, identity, announced, &Cancel::default())?;
-        Ok(Operator { client: reach.client(Service::Database(0))?, _reach: reach })
+        Ok(Operator { setting: setting.clone(), client: reach.client(Service::Database(0))?, _reach: reach })
     }
 
     /// Tells it.
     ///
-    /// Errors: [`Error::Input`] if it cannot be done, [`Error::NotReady`] if it cannot be done yet; those of a connection.
+    /// Errors: [`Error::Input`] if it cannot be done, [`Error::NotReady`] if it cannot be done yet; [`Error::Terms`]; those of a connection.
     pub fn order(&self, round: &str, order: &Order) -> Result<Value> {
         check_name(round)?;
         let at = |what: &str| format!("/v1/rounds/{round}{what}");
@@ -76,7 +78,9 @@ impl Operator {
             Order::Reveal => say("/reveal"),
             Order::Remove => say("/remove"),
         };
-        let answer = self.client.ask(&ask, Persistence { silence: PATIENCE, busy: Duration::ZERO })?;
+        let persistence = Persistence { silence: PATIENCE, busy: Duration::ZERO };
+        meet(&self.client, &self.setting, persistence)?;
+        let answer = self.client.ask(&ask, persistence)?;
         let wrong = || Error::Protocol { peer: self.client.name().to_owned(), check: "its answer is no JSON".into() };
         match (answer.is_ok(), answer.again) {
             (true, _) => serde_json::from_slice(&answer.body).map_err(|_| wrong()),

@@ -18,6 +18,7 @@ use tacita_node::jobs::aggregate::{Histogram, Moment, Packing};
 use super::Reach;
 use super::rows::{Found, decode_rows};
 use crate::aggregate::Setting;
+use crate::aggregate::here::meet;
 use crate::aggregate::rounds::{Counts, State, Status, check_name};
 use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence, Service};
 use crate::clock;
@@ -75,6 +76,11 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
             _ => Error::Input(format!("{}: round {}: {}", database.name(), told.round, refused.message)),
         })
     };
+    let here = meet(&database, &told.setting, Persistence { silence: told.timeout, busy: told.timeout })?;
+    // Who runs the database has its identity, and is no participant.
+    if here.participant.is_some() {
+        here.check_name(&told.me, database.name())?;
+    }
     let status: Status = read(&ask("", MOST_BYTES)?, &database)?;
     let parts = match status.state {
         State::Revealed => status.parts.ok_or_else(|| {

@@ -19,6 +19,7 @@ use tacita_node::watch::{Display, Screen, Snapshot, warn_own_user};
 use super::Reach;
 use super::batches::Batches;
 use crate::aggregate::Setting;
+use crate::aggregate::here::meet;
 use crate::aggregate::proxy::public;
 use crate::aggregate::rounds::{Open, check_name};
 use crate::aggregate::transport::{Ask, Client, Kind, Persistence, Service};
@@ -106,9 +107,10 @@ pub fn submit(told: &Submitting) -> Result<Value> {
         Submission { told, proxies, rounds: vec![target.round.clone()], target, sent: Sent::default() };
     let mut display = told.screen.open(None);
     let mut pending: Vec<Entry> = Vec::new();
-    let mut place = 0;
+    let (mut place, mut before) = (0, 0);
     loop {
         let read = reports.next_batch()?;
+        let (whole, now) = reports.progress();
         let ended = read.is_none();
         pending.extend(read.into_iter().flatten().map(|report| Entry { key: report.key, value: report.value }));
         while pending.len() >= submission.target.size || (ended && !pending.is_empty()) {
@@ -116,8 +118,11 @@ pub fn submit(told: &Submitting) -> Result<Value> {
             let batch: Vec<Entry> = pending.drain(..size).collect();
             submission.give(place, &batch)?;
             place += 1;
+            // What was read and has not been given is not done.
+            let part = (now - before.min(now)) * size as u64 / (size + pending.len()) as u64;
+            before = before.min(now) + part;
+            show(&mut *display, (whole, before), &reach);
         }
-        show(&mut *display, &reports, &reach);
         if ended {
             break;
         }
@@ -126,12 +131,21 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     drop(display);
     warnings.iter().for_each(warn_own_user);
     let (rows, sent) = (reports.counts(), &submission.sent);
-    tracing::info!(
-        "submitted {} to round {}{}",
-        counted(sent.reports, "report"),
-        submission.rounds.join(" and "),
-        if sent.known > 0 { format!(", of which {} were there", counted(sent.known, "batch")) } else { String::new() }
-    );
+    match sent.reports {
+        0 => tracing::warn!("{}: no row of it is a report: nothing was submitted", told.input.path.display()),
+        _ => {
+            tracing::info!("submitted {} to round {}", counted(sent.reports, "report"), submission.rounds.join(" and "))
+        }
+    }
+    if sent.known > 0 {
+        tracing::info!(
+            "{} of it had been there before: what is submitted again counts once",
+            counted(sent.known, "batch")
+        );
+    }
+    if rows.nulls > 0 {
+        tracing::info!("{} without a key or value: left out", counted(rows.nulls as u64, "row"));
+    }
     Ok(json!({
         "job": "aggregate",
         "id": told.setting.spec.id,
@@ -147,8 +161,7 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     }))
 }
 
-fn show(display: &mut dyn Display, reports: &Reports, reach: &Reach) {
-    let (whole, done) = reports.progress();
+fn show(display: &mut dyn Display, (whole, done): (Option<u64>, u64), reach: &Reach) {
     let (sent, received) = (reach.traffic.sent(), reach.traffic.received());
     display.show(&Snapshot { phase: "submitting".into(), done, total: whole.unwrap_or(0), sent, received });
 }
@@ -163,8 +176,11 @@ fn reach_round(told: &Submitting, proxies: &mut [Client], round: String) -> Resu
         for place in 0..proxies.len() {
             // Where there are several, none is waited for.
             let silence = if proxies.len() > 1 { told.timeout / 10 } else { told.timeout };
-            match proxies[place].ask(&ask, Persistence { silence, busy: told.patience }) {
-                Ok(answer) => {
+            let persistence = Persistence { silence, busy: told.patience };
+            let met = meet(&proxies[place], &told.setting, persistence);
+            match met.and_then(|here| Ok((here, proxies[place].ask(&ask, persistence)?))) {
+                Ok((here, answer)) => {
+                    here.check_name(&told.me, proxies[place].name())?;
                     proxies.swap(0, place);
                     found = Some(answer);
                     break;
@@ -201,7 +217,7 @@ fn next_round(answer: &crate::aggregate::transport::Answer, round: &str, proxy: 
     let told = answer.told();
     let name = proxy.name();
     match (told.error, told.next) {
-        (Kind::Closed | Kind::UnknownRound, Some(next)) if check_name(&next).is_ok() && next != round => {
+        (Kind::Closed, Some(next)) if check_name(&next).is_ok() && next != round => {
             tracing::info!("round {round} takes no reports ({}): they go to round {next}", told.message);
             Ok(next)
         }
@@ -209,8 +225,13 @@ fn next_round(answer: &crate::aggregate::transport::Answer, round: &str, proxy: 
             "{name}: {}, and no other round is open: submit when the next one is",
             told.message
         ))),
-        (Kind::UnknownRound, _) => {
-            Err(Error::Input(format!("{name}: round {round}: {}: ask the operator for its name", told.message)))
+        (Kind::UnknownRound, next) => {
+            // It may be one to come: what is for that one is for no other.
+            let ask = match next.filter(|next| check_name(next).is_ok()) {
+                Some(next) => format!("round {next} is open"),
+                None => "ask the operator for its name".to_owned(),
+            };
+            Err(Error::Input(format!("{name}: round {round}: {}: {ask}", told.message)))
         }
         (Kind::Busy | Kind::NotYet, _) => {
             Err(Error::NotReady(format!("{name}: {}: submit again later, with --resume", told.message)))

@@ -15,10 +15,11 @@ use tacita_node::base::text::counted;
 
 use super::round::Round;
 use super::{MOST_LIST_BYTES, Proxy, lock};
+use crate::aggregate::here::meet;
 use crate::aggregate::keys::{self, Role};
 use crate::aggregate::oracle::fetch_key;
 use crate::aggregate::queue::Shuffled;
-use crate::aggregate::rounds::{Completion, Open, State as Stage, Status, check_name};
+use crate::aggregate::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
 use crate::aggregate::signed::{Purpose, Signed};
 use crate::aggregate::transport::{Ask, Kind, Persistence};
 
@@ -54,7 +55,9 @@ impl Proxy {
         {
             let Record { open, .. } = self.record(&file)?;
             let secret = self.keys.load(&open.round)?.ok_or_else(|| self.keys.none(&open.round))?;
-            let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open)?;
+            let name = open.round.clone();
+            let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open)
+                .map_err(|error| of_other_terms(&name, error))?;
             let status = round.queue.status();
             tracing::info!(
                 "round {}: {} wait, {} are to be sent",
@@ -69,20 +72,22 @@ impl Proxy {
 
     /// Follows the database until the proxy is to end.
     pub(super) fn keep(&self) -> Result<()> {
-        let (mut pause, mut silent, mut told) = (LOOK, None::<Instant>, Instant::now());
+        let (mut pause, mut silent, mut told, mut met) = (LOOK, None::<Instant>, Instant::now(), false);
         std::thread::scope(|scope| {
             while !self.cancel.is_cancelled() {
                 self.admission.refresh();
-                match self.poll() {
+                match self.poll(met) {
                     Ok(all) => {
+                        met = true;
                         (pause, silent) = (LOOK, None);
                         *lock(&self.told) = all.iter().map(|status| (status.round.clone(), status.clone())).collect();
                         all.into_iter().for_each(|status| self.consider(scope, status));
                     }
                     Err(Error::Interrupted) => break,
-                    // Somebody else is there, or it expects somebody else: that does not pass by itself.
-                    Err(error @ Error::Authentication { .. }) => return Err(error),
+                    // Somebody else is there, or it expects somebody else, or other terms: that does not pass by itself.
+                    Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => return Err(error),
                     Err(error) => {
+                        met = false;
                         let since = *silent.get_or_insert_with(Instant::now);
                         if since.elapsed() > TELL && told.elapsed() > TELL {
                             told = Instant::now();
@@ -99,7 +104,11 @@ impl Proxy {
         })
     }
 
-    fn poll(&self) -> Result<Vec<Status>> {
+    /// How the database's rounds stand; its terms are compared before unless it was `met`.
+    fn poll(&self, met: bool) -> Result<Vec<Status>> {
+        if !met {
+            meet(&self.database, &self.setting, Persistence { silence: Duration::ZERO, busy: Duration::ZERO })?;
+        }
         let answer = self.database.once(&Ask::get("/v1/rounds", MOST_LIST_BYTES))?;
         if !answer.is_ok() {
             let what = format!("does not tell its rounds: {}", answer.told().message);
@@ -263,7 +272,7 @@ impl Proxy {
         if !answer.is_ok() {
             return Err(self.wrong(&format!("it does not take the end of round {name}: {}", answer.told().message)));
         }
-        tracing::info!("round {name}: the database has all {}", counted(completion.entries, "entry"));
+        tracing::info!("round {name}: the database has all of {}", counted(completion.entries, "report"));
         if let (Some(round), Some(_)) = (round, &completion.unshufflable) {
             round.queue.discard()?;
         }

@@ -11,6 +11,7 @@ use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::text::shown;
 use tacita_node::identity::Identity;
 use tacita_node::transport::Peer;
 use tacita_node::transport::http::Dialer;
@@ -29,6 +30,9 @@ const BYTES_A_SECOND: u64 = 1 << 17;
 /// Pauses between attempts: the first, which doubles, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// After how long it is said what is waited for.
+const TELL: Duration = Duration::from_secs(6);
 
 const POLL: Duration = Duration::from_millis(50);
 
@@ -174,7 +178,7 @@ impl Client {
     /// [`Error::Interrupted`].
     pub fn ask(&self, ask: &Ask, persistence: Persistence) -> Result<Answer> {
         let began = Instant::now();
-        let mut pause = FIRST_PAUSE;
+        let (mut pause, mut told) = (FIRST_PAUSE, false);
         loop {
             let done = self.once(ask);
             let (waited, limit) = match &done {
@@ -184,6 +188,13 @@ impl Client {
             };
             if began.elapsed() >= limit {
                 return done;
+            }
+            if !told && began.elapsed() >= TELL {
+                told = true;
+                match &done {
+                    Ok(answer) => tracing::info!("{}: {}; trying again", self.peer.name, shown(&answer.told().message)),
+                    Err(error) => tracing::info!("{error}; trying again"),
+                }
             }
             // Who were told to come again at once would come at once: each at a time of its own.
             let wait = waited.max(pause).mul_f64(0.75 + 0.5 * fraction());

@@ -1,5 +1,8 @@
 //! Answers that say what is wrong.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -104,10 +107,23 @@ impl IntoResponse for Reply {
     }
 }
 
+/// How long the same failure is not told again: who is told to come again does.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// Says what failed, without filling the log.
+fn tell(what: &str) {
+    static LAST: Mutex<Option<(String, Instant)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if last.as_ref().is_none_or(|(told, when)| told != what || when.elapsed() > QUIET) {
+        tracing::warn!("a request failed: {what}");
+        *last = Some((what.to_owned(), Instant::now()));
+    }
+}
+
 /// What fails here is told to this machine's log alone.
 impl From<Error> for Reply {
     fn from(error: Error) -> Reply {
-        tracing::warn!("a request failed: {error}");
+        tell(&error.to_string());
         match error.kind() {
             ErrorKind::NotReady | ErrorKind::Network | ErrorKind::Interrupted => {
                 Reply::new(Kind::NotYet, "it cannot be done at the moment")

@@ -113,10 +113,7 @@ fn counted_by(column: String, of_names: Vec<(Vec<u8>, u64)>, min_result: Option<
     let (mut json, mut line) = (json!({ "counts": by_name }), format!("counts {}", in_a_line(&named)));
     if named.len() < all {
         json["below"] = json!(limit);
-        line += &format!(
-            "; {} below {limit}",
-            counted((all - named.len()) as u64, "category").replace("categorys", "categories")
-        );
+        line += &format!("; {} below {limit}", counted((all - named.len()) as u64, "category"));
     }
     Ok(Answer::Numbers { json, line, table: Box::new(move || counts(&column, &named)) })
 }

@@ -166,7 +166,7 @@ impl Lists {
         if self.expanded > u128::from(self.expand) {
             return self.wrong(format!(
                 "networks up to here have {} addresses, and {} may be: allow more with expand = N in [parties.X] of the job file, or \
-                 --max-expand N",
+                 --expand N",
                 u64::try_from(self.expanded).map_or("more than 2^64".into(), count),
                 count(self.expand)
             ));

@@ -1,22 +1,26 @@
 //! `tacita doctor`
 
+mod aggregate;
+mod findings;
+
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use tacita_core::{Error, Result};
 
+use self::findings::{Findings, enough};
 use super::arguments;
 use super::run::{meeting, place};
 use crate::console::print;
 use crate::instructions::instructions;
 use crate::interrupt;
 use tacita_node::agreement::{Ability, JobSpec, Source, Terms, memory};
-use tacita_node::base::files::free_bytes;
 use tacita_node::base::folder::Folder;
-use tacita_node::base::text::{bytes, count, counted, duration};
-use tacita_node::identity::{CLOCK_SLACK_SECONDS, Identity};
+use tacita_node::base::text::{count, counted, duration};
+use tacita_node::identity::Identity;
+use tacita_node::jobs::aggregate::Aggregate;
 use tacita_node::jobs::intersect::prepared;
 use tacita_node::jobs::on_disk::room_for;
 use tacita_node::run::check::{check_output, unwritten};
@@ -36,7 +40,7 @@ pub struct Doctor {
     /// The job file.
     #[arg(value_name = "JOB")]
     job: PathBuf,
-    /// The party to be.
+    /// The party to be; in an aggregate job a participant, or proxy, oracle or database.
     #[arg(long = "as", value_name = "NAME")]
     me: String,
     /// Directory of this party's key pair.
@@ -67,36 +71,6 @@ pub struct Doctor {
 /// How long the doctor waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Clocks that are further apart are told of: logs of the two would not match.
-const CLOCKS_APART: Duration = Duration::from_secs(60);
-
-/// What the doctor has found.
-#[derive(Default)]
-struct Findings {
-    lines: Vec<String>,
-    problems: usize,
-}
-
-impl Findings {
-    fn good(&mut self, what: &str, text: impl std::fmt::Display) {
-        self.lines.push(format!("ok    {what:<10} {text}"));
-    }
-
-    fn note(&mut self, what: &str, text: impl std::fmt::Display) {
-        self.lines.push(format!("note  {what:<10} {text}"));
-    }
-
-    fn bad(&mut self, what: &str, text: impl std::fmt::Display) {
-        self.problems += 1;
-        self.lines.push(format!("MEND  {what:<10} {text}"));
-    }
-
-    /// Prints what was found since the last time.
-    fn tell(&mut self) -> Result<()> {
-        self.lines.drain(..).try_for_each(print)
-    }
-}
-
 impl Doctor {
     /// Carries the command out. The exit code is 2 if something needs mending.
     pub fn execute(self) -> Result<u8> {
@@ -111,7 +85,21 @@ impl Doctor {
         }
         let mut findings = Findings::default();
         self.machine(&mut findings);
-        match JobSpec::load(&self.job).and_then(|job| job.party(&self.me).map(|_| job.clone())) {
+        match JobSpec::load(&self.job) {
+            Ok(job) if Aggregate::of(&job).is_ok() => self.aggregation(job, &mut findings),
+            loaded => self.run(loaded, &mut findings)?,
+        }
+        findings.tell()?;
+        match findings.problems() {
+            0 => print("\nNothing to mend.")?,
+            problems => print(format_args!("\n{} to mend.", counted(problems as u64, "thing")))?,
+        }
+        Ok(if findings.problems() == 0 { 0 } else { 2 })
+    }
+
+    /// Looks at what a run needs.
+    fn run(&self, job: Result<JobSpec>, findings: &mut Findings) -> Result<()> {
+        match job.and_then(|job| job.party(&self.me).map(|_| job.clone())) {
             Ok(job) => {
                 findings.good("job", format_args!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal));
                 if let Some(warning) = job.insecure() {
@@ -120,23 +108,18 @@ impl Doctor {
                 if let Some(warning) = memory::unbounded(&job) {
                     findings.note("limits", warning);
                 }
-                self.identities(&job, &mut findings);
-                self.network(&job, &mut findings);
-                self.table(&job, &mut findings);
-                self.room(&job, &mut findings);
+                self.identities(&job, findings);
+                self.network(&job, findings);
+                self.table(&job, findings);
+                self.room(&job, findings);
                 findings.tell()?;
                 if self.meet {
-                    self.peers(&job, &mut findings);
+                    self.peers(&job, findings);
                 }
             }
             Err(error) => findings.bad("job", error),
         }
-        findings.tell()?;
-        match findings.problems {
-            0 => print("\nNothing to mend.")?,
-            problems => print(format_args!("\n{} to mend.", counted(problems as u64, "thing")))?,
-        }
-        Ok(if findings.problems == 0 { 0 } else { 2 })
+        Ok(())
     }
 
     fn machine(&self, findings: &mut Findings) {
@@ -160,14 +143,7 @@ impl Doctor {
                     ),
                     Some(_) => findings.good("identity", fingerprint),
                 }
-                let now =
-                    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
-                match identity.certificate().check_dates(now) {
-                    Ok(()) => findings.good("clock", "within the dates of the certificate"),
-                    Err(error) => {
-                        findings.bad("clock", format_args!("{error}: set the clock, or `tacita identity renew`"))
-                    }
-                }
+                findings.dates(&identity);
             }
         }
         let peers = if job.is_outsourced() { job.others(&self.me) } else { job.peers_of(&self.me) };
@@ -402,17 +378,7 @@ fn met(job: &JobSpec, peer: &str, seen: Result<Seen>, findings: &mut Findings) {
     };
     let time = duration(seen.round_trip);
     findings.good("meet", format_args!("connected with {peer}, and each has proved its identity ({time} for TLS)"));
-    let apart = Duration::from_millis(u64::try_from(seen.clock_ahead.unsigned_abs()).unwrap_or(u64::MAX));
-    let clocks = format!(
-        "{peer}'s is {} {} this one",
-        duration(apart),
-        if seen.clock_ahead < 0 { "behind" } else { "ahead of" }
-    );
-    match apart {
-        _ if apart <= CLOCKS_APART => findings.good("clock", clocks),
-        _ if apart.as_secs() < CLOCK_SLACK_SECONDS as u64 => findings.note("clock", clocks),
-        _ => findings.bad("clock", format_args!("{clocks}: one of the two is wrong; certificates are refused by it")),
-    }
+    findings.clocks(peer, seen.clock_ahead);
     match seen.terms {
         Err(error) => findings.bad("terms", format_args!("{error}: both need the same job file")),
         Ok((version, warnings)) => {
@@ -420,22 +386,5 @@ fn met(job: &JobSpec, peer: &str, seen: Result<Seen>, findings: &mut Findings) {
             findings.good("terms", format_args!("as {peer}'s (agreement {}), which runs {version}", &agreement[..16]));
             warnings.into_iter().for_each(|warning| findings.note("terms", warning));
         }
-    }
-}
-
-/// Whether a place has room for so many bytes.
-fn enough(what: &str, good: &str, place: &Path, (why, needed): (&str, u64), findings: &mut Findings) {
-    match free_bytes(place) {
-        None => findings.good(what, good),
-        Some(free) if free >= needed => findings.good(what, format_args!("{good}, {} free", bytes(free))),
-        Some(free) => findings.bad(
-            what,
-            format_args!(
-                "{}: {} free, and it may take {why}, {}: make room, or name another place",
-                place.display(),
-                bytes(free),
-                bytes(needed)
-            ),
-        ),
     }
 }

@@ -1,0 +1,218 @@
+//! What a doctor looks at where a job is an aggregation: a participant's side, or that of one of its services.
+
+use std::net::TcpListener;
+
+use tacita_core::{Error, Result};
+use tacita_node::agreement::{JobSpec, Terms};
+use tacita_node::base::text::{count, counted, duration};
+use tacita_node::identity::Identity;
+use tacita_node::jobs::aggregate::reports::Input;
+use tacita_node::jobs::aggregate::results::ResultFormat;
+use tacita_node::jobs::aggregate::{Aggregate, Reports};
+use tacita_node::transport::listening_at;
+use tacita_service::aggregate::Setting;
+use tacita_service::aggregate::look::{Found, Looker, look};
+use tacita_service::aggregate::transport::{Place, Service};
+
+use super::{Doctor, Findings};
+
+impl Doctor {
+    /// Looks at what `submit` and `results` need, or `proxy`, `oracle` and `database`, whose words --as takes for them.
+    pub(super) fn aggregation(&self, job: JobSpec, findings: &mut Findings) {
+        let shown = format!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal);
+        let setting = match Setting::new(job) {
+            Ok(setting) => setting,
+            Err(error) => return findings.bad("job", error),
+        };
+        findings.good("job", shown);
+        self.round(&setting, findings);
+        let identity = match Identity::load(&self.identity) {
+            Ok(identity) => identity,
+            Err(error) => {
+                findings.bad("identity", error);
+                return self.reports(&setting, findings);
+            }
+        };
+        let looker = match self.who(&setting, &identity) {
+            Ok(looker) => looker,
+            Err(error) => return findings.bad("identity", error),
+        };
+        findings.good("identity", identity.fingerprint());
+        findings.dates(&identity);
+        match looker {
+            Looker::Participant => {
+                self.reports(&setting, findings);
+                self.results(findings);
+            }
+            Looker::Service(service) => {
+                self.participants(&setting, findings);
+                self.listens(&setting, service, findings);
+            }
+        }
+        if self.meet {
+            findings.note("meet", "nobody is met: those who are reached below are asked whenever a doctor looks");
+        }
+        match look(&setting, &identity, looker) {
+            Err(error) => findings.bad("network", error),
+            Ok(all) => all.into_iter().for_each(|found| self.found(&setting, looker, found, findings)),
+        }
+    }
+
+    /// Which end of the job --as and the identity stand for.
+    fn who(&self, setting: &Setting, identity: &Identity) -> Result<Looker> {
+        let service = match self.me.as_str() {
+            "proxy" => Service::Proxy(setting.place_of("proxy", identity)?),
+            "oracle" => Service::Oracle(setting.place_of("oracle", identity)?),
+            "database" => Service::Database(setting.place_of("database", identity)?),
+            name => {
+                let own = identity.fingerprint();
+                return match setting.parties().into_iter().find(|(_, party)| party == name) {
+                    Some((pin, _)) if pin != own => Err(Error::Input(format!(
+                        "parties.{name}.identity is {pin}, the key pair is {own}: give the identity of {name}"
+                    ))),
+                    _ => Ok(Looker::Participant),
+                };
+            }
+        };
+        Ok(Looker::Service(service))
+    }
+
+    /// What the job says of rounds that the clock may have overtaken.
+    fn round(&self, setting: &Setting, findings: &mut Findings) {
+        let Ok(own) = Aggregate::of(&setting.spec) else { return };
+        if let Some(moment) = own.own.round.close_at
+            && moment.system_time() <= std::time::SystemTime::now()
+        {
+            findings.bad("round", format_args!("round.close_at = \"{moment}\" is over: agree on a later one"));
+        }
+    }
+
+    /// Reads all of the input as `submit` would.
+    fn reports(&self, setting: &Setting, findings: &mut Findings) {
+        let [path] = &self.input[..] else {
+            return match self.input.len() {
+                0 => findings.note("input", "not looked at: give --input FILE"),
+                _ => findings.bad("input", "one --input at a time: `tacita submit` takes one file"),
+            };
+        };
+        let input = Input {
+            path: path.clone(),
+            options: self.reading.options(),
+            listing: None,
+            expand: None,
+            allow_unreadable: false,
+        };
+        let read = || -> Result<Reports> {
+            let mut reports = Reports::open(&setting.own()?, &self.me, &input)?;
+            while reports.next_batch()?.is_some() {}
+            Ok(reports)
+        };
+        match read().and_then(|mut reports| Ok((reports.counts(), reports.warnings()?))) {
+            Err(error) => findings.bad("input", error),
+            Ok((rows, warnings)) => {
+                let said = format!(
+                    "{}: {}, {}; {} without a key or value, {} unreadable, {} repeated",
+                    path.display(),
+                    counted(rows.read as u64, "row"),
+                    counted(rows.items as u64, "report"),
+                    count(rows.nulls as u64),
+                    count(rows.unreadable as u64),
+                    count(rows.duplicates as u64)
+                );
+                match rows.items {
+                    0 => findings.bad("input", format_args!("{said}: there is nothing to submit")),
+                    _ => findings.good("input", said),
+                }
+                warnings.into_iter().for_each(|warning| findings.note("input", warning.text_for_own_user()));
+            }
+        }
+    }
+
+    fn results(&self, findings: &mut Findings) {
+        if let Some(path) = &self.output {
+            match ResultFormat::check(path, None) {
+                Ok(_) => findings.good("output", format_args!("{} can be written", path.display())),
+                Err(error) => findings.bad("output", error),
+            }
+        }
+    }
+
+    /// The list of those who may report, which proxies and databases read.
+    fn participants(&self, setting: &Setting, findings: &mut Findings) {
+        if self.me == "oracle" {
+            return;
+        }
+        match setting.participants() {
+            Err(error) => findings.bad("list", error),
+            Ok(0) => findings.bad(
+                "list",
+                "nobody may report: list participants in a file, a name and an identity a line, and name it as participants.allow",
+            ),
+            Ok(number) => {
+                let told = format!("{} may report", counted(number as u64, "participant"));
+                match setting.own().map(|own| own.own.round.min_participants) {
+                    Ok(least) if number < least as usize => findings.bad(
+                        "list",
+                        format_args!("{told}, and round.min_participants = {least}: no shuffle would come about"),
+                    ),
+                    _ => findings.good("list", told),
+                }
+            }
+        }
+    }
+
+    /// Whether the service's port can be had.
+    fn listens(&self, setting: &Setting, service: Service, findings: &mut Findings) {
+        let place = match (&self.listen, setting.place(service, None)) {
+            (Some(listen), _) => listen.clone(),
+            (None, Ok(Place::At(address))) => address,
+            (None, Ok(Place::Told(_))) => return,
+            (None, Err(error)) => return findings.bad("network", error),
+        };
+        match listening_at(&place).map(|address| (TcpListener::bind(&address), address)) {
+            Ok((Ok(_), address)) => findings.good("network", format_args!("can listen on {address}")),
+            Ok((Err(error), address)) => findings.note(
+                "network",
+                format_args!(
+                    "cannot listen on {address} ({error}): fine if that is the {} itself; else give another address with --listen",
+                    self.me
+                ),
+            ),
+            Err(error) => findings.bad("network", error),
+        }
+    }
+
+    /// What was seen of a service.
+    fn found(&self, setting: &Setting, looker: Looker, Found { name, address, seen }: Found, findings: &mut Findings) {
+        let seen = match seen {
+            Ok(seen) => seen,
+            Err(error @ Error::Terms(_)) => {
+                findings.good("network", format_args!("{name} answers at {address}, and has proved its identity"));
+                return findings.bad("terms", format_args!("{error}: both need the same job file"));
+            }
+            Err(error @ Error::Network { .. }) => {
+                return findings.note("network", format_args!("{error}: fine if it is not running yet"));
+            }
+            Err(error) => return findings.bad("network", error),
+        };
+        findings.good(
+            "network",
+            format_args!(
+                "{name} answers at {address}, and each has proved its identity ({})",
+                duration(seen.round_trip)
+            ),
+        );
+        findings.clocks(&name, seen.clock_ahead.into());
+        let agreement = Terms::of(&setting.spec).agreement();
+        findings.good(
+            "terms",
+            format_args!("as {name}'s (agreement {}), which runs {}", &agreement[..16], seen.here.version),
+        );
+        if looker == Looker::Participant {
+            match seen.here.check_name(&self.me, &name) {
+                Ok(()) => findings.good("name", format_args!("{name} knows this identity as {}", self.me)),
+                Err(error) => findings.bad("name", error),
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What is asked before anything else: whether who answers serves this job on these terms, and whom it takes the other end for.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::extract::State;
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tacita_core::{Error, Result};
+use tacita_node::agreement::Terms;
+use tacita_node::base::hex::hex;
+use tacita_node::base::text::shown;
+
+use super::Setting;
+use super::transport::{Admission, Ask, Client, Granted, Kind, Persistence, Reply, Who};
+
+/// Bytes of an answer, and of the terms: these may name a great many values.
+const MOST_BYTES: usize = 1 << 14;
+const MOST_TERMS_BYTES: usize = 1 << 22;
+
+/// What a service says of itself, and of who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Here {
+    /// The fingerprint of its terms, in hexadecimal.
+    pub agreement: String,
+    /// Its version.
+    pub version: String,
+    /// Its clock, in milliseconds since 1970.
+    pub clock: u64,
+    /// What its list of participants calls who asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub participant: Option<String>,
+}
+
+impl Here {
+    /// Refuses to go on under another name than that by which the service knows this identity.
+    ///
+    /// Errors ([`Error::Input`]): it is another one, or `by` has no participant of this identity.
+    pub fn check_name(&self, me: &str, by: &str) -> Result<()> {
+        match &self.participant {
+            Some(name) if name == me => Ok(()),
+            Some(name) => Err(Error::Input(format!(
+                "--as {me}: {by} knows this identity as {name}: use --as {name}, or the identity of {me}"
+            ))),
+            None => Err(Error::Input(format!(
+                "--as {me}: to {by} this identity is no participant's: use the identity that its list of participants has for {me}"
+            ))),
+        }
+    }
+}
+
+/// `GET /v1/here` and `GET /v1/terms`, for all who are let in.
+pub(super) fn routes(setting: &Arc<Setting>, admission: &Arc<Admission>) -> Router {
+    Router::new()
+        .route("/v1/here", get(here))
+        .route("/v1/terms", get(terms))
+        .with_state((setting.clone(), admission.clone()))
+}
+
+type Serves = State<(Arc<Setting>, Arc<Admission>)>;
+
+async fn here(State((setting, admission)): Serves, who: Who) -> Granted<Json<Here>> {
+    let caller = admission.caller(&who.0);
+    let caller = caller.ok_or_else(|| Reply::new(Kind::Forbidden, "you are not in the list any more"))?;
+    Ok(Json(Here {
+        agreement: hex(&setting.agreement),
+        version: env!("CARGO_PKG_VERSION").into(),
+        clock: milliseconds(),
+        participant: caller.participant,
+    }))
+}
+
+async fn terms(State((setting, _)): Serves) -> Json<Value> {
+    Json(Terms::of(&setting.spec).json().clone())
+}
+
+/// What a service says of itself, if it serves the job on the same terms.
+///
+/// Errors: [`Error::Terms`], which names the keys that differ; [`Error::NotReady`] if it has too much to do; those of a connection.
+pub fn meet(client: &Client, setting: &Setting, persistence: Persistence) -> Result<Here> {
+    let here: Here = ask(client, "/v1/here", MOST_BYTES, persistence)?;
+    if here.agreement == hex(&setting.agreement) {
+        return Ok(here);
+    }
+    let theirs: Value = ask(client, "/v1/terms", MOST_TERMS_BYTES, persistence)?;
+    let differences = Terms::of(&setting.spec).differences(&Terms::from_peer(&theirs));
+    Err(Error::Terms(match differences.is_empty() {
+        false => format!("the terms differ from those of {} in {}", client.name(), differences.join(", ")),
+        // The version of what is fingerprinted, for example.
+        true => format!("the terms differ from those of {}, which runs {}", client.name(), shown(&here.version)),
+    }))
+}
+
+fn ask<T: serde::de::DeserializeOwned>(
+    client: &Client,
+    path: &str,
+    most: usize,
+    persistence: Persistence,
+) -> Result<T> {
+    let answer = client.ask(&Ask::get(path, most), persistence)?;
+    let wrong = || Error::Protocol {
+        peer: client.name().to_owned(),
+        check: "it does not say what it serves: are both programs of one version?".into(),
+    };
+    match (answer.is_ok(), answer.again) {
+        (true, _) => serde_json::from_slice(&answer.body).map_err(|_| wrong()),
+        (false, Some(_)) => Err(Error::NotReady(format!("{}: {}", client.name(), answer.told().message))),
+        (false, None) => match answer.told().error {
+            Kind::Forbidden => Err(Error::Input(format!("{}: {}", client.name(), answer.told().message))),
+            _ => Err(wrong()),
+        },
+    }
+}
+
+/// Now, in milliseconds since 1970.
+pub(super) fn milliseconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,78 @@
+//! How the services of a job stand, for whoever looks whether all is ready: nothing is submitted, and nothing changes.
+
+use std::time::{Duration, Instant};
+
+use tacita_core::Result;
+use tacita_node::base::cancel::Cancel;
+use tacita_node::identity::Identity;
+
+use super::Setting;
+use super::here::{Here, meet, milliseconds};
+use super::participant::Reach;
+use super::transport::{Persistence, Place, Service};
+
+/// Who looks: each dials others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looker {
+    /// A participant, which reaches proxies and the database.
+    Participant,
+    /// One of the services.
+    Service(Service),
+}
+
+/// A service that was looked at.
+pub struct Found {
+    /// What it is called.
+    pub name: String,
+    /// Where it should listen.
+    pub address: String,
+    /// What was seen, or why nothing was.
+    pub seen: Result<Seen>,
+}
+
+/// What was seen of a service that is who the job names, and serves it on the same terms.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// What it says.
+    pub here: Here,
+    /// How long a question takes, once it is connected.
+    pub round_trip: Duration,
+    /// By how many milliseconds its clock is ahead of this one.
+    pub clock_ahead: i64,
+}
+
+/// Looks at all services that `looker` dials, once each.
+///
+/// Errors ([`tacita_core::Error::Input`]): the job file does not say who or where one is.
+pub fn look(setting: &Setting, identity: &Identity, looker: Looker) -> Result<Vec<Found>> {
+    let reach = Reach::new(setting, identity, None, &Cancel::default())?;
+    let mut found = Vec::new();
+    for service in dialed(setting, looker)? {
+        let Place::At(address) = setting.place(service, None)? else { continue };
+        let client = reach.client(service)?;
+        let once = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
+        // The first question connects; the second measures.
+        let seen = meet(&client, setting, once).and_then(|_| {
+            let (asked, before) = (Instant::now(), milliseconds());
+            let here = meet(&client, setting, once)?;
+            let round_trip = asked.elapsed();
+            let halfway = before.saturating_add(u64::try_from(round_trip.as_millis() / 2).unwrap_or(0));
+            let clock_ahead = i64::try_from(i128::from(here.clock) - i128::from(halfway)).unwrap_or(i64::MAX);
+            Ok(Seen { here, round_trip, clock_ahead })
+        });
+        found.push(Found { name: setting.name(service)?, address, seen });
+    }
+    Ok(found)
+}
+
+/// Whom one dials.
+fn dialed(setting: &Setting, looker: Looker) -> Result<Vec<Service>> {
+    let proxies = (0..setting.count("proxy")?.max(1)).map(Service::Proxy);
+    Ok(match looker {
+        Looker::Participant => proxies.chain([Service::Database(0)]).collect(),
+        Looker::Service(Service::Proxy(0)) => vec![Service::Database(0)],
+        Looker::Service(Service::Proxy(_)) => vec![Service::Database(0), Service::Proxy(0)],
+        Looker::Service(Service::Oracle(_)) => vec![Service::Proxy(0)],
+        Looker::Service(Service::Database(_)) => (0..setting.count("oracle")?.max(1)).map(Service::Oracle).collect(),
+    })
+}
