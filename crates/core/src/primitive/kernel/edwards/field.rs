@@ -10,7 +10,7 @@
 //! below: so the sum is below 20 2^55 < 2^60.
 //!
 //! **Carrying.** Each column gives what it has above 51 bits to the next one, the highest 19 times that to the lowest, all at the same
-//! time. From columns below 2^60 come carries below 2^9 and 19 2^9 < 2^14, hence limbs below 2^51 + 2^14. Sums and differences are of
+//! time. From columns below 2^61, which twice a product has, come carries below 2^10 and 19 2^10 < 2^15, hence limbs below 2^51 + 2^15. Sums and differences are of
 //! less than eight terms, and 2 p each: columns below 2^56, carries below 2^5. Both are reduced.
 
 use super::vector::{LANES, Vector};
@@ -48,7 +48,11 @@ impl<V: Vector> Field<V> {
     /// The same residue in all lanes.
     #[inline(always)]
     pub(super) fn all(limbs: &Limbs) -> Field<V> {
-        Field(limbs.map(V::all))
+        let mut all = [V::all(0); LIMBS];
+        for limb in 0..LIMBS {
+            all[limb] = V::all(limbs[limb]);
+        }
+        Field(all)
     }
 
     #[inline(always)]
@@ -64,15 +68,15 @@ impl<V: Vector> Field<V> {
     /// Lane i is residue i.
     #[inline(always)]
     pub(super) fn pack(lanes: [&Limbs; LANES]) -> Field<V> {
-        Field(std::array::from_fn(|limb| V::load(&lanes.map(|lane| lane[limb]))))
-    }
-
-    /// Puts residue i where `lanes` says.
-    #[inline(always)]
-    pub(super) fn unpack(self, mut lanes: impl FnMut(usize, usize, u64)) {
-        for (limb, words) in self.0.into_iter().enumerate() {
-            words.store().into_iter().enumerate().for_each(|(lane, word)| lanes(lane, limb, word));
+        let mut packed = [V::all(0); LIMBS];
+        for limb in 0..LIMBS {
+            let mut words = [0; LANES];
+            for lane in 0..LANES {
+                words[lane] = lanes[lane][limb];
+            }
+            packed[limb] = V::load(&words);
         }
+        Field(packed)
     }
 
     /// As it is in memory.
@@ -90,23 +94,22 @@ impl<V: Vector> Field<V> {
     /// For each lane the residue of this number, below 16, of a table that holds limb after limb.
     #[inline(always)]
     pub(super) fn pick(numbers: V, table: &[[u64; 2 * LANES]; LIMBS]) -> Field<V> {
-        Field(std::array::from_fn(|limb| V::pick(numbers, &table[limb])))
+        let mut picked = [V::all(0); LIMBS];
+        for limb in 0..LIMBS {
+            picked[limb] = V::pick(numbers, &table[limb]);
+        }
+        Field(picked)
     }
 
-    /// What the columns stand for, which are below 2^60.
+    /// What the columns stand for, which are below 2^61.
     #[inline(always)]
     fn carried(columns: [V; LIMBS]) -> Field<V> {
-        let (low, nineteen) = (V::all(LIMB), V::all(19));
-        let carries = columns.map(V::shr::<LIMB_BITS>);
-        let kept = columns.map(|column| column.and(low));
-        Field([
-            kept[0].add_low(carries[4], nineteen),
-            kept[1].add(carries[0]),
-            kept[2].add(carries[1]),
-            kept[3].add(carries[2]),
-            kept[4].add(carries[3]),
-        ])
-        .checked()
+        let (low, mut limbs) = (V::all(LIMB), columns);
+        limbs[0] = columns[0].and(low).add_low(columns[LIMBS - 1].shr::<LIMB_BITS>(), V::all(19));
+        for limb in 1..LIMBS {
+            limbs[limb] = columns[limb].and(low).add(columns[limb - 1].shr::<LIMB_BITS>());
+        }
+        Field(limbs).checked()
     }
 
     /// The same, after a look at the limbs in builds that look.
@@ -117,21 +120,35 @@ impl<V: Vector> Field<V> {
         self
     }
 
-    #[inline(always)]
-    fn zip(self, other: Field<V>, combine: impl Fn(V, V) -> V) -> [V; LIMBS] {
-        std::array::from_fn(|limb| combine(self.0[limb], other.0[limb]))
-    }
-
     /// The sums.
     #[inline(always)]
     pub(super) fn plus(self, other: Field<V>) -> Field<V> {
-        Field::carried(self.zip(other, V::add))
+        let mut sums = self.0;
+        for limb in 0..LIMBS {
+            sums[limb] = sums[limb].add(other.0[limb]);
+        }
+        Field::carried(sums)
     }
 
     /// The differences.
     #[inline(always)]
     pub(super) fn minus(self, other: Field<V>) -> Field<V> {
-        Field::carried(Field::zip(Field(self.zip(twice_modulus(), V::add)), other, V::sub))
+        let mut differences = self.0;
+        for limb in 0..LIMBS {
+            differences[limb] = differences[limb].add(V::all(2 * MODULUS[limb])).sub(other.0[limb]);
+        }
+        Field::carried(differences)
+    }
+
+    /// Twice each, plus others, minus others.
+    #[inline(always)]
+    pub(super) fn twice_plus_minus(self, plus: Field<V>, minus: Field<V>) -> Field<V> {
+        let mut sums = self.0;
+        for limb in 0..LIMBS {
+            let difference = plus.0[limb].add(V::all(2 * MODULUS[limb])).sub(minus.0[limb]);
+            sums[limb] = sums[limb].shl::<1>().add(difference);
+        }
+        Field::carried(sums)
     }
 
     /// 0 minus each.
@@ -149,48 +166,66 @@ impl<V: Vector> Field<V> {
     /// The products.
     #[inline(always)]
     pub(super) fn times(self, other: Field<V>) -> Field<V> {
-        let (a, b) = (self.0, other.0);
-        let mut lows = [V::all(0); 2 * LIMBS];
-        let mut highs = [V::all(0); 2 * LIMBS];
-        for i in 0..LIMBS {
-            for j in 0..LIMBS {
-                lows[i + j] = lows[i + j].add_low(a[i], b[j]);
-                highs[i + j + 1] = highs[i + j + 1].add_high(a[i], b[j]);
-            }
-        }
-        Field::folded(std::array::from_fn(|column| lows[column].add(highs[column].shl::<1>())))
+        Field::carried(self.product(other))
     }
 
-    /// The squares: the products of different limbs are computed once, and doubled.
+    /// Twice the products.
+    #[inline(always)]
+    pub(super) fn twice_times(self, other: Field<V>) -> Field<V> {
+        let mut columns = self.product(other);
+        for column in 0..LIMBS {
+            columns[column] = columns[column].shl::<1>();
+        }
+        Field::carried(columns)
+    }
+
+    /// The columns of the products, below 2^60. All that stands at twice its weight is added up first, and doubled.
+    #[inline(always)]
+    fn product(self, other: Field<V>) -> [V; LIMBS] {
+        let (a, b) = (self.0, other.0);
+        let mut columns = [V::all(0); 2 * LIMBS];
+        for i in 0..LIMBS {
+            for j in 0..LIMBS {
+                columns[i + j + 1] = columns[i + j + 1].add_high(a[i], b[j]);
+            }
+        }
+        for column in 1..2 * LIMBS {
+            columns[column] = columns[column].shl::<1>();
+        }
+        for i in 0..LIMBS {
+            for j in 0..LIMBS {
+                columns[i + j] = columns[i + j].add_low(a[i], b[j]);
+            }
+        }
+        folded(columns)
+    }
+
+    /// The squares: the products of different limbs are computed once, and doubled with what else stands at twice its weight.
     #[inline(always)]
     pub(super) fn squared(self) -> Field<V> {
         let a = self.0;
-        let (mut lows, mut highs) = ([V::all(0); 2 * LIMBS], [V::all(0); 2 * LIMBS]);
+        let mut columns = [V::all(0); 2 * LIMBS];
         for i in 0..LIMBS {
             for j in i + 1..LIMBS {
-                lows[i + j] = lows[i + j].add_low(a[i], a[j]);
-                highs[i + j + 1] = highs[i + j + 1].add_high(a[i], a[j]);
+                columns[i + j + 1] = columns[i + j + 1].add_high(a[i], a[j]);
             }
         }
-        let mut squares = [V::all(0); 2 * LIMBS];
-        let (mut lows, mut highs) = (lows.map(V::shl::<1>), highs.map(V::shl::<1>));
+        for column in 2..2 * LIMBS {
+            columns[column] = columns[column].shl::<1>();
+        }
         for i in 0..LIMBS {
-            lows[2 * i] = lows[2 * i].add_low(a[i], a[i]);
-            highs[2 * i + 1] = highs[2 * i + 1].add_high(a[i], a[i]);
+            columns[2 * i + 1] = columns[2 * i + 1].add_high(a[i], a[i]);
+            for j in i + 1..LIMBS {
+                columns[i + j] = columns[i + j].add_low(a[i], a[j]);
+            }
         }
-        for column in 0..2 * LIMBS {
-            squares[column] = lows[column].add(highs[column].shl::<1>());
+        for column in 1..2 * LIMBS {
+            columns[column] = columns[column].shl::<1>();
         }
-        Field::folded(squares)
-    }
-
-    /// Ten columns, of which those at the top stand for 19 times those below.
-    #[inline(always)]
-    fn folded(columns: [V; 2 * LIMBS]) -> Field<V> {
-        Field::carried(std::array::from_fn(|column| {
-            let top = columns[column + LIMBS];
-            columns[column].add(top.shl::<4>()).add(top.shl::<1>().add(top))
-        }))
+        for i in 0..LIMBS {
+            columns[2 * i] = columns[2 * i].add_low(a[i], a[i]);
+        }
+        Field::carried(folded(columns))
     }
 
     /// The squares of the squares, and so on.
@@ -251,30 +286,34 @@ impl<V: Vector> Field<V> {
         Field::sqrt_ratio(Field::one(), v)
     }
 
+    /// Each limb gives what it has above 51 bits to the next one, one after the other; the highest gives it away.
+    #[inline(always)]
+    fn ripple(mut limbs: [V; LIMBS]) -> ([V; LIMBS], V) {
+        let (low, mut carry) = (V::all(LIMB), V::all(0));
+        for limb in 0..LIMBS {
+            let sum = limbs[limb].add(carry);
+            (limbs[limb], carry) = (sum.and(low), sum.shr::<LIMB_BITS>());
+        }
+        (limbs, carry)
+    }
+
     /// The limbs of the residues themselves, which are below p.
     #[inline(always)]
     pub(super) fn canonical(self) -> [V; LIMBS] {
-        let low = V::all(LIMB);
-        // Each limb gives what it has above 51 bits to the next one, one after the other; the highest gives it away.
-        let pass = |mut limbs: [V; LIMBS]| {
-            let mut carry = V::all(0);
-            for limb in &mut limbs {
-                let sum = limb.add(carry);
-                (*limb, carry) = (sum.and(low), sum.shr::<LIMB_BITS>());
-            }
-            (limbs, carry)
-        };
         // Reduced residues are below 2^255 + 2^222: if there is a carry, it is 1 and next to nothing is left, so that the second pass
         // ends without one.
-        let (mut limbs, carry) = pass(self.0);
+        let (mut limbs, carry) = Field::ripple(self.0);
         limbs[0] = limbs[0].add_low(carry, V::all(19));
-        let (limbs, _) = pass(limbs);
+        let (mut limbs, _) = Field::ripple(limbs);
         // Below 2^255: p or more if it is 2^255 or more with 19 added, and then that without the 2^255 is what is left.
         let mut less = limbs;
         less[0] = less[0].add(V::all(19));
-        let (less, carry) = pass(less);
+        let (less, carry) = Field::ripple(less);
         let has_more = carry.equals(V::all(1));
-        std::array::from_fn(|limb| less[limb].select(limbs[limb], has_more))
+        for limb in 0..LIMBS {
+            limbs[limb] = less[limb].select(limbs[limb], has_more);
+        }
+        limbs
     }
 
     /// All ones where the residues are equal.
@@ -286,8 +325,8 @@ impl<V: Vector> Field<V> {
     /// All ones where the residue is zero.
     #[inline(always)]
     pub(super) fn is_zero(self) -> V {
-        let limbs = self.canonical();
-        limbs.into_iter().reduce(V::or).unwrap_or(limbs[0]).equals(V::all(0))
+        let [a, b, c, d, e] = self.canonical();
+        a.or(b).or(c.or(d)).or(e).equals(V::all(0))
     }
 
     /// All ones where it is negative: odd, below p (RFC 9496, section 4.1, `IS_NEGATIVE`).
@@ -299,7 +338,11 @@ impl<V: Vector> Field<V> {
     /// `self` where the mask is all ones, `other` where it is zero.
     #[inline(always)]
     pub(super) fn select(self, other: Field<V>, mask: V) -> Field<V> {
-        Field(self.zip(other, |a, b| a.select(b, mask)))
+        let mut selected = self.0;
+        for limb in 0..LIMBS {
+            selected[limb] = self.0[limb].select(other.0[limb], mask);
+        }
+        Field(selected)
     }
 
     /// Negated where the mask is all ones.
@@ -318,11 +361,14 @@ impl<V: Vector> Field<V> {
     /// and it is not negative.
     #[inline(always)]
     pub(super) fn decode(bytes: [&[u8; 32]; LANES]) -> (Field<V>, V) {
-        let words: [V; 4] = std::array::from_fn(|word| {
-            V::load(&bytes.map(|bytes| {
-                u64::from_le_bytes(std::array::from_fn(|byte| bytes[8 * word + byte]))
-            }))
-        });
+        let mut words = [V::all(0); 4];
+        for word in 0..4 {
+            let mut lanes = [0; LANES];
+            for lane in 0..LANES {
+                lanes[lane] = u64::from_le_bytes(bytes[lane].as_chunks().0[word]);
+            }
+            words[word] = V::load(&lanes);
+        }
         let low = V::all(LIMB);
         let field = Field([
             words[0].and(low),
@@ -332,9 +378,12 @@ impl<V: Vector> Field<V> {
             words[3].shr::<12>().and(low),
         ]);
         let canonical = field.canonical();
-        let same = canonical.into_iter().zip(field.0).map(|(one, other)| one.equals(other)).reduce(V::and);
         let highest = words[3].shr::<63>().or(words[0].and(V::all(1)));
-        (field, same.unwrap_or(highest).and(highest.equals(V::all(0))))
+        let mut is_canonical = highest.equals(V::all(0));
+        for limb in 0..LIMBS {
+            is_canonical = is_canonical.and(canonical[limb].equals(field.0[limb]));
+        }
+        (field, is_canonical)
     }
 
     /// The words of the encodings, little-endian: word by word, for all lanes.
@@ -342,16 +391,20 @@ impl<V: Vector> Field<V> {
     pub(super) fn encode(self) -> [[u64; LANES]; 4] {
         let limbs = self.canonical();
         [
-            limbs[0].or(limbs[1].shl::<51>()),
-            limbs[1].shr::<13>().or(limbs[2].shl::<38>()),
-            limbs[2].shr::<26>().or(limbs[3].shl::<25>()),
-            limbs[3].shr::<39>().or(limbs[4].shl::<12>()),
+            limbs[0].or(limbs[1].shl::<51>()).store(),
+            limbs[1].shr::<13>().or(limbs[2].shl::<38>()).store(),
+            limbs[2].shr::<26>().or(limbs[3].shl::<25>()).store(),
+            limbs[3].shr::<39>().or(limbs[4].shl::<12>()).store(),
         ]
-        .map(V::store)
     }
 }
 
+/// Ten columns, of which those at the top stand for 19 times those below.
 #[inline(always)]
-fn twice_modulus<V: Vector>() -> Field<V> {
-    Field(MODULUS.map(|limb| V::all(2 * limb)))
+fn folded<V: Vector>(columns: [V; 2 * LIMBS]) -> [V; LIMBS] {
+    let mut folded = [V::all(0); LIMBS];
+    for column in 0..LIMBS {
+        folded[column] = columns[column].add(columns[column + LIMBS].mul(V::all(19)));
+    }
+    folded
 }

@@ -25,30 +25,40 @@ const WIDE_MULTIPLES: usize = 1 << (WIDE_BITS - 1);
 /// Vectors of points that share the doublings of a sum: their tables, 10 kB each, stay in the processor's cache.
 const SHARING: usize = 16;
 
-/// Digits of eight scalars, from the lowest on, each more by half their number than it stands for.
-struct Digits<const BITS: u32, const COUNT: usize>(Zeroizing<[[u64; LANES]; COUNT]>);
+/// Bits of a scalar that are kept in a word: whole digits, be they of 4 or of 5 bits.
+const WORD_BITS: u32 = 60;
+const WORDS: usize = 5;
 
-impl<const BITS: u32, const COUNT: usize> Digits<BITS, COUNT> {
+/// Digits of eight scalars, from the lowest on, each more by half their number than it stands for: word by word, for all lanes.
+struct Digits<const BITS: u32>(Zeroizing<[[u64; LANES]; WORDS]>);
+
+impl<const BITS: u32> Digits<BITS> {
+    /// Half the number of digits, in the place of each digit of a scalar.
+    const HALVES: [u64; 4] = {
+        let (mut halves, mut bit) = ([0; 4], BITS - 1);
+        while bit < 256 {
+            halves[bit as usize / 64] |= 1 << (bit % 64);
+            bit += BITS;
+        }
+        halves
+    };
+
     /// Those of at most eight scalars; the others are zero.
-    fn of<'a>(scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>) -> Digits<BITS, COUNT> {
-        let half = 1 << (BITS - 1);
-        let mut digits = Zeroizing::new([[half; LANES]; COUNT]);
-        for (lane, scalar) in scalars.enumerate() {
-            // The scalar plus half in the place of each digit has digits that are not negative.
-            let (mut bits, mut held, mut bytes) = (0u64, 0, scalar.iter());
-            let mut carry = 0;
-            for digit in digits.iter_mut() {
-                while held < BITS {
-                    bits |= u64::from(bytes.next().copied().unwrap_or(0)) << held;
-                    held += 8;
-                }
-                let sum = (bits & ((1 << BITS) - 1)) + half + carry;
-                digit[lane] = sum & ((1 << BITS) - 1);
-                carry = sum >> BITS;
-                bits >>= BITS;
-                held -= BITS;
+    fn of<'a>(scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>) -> Digits<BITS> {
+        let mut digits = Zeroizing::new([[0; LANES]; WORDS]);
+        let zeros = std::iter::repeat(&[0; SCALAR_BYTES]);
+        for (lane, scalar) in scalars.chain(zeros).take(LANES).enumerate() {
+            // The scalar plus the halves has digits that are not negative.
+            let (mut sums, mut carry) = ([0; 4], false);
+            for ((sum, word), half) in sums.iter_mut().zip(scalar.as_chunks().0).zip(Self::HALVES) {
+                (*sum, carry) = u64::from_le_bytes(*word).carrying_add(half, carry);
             }
-            debug_assert_eq!(carry, 0, "a scalar below 2^253");
+            debug_assert!(!carry, "a scalar below 2^253");
+            let [a, b, c, d] = sums;
+            let words = [a, a >> 60 | b << 4, b >> 56 | c << 8, c >> 52 | d << 12, d >> 48];
+            for (kept, word) in digits.iter_mut().zip(words) {
+                kept[lane] = word & ((1 << WORD_BITS) - 1);
+            }
         }
         Digits(digits)
     }
@@ -56,7 +66,9 @@ impl<const BITS: u32, const COUNT: usize> Digits<BITS, COUNT> {
     /// How much a digit is without its sign, and all ones where it is negative.
     #[inline(always)]
     fn signed<V: Vector>(&self, place: usize) -> (V, V) {
-        let difference = V::load(&self.0[place]).sub(V::all(1 << (BITS - 1)));
+        let per_word = (WORD_BITS / BITS) as usize;
+        let digit = V::load(&self.0[place / per_word]).shr_by((place % per_word) as u32 * BITS);
+        let difference = digit.and(V::all((1 << BITS) - 1)).sub(V::all(1 << (BITS - 1)));
         let negative = V::all(0).sub(difference.shr::<63>());
         (difference.xor(negative).sub(negative), negative)
     }
@@ -79,8 +91,8 @@ fn multiples<V: Vector>(points: Points<V>) -> [Stored; MULTIPLES] {
 #[inline(always)]
 fn chosen<V: Vector>(table: &[Stored; MULTIPLES], (magnitude, negative): (V, V)) -> Addends<V> {
     let mut chosen = Addends::identity();
-    for (number, entry) in (1..).zip(table) {
-        chosen = Addends::load(entry).select(&chosen, magnitude.equals(V::all(number)));
+    for (index, entry) in table.iter().enumerate() {
+        chosen = Addends::load(entry).select(&chosen, magnitude.equals(V::all(index as u64 + 1)));
     }
     chosen.negated_where(negative)
 }
@@ -91,7 +103,7 @@ pub(super) fn products<'a, V: Vector>(
     points: Points<V>,
     scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>,
 ) -> Points<V> {
-    let digits = Digits::<DIGIT_BITS, DIGITS>::of(scalars);
+    let digits = Digits::<DIGIT_BITS>::of(scalars);
     let table = multiples(points);
     let mut product = Points::identity();
     for place in (0..DIGITS).rev() {
@@ -107,7 +119,7 @@ pub(super) fn sums<V: Vector>(points: &[Extended], scalars: &[[u8; SCALAR_BYTES]
     let all = points.chunks(SHARING * LANES).zip(scalars.chunks(SHARING * LANES));
     for (points, scalars) in all {
         let digits: Vec<_> =
-            scalars.chunks(LANES).map(|scalars| Digits::<DIGIT_BITS, DIGITS>::of(scalars.iter())).collect();
+            scalars.chunks(LANES).map(|scalars| Digits::<DIGIT_BITS>::of(scalars.iter())).collect();
         let mut tables = Vec::with_capacity(SHARING);
         for points in points.chunks(LANES) {
             tables.push(multiples(Points::<V>::pack(points)));
@@ -152,18 +164,22 @@ impl Multiples {
                 all.push(multiple);
             }
         }
-        let inverses = inverses(&all.iter().map(|points| points.z).collect::<Vec<_>>());
+        let mut denominators = Vec::with_capacity(all.len());
+        for points in &all {
+            denominators.push(points.z);
+        }
+        let inverses = inverses(&denominators);
         let mut table = vec![[[[0; 2 * LANES]; LIMBS]; 3]; WIDE_DIGITS];
         for (index, (points, inverse)) in all.iter().zip(inverses).enumerate() {
             let (first, number) = (index / WIDE_MULTIPLES * LANES, index % WIDE_MULTIPLES);
             let (x, y) = (points.x.times(inverse), points.y.times(inverse));
             let parts = Points { x, y, z: Field::one(), t: x.times(y) }.addends().parts();
-            for (part, field) in parts.into_iter().enumerate() {
-                field.unpack(|lane, limb, word| {
-                    if let Some(sixteen) = table.get_mut(first + lane) {
-                        sixteen[part][limb][number] = word;
+            for (part, field) in parts.iter().enumerate() {
+                for (limb, words) in field.store().iter().enumerate() {
+                    for (sixteen, word) in table[first..].iter_mut().zip(words) {
+                        sixteen[part][limb][number] = *word;
                     }
-                });
+                }
             }
         }
         Multiples(table)
@@ -175,7 +191,7 @@ impl Multiples {
         &self,
         scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>,
     ) -> Points<V> {
-        let digits = Digits::<WIDE_BITS, WIDE_DIGITS>::of(scalars);
+        let digits = Digits::<WIDE_BITS>::of(scalars);
         let mut product = Points::identity();
         for (place, table) in self.0.iter().enumerate() {
             let (magnitude, negative) = digits.signed::<V>(place);

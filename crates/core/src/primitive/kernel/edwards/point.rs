@@ -75,20 +75,25 @@ impl<V: Vector> Points<V> {
     #[inline(always)]
     pub(super) fn pack(points: &[Extended]) -> Points<V> {
         let identity = Extended::IDENTITY;
-        let lanes: [&Extended; LANES] = std::array::from_fn(|lane| points.get(lane).unwrap_or(&identity));
-        let [x, y, z, t] = std::array::from_fn(|coordinate| Field::pack(lanes.map(|point| &point.0[coordinate])));
-        Points { x, y, z, t }
+        let mut lanes = [&identity; LANES];
+        for (lane, point) in lanes.iter_mut().zip(points) {
+            *lane = point;
+        }
+        let coordinate = |place: usize| -> [&Limbs; LANES] { lanes.map(|point| &point.0[place]) };
+        let [x, y, z, t] = [coordinate(0), coordinate(1), coordinate(2), coordinate(3)];
+        Points { x: Field::pack(x), y: Field::pack(y), z: Field::pack(z), t: Field::pack(t) }
     }
 
     /// As many of the points as there is room for.
     #[inline(always)]
     pub(super) fn unpack(self, points: &mut [Extended]) {
-        for (coordinate, field) in [self.x, self.y, self.z, self.t].into_iter().enumerate() {
-            field.unpack(|lane, limb, word| {
-                if let Some(point) = points.get_mut(lane) {
-                    point.0[coordinate][limb] = word;
+        let coordinates = [self.x.store(), self.y.store(), self.z.store(), self.t.store()];
+        for (lane, point) in points.iter_mut().take(LANES).enumerate() {
+            for (limbs, words) in point.0.iter_mut().zip(&coordinates) {
+                for (limb, words) in limbs.iter_mut().zip(words) {
+                    *limb = words[lane];
                 }
-            });
+            }
         }
     }
 
@@ -123,12 +128,9 @@ impl<V: Vector> Points<V> {
 
     #[inline(always)]
     fn halfway_doubled(self) -> Halfway<V> {
-        let (xx, yy) = (self.x.squared(), self.y.squared());
-        let zz = self.z.squared();
-        let h = xx.plus(yy);
-        let e = h.minus(self.x.plus(self.y).squared());
-        let g = xx.minus(yy);
-        Halfway { e, f: zz.doubled().plus(g), g, h }
+        let (xx, yy, zz) = (self.x.squared(), self.y.squared(), self.z.squared());
+        // F and H of the paper with their signs changed, which changes those of all coordinates.
+        Halfway { e: self.x.twice_times(self.y), f: zz.twice_plus_minus(xx, yy), g: yy.minus(xx), h: xx.plus(yy) }
     }
 
     /// Twice each.
@@ -206,7 +208,8 @@ impl<V: Vector> Addends<V> {
     /// For each lane the point of this number of a table.
     #[inline(always)]
     pub(super) fn pick(numbers: V, table: &Sixteen) -> Addends<V> {
-        let [plus, minus, t] = [0, 1, 2].map(|part| Field::pick(numbers, &table[part]));
+        let [plus, minus, t] = table;
+        let [plus, minus, t] = [Field::pick(numbers, plus), Field::pick(numbers, minus), Field::pick(numbers, t)];
         Addends { plus, minus, z: Field::one().doubled(), t }
     }
 

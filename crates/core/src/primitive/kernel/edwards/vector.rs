@@ -4,6 +4,7 @@
 pub(crate) const LANES: usize = 8;
 
 /// Bits that a product takes of each factor.
+#[cfg(test)]
 const FACTOR: u64 = (1 << 52) - 1;
 
 /// Eight words. All operations are on each lane alone, and take the same time whatever is in them.
@@ -23,6 +24,9 @@ pub(in super::super) trait Vector: Copy {
     /// The differences, modulo 2^64.
     fn sub(self, other: Self) -> Self;
 
+    /// The products, modulo 2^64.
+    fn mul(self, other: Self) -> Self;
+
     /// Bit by bit: and.
     fn and(self, other: Self) -> Self;
 
@@ -37,6 +41,9 @@ pub(in super::super) trait Vector: Copy {
 
     /// Shifted to the right.
     fn shr<const BITS: u32>(self) -> Self;
+
+    /// Shifted to the right, all by as many bits, below 64.
+    fn shr_by(self, bits: u32) -> Self;
 
     /// Plus the lower 52 bits of the product of the lower 52 bits of two factors.
     fn add_low(self, a: Self, b: Self) -> Self;
@@ -55,9 +62,11 @@ pub(in super::super) trait Vector: Copy {
 }
 
 /// The plain form. Its operations are not inlined, for what is made of them is long, and speed is not what it is there for.
+#[cfg(test)]
 #[derive(Clone, Copy)]
 pub(in super::super) struct Plain([u64; LANES]);
 
+#[cfg(test)]
 impl Plain {
     fn map(self, other: Plain, combine: impl Fn(u64, u64) -> u64) -> Plain {
         Plain(std::array::from_fn(|lane| combine(self.0[lane], other.0[lane])))
@@ -68,6 +77,7 @@ impl Plain {
     }
 }
 
+#[cfg(test)]
 impl Vector for Plain {
     #[inline(never)]
     fn load(words: &[u64; LANES]) -> Plain {
@@ -95,6 +105,11 @@ impl Vector for Plain {
     }
 
     #[inline(never)]
+    fn mul(self, other: Plain) -> Plain {
+        self.map(other, u64::wrapping_mul)
+    }
+
+    #[inline(never)]
     fn and(self, other: Plain) -> Plain {
         self.map(other, |a, b| a & b)
     }
@@ -117,6 +132,11 @@ impl Vector for Plain {
     #[inline(never)]
     fn shr<const BITS: u32>(self) -> Plain {
         Plain(self.0.map(|word| word >> BITS))
+    }
+
+    #[inline(never)]
+    fn shr_by(self, bits: u32) -> Plain {
+        Plain(self.0.map(|word| word >> bits))
     }
 
     #[inline(never)]

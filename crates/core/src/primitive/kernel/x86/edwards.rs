@@ -51,6 +51,12 @@ impl Vector for Register {
     }
 
     #[inline(always)]
+    fn mul(self, other: Register) -> Register {
+        // SAFETY: see above.
+        Register(unsafe { _mm512_mullo_epi64(self.0, other.0) })
+    }
+
+    #[inline(always)]
     fn and(self, other: Register) -> Register {
         // SAFETY: see above.
         Register(unsafe { _mm512_and_si512(self.0, other.0) })
@@ -78,6 +84,12 @@ impl Vector for Register {
     fn shr<const BITS: u32>(self) -> Register {
         // SAFETY: see above.
         Register(unsafe { _mm512_srli_epi64::<BITS>(self.0) })
+    }
+
+    #[inline(always)]
+    fn shr_by(self, bits: u32) -> Register {
+        // SAFETY: see above.
+        Register(unsafe { _mm512_srl_epi64(self.0, _mm_cvtsi32_si128(bits as i32)) })
     }
 
     #[inline(always)]
