@@ -1,8 +1,8 @@
 //! Eight points of ristretto255 at a time: sums, products with scalars, encodings, and the map that hashes to points.
 //!
-//! All is written once, over vectors of eight words ([`vector`]), in [`field`], [`point`], [`ristretto`] and [`multiply`], and compiled
-//! for AVX-512 and for plain words, which give the same limbs. The plain form is there to be compared with: processors without AVX-512
-//! are better off with a library that works on one point at a time, as the group does ([`is_fast`]).
+//! All is written over vectors of eight words ([`vector`]), in [`field`], [`point`], [`ristretto`] and [`multiply`], and compiled
+//! for AVX-512. Processors without it are better off with a library that works on one point at a time ([`is_fast`]). Plain words are
+//! there for tests of the field, which give the same limbs.
 //!
 //! What is computed on vectors is inlined into functions that are compiled for the processor's features. A closure that is handed to an
 //! iterator is not, so that whatever computes is in loops.
@@ -49,14 +49,13 @@ pub(super) trait Work {
 }
 
 fn run<W: Work>(backend: Backend, work: W) -> W::Output {
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = work;
     match backend.family() {
         // SAFETY: the processor has what the back end needs.
         #[cfg(target_arch = "x86_64")]
         Family::Avx512 => unsafe { x86::edwards::run(work) },
-        #[cfg(test)]
-        _ => work.run::<vector::Plain>(),
-        #[cfg(not(test))]
-        _ => unreachable!("asked for only where it is fast"),
+        _ => unreachable!("it is asked for only where it is fast"),
     }
 }
 
@@ -169,20 +168,22 @@ pub(crate) fn add(backend: Backend, sign: Sign, points: &[Extended], others: &[E
     run(backend, Sum(sign, points, others, out));
 }
 
-/// Whether each point is the identity, in bits of eight at a time: bit i of word j is that of point 8 j + i.
-pub(crate) fn identities(backend: Backend, points: &[Extended]) -> Vec<bool> {
+/// Whether any point is the identity.
+pub(crate) fn any_identity(backend: Backend, points: &[Extended]) -> bool {
     struct Look<'a>(&'a [Extended]);
     impl Work for Look<'_> {
-        type Output = Vec<bool>;
+        type Output = bool;
 
         #[inline(always)]
-        fn run<V: Vector>(self) -> Vec<bool> {
-            let mut found = Vec::with_capacity(self.0.len());
+        fn run<V: Vector>(self) -> bool {
+            let mut found = V::all(0);
             for points in self.0.chunks(LANES) {
-                let masks = Points::<V>::pack(points).is_identity().store();
-                found.extend(masks[..points.len()].iter().map(|mask| *mask != 0));
+                // What fills up the last vector is no identity.
+                let mut lanes = [points[0]; LANES];
+                lanes[..points.len()].copy_from_slice(points);
+                found = found.or(Points::<V>::pack(&lanes).is_identity());
             }
-            found
+            found.store().iter().any(|mask| *mask != 0)
         }
     }
     run(backend, Look(points))
@@ -282,6 +283,26 @@ pub(crate) fn map(backend: Backend, bytes: &[[u8; UNIFORM_BYTES]], out: &mut [Ex
                 let (low, _) = Field::<V>::decode(low.each_ref());
                 let (high, _) = Field::<V>::decode(high.each_ref());
                 Points::map(low).plus(&Points::map(high).addends()).unpack(out);
+            }
+        }
+    }
+    assert_eq!(bytes.len(), out.len(), "all bytes have their point");
+    run(backend, Map(bytes, out));
+}
+
+/// The points that residues are mapped to (RFC 9496, section 4.3.4, `MAP`), of 32 bytes each, of which the highest bit counts for
+/// nothing. The slices must be equally long.
+pub(crate) fn map_residues(backend: Backend, bytes: &[[u8; POINT_BYTES]], out: &mut [Extended]) {
+    struct Map<'a>(&'a [[u8; POINT_BYTES]], &'a mut [Extended]);
+    impl Work for Map<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<V: Vector>(self) {
+            for (bytes, out) in self.0.chunks(LANES).zip(self.1.chunks_mut(LANES)) {
+                let mut lanes = [[0; POINT_BYTES]; LANES];
+                lanes[..bytes.len()].copy_from_slice(bytes);
+                Points::map(Field::<V>::decode(lanes.each_ref()).0).unpack(out);
             }
         }
     }

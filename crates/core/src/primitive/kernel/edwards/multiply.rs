@@ -1,7 +1,7 @@
 //! Products of points and scalars, eight at a time. A scalar is cut into signed digits; multiples of the points are in tables, of which
 //! every entry is read, or picked inside registers. Each product takes the same steps.
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::field::{Field, LIMBS};
 use super::point::{Addends, Extended, Points, Sixteen, Stored};
@@ -118,8 +118,7 @@ pub(super) fn sums<V: Vector>(points: &[Extended], scalars: &[[u8; SCALAR_BYTES]
     let mut sum = Points::identity();
     let all = points.chunks(SHARING * LANES).zip(scalars.chunks(SHARING * LANES));
     for (points, scalars) in all {
-        let digits: Vec<_> =
-            scalars.chunks(LANES).map(|scalars| Digits::<DIGIT_BITS>::of(scalars.iter())).collect();
+        let digits: Vec<_> = scalars.chunks(LANES).map(|scalars| Digits::<DIGIT_BITS>::of(scalars.iter())).collect();
         let mut tables = Vec::with_capacity(SHARING);
         for points in points.chunks(LANES) {
             tables.push(multiples(Points::<V>::pack(points)));
@@ -137,6 +136,7 @@ pub(super) fn sums<V: Vector>(points: &[Extended], scalars: &[[u8; SCALAR_BYTES]
 }
 
 /// Multiples of one point for all places of a digit, by 1 to 16 each.
+#[derive(Zeroize, ZeroizeOnDrop)]
 pub(super) struct Multiples(Vec<Sixteen>);
 
 impl Multiples {
@@ -187,10 +187,7 @@ impl Multiples {
 
     /// The products with at most eight scalars.
     #[inline(always)]
-    pub(super) fn products<'a, V: Vector>(
-        &self,
-        scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>,
-    ) -> Points<V> {
+    pub(super) fn products<'a, V: Vector>(&self, scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>) -> Points<V> {
         let digits = Digits::<WIDE_BITS>::of(scalars);
         let mut product = Points::identity();
         for (place, table) in self.0.iter().enumerate() {

@@ -4,11 +4,13 @@
 //! ASIACRYPT 2008). -1 is a square modulo p and d is none, so that their formulas hold for all points, the identity and points of small
 //! order among them (section 3.1 there; Bernstein & Lange, ASIACRYPT 2007).
 
+use zeroize::Zeroize;
+
 use super::field::{D, Field, LIMBS, Limbs};
 use super::vector::{LANES, Vector};
 
 /// A point's X, Y, Z, T, as they lie in memory.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Zeroize)]
 pub(crate) struct Extended(pub(super) [Limbs; 4]);
 
 /// Eight points.
@@ -45,8 +47,7 @@ struct Halfway<V> {
 
 impl Extended {
     /// The neutral element.
-    pub(crate) const IDENTITY: Extended =
-        Extended([[0; LIMBS], [1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0; LIMBS]]);
+    pub(crate) const IDENTITY: Extended = Extended([[0; LIMBS], [1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0; LIMBS]]);
 }
 
 impl<V: Vector> Halfway<V> {

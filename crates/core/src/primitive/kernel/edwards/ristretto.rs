@@ -5,16 +5,20 @@ use super::point::Points;
 use super::vector::{LANES, Vector};
 
 /// sqrt(a d - 1), with a = -1.
-const SQRT_AD_MINUS_ONE: Limbs = [0x7f6a0497b2e1b, 0x1836f0a97afd2, 0x7d747f6be7638, 0x456079e7e6498, 0x376931bf2b834];
+pub(super) const SQRT_AD_MINUS_ONE: Limbs =
+    [0x7f6a0497b2e1b, 0x1836f0a97afd2, 0x7d747f6be7638, 0x456079e7e6498, 0x376931bf2b834];
 
 /// 1 / sqrt(a - d).
-const INVSQRT_A_MINUS_D: Limbs = [0xfdaa805d40ea, 0x2eb482e57d339, 0x7610274bc58, 0x6510b613dc8ff, 0x786c8905cfaff];
+pub(super) const INVSQRT_A_MINUS_D: Limbs =
+    [0xfdaa805d40ea, 0x2eb482e57d339, 0x7610274bc58, 0x6510b613dc8ff, 0x786c8905cfaff];
 
 /// 1 - d^2.
-const ONE_MINUS_D_SQ: Limbs = [0x409c1945fc176, 0x719abc6a1fc4f, 0x1c37f90b20684, 0x6bccca55eedf, 0x29072a8b2b3e];
+pub(super) const ONE_MINUS_D_SQ: Limbs =
+    [0x409c1945fc176, 0x719abc6a1fc4f, 0x1c37f90b20684, 0x6bccca55eedf, 0x29072a8b2b3e];
 
 /// (d - 1)^2.
-const D_MINUS_ONE_SQ: Limbs = [0x55aaa44ed4d20, 0x59603c3332635, 0x26d3baf4a7928, 0x120a66e6997a9, 0x5968b37af66c2];
+pub(super) const D_MINUS_ONE_SQ: Limbs =
+    [0x55aaa44ed4d20, 0x59603c3332635, 0x26d3baf4a7928, 0x120a66e6997a9, 0x5968b37af66c2];
 
 /// Points whose encodings are the doubles': all but an inversion of `product`, which many share.
 pub(super) struct Doubling<V> {
@@ -61,13 +65,7 @@ impl<V: Vector> Points<V> {
         let i = Field::all(&SQRT_M1);
         let rotates = t.times(z_inverse).is_negative();
         let enchanted = den1.times(Field::all(&INVSQRT_A_MINUS_D));
-        finish(
-            [x, y, z],
-            [y.times(i), x.times(i)],
-            [den2, enchanted],
-            z_inverse,
-            rotates,
-        )
+        finish([x, y, z], [y.times(i), x.times(i)], [den2, enchanted], z_inverse, rotates)
     }
 
     /// What the encodings of twice these points are made of.

@@ -10,7 +10,7 @@ use super::super::edwards::vector::{LANES, Vector};
 struct Register(__m512i);
 
 /// Computes it on registers.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma")]
 pub(in super::super) fn run<W: Work>(work: W) -> W::Output {
     work.run::<Register>()
 }
