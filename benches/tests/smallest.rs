@@ -46,6 +46,7 @@ programs! {
     paper_raf ["--keys", "3", "--runs", "1"]
     paper_yws ["512:300", "--runs", "1"]
     plan ["4", "--runs", "1"]
+    points ["3", "--timings", "10", "--runs", "1"]
     polynomials ["2", "--runs", "1"]
     rules ["1000", "--runs", "1"]
     threshold ["2", "--runs", "1"]

@@ -13,6 +13,7 @@ use crate::{compare, jobs};
 
 const MACHINE: Calibration = Calibration {
     ecdh_pass: 40e-6,
+    single_pass: 40e-6,
     vole_start: 30e-3,
     vole_item: 1e-6,
     ot_start: 10e-3,

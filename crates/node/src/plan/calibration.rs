@@ -3,6 +3,7 @@
 use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
 use tacita_core::channel::Channel;
+use tacita_core::primitive::group::{Group, P384, ScalarField};
 use tacita_core::primitive::paillier::{KeySize, PublicKey};
 use tacita_core::protocol::dot::{Columns, Integers, Shape as DotShape, ot};
 use tacita_core::protocol::intersect::entries::{Domain, Params};
@@ -10,7 +11,7 @@ use tacita_core::protocol::intersect::{ecdh, vole};
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Item, Level, Result, Security, Session, Side};
 
-use crate::agreement::cost::{Calibration, MEASURED};
+use crate::agreement::cost::{Calibration, MEASURED, P384_PASSES};
 use crate::base::usage;
 
 impl Calibration {
@@ -26,6 +27,7 @@ impl Calibration {
         let many = cpu_of_products(1 << 18, 2, rng)?;
         Ok(Calibration {
             ecdh_pass,
+            single_pass: cpu_of_p384(1 << 5, rng) / P384_PASSES,
             vole_start: small / 2.0,
             vole_item: (large - small).max(0.0) / f64::from(1 << 16),
             ot_start: few / 2.0,
@@ -54,6 +56,16 @@ fn cpu_of_ecdh(count: usize, runs: u32, rng: &mut impl CryptoRng) -> Result<f64>
         |channel, rng| ecdh::rows::send(&items, &domain, &params, channel, rng).map(drop),
         |channel, rng| ecdh::rows::receive(&items, &domain, &params, channel, rng).map(drop),
     )
+}
+
+/// CPU seconds that a pass over an element of P-384 takes, the mean of `count`.
+fn cpu_of_p384(count: usize, rng: &mut impl CryptoRng) -> f64 {
+    let group = P384::new();
+    let scalar = group.random_scalars(1, rng).swap_remove(0);
+    let started = usage::cpu_time();
+    let points = group.random_points(count, rng);
+    group.multiply_encode(&points, &scalar);
+    (usage::cpu_time() - started).as_secs_f64() / count as f64
 }
 
 /// The same by `vole`.

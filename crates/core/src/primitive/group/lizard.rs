@@ -2,11 +2,11 @@
 //! others are taken from their hash, and then comes the map of RFC 9496 to a point. Of the at most 8 field elements that a point
 //! may come from one has the right hash, but for a chance of 2^-122.
 
-use curve25519_dalek::ristretto::RistrettoPoint;
 use rayon::prelude::*;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
+use super::ristretto255::form;
 use super::{Embedding, Point, Ristretto255};
 
 /// One step of work for a processor.
@@ -18,15 +18,15 @@ impl Embedding for Ristretto255 {
     fn embed(&self, bytes: &[u8]) -> Vec<Point> {
         let (strings, rest) = bytes.as_chunks::<{ Self::EMBEDDED_BYTES }>();
         assert!(rest.is_empty(), "a point takes so many bytes");
-        strings
-            .par_iter()
-            .with_min_len(BATCH)
-            .map(|string| Point(RistrettoPoint::lizard_encode::<Sha256>(string)))
-            .collect()
+        let mut points = vec![Point::identity(); strings.len()];
+        points.par_chunks_mut(BATCH).zip(strings.par_chunks(BATCH)).for_each(|(points, strings)| {
+            form().embed(strings, points);
+        });
+        points
     }
 
     fn unembed(&self, points: &[Point]) -> Vec<Option<Zeroizing<Vec<u8>>>> {
-        let string = |point: &Point| Some(Zeroizing::new(point.0.lizard_decode::<Sha256>()?.to_vec()));
+        let string = |point: &Point| Some(Zeroizing::new(point.to_library().lizard_decode::<Sha256>()?.to_vec()));
         points.par_iter().with_min_len(BATCH).map(string).collect()
     }
 }
@@ -36,7 +36,6 @@ mod tests {
     use super::*;
     use crate::primitive::group::Group;
     use chacha20::ChaCha20Rng;
-    use curve25519_dalek::traits::Identity;
     use rand_core::SeedableRng;
 
     /// Vectors of curve25519-dalek, from the reference in Sage; and strings that no point's neighbour has.
@@ -57,6 +56,6 @@ mod tests {
         assert!(read == strings);
         let others = [Ristretto255.random_points(40, &mut rng), Ristretto255.add(&points[..1], &points[1..2])].concat();
         assert!(Ristretto255.unembed(&others).iter().all(Option::is_none));
-        assert!(Ristretto255.unembed(&[Point(RistrettoPoint::identity())])[0].is_none());
+        assert!(Ristretto255.unembed(&[Point::identity()])[0].is_none());
     }
 }

@@ -12,6 +12,7 @@ pub mod backend;
 pub mod bits;
 pub mod block;
 mod doubling;
+pub(crate) mod edwards;
 pub mod fold;
 pub mod gf128;
 mod hash;

@@ -1,14 +1,15 @@
 //! Stores of group elements, and of tuples of them such as ciphertexts: coefficients are integers modulo the order.
 
-use curve25519_dalek::RistrettoPoint;
-use curve25519_dalek::ristretto::RistrettoBasepointTable;
 use curve25519_dalek::scalar::Scalar;
-use curve25519_dalek::traits::Identity;
 use rand_core::CryptoRng;
 
 use super::element::{Coefficient, Element};
-use crate::primitive::group::Point;
+use crate::primitive::group::{Group, Point, Ristretto255, ScalarField};
 use crate::primitive::kernel::Block;
+use crate::primitive::kernel::edwards::Sign;
+
+/// A coefficient, as the group takes it.
+type Multiplier = <Ristretto255 as ScalarField>::Scalar;
 
 impl Coefficient for Scalar {
     fn zero() -> Scalar {
@@ -45,39 +46,39 @@ impl Element for Point {
     type Coefficient = Scalar;
 
     fn zero() -> Point {
-        Point(RistrettoPoint::identity())
+        Point::identity()
     }
 
     fn random(rng: &mut impl CryptoRng) -> Point {
-        Point(RistrettoPoint::random(rng))
+        Ristretto255.random_points(1, rng).swap_remove(0)
     }
 
     fn copy(&self) -> Point {
-        Point(self.0)
+        self.clone()
     }
 
     fn add(&mut self, other: &Point) {
-        self.0 += other.0;
+        *self = self.combined(Sign::Plus, other);
     }
 
     fn subtract(&mut self, other: &Point) {
-        self.0 -= other.0;
+        *self = self.combined(Sign::Minus, other);
     }
 
     fn scaled(&self, coefficient: &Scalar) -> Point {
-        Point(self.0 * coefficient)
+        Ristretto255.multiply(std::slice::from_ref(self), &Multiplier::from_library(*coefficient)).swap_remove(0)
     }
 
     /// A column is multiplied by a power for each key: a table of its multiples pays from a few keys on.
     fn add_dense(values: &mut [Point], keys: &[Block], columns: &[Point]) {
-        let tables: Vec<_> = columns.iter().map(|column| RistrettoBasepointTable::create(&column.0)).collect();
-        for (value, key) in values.iter_mut().zip(keys) {
-            let coefficient = Scalar::from_block(*key);
-            let mut power = coefficient;
-            for table in &tables {
-                value.0 += table * &power;
-                power *= coefficient;
-            }
+        let coefficients: Vec<_> = keys.iter().map(|key| Scalar::from_block(*key)).collect();
+        let mut powers = coefficients.clone();
+        for column in columns {
+            let numbers: Vec<_> = powers.iter().map(|power| Multiplier::from_library(*power)).collect();
+            let products = Ristretto255.multiply_base(&Ristretto255.base(column), &numbers);
+            let sums = Ristretto255.add(values, &products);
+            values.iter_mut().zip(sums).for_each(|(value, sum)| *value = sum);
+            powers.iter_mut().zip(&coefficients).for_each(|(power, coefficient)| *power *= coefficient);
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::jobs::paillier::MEASURED_POWER;
 /// What is assumed of machines where only an order of magnitude matters.
 pub(super) const ASSUMED: Calibration = Calibration {
     ecdh_pass: 35e-6,
+    single_pass: 35e-6,
     vole_start: 50e-3,
     vole_item: 2.5e-6,
     ot_start: 12e-3,

@@ -7,6 +7,7 @@
 pub(super) mod aes;
 pub(super) mod bits;
 pub(super) mod doubling;
+pub(super) mod edwards;
 pub(super) mod fold;
 pub(super) mod gf128;
 pub(super) mod hash;

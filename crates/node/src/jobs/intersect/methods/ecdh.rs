@@ -10,7 +10,7 @@ use tacita_core::protocol::intersect::entries::{CHUNK, Params, ReturnedRows};
 use tacita_core::{Error, Level, Result, Role, Security};
 
 use super::{Bucketed, Cost, Method, Setting};
-use crate::agreement::cost::{Calibration, RoleCost};
+use crate::agreement::cost::{Calibration, P384_PASSES, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
 use crate::jobs::intersect::found::Found;
@@ -127,7 +127,10 @@ impl Bucketed for Ecdh {
 
 /// CPU seconds of receiver and sender: each blinds or evaluates what is asked, then one opens it, the other does its own.
 pub(in crate::jobs) fn passes(level: Level, asked: f64, sent: f64, machine: &Calibration) -> [f64; 2] {
-    let pass = machine.ecdh_pass * times_ristretto(suite(level));
+    let pass = match suite(level) {
+        Suite::Ristretto255 => machine.ecdh_pass,
+        suite => machine.single_pass * times_ristretto(suite),
+    };
     [2.0 * asked, asked + sent].map(|passes| pass * passes)
 }
 
@@ -136,11 +139,11 @@ pub(in crate::jobs::intersect) fn suite(level: Level) -> Suite {
     Suite::of(level).unwrap_or(Suite::Ristretto255)
 }
 
-/// How many times as long as in ristretto255 a pass takes, as measured by `intersect_ecdh` with AVX-512.
+/// How many times as long as in ristretto255 a pass takes, one point after the other, as measured by `intersect_ecdh` with AVX-512.
 fn times_ristretto(suite: Suite) -> f64 {
     match suite {
         Suite::Ristretto255 => 1.0,
-        Suite::P384 => 28.0,
+        Suite::P384 => P384_PASSES,
         Suite::P521 => 29.0,
     }
 }

@@ -19,7 +19,7 @@ use crate::jobs::intersect::found::Found;
 /// The protocol. It costs far more than others that do the same.
 pub struct Polynomial;
 
-/// A multiplication of a point, in passes of `ecdh`, as measured.
+/// A multiplication of a point of Pallas, in passes of `ecdh` one point after the other, as measured.
 pub(in crate::jobs) const MULTIPLICATION: f64 = 0.6;
 
 /// A multiplication of a point on a slow machine, in seconds: so long a peer may take for each, beside what peers may always take.
@@ -100,7 +100,7 @@ impl Method for Polynomial {
         let params = polynomials(job, &params)?;
         let work = params.cost();
         let role = |role, multiplications: f64| RoleCost {
-            cpu: multiplications * MULTIPLICATION * machine.ecdh_pass,
+            cpu: multiplications * MULTIPLICATION * machine.single_pass,
             bytes: params.bytes_sent_by(role),
             ..RoleCost::default()
         };

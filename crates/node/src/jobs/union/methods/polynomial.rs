@@ -58,7 +58,7 @@ impl Method for Polynomial {
         let params = params(sizes)?;
         let work = params.cost(assumed_candidates(sizes));
         let role = |role, multiplications: f64| RoleCost {
-            cpu: multiplications * MULTIPLICATION * machine.ecdh_pass,
+            cpu: multiplications * MULTIPLICATION * machine.single_pass,
             bytes: params.bytes_sent_by(role),
             ..RoleCost::default()
         };

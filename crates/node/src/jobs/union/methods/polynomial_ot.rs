@@ -47,7 +47,7 @@ impl Method for PolynomialOt {
         let params = params(sizes)?;
         let transfers = machine.ot_start + sizes.has.items as f64 * machine.ot_transfer;
         let role = |role, multiplications: f64| RoleCost {
-            cpu: multiplications * MULTIPLICATION * machine.ecdh_pass + transfers,
+            cpu: multiplications * MULTIPLICATION * machine.single_pass + transfers,
             bytes: params.bytes_sent_by(role),
             ..RoleCost::default()
         };

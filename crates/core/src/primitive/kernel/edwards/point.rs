@@ -1,0 +1,222 @@
+//! Points of the curve -x^2 + y^2 = 1 + d x^2 y^2 over the integers modulo 2^255 - 19, eight at a time, and their sums.
+//!
+//! Coordinates are extended: x = X / Z, y = Y / Z, x y = T / Z (Hisil, Wong, Carter & Dawson, "Twisted Edwards Curves Revisited",
+//! ASIACRYPT 2008). -1 is a square modulo p and d is none, so that their formulas hold for all points, the identity and points of small
+//! order among them (section 3.1 there; Bernstein & Lange, ASIACRYPT 2007).
+
+use zeroize::Zeroize;
+
+use super::field::{D, Field, LIMBS, Limbs};
+use super::vector::{LANES, Vector};
+
+/// A point's X, Y, Z, T, as they lie in memory.
+#[derive(Clone, Copy, Zeroize)]
+pub(crate) struct Extended(pub(super) [Limbs; 4]);
+
+/// Eight points.
+#[derive(Clone, Copy)]
+pub(super) struct Points<V> {
+    pub(super) x: Field<V>,
+    pub(super) y: Field<V>,
+    pub(super) z: Field<V>,
+    pub(super) t: Field<V>,
+}
+
+/// Eight points that are going to be added: Y + X, Y - X, 2 Z, 2 d T.
+#[derive(Clone, Copy)]
+pub(super) struct Addends<V> {
+    plus: Field<V>,
+    minus: Field<V>,
+    z: Field<V>,
+    t: Field<V>,
+}
+
+/// Addends as they lie in memory.
+pub(super) type Stored = [[[u64; LANES]; LIMBS]; 4];
+
+/// Sixteen points of which Z is 1: y + x, y - x, 2 d x y, limb by limb.
+pub(super) type Sixteen = [[[u64; 2 * LANES]; LIMBS]; 3];
+
+/// What a doubling or an addition is before its last products.
+struct Halfway<V> {
+    e: Field<V>,
+    f: Field<V>,
+    g: Field<V>,
+    h: Field<V>,
+}
+
+impl Extended {
+    /// The neutral element.
+    pub(crate) const IDENTITY: Extended = Extended([[0; LIMBS], [1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0; LIMBS]]);
+}
+
+impl<V: Vector> Halfway<V> {
+    #[inline(always)]
+    fn whole(self) -> Points<V> {
+        let t = self.e.times(self.h);
+        Points { t, ..self.without_t() }
+    }
+
+    /// T is not what it should be: for points that are doubled, which does not look at it.
+    #[inline(always)]
+    fn without_t(self) -> Points<V> {
+        let Halfway { e, f, g, h } = self;
+        Points { x: e.times(f), y: g.times(h), z: f.times(g), t: e }
+    }
+}
+
+impl<V: Vector> Points<V> {
+    #[inline(always)]
+    pub(super) fn identity() -> Points<V> {
+        let (zero, one) = (Field::zero(), Field::one());
+        Points { x: zero, y: one, z: one, t: zero }
+    }
+
+    /// These points, and the identity in the lanes that are left.
+    #[inline(always)]
+    pub(super) fn pack(points: &[Extended]) -> Points<V> {
+        let identity = Extended::IDENTITY;
+        let mut lanes = [&identity; LANES];
+        for (lane, point) in lanes.iter_mut().zip(points) {
+            *lane = point;
+        }
+        let coordinate = |place: usize| -> [&Limbs; LANES] { lanes.map(|point| &point.0[place]) };
+        let [x, y, z, t] = [coordinate(0), coordinate(1), coordinate(2), coordinate(3)];
+        Points { x: Field::pack(x), y: Field::pack(y), z: Field::pack(z), t: Field::pack(t) }
+    }
+
+    /// As many of the points as there is room for.
+    #[inline(always)]
+    pub(super) fn unpack(self, points: &mut [Extended]) {
+        let coordinates = [self.x.store(), self.y.store(), self.z.store(), self.t.store()];
+        for (lane, point) in points.iter_mut().take(LANES).enumerate() {
+            for (limbs, words) in point.0.iter_mut().zip(&coordinates) {
+                for (limb, words) in limbs.iter_mut().zip(words) {
+                    *limb = words[lane];
+                }
+            }
+        }
+    }
+
+    /// To be added.
+    #[inline(always)]
+    pub(super) fn addends(self) -> Addends<V> {
+        let d = Field::all(&D);
+        let t = self.t.times(d);
+        Addends { plus: self.y.plus(self.x), minus: self.y.minus(self.x), z: self.z.doubled(), t: t.doubled() }
+    }
+
+    #[inline(always)]
+    fn halfway_plus(self, other: &Addends<V>) -> Halfway<V> {
+        let a = self.y.minus(self.x).times(other.minus);
+        let b = self.y.plus(self.x).times(other.plus);
+        let c = self.t.times(other.t);
+        let d = self.z.times(other.z);
+        Halfway { e: b.minus(a), f: d.minus(c), g: d.plus(c), h: b.plus(a) }
+    }
+
+    /// The sums.
+    #[inline(always)]
+    pub(super) fn plus(self, other: &Addends<V>) -> Points<V> {
+        self.halfway_plus(other).whole()
+    }
+
+    /// The sums, of which the next thing is that they are doubled.
+    #[inline(always)]
+    fn plus_to_double(self, other: &Addends<V>) -> Points<V> {
+        self.halfway_plus(other).without_t()
+    }
+
+    #[inline(always)]
+    fn halfway_doubled(self) -> Halfway<V> {
+        let (xx, yy, zz) = (self.x.squared(), self.y.squared(), self.z.squared());
+        // F and H of the paper with their signs changed, which changes those of all coordinates.
+        Halfway { e: self.x.twice_times(self.y), f: zz.twice_plus_minus(xx, yy), g: yy.minus(xx), h: xx.plus(yy) }
+    }
+
+    /// Twice each.
+    #[inline(always)]
+    pub(super) fn doubled(self) -> Points<V> {
+        self.halfway_doubled().whole()
+    }
+
+    /// 2^`times` times each, `times` being at least 1.
+    #[inline(always)]
+    pub(super) fn doubled_times(self, times: u32) -> Points<V> {
+        let mut points = self;
+        for _ in 1..times {
+            points = points.halfway_doubled().without_t();
+        }
+        points.doubled()
+    }
+
+    /// 2^`times` times each, plus the addends, of which the next thing is that they are doubled, or not.
+    #[inline(always)]
+    pub(super) fn step(self, times: u32, addends: &Addends<V>, is_last: bool) -> Points<V> {
+        let doubled = self.doubled_times(times);
+        match is_last {
+            true => doubled.plus(addends),
+            false => doubled.plus_to_double(addends),
+        }
+    }
+
+    /// All ones where it stands for the group's identity: where it is of order 1, 2 or 4 (RFC 9496, section 4.5).
+    #[inline(always)]
+    pub(super) fn is_identity(self) -> V {
+        self.x.is_zero().or(self.y.is_zero())
+    }
+}
+
+impl<V: Vector> Addends<V> {
+    #[inline(always)]
+    pub(super) fn identity() -> Addends<V> {
+        let one = Field::one();
+        Addends { plus: one, minus: one, z: one.doubled(), t: Field::zero() }
+    }
+
+    /// Their negatives where the mask is all ones.
+    #[inline(always)]
+    pub(super) fn negated_where(self, mask: V) -> Addends<V> {
+        Addends {
+            plus: self.minus.select(self.plus, mask),
+            minus: self.plus.select(self.minus, mask),
+            z: self.z,
+            t: self.t.negated_where(mask),
+        }
+    }
+
+    /// `self` where the mask is all ones, `other` where it is zero.
+    #[inline(always)]
+    pub(super) fn select(self, other: &Addends<V>, mask: V) -> Addends<V> {
+        Addends {
+            plus: self.plus.select(other.plus, mask),
+            minus: self.minus.select(other.minus, mask),
+            z: self.z.select(other.z, mask),
+            t: self.t.select(other.t, mask),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn store(self) -> Stored {
+        [self.plus.store(), self.minus.store(), self.z.store(), self.t.store()]
+    }
+
+    #[inline(always)]
+    pub(super) fn load([plus, minus, z, t]: &Stored) -> Addends<V> {
+        Addends { plus: Field::load(plus), minus: Field::load(minus), z: Field::load(z), t: Field::load(t) }
+    }
+
+    /// For each lane the point of this number of a table.
+    #[inline(always)]
+    pub(super) fn pick(numbers: V, table: &Sixteen) -> Addends<V> {
+        let [plus, minus, t] = table;
+        let [plus, minus, t] = [Field::pick(numbers, plus), Field::pick(numbers, minus), Field::pick(numbers, t)];
+        Addends { plus, minus, z: Field::one().doubled(), t }
+    }
+
+    /// The parts that make a [`Sixteen`], of points of which Z is 1.
+    #[inline(always)]
+    pub(super) fn parts(self) -> [Field<V>; 3] {
+        [self.plus, self.minus, self.t]
+    }
+}

@@ -1,0 +1,263 @@
+//! Everything is compared with curve25519-dalek, on random and on edge input, on each back end; and the two forms limb by limb.
+
+use chacha20::ChaCha20Rng;
+use curve25519_dalek::constants::RISTRETTO_BASEPOINT_POINT;
+use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
+use curve25519_dalek::scalar::Scalar;
+use rand_core::{Rng, SeedableRng};
+
+use super::super::backend::available;
+use super::*;
+use field::{Limbs, REDUCED};
+
+/// The back ends that have this kernel: none on some processors.
+fn fast() -> Vec<Backend> {
+    available().into_iter().filter(|backend| is_fast(*backend)).collect()
+}
+
+fn bytes(point: &RistrettoPoint) -> [u8; 32] {
+    point.compress().to_bytes()
+}
+
+/// Points through their encodings.
+fn points(backend: Backend, all: &[RistrettoPoint]) -> Vec<Extended> {
+    let encodings: Vec<_> = all.iter().map(bytes).collect();
+    let mut out = vec![Extended::IDENTITY; all.len()];
+    decode(backend, &encodings, &mut out).unwrap();
+    out
+}
+
+fn encodings(backend: Backend, points: &[Extended]) -> Vec<[u8; 32]> {
+    let mut out = vec![[0; 32]; points.len()];
+    encode(backend, points, &mut out);
+    out
+}
+
+/// Random points among edge ones.
+fn some(count: usize, rng: &mut ChaCha20Rng) -> Vec<RistrettoPoint> {
+    let generator = RISTRETTO_BASEPOINT_POINT;
+    let random = RistrettoPoint::random(rng);
+    let edge = [generator, RistrettoPoint::default(), -generator, random, -random, random + random];
+    edge.into_iter().chain(std::iter::repeat_with(|| RistrettoPoint::random(rng))).take(count).collect()
+}
+
+fn scalars(count: usize, rng: &mut ChaCha20Rng) -> Vec<Scalar> {
+    let one = Scalar::ONE;
+    let edge = [
+        Scalar::ZERO,
+        one,
+        -one,
+        one + one,
+        one.div_by_2(),
+        -(one + one),
+        Scalar::from(16u64),
+        Scalar::from(0x8888_8888_8888_8888u64),
+    ];
+    edge.into_iter().chain(std::iter::repeat_with(|| Scalar::random(rng))).take(count).collect()
+}
+
+#[test]
+fn decoding_and_encoding_agree_with_the_library() {
+    let mut rng = ChaCha20Rng::from_seed([1; 32]);
+    for backend in fast() {
+        for count in [0, 1, 7, 8, 9, 30] {
+            let all = some(count, &mut rng);
+            let own = points(backend, &all);
+            assert_eq!(encodings(backend, &own), all.iter().map(bytes).collect::<Vec<_>>(), "{backend:?}");
+            let mut doubles = vec![[0; 32]; count];
+            double_encode(backend, &own, &mut doubles);
+            assert_eq!(doubles, all.iter().map(|point| bytes(&(point + point))).collect::<Vec<_>>(), "{backend:?}");
+            assert_eq!(any_identity(backend, &own), all.contains(&RistrettoPoint::default()));
+            let others: Vec<_> =
+                own.iter().zip(&all).filter(|(_, point)| **point != RistrettoPoint::default()).collect();
+            assert!(!any_identity(backend, &others.into_iter().map(|(point, _)| *point).collect::<Vec<_>>()));
+        }
+    }
+}
+
+#[test]
+fn products_agree_with_the_library() {
+    let mut rng = ChaCha20Rng::from_seed([2; 32]);
+    for backend in fast() {
+        for count in [0, 1, 5, 8, 17, 150] {
+            let (all, factors) = (some(count, &mut rng), scalars(count, &mut rng));
+            let own = points(backend, &all);
+            let numbers: Vec<_> = factors.iter().map(Scalar::to_bytes).collect();
+            let mut out = own.clone();
+            multiply(backend, &own, &numbers, &mut out);
+            let products: Vec<_> = all.iter().zip(&factors).map(|(point, factor)| point * factor).collect();
+            assert_eq!(encodings(backend, &out), products.iter().map(bytes).collect::<Vec<_>>());
+            let sum: RistrettoPoint = products.iter().sum();
+            assert_eq!(encodings(backend, &[combine(backend, &own, &numbers)]), [bytes(&sum)]);
+            for base in all.iter().take(5) {
+                Table::new(backend, &points(backend, &[*base])[0]).multiply(&numbers, &mut out);
+                let products: Vec<_> = factors.iter().map(|factor| bytes(&(base * factor))).collect();
+                assert_eq!(encodings(backend, &out), products);
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_and_differences_agree_with_the_library() {
+    let mut rng = ChaCha20Rng::from_seed([3; 32]);
+    for backend in fast() {
+        let all = some(12, &mut rng);
+        for by in 0..12 {
+            let mut others = all.clone();
+            others.rotate_left(by);
+            let (one, other) = (points(backend, &all), points(backend, &others));
+            let mut out = one.clone();
+            add(backend, Sign::Plus, &one, &other, &mut out);
+            let sums: Vec<_> = all.iter().zip(&others).map(|(a, b)| bytes(&(a + b))).collect();
+            assert_eq!(encodings(backend, &out), sums);
+            add(backend, Sign::Minus, &one, &other, &mut out);
+            let differences: Vec<_> = all.iter().zip(&others).map(|(a, b)| bytes(&(a - b))).collect();
+            assert_eq!(encodings(backend, &out), differences);
+        }
+    }
+}
+
+#[test]
+fn the_map_agrees_with_the_library() {
+    let mut rng = ChaCha20Rng::from_seed([4; 32]);
+    let mut all = vec![[0; 64], [0xff; 64]];
+    // 0, 1, p - 1, p, p + 1 and 2 p - 1, in each half.
+    for number in [
+        [0u8; 32],
+        {
+            let mut one = [0; 32];
+            one[0] = 1;
+            one
+        },
+        near(-1),
+        near(0),
+        near(1),
+        [0xff; 32],
+    ] {
+        let mut both = [0; 64];
+        both[..32].copy_from_slice(&number);
+        all.push(both);
+        both.rotate_left(32);
+        all.push(both);
+    }
+    for _ in 0..20 {
+        let mut random = [0; 64];
+        rng.fill_bytes(&mut random);
+        all.push(random);
+    }
+    for backend in fast() {
+        let mut out = vec![Extended::IDENTITY; all.len()];
+        map(backend, &all, &mut out);
+        let truth: Vec<_> = all.iter().map(|all| bytes(&RistrettoPoint::from_uniform_bytes(all))).collect();
+        assert_eq!(encodings(backend, &out), truth);
+    }
+}
+
+/// p plus this.
+fn near(offset: i8) -> [u8; 32] {
+    let mut bytes = [0xff; 32];
+    bytes[0] = 0xed_u8.wrapping_add_signed(offset);
+    bytes[31] = 0x7f;
+    bytes
+}
+
+#[test]
+fn what_is_no_encoding_is_refused_as_the_library_refuses_it() {
+    let mut rng = ChaCha20Rng::from_seed([5; 32]);
+    let mut all: Vec<[u8; 32]> = vec![[0; 32], [0xff; 32], near(-1), near(0), near(1), near(18)];
+    for _ in 0..200 {
+        let mut random = [0; 32];
+        rng.fill_bytes(&mut random);
+        all.push(random);
+        random[31] &= 0x7f;
+        all.push(random);
+        random[0] &= 0xfe;
+        all.push(random);
+        // The negative of an encoding, and one that is not reduced.
+        let point = RistrettoPoint::random(&mut rng);
+        let mut flipped = bytes(&point);
+        flipped[31] |= 0x80;
+        all.push(flipped);
+    }
+    for backend in fast() {
+        let mut good = 0;
+        for encoding in &all {
+            let truth = CompressedRistretto(*encoding).decompress().is_some();
+            good += usize::from(truth);
+            let mut out = [Extended::IDENTITY; 1];
+            assert_eq!(decode(backend, &[*encoding], &mut out).is_ok(), truth, "{encoding:02x?}");
+        }
+        assert!(good > 20);
+        // The first of several is named.
+        let fine = bytes(&RISTRETTO_BASEPOINT_POINT);
+        let mut many = vec![fine; 20];
+        (many[11], many[17]) = ([0xff; 32], [0xff; 32]);
+        assert_eq!(decode(backend, &many, &mut [Extended::IDENTITY; 20]), Err(11));
+    }
+}
+
+/// Limbs as large as reduced ones may be, and everything else at random.
+fn residues(rng: &mut ChaCha20Rng) -> Vec<Limbs> {
+    let mut all = vec![[0; 5], [REDUCED - 1; 5], [1, 0, 0, 0, 0]];
+    // p - 1, p, p + 1.
+    for lowest in [0x7ffffffffffec_u64, 0x7ffffffffffed, 0x7ffffffffffee] {
+        all.push([lowest, (1 << 51) - 1, (1 << 51) - 1, (1 << 51) - 1, (1 << 51) - 1]);
+    }
+    all.extend((0..26).map(|_| std::array::from_fn(|_| rng.next_u64() % REDUCED)));
+    all
+}
+
+/// The curve's constants satisfy what defines them, in the plain form of the field.
+#[test]
+fn constants_are_what_they_should_be() {
+    type Plain = Field<vector::Plain>;
+    let all = |limbs: &Limbs| Plain::all(limbs);
+    let same = |a: Plain, b: Plain| a.encode() == b.encode();
+    let (one, d) = (Plain::one(), all(&field::D));
+    assert!(same(d.times(all(&[121_666, 0, 0, 0, 0])), all(&[121_665, 0, 0, 0, 0]).negated()));
+    assert!(same(all(&field::SQRT_M1).squared(), one.negated()));
+    // Of two roots the one that RFC 9496, section 4.1, writes out.
+    let squares = [
+        (&ristretto::SQRT_AD_MINUS_ONE, d.negated().minus(one), 0x1b),
+        (&ristretto::INVSQRT_A_MINUS_D, one.negated().minus(d).inverted(), 0xea),
+    ];
+    for (root, square, lowest) in squares {
+        assert!(same(all(root).squared(), square));
+        assert_eq!(root[0] & 0xff, lowest);
+    }
+    assert!(same(all(&ristretto::ONE_MINUS_D_SQ), one.minus(d.squared())));
+    assert!(same(all(&ristretto::D_MINUS_ONE_SQ), d.minus(one).squared()));
+}
+
+/// Both forms give the same limbs, all of them reduced: operations on residues at the bounds.
+#[test]
+fn residues_at_the_bounds_stay_within_them() {
+    struct All<'a>(&'a [Limbs]);
+    impl Work for All<'_> {
+        type Output = Vec<[[u64; LANES]; 5]>;
+
+        #[inline(always)]
+        fn run<V: Vector>(self) -> Self::Output {
+            let mut out = Vec::new();
+            let vectors: Vec<Field<V>> =
+                self.0.windows(LANES).map(|lanes| Field::pack(std::array::from_fn(|lane| &lanes[lane]))).collect();
+            for a in &vectors {
+                for b in &vectors {
+                    out.extend(
+                        [a.times(*b), a.twice_times(*b), a.plus(*b), a.minus(*b), a.twice_plus_minus(*b, *a)]
+                            .map(Field::store),
+                    );
+                }
+                out.extend([a.squared(), a.negated(), a.doubled(), a.inverted(), a.absolute()].map(Field::store));
+                assert_eq!(a.squared().encode(), a.times(*a).encode());
+            }
+            out
+        }
+    }
+    let mut rng = ChaCha20Rng::from_seed([6; 32]);
+    let all = residues(&mut rng);
+    let plain = All(&all).run::<vector::Plain>();
+    assert!(plain.iter().flatten().flatten().all(|word| *word < REDUCED));
+    assert!(fast().into_iter().all(|backend| run(backend, All(&all)) == plain));
+}
