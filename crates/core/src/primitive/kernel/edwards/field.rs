@@ -13,6 +13,11 @@
 //! time. From columns below 2^61, which twice a product has, come carries below 2^10 and 19 2^10 < 2^15, hence limbs below 2^51 + 2^15. Sums and differences are of
 //! less than eight terms, and 2 p each: columns below 2^56, carries below 2^5. Both are reduced.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "limbs of several residues stand side by side, and an iterator's closures are compiled for other processors"
+)]
+
 use super::vector::{LANES, Vector};
 
 /// Bits of a limb.
