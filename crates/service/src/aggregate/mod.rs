@@ -1,12 +1,14 @@
 //! Over-threshold aggregation: what the roles of a round keep, how they speak with each other, and how they go on after a crash.
 
 pub mod database;
+pub mod interaction;
 pub mod keys;
 pub mod oracle;
 pub mod participant;
 pub mod proxy;
 pub mod queue;
 pub mod rounds;
+pub mod secret;
 mod serve;
 mod setting;
 pub mod signed;
