@@ -127,6 +127,9 @@ fn what_breaks_off_leaves_nothing_and_a_batch_counts_once() {
     assert!(!make(&world, "b", &[1; 16], &[("x", 2)]));
     let status = world.over();
     assert_eq!((status.state, status.numbers.unwrap().reports), (State::Revealed, 3));
+    // Whoever had no answer until the round closed is not sent on to the next one with what is there.
+    let run = |channel: &mut Channel| -> Result<Answer> { Err(channel.violation("it is made again")) };
+    assert!(once(&world, &world.proxy("a"), &[1; 16], 2, run).unwrap().is_ok());
     assert_eq!(world.result("a"), [("x".into(), 2), ("y".into(), 1)].into());
 }
 

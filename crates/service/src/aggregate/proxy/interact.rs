@@ -35,7 +35,8 @@ pub(super) async fn interact(
 ) -> Granted<Response> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
-    let round = proxy.taking(&name)?;
+    // Also of a round that has closed: what was taken before is known, as where reports are sent.
+    let round = proxy.round(&name).ok_or_else(|| proxy.elsewhere(&name))?;
     let Secret::NaorReingold(_) = &round.secret else {
         return Err(Reply::new(Kind::Malformed, "reports of this job are sent, and not made together"));
     };
@@ -54,6 +55,9 @@ pub(super) async fn interact(
     if let Some(foreseen) = foreseen {
         let known = proxy.answer(&round, foreseen, reports as u64)?;
         return Ok(axum::Json(taken(reports, known)).into_response());
+    }
+    if !round.is_open() {
+        return Err(proxy.elsewhere(&name));
     }
     let busy = || Reply::new(Kind::Busy, "too many make reports: come again").again_in(2);
     let place = proxy.interactions.clone().try_acquire_owned().map_err(|_| busy())?;

@@ -130,12 +130,12 @@ impl Proxy {
     }
 
     /// A round that takes reports.
-    pub(super) fn taking(&self, name: &str) -> Granted<Arc<Round>> {
+    fn taking(&self, name: &str) -> Granted<Arc<Round>> {
         self.round(name).filter(|round| round.is_open()).ok_or_else(|| self.elsewhere(name))
     }
 
     /// Why a round takes no reports, and which one does.
-    fn elsewhere(&self, name: &str) -> Reply {
+    pub(super) fn elsewhere(&self, name: &str) -> Reply {
         let told = lock(&self.told);
         let mut next = told.values().filter(|status| status.state == Stage::Open && status.round != name);
         let next = told
