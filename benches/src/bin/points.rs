@@ -106,13 +106,19 @@ fn compare(n: usize, runs: u32) -> Vec<(&'static str, f64)> {
         "products",
         cpu(runs, || drop(black_box(group.multiply_encode(&group.decode(&encoded).expect("points"), &scalars[0])))),
         cpu(runs, || {
-            encoded.chunks(32).for_each(|bytes| drop(black_box((decompressed(bytes) * numbers[0]).compress())));
+            for bytes in encoded.chunks(32) {
+                black_box((decompressed(bytes) * numbers[0]).compress());
+            }
         }),
     );
     line(
         "products alone",
         cpu(runs, || drop(black_box(group.multiply_each(&points, &scalars)))),
-        cpu(runs, || theirs.iter().zip(&numbers).for_each(|(point, number)| drop(black_box(point * number)))),
+        cpu(runs, || {
+            for (point, number) in theirs.iter().zip(&numbers) {
+                black_box(point * number);
+            }
+        }),
     );
     line(
         "hashes to points",
@@ -128,12 +134,20 @@ fn compare(n: usize, runs: u32) -> Vec<(&'static str, f64)> {
     line(
         "products of the generator",
         cpu(runs, || drop(black_box(group.multiply_generator(&scalars)))),
-        cpu(runs, || numbers.iter().for_each(|number| drop(black_box(RistrettoPoint::mul_base(number))))),
+        cpu(runs, || {
+            for number in &numbers {
+                black_box(RistrettoPoint::mul_base(number));
+            }
+        }),
     );
     line(
         "products of a made point",
         cpu(runs, || drop(black_box(group.multiply_base(&base, &scalars)))),
-        cpu(runs, || numbers.iter().for_each(|number| drop(black_box(theirs[0] * number)))),
+        cpu(runs, || {
+            for number in &numbers {
+                black_box(theirs[0] * number);
+            }
+        }),
     );
     line(
         "sums of 128 products",
@@ -147,12 +161,20 @@ fn compare(n: usize, runs: u32) -> Vec<(&'static str, f64)> {
     line(
         "decodings",
         cpu(runs, || drop(black_box(group.decode(&encoded)))),
-        cpu(runs, || encoded.chunks(32).for_each(|bytes| drop(black_box(decompressed(bytes))))),
+        cpu(runs, || {
+            for bytes in encoded.chunks(32) {
+                black_box(decompressed(bytes));
+            }
+        }),
     );
     line(
         "encodings",
         cpu(runs, || drop(black_box(group.encode(&points)))),
-        cpu(runs, || theirs.iter().for_each(|point| drop(black_box(point.compress())))),
+        cpu(runs, || {
+            for point in &theirs {
+                black_box(point.compress());
+            }
+        }),
     );
     line(
         "encodings of doubles",

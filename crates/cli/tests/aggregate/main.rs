@@ -12,4 +12,5 @@ mod refused;
 mod samples;
 mod simulated;
 mod submitted;
+mod together;
 mod world;

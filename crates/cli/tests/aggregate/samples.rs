@@ -6,7 +6,21 @@ use crate::common::{Home, Running, examples, text};
 
 fn check(example: &str, job: &str, inputs: &str, learner: &str) {
     let (home, directory) = (Home::new(), examples().join(example));
-    let mut arguments = vec!["simulate".to_owned(), directory.join(job).with_extension("toml").display().to_string()];
+    let file = directory.join(job).with_extension("toml");
+    check_job(&home, &file.display().to_string(), (example, job, inputs), learner);
+}
+
+/// The same by the published protocol, which the sample does not name.
+fn check_published(example: &str, inputs: &str, learner: &str) {
+    let home = Home::new();
+    let text = text(examples().join(example).join("job.toml"));
+    let file = home.file("job.toml", &format!("protocol = \"naor-reingold\"\n{text}"));
+    check_job(&home, &file, (example, "job", inputs), learner);
+}
+
+fn check_job(home: &Home, file: &str, (example, job, inputs): (&str, &str, &str), learner: &str) {
+    let directory = examples().join(example);
+    let mut arguments = vec!["simulate".to_owned(), file.to_owned()];
     let mut files: Vec<_> =
         std::fs::read_dir(directory.join(inputs)).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.is_file() && !file.extension().is_some_and(|ending| ending == "toml" || ending == "md"));
@@ -40,4 +54,19 @@ fn certificates_that_observers_saw() {
 #[test]
 fn popular_sites_with_their_visits() {
     check("popular-sites", "job", ".", "network_3");
+}
+
+#[test]
+fn attackers_by_the_published_protocol() {
+    check_published("attackers", "lists", "zelkova");
+}
+
+#[test]
+fn certificates_by_the_published_protocol() {
+    check_published("certificates", ".", "observer_7");
+}
+
+#[test]
+fn popular_sites_by_the_published_protocol() {
+    check_published("popular-sites", ".", "network_3");
 }

@@ -246,6 +246,14 @@ labels! {
         TABLE = 93, "table";
     }
 
+    /// Of an interaction of a participant with a proxy that serves many, of which the rest is not this crate's.
+    interaction {
+        /// Both at once: a number that a side draws for this interaction alone.
+        NONCE = 107, "interaction's number";
+        /// Proxy to participant: what has become of the reports.
+        OUTCOME = 108, "interaction's outcome";
+    }
+
     /// Of a depot, whose requests and answers are not this crate's.
     depot {
         /// Party to helper: what it leaves, or asks for.

@@ -208,6 +208,7 @@ fn read_exact(link: &Link, reader: &mut impl Read, buffer: &mut [u8]) -> Result<
             peer: link.peer.clone(),
             what: "went away: nothing was heard from it, not even a heartbeat".into(),
         },
+        IoKind::FileTooLarge => link.violation("it sent more than it may in all"),
         IoKind::InvalidData => link.violation("what it sent does not decrypt".to_string()),
         _ => Error::Network { peer: link.peer.clone(), what: format!("the connection failed: {error}") },
     })

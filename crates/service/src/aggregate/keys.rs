@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tacita_core::protocol::aggregate::{DatabaseKey, ProxyKey};
+use tacita_core::protocol::aggregate::DatabaseKey;
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::hex;
@@ -15,6 +15,7 @@ use tacita_node::store::seal::{self, Key, Reader};
 use zeroize::Zeroizing;
 
 use super::Setting;
+use super::secret::Secret;
 
 /// Whose keys they are: the proxies and oracles of a job share one, the databases another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,7 +157,7 @@ impl Keys {
 pub fn fresh(setting: &Setting, role: Role, round: &str) -> Result<Zeroizing<Vec<u8>>> {
     let (params, mut rng) = (setting.params(round)?, fresh_rng()?);
     Ok(match role {
-        Role::Proxy => ProxyKey::generate(&params, &mut rng).to_bytes(&params),
+        Role::Proxy => Secret::generate(setting, &params, &mut rng).to_bytes(&params),
         Role::Database => DatabaseKey::generate(&params, &mut rng).to_bytes(&params),
     })
 }

@@ -2,6 +2,7 @@
 
 pub mod database;
 pub mod here;
+pub mod interaction;
 pub mod keys;
 pub mod look;
 pub mod oracle;
@@ -9,6 +10,7 @@ pub mod participant;
 pub mod proxy;
 pub mod queue;
 pub mod rounds;
+pub mod secret;
 mod serve;
 mod setting;
 pub mod signed;

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use tacita_core::protocol::aggregate::Params;
+use tacita_core::protocol::aggregate::{Params, naor_reingold};
 use tacita_core::session::{Session, Transcript};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Member, Terms};
 use tacita_node::base::hex::unhex;
 use tacita_node::identity::{Fingerprint, Identity};
-use tacita_node::jobs::aggregate::spec::{DH, ROLES};
+use tacita_node::jobs::aggregate::spec::{NAOR_REINGOLD, ROLES};
 use tacita_node::jobs::aggregate::{Aggregate, Spec};
 use tacita_node::transport::Peer;
 
@@ -32,7 +32,7 @@ pub struct Setting {
 impl Setting {
     /// Of an `aggregate` job.
     ///
-    /// Errors ([`Error::Input`]): it is another job, or by a protocol that is not served.
+    /// Errors ([`Error::Input`]): it is another job, or lets in participants in a way that is not served.
     pub fn new(spec: JobSpec) -> Result<Setting> {
         let own = Aggregate::of(&spec).map_err(|_| {
             Error::Input(format!(
@@ -40,12 +40,6 @@ impl Setting {
                 spec.job.name()
             ))
         })?;
-        if own.chosen() != DH {
-            return Err(Error::Input(format!(
-                "protocol = \"{}\" is not served: the core has its steps, for comparison; use protocol = \"dh\"",
-                own.chosen().name()
-            )));
-        }
         if let Some(ca) = own.own.participants.ca {
             return Err(Error::Input(format!(
                 "participants.ca = \"{ca}\" is not served: identities sign their own certificates; list those who may report in a file, and \
@@ -70,7 +64,20 @@ impl Setting {
         Params::new(Session::new(transcript), own.own.round.key_bytes, own.own.round.values.places(), own.tags())
     }
 
-    /// How many reports one request may carry, at most.
+    /// Whether participants make their reports together with the proxy, and do not just send them.
+    pub fn is_interactive(&self) -> bool {
+        self.own().is_ok_and(|own| own.chosen() == NAOR_REINGOLD)
+    }
+
+    /// How many reports a participant may submit in one request, at most: as many as it may carry, or as are made at a time.
+    pub fn submission(&self, params: &Params) -> usize {
+        match self.is_interactive() {
+            false => Setting::batch(params),
+            true => Setting::batch(params).min(naor_reingold::stage(params)),
+        }
+    }
+
+    /// How many reports or entries one request may carry, at most.
     pub fn batch(params: &Params) -> usize {
         (MOST_BODY_BYTES / params.report_bytes().max(params.entry_bytes())).clamp(1, MOST_REPORTS)
     }

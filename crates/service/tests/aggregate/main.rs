@@ -6,4 +6,5 @@ mod hostile;
 mod liars;
 mod many;
 mod openapi;
+mod together;
 mod world;

@@ -34,17 +34,22 @@ pub struct World {
     pub home: tempfile::TempDir,
     pub setting: Arc<Setting>,
     pub runtime: Arc<Runtime>,
-    running: Vec<(Cancel, JoinHandle<Result<()>>)>,
+    running: Vec<(String, Cancel, JoinHandle<Result<()>>)>,
 }
 
 impl World {
     /// A job with participants of these names; nothing runs yet.
     pub fn new(names: &[String], round: Value) -> World {
+        World::by("dh", names, round)
+    }
+
+    /// A job by this protocol.
+    pub fn by(protocol: &str, names: &[String], round: Value) -> World {
         let home = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);
         let make = |name: &str| Identity::create(&at(name).join("id"), name).unwrap().fingerprint().to_string();
         let mut job = json!({
-            "job": "aggregate", "id": "world", "reveal_to": "participants", "key": { "columns": ["item"] },
+            "job": "aggregate", "protocol": protocol, "id": "world", "reveal_to": "participants", "key": { "columns": ["item"] },
             "round": { "reveal_when": "distinct >= 2", "key_bytes": 16 }, "participants": { "allow": "participants" },
         });
         for (key, value) in round.as_object().unwrap() {
@@ -93,7 +98,7 @@ impl World {
     pub fn start(&mut self, role: &str) {
         let cancel = Cancel::default();
         let serving = self.serving(role, &cancel);
-        let role = role.to_owned();
+        let (role, name) = (role.to_owned(), role.to_owned());
         let thread = std::thread::spawn(move || match role.as_str() {
             "database" => database::serve(Databasing {
                 serving,
@@ -104,7 +109,22 @@ impl World {
             "proxy" => proxy::serve(Proxying { serving, queue_bytes: proxy::QUEUE_BYTES }),
             _ => oracle::serve(serving),
         });
-        self.running.push((cancel, thread));
+        self.running.push((name, cancel, thread));
+    }
+
+    /// What tells a role to end.
+    pub fn stopper(&self, role: &str) -> impl Fn() + Send + use<> {
+        let cancel = self.running.iter().find(|(name, ..)| name == role).unwrap().1.clone();
+        move || {
+            cancel.cancel();
+        }
+    }
+
+    /// Waits until a role that was told to has ended.
+    pub fn ended(&mut self, role: &str) {
+        let place = self.running.iter().position(|(name, ..)| name == role).unwrap();
+        let ended = self.running.remove(place).2.join();
+        assert!(matches!(ended, Ok(Err(Error::Interrupted))), "{ended:?}");
     }
 
     /// A client that shows somebody's identity to a service.
@@ -211,10 +231,10 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        self.running.iter().for_each(|(cancel, _)| {
+        self.running.iter().for_each(|(_, cancel, _)| {
             cancel.cancel();
         });
-        for (_, thread) in self.running.drain(..) {
+        for (.., thread) in self.running.drain(..) {
             let ended = thread.join();
             if !std::thread::panicking() {
                 assert!(matches!(ended, Ok(Err(Error::Interrupted))), "{ended:?}");

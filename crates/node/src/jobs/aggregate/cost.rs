@@ -22,11 +22,17 @@ const MASK_PROOF_BYTES: u64 = 2 * ELEMENT_BYTES;
 const QUEUED_BYTES: u64 = 24;
 const STORED_BYTES: u64 = 64;
 
-/// Bits of a key that the published protocol transfers obliviously.
-const TRANSFERS: f64 = 128.0;
+/// The longest key, in bytes, whose bits the published protocol transfers obliviously; of longer ones it transfers so long a hash.
+const INPUT_BYTES: usize = 16;
 
-/// Bytes that each of these transfers takes in both directions together.
-const TRANSFER_BYTES: u64 = 48;
+/// Bytes of each of these transfers: of the participant's choice, and of the proxy's messages.
+const CHOICE_BYTES: u64 = 4;
+const OFFER_BYTES: u64 = 2 * ELEMENT_BYTES;
+
+/// What each takes of the participant and of the proxy, in so many of [`Calibration::ot_transfer`]: a number is found and multiplied; two
+/// are drawn, multiplied and hidden.
+const CHOSEN: f64 = 13.0;
+const OFFERED: f64 = 24.0;
 
 /// Passes over elements that a report costs, each about what [`Calibration::ecdh_pass`] measures: a multiplication and what comes with
 /// it. The first number is for every report, the others for each point that its key takes, for its value, and for its tag.
@@ -43,8 +49,35 @@ const PROXY: Passes = Passes { report: 3.0, point: 1.5, value: 2.0, tag: 2.0 };
 const DATABASE: Passes = Passes { report: 1.5, point: 1.5, value: 1.0, tag: 1.5 };
 const ORACLE: Passes = Passes { report: 1.0, point: 1.0, value: 0.0, tag: 0.0 };
 
+/// What the published protocol takes beside these for each report, of the participant and of the proxy: a blind is raised, or made.
+const RAISED: f64 = 0.5;
+const BLIND: f64 = 1.0;
+
+/// Messages that follow from each other: reports, entries, and an answer; and where reports are made together, those before them.
+const ROUNDS: u32 = 3;
+const MAKING_ROUNDS: u32 = 5;
+
 /// Memory of a role or a participant, in bytes: it does not grow with the round.
-pub(super) const MEMORY: u64 = 256 << 20;
+const MEMORY: u64 = 256 << 20;
+
+/// Memory of the proxy where several participants make reports with it at a time.
+const MAKING: u64 = 512 << 20;
+
+/// Memory of a party.
+pub(super) fn memory(job: &Spec<'_>, party: &str) -> u64 {
+    match party {
+        "proxy" if job.chosen() == NAOR_REINGOLD => MAKING,
+        _ => MEMORY,
+    }
+}
+
+/// Oblivious transfers for each report.
+fn transfers(job: &Spec<'_>) -> u64 {
+    match job.chosen() == NAOR_REINGOLD {
+        true => 8 * job.own.round.key_bytes.min(INPUT_BYTES) as u64,
+        false => 0,
+    }
+}
 
 /// How many points a key takes.
 fn points(job: &Spec<'_>) -> u64 {
@@ -58,8 +91,7 @@ fn has_values(job: &Spec<'_>) -> bool {
 /// Bytes of a report as it is submitted.
 fn report_bytes(job: &Spec<'_>) -> u64 {
     let value = if has_values(job) { SEALED_BYTES + VALUE_PROOF_BYTES } else { 0 };
-    let transfers = if job.chosen() == NAOR_REINGOLD { TRANSFERS as u64 * TRANSFER_BYTES } else { 0 };
-    SEALED_BYTES * (1 + points(job)) + MASK_PROOF_BYTES + value + transfers
+    SEALED_BYTES * (1 + points(job)) + MASK_PROOF_BYTES + value + transfers(job) * CHOICE_BYTES
 }
 
 /// Bytes of an entry as it leaves the proxy.
@@ -87,19 +119,24 @@ pub(super) fn cost(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Ca
             sizes.items
         )));
     }
-    let transfers = if job.chosen() == NAOR_REINGOLD { TRANSFERS * machine.ot_transfer } else { 0.0 };
+    let making = |transfer: f64, passes: f64| match transfers(job) {
+        0 => 0.0,
+        transfers => transfers as f64 * transfer * machine.ot_transfer + passes * machine.ecdh_pass,
+    };
+    let (chosen, offered) = (making(CHOSEN, RAISED), making(OFFERED, BLIND));
     let (report, entry) = (report_bytes(job), entry_bytes(job));
+    let offer = if transfers(job) > 0 { transfers(job) * OFFER_BYTES + ELEMENT_BYTES } else { 0 };
     let mut roles = BTreeMap::new();
     for (name, sizes) in sizes {
         let reports = sizes.items;
-        let cpu = (PARTICIPANT.seconds(job, machine) + transfers) * reports as f64;
+        let cpu = (PARTICIPANT.seconds(job, machine) + chosen) * reports as f64;
         roles.insert(name.clone(), RoleCost { cpu, bytes: reports * report, disk: None });
     }
     let all: u64 = sizes.values().map(|sizes| sizes.items).sum();
     let mut put = |name: &str, seconds: f64, bytes: u64, disk: Option<u64>| {
         roles.insert(name.to_owned(), RoleCost { cpu: seconds * all as f64, bytes, disk });
     };
-    put("proxy", PROXY.seconds(job, machine) + transfers, all * entry, Some(all * (entry + QUEUED_BYTES)));
+    put("proxy", PROXY.seconds(job, machine) + offered, all * (entry + offer), Some(all * (entry + QUEUED_BYTES)));
     // The rest of an entry is a row's id, a tag and a place among the values.
     let stored = SEALED_BYTES * points(job) + 2 * ELEMENT_BYTES + STORED_BYTES;
     put("database", DATABASE.seconds(job, machine), all * SEALED_BYTES * points(job), Some(all * stored));
@@ -108,5 +145,6 @@ pub(super) fn cost(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Ca
         "of oracle and database, as if every report's key passed: what does not pass costs them nothing at the reveal"
             .to_owned(),
     ];
-    Ok(Cost { roles, rounds: 3, notes, ..Cost::default() })
+    let rounds = if transfers(job) > 0 { ROUNDS + MAKING_ROUNDS } else { ROUNDS };
+    Ok(Cost { roles, rounds, notes, ..Cost::default() })
 }

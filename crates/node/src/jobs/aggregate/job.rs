@@ -193,8 +193,8 @@ impl Job for Aggregate {
         *chosen == Chosen::only(self.with(spec).chosen())
     }
 
-    fn memory(&self, _spec: &JobSpec, _me: &str, _chosen: &Chosen, _sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-        Ok(cost::MEMORY)
+    fn memory(&self, spec: &JobSpec, me: &str, _chosen: &Chosen, _sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        Ok(cost::memory(&self.with(spec), me))
     }
 
     fn cost(

@@ -100,8 +100,11 @@ fn proxy(job: &Spec<'_>) -> Vec<String> {
         );
     }
     if job.chosen() == NAOR_REINGOLD {
-        learned
-            .push("proxy answers each report by oblivious transfers, and learns nothing of the key from them.".into());
+        learned.push(
+            "proxy makes each report together with its participant, by oblivious transfers from which it learns nothing of the key; it sees \
+             when the connection broke, and a batch was begun again."
+                .into(),
+        );
     }
     learned.push(collusion());
     learned
@@ -252,6 +255,12 @@ fn participant(job: &Spec<'_>, name: &str) -> Vec<String> {
         "Of {name}'s reports, the {} learn what is said of them: the proxy sees who reports and not what, the database what and not who.",
         names(&["proxy", "oracle", "database"])
     ));
+    if job.chosen() == NAOR_REINGOLD {
+        learned.push(format!(
+            "{name} gets from the proxy the row of each of its keys under a blind that it does not know, fresh for each report: it \
+             knows the row of none."
+        ));
+    }
     debug_assert!(!ROLES.contains(&name));
     learned
 }

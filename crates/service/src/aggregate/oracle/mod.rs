@@ -14,7 +14,7 @@ use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use tacita_core::protocol::aggregate::{Answer, Least, Params, ProxyKey, answer};
+use tacita_core::protocol::aggregate::{Answer, Least, Params, answer};
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use zeroize::Zeroizing;
@@ -23,6 +23,7 @@ use self::questions::{Reply as Answered, decode_questions, encode_replies};
 use super::here::meet;
 use super::keys::{self, Keys};
 use super::rounds::check_name;
+use super::secret::Secret;
 use super::serve::Role;
 use super::transport::{
     Admission, Ask, Client, Granted, Kind, MEDIA_TYPE, Persistence, Pool, Reply, Service, Who, read,
@@ -33,14 +34,14 @@ use super::{Serving, Setting, Started};
 pub(super) const MOST_QUESTION_BYTES: usize = 64 << 20;
 
 /// Bytes of a round's secrets.
-const MOST_KEY_BYTES: usize = 1 << 12;
+const MOST_KEY_BYTES: usize = 1 << 13;
 
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The secrets of a round, with what was agreed on for it.
 struct Round {
     params: Params,
-    key: ProxyKey,
+    key: Secret,
 }
 
 struct Oracle {
@@ -143,7 +144,7 @@ impl Oracle {
                 secret
             }
         };
-        let key = ProxyKey::from_bytes(&params, &secret);
+        let key = Secret::from_bytes(&self.setting, &params, &secret);
         let key = key.ok_or_else(|| Error::Input(format!("the secrets of round {name} are of another job")))?;
         let round = Arc::new(Round { params, key });
         lock(&self.rounds).insert(name.to_owned(), round.clone());

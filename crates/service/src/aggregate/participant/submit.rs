@@ -1,11 +1,13 @@
 //! A participant submits its reports: in batches, each of which a proxy takes exactly once.
 
+mod batch;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tacita_core::protocol::aggregate::{Entry, Params, RoundKeys, report};
+use tacita_core::protocol::aggregate::{Entry, Params, RoundKeys};
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::hex::hex;
@@ -244,7 +246,7 @@ impl Target {
     fn new(told: &Submitting, open: Open, proxy: &str) -> Result<Target> {
         let params = told.setting.params(&open.round)?;
         let keys = public(&told.setting, &params, &open, proxy, proxy)?;
-        let most = Setting::batch(&params);
+        let most = told.setting.submission(&params);
         let size = match told.batch {
             None => most,
             Some(size) if (1..=most).contains(&size) => size,
@@ -265,19 +267,18 @@ impl Submission<'_> {
         loop {
             let target = &self.target;
             let name = target.batches.name(place, entries);
-            let path = format!("/v1/rounds/{}/reports/{}", target.round, hex(&name));
             let reports = entries.len() as u64;
             let persistence = Persistence { silence: self.told.timeout, busy: self.told.patience };
+            let path = format!("/v1/rounds/{}/reports/{}", target.round, hex(&name));
             if self.told.resume && self.is_there(&path, persistence)? {
                 self.sent.known += 1;
                 self.sent.reports += reports;
                 return Ok(());
             }
-            let public = [target.open.database.public.as_str(), &target.open.proxy.public];
-            let first = super::batches::first_of(&name);
-            let mut rng = target.batches.rng(&name, &public);
-            let body = report(&target.params, &target.keys, &self.told.me, first, entries, &mut rng)?;
-            let answer = self.proxies[0].ask(&Ask::put(path, body, MOST_BYTES), persistence)?;
+            let answer = match self.told.setting.is_interactive() {
+                false => self.send(&path, &name, entries, persistence)?,
+                true => self.make(&path, &name, entries, persistence)?,
+            };
             if answer.is_ok() {
                 let taken: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
                 if taken["reports"].as_u64() != Some(reports) {

@@ -7,7 +7,6 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use tacita_core::protocol::aggregate::ProxyKey;
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
@@ -20,6 +19,7 @@ use crate::aggregate::keys::{self, Role};
 use crate::aggregate::oracle::fetch_key;
 use crate::aggregate::queue::Shuffled;
 use crate::aggregate::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
+use crate::aggregate::secret::Secret;
 use crate::aggregate::signed::{Purpose, Signed};
 use crate::aggregate::transport::{Ask, Kind, Persistence};
 
@@ -188,7 +188,7 @@ impl Proxy {
             // The first one signs for all.
             None if self.place > 0 => return Ok(()),
             None => {
-                let key = ProxyKey::from_bytes(&params, &secret).ok_or_else(|| self.keys.none(name))?;
+                let key = Secret::from_bytes(&self.setting, &params, &secret).ok_or_else(|| self.keys.none(name))?;
                 let purpose = Purpose { agreement: &self.setting.agreement, round: name, role: Role::Proxy };
                 let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
                 let value = serde_json::to_value(&signed).map_err(|error| Error::Internal(error.to_string()))?;

@@ -1,6 +1,7 @@
 //! The proxy: it takes the participants' reports, blinds and shuffles them, and sends the database what nobody can tell the reporter of.
 
 mod house;
+mod interact;
 mod names;
 mod round;
 mod routes;
@@ -15,6 +16,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::folder::Folder;
 use tacita_node::identity::Identity;
+use tokio::sync::Semaphore;
 
 use self::names::Names;
 use self::round::Round;
@@ -22,7 +24,7 @@ pub(super) use self::round::public;
 use super::keys::{self, Keys};
 use super::rounds::Status;
 use super::serve::Role;
-use super::transport::{Admission, Client, Pool, Service};
+use super::transport::{Admission, Client, MOST_INTERACTIONS, Pool, Service};
 use super::{Serving, Setting, Started};
 
 /// Bytes of a list of rounds.
@@ -54,6 +56,8 @@ struct Done {
     accepted: AtomicU64,
     repeated: AtomicU64,
     refused: AtomicU64,
+    /// Interactions that came to no end.
+    broken: AtomicU64,
     sent: AtomicU64,
 }
 
@@ -76,6 +80,8 @@ struct Proxy {
     working: Mutex<BTreeSet<String>>,
     admission: Arc<Admission>,
     pool: Pool,
+    /// Places of interactions.
+    interactions: Arc<Semaphore>,
     done: Done,
     cancel: Cancel,
 }
@@ -115,6 +121,7 @@ pub fn serve(proxying: Proxying) -> Result<()> {
         working: Mutex::default(),
         admission: admission.clone(),
         pool: Pool::new(),
+        interactions: Arc::new(Semaphore::new(MOST_INTERACTIONS)),
         done: Done::default(),
         cancel: started.serving.cancel.clone(),
     };
@@ -143,6 +150,7 @@ impl Role for Proxy {
             ("accepted_reports", "Reports that were accepted.", of(&self.done.accepted)),
             ("repeated_batches", "Batches that were there already.", of(&self.done.repeated)),
             ("refused_batches", "Batches that were refused.", of(&self.done.refused)),
+            ("broken_interactions", "Times that making reports came to no end.", of(&self.done.broken)),
             ("sent_entries", "Entries that the database has.", of(&self.done.sent)),
         ]
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tacita_core::protocol::aggregate::{Params, ProxyKey, RoundKeys};
+use tacita_core::protocol::aggregate::{Params, RoundKeys};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
@@ -14,13 +14,14 @@ use crate::aggregate::Setting;
 use crate::aggregate::keys::Role;
 use crate::aggregate::queue::{Accepted, Conditions, Limits, Queue, Submission};
 use crate::aggregate::rounds::Open;
+use crate::aggregate::secret::Secret;
 use crate::aggregate::signed::Purpose;
 use crate::aggregate::store::BatchId;
 
 pub(super) struct Round {
     pub(super) name: String,
     pub(super) params: Params,
-    pub(super) secret: ProxyKey,
+    pub(super) secret: Secret,
     pub(super) keys: RoundKeys,
     pub(super) open: Open,
     pub(super) queue: Queue,
@@ -40,7 +41,7 @@ impl Round {
     ) -> Result<Round> {
         let name = open.round.clone();
         let params = setting.params(&name)?;
-        let secret = ProxyKey::from_bytes(&params, secret)
+        let secret = Secret::from_bytes(setting, &params, secret)
             .ok_or_else(|| Error::Input(format!("the secrets of round {name} are of another job")))?;
         let keys = public(setting, &params, &open, "the database", "the proxy")?;
         let round = &setting.own()?.own.round;

@@ -7,11 +7,12 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, put};
+use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use tacita_core::protocol::aggregate::blind;
 use tacita_node::base::random::fresh_rng;
 
+use super::interact::{interact, taken};
 use super::round::Round;
 use super::{Held, Proxy, lock};
 use crate::aggregate::Setting;
@@ -19,6 +20,7 @@ use crate::aggregate::database::batch_id;
 use crate::aggregate::participant::batches::first_of;
 use crate::aggregate::queue::{Accepted, Refusal};
 use crate::aggregate::rounds::{Open, State as Stage};
+use crate::aggregate::secret::Secret;
 use crate::aggregate::store::BatchId;
 use crate::aggregate::transport::{Granted, Kind, MEDIA_TYPE, Reply, Who, read};
 
@@ -27,6 +29,7 @@ pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
     Router::new()
         .route("/v1/rounds/{round}", get(round))
         .route("/v1/rounds/{round}/reports/{batch}", put(reports).get(is_there))
+        .route("/v1/rounds/{round}/reports/{batch}/{reports}", post(interact))
         .route("/v1/rounds/{round}/key", get(key))
         .route("/v1/keys", get(held))
         .with_state(proxy.clone())
@@ -71,15 +74,13 @@ async fn reports(
     let body = read(&headers, body, Setting::batch(&round.params) * round.params.report_bytes()).await?;
     let pool = proxy.pool.clone();
     pool.run(move || {
-        let taken = proxy.take(&round, &participant, &batch, &body);
-        if let Err(reply) = &taken
+        let done = proxy.take(&round, &participant, &batch, &body);
+        if let Err(reply) = &done
             && reply.is_final()
         {
             proxy.done.refused.fetch_add(1, Ordering::Relaxed);
         }
-        taken.map(|known| {
-            Json(serde_json::json!({ "reports": body.len() / round.params.report_bytes(), "known": known }))
-        })
+        done.map(|known| Json(taken(body.len() / round.params.report_bytes(), known)))
     })
     .await
 }
@@ -113,7 +114,7 @@ async fn held(State(proxy): State<Arc<Proxy>>, who: Who) -> Granted<Json<Held>> 
 
 impl Proxy {
     /// The name of a participant who asks.
-    fn participant(&self, who: &Who) -> Granted<String> {
+    pub(super) fn participant(&self, who: &Who) -> Granted<String> {
         let caller = self.admission.caller(&who.0);
         caller
             .and_then(|caller| caller.participant)
@@ -134,7 +135,7 @@ impl Proxy {
     }
 
     /// Why a round takes no reports, and which one does.
-    fn elsewhere(&self, name: &str) -> Reply {
+    pub(super) fn elsewhere(&self, name: &str) -> Reply {
         let told = lock(&self.told);
         let mut next = told.values().filter(|status| status.state == Stage::Open && status.round != name);
         let next = told
@@ -154,6 +155,12 @@ impl Proxy {
 
     /// Takes a batch; whether it was there already.
     fn take(&self, round: &Round, participant: &str, batch: &BatchId, body: &[u8]) -> Granted<bool> {
+        let Secret::Dh(secret) = &round.secret else {
+            return Err(Reply::new(
+                Kind::Malformed,
+                "reports of this job are made together with the proxy, and not sent",
+            ));
+        };
         let length = round.params.report_bytes();
         if body.is_empty() || !body.len().is_multiple_of(length) {
             return Err(Reply::new(
@@ -172,13 +179,14 @@ impl Proxy {
             return Err(self.elsewhere(&round.name));
         }
         let mut rng = fresh_rng()?;
-        let blinded = blind(&round.params, &round.keys, &round.secret, participant, first_of(batch), body, &mut rng)
+        let blinded = blind(&round.params, &round.keys, secret, participant, first_of(batch), body, &mut rng)
             .map_err(|refused| Reply::new(Kind::Malformed, format!("a report is refused: {refused}")))?;
         let accepted = round.accept(number, batch, digest, &blinded)?;
         self.answer(round, accepted, reports)
     }
 
-    fn answer(&self, round: &Round, accepted: Accepted, reports: u64) -> Granted<bool> {
+    /// What is answered to what the queue has done with a batch: whether it was there already.
+    pub(super) fn answer(&self, round: &Round, accepted: Accepted, reports: u64) -> Granted<bool> {
         match accepted {
             Accepted::New => {
                 self.done.accepted.fetch_add(reports, Ordering::Relaxed);

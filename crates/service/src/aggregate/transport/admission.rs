@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tacita_core::{Error, Result};
 use tacita_node::identity::Fingerprint;
 
-use super::CONNECTIONS_EACH;
+use super::{CONNECTIONS_EACH, INTERACTIONS_EACH};
 use crate::authority::Desks;
 
 /// A role of the job that serves others.
@@ -57,18 +57,29 @@ pub struct Admission {
     here: Mutex<HashMap<Fingerprint, Here>>,
 }
 
-/// What one identity has going on.
-#[derive(Default)]
-struct Here {
-    connections: usize,
-    requests: usize,
+/// What one identity has going on, by [`Going`].
+type Here = [usize; 3];
+
+/// What an identity may have a number of at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Going {
+    /// Connections.
+    Connection,
+    /// Requests, of which it may have so many as things are.
+    Request {
+        /// How many.
+        most: usize,
+    },
+    /// Requests whose bodies travel both ways at once.
+    Interaction,
 }
 
-/// A connection, or a request, that is counted until this is dropped.
-pub(super) struct Counting {
+/// Something that is counted until this is dropped.
+pub struct Counting {
     admission: Arc<Admission>,
     who: Fingerprint,
-    request: bool,
+    /// Its place in [`Here`].
+    kind: usize,
 }
 
 impl Admission {
@@ -130,25 +141,20 @@ impl Admission {
         }
     }
 
-    /// Counts a connection of one; nothing, if it has too many.
-    pub(super) fn enter_connection(self: &Arc<Admission>, who: Fingerprint) -> Option<Counting> {
-        self.enter(who, false, CONNECTIONS_EACH)
-    }
-
-    /// Counts a request of one; nothing, if it has `most`.
-    pub(super) fn enter_request(self: &Arc<Admission>, who: Fingerprint, most: usize) -> Option<Counting> {
-        self.enter(who, true, most)
-    }
-
-    fn enter(self: &Arc<Admission>, who: Fingerprint, request: bool, most: usize) -> Option<Counting> {
+    /// Counts something of one; nothing, if it has too many: of requests `most`, of others what one may have.
+    pub fn enter(self: &Arc<Admission>, who: Fingerprint, what: Going) -> Option<Counting> {
         let mut here = self.here.lock().unwrap_or_else(PoisonError::into_inner);
         let own = here.entry(who).or_default();
-        let count = if request { &mut own.requests } else { &mut own.connections };
-        if *count >= most {
+        let (kind, most) = match what {
+            Going::Connection => (0, CONNECTIONS_EACH),
+            Going::Request { most } => (1, most),
+            Going::Interaction => (2, INTERACTIONS_EACH),
+        };
+        if own[kind] >= most {
             return None;
         }
-        *count += 1;
-        Some(Counting { admission: self.clone(), who, request })
+        own[kind] += 1;
+        Some(Counting { admission: self.clone(), who, kind })
     }
 }
 
@@ -156,9 +162,8 @@ impl Drop for Counting {
     fn drop(&mut self) {
         let mut here = self.admission.here.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = here.get_mut(&self.who) {
-            let count = if self.request { &mut own.requests } else { &mut own.connections };
-            *count = count.saturating_sub(1);
-            if own.connections == 0 && own.requests == 0 {
+            own[self.kind] = own[self.kind].saturating_sub(1);
+            if *own == Here::default() {
                 here.remove(&self.who);
             }
         }

@@ -26,18 +26,13 @@ const JSON: &str = "application/json";
 
 /// Reads a binary body of at most `most` bytes.
 pub async fn read(headers: &HeaderMap, body: Body, most: usize) -> Granted<Vec<u8>> {
-    if headers.get(header::CONTENT_TYPE).is_none_or(|found| found.as_bytes() != MEDIA_TYPE.as_bytes()) {
-        return Err(Reply::new(
-            Kind::Malformed,
-            format!("the body is no {MEDIA_TYPE}: are both programs of one version?"),
-        ));
-    }
+    expect_binary(headers)?;
     let too_large = || Reply::new(Kind::TooLarge, format!("the body is longer than {most} bytes"));
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > most as u64) {
         return Err(too_large());
     }
-    let limit = BODY_LIMIT + Duration::from_secs((most / SLOWEST) as u64);
+    let limit = time_for(most);
     match timeout(limit, Limited::new(body, most).collect()).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes().into()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
@@ -59,6 +54,21 @@ pub async fn read_json<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> 
         Ok(Err(_)) => Err(malformed("the body is too long, or was cut off")),
         Err(_) => Err(malformed("the body did not arrive in time")),
     }
+}
+
+/// Refuses a body that does not say that it is a binary one.
+pub fn expect_binary(headers: &HeaderMap) -> Granted<()> {
+    match headers.get(header::CONTENT_TYPE).is_some_and(|found| found.as_bytes() == MEDIA_TYPE.as_bytes()) {
+        true => Ok(()),
+        false => {
+            Err(Reply::new(Kind::Malformed, format!("the body is no {MEDIA_TYPE}: are both programs of one version?")))
+        }
+    }
+}
+
+/// How long so many bytes may take to arrive.
+pub(super) fn time_for(bytes: usize) -> Duration {
+    BODY_LIMIT + Duration::from_secs((bytes / SLOWEST) as u64)
 }
 
 /// Where requests compute and wait for disks.

@@ -1,12 +1,15 @@
 //! The dialer's end.
 
+mod interact;
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::body::Bytes;
-use axum::http::{Method, Request, header};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use axum::body::{Body, Bytes};
+use axum::http::{Method, Request, Response, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tacita_core::{Error, Result};
@@ -21,6 +24,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::counted::{Counted, Fault, Noted};
+use super::stream::cancelled;
 use super::{HANDSHAKE_LIMIT, Kind, MEDIA_TYPE, SharedTraffic, Told};
 
 /// How long one request may take, and as long again as so many bytes of its body a second take: an oracle decrypts what it is asked.
@@ -62,7 +66,7 @@ pub struct Client {
 
 /// A connection that is made.
 struct Link {
-    sender: SendRequest<Full<Bytes>>,
+    sender: SendRequest<Body>,
     address: String,
     /// Why it has ended, if it has.
     ended: Fault,
@@ -126,6 +130,19 @@ impl Ask {
 }
 
 impl Answer {
+    fn new(status: u16, again: Option<u64>, body: Vec<u8>) -> Answer {
+        // Nobody waits for longer than a minute, whatever it is told.
+        Answer { status, body, again: again.map(|seconds| Duration::from_secs(seconds.min(60))) }
+    }
+
+    /// An answer that was the last word of a channel: see [`Reply::outcome`](super::Reply::outcome).
+    pub fn decode(bytes: &[u8]) -> Option<Answer> {
+        let (status, rest) = bytes.split_first_chunk()?;
+        let (again, body) = rest.split_first_chunk()?;
+        let again = Some(u16::from_le_bytes(*again)).filter(|again| *again > 0);
+        Some(Answer::new(u16::from_le_bytes(*status), again.map(u64::from), body.to_vec()))
+    }
+
     /// Whether it was granted.
     pub fn is_ok(&self) -> bool {
         (200..300).contains(&self.status)
@@ -177,10 +194,19 @@ impl Client {
     /// Errors: [`Error::Network`] where nobody answers, [`Error::Authentication`] where it is somebody else,
     /// [`Error::Interrupted`].
     pub fn ask(&self, ask: &Ask, persistence: Persistence) -> Result<Answer> {
-        let began = Instant::now();
+        self.persist(persistence, |_| self.once(ask))
+    }
+
+    /// `once` may set when the time begins anew.
+    fn persist(
+        &self,
+        persistence: Persistence,
+        mut once: impl FnMut(&mut Instant) -> Result<Answer>,
+    ) -> Result<Answer> {
+        let mut began = Instant::now();
         let (mut pause, mut told) = (FIRST_PAUSE, false);
         loop {
-            let done = self.once(ask);
+            let done = once(&mut began);
             let (waited, limit) = match &done {
                 Ok(answer) if answer.come_again() => (answer.again.unwrap_or_default(), persistence.busy),
                 Err(Error::Network { .. }) => (Duration::ZERO, persistence.silence),
@@ -205,19 +231,24 @@ impl Client {
 
     /// Asks once; a connection that has ended is made again.
     pub fn once(&self, ask: &Ask) -> Result<Answer> {
+        self.wait_for(ask.body.len(), self.attempts(ask))
+    }
+
+    /// Does something where the network is, unless it takes too long or is cancelled.
+    fn wait_for<T>(&self, bytes: usize, doing: impl Future<Output = Result<T>>) -> Result<T> {
+        let limit = REQUEST_LIMIT + Duration::from_secs(bytes as u64 / BYTES_A_SECOND);
         self.runtime.block_on(async {
-            let limit = REQUEST_LIMIT + Duration::from_secs(ask.body.len() as u64 / BYTES_A_SECOND);
-            let asking = timeout(limit, self.attempts(ask));
             tokio::select! {
-                done = asking => done.unwrap_or_else(|_| Err(self.silent("it did not answer in time"))),
+                done = timeout(limit, doing) => {
+                    done.unwrap_or_else(|_| Err(self.silent("it did not answer in time")))
+                }
                 () = cancelled(&self.cancel) => Err(Error::Interrupted),
             }
         })
     }
 
     async fn attempts(&self, ask: &Ask) -> Result<Answer> {
-        let kept = self.lock().take().filter(|link| !link.sender.is_closed());
-        if let Some(link) = kept
+        if let Some(link) = self.kept()
             && let Ok(answer) = self.attempt(link, ask).await
         {
             return Ok(answer);
@@ -226,31 +257,50 @@ impl Client {
         self.attempt(link, ask).await
     }
 
-    async fn attempt(&self, mut link: Link, ask: &Ask) -> Result<Answer> {
+    async fn attempt(&self, link: Link, ask: &Ask) -> Result<Answer> {
         let kind = if ask.json { "application/json" } else { MEDIA_TYPE };
+        let (answer, link) = self.send(link, &ask.method, &ask.path, kind, ask.body.clone().into()).await?;
+        self.whole(answer, ask.most, link).await
+    }
+
+    async fn send(
+        &self,
+        mut link: Link,
+        method: &Method,
+        path: &str,
+        kind: &str,
+        body: Body,
+    ) -> Result<(Response<Incoming>, Link)> {
         let request = Request::builder()
-            .method(ask.method.clone())
-            .uri(format!("https://tacita.invalid{}", ask.path))
+            .method(method.clone())
+            .uri(format!("https://tacita.invalid{path}"))
             .header(header::CONTENT_TYPE, kind)
-            .body(Full::new(ask.body.clone()))
+            .body(body)
             .map_err(|error| Error::Internal(format!("a request: {error}")))?;
-        let answer = match link.sender.send_request(request).await {
-            Ok(answer) => answer,
-            Err(error) => return Err(self.refusal(error, &link).await),
-        };
+        match link.sender.send_request(request).await {
+            Ok(answer) => Ok((answer, link)),
+            Err(error) => Err(self.refusal(error, &link).await),
+        }
+    }
+
+    /// The whole of an answer; the connection is kept then.
+    async fn whole(&self, answer: Response<Incoming>, most: usize, link: Link) -> Result<Answer> {
         let status = answer.status().as_u16();
         let again = answer.headers().get(header::RETRY_AFTER).and_then(|seconds| seconds.to_str().ok()?.parse().ok());
-        let body = match Limited::new(answer.into_body(), ask.most).collect().await {
+        let body = match Limited::new(answer.into_body(), most).collect().await {
             Ok(body) => body.to_bytes().into(),
             Err(error) if error.is::<LengthLimitError>() => {
-                let check = format!("its answer is longer than {} bytes", ask.most);
+                let check = format!("its answer is longer than {most} bytes");
                 return Err(Error::Protocol { peer: self.peer.name.clone(), check });
             }
             Err(error) => return Err(self.silent(&format!("at {}: {error}", link.address))),
         };
         *self.lock() = Some(link);
-        // Nobody waits for longer than a minute, whatever it is told.
-        Ok(Answer { status, body, again: again.map(|seconds: u64| Duration::from_secs(seconds.min(60))) })
+        Ok(Answer::new(status, again, body))
+    }
+
+    fn kept(&self) -> Option<Link> {
+        self.lock().take().filter(|link| !link.sender.is_closed())
     }
 
     async fn connect(&self, address: String) -> Result<Link> {
@@ -325,12 +375,6 @@ impl Client {
             std::thread::sleep(POLL.min(until.saturating_duration_since(Instant::now())));
         }
         Ok(())
-    }
-}
-
-async fn cancelled(cancel: &Cancel) {
-    while !cancel.is_cancelled() {
-        sleep(POLL).await;
     }
 }
 

@@ -7,17 +7,19 @@ mod client;
 mod counted;
 mod reply;
 mod server;
+mod stream;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-pub use admission::{Admission, Caller, Service};
-pub use body::{Pool, read, read_json};
+pub use admission::{Admission, Caller, Counting, Going, Service};
+pub use body::{Pool, expect_binary, read, read_json};
 pub use client::{Answer, Ask, Client, Persistence, Place};
 pub use reply::Granted;
 pub use reply::{Kind, Reply, Told};
-pub use server::{Server, Who, files, stand};
+pub use server::{Server, UnderWay, Who, files, stand};
+pub use stream::{Bounds, Outlet, join, outlet};
 
 /// Media type of binary bodies; its version is that of all of them.
 pub const MEDIA_TYPE: &str = "application/vnd.tacita.v1";
@@ -42,6 +44,12 @@ pub const MOST_REQUESTS: usize = 128;
 
 /// Requests of one identity that are worked on at a time, where enough are free; one where few are.
 pub const REQUESTS_EACH: usize = 8;
+
+/// Requests whose bodies travel both ways at once, in all: each keeps threads, and the memory of its protocol.
+pub const MOST_INTERACTIONS: usize = 16;
+
+/// Those of one identity: one that goes on, and one whose end has not been noticed yet.
+pub const INTERACTIONS_EACH: usize = 2;
 
 /// What has travelled, TLS included.
 #[derive(Debug, Default)]

@@ -82,6 +82,20 @@ impl Reply {
         !matches!(self.told.error, Kind::Busy | Kind::NotYet | Kind::Failed)
     }
 
+    /// What the answer to a request would be, where it is the last word of one that was granted: the status (2 bytes), in how many
+    /// seconds to come again (2; 0 if not), and JSON. [`Answer::decode`](super::Answer::decode) reads it.
+    pub fn outcome(granted: &Granted<serde_json::Value>) -> Vec<u8> {
+        let (status, again, json) = match granted {
+            Ok(value) => (StatusCode::OK, 0, value.to_string()),
+            Err(reply) => {
+                let told = serde_json::to_string(&reply.told).unwrap_or_default();
+                (reply.status(), reply.again.unwrap_or(0), told)
+            }
+        };
+        let again = u16::try_from(again).unwrap_or(u16::MAX);
+        [&status.as_u16().to_le_bytes()[..], &again.to_le_bytes(), json.as_bytes()].concat()
+    }
+
     fn status(&self) -> StatusCode {
         match self.told.error {
             Kind::Busy | Kind::Quota => StatusCode::TOO_MANY_REQUESTS,

@@ -23,12 +23,14 @@ use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::transport::http::{Door, presented};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use super::admission::{Counting, Going};
 use super::counted::Counted;
+use super::stream::cancelled;
 use super::{Admission, HANDSHAKE_LIMIT, Kind, MOST_CONNECTIONS, MOST_REQUESTS, REQUESTS_EACH, Reply, SharedTraffic};
 
 /// Handshakes at a time. Who comes then takes the place of the oldest one, if that has had the time that a handshake takes.
@@ -153,12 +155,6 @@ fn note(from: SocketAddr, what: &str) {
     }
 }
 
-async fn cancelled(cancel: &Cancel) {
-    while !cancel.is_cancelled() {
-        sleep(LOOK / 4).await;
-    }
-}
-
 /// One connection from its first byte to its last.
 async fn meet(
     server: &Arc<Server>,
@@ -187,24 +183,25 @@ async fn meet(
         return Err("it does not speak HTTP/2".into());
     }
     let who = presented(connection).ok_or("it shows no certificate")?;
-    let _counted = server.admission.enter_connection(who).ok_or("it has too many connections")?;
+    let _counted = server.admission.enter(who, Going::Connection).ok_or("it has too many connections")?;
     let activity =
         Arc::new(Activity { began: Instant::now(), under_way: AtomicUsize::new(0), last: AtomicU64::new(0) });
     let routes = TowerToHyperService::new(server.routes.clone().layer(Extension(who)));
     let (admission, busy) = (server.admission.clone(), activity.clone());
-    let answer = service_fn(move |request: Request<Incoming>| {
+    let answer = service_fn(move |mut request: Request<Incoming>| {
         let place = requests.clone().try_acquire_owned().ok();
         // The fewer are free, the fewer one may have: a few identities that let bodies drip would have them all.
         let most = (1 + requests.available_permits() * REQUESTS_EACH / MOST_REQUESTS).min(REQUESTS_EACH);
-        let own = admission.enter_request(who, most);
+        let own = admission.enter(who, Going::Request { most });
         let (routes, busy) = (routes.clone(), Busy::new(&busy));
         async move {
-            let _busy = busy;
-            let (Some(_place), Some(_own)) = (place, own) else {
+            let (Some(place), Some(own)) = (place, own) else {
                 return Ok::<Response, std::convert::Infallible>(
                     Reply::new(Kind::Busy, "too much is going on: come again").into_response(),
                 );
             };
+            let under_way = UnderWay { _held: Arc::new((busy, place, own)) };
+            request.extensions_mut().insert(under_way.clone());
             routes.call(request).await
         }
     });
@@ -274,6 +271,13 @@ impl Drop for Busy {
         self.0.last.store(self.0.began.elapsed().as_millis() as u64, Ordering::Release);
         self.0.under_way.fetch_sub(1, Ordering::AcqRel);
     }
+}
+
+/// A request, which counts as one, and keeps its connection, until all of these are dropped: its answer may take longer than its
+/// beginning.
+#[derive(Clone)]
+pub struct UnderWay {
+    _held: Arc<(Busy, OwnedSemaphorePermit, Counting)>,
 }
 
 /// Whose request it is.

@@ -1,0 +1,60 @@
+//! How a batch comes to the proxy: its reports are sent, or made together with the proxy.
+
+use tacita_core::channel::labels::interaction::OUTCOME;
+use tacita_core::protocol::aggregate::naor_reingold::{Reporting, participant};
+use tacita_core::protocol::aggregate::{Entry, report};
+use tacita_core::{Channel, Result};
+use tacita_node::base::random::fresh_rng;
+
+use super::{MOST_BYTES, Submission};
+use crate::aggregate::interaction::{self, Batch, MOST_OUTCOME_BYTES, Side};
+use crate::aggregate::participant::batches::first_of;
+use crate::aggregate::store::BatchId;
+use crate::aggregate::transport::{Answer, Ask, Persistence};
+
+impl Submission<'_> {
+    /// Sends reports whose randomness follows from what they are: the same bytes each time.
+    pub(super) fn send(
+        &self,
+        path: &str,
+        name: &BatchId,
+        entries: &[Entry],
+        persistence: Persistence,
+    ) -> Result<Answer> {
+        let target = &self.target;
+        let public = [target.open.database.public.as_str(), &target.open.proxy.public];
+        let mut rng = target.batches.rng(name, &public);
+        let body = report(&target.params, &target.keys, &self.told.me, first_of(name), entries, &mut rng)?;
+        self.proxies[0].ask(&Ask::put(path, body, MOST_BYTES), persistence)
+    }
+
+    /// Makes the reports with the proxy. Each attempt is an interaction of its own with fresh randomness: nothing of one that was cut off
+    /// is used again.
+    pub(super) fn make(
+        &self,
+        path: &str,
+        name: &BatchId,
+        entries: &[Entry],
+        persistence: Persistence,
+    ) -> Result<Answer> {
+        let target = &self.target;
+        let batch = Batch { round: &target.round, participant: &self.told.me, name: *name, reports: entries.len() };
+        let reporting = Reporting {
+            params: &target.params,
+            keys: &target.keys,
+            participant: batch.participant,
+            first: first_of(name),
+            stage: batch.reports,
+        };
+        let run = |channel: &mut Channel| {
+            let mut rng = fresh_rng()?;
+            let session = interaction::session(&self.told.setting, &batch, Side::Participant, channel, &mut rng)?;
+            let mut transfers = participant::connect(&session, channel, &mut rng)?;
+            participant::send(&reporting, entries, &mut transfers, channel, &mut rng)?;
+            let outcome = channel.receive_up_to(OUTCOME, MOST_OUTCOME_BYTES)?;
+            Answer::decode(&outcome).ok_or_else(|| channel.violation(format!("`{}` cannot be read", OUTCOME.name)))
+        };
+        let bounds = interaction::bounds(&target.params, batch.reports);
+        self.proxies[0].interact(&format!("{path}/{}", batch.reports), bounds, persistence, run)
+    }
+}

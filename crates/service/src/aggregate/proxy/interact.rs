@@ -1,0 +1,136 @@
+//! Reports that a participant makes together with the proxy.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::body::Body;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use tacita_core::channel::labels::interaction::OUTCOME;
+use tacita_core::protocol::aggregate::naor_reingold::{self, Reporting};
+use tacita_core::{Channel, Error, Result};
+use tacita_node::base::random::fresh_rng;
+
+use super::Proxy;
+use super::round::Round;
+use crate::aggregate::database::batch_id;
+use crate::aggregate::interaction::{Batch, Side, bounds, session};
+use crate::aggregate::participant::batches::first_of;
+use crate::aggregate::secret::Secret;
+use crate::aggregate::transport::{
+    Going, Granted, Kind, MEDIA_TYPE, Reply, UnderWay, Who, expect_binary, join, outlet,
+};
+
+/// `POST /v1/rounds/{round}/reports/{batch}/{reports}`: so many reports in a batch of a name of the participant's own, made together
+/// and taken exactly once. The answer is a channel, or that they are there, or why they are not taken.
+pub(super) async fn interact(
+    State(proxy): State<Arc<Proxy>>,
+    who: Who,
+    under_way: Extension<UnderWay>,
+    Path((name, batch, reports)): Path<(String, String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Granted<Response> {
+    let participant = proxy.participant(&who)?;
+    let batch = batch_id(&batch)?;
+    // Also of a round that has closed: what was taken before is known, as where reports are sent.
+    let round = proxy.round(&name).ok_or_else(|| proxy.elsewhere(&name))?;
+    let Secret::NaorReingold(_) = &round.secret else {
+        return Err(Reply::new(Kind::Malformed, "reports of this job are sent, and not made together"));
+    };
+    expect_binary(&headers)?;
+    let most = proxy.setting.submission(&round.params);
+    let reports = reports.parse::<usize>().ok().filter(|reports| (1..=most).contains(reports));
+    let reports =
+        reports.ok_or_else(|| Reply::new(Kind::Malformed, format!("a batch of this round has 1 to {most} reports")))?;
+    // What would not be taken is not worked on.
+    let (asked, taking, whose) = (proxy.clone(), round.clone(), participant.clone());
+    let foresee = move || {
+        let number = asked.names.number(&whose)?;
+        Ok((number, taking.foresee(number, &batch, &digest(reports), reports as u64)))
+    };
+    let (number, foreseen) = proxy.pool.run(foresee).await?;
+    if let Some(foreseen) = foreseen {
+        let known = proxy.answer(&round, foreseen, reports as u64)?;
+        return Ok(axum::Json(taken(reports, known)).into_response());
+    }
+    if !round.is_open() {
+        return Err(proxy.elsewhere(&name));
+    }
+    let busy = || Reply::new(Kind::Busy, "too many make reports: come again").again_in(2);
+    let place = proxy.interactions.clone().try_acquire_owned().map_err(|_| busy())?;
+    let own = proxy.admission.enter(who.0, Going::Interaction).ok_or_else(busy)?;
+
+    let (outlet, answer) = outlet();
+    let channel = join(&participant, body, outlet, bounds(&round.params, reports), &proxy.cancel);
+    tokio::task::spawn_blocking(move || {
+        let batch = Batch { round: &round.name, participant: &participant, name: batch, reports };
+        proxy.make(&round, &batch, number, channel);
+        drop((place, own, under_way));
+    });
+    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], answer).into_response())
+}
+
+/// What a batch is told from another one of its name by: reports differ each time that they are made.
+fn digest(reports: usize) -> [u8; 32] {
+    *blake3::hash(&(reports as u64).to_le_bytes()).as_bytes()
+}
+
+/// What is told of reports that were taken.
+pub(super) fn taken(reports: usize, known: bool) -> Value {
+    json!({ "reports": reports, "known": known })
+}
+
+impl Proxy {
+    /// One interaction from its beginning to its end.
+    fn make(&self, round: &Round, batch: &Batch<'_>, number: u32, mut channel: Channel) {
+        let answer = match self.entries(round, batch, &mut channel) {
+            Ok(entries) => round
+                .accept(number, &batch.name, digest(batch.reports), &entries)
+                .map_err(Reply::from)
+                .and_then(|accepted| self.answer(round, accepted, batch.reports as u64))
+                .map(|known| taken(batch.reports, known)),
+            // Where the channel still goes, whoever broke the rules is told which; else its kind.
+            Err(Error::Protocol { check, .. }) => {
+                self.done.refused.fetch_add(1, Ordering::Relaxed);
+                Err(Reply::new(Kind::Malformed, format!("the reports are refused: {check}")))
+            }
+            Err(error) => {
+                self.done.broken.fetch_add(1, Ordering::Relaxed);
+                tracing::debug!("round {}: {error}", round.name);
+                return channel.abort(&error);
+            }
+        };
+        // If this is lost, the same batch is answered so when it comes again.
+        let told = channel.send(OUTCOME, Reply::outcome(&answer)).and_then(|()| channel.conclude());
+        if let Err(error) = told {
+            tracing::debug!("round {}: {error}", round.name);
+        }
+    }
+
+    /// The entries of reports that are made now.
+    fn entries(&self, round: &Round, batch: &Batch<'_>, channel: &mut Channel) -> Result<Vec<u8>> {
+        let Secret::NaorReingold(secret) = &round.secret else {
+            return Err(Error::Internal("an interaction in a protocol that has none".into()));
+        };
+        let mut rng = fresh_rng()?;
+        let session = session(&self.setting, batch, Side::Proxy, channel, &mut rng)?;
+        let mut transfers = naor_reingold::proxy::connect(&session, channel, &mut rng)?;
+        let reporting = Reporting {
+            params: &round.params,
+            keys: &round.keys,
+            participant: batch.participant,
+            first: first_of(&batch.name),
+            stage: batch.reports,
+        };
+        let mut made = Vec::new();
+        let take = |entries: Vec<u8>| {
+            made.extend(entries);
+            Ok(())
+        };
+        naor_reingold::proxy::receive(&reporting, secret, batch.reports, &mut transfers, channel, &mut rng, take)?;
+        Ok(made)
+    }
+}
