@@ -5,6 +5,7 @@ mod common;
 
 mod differ;
 mod doctor;
+mod formats;
 mod full;
 mod kills;
 mod operator;
