@@ -332,8 +332,9 @@ fn the_peers_number_is_told() {
         "job = \"intersect\"\nreveal_to = [\"a\"]\nprotocol = \"vole\"\n[key]\ncolumns = [\"id\"]",
     );
     let claimed = json!({"items": u32::MAX, "entries": 0, "row_bytes": 0, "schema": ""});
-    let Err(Error::Terms(text)) = case.against("b", &claimed, ALLOWED, hang_up) else {
-        panic!("no difference in terms")
+    let text = match case.against("b", &claimed, ALLOWED, hang_up) {
+        Err(Error::Terms(text)) => text,
+        other => panic!("no difference in terms: {other:?}"),
     };
     for word in ["a brings 4,294,967,295 keys", "--memory allows 2.1 GB", "limits.max_rows", "--work DIR"] {
         assert!(text.contains(word), "`{text}` lacks `{word}`");
