@@ -121,7 +121,8 @@ pub trait Group: ScalarField {
     /// The products of the points and the scalars that stand in the same place. The slices must be equally long.
     fn multiply_each(&self, points: &[Self::Point], scalars: &[Self::Scalar]) -> Vec<Self::Point>;
 
-    /// `scalar * point` for one point and each scalar.
+    /// `scalar * point` for one point and each scalar. The point may be made ready, as for [`Group::base`]: it is one that everybody
+    /// may know.
     fn multiply_one(&self, point: &Self::Point, scalars: &[Self::Scalar]) -> Vec<Self::Point>;
 
     /// Makes a point ready to be multiplied often. That takes the time of some tens of products.

@@ -2,6 +2,7 @@
 
 use curve25519_dalek::scalar::Scalar;
 use rand_core::CryptoRng;
+use zeroize::Zeroizing;
 
 use super::element::{Coefficient, Element};
 use crate::primitive::group::{Group, Point, Ristretto255, ScalarField};
@@ -71,14 +72,14 @@ impl Element for Point {
 
     /// A column is multiplied by a power for each key: a table of its multiples pays from a few keys on.
     fn add_dense(values: &mut [Point], keys: &[Block], columns: &[Point]) {
-        let coefficients: Vec<_> = keys.iter().map(|key| Scalar::from_block(*key)).collect();
+        let coefficients: Zeroizing<Vec<_>> = Zeroizing::new(keys.iter().map(|key| Scalar::from_block(*key)).collect());
         let mut powers = coefficients.clone();
         for column in columns {
             let numbers: Vec<_> = powers.iter().map(|power| Multiplier::from_library(*power)).collect();
             let products = Ristretto255.multiply_base(&Ristretto255.base(column), &numbers);
             let sums = Ristretto255.add(values, &products);
             values.iter_mut().zip(sums).for_each(|(value, sum)| *value = sum);
-            powers.iter_mut().zip(&coefficients).for_each(|(power, coefficient)| *power *= coefficient);
+            powers.iter_mut().zip(coefficients.iter()).for_each(|(power, coefficient)| *power *= coefficient);
         }
     }
 }

@@ -56,6 +56,11 @@ impl Batch for Library {
         Multiples::Library(Box::new(RistrettoBasepointTable::create(own(point))))
     }
 
+    /// Its tables are made with an inversion for each of 256 entries.
+    fn worth_multiples(&self) -> usize {
+        100
+    }
+
     fn multiply_multiples(&self, multiples: &Multiples, scalars: &[Scalar], out: &mut [Point]) {
         match multiples {
             Multiples::Library(table) => put(out, scalars.iter().map(|scalar| &**table * scalar)),
@@ -69,6 +74,11 @@ impl Batch for Library {
 
     fn combine_public(&self, points: &[Point], scalars: &[Scalar]) -> Point {
         Point(Form::Library(RistrettoPoint::vartime_multiscalar_mul(scalars, points.iter().map(own))))
+    }
+
+    /// They fall into buckets (Pippenger): the more, the faster.
+    fn combined_public(&self) -> usize {
+        8192
     }
 
     fn encode(&self, points: &[Point], out: &mut [u8]) {

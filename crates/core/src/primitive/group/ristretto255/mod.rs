@@ -27,12 +27,6 @@ const BATCH: usize = 256;
 /// Points that share the doublings of a sum of products: with more of them, their tables leave the cache.
 const COMBINED: usize = 128;
 
-/// The same for those whose time may tell of them, which may fall into buckets (Pippenger): the more, the faster.
-const COMBINED_PUBLIC: usize = 8192;
-
-/// From how many products of one point on it is worth the while to make it ready.
-const WORTH_A_TABLE: usize = 40;
-
 /// Length of an encoded point, and of an encoded scalar.
 const ENCODED_BYTES: usize = 32;
 
@@ -94,6 +88,9 @@ pub(super) trait Batch: Sync {
     /// The multiples of a point.
     fn multiples(&self, point: &Point) -> Multiples;
 
+    /// From how many products of one point on it is worth the while to have its multiples.
+    fn worth_multiples(&self) -> usize;
+
     /// The products of a point of which there are the multiples.
     fn multiply_multiples(&self, multiples: &Multiples, scalars: &[DalekScalar], out: &mut [Point]);
 
@@ -102,6 +99,9 @@ pub(super) trait Batch: Sync {
 
     /// The same, in a time that may depend on what is given.
     fn combine_public(&self, points: &[Point], scalars: &[DalekScalar]) -> Point;
+
+    /// How many points that takes at once.
+    fn combined_public(&self) -> usize;
 
     /// The points' encodings.
     fn encode(&self, points: &[Point], out: &mut [u8]);
@@ -331,7 +331,7 @@ impl Group for Ristretto255 {
     }
 
     fn multiply_one(&self, point: &Point, scalars: &[Scalar]) -> Vec<Point> {
-        if scalars.len() >= WORTH_A_TABLE {
+        if scalars.len() >= form().worth_multiples() {
             return self.multiply_base(&self.base(point), scalars);
         }
         let copies = vec![point.clone(); scalars.len()];
@@ -354,7 +354,8 @@ impl Group for Ristretto255 {
 
     fn combine_public(&self, points: &[Point], scalars: &[Scalar]) -> Point {
         assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-        let parts = points.par_chunks(COMBINED_PUBLIC).zip(scalars.par_chunks(COMBINED_PUBLIC));
+        let at_once = form().combined_public();
+        let parts = points.par_chunks(at_once).zip(scalars.par_chunks(at_once));
         sum(parts.map(|(points, scalars)| form().combine_public(points, &numbers(scalars))).collect())
     }
 

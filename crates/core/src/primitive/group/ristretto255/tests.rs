@@ -130,6 +130,16 @@ fn sums_differences_and_doubles_agree_with_their_definitions() {
     assert_eq!(Ristretto255.double_encode(&identity), [0; 32]);
 }
 
+/// What is wiped is the identity, in either form, and adds nothing.
+#[test]
+fn a_wiped_point_is_the_identity() {
+    let point = own(RISTRETTO_BASEPOINT_POINT);
+    let mut wiped = point.clone();
+    wiped.zeroize();
+    assert!(Ristretto255.any_identity(std::slice::from_ref(&wiped)));
+    assert!(point.combined(Sign::Plus, &wiped).to_library() == point.to_library());
+}
+
 #[test]
 fn secrets_are_not_printed() {
     let scalar = Scalar(DalekScalar::from(77u8));
@@ -140,7 +150,8 @@ fn secrets_are_not_printed() {
 #[test]
 fn tables_and_sums_of_products_agree_with_their_definitions() {
     let mut rng = ChaCha20Rng::from_seed([8; 32]);
-    for count in [0, 1, WORTH_A_TABLE - 1, WORTH_A_TABLE, COMBINED + 1, 3 * COMBINED] {
+    let worth = form().worth_multiples();
+    for count in [0, 1, worth - 1, worth, COMBINED + 1, 3 * COMBINED] {
         let points = Ristretto255.random_points(count, &mut rng);
         let scalars = Ristretto255.random_scalars(count, &mut rng);
         let base = own(RistrettoPoint::random(&mut rng));
@@ -155,5 +166,14 @@ fn tables_and_sums_of_products_agree_with_their_definitions() {
             points.iter().zip(&scalars).map(|(point, scalar)| point.to_library() * scalar.0).sum();
         assert_eq!(Ristretto255.combine(&points, &scalars).to_library(), sum);
         assert_eq!(Ristretto255.combine_public(&points, &scalars).to_library(), sum);
+        // Every other one is short.
+        let mixed = scalars.iter().enumerate().map(|(index, scalar)| {
+            let mut bytes = scalar.0.to_bytes();
+            bytes[16..].iter_mut().for_each(|byte| *byte *= (index % 2) as u8);
+            Scalar(DalekScalar::from_bytes_mod_order(bytes))
+        });
+        let mixed: Vec<_> = mixed.collect();
+        let sum: RistrettoPoint = points.iter().zip(&mixed).map(|(point, scalar)| point.to_library() * scalar.0).sum();
+        assert_eq!(Ristretto255.combine_public(&points, &mixed).to_library(), sum);
     }
 }

@@ -8,7 +8,8 @@
 //! iterator is not, so that whatever computes is in loops.
 //!
 //! Slices are worked on eight elements after the other, on one thread; what is left at their end is filled up. Nothing here branches on a
-//! point or a scalar, and no address depends on one.
+//! point or a scalar, but for what is returned: whether bytes are encodings, and whether a point is the identity. No address depends on
+//! one.
 
 mod field;
 mod multiply;
@@ -26,6 +27,7 @@ use multiply::Multiples;
 pub(crate) use multiply::SCALAR_BYTES;
 pub(crate) use point::Extended;
 use point::Points;
+use ristretto::Doubling;
 use vector::{LANES, Vector};
 
 /// Length of an encoded point in bytes.
@@ -77,16 +79,16 @@ pub(crate) fn multiply(backend: Backend, points: &[Extended], scalars: &[[u8; SC
     run(backend, Product(points, scalars, out));
 }
 
-/// The sum of the products of points and scalars. The slices must be equally long.
-pub(crate) fn combine(backend: Backend, points: &[Extended], scalars: &[[u8; SCALAR_BYTES]]) -> Extended {
-    struct Sum<'a>(&'a [Extended], &'a [[u8; SCALAR_BYTES]]);
+/// The sum of the products of points and scalars, which are below 2^`bits`, and that at most 2^253. The slices must be equally long.
+pub(crate) fn combine(backend: Backend, points: &[Extended], scalars: &[[u8; SCALAR_BYTES]], bits: u32) -> Extended {
+    struct Sum<'a>(&'a [Extended], &'a [[u8; SCALAR_BYTES]], u32);
     impl Work for Sum<'_> {
         type Output = Extended;
 
         #[inline(always)]
         fn run<V: Vector>(self) -> Extended {
             let mut lanes = [Extended::IDENTITY; LANES];
-            multiply::sums::<V>(self.0, self.1).unpack(&mut lanes);
+            multiply::sums::<V>(self.0, self.1, self.2).unpack(&mut lanes);
             let mut width = LANES;
             while width > 1 {
                 width /= 2;
@@ -97,7 +99,7 @@ pub(crate) fn combine(backend: Backend, points: &[Extended], scalars: &[[u8; SCA
         }
     }
     assert_eq!(points.len(), scalars.len(), "every point has its scalar");
-    run(backend, Sum(points, scalars))
+    run(backend, Sum(points, scalars, bits))
 }
 
 /// A point that is multiplied by many scalars.
@@ -252,10 +254,13 @@ pub(crate) fn double_encode(backend: Backend, points: &[Extended], out: &mut [[u
                     products.push(doubling.product);
                     doublings.push(doubling);
                 }
-                let inverses: Vec<Field<V>> = multiply::inverses(&products);
-                for ((doubling, inverse), out) in doublings.into_iter().zip(inverses).zip(out.chunks_mut(LANES)) {
-                    put(doubling.encode(inverse), out);
+                let mut inverses: Vec<Field<V>> = multiply::inverses(&products);
+                for ((doubling, inverse), out) in doublings.iter().zip(&inverses).zip(out.chunks_mut(LANES)) {
+                    put(doubling.encode(*inverse), out);
                 }
+                multiply::wipe(&mut doublings, Doubling::none());
+                multiply::wipe(&mut products, Field::zero());
+                multiply::wipe(&mut inverses, Field::zero());
             }
         }
     }

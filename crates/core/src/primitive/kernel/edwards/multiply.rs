@@ -1,7 +1,7 @@
 //! Products of points and scalars, eight at a time. A scalar is cut into signed digits; multiples of the points are in tables, of which
 //! every entry is read, or picked inside registers. Each product takes the same steps.
 
-use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing, optimization_barrier};
 
 use super::field::{Field, LIMBS};
 use super::point::{Addends, Extended, Points, Sixteen, Stored};
@@ -43,9 +43,14 @@ impl<const BITS: u32> Digits<BITS> {
         halves
     };
 
-    /// Those of at most eight scalars; the others are zero.
-    fn of<'a>(scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>) -> Digits<BITS> {
-        let mut digits = Zeroizing::new([[0; LANES]; WORDS]);
+    /// Those of zeros, to be filled.
+    fn none() -> Digits<BITS> {
+        Digits(Zeroizing::new([[0; LANES]; WORDS]))
+    }
+
+    /// Takes those of at most eight scalars; the others are zero. They are computed where they stay, for what is moved leaves a copy
+    /// behind that nobody wipes.
+    fn fill<'a>(&mut self, scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>) {
         let zeros = std::iter::repeat(&[0; SCALAR_BYTES]);
         for (lane, scalar) in scalars.chain(zeros).take(LANES).enumerate() {
             // The scalar plus the halves has digits that are not negative.
@@ -56,11 +61,10 @@ impl<const BITS: u32> Digits<BITS> {
             debug_assert!(!carry, "a scalar below 2^253");
             let [a, b, c, d] = sums;
             let words = [a, a >> 60 | b << 4, b >> 56 | c << 8, c >> 52 | d << 12, d >> 48];
-            for (kept, word) in digits.iter_mut().zip(words) {
+            for (kept, word) in self.0.iter_mut().zip(words) {
                 kept[lane] = word & ((1 << WORD_BITS) - 1);
             }
         }
-        Digits(digits)
     }
 
     /// How much a digit is without its sign, and all ones where it is negative.
@@ -75,21 +79,35 @@ impl<const BITS: u32> Digits<BITS> {
 }
 
 /// The multiples of eight points by 1 to 8.
+type Table = [Stored; MULTIPLES];
+
+/// None yet.
+const NONE: Table = [[[[0; LANES]; LIMBS]; 4]; MULTIPLES];
+
+/// Fills a table where it stands.
 #[inline(always)]
-fn multiples<V: Vector>(points: Points<V>) -> [Stored; MULTIPLES] {
+fn multiples<V: Vector>(points: Points<V>, table: &mut Table) {
     let addends = points.addends();
-    let mut table = [addends.store(); MULTIPLES];
+    table[0] = addends.store();
     let mut multiple = points;
     for entry in &mut table[1..] {
         multiple = multiple.plus(&addends);
         *entry = multiple.addends().store();
     }
-    table
+}
+
+/// The same value in the place of all that points were computed with: at once, and not word by word as `zeroize` does, so that it costs
+/// nothing beside the work.
+#[inline(always)]
+pub(super) fn wipe<T: Copy>(values: &mut [T], value: T) {
+    values.fill(value);
+    // Nothing reads them any more, but the compiler cannot know.
+    optimization_barrier(values);
 }
 
 /// For each lane the multiple that a digit asks for.
 #[inline(always)]
-fn chosen<V: Vector>(table: &[Stored; MULTIPLES], (magnitude, negative): (V, V)) -> Addends<V> {
+fn chosen<V: Vector>(table: &Table, (magnitude, negative): (V, V)) -> Addends<V> {
     let mut chosen = Addends::identity();
     for (index, entry) in table.iter().enumerate() {
         chosen = Addends::load(entry).select(&chosen, magnitude.equals(V::all(index as u64 + 1)));
@@ -103,28 +121,37 @@ pub(super) fn products<'a, V: Vector>(
     points: Points<V>,
     scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>,
 ) -> Points<V> {
-    let digits = Digits::<DIGIT_BITS>::of(scalars);
-    let table = multiples(points);
+    let mut digits = Digits::<DIGIT_BITS>::none();
+    digits.fill(scalars);
+    let mut table = NONE;
+    multiples(points, &mut table);
     let mut product = Points::identity();
     for place in (0..DIGITS).rev() {
         product = product.step(DIGIT_BITS, &chosen(&table, digits.signed(place)), place == 0);
     }
+    wipe(&mut table, NONE[0]);
     product
 }
 
-/// Sums of products: of those in the same lane of vectors of points.
+/// Sums of products: of those in the same lane of vectors of points. Scalars are below 2^`bits`, so that digits above are zero, but for
+/// one that a carry may go to.
 #[inline(always)]
-pub(super) fn sums<V: Vector>(points: &[Extended], scalars: &[[u8; SCALAR_BYTES]]) -> Points<V> {
+pub(super) fn sums<V: Vector>(points: &[Extended], scalars: &[[u8; SCALAR_BYTES]], bits: u32) -> Points<V> {
+    let digits_needed = DIGITS.min(bits.div_ceil(DIGIT_BITS) as usize + 1);
     let mut sum = Points::identity();
+    let mut room = vec![NONE; SHARING.min(points.len().div_ceil(LANES))];
     let all = points.chunks(SHARING * LANES).zip(scalars.chunks(SHARING * LANES));
     for (points, scalars) in all {
-        let digits: Vec<_> = scalars.chunks(LANES).map(|scalars| Digits::<DIGIT_BITS>::of(scalars.iter())).collect();
-        let mut tables = Vec::with_capacity(SHARING);
-        for points in points.chunks(LANES) {
-            tables.push(multiples(Points::<V>::pack(points)));
+        let mut digits: Vec<_> = scalars.chunks(LANES).map(|_| Digits::<DIGIT_BITS>::none()).collect();
+        for (digits, scalars) in digits.iter_mut().zip(scalars.chunks(LANES)) {
+            digits.fill(scalars.iter());
+        }
+        let tables = &mut room[..digits.len()];
+        for (table, points) in tables.iter_mut().zip(points.chunks(LANES)) {
+            multiples(Points::<V>::pack(points), table);
         }
         let mut part = Points::identity();
-        for place in (0..DIGITS).rev() {
+        for place in (0..digits_needed).rev() {
             part = part.doubled_times(DIGIT_BITS);
             for (table, digits) in tables.iter().zip(&digits) {
                 part = part.plus(&chosen(table, digits.signed(place)));
@@ -132,6 +159,7 @@ pub(super) fn sums<V: Vector>(points: &[Extended], scalars: &[[u8; SCALAR_BYTES]
         }
         sum = sum.plus(&part.addends());
     }
+    wipe(&mut room, NONE);
     sum
 }
 
@@ -188,7 +216,8 @@ impl Multiples {
     /// The products with at most eight scalars.
     #[inline(always)]
     pub(super) fn products<'a, V: Vector>(&self, scalars: impl Iterator<Item = &'a [u8; SCALAR_BYTES]>) -> Points<V> {
-        let digits = Digits::<WIDE_BITS>::of(scalars);
+        let mut digits = Digits::<WIDE_BITS>::none();
+        digits.fill(scalars);
         let mut product = Points::identity();
         for (place, table) in self.0.iter().enumerate() {
             let (magnitude, negative) = digits.signed::<V>(place);

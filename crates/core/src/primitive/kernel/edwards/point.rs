@@ -10,8 +10,16 @@ use super::field::{D, Field, LIMBS, Limbs};
 use super::vector::{LANES, Vector};
 
 /// A point's X, Y, Z, T, as they lie in memory.
-#[derive(Clone, Copy, Zeroize)]
+#[derive(Clone, Copy)]
 pub(crate) struct Extended(pub(super) [Limbs; 4]);
+
+/// What is left is the identity: zeros alone would be no point, and would make zeros of whatever they are added to.
+impl Zeroize for Extended {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+        *self = Extended::IDENTITY;
+    }
+}
 
 /// Eight points.
 #[derive(Clone, Copy)]
@@ -160,7 +168,7 @@ impl<V: Vector> Points<V> {
         }
     }
 
-    /// All ones where it stands for the group's identity: where it is of order 1, 2 or 4 (RFC 9496, section 4.5).
+    /// All ones where it stands for the group's identity: where it is of order 1, 2 or 4 (RFC 9496, section 4.3.3).
     #[inline(always)]
     pub(super) fn is_identity(self) -> V {
         self.x.is_zero().or(self.y.is_zero())

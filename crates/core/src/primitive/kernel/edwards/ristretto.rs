@@ -21,6 +21,7 @@ pub(super) const D_MINUS_ONE_SQ: Limbs =
     [0x55aaa44ed4d20, 0x59603c3332635, 0x26d3baf4a7928, 0x120a66e6997a9, 0x5968b37af66c2];
 
 /// Points whose encodings are the doubles': all but an inversion of `product`, which many share.
+#[derive(Clone, Copy)]
 pub(super) struct Doubling<V> {
     e: Field<V>,
     f: Field<V>,
@@ -105,6 +106,13 @@ impl<V: Vector> Points<V> {
 }
 
 impl<V: Vector> Doubling<V> {
+    /// Of no point.
+    #[inline(always)]
+    pub(super) fn none() -> Doubling<V> {
+        let none = Field::zero();
+        Doubling { e: none, f: none, g: none, h: none, product: none, zero: V::all(0) }
+    }
+
     /// The words of the encodings, from the inverses of the products.
     #[inline(always)]
     pub(super) fn encode(self, inverse: Field<V>) -> [[u64; LANES]; 4] {

@@ -41,6 +41,15 @@ fn some(count: usize, rng: &mut ChaCha20Rng) -> Vec<RistrettoPoint> {
     edge.into_iter().chain(std::iter::repeat_with(|| RistrettoPoint::random(rng))).take(count).collect()
 }
 
+/// The scalar of which each digit is half of what there are: the least that carries. That of one less carries nowhere.
+fn halves(bits: usize) -> Scalar {
+    let mut bytes = [0; 32];
+    for bit in (bits - 1..252).step_by(bits) {
+        bytes[bit / 8] |= 1 << (bit % 8);
+    }
+    Scalar::from_canonical_bytes(bytes).unwrap()
+}
+
 fn scalars(count: usize, rng: &mut ChaCha20Rng) -> Vec<Scalar> {
     let one = Scalar::ONE;
     let edge = [
@@ -51,7 +60,10 @@ fn scalars(count: usize, rng: &mut ChaCha20Rng) -> Vec<Scalar> {
         one.div_by_2(),
         -(one + one),
         Scalar::from(16u64),
-        Scalar::from(0x8888_8888_8888_8888u64),
+        halves(4),
+        halves(4) - one,
+        halves(5),
+        halves(5) - one,
     ];
     edge.into_iter().chain(std::iter::repeat_with(|| Scalar::random(rng))).take(count).collect()
 }
@@ -88,7 +100,16 @@ fn products_agree_with_the_library() {
             let products: Vec<_> = all.iter().zip(&factors).map(|(point, factor)| point * factor).collect();
             assert_eq!(encodings(backend, &out), products.iter().map(bytes).collect::<Vec<_>>());
             let sum: RistrettoPoint = products.iter().sum();
-            assert_eq!(encodings(backend, &[combine(backend, &own, &numbers)]), [bytes(&sum)]);
+            assert_eq!(encodings(backend, &[combine(backend, &own, &numbers, 253)]), [bytes(&sum)]);
+            // Those that are below 2^128, all ones among them.
+            let mut short = numbers.clone();
+            short.iter_mut().enumerate().for_each(|(index, number)| {
+                number[16..].fill(0);
+                number[..16].iter_mut().for_each(|byte| *byte |= if index % 3 == 0 { 0xff } else { 0 });
+            });
+            let of_short: Vec<_> = short.iter().map(|number| Scalar::from_bytes_mod_order(*number)).collect();
+            let sum: RistrettoPoint = all.iter().zip(&of_short).map(|(point, factor)| point * factor).sum();
+            assert_eq!(encodings(backend, &[combine(backend, &own, &short, 128)]), [bytes(&sum)]);
             for base in all.iter().take(5) {
                 Table::new(backend, &points(backend, &[*base])[0]).multiply(&numbers, &mut out);
                 let products: Vec<_> = factors.iter().map(|factor| bytes(&(base * factor))).collect();
@@ -133,7 +154,11 @@ fn the_map_agrees_with_the_library() {
         near(-1),
         near(0),
         near(1),
-        [0xff; 32],
+        {
+            let mut twice = [0xff; 32];
+            twice[0] = 0xd9;
+            twice
+        },
     ] {
         let mut both = [0; 64];
         both[..32].copy_from_slice(&number);
