@@ -9,6 +9,8 @@ use axum::{Json, Router};
 use serde_json::json;
 use tacita_core::{Error, ErrorKind};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::hex::hex;
+use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::rounds::State;
 use tacita_service::aggregate::transport::{Admission, Ask, MEDIA_TYPE, Server, Service, SharedTraffic, stand};
 
@@ -74,7 +76,14 @@ fn a_database_that_claims_too_much_is_not_believed() {
         let row = [&[1, 0, b'x'][..], &u64::to_le_bytes(count), &[1, 0, 0, 0, 0, 0, 0, 0], &u64::to_le_bytes(listed)]
             .concat();
         let status = json!({ "round": ROUND, "state": "revealed", "reveal_when": "", "parts": 1 });
+        let own = Here {
+            agreement: hex(&world.setting.agreement),
+            version: String::new(),
+            clock: 0,
+            participant: Some("a".into()),
+        };
         let routes = Router::new()
+            .route("/v1/here", get(move || async move { Json(own) }))
             .route("/v1/rounds/{round}", get(move || async move { Json(status) }))
             .route("/v1/rounds/{round}/results/0", get(move || async move { row }));
         let allow = world.at("participants");
