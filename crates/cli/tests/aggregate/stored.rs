@@ -59,7 +59,8 @@ fn a_password_on_the_command_line_is_refused() {
     let world = World::new(&["a"], json!({}), json!({}));
     let (job, id, state) = (world.job(), world.home.at("id-database"), world.home.at("state"));
     let url = "postgresql://me:secret@localhost/rounds";
-    let arguments = ["database", &job, "--identity", &id, "--state", &state, "--listen", "127.0.0.1:0", "--storage", url];
+    let arguments =
+        ["database", &job, "--identity", &id, "--state", &state, "--listen", "127.0.0.1:0", "--storage", url];
     let ended = Running::start(&arguments).end();
     assert_eq!(ended.code, 2, "{}", ended.stderr);
     assert!(ended.stderr.contains("file:PATH") && !ended.stderr.contains("secret"), "{}", ended.stderr);

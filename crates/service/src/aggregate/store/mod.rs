@@ -168,11 +168,14 @@ pub fn holds_password(url: &str) -> bool {
 fn read(path: &Path) -> Result<Zeroizing<String>> {
     use std::os::unix::fs::MetadataExt;
     let shown = path.display();
-    let mode = std::fs::metadata(path).map_err(|error| Error::Input(format!("{shown}: cannot be read: {error}")))?.mode();
+    let mode =
+        std::fs::metadata(path).map_err(|error| Error::Input(format!("{shown}: cannot be read: {error}")))?.mode();
     if mode & 0o007 != 0 {
         return Err(Error::Input(format!("{shown}: everybody on this machine can read it: chmod 600 {shown}")));
     }
-    std::fs::read_to_string(path).map(Zeroizing::new).map_err(|error| Error::Input(format!("{shown}: cannot be read: {error}")))
+    std::fs::read_to_string(path)
+        .map(Zeroizing::new)
+        .map_err(|error| Error::Input(format!("{shown}: cannot be read: {error}")))
 }
 
 fn named(url: &str) -> Result<Named<'_>> {
@@ -190,7 +193,9 @@ fn named(url: &str) -> Result<Named<'_>> {
         Some(rest) => Ok(Named::Embedded(Path::new(rest))),
         None => Err(match url.split_once(':') {
             Some((kind, _)) if !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
-                Error::Input(format!("storage: `{kind}:` is no kind of storage that there is, or is not complete: {USAGE}"))
+                Error::Input(format!(
+                    "storage: `{kind}:` is no kind of storage that there is, or is not complete: {USAGE}"
+                ))
             }
             _ => Error::Input(format!("storage: what is given names no kind of storage: {USAGE}")),
         }),
@@ -245,10 +250,21 @@ mod urls {
 
     #[test]
     fn passwords_are_noticed() {
-        for url in ["postgresql://me:x@h/d", "postgres://me:x@h", "postgresql://h/d?password=x", "postgresql:///d?user=me&password=x"] {
+        for url in [
+            "postgresql://me:x@h/d",
+            "postgres://me:x@h",
+            "postgresql://h/d?password=x",
+            "postgresql:///d?user=me&password=x",
+        ] {
             assert!(holds_password(url), "{url}");
         }
-        for url in ["postgresql://me@h:5433/d", "postgresql://h:5433/d", "embedded:password=x", "file:/a:b@c", "postgresql:///d?host=/run/postgresql"] {
+        for url in [
+            "postgresql://me@h:5433/d",
+            "postgresql://h:5433/d",
+            "embedded:password=x",
+            "file:/a:b@c",
+            "postgresql:///d?host=/run/postgresql",
+        ] {
             assert!(!holds_password(url), "{url}");
         }
     }

@@ -61,7 +61,9 @@ fn of_state(state: &SqlState, message: &str) -> Fault {
         code if code.starts_with("08") => Fault::Away(told),
         // A transaction that could not be told apart in order, a deadlock, a lock; a round that another made or removed meanwhile.
         "40001" | "40P01" | "55P03" | "23503" | "23505" | "42P01" | "42P07" => Fault::Again(told),
-        "53100" => Fault::Lasting(format!("its disk is full: make room; nothing was taken, and nothing is lost ({told})")),
+        "53100" => {
+            Fault::Lasting(format!("its disk is full: make room; nothing was taken, and nothing is lost ({told})"))
+        }
         "57014" => Fault::Lasting(format!("it took too long: {told}")),
         "28P01" | "28000" => Fault::Lasting(format!("it does not let this user in: {told}")),
         "42501" => Fault::Lasting(format!(

@@ -51,7 +51,9 @@ impl Place {
                 ("sslrootcert", path) => root = Some(path),
                 ("sslmode", word) => mode = Some(word),
                 // Whether a server is this machine is judged by its name.
-                ("hostaddr", _) => return Err(Error::Input("storage: hostaddr is not taken: name the host alone".into())),
+                ("hostaddr", _) => {
+                    return Err(Error::Input("storage: hostaddr is not taken: name the host alone".into()));
+                }
                 _ => others.push(pair),
             }
         }
@@ -68,7 +70,8 @@ impl Place {
             config.connect_timeout(CONNECT);
         }
         let database = config.get_dbname().or(config.get_user()).map_or("?".into(), shown);
-        let shown = format!("PostgreSQL at {}, database {database}, schema {schema}", shown(&names(&config).join(", ")));
+        let shown =
+            format!("PostgreSQL at {}, database {database}, schema {schema}", shown(&names(&config).join(", ")));
         Ok(Place { config, tls, schema: schema.to_owned(), shown })
     }
 }
@@ -146,8 +149,14 @@ mod tests {
         for (url, expected) in [
             ("postgresql://me:se%40cret@localhost/rounds", "PostgreSQL at localhost, database rounds, schema tacita"),
             ("postgres://me@127.0.0.1:5433/?schema=a_1", "PostgreSQL at 127.0.0.1:5433, database me, schema a_1"),
-            ("postgresql:///rounds?host=/run/postgresql&user=me&password=secret", "PostgreSQL at /run/postgresql, database rounds, schema tacita"),
-            ("postgresql://me:secret@db.example/rounds?sslmode=disable", "PostgreSQL at db.example, database rounds, schema tacita"),
+            (
+                "postgresql:///rounds?host=/run/postgresql&user=me&password=secret",
+                "PostgreSQL at /run/postgresql, database rounds, schema tacita",
+            ),
+            (
+                "postgresql://me:secret@db.example/rounds?sslmode=disable",
+                "PostgreSQL at db.example, database rounds, schema tacita",
+            ),
         ] {
             let place = Place::of(url).unwrap();
             assert_eq!(place.shown, expected);

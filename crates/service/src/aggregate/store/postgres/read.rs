@@ -54,9 +54,14 @@ impl<'a> Reports<'a> {
         after: Option<&RowId>,
     ) -> std::result::Result<Reports<'a>, Fault> {
         // The first ones are wanted at once: what is in order is not sorted once more.
-        transaction.batch_execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off").await?;
+        transaction
+            .batch_execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off")
+            .await?;
         let select = |condition: &str| {
-            format!("SELECT row_id, tag, value, sealed FROM {} {condition} ORDER BY row_id, batch, place", schema::reports(round))
+            format!(
+                "SELECT row_id, tag, value, sealed FROM {} {condition} ORDER BY row_id, batch, place",
+                schema::reports(round)
+            )
         };
         let portal = match after {
             Some(after) => transaction.bind(&select("WHERE row_id > $1"), &[&&after[..]]).await?,

@@ -40,7 +40,10 @@ pub(super) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fau
     let lock = format!("{LOCK}{schema}");
     transaction.execute_typed("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[(&lock, Type::TEXT)]).await?;
     let there = transaction
-        .query_typed_one("SELECT to_regnamespace($1) IS NOT NULL, current_setting('fsync') = 'off'", &[(&schema, Type::TEXT)])
+        .query_typed_one(
+            "SELECT to_regnamespace($1) IS NOT NULL, current_setting('fsync') = 'off'",
+            &[(&schema, Type::TEXT)],
+        )
         .await?;
     if there.try_get(1)? {
         tracing::warn!("the server has fsync = off: what it acknowledges is lost when its machine fails");
@@ -53,7 +56,9 @@ pub(super) async fn migrate(client: &mut Client, schema: &str) -> Result<(), Fau
         .await?;
     if !there.try_get::<_, bool>(0)? {
         transaction
-            .batch_execute("CREATE TABLE migrations (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())")
+            .batch_execute(
+                "CREATE TABLE migrations (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())",
+            )
             .await?;
     }
     let version = transaction.query_typed_one("SELECT coalesce(max(version), 0) FROM migrations", &[]).await?;

@@ -135,7 +135,19 @@ impl Server {
     /// What an SQL statement answers, as `psql` shows it.
     pub fn ask(&self, statement: &str) -> String {
         let mut command = self.command("psql");
-        command.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", USER, "-d", "postgres", "-AtX", "-c", statement]);
+        command.args([
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &self.port.to_string(),
+            "-U",
+            USER,
+            "-d",
+            "postgres",
+            "-AtX",
+            "-c",
+            statement,
+        ]);
         let told = command.output().unwrap();
         assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
         String::from_utf8(told.stdout).unwrap().trim().to_owned()

@@ -58,9 +58,10 @@ fn several_bring_the_same_batches_at_once(server: &Server) {
     let fronts = [0; 3].map(|_| Postgres::open(&server.url("schema=fronts")).unwrap());
     let bring = |front: &Postgres, number: u8| front.ingest("r", &[number; 16], &batch(number)).unwrap();
     let new = std::thread::scope(|scope| {
-        let all = fronts.iter().flat_map(|front| [front, front]).map(|front| {
-            scope.spawn(move || (0..20).filter(|number| bring(front, *number) == Ingested::New).count())
-        });
+        let all = fronts
+            .iter()
+            .flat_map(|front| [front, front])
+            .map(|front| scope.spawn(move || (0..20).filter(|number| bring(front, *number) == Ingested::New).count()));
         all.collect::<Vec<_>>().into_iter().map(|one| one.join().unwrap()).sum::<usize>()
     });
     assert_eq!(new, 20);
@@ -195,7 +196,7 @@ fn a_server_that_is_killed_has_every_batch_once() {
                 server.start_again();
             }
         }
-            println!("{kills} kills");
+        println!("{kills} kills");
         assert!(kills > 0);
         all.into_iter().map(|one| one.join().unwrap()).sum::<u32>()
     });
@@ -244,7 +245,8 @@ fn only_the_server_of_that_name_gets_a_password_and_only_who_has_it_gets_in() {
     let Some(mut server) = Server::start() else { return };
     server.ask("CREATE ROLE me LOGIN PASSWORD 'a secret'");
     server.ask("CREATE SCHEMA tacita AUTHORIZATION me");
-    let made = ["localhost", "elsewhere.example"].map(|name| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap());
+    let made =
+        ["localhost", "elsewhere.example"].map(|name| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap());
     let home = tempfile::tempdir().unwrap();
     let [own, other] = ["own.pem", "other.pem"].map(|name| home.path().join(name));
     std::fs::write(&own, made[0].cert.pem()).unwrap();
