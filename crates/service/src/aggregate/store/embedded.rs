@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, FilterPolicy};
-use fjall::{Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode};
+use fjall::{Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::hex;
@@ -232,7 +232,9 @@ impl Storage for Embedded {
         use std::ops::Bound::{Excluded, Unbounded};
         let Some(reports) = self.reports(&Round::new(round))? else { return Ok(()) };
         let from = after.map_or(Unbounded, |row| Excluded([&row[..], &[u8::MAX; PLACE_BYTES]].concat()));
-        group(reports.range::<Vec<u8>, _>((from, Unbounded)).map(|entry| self.report(entry)), each)
+        // What comes meanwhile is not in it.
+        let snapshot = self.database.snapshot();
+        group(snapshot.range::<Vec<u8>, _>(&reports, (from, Unbounded)).map(|entry| self.report(entry)), each)
     }
 
     fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>> {

@@ -43,6 +43,10 @@ impl Place {
     /// Reads a URL. What is wrong is told without any part of it that may hold a password.
     pub(super) fn of(url: &str) -> Result<Place> {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
+        // A ? in a password, which others would take for one.
+        if query.contains('@') {
+            return Err(unreadable());
+        }
         let (mut schema, mut root, mut mode) = (SCHEMA, None, None);
         let mut others = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
