@@ -24,7 +24,7 @@ fn a_round_in_postgresql_has_the_result_of_one_in_a_directory() {
     let (items, counts) = made(names.len(), 40);
     let world = || World::new(&names, json!({ "min_participants": 2 }), json!({}));
     let mut embedded = world();
-    ["database", "proxy", "oracle"].map(|role| embedded.start(role));
+    ["database", "proxy", "oracle"].iter().for_each(|role| embedded.start(role));
     submit(&embedded, &items, 0..4);
 
     let mut stored = world();
@@ -33,7 +33,7 @@ fn a_round_in_postgresql_has_the_result_of_one_in_a_directory() {
     let storage = format!("file:{url}");
     stored.start_with("database", &["--storage", &storage]);
     stored.role("database").until_it_says("rows are kept in PostgreSQL at /");
-    ["proxy", "oracle"].map(|role| stored.start(role));
+    ["proxy", "oracle"].iter().for_each(|role| stored.start(role));
     submit(&stored, &items, 0..2);
     // The database's machine fails, and so does the server.
     stored.kill("database");
