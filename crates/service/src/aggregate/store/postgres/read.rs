@@ -82,11 +82,12 @@ impl Iterator for Reports<'_> {
     type Item = Result<(RowId, Stored)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.page.is_empty() && !self.done {
-            if let Err(error) = self.next_page() {
-                self.done = true;
-                return Some(Err(error));
-            }
+        if self.page.is_empty()
+            && !self.done
+            && let Err(error) = self.next_page()
+        {
+            self.done = true;
+            return Some(Err(error));
         }
         let row = self.page.pop_front()?;
         Some(report(&row).map_err(|fault| self.pool.error(&fault)))
