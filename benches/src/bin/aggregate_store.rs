@@ -1,5 +1,5 @@
-//! What the embedded storage of a database takes in, and gives back row by row: random rows of the length of real ones, in batches, each of which is on
-//! disk before the next one.
+//! What a database's storage takes in, and gives back row by row: random rows of the length of real ones, in batches, each of which is on disk before
+//! the next one. The embedded storage, unless `--storage` names another.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use clap::Parser;
 use rand_core::{Rng, SeedableRng};
 use tacita_bench::{MISSED, about};
 use tacita_node::base::usage::{cpu_time, peak_memory};
-use tacita_service::aggregate::store::{Embedded, Ingested, Row, Storage, Stored};
+use tacita_service::aggregate::store::{self, Ingested, Row, Stored};
 
 /// Bytes of a key that is encrypted for the oracles: a point and its key.
 const SEALED_BYTES: usize = 64;
@@ -30,22 +30,26 @@ struct Arguments {
     /// Rows that have a key in common, on average
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     common: u64,
-    /// Directory for the storage, which is removed afterwards; a temporary one if absent
+    /// Directory for the embedded storage, which is removed afterwards; a temporary one if absent
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
+    /// Another storage, as postgresql://USER@HOST/DATABASE, of which the round `measured` is removed afterwards
+    #[arg(long, value_name = "URL", conflicts_with = "directory")]
+    storage: Option<String>,
     /// Rows a second that have to be taken in, or else this ends with 3
     #[arg(long, default_value_t = 0.0)]
     at_least: f64,
 }
 
 fn main() -> ExitCode {
-    let Arguments { rows, batch, common, directory, at_least } = Arguments::parse();
+    let Arguments { rows, batch, common, directory, storage, at_least } = Arguments::parse();
     let home = match directory {
         Some(directory) => tempfile::tempdir_in(directory),
         None => tempfile::tempdir(),
     };
     let home = home.expect("a directory");
-    let storage = Embedded::open(home.path()).expect("a storage");
+    let url = storage.unwrap_or_else(|| format!("embedded:{}", home.path().display()));
+    let storage = store::open(&url).expect("a storage");
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     println!("| step | rows | s | CPU s | rows/s | longest batch ms | MiB on disk | peak MiB |");
     println!("|---|---|---|---|---|---|---|---|");
@@ -78,7 +82,7 @@ fn main() -> ExitCode {
     println!("{groups} groups");
     let begun = Instant::now();
     drop(storage);
-    let storage = Embedded::open(home.path()).expect("the storage again");
+    let storage = store::open(&url).expect("the storage again");
     line("open again", 0, begun.elapsed().as_secs_f64(), 0.0, 0.0, on_disk(home.path()));
     let begun = Instant::now();
     storage.remove(ROUND).expect("removal");

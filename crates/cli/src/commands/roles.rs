@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use tacita_core::Result;
+use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 use tacita_service::aggregate::database::Databasing;
 use tacita_service::aggregate::proxy::Proxying;
+use tacita_service::aggregate::store::holds_password;
 use tacita_service::aggregate::{Serving, Setting, database, oracle, proxy};
 
 use super::arguments;
@@ -52,12 +53,14 @@ pub struct Oracle {
 /// neither its key, unless it passes, nor a reporter. It must not be run by whoever runs the proxy.
 #[derive(Args)]
 #[command(
-    after_help = "Example: tacita database job.toml --listen :7620 --identity id/database --state database --round 2026-11-30"
+    after_help = "Example: tacita database job.toml --listen :7620 --identity id/database --state database --round 2026-11-30\n\
+                  With rows in PostgreSQL: ... --storage 'postgresql://tacita@/rounds?host=/run/postgresql'"
 )]
 pub struct Database {
     #[command(flatten)]
     role: Role,
-    /// Where rows are kept, as embedded:DIR [default: $TACITA_STORAGE, or in --state].
+    /// Where rows are kept: embedded:DIR, postgresql://USER@HOST/DATABASE, or file:PATH of a file that says one of these, as it has to
+    /// where there is a password [default: $TACITA_STORAGE, or in --state].
     #[arg(long, value_name = "URL")]
     storage: Option<String>,
     /// Open this round, unless it is there.
@@ -144,6 +147,13 @@ impl Database {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let Database { role, storage, round, patience } = self;
+        if storage.as_deref().is_some_and(holds_password) {
+            return Err(Error::Input(
+                "--storage: a password on the command line is seen by everybody on this machine, and has to be changed now: write the URL into a file \
+                 that only you can read, and give file:PATH, or set TACITA_STORAGE"
+                    .into(),
+            ));
+        }
         let storage = storage.or_else(|| std::env::var("TACITA_STORAGE").ok().filter(|url| !url.is_empty()));
         database::serve(Databasing { serving: role.serving()?, storage, rounds: round, patience })
     }

@@ -12,6 +12,7 @@ mod operator;
 mod refused;
 mod samples;
 mod simulated;
+mod stored;
 mod submitted;
 mod together;
 mod world;

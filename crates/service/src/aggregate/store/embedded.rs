@@ -15,11 +15,12 @@ use std::time::Duration;
 
 use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, FilterPolicy};
-use fjall::{Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode};
+use fjall::{Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::hex;
 
+use super::rows::{DIGEST_BYTES, digest, group};
 use super::{BatchId, Each, Ingested, Row, RowId, Storage, Stored, Totals};
 
 const LOCK: &str = "storage.lock";
@@ -37,7 +38,6 @@ const RECORD: u8 = b'r';
 const REMOVED: u8 = b'x';
 
 const ROUND_KEY_BYTES: usize = 32;
-const DIGEST_BYTES: usize = 32;
 const COUNT_BYTES: usize = 8;
 const ROW_BYTES: usize = size_of::<RowId>();
 const PLACE_BYTES: usize = size_of::<BatchId>() + size_of::<u32>();
@@ -232,38 +232,9 @@ impl Storage for Embedded {
         use std::ops::Bound::{Excluded, Unbounded};
         let Some(reports) = self.reports(&Round::new(round))? else { return Ok(()) };
         let from = after.map_or(Unbounded, |row| Excluded([&row[..], &[u8::MAX; PLACE_BYTES]].concat()));
-        let mut reports = reports.range::<Vec<u8>, _>((from, Unbounded)).map(|entry| self.report(entry));
-        let mut next = reports.next().transpose()?;
-        while let Some((row, first)) = next.take() {
-            let mut failed = false;
-            let others = std::iter::from_fn(|| {
-                if next.is_some() || failed {
-                    return None;
-                }
-                match reports.next()? {
-                    Ok((other, stored)) if other == row => Some(Ok(stored)),
-                    Ok(report) => {
-                        next = Some(report);
-                        None
-                    }
-                    Err(error) => {
-                        failed = true;
-                        Some(Err(error))
-                    }
-                }
-            });
-            let mut group = std::iter::once(Ok(first)).chain(others);
-            if each(&row, &mut group)?.is_break() {
-                return Ok(());
-            }
-            for left in group {
-                left?;
-            }
-            if failed {
-                return Err(self.damaged());
-            }
-        }
-        Ok(())
+        // What comes meanwhile is not in it.
+        let snapshot = self.database.snapshot();
+        group(snapshot.range::<Vec<u8>, _>(&reports, (from, Unbounded)).map(|entry| self.report(entry)), each)
     }
 
     fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>> {
@@ -351,20 +322,6 @@ impl Round {
     fn tree(&self) -> String {
         hex(&self.0)
     }
-}
-
-/// A fingerprint of a batch's rows, in order.
-fn digest(rows: &[Row]) -> [u8; DIGEST_BYTES] {
-    let mut hasher = blake3::Hasher::new();
-    for Row { id, stored: Stored { tag, value, sealed } } in rows {
-        hasher
-            .update(id)
-            .update(tag)
-            .update(&value.to_le_bytes())
-            .update(&(sealed.len() as u64).to_le_bytes())
-            .update(sealed);
-    }
-    *hasher.finalize().as_bytes()
 }
 
 /// Makes trees without rows, whole or not at all: what a crash leaves half made could not be opened.

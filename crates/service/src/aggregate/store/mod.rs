@@ -1,9 +1,11 @@
 //! Where a database keeps the rows of its rounds.
 //!
-//! [`Storage`] is all that the database asks of it. [`Embedded`] keeps everything in a directory of one process; another back end is another
-//! implementation, and passes the same tests (`suite.rs`).
+//! [`Storage`] is all that the database asks of it. [`Embedded`] keeps everything in a directory of one process, [`Postgres`] in a server that others look
+//! after; both pass the same tests (`suite.rs`).
 
 mod embedded;
+mod postgres;
+mod rows;
 #[cfg(test)]
 mod suite;
 #[cfg(test)]
@@ -13,8 +15,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
 
 pub use embedded::Embedded;
+pub use postgres::Postgres;
 
 /// A row: what all reports of one key have in common, and nobody can tell which key it is.
 pub type RowId = [u8; 32];
@@ -114,28 +118,86 @@ pub trait Storage: Send + Sync {
 }
 
 const EMBEDDED: &str = "embedded:";
+const FILE: &str = "file:";
 
-/// Opens the storage that a URL names: `embedded:DIR`.
-///
-/// Errors ([`Error::Input`]): it names none, or see [`Embedded::open`]. The text repeats no more of a URL than what kind it is: the rest may hold
-/// a password.
-pub fn open(url: &str) -> Result<Box<dyn Storage>> {
-    Ok(Box::new(Embedded::open(directory(url)?)?))
+const USAGE: &str = "use embedded:DIR, a directory of this process alone, postgresql://USER@HOST/DATABASE, or file:PATH, a file that says which";
+
+/// Where a URL says that rows are.
+enum Named<'a> {
+    Embedded(&'a Path),
+    Postgres(&'a str),
+    /// The URL is in a file.
+    File(&'a Path),
 }
 
-fn directory(url: &str) -> Result<&Path> {
-    let usage = "use embedded:DIR, a directory of this process alone";
+/// Opens the storage that a URL names: `embedded:DIR`, `postgresql://USER@HOST/DATABASE`, or `file:PATH` of a file that holds such a URL, which others
+/// of the machine may not read.
+///
+/// Errors ([`Error::Input`]): it names none, or see [`Embedded::open`] and [`Postgres::open`]. The text repeats no more of a URL than what kind it is:
+/// the rest may hold a password.
+pub fn open(url: &str) -> Result<Box<dyn Storage>> {
+    Ok(match named(url)? {
+        Named::Embedded(path) => {
+            let storage = Embedded::open(path)?;
+            tracing::info!("rows are kept in {}", path.display());
+            Box::new(storage)
+        }
+        Named::Postgres(url) => {
+            let storage = Postgres::open(url)?;
+            tracing::info!("rows are kept in {storage:?}");
+            Box::new(storage)
+        }
+        Named::File(path) => {
+            let url = read(path)?;
+            if let Named::File(_) = named(url.trim())? {
+                return Err(Error::Input(format!("{}: names another file: {USAGE}", path.display())));
+            }
+            open(url.trim())?
+        }
+    })
+}
+
+/// Whether a URL holds a password, which has no place on a command line.
+pub fn holds_password(url: &str) -> bool {
+    let Ok(Named::Postgres(url)) = named(url) else { return false };
+    let rest = url.split_once("//").map_or(url, |(_, rest)| rest);
+    rest.contains("password=") || rest.split_once('@').is_some_and(|(user, _)| user.contains(':'))
+}
+
+/// A URL from a file.
+fn read(path: &Path) -> Result<Zeroizing<String>> {
+    use std::os::unix::fs::MetadataExt;
+    let shown = path.display();
+    let mode =
+        std::fs::metadata(path).map_err(|error| Error::Input(format!("{shown}: cannot be read: {error}")))?.mode();
+    if mode & 0o007 != 0 {
+        return Err(Error::Input(format!("{shown}: everybody on this machine can read it: chmod 600 {shown}")));
+    }
+    std::fs::read_to_string(path)
+        .map(Zeroizing::new)
+        .map_err(|error| Error::Input(format!("{shown}: cannot be read: {error}")))
+}
+
+fn named(url: &str) -> Result<Named<'_>> {
+    if postgres::SCHEMES.iter().any(|scheme| url.starts_with(scheme)) {
+        return Ok(Named::Postgres(url));
+    }
+    if let Some(path) = url.strip_prefix(FILE).filter(|path| !path.is_empty()) {
+        return Ok(Named::File(Path::new(path)));
+    }
     match url.strip_prefix(EMBEDDED) {
-        Some("") => Err(Error::Input(format!("storage: `{EMBEDDED}` names no directory: {usage}"))),
+        Some("") => Err(Error::Input(format!("storage: `{EMBEDDED}` names no directory: {USAGE}"))),
         Some(rest) if rest.starts_with("//") => Err(Error::Input(format!(
             "storage: `{EMBEDDED}//` is followed by no host: write embedded:DIR, as embedded:/srv/round"
         ))),
-        Some(rest) => Ok(Path::new(rest)),
+        Some(rest) => Ok(Named::Embedded(Path::new(rest))),
         None => Err(match url.split_once(':') {
             Some((kind, _)) if !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
-                Error::Input(format!("storage: this program has none of the kind `{kind}`: {usage}"))
+                Error::Input(format!(
+                    "storage: `{kind}:` is no kind of storage that there is, or is not complete: {USAGE}"
+                ))
             }
-            _ => Error::Input(format!("storage: what is given names no kind of storage: {usage}")),
+            _ => Error::Input(format!("storage: what is given names no kind of storage: {USAGE}")),
         }),
     }
 }
@@ -144,21 +206,66 @@ fn directory(url: &str) -> Result<&Path> {
 mod urls {
     use super::*;
 
+    fn refused(url: &str) -> String {
+        open(url).err().unwrap().to_string()
+    }
+
     #[test]
     fn urls_are_read_and_what_is_wrong_is_said_without_passwords() {
-        assert_eq!(directory("embedded:/srv/x").unwrap(), Path::new("/srv/x"));
-        assert_eq!(directory("embedded:state/rows").unwrap(), Path::new("state/rows"));
+        for (url, path) in [("embedded:/srv/x", "/srv/x"), ("embedded:state/rows", "state/rows")] {
+            assert!(matches!(named(url), Ok(Named::Embedded(found)) if found == Path::new(path)));
+        }
         for (url, part) in [
             ("embedded:", "names no directory"),
             ("embedded:///srv/x", "write embedded:DIR"),
-            ("postgresql://me:secret@host/db", "none of the kind `postgresql`"),
+            ("mysql://me:secret@host/db", "`mysql:` is no kind"),
+            ("postgresql:secret", "`postgresql:` is no kind"),
+            ("file:", "is not complete"),
             ("/srv/secret", "names no kind"),
             ("", "names no kind"),
             (":secret", "names no kind"),
             ("a secret:x", "names no kind"),
         ] {
-            let error = directory(url).unwrap_err().to_string();
+            let error = refused(url);
             assert!(error.contains(part) && error.contains("embedded:DIR") && !error.contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_url_in_a_file_is_for_no_eyes_of_others() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("url");
+        let url = format!("file:{}", path.display());
+        assert!(refused(&url).contains("cannot be read"));
+        std::fs::write(&path, format!("embedded:{}\n", home.path().join("rows").display())).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(refused(&url).contains("chmod 600"));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        drop(open(&url).unwrap());
+        assert!(home.path().join("rows/storage").exists());
+        std::fs::write(&path, &url).unwrap();
+        assert!(refused(&url).contains("names another file"));
+    }
+
+    #[test]
+    fn passwords_are_noticed() {
+        for url in [
+            "postgresql://me:x@h/d",
+            "postgres://me:x@h",
+            "postgresql://h/d?password=x",
+            "postgresql:///d?user=me&password=x",
+        ] {
+            assert!(holds_password(url), "{url}");
+        }
+        for url in [
+            "postgresql://me@h:5433/d",
+            "postgresql://h:5433/d",
+            "embedded:password=x",
+            "file:/a:b@c",
+            "postgresql:///d?host=/run/postgresql",
+        ] {
+            assert!(!holds_password(url), "{url}");
         }
     }
 }

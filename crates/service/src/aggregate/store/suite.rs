@@ -19,6 +19,7 @@ pub(super) fn run(open: Open<'_>) {
     concurrent_batches_are_ingested_once(open);
     reading_breaks_off_and_goes_on(open);
     errors_of_the_caller_come_back(open);
+    what_comes_meanwhile_is_not_read(open);
     rounds_are_apart_and_go(open);
     records_come_back(open);
 }
@@ -169,6 +170,27 @@ fn errors_of_the_caller_come_back(open: Open<'_>) {
     });
     assert_eq!((failed.unwrap_err(), calls), (Error::Input("the caller's".into()), 1));
     storage.remove("errors").unwrap();
+}
+
+fn what_comes_meanwhile_is_not_read(open: Open<'_>) {
+    let storage = open();
+    let mut rng = ChaCha20Rng::seed_from_u64(6);
+    // More than are fetched at once.
+    let (first, second) = (rows(&mut rng, 5000, 1 << 30, 8), rows(&mut rng, 100, 1 << 30, 8));
+    storage.ingest("meanwhile", &[6; 16], &first).unwrap();
+    let mut read = 0;
+    storage
+        .groups("meanwhile", None, &mut |_, entries| {
+            if read == 0 {
+                assert_eq!(storage.ingest("meanwhile", &[7; 16], &second)?, Ingested::New);
+            }
+            read += entries.count();
+            Ok(ControlFlow::Continue(()))
+        })
+        .unwrap();
+    assert_eq!(read, first.len());
+    assert!(groups(&*storage, "meanwhile").unwrap() == expected([&first, &second]));
+    storage.remove("meanwhile").unwrap();
 }
 
 fn rounds_are_apart_and_go(open: Open<'_>) {

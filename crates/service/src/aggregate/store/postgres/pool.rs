@@ -1,0 +1,220 @@
+//! Connections to a server: so many at a time, made when they are needed and kept; what passes is tried again for a while.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tacita_core::{Error, Result};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, NoTls, Socket};
+
+use super::fault::Fault;
+use super::place::Place;
+use super::tls::Tls;
+
+/// Connections at a time.
+const MOST_CONNECTIONS: usize = 8;
+
+/// How long one is waited for where all are in use.
+const QUEUE: Duration = Duration::from_secs(30);
+
+/// How long the server may work on a statement, and how long it is waited for: longer, so that it says itself what it could not do.
+const STATEMENT_SECONDS: u64 = 30;
+const ANSWER: Duration = Duration::from_secs(STATEMENT_SECONDS + 15);
+
+/// How long what passes is tried again, and the first and the longest pause between.
+const PATIENCE: Duration = Duration::from_secs(5);
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(800);
+
+pub(super) struct Pool {
+    /// Absent when it ends.
+    runtime: Option<Runtime>,
+    place: Place,
+    idle: Mutex<Vec<Client>>,
+    places: Semaphore,
+    /// The server was not there when it was last asked.
+    away: AtomicBool,
+}
+
+/// A connection that is in use.
+pub(super) struct Lease<'a> {
+    pub(super) client: Client,
+    _permit: SemaphorePermit<'a>,
+}
+
+impl Pool {
+    pub(super) fn new(place: Place) -> Result<Pool> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("postgresql").enable_all().build();
+        let runtime = runtime.map_err(|error| Error::Internal(format!("no threads: {error}")))?;
+        Ok(Pool {
+            runtime: Some(runtime),
+            place,
+            idle: Mutex::default(),
+            places: Semaphore::new(MOST_CONNECTIONS),
+            away: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Does `work` with a connection, again where that may help. Whatever `work` does has to be fit to be done again after it was broken off
+    /// anywhere, also when it has come to its end and nobody was told.
+    pub(super) fn run<T>(&self, work: impl AsyncFn(&mut Client) -> std::result::Result<T, Fault>) -> Result<T> {
+        self.run_within(Some(ANSWER), work)
+    }
+
+    /// The same, for what may take as long as it takes if there is no limit.
+    pub(super) fn run_within<T>(
+        &self,
+        limit: Option<Duration>,
+        work: impl AsyncFn(&mut Client) -> std::result::Result<T, Fault>,
+    ) -> Result<T> {
+        let (begun, mut pause) = (Instant::now(), FIRST_PAUSE);
+        loop {
+            let done = self.block_on(async {
+                let mut lease = self.lease().await?;
+                let done = match limit {
+                    Some(limit) => within(limit, work(&mut lease.client)).await?,
+                    None => work(&mut lease.client).await?,
+                };
+                self.give_back(lease);
+                Ok(done)
+            })?;
+            match done {
+                Ok(done) => {
+                    self.is_back();
+                    return Ok(done);
+                }
+                Err(fault @ Fault::Lasting(_)) => return Err(self.error(&fault)),
+                // When it is known that the server is away, whoever asks is told so at once.
+                Err(fault @ Fault::Away(_)) if self.away.load(Ordering::Acquire) => return Err(self.error(&fault)),
+                Err(fault) if begun.elapsed() + pause > PATIENCE => {
+                    if matches!(fault, Fault::Away(_)) {
+                        self.is_away(&fault);
+                    }
+                    return Err(self.error(&fault));
+                }
+                Err(_) => std::thread::sleep(varied(pause)?),
+            }
+            pause = LONGEST_PAUSE.min(2 * pause);
+        }
+    }
+
+    /// A connection for several steps, which are waited for with [`Pool::wait`].
+    pub(super) async fn lease(&self) -> std::result::Result<Lease<'_>, Fault> {
+        let permit = match timeout(QUEUE, self.places.acquire()).await {
+            Ok(Ok(permit)) => permit,
+            _ => return Err(Fault::Lasting("all connections to it are in use".into())),
+        };
+        let kept = {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            std::iter::from_fn(|| idle.pop()).find(|client| !client.is_closed())
+        };
+        let client = match kept {
+            Some(client) => client,
+            None => self.connect().await?,
+        };
+        Ok(Lease { client, _permit: permit })
+    }
+
+    /// Keeps a connection on which nothing is under way.
+    pub(super) fn give_back(&self, lease: Lease<'_>) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(lease.client);
+    }
+
+    /// Waits for one step.
+    pub(super) fn wait<T, F>(&self, step: impl Future<Output = std::result::Result<T, F>>) -> Result<T>
+    where
+        Fault: From<F>,
+    {
+        self.block_on(async { within(ANSWER, async { Ok(step.await?) }).await })?.map_err(|fault| self.error(&fault))
+    }
+
+    /// What is said of a fault.
+    pub(super) fn error(&self, fault: &Fault) -> Error {
+        Error::Input(match fault {
+            Fault::Away(what) => format!("{} does not answer: {what}", self.place.shown),
+            Fault::Again(what) | Fault::Lasting(what) => format!("{}: {what}", self.place.shown),
+        })
+    }
+
+    fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T> {
+        let runtime = self.runtime.as_ref().ok_or_else(|| Error::Internal("the connections have ended".into()))?;
+        Ok(runtime.block_on(work))
+    }
+
+    async fn connect(&self) -> std::result::Result<Client, Fault> {
+        let client = match &self.place.tls {
+            Some(config) => self.connect_by(Tls(config.clone())).await?,
+            None => self.connect_by(NoTls).await?,
+        };
+        // What is acknowledged has to be on disk, whatever the server does by default.
+        let session = format!(
+            "SET search_path = \"{}\"; SET statement_timeout = '{STATEMENT_SECONDS}s'; SET idle_in_transaction_session_timeout = '10min'; \
+             SET default_transaction_isolation = 'read committed'; SET default_transaction_deferrable = off; \
+             SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+            self.place.schema
+        );
+        within(ANSWER, async { Ok(client.batch_execute(&session).await?) }).await?;
+        Ok(client)
+    }
+
+    async fn connect_by<T>(&self, tls: T) -> std::result::Result<Client, Fault>
+    where
+        T: MakeTlsConnect<Socket>,
+        T::Stream: Send + 'static,
+    {
+        // The time-out of a connection is over before it is let in.
+        let (client, connection) = within(ANSWER, async { Ok(self.place.config.connect(tls).await?) }).await?;
+        // It ends with the client, or with the server, which the client is told.
+        tokio::spawn(async move { drop(connection.await) });
+        Ok(client)
+    }
+
+    fn is_away(&self, fault: &Fault) {
+        if !self.away.swap(true, Ordering::AcqRel) {
+            tracing::warn!(
+                "{} does not answer ({}): it is waited for, and others are told to come again",
+                self.place.shown,
+                fault.text()
+            );
+        }
+    }
+
+    fn is_back(&self) {
+        if self.away.swap(false, Ordering::AcqRel) {
+            tracing::info!("{} answers again", self.place.shown);
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // Also where no thread may wait.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = std::result::Result<T, Fault>>,
+) -> std::result::Result<T, Fault> {
+    let silent = || Fault::Away(format!("nothing came for {} s", limit.as_secs()));
+    timeout(limit, work).await.unwrap_or_else(|_| Err(silent()))
+}
+
+/// Between half of a pause and one and a half of it, so that two that are in each other's way do not stay so.
+fn varied(pause: Duration) -> Result<Duration> {
+    let mut random = [0];
+    getrandom::fill(&mut random).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
+    Ok(pause * (128 + u32::from(random[0])) / 256)
+}

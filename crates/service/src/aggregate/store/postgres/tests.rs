@@ -1,0 +1,285 @@
+//! PostgreSQL as a storage: on a real server, that is killed, is not there, or is somebody else's.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use tacita_core::Error;
+
+use super::super::suite::{self, groups, rows};
+use super::super::{Ingested, Row, Storage, Totals};
+use super::server::Server;
+use super::{Fault, Postgres, find, ingest};
+
+fn refused(url: &str) -> String {
+    let error = Postgres::open(url).unwrap_err();
+    assert!(matches!(error, Error::Input(_)));
+    let error = error.to_string();
+    assert!(!error.contains('\n') && !error.contains("secret"), "{error}");
+    error
+}
+
+/// A batch that is the same for the same number.
+fn batch(number: u8) -> Vec<Row> {
+    rows(&mut ChaCha20Rng::seed_from_u64(u64::from(number)), 500, 200, 64)
+}
+
+#[test]
+fn a_server_does_what_every_storage_does() {
+    let Some(server) = Server::start() else { return };
+    suite::run(&|| super::super::open(&server.url("")).unwrap());
+    suite::run(&|| super::super::open(&server.socket_url("schema=by_socket")).unwrap());
+    // Nothing is left of what was removed.
+    assert_eq!(server.ask("SELECT count(*) FROM pg_class WHERE relname LIKE 'reports%'"), "0");
+    for table in ["rounds", "batches", "records"] {
+        assert_eq!(server.ask(&format!("SELECT count(*) FROM tacita.{table}")), "0");
+    }
+    several_open_a_new_schema_at_once(&server);
+    several_bring_the_same_batches_at_once(&server);
+    a_commit_without_an_answer_is_found_again(&server);
+    what_passes_is_tried_again(&server);
+    tables_of_a_newer_version_are_refused(&server);
+    a_right_that_is_missing_is_named(&server);
+    rounds_are_removed_while_others_are_read(&server);
+}
+
+fn several_open_a_new_schema_at_once(server: &Server) {
+    std::thread::scope(|scope| {
+        let open = || Postgres::open(&server.url("schema=at_once")).map(drop);
+        let all = [0; 6].map(|_| scope.spawn(open));
+        all.into_iter().for_each(|one| one.join().unwrap().unwrap());
+    });
+    assert_eq!(server.ask("SELECT count(*) FROM at_once.migrations"), "1");
+}
+
+fn several_bring_the_same_batches_at_once(server: &Server) {
+    let fronts = [0; 3].map(|_| Postgres::open(&server.url("schema=fronts")).unwrap());
+    let bring = |front: &Postgres, number: u8| front.ingest("r", &[number; 16], &batch(number)).unwrap();
+    let new = std::thread::scope(|scope| {
+        let all = fronts
+            .iter()
+            .flat_map(|front| [front, front])
+            .map(|front| scope.spawn(move || (0..20).filter(|number| bring(front, *number) == Ingested::New).count()));
+        all.collect::<Vec<_>>().into_iter().map(|one| one.join().unwrap()).sum::<usize>()
+    });
+    assert_eq!(new, 20);
+    assert_eq!(fronts[0].totals("r").unwrap(), Totals { batches: 20, reports: 10_000 });
+    assert_eq!(groups(&fronts[1], "r").unwrap().values().map(Vec::len).sum::<usize>(), 10_000);
+    // Two orders of rows are made at once.
+    fronts[0].ingest("s", &[1; 16], &batch(1)).unwrap();
+    std::thread::scope(|scope| {
+        let read = |front| groups(front, "s").unwrap().values().map(Vec::len).sum::<usize>();
+        let all = fronts.each_ref().map(|front| scope.spawn(move || read(front)));
+        all.into_iter().for_each(|one| assert_eq!(one.join().unwrap(), 500));
+    });
+}
+
+fn a_commit_without_an_answer_is_found_again(server: &Server) {
+    let storage = Postgres::open(&server.url("schema=answers")).unwrap();
+    let (rows, other) = (batch(1), batch(2));
+    storage.put("r", "state", b"open").unwrap();
+    let first = ingest::Batch::new(&[1; 16], &rows).unwrap();
+    let again = |batch: &ingest::Batch<'_>| {
+        let taken = storage.pool.run(async |client| {
+            let id = find(client, "r").await?.unwrap();
+            batch.ingest(client, id).await
+        });
+        taken.unwrap()
+    };
+    // The same attempt, which does not know that it was made.
+    assert_eq!([again(&first), again(&first)], [Ingested::New; 2]);
+    assert_eq!(again(&ingest::Batch::new(&[1; 16], &rows).unwrap()), Ingested::Known);
+    assert_eq!(again(&ingest::Batch::new(&[1; 16], &other).unwrap()), Ingested::Conflict);
+    assert_eq!(groups(&storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 500);
+}
+
+fn what_passes_is_tried_again(server: &Server) {
+    let storage = Postgres::open(&server.url("schema=again")).unwrap();
+    for (condition, helps) in [
+        ("serialization_failure", true),
+        ("deadlock_detected", true),
+        ("lock_not_available", true),
+        ("admin_shutdown", true),
+        ("disk_full", false),
+        ("raise_exception", false),
+    ] {
+        let calls = Cell::new(0);
+        let done = storage.pool.run(async |client| {
+            calls.set(calls.get() + 1);
+            if calls.get() <= 2 {
+                client.batch_execute(&format!("DO $$BEGIN RAISE {condition}; END$$")).await?;
+            }
+            Ok(())
+        });
+        assert_eq!((done.is_ok(), calls.get()), if helps { (true, 3) } else { (false, 1) }, "{condition}: {done:?}");
+    }
+    // Not without end.
+    let begun = Instant::now();
+    let never = storage.pool.run::<()>(async |_| Err(Fault::Again("in the way".into())));
+    assert!(never.unwrap_err().to_string().contains("in the way"));
+    assert!((4..8).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+}
+
+fn tables_of_a_newer_version_are_refused(server: &Server) {
+    drop(Postgres::open(&server.url("schema=newer")).unwrap());
+    server.ask("INSERT INTO newer.migrations (version) VALUES (1000)");
+    let error = refused(&server.url("schema=newer"));
+    assert!(error.contains("of version 1000") && error.contains("newer program"), "{error}");
+}
+
+fn a_right_that_is_missing_is_named(server: &Server) {
+    server.ask("CREATE ROLE guest LOGIN");
+    let url = |schema: &str| server.url(&format!("schema={schema}")).replace("tester", "guest");
+    let error = refused(&url("guests"));
+    assert!(error.contains("lacks a right") && error.contains("CREATE"), "{error}");
+    // Its own schema is enough.
+    server.ask("CREATE SCHEMA guests AUTHORIZATION guest");
+    let storage = Postgres::open(&url("guests")).unwrap();
+    assert_eq!(storage.ingest("r", &[1; 16], &batch(1)).unwrap(), Ingested::New);
+    assert_eq!(groups(&storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 500);
+}
+
+fn rounds_are_removed_while_others_are_read(server: &Server) {
+    let storage = Postgres::open(&server.url("schema=removal")).unwrap();
+    storage.ingest("read", &[1; 16], &batch(1)).unwrap();
+    storage.ingest("gone", &[1; 16], &batch(1)).unwrap();
+    let mut rows = 0;
+    storage
+        .groups("read", None, &mut |_, _| {
+            if rows == 0 {
+                storage.remove("gone")?;
+            }
+            rows += 1;
+            Ok(std::ops::ControlFlow::Continue(()))
+        })
+        .unwrap();
+    assert!(rows > 100);
+    assert_eq!(storage.rounds().unwrap(), ["read"]);
+}
+
+/// Batches go in while their server is ended and started again.
+#[test]
+fn a_server_that_is_killed_has_every_batch_once() {
+    let Some(mut server) = Server::start() else { return };
+    let url = server.url("");
+    let fronts = [0; 2].map(|_| Postgres::open(&url).unwrap());
+    let mut seed = [0; 8];
+    getrandom::fill(&mut seed).unwrap();
+    println!("seed {seed:?}");
+    let mut rng = ChaCha20Rng::seed_from_u64(u64::from_le_bytes(seed));
+    let batches = 200u8;
+    let failures = std::thread::scope(|scope| {
+        let bring = |front: &Postgres| {
+            let mut failures = 0;
+            for number in 0..batches {
+                // As a proxy does, which sends a batch until it is told that it is there.
+                while let Err(error) = front.ingest("r", &[number; 16], &batch(number)) {
+                    failures += 1;
+                    assert!(error.to_string().contains("does not answer"), "{error}");
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }
+            failures
+        };
+        let all = fronts.each_ref().map(|front| scope.spawn(move || bring(front)));
+        let mut kills = 0;
+        while !all.iter().all(|one| one.is_finished()) {
+            std::thread::sleep(Duration::from_millis(u64::from(rng.next_u32() % 400)));
+            if kills < 6 {
+                match kills % 2 {
+                    0 => server.end_at_once(),
+                    _ => server.kill(),
+                }
+                kills += 1;
+                server.start_again();
+            }
+        }
+        println!("{kills} kills");
+        assert!(kills > 0);
+        all.into_iter().map(|one| one.join().unwrap()).sum::<u32>()
+    });
+    println!("{failures} calls failed");
+    assert_eq!(fronts[0].totals("r").unwrap(), Totals { batches: 200, reports: 100_000 });
+    let found = groups(&fronts[1], "r").unwrap();
+    let tags = found.values().flatten().map(|stored| stored.tag).collect::<BTreeSet<_>>();
+    assert_eq!((found.values().map(Vec::len).sum::<usize>(), tags.len()), (100_000, 100_000));
+    a_server_that_is_away_is_waited_for(&mut server, &fronts[0]);
+}
+
+fn a_server_that_is_away_is_waited_for(server: &mut Server, storage: &Postgres) {
+    server.end_at_once();
+    let failed = |storage: &Postgres| {
+        let begun = Instant::now();
+        let error = storage.put("r", "state", b"x").unwrap_err().to_string();
+        assert!(error.contains("PostgreSQL at 127.0.0.1:") && error.contains("does not answer"), "{error}");
+        begun.elapsed().as_secs()
+    };
+    assert!((3..15).contains(&failed(storage)));
+    // Others are not kept waiting.
+    assert!(failed(storage) < 3);
+    assert!(refused(&server.url("")).contains("does not answer"));
+    server.start_again();
+    storage.put("r", "state", b"x").unwrap();
+    assert_eq!(storage.get("r", "state").unwrap().unwrap(), b"x");
+    // One that is read when the server ends: an error, and no fewer reports.
+    let mut read = 0;
+    let broken = storage.groups("r", None, &mut |_, entries| {
+        if read == 0 {
+            server.end_at_once();
+        }
+        for entry in entries {
+            entry?;
+            read += 1;
+        }
+        Ok(std::ops::ControlFlow::Continue(()))
+    });
+    assert!(read < 100_000 && broken.unwrap_err().to_string().contains("does not answer"));
+    server.start_again();
+    assert_eq!(groups(storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 100_000);
+}
+
+#[test]
+fn only_the_server_of_that_name_gets_a_password_and_only_who_has_it_gets_in() {
+    let Some(mut server) = Server::start() else { return };
+    server.ask("CREATE ROLE me LOGIN PASSWORD 'a secret'");
+    server.ask("CREATE SCHEMA tacita AUTHORIZATION me");
+    let made =
+        ["localhost", "elsewhere.example"].map(|name| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap());
+    let home = tempfile::tempdir().unwrap();
+    let [own, other] = ["own.pem", "other.pem"].map(|name| home.path().join(name));
+    std::fs::write(&own, made[0].cert.pem()).unwrap();
+    std::fs::write(&other, made[1].cert.pem()).unwrap();
+    let port = server.port();
+    let mut serve = |place: usize| {
+        server.end_at_once();
+        server.file("server.crt", &made[place].cert.pem());
+        server.file("server.key", &made[place].signing_key.serialize_pem());
+        server.file("pg_hba.conf", "hostssl all me all scram-sha-256\nhost all tester all trust\n");
+        server.file("postgresql.auto.conf", "ssl = on\n");
+        server.start_again();
+    };
+    serve(0);
+    let url = |password: &str, root: &std::path::Path| {
+        format!("postgresql://me:{password}@localhost:{port}/postgres?sslrootcert={}", root.display())
+    };
+    let storage = Postgres::open(&url("a%20secret", &own)).unwrap();
+    assert_eq!(storage.ingest("r", &[1; 16], &batch(1)).unwrap(), Ingested::New);
+    assert!(!format!("{storage:?}").contains("secret"));
+    for (url, part) in [
+        (url("no%20secret", &own), "does not let this user in"),
+        (url("a%20secret", &other), "TLS"),
+        (format!("postgresql://me:a%20secret@localhost:{port}/postgres"), "does not let this user in"),
+        (format!("postgresql://me:a%20secret@localhost:{port}/none?sslrootcert={}", own.display()), "does not exist"),
+        (format!("postgresql://me@localhost:{port}/postgres?sslrootcert={}", own.display()), "password missing"),
+    ] {
+        let error = refused(&url);
+        assert!(error.contains(part), "{error}");
+    }
+    // A certificate of an issuer that is trusted, for another name.
+    drop(storage);
+    serve(1);
+    let error = refused(&url("a%20secret", &other));
+    assert!(error.contains("TLS"), "{error}");
+}
