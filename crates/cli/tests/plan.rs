@@ -231,3 +231,38 @@ fn unbounded_rows_are_warned_of() {
         assert_eq!(doctor.stdout.lines().any(|line| line.starts_with("note  limits") && line.contains(text)), warned);
     }
 }
+
+/// Ten times the load takes ten times the cores, and a job that is none of rounds is told so.
+#[test]
+fn a_standing_load_says_how_many_of_each_role() {
+    let home = Home::new();
+    let head = "id = \"load\"\n[key]\ncolumns = [\"address\"]\n";
+    let round = "[round]\nreveal_when = \"distinct >= 5\"\nmin_participants = 5\nmax_reports = 30\n";
+    let job = home.file(
+        "job.toml",
+        &format!("job = \"aggregate\"\nreveal = \"keys\"\nreveal_to = \"participants\"\n{head}{round}"),
+    );
+    let plan = |load: &str| -> Value {
+        serde_json::from_str(&tacita(&["plan", &job, "--load", load, "--threads", "1", "--json"]).well().stdout)
+            .unwrap()
+    };
+    let (one, ten) = (plan("3,600,000/h"), plan("100000/s"));
+    for role in ["proxy", "oracle", "database"] {
+        let of = |plan: &Value, what: &str| plan["roles"][role][what].as_f64().unwrap();
+        assert_eq!(of(&one, "bytes_per_second") * 100.0, of(&ten, "bytes_per_second"), "{role}");
+        let (cores, machines) = (of(&ten, "cores"), of(&ten, "machines"));
+        assert!(cores > 0.0 && machines >= cores && machines < cores / 0.6 + 1.0, "{role}: {cores}, {machines}");
+    }
+    let told = tacita(&["plan", &job, "--load", "10000000/day"]).well();
+    for word in ["115.7 reports a second", "proxy", "oracle", "database", "a day"] {
+        assert!(told.stdout.contains(word), "{}", told.stdout);
+    }
+    for wrong in ["5", "5/week", "0/s", "-1/s", "x/s", "inf/s"] {
+        tacita(&["plan", &job, &format!("--load={wrong}")]).failed(2, &["500/s"]);
+    }
+    let other = home.file(
+        "other.toml",
+        &format!("job = \"intersect\"\nreveal = \"count\"\nreveal_to = [\"a\"]\n{head}[parties.a]\n[parties.b]\n"),
+    );
+    tacita(&["plan", &other, "--load", "1/s"]).failed(2, &["aggregate"]);
+}

@@ -132,6 +132,23 @@ pub fn bandwidth(text: &str) -> Result<u64, String> {
     }
 }
 
+/// `500/s`, `2e6/h`, `10000000/day`: so many in a second.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let usage = "use a number and a time, as in 500/s, 2000000/h or 10000000/day";
+    let (number, unit) = text.split_once('/').ok_or(usage)?;
+    let seconds = match unit.trim() {
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        "day" | "d" => 86_400.0,
+        _ => return Err(usage.into()),
+    };
+    match number.trim().replace([',', '_'], "").parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 && number / seconds < 1e12 => Ok(number / seconds),
+        _ => Err(usage.into()),
+    }
+}
+
 /// `NAME=FILE`
 pub fn named_file(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {

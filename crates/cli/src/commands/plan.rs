@@ -14,6 +14,7 @@ use tacita_node::agreement::cost::Calibration;
 use tacita_node::agreement::{Ability, JobSpec, Part, RELAY_LEARNS, Sizes, Source, Work};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{self, count, counted};
+use tacita_node::jobs::aggregate::load;
 use tacita_node::jobs::intersect::disk;
 use tacita_node::jobs::intersect::live::{Live, learned, protocol};
 use tacita_node::jobs::on_disk::memory as disk_memory;
@@ -49,6 +50,10 @@ pub struct Plan {
     /// Plan a run with --work, where every party's table is on disk and the run may use so much memory, as 2GiB.
     #[arg(long, value_name = "SIZE", value_parser = arguments::memory)]
     memory: Option<u64>,
+    /// Reports that participants of an `aggregate` job bring together for as long as it stands, as 500/s, 2000000/h or 10000000/day: says how many
+    /// proxies, oracles and databases they need.
+    #[arg(long, value_name = "N/TIME", value_parser = arguments::rate, conflicts_with_all = ["rows", "input", "memory", "latency", "bandwidth"])]
+    load: Option<f64>,
     /// Threads for computation [default: all cores].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -63,6 +68,9 @@ impl Plan {
         let job = JobSpec::load(&self.job)?;
         if job.clients.is_some() {
             return self.list(job);
+        }
+        if let Some(load) = self.load {
+            return self.standing(&job, load);
         }
         let served = job.job.served().is_some();
         for list in [&self.rows, &self.row_bytes] {
@@ -98,6 +106,42 @@ impl Plan {
             self.print(&job, &plan)?;
         }
         Ok(())
+    }
+
+    /// How many of each role a standing load needs, as measured on this machine.
+    fn standing(&self, job: &JobSpec, reports: f64) -> Result<()> {
+        set_threads(self.threads)?;
+        let machine = Calibration::measure(&mut fresh_rng()?)?;
+        let needed = load::needed(job, reports, &machine)?;
+        if self.json {
+            let plan = serde_json::json!({
+                "reports_per_second": reports, "cores_of_a_machine": machine.threads, "busy": load::BUSY, "roles": needed,
+            });
+            return print(serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?);
+        }
+        let digits = if reports < 10.0 { 3 } else { 1 };
+        print(format_args!(
+            "For {reports:.digits$} reports a second, on machines with {} like this one's, {:.0} % of them busy:",
+            counted(machine.threads as u64, "core"),
+            100.0 * load::BUSY
+        ))?;
+        print(format_args!(
+            "\n{:<10}{:>10}{:>12}{:>14}{:>18}",
+            "role", "machines", "cores busy", "sent a second", "on disk a day"
+        ))?;
+        for (role, needed) in &needed {
+            print(format_args!(
+                "{role:<10}{:>10}{:>12.3}{:>14}{:>18}",
+                count(needed.machines),
+                needed.cores,
+                text::bytes(needed.bytes_per_second.ceil() as u64),
+                needed.disk_per_day.map_or_else(|| "-".into(), |bytes| text::bytes(bytes.ceil() as u64))
+            ))?;
+        }
+        print(
+            "\nOne machine more of each goes on when one is away. Every report is counted as if its key passed. What is on disk goes with its round: at the \
+             proxy when it has been sent, at the database when the round is removed.",
+        )
     }
 
     /// What a list costs that is served: it is no run, and as large as the job says, whatever the parties bring.

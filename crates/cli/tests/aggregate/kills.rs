@@ -12,7 +12,11 @@ use super::world::{ROUND, World, made, over};
 const EVERY: &str = "count >= 1 and distinct >= 1";
 
 fn world(names: &[&str]) -> World {
-    World::started(names, json!({ "reveal_when": EVERY, "min_participants": 2 }), json!({}))
+    world_by("dh", names)
+}
+
+fn world_by(protocol: &str, names: &[&str]) -> World {
+    World::started(names, json!({ "reveal_when": EVERY, "min_participants": 2 }), json!({ "protocol": protocol }))
 }
 
 /// What three participants report, and how often each item was.
@@ -94,10 +98,20 @@ fn a_submission_that_is_killed_is_resumed() {
     assert_eq!(world.result("a"), expected);
 }
 
-/// Roles are killed at random moments while participants submit, and while the round ends.
 #[test]
 #[ignore = "a hundred kills: minutes"]
 fn a_hundred_random_kills_lose_and_double_nothing() {
+    a_hundred_random_kills("dh");
+}
+
+#[test]
+#[ignore = "a hundred kills: minutes"]
+fn a_hundred_random_kills_while_reports_are_made_together_lose_and_double_nothing() {
+    a_hundred_random_kills("naor-reingold");
+}
+
+/// Roles are killed at random moments while participants submit, and while the round ends.
+fn a_hundred_random_kills(protocol: &str) {
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos();
     eprintln!("seed {seed}");
     let mut state = u64::from(seed) | 1;
@@ -110,7 +124,7 @@ fn a_hundred_random_kills_lose_and_double_nothing() {
     };
     let mut kills = 0;
     while kills < 100 {
-        let mut world = world(&["a", "b", "c"]);
+        let mut world = world_by(protocol, &["a", "b", "c"]);
         let (items, expected) = reports();
         let patient = ["--batch", "5", "--timeout", "300s"];
         let submitting: Vec<_> = (0..3)

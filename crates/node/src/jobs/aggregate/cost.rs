@@ -119,32 +119,46 @@ pub(super) fn cost(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Ca
             sizes.items
         )));
     }
-    let making = |transfer: f64, passes: f64| match transfers(job) {
-        0 => 0.0,
-        transfers => transfers as f64 * transfer * machine.ot_transfer + passes * machine.ecdh_pass,
-    };
-    let (chosen, offered) = (making(CHOSEN, RAISED), making(OFFERED, BLIND));
-    let (report, entry) = (report_bytes(job), entry_bytes(job));
-    let offer = if transfers(job) > 0 { transfers(job) * OFFER_BYTES + ELEMENT_BYTES } else { 0 };
-    let mut roles = BTreeMap::new();
+    let chosen = making(job, machine, CHOSEN, RAISED);
+    let mut costs: BTreeMap<String, RoleCost> = BTreeMap::new();
     for (name, sizes) in sizes {
         let reports = sizes.items;
         let cpu = (PARTICIPANT.seconds(job, machine) + chosen) * reports as f64;
-        roles.insert(name.clone(), RoleCost { cpu, bytes: reports * report, disk: None });
+        costs.insert(name.clone(), RoleCost { cpu, bytes: reports * report_bytes(job), disk: None });
     }
-    let all: u64 = sizes.values().map(|sizes| sizes.items).sum();
-    let mut put = |name: &str, seconds: f64, bytes: u64, disk: Option<u64>| {
-        roles.insert(name.to_owned(), RoleCost { cpu: seconds * all as f64, bytes, disk });
-    };
-    put("proxy", PROXY.seconds(job, machine) + offered, all * (entry + offer), Some(all * (entry + QUEUED_BYTES)));
-    // The rest of an entry is a row's id, a tag and a place among the values.
-    let stored = SEALED_BYTES * points(job) + 2 * ELEMENT_BYTES + STORED_BYTES;
-    put("database", DATABASE.seconds(job, machine), all * SEALED_BYTES * points(job), Some(all * stored));
-    put("oracle", ORACLE.seconds(job, machine), all * job.own.round.key_bytes as u64, None);
+    let all = sizes.values().map(|sizes| sizes.items).sum();
+    costs.extend(roles(job, all, machine).map(|(name, cost)| (name.to_owned(), cost)));
     let notes = vec![
         "of oracle and database, as if every report's key passed: what does not pass costs them nothing at the reveal"
             .to_owned(),
     ];
     let rounds = if transfers(job) > 0 { ROUNDS + MAKING_ROUNDS } else { ROUNDS };
-    Ok(Cost { roles, rounds, notes, ..Cost::default() })
+    Ok(Cost { roles: costs, rounds, notes, ..Cost::default() })
+}
+
+/// What so many reports cost those who serve.
+pub(super) fn roles(job: &Spec<'_>, reports: u64, machine: &Calibration) -> [(&'static str, RoleCost); 3] {
+    let offer = if transfers(job) > 0 { transfers(job) * OFFER_BYTES + ELEMENT_BYTES } else { 0 };
+    let of = |seconds: f64, bytes: u64, disk: Option<u64>| RoleCost {
+        cpu: seconds * reports as f64,
+        bytes: reports * bytes,
+        disk: disk.map(|bytes| reports * bytes),
+    };
+    let (entry, sealed) = (entry_bytes(job), SEALED_BYTES * points(job));
+    let proxy = PROXY.seconds(job, machine) + making(job, machine, OFFERED, BLIND);
+    // The rest of an entry is a row's id, a tag and a place among the values.
+    let stored = sealed + 2 * ELEMENT_BYTES + STORED_BYTES;
+    [
+        ("proxy", of(proxy, entry + offer, Some(entry + QUEUED_BYTES))),
+        ("oracle", of(ORACLE.seconds(job, machine), job.own.round.key_bytes as u64, None)),
+        ("database", of(DATABASE.seconds(job, machine), sealed, Some(stored))),
+    ]
+}
+
+/// What it takes one side to make a report together, where reports are made so: seconds.
+fn making(job: &Spec<'_>, machine: &Calibration, transfer: f64, passes: f64) -> f64 {
+    match transfers(job) {
+        0 => 0.0,
+        transfers => transfers as f64 * transfer * machine.ot_transfer + passes * machine.ecdh_pass,
+    }
 }

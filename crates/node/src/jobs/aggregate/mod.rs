@@ -12,6 +12,7 @@ pub mod domain;
 mod job;
 pub mod keys;
 mod learned;
+pub mod load;
 pub mod moment;
 pub mod predicate;
 pub mod reports;
