@@ -34,6 +34,8 @@ pub struct World {
     pub home: tempfile::TempDir,
     pub setting: Arc<Setting>,
     pub runtime: Arc<Runtime>,
+    /// Bytes that the database asks about at once.
+    pub question_bytes: usize,
     running: Vec<(String, Cancel, JoinHandle<Result<()>>)>,
 }
 
@@ -64,7 +66,7 @@ impl World {
         std::fs::create_dir(at("addresses")).unwrap();
         let setting = Arc::new(Setting::new(JobSpec::load(&at("job.json")).unwrap()).unwrap());
         let runtime = Arc::new(Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
-        World { home, setting, runtime, running: Vec::new() }
+        World { home, setting, runtime, question_bytes: database::MOST_QUESTION_BYTES, running: Vec::new() }
     }
 
     pub fn started(names: &[&str], round: Value) -> World {
@@ -98,13 +100,14 @@ impl World {
     pub fn start(&mut self, role: &str) {
         let cancel = Cancel::default();
         let serving = self.serving(role, &cancel);
-        let (role, name) = (role.to_owned(), role.to_owned());
+        let (role, name, question_bytes) = (role.to_owned(), role.to_owned(), self.question_bytes);
         let thread = std::thread::spawn(move || match role.as_str() {
             "database" => database::serve(Databasing {
                 serving,
                 storage: None,
                 rounds: vec![ROUND.into()],
                 patience: Duration::from_secs(5),
+                question_bytes,
             }),
             "proxy" => proxy::serve(Proxying { serving, queue_bytes: proxy::QUEUE_BYTES }),
             _ => oracle::serve(serving),
