@@ -198,11 +198,12 @@ impl Simulate {
                 }
             }
         }
-        for (name, role) in outcome.report["roles"].as_object().into_iter().flatten() {
+        for (_, role) in outcome.report["roles"].as_object().into_iter().flatten() {
             let bytes = |way: &str| text::bytes(role["bytes"][way].as_u64().unwrap_or_default());
             let cpu = Duration::from_secs_f64(role["cpu_seconds"].as_f64().unwrap_or_default());
             tracing::info!(
-                "{name}: {} sent, {} received, {} of CPU",
+                "{}: {} sent, {} received, {} of CPU",
+                role["name"].as_str().unwrap_or_default(),
                 bytes("sent"),
                 bytes("received"),
                 text::duration(cpu)
