@@ -113,6 +113,7 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     let mut display = told.screen.open(None);
     let mut pending: Vec<Entry> = Vec::new();
     let (mut place, mut before) = (0, 0);
+    show(&mut *display, (reports.progress().0, before), &reach);
     loop {
         let read = reports.next_batch()?;
         let (whole, now) = reports.progress();
