@@ -13,6 +13,7 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
+use tacita_node::jobs::aggregate::results::Results;
 use tacita_service::aggregate::database::{self, Databasing};
 use tacita_service::aggregate::participant::operate::{Operator, Order};
 use tacita_service::aggregate::participant::results::{Collecting, collect};
@@ -194,7 +195,12 @@ impl World {
         }
     }
 
+    /// Collects the result, and says how many keys it has.
     pub fn collect(&self, name: &str) -> Result<usize> {
+        self.collected(name).map(|results| results.len())
+    }
+
+    fn collected(&self, name: &str) -> Result<Results> {
         let told = Collecting {
             setting: self.setting.clone(),
             me: name.into(),
@@ -205,24 +211,13 @@ impl World {
             announce: Some(self.at("addresses")),
             cancel: Cancel::default(),
         };
-        collect(&told).map(|(results, _)| results.len())
+        collect(&told).map(|(results, _)| results)
     }
 
     /// Items and counts of the result, by the table that a participant writes.
     pub fn result(&self, name: &str) -> BTreeMap<String, u64> {
-        let told = Collecting {
-            setting: self.setting.clone(),
-            me: name.into(),
-            identity: self.identity(name),
-            round: ROUND.into(),
-            input: None,
-            timeout: Duration::from_secs(10),
-            announce: Some(self.at("addresses")),
-            cancel: Cancel::default(),
-        };
-        let (results, _) = collect(&told).unwrap();
         let path = self.at("result.csv");
-        results.write(&path, None).unwrap();
+        self.collected(name).unwrap().write(&path, None).unwrap();
         let text = std::fs::read_to_string(path).unwrap();
         let row = |line: &str| {
             let mut cells = line.split(',');
