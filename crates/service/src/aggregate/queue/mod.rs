@@ -247,11 +247,16 @@ impl Queue {
         held.state = state;
         held.count_bytes();
         drop(held);
+        self.remove_obsolete(&sources);
+        Ok(())
+    }
+
+    /// Removes what does not count any more, whether it is there or not: what stays now goes at the next start.
+    fn remove_obsolete(&self, sources: &[Source]) {
         for source in sources {
             let _ = step("obsolete");
             let _ = self.folder.remove(&source.name);
         }
-        Ok(())
     }
 
     /// A batch that leaves and has not been sent; the same one until [`Queue::sent`].
