@@ -32,7 +32,7 @@ dist: fetch  ## the program to hand out, without the paths of this machine (a bu
 samples:  ## make the samples in examples/ again
 	python3 examples/generate.py
 
-seeds: fetch  ## make the Parquet and Arrow files in fuzz/seeds again
+seeds: fetch  ## make the files of Parquet, Arrow and aggregation in fuzz/seeds again
 	cargo run $(FLAGS) -p tacita-node --example fuzz_seeds -- fuzz/seeds
 
 ##@ Check

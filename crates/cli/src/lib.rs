@@ -49,7 +49,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 /// The exit codes of the contract.
-fn exit_code(kind: ErrorKind) -> u8 {
+pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::Input => 2,
         ErrorKind::Network => 3,

@@ -1,6 +1,7 @@
-//! Writes the files that fuzzing of Parquet and Arrow starts from: small tables of many types, in every codec and encoding.
+//! Writes the files that fuzzing of Parquet and Arrow starts from, small tables of many types, in every codec and encoding; and that of
+//! aggregation: what its roles send each other, and keep.
 //!
-//! `cargo run --release -p tacita --example fuzz_seeds -- fuzz/seeds`
+//! `cargo run --release -p tacita-node --example fuzz_seeds -- fuzz/seeds`
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -12,9 +13,13 @@ use arrow_array::types::Int32Type;
 use arrow_array::*;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use chacha20::ChaCha20Rng;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, Encoding, GzipLevel, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
+use rand_core::SeedableRng;
+use tacita_core::protocol::aggregate::{DatabaseKey, Entry, Params, ProxyKey, RoundKeys, ask, blind, open, report};
+use tacita_core::session::{Session, Transcript};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
@@ -67,8 +72,43 @@ fn write_arrow(directory: &Path, name: &str, table: &RecordBatch, codec: Option<
     Ok(())
 }
 
+/// What is read in the rounds of the target `aggregate`, which are made as it makes them: the number of the round, and the bytes.
+fn write_aggregate(directory: &Path) -> Result {
+    for (which, (key_bytes, values, distinct)) in
+        [(16, 0, true), (16, 3, true), (20, 10, false)].into_iter().enumerate()
+    {
+        let mut rng = ChaCha20Rng::from_seed([1; 32]);
+        let params = Params::new(Session::new(Transcript::new("fuzz")), key_bytes, values, distinct)?;
+        let (proxy, database) = (ProxyKey::generate(&params, &mut rng), DatabaseKey::generate(&params, &mut rng));
+        let public = [database.public(&params, &mut rng), proxy.public(&params, &mut rng)];
+        let keys = RoundKeys::new(&params, &public[0], &public[1], &mut rng).ok_or("keys that prove nothing")?;
+        let entries = [("x", 0), ("192.0.2.1", values.saturating_sub(1))];
+        let entries = entries.map(|(key, value)| Entry { key: key.as_bytes().to_vec(), value });
+        let reports = report(&params, &keys, "fuzz", 0, &entries, &mut rng)?;
+        let blinded =
+            blind(&params, &keys, &proxy, "fuzz", 0, &reports, &mut rng).map_err(|error| error.to_string())?;
+        let opened = open(&params, &database, &blinded)?;
+        let sealed: Vec<&[u8]> = opened.rows.iter().map(|row| &row.sealed[..]).collect();
+        for (name, bytes) in [
+            ("report", &reports[..params.report_bytes()]),
+            ("reports", &reports),
+            ("entries", &blinded),
+            ("question", &ask(&params, &keys, &sealed, &mut rng)?),
+            ("proxy", &proxy.to_bytes(&params)),
+            ("database", &database.to_bytes(&params)),
+            ("public", &public.concat()),
+        ] {
+            fs::write(directory.join(format!("{name}-{which}")), [&[which as u8], bytes].concat())?;
+        }
+    }
+    Ok(())
+}
+
 fn main() -> Result {
     let seeds = PathBuf::from(std::env::args().nth(1).ok_or("say where to: fuzz/seeds")?);
+    let aggregate = seeds.join("aggregate");
+    fs::create_dir_all(&aggregate)?;
+    write_aggregate(&aggregate)?;
     let (parquet, arrow) = (seeds.join("parquet"), seeds.join("arrow"));
     fs::create_dir_all(&parquet)?;
     fs::create_dir_all(&arrow)?;

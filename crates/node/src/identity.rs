@@ -155,9 +155,7 @@ impl Identity {
     fn load_key(directory: &Path) -> Result<KeyPair> {
         let path = directory.join(KEY_FILE);
         let at = |what: &dyn fmt::Display| Error::Input(format!("{}: {what}", path.display()));
-        let file = std::fs::File::open(&path).map_err(|e| {
-            at(&format_args!("{e}; `tacita identity new {}` makes an identity", pasted(directory.display())))
-        })?;
+        let file = std::fs::File::open(&path).map_err(|e| at(&unopened(directory, &e)))?;
         check_directory(directory)?;
         // The file may be behind a link, as secrets are that are mounted: what counts is the one that was opened.
         let facts = file.metadata().map_err(|e| at(&e))?;
@@ -188,6 +186,14 @@ impl Identity {
 
     fn pair(&self) -> Result<KeyPair> {
         KeyPair::try_from(self.key.as_slice()).map_err(|e| Error::Internal(format!("our own key: {e}")))
+    }
+}
+
+/// Why a file of an identity cannot be opened, and what to do.
+fn unopened(directory: &Path, error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::PermissionDenied => format!("{error}: run as the user that it belongs to"),
+        _ => format!("{error}; `tacita identity new {}` makes an identity", pasted(directory.display())),
     }
 }
 

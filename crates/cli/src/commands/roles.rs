@@ -155,6 +155,7 @@ impl Database {
             ));
         }
         let storage = storage.or_else(|| std::env::var("TACITA_STORAGE").ok().filter(|url| !url.is_empty()));
-        database::serve(Databasing { serving: role.serving()?, storage, rounds: round, patience })
+        let question_bytes = database::MOST_QUESTION_BYTES;
+        database::serve(Databasing { serving: role.serving()?, storage, rounds: round, patience, question_bytes })
     }
 }

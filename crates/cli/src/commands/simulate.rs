@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tacita_core::{Error, Result};
+use tacita_core::{Error, ErrorKind, Result};
 
 use super::show::show;
 use super::{arguments, helper};
 use crate::console::{self, Log, Relay, Voice};
+use crate::exit_code;
 use crate::interrupt;
 use crate::threads::set_threads;
 use tacita_node::agreement::JobSpec;
@@ -180,6 +181,8 @@ impl Simulate {
         };
         let outcome = match aggregate::simulate(&simulation, &Nowhere, interrupt::calls)? {
             Ok(outcome) => outcome,
+            // All of them are interrupted.
+            Err(failure) if failure.code == exit_code(ErrorKind::Interrupted) => return Err(Error::Interrupted),
             Err(failure) => {
                 tracing::error!("{}: {}", failure.party, failure.text);
                 return Ok(failure.code);
@@ -198,11 +201,12 @@ impl Simulate {
                 }
             }
         }
-        for (name, role) in outcome.report["roles"].as_object().into_iter().flatten() {
+        for (_, role) in outcome.report["roles"].as_object().into_iter().flatten() {
             let bytes = |way: &str| text::bytes(role["bytes"][way].as_u64().unwrap_or_default());
             let cpu = Duration::from_secs_f64(role["cpu_seconds"].as_f64().unwrap_or_default());
             tracing::info!(
-                "{name}: {} sent, {} received, {} of CPU",
+                "{}: {} sent, {} received, {} of CPU",
+                role["name"].as_str().unwrap_or_default(),
                 bytes("sent"),
                 bytes("received"),
                 text::duration(cpu)

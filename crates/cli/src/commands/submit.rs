@@ -23,8 +23,8 @@ use crate::threads::set_threads;
 /// Submit this participant's reports to a round of an aggregate job.
 ///
 /// The reports go to the proxy encrypted, batch by batch; each batch is taken once, however often it is sent. A run that was cut off is submitted
-/// again with the same file: nothing counts twice, and with --resume what is there is not encrypted again. If the round has closed, the
-/// reports go to the one that is open in its place.
+/// again with the same file: nothing counts twice, and with --resume what is there is not encrypted again. If the round has closed, what
+/// was not submitted to it goes to the one that is open in its place.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  tacita submit job.toml --as alice --identity id --input attackers.csv --round 2026-11-30\n  \

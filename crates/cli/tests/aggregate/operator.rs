@@ -26,7 +26,10 @@ fn late_reports_go_to_the_next_round() {
         late.failed(75, &["no other round is open"]);
         assert!(std::time::Instant::now() < until);
     };
-    assert!(late.stderr.contains("they go to round two"), "{}", late.stderr);
+    assert!(late.stderr.contains("what is not there yet goes to round two"), "{}", late.stderr);
+    // What was in time is not late: it counts where it is, and nowhere else.
+    let again = world.submit("a", &["x", "y"]).well();
+    assert!(again.stderr.contains("2 reports had been taken in round one before it closed"), "{}", again.stderr);
     world.submit_with("a", &["z"], &["--round", "two"]).well();
     world.operate("close", "two", &[]).well();
     world.until("two", &["revealed"]);

@@ -8,7 +8,6 @@ use tacita_core::{Error, Result};
 use x509_parser::prelude::{ASN1Time, FromDer, X509Certificate};
 
 use super::{CERTIFICATE_FILE, Fingerprint};
-use crate::base::text::pasted;
 
 /// How far the two parties' clocks may be apart, in seconds: a certificate counts as valid for this long before and
 /// after its dates.
@@ -31,13 +30,8 @@ impl Certificate {
     /// Reads the certificate of the identity in `directory`; its key is not touched.
     pub fn read(directory: &Path) -> Result<Certificate> {
         let path = directory.join(CERTIFICATE_FILE);
-        let pem = std::fs::read(&path).map_err(|e| {
-            Error::Input(format!(
-                "{}: {e}; `tacita identity new {}` makes an identity",
-                path.display(),
-                pasted(directory.display())
-            ))
-        })?;
+        let pem = std::fs::read(&path)
+            .map_err(|e| Error::Input(format!("{}: {}", path.display(), super::unopened(directory, &e))))?;
         let der = CertificateDer::from_pem_slice(&pem)
             .map_err(|e| Error::Input(format!("{}: no certificate in PEM ({e})", path.display())))?;
         Certificate::parse(der).map_err(|e| Error::Input(format!("{}: {e}", path.display())))

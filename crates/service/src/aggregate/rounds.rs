@@ -73,6 +73,19 @@ impl State {
         }
     }
 
+    /// What is said of a round in this state.
+    pub fn told(self) -> &'static str {
+        match self {
+            State::Open => "is open",
+            State::Closed => "is closed",
+            State::Counted => "is counted",
+            State::Revealing => "is being revealed",
+            State::Revealed => "is revealed",
+            State::Failed => "has failed",
+            State::Removed => "was removed",
+        }
+    }
+
     /// Whether nothing will change any more without the operator.
     pub fn is_over(self) -> bool {
         matches!(self, State::Revealed | State::Failed | State::Removed)

@@ -127,13 +127,26 @@ pub fn simulate(
     let roles = running.prepare(&spec, &readers)?;
     let mut services = Vec::new();
     for role in &roles {
-        services.push(running.serve(role)?);
+        services.push(running.serve(*role, called(&roles, *role))?);
     }
-    running.run(&spec, services, &readers)
+    running.run(&spec, &roles, services, &readers)
 }
 
 /// A service of the simulation: its role, and its place among those of the role.
 type Service = (&'static str, usize);
+
+/// Its directory, and its key in the report.
+fn directory((role, place): Service) -> String {
+    format!("{role}-{place}")
+}
+
+/// What it is called, as everywhere.
+fn called(all: &[Service], (role, place): Service) -> String {
+    match all.iter().filter(|(other, _)| *other == role).count() {
+        1 => format!("the {role}"),
+        _ => format!("{role} {}", place + 1),
+    }
+}
 
 impl Running<'_> {
     /// Makes identities for all, and a job file that names them.
@@ -150,7 +163,7 @@ impl Running<'_> {
             let number = own.own.members(role).len().max(1);
             let mut members = Vec::new();
             for place in 0..number {
-                let identity = Identity::create(&self.at(&format!("{role}-{place}")).join("id"), role)?;
+                let identity = Identity::create(&self.at(&directory((role, place))).join("id"), role)?;
                 members.push(json!({ "identity": identity.fingerprint().to_string() }));
                 services.push((role, place));
             }
@@ -213,13 +226,12 @@ impl Running<'_> {
         Ok(party)
     }
 
-    fn serve(&self, (role, place): &Service) -> Result<Party> {
-        let name = format!("{role}-{place}");
-        let directory = self.at(&name);
+    fn serve(&self, service: Service, name: String) -> Result<Party> {
+        let (role, directory) = (service.0, self.at(&directory(service)));
         let mut arguments = options(&directory);
         arguments.extend(["--listen".into(), "127.0.0.1:0".into(), "--state".into(), directory.join("state").into()]);
         arguments.extend(["--allow-insecure".into()]);
-        if *role == "database" {
+        if role == "database" {
             arguments.extend(["--round".into(), ROUND.into()]);
         }
         self.spawn(&name, role, arguments)
@@ -228,6 +240,7 @@ impl Running<'_> {
     fn run(
         &self,
         spec: &JobSpec,
+        roles: &[Service],
         mut services: Vec<Party>,
         readers: &[String],
     ) -> Result<std::result::Result<Outcome, Failure>> {
@@ -265,7 +278,7 @@ impl Running<'_> {
                 .map_err(|error| Error::Internal(format!("the database's status: {error}")))?;
             match (status.state, status.failure) {
                 (State::Failed, Some(failure)) => {
-                    let party = failure.culprit.clone().unwrap_or_else(|| "database".into());
+                    let party = failure.culprit.clone().unwrap_or_else(|| "the database".into());
                     let code = match ErrorKind::from_code(failure.kind) {
                         Some(ErrorKind::Network) => 3,
                         Some(ErrorKind::Protocol | ErrorKind::Authentication) => 4,
@@ -301,7 +314,7 @@ impl Running<'_> {
                 std::thread::sleep(LOOK);
             }
         }
-        Ok(Ok(Outcome { report: self.report(spec, &services, readers)?, printed }))
+        Ok(Ok(Outcome { report: self.report(spec, roles, &services, readers)?, printed }))
     }
 
     /// Where a reader's result goes.
@@ -340,7 +353,7 @@ impl Running<'_> {
         Ok(Ok(ended))
     }
 
-    fn report(&self, spec: &JobSpec, services: &[Party], readers: &[String]) -> Result<Value> {
+    fn report(&self, spec: &JobSpec, all: &[Service], services: &[Party], readers: &[String]) -> Result<Value> {
         let read = |directory: PathBuf, name: &str| -> Option<Value> {
             serde_json::from_slice(&std::fs::read(directory.join(name)).ok()?).ok()
         };
@@ -356,10 +369,11 @@ impl Running<'_> {
             parties.insert(name.clone(), report);
         }
         let mut roles = Map::new();
-        for service in services {
-            let report = read(self.at(&service.name), "report.json");
-            let report = report.ok_or_else(|| Error::Internal(format!("{} left no report", service.name)))?;
-            roles.insert(service.name.clone(), report);
+        for (service, party) in all.iter().zip(services) {
+            let report = read(self.at(&directory(*service)), "report.json");
+            let mut report = report.ok_or_else(|| Error::Internal(format!("{} left no report", party.name)))?;
+            report["name"] = party.name.clone().into();
+            roles.insert(directory(*service), report);
         }
         Ok(json!({
             "job": spec.job.name(),

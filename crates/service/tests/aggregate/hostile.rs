@@ -216,3 +216,21 @@ fn one_participant_takes_no_more_than_its_part() {
     world.submit("c", &[1; 16], &[("x", 1)]);
     assert_eq!(world.over().state, State::Revealed);
 }
+
+/// A participant that reports a key more often than an oracle can be asked about takes that key out of the result, and no other; the
+/// database's operator sees it.
+#[test]
+fn a_key_that_is_reported_too_often_is_left_out_and_counted() {
+    let mut world = World::new(&["a", "b"].map(str::to_owned), json!({}));
+    // About 20 reports of short keys.
+    world.question_bytes = 64 + 20 * 68;
+    ["database", "proxy", "oracle"].iter().for_each(|role| world.start(role));
+    let often = [("x", 0); 30];
+    world.submit("a", &[1; 16], &[&often[..], &[("y", 0), ("z", 0)]].concat());
+    world.submit("b", &[1; 16], &[&[("x", 0), ("y", 0)][..], &[("w", 0); 19]].concat());
+    let status = world.over();
+    assert_eq!(status.state, State::Revealed);
+    let numbers = status.numbers.unwrap();
+    assert_eq!((numbers.passing, numbers.keys, numbers.too_long), (Some(2), Some(1), 1));
+    assert_eq!(world.result("b"), [("y".into(), 2)].into());
+}

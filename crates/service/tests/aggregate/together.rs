@@ -18,6 +18,7 @@ use tacita_core::{Channel, Error, ErrorKind, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
 use tacita_service::aggregate::interaction::{Batch, MOST_OUTCOME_BYTES, Side, bounds, session};
+use tacita_service::aggregate::participant::operate::Order;
 use tacita_service::aggregate::rounds::State;
 use tacita_service::aggregate::transport::{
     Admission, Answer, Ask, Bounds, Client, INTERACTIONS_EACH, MEDIA_TYPE, MOST_INTERACTIONS, Server, SharedTraffic,
@@ -238,7 +239,7 @@ fn interactions_that_do_not_go_on_are_bounded() {
     let mut names: Vec<String> = (0..holders).map(|number| format!("slow{number}")).collect();
     names.extend(["a".into(), "b".into()]);
     let world = world_of(&names);
-    world.keys(&world.proxy("a"));
+    let agreed = world.keys(&world.proxy("a"));
     let (all_begun, over) = (Barrier::new(MOST_INTERACTIONS + 1), Barrier::new(MOST_INTERACTIONS + 1));
     let silent = |channel: &mut Channel| -> Result<Answer> { Err(channel.violation("unused")) };
     std::thread::scope(|scope| {
@@ -260,7 +261,17 @@ fn interactions_that_do_not_go_on_are_bounded() {
         let others = ["a", names[0].as_str()].map(|name| once(&world, &world.proxy(name), &[7; 16], 1, silent));
         // What takes no place goes on.
         let asked = world.proxy("b").ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE);
+        // Who waits has a place as soon as there is one.
+        let waiting = scope.spawn(|| {
+            let run = |channel: &mut Channel| {
+                participate(&world, &agreed, ("a", &[1; 16], 0), &[("x", 0)], Until::Outcome, channel)
+            };
+            once(&world, &world.proxy("a"), &[1; 16], 1, run)
+        });
+        std::thread::sleep(Duration::from_secs(1));
         over.wait();
+        let waited = waiting.join().unwrap().unwrap();
+        assert!(waited.is_ok(), "{:?}", waited.told());
         assert!(asked.unwrap().is_ok());
         for answer in others.map(Result::unwrap) {
             refused(&answer, 429, "come again");
@@ -268,10 +279,81 @@ fn interactions_that_do_not_go_on_are_bounded() {
         }
     });
     let began = Instant::now();
-    make(&world, "a", &[1; 16], &[("x", 0)]);
     make(&world, "b", &[1; 16], &[("x", 0)]);
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     assert_eq!(world.over().state, State::Revealed);
+    assert_eq!(world.result("a"), [("x".into(), 2)].into());
+}
+
+/// Whoever has its outcome and does not end keeps no place from others.
+#[test]
+fn who_has_its_outcome_keeps_no_place() {
+    let holders = MOST_INTERACTIONS / INTERACTIONS_EACH;
+    let mut names: Vec<String> = (0..holders).map(|number| format!("slow{number}")).collect();
+    names.push("a".into());
+    let world = world_of(&names);
+    let agreed = world.keys(&world.proxy("a"));
+    let (all_told, over) = (Barrier::new(MOST_INTERACTIONS + 1), Barrier::new(MOST_INTERACTIONS + 1));
+    std::thread::scope(|scope| {
+        for name in &names[..holders] {
+            for number in 0..INTERACTIONS_EACH {
+                let (world, agreed, all_told, over) = (&world, &agreed, &all_told, &over);
+                scope.spawn(move || {
+                    let batch = [number as u8; 16];
+                    let hold = |channel: &mut Channel| {
+                        let who = (name.as_str(), &batch, 0);
+                        let told = participate(world, agreed, who, &[("x", 0)], Until::Outcome, channel);
+                        all_told.wait();
+                        over.wait();
+                        told
+                    };
+                    once(world, &world.proxy(name), &batch, 1, hold).unwrap()
+                });
+            }
+        }
+        all_told.wait();
+        let run = |channel: &mut Channel| {
+            participate(&world, &agreed, ("a", &[1; 16], 0), &[("x", 0)], Until::Outcome, channel)
+        };
+        let answer = once(&world, &world.proxy("a"), &[1; 16], 1, run);
+        over.wait();
+        let answer = answer.unwrap();
+        assert!(answer.is_ok(), "{:?}", answer.told());
+    });
+}
+
+/// Two interactions of one name at once make one batch, and one that the round closes behind makes none.
+#[test]
+fn a_batch_that_is_made_twice_at_once_counts_once_and_one_that_is_late_does_not() {
+    let world = world();
+    let agreed = world.keys(&world.proxy("a"));
+    let items = [("x", 0)];
+    let begun = Barrier::new(2);
+    let both = std::thread::scope(|scope| {
+        let one = || {
+            let run = |channel: &mut Channel| {
+                begun.wait();
+                participate(&world, &agreed, ("a", &[1; 16], 0), &items, Until::Outcome, channel)
+            };
+            once(&world, &world.proxy("a"), &[1; 16], 1, run).unwrap()
+        };
+        [scope.spawn(one), scope.spawn(one)].map(|thread| thread.join().unwrap())
+    });
+    let known = both.map(|answer| {
+        assert!(answer.is_ok(), "{:?}", answer.told());
+        serde_json::from_slice::<serde_json::Value>(&answer.body).unwrap()["known"] == true
+    });
+    assert!(known[0] != known[1], "{known:?}");
+    make(&world, "b", &[1; 16], &items);
+    let late = |channel: &mut Channel| {
+        world.operate(&Order::Close).unwrap();
+        while world.proxy("b").ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE).unwrap().is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        participate(&world, &agreed, ("c", &[1; 16], 0), &items, Until::Outcome, channel)
+    };
+    refused(&once(&world, &world.proxy("c"), &[1; 16], 1, late).unwrap(), 410, "takes no reports any more");
+    assert_eq!(world.over().numbers.unwrap().reports, 2);
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }
 

@@ -13,6 +13,7 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
+use tacita_node::jobs::aggregate::results::Results;
 use tacita_service::aggregate::database::{self, Databasing};
 use tacita_service::aggregate::participant::operate::{Operator, Order};
 use tacita_service::aggregate::participant::results::{Collecting, collect};
@@ -34,6 +35,8 @@ pub struct World {
     pub home: tempfile::TempDir,
     pub setting: Arc<Setting>,
     pub runtime: Arc<Runtime>,
+    /// Bytes that the database asks about at once.
+    pub question_bytes: usize,
     running: Vec<(String, Cancel, JoinHandle<Result<()>>)>,
 }
 
@@ -64,7 +67,7 @@ impl World {
         std::fs::create_dir(at("addresses")).unwrap();
         let setting = Arc::new(Setting::new(JobSpec::load(&at("job.json")).unwrap()).unwrap());
         let runtime = Arc::new(Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
-        World { home, setting, runtime, running: Vec::new() }
+        World { home, setting, runtime, question_bytes: database::MOST_QUESTION_BYTES, running: Vec::new() }
     }
 
     pub fn started(names: &[&str], round: Value) -> World {
@@ -98,13 +101,14 @@ impl World {
     pub fn start(&mut self, role: &str) {
         let cancel = Cancel::default();
         let serving = self.serving(role, &cancel);
-        let (role, name) = (role.to_owned(), role.to_owned());
+        let (role, name, question_bytes) = (role.to_owned(), role.to_owned(), self.question_bytes);
         let thread = std::thread::spawn(move || match role.as_str() {
             "database" => database::serve(Databasing {
                 serving,
                 storage: None,
                 rounds: vec![ROUND.into()],
                 patience: Duration::from_secs(5),
+                question_bytes,
             }),
             "proxy" => proxy::serve(Proxying { serving, queue_bytes: proxy::QUEUE_BYTES }),
             _ => oracle::serve(serving),
@@ -191,7 +195,12 @@ impl World {
         }
     }
 
+    /// Collects the result, and says how many keys it has.
     pub fn collect(&self, name: &str) -> Result<usize> {
+        self.collected(name).map(|results| results.len())
+    }
+
+    fn collected(&self, name: &str) -> Result<Results> {
         let told = Collecting {
             setting: self.setting.clone(),
             me: name.into(),
@@ -202,24 +211,13 @@ impl World {
             announce: Some(self.at("addresses")),
             cancel: Cancel::default(),
         };
-        collect(&told).map(|(results, _)| results.len())
+        collect(&told).map(|(results, _)| results)
     }
 
     /// Items and counts of the result, by the table that a participant writes.
     pub fn result(&self, name: &str) -> BTreeMap<String, u64> {
-        let told = Collecting {
-            setting: self.setting.clone(),
-            me: name.into(),
-            identity: self.identity(name),
-            round: ROUND.into(),
-            input: None,
-            timeout: Duration::from_secs(10),
-            announce: Some(self.at("addresses")),
-            cancel: Cancel::default(),
-        };
-        let (results, _) = collect(&told).unwrap();
         let path = self.at("result.csv");
-        results.write(&path, None).unwrap();
+        self.collected(name).unwrap().write(&path, None).unwrap();
         let text = std::fs::read_to_string(path).unwrap();
         let row = |line: &str| {
             let mut cells = line.split(',');

@@ -20,6 +20,7 @@ use self::record::Record;
 use self::round::Round;
 pub(super) use self::routes::batch_id;
 use super::keys::{self, Keys};
+pub use super::oracle::MOST_QUESTION_BYTES;
 use super::rounds::{State, check_name};
 use super::serve::Role;
 use super::signed::{Purpose, Signed};
@@ -44,6 +45,8 @@ pub struct Databasing {
     pub rounds: Vec<String>,
     /// How long the oracle may be silent, or the storage fail, before a round fails.
     pub patience: Duration,
+    /// Bytes that the oracle is asked about in one question: a row of more is left out. See [`MOST_QUESTION_BYTES`].
+    pub question_bytes: usize,
 }
 
 pub(super) struct Database {
@@ -59,6 +62,7 @@ pub(super) struct Database {
     heard: Mutex<BTreeMap<usize, Instant>>,
     began: Instant,
     patience: Duration,
+    question_bytes: usize,
     cancel: Cancel,
 }
 
@@ -66,7 +70,7 @@ pub(super) struct Database {
 ///
 /// Errors: [`Error::Input`] for what is wrong with files, directories and addresses; [`Error::Interrupted`] when it is cancelled.
 pub fn serve(databasing: Databasing) -> Result<()> {
-    let Databasing { serving, storage, rounds, patience } = databasing;
+    let Databasing { serving, storage, rounds, patience, question_bytes } = databasing;
     let setting = serving.setting.clone();
     let place = setting.place_of("database", &serving.identity)?;
     if setting.count("oracle")? == 0 || setting.count("proxy")? == 0 {
@@ -94,6 +98,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         heard: Mutex::default(),
         began: Instant::now(),
         patience,
+        question_bytes: question_bytes.min(MOST_QUESTION_BYTES),
         cancel: started.serving.cancel.clone(),
         setting,
         identity,
@@ -120,7 +125,7 @@ impl Database {
                 record.save(&*self.storage, &name)?;
                 self.keys.forget(&name)?;
             }
-            tracing::info!("round {name} is {}", record.state.name());
+            tracing::info!("round {name} {}", record.state.told());
             let round = Round::new(&self.setting, &self.keys, name.clone(), record)?;
             lock(&self.rounds).insert(name, Arc::new(round));
         }
@@ -135,7 +140,7 @@ impl Database {
             let state = round.record().state;
             return match state {
                 State::Open => Ok(()),
-                _ => Err(Error::Input(format!("round {name} is {}: open one with another name", state.name()))),
+                _ => Err(Error::Input(format!("round {name} {}: open one of another name", state.told()))),
             };
         }
         if let Some(moment) = self.setting.own()?.own.round.close_at

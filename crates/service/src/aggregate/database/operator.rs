@@ -175,7 +175,7 @@ fn refused(error: Error) -> Reply {
 }
 
 fn not_now(round: &Round, state: Stage, what: &str) -> Error {
-    Error::NotReady(format!("round {} is {}: it {what}", round.name, state.name()))
+    Error::NotReady(format!("round {} {}: it {what}", round.name, state.told()))
 }
 
 fn operator(database: &Arc<Database>, who: &Who) -> Granted<Caller> {

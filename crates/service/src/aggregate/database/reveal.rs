@@ -15,7 +15,6 @@ use tacita_node::jobs::aggregate::{Histogram, Predicate, Summary};
 use super::Database;
 use super::record::part;
 use super::round::Round;
-use crate::aggregate::oracle::MOST_QUESTION_BYTES;
 use crate::aggregate::oracle::questions::{Question, Reply, decode_replies, encode_questions};
 use crate::aggregate::participant::rows::{Found, encode_rows};
 use crate::aggregate::rounds::{Counts, State};
@@ -136,7 +135,7 @@ impl Database {
     fn passing(&self, round: &Round, predicate: &Predicate, after: Option<&RowId>) -> Result<Looked> {
         let own = self.setting.own()?;
         let each = round.params.sealed_bytes() + 4;
-        let most = (MOST_QUESTION_BYTES - 64) / each;
+        let most = self.question_bytes.saturating_sub(64) / each;
         let (mut found, mut bytes, mut looked) = (Looked::default(), 0, 0);
         self.storage.groups(&round.name, after, &mut |id, entries| {
             let mut row = Summary::new(&own.own.round.values);

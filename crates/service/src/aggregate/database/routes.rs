@@ -106,7 +106,7 @@ async fn entries(
         if !matches!(state, Stage::Open | Stage::Closed) || round.record().complete.contains_key(&place) {
             return Err(Reply::new(
                 Kind::Closed,
-                format!("round {} takes no entries: it is {}", round.name, state.name()),
+                format!("round {} takes no entries: it {}", round.name, state.told()),
             ));
         }
         let secret = round.secret.as_ref().ok_or_else(|| Reply::new(Kind::Closed, "the round was removed"))?;
@@ -160,7 +160,7 @@ async fn complete((State(database), who, Path(name)): At, headers: HeaderMap, bo
                 record.save(&*database.storage, &round.name)?;
             }
             (_, state) => {
-                let what = format!("round {} is {}, and not to be completed", round.name, state.name());
+                let what = format!("round {} {}, and not to be completed", round.name, state.told());
                 return Err(Reply::new(Kind::Closed, what));
             }
         }
@@ -184,7 +184,7 @@ async fn results(
         .run(move || {
             let record = round.record().clone();
             if record.state != Stage::Revealed {
-                return Err(Reply::new(Kind::NotYet, format!("round {} is {}", round.name, record.state.name())));
+                return Err(Reply::new(Kind::NotYet, format!("round {} {}", round.name, record.state.told())));
             }
             if number >= record.revealed.parts {
                 let what = format!("the result has {} parts, from 0 on", record.revealed.parts);
@@ -210,7 +210,7 @@ async fn histogram((State(database), who, Path(name)): At) -> Granted<Json<Count
         }
         let state = round.record().state;
         if state != Stage::Revealed {
-            return Err(Reply::new(Kind::NotYet, format!("round {name} is {}", state.name())));
+            return Err(Reply::new(Kind::NotYet, format!("round {name} {}", state.told())));
         }
     }
     let counts = round.record().counts.clone();

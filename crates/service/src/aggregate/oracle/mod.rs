@@ -30,8 +30,8 @@ use super::transport::{
 };
 use super::{Serving, Setting, Started};
 
-/// Bytes of the questions in one request. Only databases ask.
-pub(super) const MOST_QUESTION_BYTES: usize = 64 << 20;
+/// Bytes of the questions in one request, at most. Only databases ask.
+pub const MOST_QUESTION_BYTES: usize = 64 << 20;
 
 /// Bytes of a round's secrets.
 const MOST_KEY_BYTES: usize = 1 << 13;

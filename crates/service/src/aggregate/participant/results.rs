@@ -101,7 +101,7 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
                 true => String::new(),
                 false => format!(", and waits for {}", status.waits_for.join(" and ")),
             };
-            return Err(Error::NotReady(format!("round {} is {}{waits}: ask again later", told.round, state.name())));
+            return Err(Error::NotReady(format!("round {} {}{waits}: ask again later", told.round, state.told())));
         }
     };
     let (mut rows, mut values) = (Vec::new(), 0_u64);

@@ -1,6 +1,7 @@
 //! A participant submits its reports: in batches, each of which a proxy takes exactly once.
 
 mod batch;
+mod late;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -76,6 +77,8 @@ struct Sent {
     reports: u64,
     batches: u64,
     known: u64,
+    /// Reports that were taken in the round that they were meant for, before it closed.
+    in_time: u64,
 }
 
 struct Submission<'a> {
@@ -110,6 +113,7 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     let mut display = told.screen.open(None);
     let mut pending: Vec<Entry> = Vec::new();
     let (mut place, mut before) = (0, 0);
+    show(&mut *display, (reports.progress().0, before), &reach);
     loop {
         let read = reports.next_batch()?;
         let (whole, now) = reports.progress();
@@ -134,12 +138,19 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     warnings.iter().for_each(warn_own_user);
     let (rows, sent) = (reports.counts(), &submission.sent);
     match sent.reports {
+        0 if sent.in_time > 0 => (),
         0 => tracing::warn!("{}: no row of it is a report: nothing was submitted", told.input.path.display()),
         _ => {
             tracing::info!("submitted {} to round {}", counted(sent.reports, "report"), submission.rounds.join(" and "))
         }
     }
-    if sent.known > 0 {
+    if sent.in_time > 0 {
+        tracing::info!(
+            "{} had been taken in round {} before it closed: they count there, and in no other",
+            counted(sent.in_time, "report"),
+            told.round
+        );
+    } else if sent.known > 0 {
         tracing::info!(
             "{} of it had been there before: what is submitted again counts once",
             counted(sent.known, "batch")
@@ -155,7 +166,7 @@ pub fn submit(told: &Submitting) -> Result<Value> {
         "version": env!("CARGO_PKG_VERSION"),
         "rounds": submission.rounds,
         "rows": { "read": rows.read, "nulls": rows.nulls, "unreadable": rows.unreadable, "duplicates": rows.duplicates, "items": rows.items },
-        "submitted": { "reports": sent.reports, "batches": sent.batches, "known": sent.known },
+        "submitted": { "reports": sent.reports, "batches": sent.batches, "known": sent.known, "in_time": sent.in_time },
         "bytes": { "sent": reach.traffic.sent(), "received": reach.traffic.received() },
         "seconds": { "total": usage::round(began.elapsed()) },
         "cpu_seconds": usage::round(usage::cpu_time()),
@@ -220,7 +231,10 @@ fn next_round(answer: &crate::aggregate::transport::Answer, round: &str, proxy: 
     let name = proxy.name();
     match (told.error, told.next) {
         (Kind::Closed, Some(next)) if check_name(&next).is_ok() && next != round => {
-            tracing::info!("round {round} takes no reports ({}): they go to round {next}", told.message);
+            tracing::info!(
+                "round {round} takes no reports ({}): what is not there yet goes to round {next}",
+                told.message
+            );
             Ok(next)
         }
         (Kind::Closed, _) => Err(Error::NotReady(format!(
@@ -270,7 +284,12 @@ impl Submission<'_> {
             let reports = entries.len() as u64;
             let persistence = Persistence { silence: self.told.timeout, busy: self.told.patience };
             let path = format!("/v1/rounds/{}/reports/{}", target.round, hex(&name));
-            if self.told.resume && self.is_there(&path, persistence)? {
+            if self.was_in_time(place, entries, persistence)? {
+                self.sent.known += 1;
+                self.sent.in_time += reports;
+                return Ok(());
+            }
+            if self.told.resume && self.is_there(&path, persistence, |_, _| Ok(false))? {
                 self.sent.known += 1;
                 self.sent.reports += reports;
                 return Ok(());
@@ -301,22 +320,5 @@ impl Submission<'_> {
             self.target.size = size.min(self.target.size);
             self.rounds.push(self.target.round.clone());
         }
-    }
-
-    /// Whether a batch is at one of the proxies.
-    fn is_there(&self, path: &str, persistence: Persistence) -> Result<bool> {
-        for (place, proxy) in self.proxies.iter().enumerate() {
-            let answer = match proxy.ask(&Ask::get(path, MOST_BYTES), persistence) {
-                Ok(answer) => answer,
-                // Another one than that which is spoken with may be gone.
-                Err(Error::Network { .. }) if place > 0 => continue,
-                Err(error) => return Err(error),
-            };
-            let told: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-            if answer.is_ok() && told["there"].as_bool() == Some(true) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
@@ -12,6 +13,7 @@ use tacita_core::channel::labels::interaction::OUTCOME;
 use tacita_core::protocol::aggregate::naor_reingold::{self, Reporting};
 use tacita_core::{Channel, Error, Result};
 use tacita_node::base::random::fresh_rng;
+use tokio::time::timeout;
 
 use super::Proxy;
 use super::round::Round;
@@ -20,8 +22,14 @@ use crate::aggregate::interaction::{Batch, Side, bounds, session};
 use crate::aggregate::participant::batches::first_of;
 use crate::aggregate::secret::Secret;
 use crate::aggregate::transport::{
-    Going, Granted, Kind, MEDIA_TYPE, Reply, UnderWay, Who, expect_binary, join, outlet,
+    Going, Granted, Kind, MEDIA_TYPE, Reply, UnderWay, Who, Within, expect_binary, join, outlet,
 };
+
+/// How long somebody waits for a place before it is told to come again.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the last of an interaction may take on its way.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// `POST /v1/rounds/{round}/reports/{batch}/{reports}`: so many reports in a batch of a name of the participant's own, made together
 /// and taken exactly once. The answer is a channel, or that they are there, or why they are not taken.
@@ -60,17 +68,42 @@ pub(super) async fn interact(
         return Err(proxy.elsewhere(&name));
     }
     let busy = || Reply::new(Kind::Busy, "too many make reports: come again").again_in(2);
-    let place = proxy.interactions.clone().try_acquire_owned().map_err(|_| busy())?;
+    // Who waits with what it may have at most has it in the order of coming: nobody is overtaken by who begins one after the other.
     let own = proxy.admission.enter(who.0, Going::Interaction).ok_or_else(busy)?;
+    let place = match timeout(PATIENCE, proxy.interactions.clone().acquire_owned()).await {
+        Ok(Ok(place)) => place,
+        _ => return Err(busy()),
+    };
 
     let (outlet, answer) = outlet();
-    let channel = join(&participant, body, outlet, bounds(&round.params, reports), &proxy.cancel);
+    let bounds = bounds(&round.params, reports);
+    let mut channel = join(&participant, body, outlet, bounds, &proxy.cancel);
     tokio::task::spawn_blocking(move || {
         let batch = Batch { round: &round.name, participant: &participant, name: batch, reports };
-        proxy.make(&round, &batch, number, channel);
-        drop((place, own, under_way));
+        let made = proxy.make(&round, &batch, number, &mut channel);
+        // Whoever takes its time to hear of it keeps no others waiting.
+        drop(place);
+        tell(&round, made, channel);
+        drop((own, under_way));
     });
-    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], answer).into_response())
+    let mut answer = ([(header::CONTENT_TYPE, MEDIA_TYPE)], answer).into_response();
+    answer.extensions_mut().insert(Within(bounds.time + FAREWELL));
+    Ok(answer)
+}
+
+/// Tells how an interaction has ended.
+fn tell(round: &Round, made: Result<Granted<Value>>, mut channel: Channel) {
+    let told = match made {
+        Ok(answer) => channel.send(OUTCOME, Reply::outcome(&answer)).and_then(|()| channel.conclude()),
+        Err(error) => {
+            channel.abort(&error);
+            Err(error)
+        }
+    };
+    // If this is lost, the same batch is answered so when it comes again.
+    if let Err(error) = told {
+        tracing::debug!("round {}: {error}", round.name);
+    }
 }
 
 /// What a batch is told from another one of its name by: reports differ each time that they are made.
@@ -84,29 +117,23 @@ pub(super) fn taken(reports: usize, known: bool) -> Value {
 }
 
 impl Proxy {
-    /// One interaction from its beginning to its end.
-    fn make(&self, round: &Round, batch: &Batch<'_>, number: u32, mut channel: Channel) {
-        let answer = match self.entries(round, batch, &mut channel) {
-            Ok(entries) => round
+    /// One interaction from its beginning to its outcome.
+    fn make(&self, round: &Round, batch: &Batch<'_>, number: u32, channel: &mut Channel) -> Result<Granted<Value>> {
+        match self.entries(round, batch, channel) {
+            Ok(entries) => Ok(round
                 .accept(number, &batch.name, digest(batch.reports), &entries)
                 .map_err(Reply::from)
                 .and_then(|accepted| self.answer(round, accepted, batch.reports as u64))
-                .map(|known| taken(batch.reports, known)),
+                .map(|known| taken(batch.reports, known))),
             // Where the channel still goes, whoever broke the rules is told which; else its kind.
             Err(Error::Protocol { check, .. }) => {
                 self.done.refused.fetch_add(1, Ordering::Relaxed);
-                Err(Reply::new(Kind::Malformed, format!("the reports are refused: {check}")))
+                Ok(Err(Reply::new(Kind::Malformed, format!("the reports are refused: {check}"))))
             }
             Err(error) => {
                 self.done.broken.fetch_add(1, Ordering::Relaxed);
-                tracing::debug!("round {}: {error}", round.name);
-                return channel.abort(&error);
+                Err(error)
             }
-        };
-        // If this is lost, the same batch is answered so when it comes again.
-        let told = channel.send(OUTCOME, Reply::outcome(&answer)).and_then(|()| channel.conclude());
-        if let Err(error) = told {
-            tracing::debug!("round {}: {error}", round.name);
         }
     }
 

@@ -18,6 +18,9 @@ use crate::aggregate::secret::Secret;
 use crate::aggregate::signed::Purpose;
 use crate::aggregate::store::BatchId;
 
+/// Batches of one participant in a round. Of each the proxy keeps its name, about 120 bytes in memory, as long as the round.
+const MOST_BATCHES: u64 = 1 << 17;
+
 pub(super) struct Round {
     pub(super) name: String,
     pub(super) params: Params,
@@ -50,6 +53,7 @@ impl Round {
             batch_records: Setting::batch(&params),
             bytes: queue_bytes,
             quota: round.max_reports.unwrap_or(u64::MAX),
+            batches: MOST_BATCHES,
         };
         let conditions = Conditions {
             min_participants: round.min_participants,

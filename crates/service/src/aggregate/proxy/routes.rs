@@ -11,6 +11,7 @@ use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use tacita_core::protocol::aggregate::blind;
 use tacita_node::base::random::fresh_rng;
+use tacita_node::base::text::counted;
 
 use super::interact::{interact, taken};
 use super::round::Round;
@@ -147,7 +148,7 @@ impl Proxy {
                 Reply::new(Kind::Closed, format!("round {name} takes no reports any more")).next(next)
             }
             Some(Stage::Open) => Reply::new(Kind::NotYet, format!("round {name} is being opened")),
-            Some(state) => Reply::new(Kind::Closed, format!("round {name} is {}", state.name())).next(next),
+            Some(state) => Reply::new(Kind::Closed, format!("round {name} {}", state.told())).next(next),
             None if told.is_empty() => Reply::new(Kind::NotYet, "the proxy knows of no round yet"),
             None => Reply::new(Kind::UnknownRound, "there is no round of this name").next(next),
         }
@@ -205,6 +206,10 @@ impl Proxy {
             Accepted::Refused(Refusal::Quota { has, limit }) => Err(Reply::new(
                 Kind::Quota,
                 format!("the round takes {limit} reports of one participant, and has {has} of this one"),
+            )),
+            Accepted::Refused(Refusal::Batches { limit }) => Err(Reply::new(
+                Kind::Quota,
+                format!("the round takes {} of one participant: put more reports into each", counted(limit, "batch")),
             )),
             Accepted::Refused(Refusal::Closed) => Err(self.elsewhere(&round.name)),
         }

@@ -19,6 +19,8 @@ pub(super) struct Held {
     pub(super) outgoing: BTreeMap<BatchId, (String, u64)>,
     /// Records of each participant in the round, wherever they are.
     pub(super) accepted: Counts,
+    /// Their batches.
+    batches: Counts,
     /// Bytes of all these on disk.
     pub(super) bytes: u64,
     /// Bytes of batches that are being taken.
@@ -66,6 +68,7 @@ impl Held {
             left_bytes: 0,
             outgoing: BTreeMap::new(),
             accepted: Counts::new(),
+            batches: Counts::new(),
             bytes: 0,
             coming: 0,
             broken: false,
@@ -78,8 +81,8 @@ impl Held {
         }
         let of_state = held.state.marks.iter().map(|((participant, _), mark)| (*participant, mark.records));
         let of_waiting = held.waiting.iter().map(|((participant, _), one)| (*participant, one.mark.records));
-        for (participant, records) in of_state.chain(of_waiting) {
-            *held.accepted.entry(participant).or_default() += records;
+        for (participant, records) in of_state.chain(of_waiting).collect::<Vec<_>>() {
+            held.count(participant, records);
         }
         held.count_bytes();
         Ok(held)
@@ -126,6 +129,12 @@ impl Held {
         Ok(true)
     }
 
+    /// Counts a batch of a participant.
+    pub(super) fn count(&mut self, participant: u32, records: u64) {
+        *self.accepted.entry(participant).or_default() += records;
+        *self.batches.entry(participant).or_default() += 1;
+    }
+
     /// Why a batch is not to be written.
     pub(super) fn answer(&self, key: &MarkKey, mark: &Mark, bytes: u64, limits: &Limits) -> Option<Accepted> {
         let known = self.state.marks.get(key).or_else(|| self.waiting.get(key).map(|one| &one.mark));
@@ -136,6 +145,9 @@ impl Held {
             None if self.state.closed => Some(Accepted::Refused(Refusal::Closed)),
             None if has.saturating_add(mark.records) > limits.quota => {
                 Some(Accepted::Refused(Refusal::Quota { has, limit: limits.quota }))
+            }
+            None if self.batches.get(&key.0).is_some_and(|batches| *batches >= limits.batches) => {
+                Some(Accepted::Refused(Refusal::Batches { limit: limits.batches }))
             }
             None if self.bytes.saturating_add(self.coming).saturating_add(bytes) > limits.bytes => {
                 Some(Accepted::Refused(Refusal::Full))

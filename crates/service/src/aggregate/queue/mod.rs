@@ -51,6 +51,8 @@ pub struct Limits {
     pub bytes: u64,
     /// Records of one participant in the round.
     pub quota: u64,
+    /// Batches of one participant in the round: what is kept of each, in memory and on disk, stays as long as the round.
+    pub batches: u64,
 }
 
 /// A batch of a participant.
@@ -86,6 +88,11 @@ pub enum Refusal {
         /// Records that it has.
         has: u64,
         /// Records that one may have.
+        limit: u64,
+    },
+    /// The participant has as many batches in the round as one may.
+    Batches {
+        /// Batches that one may have.
         limit: u64,
     },
     /// The participant has sent another batch of that name.
@@ -199,7 +206,7 @@ impl Queue {
         held.coming -= bytes;
         written?;
         held.bytes += bytes;
-        *held.accepted.entry(participant).or_default() += mark.records;
+        held.count(participant, mark.records);
         held.waiting.insert(key, InQueue { mark, bytes });
         Ok(Accepted::New)
     }
@@ -240,11 +247,16 @@ impl Queue {
         held.state = state;
         held.count_bytes();
         drop(held);
+        self.remove_obsolete(&sources);
+        Ok(())
+    }
+
+    /// Removes what does not count any more, whether it is there or not: what stays now goes at the next start.
+    fn remove_obsolete(&self, sources: &[Source]) {
         for source in sources {
             let _ = step("obsolete");
             let _ = self.folder.remove(&source.name);
         }
-        Ok(())
     }
 
     /// A batch that leaves and has not been sent; the same one until [`Queue::sent`].

@@ -196,11 +196,7 @@ impl Queue {
         held.state = state;
         held.count_bytes();
         drop(held);
-        for source in sources {
-            let _ = step("obsolete");
-            // It is obsolete whether it is there or not, and goes at the next start if it stays now.
-            let _ = self.folder.remove(&source.name);
-        }
+        self.remove_obsolete(&sources);
         Ok(())
     }
 }

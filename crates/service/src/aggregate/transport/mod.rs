@@ -8,6 +8,7 @@ mod counted;
 mod reply;
 mod server;
 mod stream;
+mod taken;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,6 +21,7 @@ pub use reply::Granted;
 pub use reply::{Kind, Reply, Told};
 pub use server::{Server, UnderWay, Who, files, stand};
 pub use stream::{Bounds, Outlet, join, outlet};
+pub use taken::Within;
 
 /// Media type of binary bodies; its version is that of all of them.
 pub const MEDIA_TYPE: &str = "application/vnd.tacita.v1";

@@ -31,6 +31,7 @@ use tokio_rustls::TlsAcceptor;
 use super::admission::{Counting, Going};
 use super::counted::Counted;
 use super::stream::cancelled;
+use super::taken::taken;
 use super::{Admission, HANDSHAKE_LIMIT, Kind, MOST_CONNECTIONS, MOST_REQUESTS, REQUESTS_EACH, Reply, SharedTraffic};
 
 /// Handshakes at a time. Who comes then takes the place of the oldest one, if that has had the time that a handshake takes.
@@ -202,7 +203,8 @@ async fn meet(
             };
             let under_way = UnderWay { _held: Arc::new((busy, place, own)) };
             request.extensions_mut().insert(under_way.clone());
-            routes.call(request).await
+            let Ok(answer) = routes.call(request).await;
+            Ok(taken(answer, under_way))
         }
     });
     let mut builder = http2::Builder::new(TokioExecutor::new());

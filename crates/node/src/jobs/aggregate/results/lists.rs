@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use tacita_core::{Error, Result};
 
 use super::Results;
+use crate::base::text::count;
 
 /// The kernel takes no longer names of sets, in bytes.
 const MAX_SET_NAME: usize = 31;
@@ -16,20 +17,28 @@ const USUAL_ENTRIES: usize = 1 << 16;
 /// A key on each line.
 pub(super) fn keys(results: &Results) -> Result<String> {
     let mut text = String::new();
-    for (key, _) in results.single("list")? {
-        // What would not be read as it was written.
+    // Which of them, by their order, would not be read as they were written.
+    let mut others = Vec::new();
+    for (place, (key, _)) in results.single("list")?.enumerate() {
         let comment = key.starts_with('#') || key.contains(" #") || key.contains("\t#");
         if comment || key.trim() != key || key.chars().any(char::is_control) || key.is_empty() {
-            return Err(Error::Input(
-                "a key has a line end, blanks around it, or what begins a comment (#), and would be another one in a list: write CSV, \
-                 Parquet, Arrow or JSON"
-                    .into(),
-            ));
+            others.push(place + 1);
         }
         text.push_str(key);
         text.push('\n');
     }
-    Ok(text)
+    match &others[..] {
+        [] => Ok(text),
+        [first, more @ ..] => {
+            let more =
+                if more.is_empty() { String::new() } else { format!(", and {} more,", count(more.len() as u64)) };
+            Err(Error::Input(format!(
+                "nothing is written: row {} of the result{more} has a key with a line end, blanks around it, or what begins a comment \
+                 (#), which would be another one in a list: write CSV, Parquet, Arrow or JSON, where it is that row",
+                count(*first as u64)
+            )))
+        }
+    }
 }
 
 /// An address on each line, below a comment that says what they are.
@@ -62,14 +71,16 @@ pub(super) fn ipset(results: &Results) -> Result<String> {
 }
 
 fn addresses(results: &Results, what: &str) -> Result<Vec<IpAddr>> {
-    let read = |(key, _): (&str, u64)| {
+    let read = |(place, (key, _)): (usize, (&str, u64))| {
         key.parse().map_err(|_| {
             Error::Input(format!(
-                "a {what} has addresses, and some key is none: write another format, as a list (.txt)"
+                "nothing is written: a {what} has addresses, and the key of row {} of the result is none: write another format, as a \
+                 list (.txt)",
+                count(place as u64 + 1)
             ))
         })
     };
-    results.single(what)?.map(read).collect()
+    results.single(what)?.enumerate().map(read).collect()
 }
 
 /// The job's name as that of a set.

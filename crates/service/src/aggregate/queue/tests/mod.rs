@@ -43,7 +43,8 @@ pub(super) fn step(name: &str) -> Result<()> {
 
 const RECORD_BYTES: usize = 24;
 
-const LIMITS: Limits = Limits { record_bytes: RECORD_BYTES, batch_records: 100, bytes: 1 << 30, quota: u64::MAX };
+const LIMITS: Limits =
+    Limits { record_bytes: RECORD_BYTES, batch_records: 100, bytes: 1 << 30, quota: u64::MAX, batches: u64::MAX };
 
 const TERMS: Conditions = Conditions { min_participants: 3, max_share: 0.5, batch_size: None };
 

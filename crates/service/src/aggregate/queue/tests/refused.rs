@@ -44,6 +44,53 @@ fn many_small_batches_fill_it_too() {
     assert!((5..20).contains(&taken), "{taken}");
 }
 
+/// What is kept of a batch stays when the batch has left, and is bounded for each participant.
+#[test]
+fn a_participant_has_so_many_batches() {
+    let home = tempfile::tempdir().unwrap();
+    let limits = Limits { batches: 3, ..LIMITS };
+    let queue = try_open(home.path(), limits).unwrap();
+    let batches = Accepted::Refused(Refusal::Batches { limit: 3 });
+    for number in 0..3 {
+        [1, 2, 3].iter().for_each(|one| assert_eq!(submit(&queue, *one, number, 1).unwrap(), Accepted::New));
+    }
+    assert_eq!(submit(&queue, 1, 3, 1).unwrap(), batches);
+    assert!(matches!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Left { records: 9 }));
+    assert_eq!(queue.foresee(1, &[3; 16], &[0; 32], 1), Some(batches));
+    drop(queue);
+    let queue = try_open(home.path(), limits).unwrap();
+    assert_eq!(submit(&queue, 1, 3, 1).unwrap(), batches);
+    assert_eq!(submit(&queue, 1, 2, 1).unwrap(), Accepted::Known);
+    assert_eq!(submit(&queue, 4, 3, 1).unwrap(), Accepted::New);
+}
+
+/// Names of batches are kept as long as the round: what 100,000 of one report each take.
+#[test]
+#[ignore = "makes 100,000 files; prints what they take"]
+fn what_many_batches_of_one_report_take() {
+    let home = tempfile::tempdir().unwrap();
+    let queue = try_open(home.path(), Limits { bytes: 1 << 40, ..LIMITS }).unwrap();
+    let before = tacita_node::base::usage::peak_memory();
+    for number in 0..100_000u32 {
+        let mut name = [0; 16];
+        name[..4].copy_from_slice(&number.to_le_bytes());
+        let records = record(number % 10, 0, number);
+        let one = Submission { participant: number % 10, batch: name, digest: [1; 32], records: &records };
+        assert_eq!(queue.accept(&one).unwrap(), Accepted::New);
+    }
+    println!("waiting: {:?}, peak memory {before:?} to {:?}", queue.status(), tacita_node::base::usage::peak_memory());
+    drop(queue);
+    for what in ["waiting", "shuffled"] {
+        let began = std::time::Instant::now();
+        let queue = try_open(home.path(), Limits { bytes: 1 << 40, ..LIMITS }).unwrap();
+        println!("{what}: opened in {:?}", began.elapsed());
+        let began = std::time::Instant::now();
+        println!("{:?} in {:?}", queue.shuffle(&TERMS, MEMORY).unwrap(), began.elapsed());
+    }
+    let state = std::fs::metadata(home.path().join("state")).unwrap().len();
+    println!("state {state} bytes, peak memory {:?}", tacita_node::base::usage::peak_memory());
+}
+
 #[test]
 fn a_round_that_meets_no_conditions_says_why_and_never_leaves() {
     let few: &[(u32, u8, u32)] = &[(1, 1, 5), (2, 1, 5)];
