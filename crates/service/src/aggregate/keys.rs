@@ -65,6 +65,11 @@ impl Keys {
         }
     }
 
+    /// Whether there is a key of a round.
+    pub fn has(&self, round: &str) -> bool {
+        self.folder.has(&self.file(round))
+    }
+
     /// Keeps a new key of a round; on disk before this returns.
     pub fn keep(&self, round: &str, secret: &[u8]) -> Result<()> {
         let advice = "make room, and try again".to_owned();
