@@ -1,5 +1,6 @@
 //! The database: it keeps rounds and their rows, finds the rows that pass, has their keys told by the oracle, and gives results.
 
+pub mod backup;
 mod checks;
 pub mod operator;
 mod record;
@@ -120,6 +121,7 @@ impl Database {
     fn load(&self) -> Result<()> {
         for name in self.storage.rounds()? {
             let Some(record) = Record::load(&*self.storage, &name)? else { continue };
+            let _of = tracing::error_span!("load", round = name).entered();
             if record.state == State::Removed {
                 // A removal may have been cut off.
                 self.storage.remove(&name)?;
@@ -136,6 +138,7 @@ impl Database {
     /// Opens a round, with keys of its own.
     fn open(&self, name: &str) -> Result<()> {
         check_name(name)?;
+        let _of = tracing::error_span!("open", round = name).entered();
         let mut rounds = lock(&self.rounds);
         if let Some(round) = rounds.get(name) {
             let state = round.record().state;
@@ -279,6 +282,7 @@ impl Role for Database {
         while !self.cancel.is_cancelled() {
             self.admission.refresh();
             for round in self.all() {
+                let _of = tracing::error_span!("house", round = round.name).entered();
                 match self.look(&round) {
                     Ok(()) => {
                         troubled.remove(&round.name);

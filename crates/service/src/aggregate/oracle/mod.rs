@@ -140,6 +140,7 @@ impl Oracle {
         if let Some(round) = lock(&self.rounds).get(name) {
             return Ok(round.clone());
         }
+        let _of = tracing::error_span!("secrets", round = name).entered();
         let params = self.setting.params(name)?;
         let secret = match self.keys.load(name)? {
             Some(secret) => secret,
