@@ -1,8 +1,9 @@
 //! What whoever watches the roles sees: metrics, health, logs. Nothing that was reported is in any of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::exposition;
 use super::world::{ROUND, World};
+use crate::common::text;
 
 const ROLES: [&str; 3] = ["database", "proxy", "oracle"];
 
@@ -166,6 +168,7 @@ fn metrics_logs_and_health_tell_how_a_round_goes_and_nothing_that_was_reported()
         assert!(find(role, "tacita_received_bytes_total", &[]) > 0.0);
     }
 
+    documented(&metrics);
     for role in ROLES {
         let ended = world.take(role).stop();
         holds_none(&format!("{role}'s log"), &ended.stderr, &marks[..items.len()]);
@@ -178,6 +181,32 @@ fn metrics_logs_and_health_tell_how_a_round_goes_and_nothing_that_was_reported()
         assert!(lines.iter().any(|line| line["round"] == ROUND), "{role}: {}", ended.stderr);
         let report = world.report(role).to_string();
         holds_none(&format!("{role}'s report"), &report, &marks);
+    }
+}
+
+/// The guide has a line for every metric, and no other; alerts are on metrics that there are.
+fn documented(metrics: &BTreeMap<&str, BTreeMap<String, Vec<exposition::Sample>>>) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let there: BTreeSet<String> = metrics.values().flat_map(BTreeMap::keys).map(|name| family(name)).collect();
+    let named = |path: &str| -> BTreeSet<String> {
+        let text = text(root.join(path));
+        let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        words.filter(|word| word.starts_with("tacita_") || word.starts_with("process_")).map(family).collect()
+    };
+    // A log's target is none.
+    let guide: BTreeSet<String> =
+        named("docs/guides/operators.md").into_iter().filter(|name| name != "tacita_service").collect();
+    assert_eq!(guide, there);
+    let alerts = named("deploy/prometheus/alerts.yml");
+    assert!(!alerts.is_empty() && alerts.is_subset(&there), "{:?}", alerts.difference(&there));
+}
+
+/// A metric's name without what a histogram's samples have behind it.
+fn family(name: &str) -> String {
+    let ends = ["_seconds_bucket", "_seconds_sum", "_seconds_count"];
+    match ends.iter().find_map(|end| name.strip_suffix(end)) {
+        Some(stem) => format!("{stem}_seconds"),
+        None => name.to_owned(),
     }
 }
 
