@@ -7,10 +7,11 @@ use std::time::{Instant, SystemTime};
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use tacita_node::identity::Fingerprint;
 use tracing::Instrument;
 
 use crate::aggregate::rounds::check_name;
-use crate::aggregate::transport::{Admission, Kind, Service, Who};
+use crate::aggregate::transport::{Admission, Kind, Service};
 use crate::status::{Durations, Page, labels};
 
 /// How the patterns of routes begin that are about a round.
@@ -84,9 +85,9 @@ pub(in crate::aggregate) async fn watched(
         "POST" => "POST",
         _ => "other",
     };
-    if let Some(who) = request.extensions().get::<Who>() {
+    if let Some(who) = request.extensions().get::<Fingerprint>() {
         let mut heard = lock(&requests.heard);
-        for service in requests.admission.services(&who.0) {
+        for service in requests.admission.services(who) {
             heard.insert(service, SystemTime::now());
         }
     }
