@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what no compiler sees: the samples are what their generator makes, JSON and TOML files parse, and every
-relative link in the documentation leads somewhere."""
+relative link in the documentation leads somewhere; and that what is in deploy/ fits the program."""
 
 import filecmp
 import json
@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import check_deploy
 
 try:
     import tomllib
@@ -88,7 +90,7 @@ def check_links():
 
 
 def main():
-    results = [*check_samples(), *check_syntax(), *check_links()]
+    results = [*check_samples(), *check_syntax(), *check_links(), *check_deploy.check()]
     failures = [result for result in results if result]
     for failure in failures:
         print(failure, file=sys.stderr)

@@ -41,9 +41,19 @@ fn usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    let json = std::env::args().any(|argument| argument == "--log=json")
-        || std::env::args().collect::<Vec<_>>().windows(2).any(|pair| pair[0] == "--log" && pair[1] == "json");
-    console::init(if json { Log::Json } else { Log::Text }, false);
+    // What cannot be understood may still say in which form it wants to hear that.
+    let told: Vec<String> = std::env::args().collect();
+    let word = told.iter().enumerate().find_map(|(place, argument)| match argument.split_once('=') {
+        Some(("--log" | "--log-format", word)) => Some(word),
+        None if argument == "--log" || argument == "--log-format" => told.get(place + 1).map(String::as_str),
+        _ => None,
+    });
+    let log = match word {
+        Some("json") => Log::Json,
+        Some(_) => Log::Text,
+        None => commands::log_form(),
+    };
+    console::init(log, false);
     tracing::error!("{}", commands::usage_error(error));
     ExitCode::from(exit_code(ErrorKind::Input))
 }

@@ -163,7 +163,8 @@ impl Identity {
             at(&format_args!("{what}, who can read and change this key: use an identity that no other user has held"))
         })?;
         let mode = facts.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
+        let others = if is_credential(directory, facts.uid()) { 0o037 } else { 0o077 };
+        if mode & others != 0 {
             return Err(at(&format_args!(
                 "others can read or change this key (mode {mode:03o}): chmod 600 {}",
                 pasted(path.display())
@@ -195,6 +196,13 @@ fn unopened(directory: &Path, error: &std::io::Error) -> String {
         std::io::ErrorKind::PermissionDenied => format!("{error}: run as the user that it belongs to"),
         _ => format!("{error}; `tacita identity new {}` makes an identity", pasted(directory.display())),
     }
+}
+
+/// Whether a key of this owner is a credential that systemd has handed to this service. It may let the service's user read it by an access list, and shows
+/// that where the group's bits are.
+fn is_credential(directory: &Path, owner: u32) -> bool {
+    let same = |given| Some(std::fs::canonicalize(directory).ok()? == std::fs::canonicalize(given).ok()?);
+    owner == 0 && std::env::var_os("CREDENTIALS_DIRECTORY").and_then(same) == Some(true)
 }
 
 /// Refuses a directory in which others can put another key in the place of this one: what is sealed under it would be

@@ -45,20 +45,27 @@ pub struct Cli {
     /// Say nothing but warnings and errors.
     #[arg(long, short, global = true)]
     quiet: bool,
-    /// Form of what is said on standard error.
-    #[arg(long, global = true, value_enum, default_value_t)]
-    log: LogForm,
+    /// Form of what is said on standard error [default: $TACITA_LOG_FORMAT, or text].
+    #[arg(long, visible_alias = "log-format", global = true, value_enum)]
+    log: Option<LogForm>,
 }
 
 /// The form of what is said.
-#[derive(Clone, Copy, Default, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "lower")]
 enum LogForm {
     /// For people.
-    #[default]
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// The form that the environment asks for.
+pub fn log_form() -> Log {
+    match std::env::var("TACITA_LOG_FORMAT") {
+        Ok(form) if form.eq_ignore_ascii_case("json") => Log::Json,
+        _ => Log::Text,
+    }
 }
 
 impl From<LogForm> for Log {
@@ -157,7 +164,7 @@ fn asked_for(arguments: impl Iterator<Item = String>) -> (String, Vec<String>) {
 impl Cli {
     /// What the global options say.
     pub fn voice(&self) -> Voice {
-        Voice { quiet: self.quiet, log: self.log.into() }
+        Voice { quiet: self.quiet, log: self.log.map_or_else(log_form, Log::from) }
     }
 
     /// Carries the command out, and returns the exit code where that is more than success or an error.

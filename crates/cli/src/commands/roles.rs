@@ -86,7 +86,7 @@ struct Role {
     /// Directory for what must not be lost.
     #[arg(long, value_name = "DIR")]
     state: PathBuf,
-    /// Serve /health and /metrics at this address of this machine, as 127.0.0.1:7601.
+    /// Serve /healthz, /readyz and /metrics at this address of this machine, as 127.0.0.1:7601.
     #[arg(long, value_name = "ADDR")]
     status: Option<String>,
     /// Threads for computation [default: all cores].
@@ -147,15 +147,22 @@ impl Database {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
         let Database { role, storage, round, patience } = self;
-        if storage.as_deref().is_some_and(holds_password) {
-            return Err(Error::Input(
-                "--storage: a password on the command line is seen by everybody on this machine, and has to be changed now: write the URL into a file \
-                 that only you can read, and give file:PATH, or set TACITA_STORAGE"
-                    .into(),
-            ));
-        }
-        let storage = storage.or_else(|| std::env::var("TACITA_STORAGE").ok().filter(|url| !url.is_empty()));
+        let storage = self::storage(storage)?;
         let question_bytes = database::MOST_QUESTION_BYTES;
         database::serve(Databasing { serving: role.serving()?, storage, rounds: round, patience, question_bytes })
     }
+}
+
+/// The storage that is meant: as told, or as the environment says.
+///
+/// Errors ([`Error::Input`]): there is a password on the command line.
+pub(super) fn storage(told: Option<String>) -> Result<Option<String>> {
+    if told.as_deref().is_some_and(holds_password) {
+        return Err(Error::Input(
+            "--storage: a password on the command line is seen by everybody on this machine, and has to be changed now: write the URL into a file \
+             that only you can read, and give file:PATH, or set TACITA_STORAGE"
+                .into(),
+        ));
+    }
+    Ok(told.or_else(|| std::env::var("TACITA_STORAGE").ok().filter(|url| !url.is_empty())))
 }

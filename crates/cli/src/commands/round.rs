@@ -1,12 +1,14 @@
 //! `tacita round`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
+use tacita_node::base::text::counted;
 use tacita_node::identity::Identity;
 use tacita_service::aggregate::Setting;
+use tacita_service::aggregate::database::backup::{Size, Where, back_up, restore};
 use tacita_service::aggregate::participant::operate::{Operator, Order};
 
 use crate::console::print;
@@ -36,6 +38,13 @@ enum Action {
     Tighten(Tighten),
     /// Have the keys of rows that pass revealed.
     Reveal(Which),
+    /// Write all of a round that the database has to one sealed file, which is not there yet, with its key.
+    ///
+    /// It needs the database's identity to be put back: keep that as well, elsewhere. A round can be saved as soon as its proxies have sent all that they have,
+    /// and before the first report has come.
+    Backup(Saved),
+    /// Put a round back from such a file, into a storage that does not have it.
+    Restore(Saved),
     /// Remove a round and all that is left of it. Its name is not used again.
     Remove(Which),
 }
@@ -53,6 +62,28 @@ struct Which {
     identity: PathBuf,
     #[arg(long, hide = true)]
     announce: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct Saved {
+    /// The job file.
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+    /// The round.
+    #[arg(long, value_name = "ID")]
+    round: String,
+    /// Directory of the database's key pair.
+    #[arg(long, value_name = "DIR")]
+    identity: PathBuf,
+    /// The database's state directory, which no process uses meanwhile.
+    #[arg(long, value_name = "DIR")]
+    state: PathBuf,
+    /// Where rows are kept, as the database is told.
+    #[arg(long, value_name = "URL")]
+    storage: Option<String>,
+    /// The file, in a directory that others cannot write to.
+    #[arg(long, value_name = "FILE")]
+    file: PathBuf,
 }
 
 #[derive(Args)]
@@ -88,8 +119,23 @@ impl Round {
                 which.order(Order::Tighten { measure, to: to.filter(|_| !gap) })
             }
             Action::Reveal(which) => which.order(Order::Reveal),
+            Action::Backup(saved) => saved.act("saved", back_up),
+            Action::Restore(saved) => saved.act("put back", restore),
             Action::Remove(which) => which.order(Order::Remove),
         }
+    }
+}
+
+impl Saved {
+    fn act(self, done: &str, act: impl FnOnce(&Where, &Path) -> Result<Size>) -> Result<()> {
+        let Saved { job, round, identity, state, storage, file } = self;
+        let setting = Setting::new(JobSpec::load(&job)?)?;
+        let identity = Identity::load(&identity)?;
+        let at = Where { setting, identity, state, storage: super::roles::storage(storage)?, round };
+        let size = act(&at, &file)?;
+        let parts = counted(size.parts, "part");
+        tracing::info!("round {}: {done}, {} and {parts} of the result", at.round, counted(size.reports, "report"));
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the program says while it works, on standard error: progress bars on a terminal, plain lines elsewhere, JSON
 //! lines with `--log json`, nothing but warnings and errors with `--quiet`. Never keys, items or values.
 
+mod json;
 mod progress;
 
 use std::fmt;
@@ -11,10 +12,11 @@ use indicatif::MultiProgress;
 use tacita_core::{Error, Result};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber};
-use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::format::{JsonFields, Writer};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
+use self::json::JsonLines;
 use tacita_node::watch::{WITH_VALUES, WITHOUT_VALUES};
 
 pub use progress::{Relay, screen};
@@ -73,7 +75,7 @@ pub fn init(log: Log, quiet: bool) {
     // A second call, as in tests, keeps the first's settings.
     let _ = match log {
         Log::Text => builder.event_format(PlainLines).try_init(),
-        Log::Json => builder.json().flatten_event(true).with_target(false).with_current_span(false).try_init(),
+        Log::Json => builder.fmt_fields(JsonFields::new()).event_format(JsonLines).try_init(),
     };
 }
 

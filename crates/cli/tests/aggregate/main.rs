@@ -3,8 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod backups;
 mod differ;
 mod doctor;
+mod exposition;
 mod formats;
 mod full;
 mod kills;
@@ -15,4 +17,5 @@ mod simulated;
 mod stored;
 mod submitted;
 mod together;
+mod watched;
 mod world;

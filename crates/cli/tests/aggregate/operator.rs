@@ -82,12 +82,18 @@ fn a_round_that_is_removed_leaves_nothing_but_its_name() {
     world.kill("database");
     world.start("database");
     assert_eq!(world.status(ROUND)["state"], "removed");
-    for role in ["database", "proxy"] {
-        let key = format!("{role}-{}.key", ROUND.bytes().map(|byte| format!("{byte:02x}")).collect::<String>());
-        let key = world.home.at(&format!("state-{role}/{key}"));
+    let name = ROUND.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    for (role, file) in [
+        ("database", format!("database-{name}.key")),
+        ("proxy", format!("proxy-{name}.key")),
+        ("proxy", format!("round-{name}.json")),
+        ("proxy", format!("queue-{name}")),
+        ("oracle", format!("proxy-{name}.key")),
+    ] {
+        let file = world.home.at(&format!("state-{role}/{file}"));
         let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
-        while std::path::Path::new(&key).exists() {
-            assert!(std::time::Instant::now() < until, "{key} is there");
+        while std::path::Path::new(&file).exists() {
+            assert!(std::time::Instant::now() < until, "{file} is there");
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
     }
@@ -125,6 +131,14 @@ fn keys_are_made_saved_and_put_back() {
     key("new", ROUND, &[]).failed(2, &["tacita key rotate"]);
     key("rotate", ROUND, &[]).well();
     key("backup", ROUND, &["--file", &file]).well();
+    let saved = std::fs::read(&file).unwrap();
+    key("backup", ROUND, &["--file", &file]).failed(2, &["is there already"]);
+    assert_eq!(std::fs::read(&file).unwrap(), saved);
+    // What was saved is of no use after a rotation.
+    let kept = format!("{}/proxy-6f6e65.key", world.home.at("state-proxy"));
+    key("rotate", ROUND, &[]).well();
+    assert_ne!(std::fs::read(&kept).unwrap(), saved);
+    std::fs::write(&kept, &saved).unwrap();
     key("restore", "two", &["--file", &file]).failed(2, &["no key of round two"]);
     for role in ["database", "proxy", "oracle"] {
         world.start(role);

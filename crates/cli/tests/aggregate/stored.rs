@@ -4,7 +4,7 @@ use serde_json::json;
 
 #[allow(dead_code, reason = "the storage's own tests need more of it")]
 #[path = "../../../service/src/aggregate/store/postgres/server.rs"]
-mod server;
+pub mod server;
 
 use self::server::Server;
 use super::world::{ROUND, World, made, over};

@@ -95,6 +95,11 @@ impl Running {
         }
     }
 
+    /// What it has said so far on standard error.
+    pub fn said(&self) -> String {
+        self.stderr.lock().unwrap().clone()
+    }
+
     /// Waits until it has written `text` on standard output, and returns all that it has.
     #[track_caller]
     pub fn until_it_prints(&mut self, text: &str) -> String {

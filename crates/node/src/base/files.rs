@@ -21,7 +21,16 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// As [`write_whole`], and never in the place of a file that is there.
 pub fn write_whole_new(path: &Path, bytes: &[u8]) -> Result<()> {
-    let Staged { file: Some((temporary, file)), .. } = stage_with(path, PUBLIC, |file| put(path, file, bytes))? else {
+    write_new_with(path, PUBLIC, bytes)
+}
+
+/// As [`write_whole_new`], readable by this user alone.
+pub fn write_whole_new_private(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_new_with(path, PRIVATE, bytes)
+}
+
+fn write_new_with(path: &Path, mode: u32, bytes: &[u8]) -> Result<()> {
+    let Staged { file: Some((temporary, file)), .. } = stage_with(path, mode, |file| put(path, file, bytes))? else {
         return Ok(());
     };
     temporary.persist_noclobber(&file).map(drop).map_err(|error| match error.error.kind() {

@@ -21,8 +21,23 @@ fn read(clock: ClockId) -> Duration {
 
 /// The most memory that this process has held at once, in bytes; `None` where the system does not tell.
 pub fn peak_memory() -> Option<u64> {
+    of_status("VmHWM:")
+}
+
+/// The memory that this process holds, in bytes; `None` where the system does not tell.
+pub fn memory() -> Option<u64> {
+    of_status("VmRSS:")
+}
+
+/// How many files this process has open, and how many it may, where the system tells.
+pub fn files() -> (Option<u64>, Option<u64>) {
+    let open = std::fs::read_dir("/proc/self/fd").ok().map(|all| all.count() as u64);
+    (open, rustix::process::getrlimit(rustix::process::Resource::Nofile).current)
+}
+
+fn of_status(name: &str) -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }
@@ -43,5 +58,8 @@ mod tests {
         let of_thread = super::thread_cpu_time() - of_thread;
         assert!(!of_thread.is_zero() && of_thread <= super::cpu_time() - before);
         assert!(super::peak_memory().is_none_or(|bytes| bytes > 32 << 20));
+        assert!(super::memory().is_none_or(|bytes| Some(bytes) <= super::peak_memory()));
+        let (open, most) = super::files();
+        assert!(open.zip(most).is_none_or(|(open, most)| (3..=most).contains(&open)));
     }
 }

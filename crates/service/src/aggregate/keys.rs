@@ -65,6 +65,11 @@ impl Keys {
         }
     }
 
+    /// Whether there is a key of a round.
+    pub fn has(&self, round: &str) -> bool {
+        self.folder.has(&self.file(round))
+    }
+
     /// Keeps a new key of a round; on disk before this returns.
     pub fn keep(&self, round: &str, secret: &[u8]) -> Result<()> {
         let advice = "make room, and try again".to_owned();
@@ -90,14 +95,14 @@ impl Keys {
         self.folder.remove(&self.file(round)).map_err(failed)
     }
 
-    /// Writes the sealed key of a round to a file of its own.
+    /// Writes the sealed key of a round to a file of its own, which is not there yet.
     pub fn back_up(&self, round: &str, to: &Path) -> Result<()> {
         if self.load(round)?.is_none() {
             return Err(self.none(round));
         }
         let path = self.folder.at(&self.file(round));
         let sealed = std::fs::read(&path).map_err(|error| Error::Input(format!("{}: {error}", path.display())))?;
-        tacita_node::base::files::write_whole_private(to, &sealed)
+        tacita_node::base::files::write_whole_new_private(to, &sealed)
     }
 
     /// Takes the key of a round from such a file. One that is there stays.

@@ -5,6 +5,7 @@ pub mod here;
 pub mod interaction;
 pub mod keys;
 pub mod look;
+mod metrics;
 pub mod oracle;
 pub mod participant;
 pub mod proxy;

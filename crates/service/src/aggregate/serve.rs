@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use axum::Router;
@@ -18,9 +18,10 @@ use tacita_node::run::report::write_json;
 use tacita_node::transport::listening_at;
 use tokio::runtime::{Builder, Runtime};
 
+use super::metrics::{Requests, Watch, watched};
 use super::setting::{Setting, file};
-use super::transport::{Admission, Client, Server, Service, SharedTraffic, files, stand};
-use crate::status::{self, Page, Watched};
+use super::transport::{Admission, Client, Contact, Server, Service, SharedTraffic, files, stand};
+use crate::status::{self, Check, Page, Readiness};
 
 /// How to serve a role.
 pub struct Serving {
@@ -52,6 +53,8 @@ pub struct Started {
     pub runtime: Arc<Runtime>,
     /// What travels.
     pub traffic: SharedTraffic,
+    /// Those whom it dials.
+    dialled: Mutex<Vec<(Service, Arc<Contact>)>>,
     listener: TcpListener,
     here: SocketAddr,
     began: Instant,
@@ -68,33 +71,14 @@ pub(super) trait Role: Send + Sync {
     /// What it has learned, in sentences.
     fn learned(&self) -> Vec<String>;
 
-    /// Numbers for whoever watches it: name, help, value.
-    fn numbers(&self) -> Vec<(&'static str, &'static str, u64)>;
-}
+    /// Numbers for its report.
+    fn numbers(&self) -> Vec<(&'static str, u64)>;
 
-/// A role as whoever watches it sees it.
-struct Watch<R> {
-    role: Arc<R>,
-    traffic: SharedTraffic,
-    cancel: Cancel,
-}
+    /// Adds numbers for whoever watches it; at once, whatever else is going on.
+    fn measures(&self, page: &mut Page);
 
-impl<R: Role + 'static> Watched for Watch<R> {
-    fn health(&self) -> (bool, String) {
-        match self.cancel.is_cancelled() {
-            false => (true, "ok\n".into()),
-            true => (false, "ending\n".into()),
-        }
-    }
-
-    fn metrics(&self) -> String {
-        let mut page = Page::new(self.role.word());
-        let mut tell = |name: &str, help: &str, value: u64| page.tell(name, "gauge", help, &[(String::new(), value)]);
-        self.role.numbers().into_iter().for_each(|(name, help, value)| tell(name, help, value));
-        tell("sent_bytes", "Bytes sent.", self.traffic.sent());
-        tell("received_bytes", "Bytes received.", self.traffic.received());
-        page.text()
-    }
+    /// What has to be so for it to do its work.
+    fn checks(&self) -> Vec<Check<'_>>;
 }
 
 impl Started {
@@ -123,6 +107,7 @@ impl Started {
             service,
             runtime: Arc::new(runtime),
             traffic: SharedTraffic::default(),
+            dialled: Mutex::default(),
             listener,
             here,
             began: Instant::now(),
@@ -134,7 +119,9 @@ impl Started {
         let setting = &self.serving.setting;
         let place = setting.place(service, self.serving.announce.as_deref())?;
         let Serving { identity, cancel, .. } = &self.serving;
-        Ok(Client::new(&self.runtime, identity, setting.peer(service)?, place, &self.traffic, cancel))
+        let client = Client::new(&self.runtime, identity, setting.peer(service)?, place, &self.traffic, cancel);
+        self.dialled.lock().unwrap_or_else(PoisonError::into_inner).push((service, client.contact().clone()));
+        Ok(client)
     }
 
     /// Serves until it is cancelled.
@@ -144,24 +131,39 @@ impl Started {
         admission: Arc<Admission>,
         routes: Router,
     ) -> Result<()> {
-        let Started { serving, service, runtime, traffic, listener, here, began } = self;
+        let Started { serving, service, runtime, traffic, dialled, listener, here, began } = self;
         let name = serving.setting.name(service)?;
         if let Some(directory) = &serving.announce {
             write_whole(&directory.join(file(service)), here.to_string().as_bytes())?;
         }
-        let watch = Watch { role: role.clone(), traffic: traffic.clone(), cancel: serving.cancel.clone() };
+        let requests = Arc::new(Requests::new(&admission));
+        let watch = Arc::new(Watch {
+            role: role.clone(),
+            identity: serving.identity.clone(),
+            state: serving.state.clone(),
+            traffic: traffic.clone(),
+            requests: requests.clone(),
+            dialled: dialled.into_inner().unwrap_or_else(PoisonError::into_inner),
+            readiness: Readiness::default(),
+            cancel: serving.cancel.clone(),
+        });
         let status = serving.status.as_deref().map(status::listen).transpose()?;
-        let _status = status.map(|listener| status::serve(listener, Arc::new(watch))).transpose()?;
+        let status = status.map(|listener| status::serve(listener, watch.clone())).transpose()?;
         tracing::info!("{name} {} listens on {here}", serving.identity.fingerprint());
         role.learned().iter().for_each(|sentence| tracing::info!("{sentence}"));
         let server = Server {
             identity: serving.identity.clone(),
             admission: admission.clone(),
             traffic: traffic.clone(),
-            routes: routes.merge(super::here::routes(&serving.setting, &admission)),
+            routes: routes
+                .merge(super::here::routes(&serving.setting, &admission))
+                .layer(axum::middleware::from_fn_with_state(requests, watched)),
             cancel: serving.cancel.clone(),
         };
         let ended = std::thread::scope(|scope| {
+            if status.is_some() {
+                scope.spawn(|| watch.keep());
+            }
             let (kept, cancel) = (role.clone(), serving.cancel.clone());
             let house = scope.spawn(move || {
                 let ended = kept.keep_house();
@@ -178,7 +180,7 @@ impl Started {
         });
         if let Some(path) = &serving.report {
             let numbers: serde_json::Map<_, _> =
-                role.numbers().into_iter().map(|(name, _, value)| (name.to_owned(), value.into())).collect();
+                role.numbers().into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
             let report = json!({
                 "role": file(service),
                 "learned": role.learned(),

@@ -5,13 +5,17 @@ use std::time::{Duration, SystemTime};
 
 use tacita_core::Result;
 use tacita_node::base::files::free_bytes;
-use tacita_node::base::text::{bytes, duration};
+use tacita_node::base::text::{bytes, counted, duration};
 use tacita_node::identity::{CLOCK_SLACK_SECONDS, Identity};
 
 use crate::console::print;
 
 /// Clocks that are further apart are told of: logs of the two would not match.
 const CLOCKS_APART: Duration = Duration::from_secs(60);
+
+/// How many days before a certificate expires that is told.
+const WARN_DAYS: i64 = 30;
+const DAY_SECONDS: i64 = 86_400;
 
 /// What the doctor has found.
 #[derive(Default)]
@@ -51,7 +55,16 @@ impl Findings {
     pub(super) fn dates(&mut self, identity: &Identity) {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
         match identity.certificate().check_dates(now) {
-            Ok(()) => self.good("clock", "within the dates of the certificate"),
+            Ok(()) => match (identity.certificate().not_after() - now) / DAY_SECONDS {
+                left if left < WARN_DAYS => self.note(
+                    "clock",
+                    format_args!(
+                        "the certificate expires in {}: `tacita identity renew`, which keeps the fingerprint, and start again",
+                        counted(u64::try_from(left).unwrap_or(0), "day")
+                    ),
+                ),
+                _ => self.good("clock", "within the dates of the certificate"),
+            },
             Err(error) => self.bad("clock", format_args!("{error}: set the clock, or `tacita identity renew`")),
         }
     }
@@ -83,5 +96,30 @@ pub(super) fn enough(what: &str, good: &str, place: &Path, (why, needed): (&str,
                 bytes(needed)
             ),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_expires_soon_is_told_of() {
+        let (now, day) = (SystemTime::now(), Duration::from_secs(86_400));
+        for (days, said) in [(400, "ok "), (31, "ok "), (29, "note "), (2, "note ")] {
+            let identity = Identity::generate("proxy", now - day, now + day * days + day / 2).unwrap();
+            let mut findings = Findings::default();
+            findings.dates(&identity);
+            assert!(findings.lines[0].starts_with(said), "{days}: {:?}", findings.lines);
+            assert!(
+                said == "ok " || findings.lines[0].contains(&format!("expires in {days} days")),
+                "{:?}",
+                findings.lines
+            );
+        }
+        let identity = Identity::generate("proxy", now - day * 9, now - day * 2).unwrap();
+        let mut findings = Findings::default();
+        findings.dates(&identity);
+        assert!(findings.lines[0].starts_with("MEND "), "{:?}", findings.lines);
     }
 }

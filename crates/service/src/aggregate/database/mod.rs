@@ -1,5 +1,7 @@
 //! The database: it keeps rounds and their rows, finds the rows that pass, has their keys told by the oracle, and gives results.
 
+pub mod backup;
+mod checks;
 pub mod operator;
 mod record;
 mod reveal;
@@ -20,6 +22,7 @@ use self::record::Record;
 use self::round::Round;
 pub(super) use self::routes::batch_id;
 use super::keys::{self, Keys};
+use super::metrics::{Noted, rounds as by_state, timed};
 pub use super::oracle::MOST_QUESTION_BYTES;
 use super::rounds::{State, check_name};
 use super::serve::Role;
@@ -28,6 +31,7 @@ use super::store::{self, Storage};
 use super::transport::{Admission, Client, Pool, Service};
 use super::{Serving, Setting, Started};
 use crate::clock;
+use crate::status::{Check, Page};
 
 /// How often it looks whether something is due.
 const LOOK: Duration = Duration::from_millis(100);
@@ -54,6 +58,7 @@ pub(super) struct Database {
     identity: Identity,
     keys: Keys,
     storage: Box<dyn Storage>,
+    noted: Arc<Noted>,
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
     oracles: Vec<Client>,
     admission: Arc<Admission>,
@@ -83,6 +88,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         Some(url) => store::open(url)?,
         None => store::open(&format!("embedded:{}", serving.state.join("rows").display()))?,
     };
+    let (storage, noted) = timed(storage);
     let allow = setting.own()?.own.participants.allow.clone();
     let admission = Arc::new(Admission::new(setting.services()?, setting.parties(), allow.as_deref())?);
     let identity = serving.identity.clone();
@@ -92,6 +98,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         keys: Keys::new(folder, &identity, keys::Role::Database),
         oracles: oracles.collect::<Result<_>>()?,
         storage,
+        noted,
         rounds: Mutex::default(),
         admission: admission.clone(),
         pool: Pool::new(),
@@ -119,6 +126,7 @@ impl Database {
     fn load(&self) -> Result<()> {
         for name in self.storage.rounds()? {
             let Some(record) = Record::load(&*self.storage, &name)? else { continue };
+            let _of = tracing::error_span!("load", round = name).entered();
             if record.state == State::Removed {
                 // A removal may have been cut off.
                 self.storage.remove(&name)?;
@@ -135,6 +143,7 @@ impl Database {
     /// Opens a round, with keys of its own.
     fn open(&self, name: &str) -> Result<()> {
         check_name(name)?;
+        let _of = tracing::error_span!("open", round = name).entered();
         let mut rounds = lock(&self.rounds);
         if let Some(round) = rounds.get(name) {
             let state = round.record().state;
@@ -278,6 +287,7 @@ impl Role for Database {
         while !self.cancel.is_cancelled() {
             self.admission.refresh();
             for round in self.all() {
+                let _of = tracing::error_span!("house", round = round.name).entered();
                 match self.look(&round) {
                     Ok(()) => {
                         troubled.remove(&round.name);
@@ -310,13 +320,22 @@ impl Role for Database {
         self.setting.own().map_or_else(|_| Vec::new(), |own| super::serve::learned(own, "database"))
     }
 
-    fn numbers(&self) -> Vec<(&'static str, &'static str, u64)> {
+    fn numbers(&self) -> Vec<(&'static str, u64)> {
         let (mut rounds, mut reports) = (0, 0);
         for round in self.all() {
             rounds += 1;
             reports += self.storage.totals(&round.name).map_or(0, |totals| totals.reports);
         }
-        vec![("rounds", "Rounds that are known.", rounds), ("reports", "Reports that are kept.", reports)]
+        vec![("rounds", rounds), ("reports", reports)]
+    }
+
+    fn measures(&self, page: &mut Page) {
+        self.noted.tell(page);
+        by_state(page, self.all().iter().map(|round| round.state()));
+    }
+
+    fn checks(&self) -> Vec<Check<'_>> {
+        self.look_after()
     }
 }
 

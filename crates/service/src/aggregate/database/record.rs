@@ -33,6 +33,9 @@ pub(super) struct Record {
     pub(super) numbers: Numbers,
     pub(super) counts: Option<Counts>,
     pub(super) failure: Option<Failure>,
+    /// It was put back from a backup, which may lack what came after.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) restored: bool,
     /// How far the reveal is.
     pub(super) revealed: Revealed,
 }
@@ -63,6 +66,7 @@ impl Record {
             numbers: Numbers::default(),
             counts: None,
             failure: None,
+            restored: false,
             revealed: Revealed::default(),
         }
     }

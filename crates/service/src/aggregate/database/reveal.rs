@@ -68,6 +68,13 @@ impl Database {
         if record.state != State::Closed {
             return Ok(());
         }
+        let sent = record.complete.values().map(|one| one.entries).sum::<u64>();
+        if record.restored && reports + record.numbers.dropped < sent {
+            let missing = counted(sent - reports - record.numbers.dropped, "report");
+            return Err(Error::Terms(format!(
+                "it was put back from a backup, and lacks {missing} that came after that: open another round, and have them submitted again"
+            )));
+        }
         record.counts = Some(Counts {
             count: histogram.count,
             distinct: if own.tags() { histogram.distinct } else { Default::default() },

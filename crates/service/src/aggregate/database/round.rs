@@ -55,6 +55,11 @@ impl Round {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// In which state it is, unless that is being changed.
+    pub(super) fn state(&self) -> Option<State> {
+        self.record.try_lock().ok().map(|record| record.state)
+    }
+
     /// The public keys, once both are there.
     pub(super) fn keys(&self) -> Option<&RoundKeys> {
         self.keys.get()

@@ -17,11 +17,13 @@ use axum::routing::post;
 use tacita_core::protocol::aggregate::{Answer, Least, Params, answer};
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::text::counted;
 use zeroize::Zeroizing;
 
 use self::questions::{Reply as Answered, decode_questions, encode_replies};
 use super::here::meet;
 use super::keys::{self, Keys};
+use super::metrics::heard;
 use super::rounds::check_name;
 use super::secret::Secret;
 use super::serve::Role;
@@ -29,6 +31,7 @@ use super::transport::{
     Admission, Ask, Client, Granted, Kind, MEDIA_TYPE, Persistence, Pool, Reply, Service, Who, read,
 };
 use super::{Serving, Setting, Started};
+use crate::status::{Check, Page};
 
 /// Bytes of the questions in one request, at most. Only databases ask.
 pub const MOST_QUESTION_BYTES: usize = 64 << 20;
@@ -54,6 +57,8 @@ struct Oracle {
     pool: Pool,
     asked: AtomicU64,
     told: AtomicU64,
+    /// Rounds whose secrets the proxy has, and could not be had from it.
+    missing: AtomicU64,
     cancel: Cancel,
 }
 
@@ -78,6 +83,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         pool: Pool::new(),
         asked: AtomicU64::new(0),
         told: AtomicU64::new(0),
+        missing: AtomicU64::new(0),
         cancel,
     });
     let routes = Router::new()
@@ -134,6 +140,7 @@ impl Oracle {
         if let Some(round) = lock(&self.rounds).get(name) {
             return Ok(round.clone());
         }
+        let _of = tracing::error_span!("secrets", round = name).entered();
         let params = self.setting.params(name)?;
         let secret = match self.keys.load(name)? {
             Some(secret) => secret,
@@ -202,10 +209,27 @@ impl Role for Oracle {
         self.setting.own().map_or_else(|_| Vec::new(), |own| super::serve::learned(own, "oracle"))
     }
 
-    fn numbers(&self) -> Vec<(&'static str, &'static str, u64)> {
+    fn numbers(&self) -> Vec<(&'static str, u64)> {
+        let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        vec![("asked_rows", of(&self.asked)), ("told_keys", of(&self.told))]
+    }
+
+    fn measures(&self, page: &mut Page) {
+        page.one("rows_asked_total", "counter", "Rows that were asked about.", self.asked.load(Ordering::Relaxed));
+        page.one("keys_told_total", "counter", "Keys that were told.", self.told.load(Ordering::Relaxed));
+        page.one("rounds_held", "gauge", "Rounds whose secrets are here.", lock(&self.rounds).len());
+    }
+
+    fn checks(&self) -> Vec<Check<'_>> {
+        let secrets = || match self.missing.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            missing => {
+                Err(format!("the secrets of {} cannot be had from {}", counted(missing, "round"), self.proxy.name()))
+            }
+        };
         vec![
-            ("asked_rows", "Rows that were asked about.", self.asked.load(Ordering::Relaxed)),
-            ("told_keys", "Keys that were told.", self.told.load(Ordering::Relaxed)),
+            Check::new("proxy", || heard(self.proxy.name(), self.proxy.contact().silent())),
+            Check::new("secrets", secrets),
         ]
     }
 }
@@ -224,12 +248,14 @@ impl Oracle {
             peer: self.proxy.name().to_owned(),
             check: "its list of rounds cannot be read".into(),
         })?;
+        let mut missing = 0;
         for round in held.rounds {
             if !lock(&self.rounds).contains_key(&round) {
                 // What fails is told where it is needed.
-                let _ = self.round(&round);
+                missing += u64::from(self.round(&round).is_err());
             }
         }
+        self.missing.store(missing, Ordering::Relaxed);
         for round in held.removed {
             if check_name(&round).is_ok() {
                 lock(&self.rounds).remove(&round);

@@ -56,6 +56,7 @@ impl Proxy {
             let Record { open, .. } = self.record(&file)?;
             let secret = self.keys.load(&open.round)?.ok_or_else(|| self.keys.none(&open.round))?;
             let name = open.round.clone();
+            let _of = tracing::error_span!("load", round = name).entered();
             let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open)
                 .map_err(|error| of_other_terms(&name, error))?;
             let status = round.queue.status();
@@ -143,6 +144,7 @@ impl Proxy {
             return;
         }
         scope.spawn(move || {
+            let _of = tracing::error_span!("house", round = status.round).entered();
             let done = match (status.state, round) {
                 (Stage::Open, None) => self.begin(&status),
                 (Stage::Open, Some(round)) => self.send(&round).map(drop),

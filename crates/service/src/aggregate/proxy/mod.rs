@@ -2,6 +2,7 @@
 
 mod house;
 mod interact;
+mod measures;
 mod names;
 mod round;
 mod routes;
@@ -26,6 +27,7 @@ use super::rounds::Status;
 use super::serve::Role;
 use super::transport::{Admission, Client, MOST_INTERACTIONS, Pool, Service};
 use super::{Serving, Setting, Started};
+use crate::status::{Check, Page};
 
 /// Bytes of a list of rounds.
 pub(super) const MOST_LIST_BYTES: usize = 1 << 22;
@@ -144,15 +146,23 @@ impl Role for Proxy {
         self.setting.own().map_or_else(|_| Vec::new(), |own| super::serve::learned(own, "proxy"))
     }
 
-    fn numbers(&self) -> Vec<(&'static str, &'static str, u64)> {
+    fn numbers(&self) -> Vec<(&'static str, u64)> {
         let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
         vec![
-            ("accepted_reports", "Reports that were accepted.", of(&self.done.accepted)),
-            ("repeated_batches", "Batches that were there already.", of(&self.done.repeated)),
-            ("refused_batches", "Batches that were refused.", of(&self.done.refused)),
-            ("broken_interactions", "Times that making reports came to no end.", of(&self.done.broken)),
-            ("sent_entries", "Entries that the database has.", of(&self.done.sent)),
+            ("accepted_reports", of(&self.done.accepted)),
+            ("repeated_batches", of(&self.done.repeated)),
+            ("refused_batches", of(&self.done.refused)),
+            ("broken_interactions", of(&self.done.broken)),
+            ("sent_entries", of(&self.done.sent)),
         ]
+    }
+
+    fn measures(&self, page: &mut Page) {
+        self.measure(page);
+    }
+
+    fn checks(&self) -> Vec<Check<'_>> {
+        self.look_after()
     }
 }
 

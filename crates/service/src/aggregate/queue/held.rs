@@ -1,6 +1,7 @@
 //! What there is in a queue, as far as it has to be known without reading it.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
@@ -33,6 +34,8 @@ pub(super) struct Held {
 pub(super) struct InQueue {
     pub(super) mark: Mark,
     pub(super) bytes: u64,
+    /// Since when.
+    pub(super) since: SystemTime,
 }
 
 impl Held {
@@ -121,7 +124,9 @@ impl Held {
             let (key, mark) = files::decode_mark(&mark).ok_or_else(|| files::damaged(folder, name))?;
             let counts = !self.state.marks.contains_key(&key);
             if counts {
-                self.waiting.insert(key, InQueue { mark, bytes: length()? });
+                let facts = folder.read(name).and_then(|file| file.metadata()?.modified());
+                let since = facts.map_err(|error| files::cannot_read(folder, name, &error))?;
+                self.waiting.insert(key, InQueue { mark, bytes: length()?, since });
             }
             return Ok(counts);
         }

@@ -20,6 +20,7 @@ mod tests;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
@@ -207,7 +208,7 @@ impl Queue {
         written?;
         held.bytes += bytes;
         held.count(participant, mark.records);
-        held.waiting.insert(key, InQueue { mark, bytes });
+        held.waiting.insert(key, InQueue { mark, bytes, since: SystemTime::now() });
         Ok(Accepted::New)
     }
 
@@ -291,6 +292,16 @@ impl Queue {
     /// Records of a participant that were taken in this round, wherever they are now.
     pub fn accepted(&self, participant: u32) -> u64 {
         lock(&self.held).accepted.get(&participant).copied().unwrap_or_default()
+    }
+
+    /// Since when the report waits that has waited longest; of those that a shuffle has left behind, since the last shuffle.
+    pub fn oldest(&self) -> Option<SystemTime> {
+        let held = lock(&self.held);
+        let left = (held.left_bytes > 0).then(|| files::left(held.state.generation));
+        let waiting = held.waiting.values().map(|one| one.since).min();
+        drop(held);
+        let left = left.and_then(|name| self.folder.read(&name).and_then(|file| file.metadata()?.modified()).ok());
+        waiting.into_iter().chain(left).min()
     }
 
     /// How much there is.

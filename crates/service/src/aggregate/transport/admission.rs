@@ -131,6 +131,11 @@ impl Admission {
         (participant.is_some() || !services.is_empty()).then_some(Caller { participant, services })
     }
 
+    /// The services that somebody is.
+    pub fn services(&self, who: &Fingerprint) -> Vec<Service> {
+        self.services.get(who).cloned().unwrap_or_default()
+    }
+
     /// Reads the list of participants again, if it has changed.
     pub fn refresh(&self) {
         let Some(list) = &self.participants else { return };

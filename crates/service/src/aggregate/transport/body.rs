@@ -88,9 +88,10 @@ impl Pool {
             Ok(Ok(place)) => place,
             _ => return Err(Reply::new(Kind::Busy, "too much is going on: come again").again_in(2)),
         };
+        let span = tracing::Span::current();
         let done = tokio::task::spawn_blocking(move || {
             let _place = place;
-            work()
+            span.in_scope(work)
         });
         done.await.unwrap_or_else(|error| Err(Error::Internal(format!("a request's work ended: {error}")).into()))
     }

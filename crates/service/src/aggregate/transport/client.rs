@@ -4,7 +4,7 @@ mod interact;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use axum::body::{Body, Bytes};
 use axum::http::{Method, Request, Response, header};
@@ -62,6 +62,27 @@ pub struct Client {
     traffic: SharedTraffic,
     cancel: Cancel,
     open: Mutex<Option<Link>>,
+    contact: Arc<Contact>,
+}
+
+/// When somebody has answered last.
+#[derive(Debug, Default)]
+pub struct Contact(Mutex<Option<SystemTime>>);
+
+impl Contact {
+    /// When it was, if it ever was.
+    pub fn last(&self) -> Option<SystemTime> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long ago it was.
+    pub fn silent(&self) -> Option<Duration> {
+        self.last().map(|last| last.elapsed().unwrap_or_default())
+    }
+
+    fn now(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(SystemTime::now());
+    }
 }
 
 /// A connection that is made.
@@ -180,7 +201,13 @@ impl Client {
             traffic: traffic.clone(),
             cancel: cancel.clone(),
             open: Mutex::default(),
+            contact: Arc::default(),
         }
+    }
+
+    /// When the other end has answered last.
+    pub fn contact(&self) -> &Arc<Contact> {
+        &self.contact
     }
 
     /// What the job calls the other end.
@@ -296,6 +323,7 @@ impl Client {
             Err(error) => return Err(self.silent(&format!("at {}: {error}", link.address))),
         };
         *self.lock() = Some(link);
+        self.contact.now();
         Ok(Answer::new(status, again, body))
     }
 

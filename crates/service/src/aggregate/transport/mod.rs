@@ -16,7 +16,7 @@ use std::time::Duration;
 
 pub use admission::{Admission, Caller, Counting, Going, Service};
 pub use body::{Pool, expect_binary, read, read_json};
-pub use client::{Answer, Ask, Client, Persistence, Place};
+pub use client::{Answer, Ask, Client, Contact, Persistence, Place};
 pub use reply::Granted;
 pub use reply::{Kind, Reply, Told};
 pub use server::{Server, UnderWay, Who, files, stand};
@@ -58,6 +58,8 @@ pub const INTERACTIONS_EACH: usize = 2;
 pub struct Traffic {
     sent: AtomicU64,
     received: AtomicU64,
+    refused: AtomicU64,
+    turned_away: AtomicU64,
 }
 
 impl Traffic {
@@ -69,6 +71,16 @@ impl Traffic {
     /// Bytes received so far.
     pub fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
+    }
+
+    /// Connections of others that came to no request: of strangers, for example.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Requests of others that came while too much was going on.
+    pub fn turned_away(&self) -> u64 {
+        self.turned_away.load(Ordering::Relaxed)
     }
 }
 

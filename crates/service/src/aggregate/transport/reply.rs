@@ -114,6 +114,8 @@ impl Reply {
 impl IntoResponse for Reply {
     fn into_response(self) -> Response {
         let mut response = (self.status(), Json(&self.told)).into_response();
+        // For whoever counts what is refused.
+        response.extensions_mut().insert(self.told.error);
         if let Some(seconds) = self.again {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -136,6 +136,7 @@ pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Resu
             shaken.store(true, Ordering::Release);
             if let Err(what) = met {
                 tracing::debug!("refused somebody from {from}: {what}");
+                server.traffic.refused.fetch_add(1, Ordering::Relaxed);
                 note(from, &what);
             }
             drop(place);
@@ -188,15 +189,16 @@ async fn meet(
     let activity =
         Arc::new(Activity { began: Instant::now(), under_way: AtomicUsize::new(0), last: AtomicU64::new(0) });
     let routes = TowerToHyperService::new(server.routes.clone().layer(Extension(who)));
-    let (admission, busy) = (server.admission.clone(), activity.clone());
+    let (admission, busy, traffic) = (server.admission.clone(), activity.clone(), server.traffic.clone());
     let answer = service_fn(move |mut request: Request<Incoming>| {
         let place = requests.clone().try_acquire_owned().ok();
         // The fewer are free, the fewer one may have: a few identities that let bodies drip would have them all.
         let most = (1 + requests.available_permits() * REQUESTS_EACH / MOST_REQUESTS).min(REQUESTS_EACH);
         let own = admission.enter(who, Going::Request { most });
-        let (routes, busy) = (routes.clone(), Busy::new(&busy));
+        let (routes, busy, traffic) = (routes.clone(), Busy::new(&busy), traffic.clone());
         async move {
             let (Some(place), Some(own)) = (place, own) else {
+                traffic.turned_away.fetch_add(1, Ordering::Relaxed);
                 return Ok::<Response, std::convert::Infallible>(
                     Reply::new(Kind::Busy, "too much is going on: come again").into_response(),
                 );

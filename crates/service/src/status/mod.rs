@@ -1,51 +1,37 @@
-//! Whether a service is well, and what it has done: two pages on this machine, for whoever watches it.
+//! Whether a service is well, whether it can do its work, and what it has done: pages on this machine, for whoever watches it.
 
-use std::fmt::{Display, Write};
+mod page;
+mod ready;
+
+use std::fmt::Display;
 use std::net::{TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
+
+pub(crate) use page::{Durations, Page, labels, seconds, value};
+pub(crate) use ready::{Check, Readiness};
 
 /// A service that can be watched.
 pub(crate) trait Watched: Send + Sync + 'static {
     /// Whether it is well, in a line, and if it is not, why.
     fn health(&self) -> (bool, String);
 
+    /// Whether it can do its work, and in JSON which of its checks fail, and since when.
+    fn ready(&self) -> (bool, Value) {
+        let (well, text) = self.health();
+        (well, json!({ "ready": well, "why": text.trim_end() }))
+    }
+
     /// In the text format of Prometheus, version 0.0.4. Jobs are numbered: their names are the parties' own.
     fn metrics(&self) -> String;
-}
-
-/// A page of metrics that is being written.
-pub(crate) struct Page {
-    prefix: &'static str,
-    text: String,
-}
-
-impl Page {
-    /// One whose names all begin with `tacita_PREFIX_`.
-    pub(crate) fn new(prefix: &'static str) -> Page {
-        Page { prefix, text: String::new() }
-    }
-
-    /// Adds a metric with its values, each with labels, if it has some.
-    pub(crate) fn tell(&mut self, name: &str, kind: &str, help: &str, values: &[(String, u64)]) {
-        let Page { prefix, text } = self;
-        let _ = write!(text, "# HELP tacita_{prefix}_{name} {help}\n# TYPE tacita_{prefix}_{name} {kind}\n");
-        for (labels, value) in values {
-            let _ = writeln!(text, "tacita_{prefix}_{name}{labels} {value}");
-        }
-    }
-
-    /// The page.
-    pub(crate) fn text(self) -> String {
-        self.text
-    }
 }
 
 /// Takes the address of the pages: HOST:PORT, or :PORT for this machine.
@@ -63,12 +49,17 @@ pub(crate) fn listen(address: &str) -> Result<TcpListener> {
     listener.map_err(|error| failed(&format!("cannot listen there: {error}: give another address")))
 }
 
-/// Serves `/health` and `/metrics` until what this returns is dropped.
+/// Serves `/health`, `/healthz`, `/readyz` and `/metrics` until what this returns is dropped.
 pub(crate) fn serve(listener: TcpListener, watched: Arc<dyn Watched>) -> Result<Runtime> {
     let failed = |error: std::io::Error| Error::Internal(format!("the pages of --status: {error}"));
     let here = listener.local_addr().map_err(failed)?;
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(failed)?;
-    let pages = Router::new().route("/health", get(health)).route("/metrics", get(metrics)).with_state(watched);
+    let pages = Router::new()
+        .route("/health", get(health))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .with_state(watched);
     runtime.spawn(async move {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         axum::serve(listener, pages).await
@@ -78,12 +69,28 @@ pub(crate) fn serve(listener: TcpListener, watched: Arc<dyn Watched>) -> Result<
 }
 
 async fn health(State(watched): State<Arc<dyn Watched>>) -> impl IntoResponse {
-    match watched.health() {
-        (true, text) => (StatusCode::OK, text),
-        (false, text) => (StatusCode::SERVICE_UNAVAILABLE, text),
-    }
+    let (well, text) = aside(move || watched.health()).await;
+    (code(well), text)
+}
+
+async fn ready(State(watched): State<Arc<dyn Watched>>) -> impl IntoResponse {
+    let (ready, checks) = aside(move || watched.ready()).await;
+    (code(ready), Json(checks))
 }
 
 async fn metrics(State(watched): State<Arc<dyn Watched>>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], watched.metrics())
+    let text = aside(move || watched.metrics()).await;
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
+}
+
+/// Has it looked up where it keeps no other page waiting.
+async fn aside<T: Send + Default + 'static>(look: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(look).await.unwrap_or_default()
+}
+
+fn code(well: bool) -> StatusCode {
+    match well {
+        true => StatusCode::OK,
+        false => StatusCode::SERVICE_UNAVAILABLE,
+    }
 }

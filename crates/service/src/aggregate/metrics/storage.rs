@@ -1,0 +1,131 @@
+//! A storage whose work is timed, and whose failures are counted.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tacita_core::{Error, Result};
+
+use crate::aggregate::store::{BatchId, Each, Ingested, Row, RowId, Storage, Stored, Totals};
+use crate::status::{Durations, Page, labels};
+
+/// A storage that notes how it does.
+struct Timed {
+    inner: Box<dyn Storage>,
+    noted: Arc<Noted>,
+}
+
+/// How a storage does.
+#[derive(Default)]
+pub(in crate::aggregate) struct Noted {
+    done: Mutex<BTreeMap<&'static str, Done>>,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Done {
+    durations: Durations,
+    failed: u64,
+}
+
+/// What was brought to it.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    new: u64,
+    known: u64,
+    conflicts: u64,
+    reports: u64,
+}
+
+/// The same storage, and where it notes how it does.
+pub(in crate::aggregate) fn timed(inner: Box<dyn Storage>) -> (Box<dyn Storage>, Arc<Noted>) {
+    let noted = Arc::<Noted>::default();
+    (Box::new(Timed { inner, noted: noted.clone() }), noted)
+}
+
+impl Noted {
+    /// Adds its numbers to a page.
+    pub(in crate::aggregate) fn tell(&self, page: &mut Page) {
+        let done = lock(&self.done).clone();
+        let durations = done.iter().map(|(operation, one)| (vec![("operation", *operation)], one.durations));
+        page.durations(
+            "tacita_storage_duration_seconds",
+            "Time that the storage took; of groups, with what is done with each row.",
+            &durations.collect::<Vec<_>>(),
+        );
+        let failed = done.iter().map(|(operation, one)| (labels(&[("operation", operation)]), one.failed));
+        page.all(
+            "tacita_storage_errors_total",
+            "counter",
+            "Times that the storage failed.",
+            &failed.collect::<Vec<_>>(),
+        );
+        let taken = *lock(&self.taken);
+        let outcome = |word: &str| labels(&[("outcome", word)]);
+        let batches =
+            [(outcome("new"), taken.new), (outcome("known"), taken.known), (outcome("conflict"), taken.conflicts)];
+        page.tell("batches_total", "counter", "Batches that proxies have brought.", &batches);
+        page.one("reports_total", "counter", "Reports in batches that were new.", taken.reports);
+    }
+}
+
+impl Timed {
+    fn time<T>(&self, operation: &'static str, work: impl FnOnce(&dyn Storage) -> Result<T>) -> Result<T> {
+        let began = Instant::now();
+        let result = work(&*self.inner);
+        let mut done = lock(&self.noted.done);
+        let one = done.entry(operation).or_default();
+        one.durations.add(began.elapsed());
+        // An end that somebody asked for is no failure of the storage's.
+        one.failed += u64::from(result.as_ref().is_err_and(|error| !matches!(error, Error::Interrupted)));
+        result
+    }
+}
+
+impl Storage for Timed {
+    fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
+        let ingested = self.time("ingest", |inner| inner.ingest(round, batch, rows))?;
+        let mut taken = lock(&self.noted.taken);
+        match ingested {
+            Ingested::New => {
+                taken.new += 1;
+                taken.reports += rows.len() as u64;
+            }
+            Ingested::Known => taken.known += 1,
+            Ingested::Conflict => taken.conflicts += 1,
+        }
+        Ok(ingested)
+    }
+
+    fn groups(&self, round: &str, after: Option<&RowId>, each: &mut Each<'_>) -> Result<()> {
+        self.time("groups", |inner| inner.groups(round, after, each))
+    }
+
+    fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>> {
+        self.time("entries", |inner| inner.entries(round, row, limit))
+    }
+
+    fn totals(&self, round: &str) -> Result<Totals> {
+        self.time("totals", |inner| inner.totals(round))
+    }
+
+    fn put(&self, round: &str, name: &str, value: &[u8]) -> Result<()> {
+        self.time("put", |inner| inner.put(round, name, value))
+    }
+
+    fn get(&self, round: &str, name: &str) -> Result<Option<Vec<u8>>> {
+        self.time("get", |inner| inner.get(round, name))
+    }
+
+    fn rounds(&self) -> Result<Vec<String>> {
+        self.time("rounds", |inner| inner.rounds())
+    }
+
+    fn remove(&self, round: &str) -> Result<()> {
+        self.time("remove", |inner| inner.remove(round))
+    }
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
