@@ -150,7 +150,7 @@ impl Started {
             write_whole(&directory.join(file(service)), here.to_string().as_bytes())?;
         }
         let watch = Watch { role: role.clone(), traffic: traffic.clone(), cancel: serving.cancel.clone() };
-        let status = serving.status.as_deref().map(status::listen).transpose()?;
+        let status = serving.status.as_deref().map(|address| status::listen("--status", address)).transpose()?;
         let _status = status.map(|listener| status::serve(listener, Arc::new(watch))).transpose()?;
         tracing::info!("{name} {} listens on {here}", serving.identity.fingerprint());
         role.learned().iter().for_each(|sentence| tracing::info!("{sentence}"));

@@ -105,6 +105,7 @@ impl World {
                 storage: None,
                 rounds: vec![ROUND.into()],
                 patience: Duration::from_secs(5),
+                dashboard: None,
             }),
             "proxy" => proxy::serve(Proxying { serving, queue_bytes: proxy::QUEUE_BYTES }),
             _ => oracle::serve(serving),

@@ -1,5 +1,6 @@
 //! The database: it keeps rounds and their rows, finds the rows that pass, has their keys told by the oracle, and gives results.
 
+pub mod dashboard;
 pub mod operator;
 mod record;
 mod reveal;
@@ -16,6 +17,7 @@ use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
 
+use self::dashboard::Dashboard;
 use self::record::Record;
 use self::round::Round;
 pub(super) use self::routes::batch_id;
@@ -44,6 +46,8 @@ pub struct Databasing {
     pub rounds: Vec<String>,
     /// How long the oracle may be silent, or the storage fail, before a round fails.
     pub patience: Duration,
+    /// Where its operator sees all this in a browser.
+    pub dashboard: Option<Dashboard>,
 }
 
 pub(super) struct Database {
@@ -57,6 +61,8 @@ pub(super) struct Database {
     pool: Pool,
     /// When each proxy was heard of last.
     heard: Mutex<BTreeMap<usize, Instant>>,
+    /// What goes wrong with rounds and is tried again: since when, and what.
+    troubled: Mutex<BTreeMap<String, (Instant, String)>>,
     began: Instant,
     patience: Duration,
     cancel: Cancel,
@@ -66,7 +72,7 @@ pub(super) struct Database {
 ///
 /// Errors: [`Error::Input`] for what is wrong with files, directories and addresses; [`Error::Interrupted`] when it is cancelled.
 pub fn serve(databasing: Databasing) -> Result<()> {
-    let Databasing { serving, storage, rounds, patience } = databasing;
+    let Databasing { serving, storage, rounds, patience, dashboard } = databasing;
     let setting = serving.setting.clone();
     let place = setting.place_of("database", &serving.identity)?;
     if setting.count("oracle")? == 0 || setting.count("proxy")? == 0 {
@@ -81,6 +87,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
     };
     let allow = setting.own()?.own.participants.allow.clone();
     let admission = Arc::new(Admission::new(setting.services()?, setting.parties(), allow.as_deref())?);
+    let dashboard = dashboard.map(|dashboard| dashboard.listen(&serving.state)).transpose()?;
     let identity = serving.identity.clone();
     let started = Started::new(serving, Service::Database(place))?;
     let oracles = (0..setting.count("oracle")?).map(|place| started.client(Service::Oracle(place)));
@@ -92,6 +99,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         admission: admission.clone(),
         pool: Pool::new(),
         heard: Mutex::default(),
+        troubled: Mutex::default(),
         began: Instant::now(),
         patience,
         cancel: started.serving.cancel.clone(),
@@ -105,6 +113,9 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         }
     }
     let database = Arc::new(database);
+    if let Some(dashboard) = dashboard {
+        dashboard.serve(&database, &started.runtime)?;
+    }
     let routes = routes::routes(&database);
     started.serve(database, admission, routes)
 }
@@ -232,6 +243,14 @@ impl Database {
         missing.map(|place| (place, told(place))).collect()
     }
 
+    /// Notes that something goes wrong with a round; since when something does.
+    fn trouble(&self, round: &str, error: &Error) -> Instant {
+        let mut troubled = lock(&self.troubled);
+        let (since, what) = troubled.entry(round.to_owned()).or_insert_with(|| (Instant::now(), String::new()));
+        *what = error.to_string();
+        *since
+    }
+
     /// What is due of one round.
     fn look(&self, round: &Round) -> Result<()> {
         let record = round.record().clone();
@@ -268,19 +287,18 @@ impl Role for Database {
     }
 
     fn keep_house(&self) -> Result<()> {
-        let mut troubled: BTreeMap<String, Instant> = BTreeMap::new();
         let mut told: BTreeMap<String, Instant> = BTreeMap::new();
         while !self.cancel.is_cancelled() {
             self.admission.refresh();
             for round in self.all() {
                 match self.look(&round) {
                     Ok(()) => {
-                        troubled.remove(&round.name);
+                        lock(&self.troubled).remove(&round.name);
                     }
                     Err(Error::Interrupted) => return Ok(()),
                     // What may pass is tried again; whoever is to blame, or what cannot pass, ends the round.
                     Err(error) => {
-                        let since = *troubled.entry(round.name.clone()).or_insert_with(Instant::now);
+                        let since = self.trouble(&round.name, &error);
                         let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
                         match may_pass && since.elapsed() < self.patience {
                             true => {
