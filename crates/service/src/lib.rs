@@ -9,5 +9,6 @@ mod clock;
 pub mod desk;
 pub mod helper;
 mod journal;
+mod page;
 pub mod relay;
 mod status;

@@ -11,11 +11,13 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 use tacita_service::aggregate::database::Databasing;
+use tacita_service::aggregate::database::dashboard::Dashboard;
 use tacita_service::aggregate::proxy::Proxying;
 use tacita_service::aggregate::store::holds_password;
 use tacita_service::aggregate::{Serving, Setting, database, oracle, proxy};
 
 use super::arguments;
+use crate::console::print;
 use crate::interrupt;
 use crate::threads::set_threads;
 
@@ -69,6 +71,12 @@ pub struct Database {
     /// How long the oracle may be silent before a round fails.
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = arguments::duration)]
     patience: Duration,
+    /// Serve a page for the operator at this address of this machine, as 127.0.0.1:7622, and print the link that opens it.
+    #[arg(long, value_name = "ADDR")]
+    dashboard: Option<String>,
+    /// Take the key in that link from this file, which is made if it is not there; nothing is printed then.
+    #[arg(long, value_name = "FILE", requires = "dashboard")]
+    dashboard_token_file: Option<PathBuf>,
 }
 
 /// What all roles are told.
@@ -146,10 +154,25 @@ impl Oracle {
 impl Database {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
-        let Database { role, storage, round, patience } = self;
+        let Database { role, storage, round, patience, dashboard, dashboard_token_file } = self;
         let storage = self::storage(storage)?;
+        let dashboard = dashboard.map(|address| Dashboard {
+            address,
+            token: dashboard_token_file,
+            told: |link| {
+                // Nobody may read standard output any more; the page is there all the same.
+                let _ = print(link.to_owned());
+            },
+        });
         let question_bytes = database::MOST_QUESTION_BYTES;
-        database::serve(Databasing { serving: role.serving()?, storage, rounds: round, patience, question_bytes })
+        database::serve(Databasing {
+            serving: role.serving()?,
+            storage,
+            rounds: round,
+            patience,
+            question_bytes,
+            dashboard,
+        })
     }
 }
 

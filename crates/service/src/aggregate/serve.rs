@@ -147,7 +147,7 @@ impl Started {
             readiness: Readiness::default(),
             cancel: serving.cancel.clone(),
         });
-        let status = serving.status.as_deref().map(status::listen).transpose()?;
+        let status = serving.status.as_deref().map(|address| status::listen("--status", address)).transpose()?;
         let status = status.map(|listener| status::serve(listener, watch.clone())).transpose()?;
         tracing::info!("{name} {} listens on {here}", serving.identity.fingerprint());
         role.learned().iter().for_each(|sentence| tracing::info!("{sentence}"));

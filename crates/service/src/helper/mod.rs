@@ -112,7 +112,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     };
     let listener = TcpListener::bind(&address).map_err(bad)?;
     let here = listener.local_addr().map_err(bad)?;
-    let status = serving.status.as_deref().map(crate::status::listen).transpose()?;
+    let status = serving.status.as_deref().map(|address| crate::status::listen("--status", address)).transpose()?;
     let desk = |(_, helping)| Desk::open(helping, &state);
     let helper = Helper {
         desks: serving.jobs.into_iter().map(desk).collect::<Result<Vec<_>>>()?,

@@ -34,11 +34,11 @@ pub(crate) trait Watched: Send + Sync + 'static {
     fn metrics(&self) -> String;
 }
 
-/// Takes the address of the pages: HOST:PORT, or :PORT for this machine.
+/// Takes the address of pages that an option gives: HOST:PORT, or :PORT for this machine.
 ///
 /// Errors ([`Error::Input`]): it is not of this machine alone, or cannot be had.
-pub(crate) fn listen(address: &str) -> Result<TcpListener> {
-    let failed = |what: &dyn Display| Error::Input(format!("--status {address}: {what}"));
+pub(crate) fn listen(option: &str, address: &str) -> Result<TcpListener> {
+    let failed = |what: &dyn Display| Error::Input(format!("{option} {address}: {what}"));
     let whole = if address.starts_with(':') { format!("127.0.0.1{address}") } else { address.to_owned() };
     let found = whole.to_socket_addrs().ok().and_then(|mut all| all.next());
     let found = found.ok_or_else(|| failed(&"no address: give one of this machine, as 127.0.0.1:7501"))?;

@@ -109,6 +109,7 @@ impl World {
                 rounds: vec![ROUND.into()],
                 patience: Duration::from_secs(5),
                 question_bytes,
+                dashboard: None,
             }),
             "proxy" => proxy::serve(Proxying { serving, queue_bytes: proxy::QUEUE_BYTES }),
             _ => oracle::serve(serving),

@@ -2,6 +2,7 @@
 
 pub mod backup;
 mod checks;
+pub mod dashboard;
 pub mod operator;
 mod record;
 mod reveal;
@@ -18,6 +19,7 @@ use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
 
+use self::dashboard::Dashboard;
 use self::record::Record;
 use self::round::Round;
 pub(super) use self::routes::batch_id;
@@ -51,6 +53,8 @@ pub struct Databasing {
     pub patience: Duration,
     /// Bytes that the oracle is asked about in one question: a row of more is left out. See [`MOST_QUESTION_BYTES`].
     pub question_bytes: usize,
+    /// Where its operator sees all this in a browser.
+    pub dashboard: Option<Dashboard>,
 }
 
 pub(super) struct Database {
@@ -65,6 +69,8 @@ pub(super) struct Database {
     pool: Pool,
     /// When each proxy was heard of last.
     heard: Mutex<BTreeMap<usize, Instant>>,
+    /// What goes wrong with rounds and is tried again: since when, and what.
+    troubled: Mutex<BTreeMap<String, (Instant, String)>>,
     began: Instant,
     patience: Duration,
     question_bytes: usize,
@@ -75,7 +81,7 @@ pub(super) struct Database {
 ///
 /// Errors: [`Error::Input`] for what is wrong with files, directories and addresses; [`Error::Interrupted`] when it is cancelled.
 pub fn serve(databasing: Databasing) -> Result<()> {
-    let Databasing { serving, storage, rounds, patience, question_bytes } = databasing;
+    let Databasing { serving, storage, rounds, patience, question_bytes, dashboard } = databasing;
     let setting = serving.setting.clone();
     let place = setting.place_of("database", &serving.identity)?;
     if setting.count("oracle")? == 0 || setting.count("proxy")? == 0 {
@@ -91,6 +97,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
     let (storage, noted) = timed(storage);
     let allow = setting.own()?.own.participants.allow.clone();
     let admission = Arc::new(Admission::new(setting.services()?, setting.parties(), allow.as_deref())?);
+    let dashboard = dashboard.map(|dashboard| dashboard.listen(&serving.state)).transpose()?;
     let identity = serving.identity.clone();
     let started = Started::new(serving, Service::Database(place))?;
     let oracles = (0..setting.count("oracle")?).map(|place| started.client(Service::Oracle(place)));
@@ -103,6 +110,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         admission: admission.clone(),
         pool: Pool::new(),
         heard: Mutex::default(),
+        troubled: Mutex::default(),
         began: Instant::now(),
         patience,
         question_bytes: question_bytes.min(MOST_QUESTION_BYTES),
@@ -117,6 +125,9 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         }
     }
     let database = Arc::new(database);
+    if let Some(dashboard) = dashboard {
+        dashboard.serve(&database, &started.runtime)?;
+    }
     let routes = routes::routes(&database);
     started.serve(database, admission, routes)
 }
@@ -246,6 +257,14 @@ impl Database {
         missing.map(|place| (place, told(place))).collect()
     }
 
+    /// Notes that something goes wrong with a round; since when something does.
+    fn trouble(&self, round: &str, error: &Error) -> Instant {
+        let mut troubled = lock(&self.troubled);
+        let (since, what) = troubled.entry(round.to_owned()).or_insert_with(|| (Instant::now(), String::new()));
+        *what = error.to_string();
+        *since
+    }
+
     /// What is due of one round.
     fn look(&self, round: &Round) -> Result<()> {
         let record = round.record().clone();
@@ -282,7 +301,6 @@ impl Role for Database {
     }
 
     fn keep_house(&self) -> Result<()> {
-        let mut troubled: BTreeMap<String, Instant> = BTreeMap::new();
         let mut told: BTreeMap<String, Instant> = BTreeMap::new();
         while !self.cancel.is_cancelled() {
             self.admission.refresh();
@@ -290,12 +308,12 @@ impl Role for Database {
                 let _of = tracing::error_span!("house", round = round.name).entered();
                 match self.look(&round) {
                     Ok(()) => {
-                        troubled.remove(&round.name);
+                        lock(&self.troubled).remove(&round.name);
                     }
                     Err(Error::Interrupted) => return Ok(()),
                     // What may pass is tried again; whoever is to blame, or what cannot pass, ends the round.
                     Err(error) => {
-                        let since = *troubled.entry(round.name.clone()).or_insert_with(Instant::now);
+                        let since = self.trouble(&round.name, &error);
                         let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
                         match may_pass && since.elapsed() < self.patience {
                             true => {

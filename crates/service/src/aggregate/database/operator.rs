@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::base::text::shown;
 use tacita_node::jobs::aggregate::predicate::largest_gap;
-use tacita_node::jobs::aggregate::{Measure, Summary};
+use tacita_node::jobs::aggregate::{Measure, Predicate, Summary};
 
 use super::Database;
 use super::record::Record;
 use super::round::Round;
 use super::routes::At;
-use crate::aggregate::rounds::{State as Stage, Status};
+use crate::aggregate::rounds::{Counts, State as Stage, Status};
 use crate::aggregate::transport::{Caller, Granted, Kind, Reply, Who, read_json};
 
 /// How a threshold is raised.
@@ -50,15 +50,10 @@ pub(super) async fn close(at: At) -> Granted<Json<Status>> {
 pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
     change(at, |database, round| {
         let mut record = round.record();
-        // Who breaks the protocol would break it again.
-        let may_pass = record.failure.as_ref().is_some_and(|failure| {
-            [ErrorKind::Network, ErrorKind::Input, ErrorKind::NotReady].iter().any(|kind| kind.code() == failure.kind)
-                && record.counts.is_some()
-        });
         match record.state {
             Stage::Revealing | Stage::Revealed => return Ok(()),
             Stage::Counted => (),
-            Stage::Failed if may_pass => (),
+            Stage::Failed if may_be_revealed_again(&record) => (),
             state => return Err(not_now(round, state, "can be revealed when its rows are counted")),
         }
         let revealing = Record { state: Stage::Revealing, failure: None, ..record.clone() };
@@ -72,7 +67,11 @@ pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
 /// `POST /v1/rounds/{round}/tighten`: raises a threshold, never lowers one.
 pub(super) async fn tighten(at: At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
     operator(&at.0.0, &at.1)?;
-    let wanted: Tighten = read_json(&headers, body).await?;
+    raise(at, read_json(&headers, body).await?).await
+}
+
+/// As [`tighten`] does it.
+pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
     change(at, move |database, round| {
         let own = database.setting.own()?;
         if !own.own.round.tighten {
@@ -96,15 +95,7 @@ pub(super) async fn tighten(at: At, headers: HeaderMap, body: Body) -> Granted<J
         };
         let number = match (wanted.to, measure) {
             (Some(number), _) => i128::from(number),
-            (None, Measure::Count | Measure::Distinct) => {
-                let sizes = if measure == Measure::Count { &counts.count } else { &counts.distinct };
-                let of = predicate.thresholds().into_iter().filter(|threshold| threshold.measure == measure);
-                let agreed = of.map(|threshold| threshold.bound).max().unwrap_or(0);
-                i128::from(largest_gap(sizes, u64::try_from(agreed).unwrap_or(0)))
-            }
-            (None, _) => {
-                return Err(Error::Input("gaps are those of count and distinct: name the number for others".into()));
-            }
+            (None, _) => gap(&predicate, measure, &counts)?,
         };
         let raised = predicate.tighten_all(measure, number)?;
         let mut passing = 0;
@@ -131,6 +122,25 @@ pub(super) async fn tighten(at: At, headers: HeaderMap, body: Body) -> Granted<J
         Ok(())
     })
     .await
+}
+
+/// The number in the middle of the widest gap of the histogram that is not below a threshold.
+pub(super) fn gap(predicate: &Predicate, measure: Measure, counts: &Counts) -> Result<i128> {
+    let sizes = match measure {
+        Measure::Count => &counts.count,
+        Measure::Distinct => &counts.distinct,
+        _ => return Err(Error::Input("gaps are those of count and distinct: name the number for others".into())),
+    };
+    let of = predicate.thresholds().into_iter().filter(|threshold| threshold.measure == measure);
+    let agreed = of.map(|threshold| threshold.bound).max().unwrap_or(0);
+    Ok(i128::from(largest_gap(sizes, u64::try_from(agreed).unwrap_or(0))))
+}
+
+/// Whether a round that failed can be taken up again: who breaks the protocol would break it again.
+pub(super) fn may_be_revealed_again(record: &Record) -> bool {
+    let may_pass = [ErrorKind::Network, ErrorKind::Input, ErrorKind::NotReady];
+    let failed = record.failure.as_ref();
+    failed.is_some_and(|failure| may_pass.iter().any(|kind| kind.code() == failure.kind) && record.counts.is_some())
 }
 
 /// `POST /v1/rounds/{round}/remove`: nothing of it stays but its name.

@@ -1,6 +1,7 @@
 //! What participants do: they submit reports, and collect results. And what the database's operator does, who is a client as well.
 
 pub mod batches;
+pub(in crate::aggregate) mod gather;
 pub mod operate;
 pub mod results;
 pub mod rows;

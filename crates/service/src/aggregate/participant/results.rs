@@ -8,15 +8,14 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
-use tacita_node::base::text::count;
 use tacita_node::base::usage;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::reports::{Input, Resolver};
-use tacita_node::jobs::aggregate::results::{ResultRow, Results};
+use tacita_node::jobs::aggregate::results::Results;
 use tacita_node::jobs::aggregate::{Histogram, Moment, Packing};
 
 use super::Reach;
-use super::rows::{Found, decode_rows};
+use super::gather::Gathering;
 use crate::aggregate::Setting;
 use crate::aggregate::here::meet;
 use crate::aggregate::rounds::{Counts, State, Status, check_name};
@@ -25,9 +24,6 @@ use crate::clock;
 
 /// Bytes of a part of a result.
 const MOST_PART_BYTES: usize = 256 << 20;
-
-/// Values that are listed, at most: each takes memory, and a database's numbers are not believed beyond it.
-const MOST_LISTED: u64 = 1 << 26;
 
 /// Bytes of other answers.
 const MOST_BYTES: usize = 1 << 24;
@@ -104,31 +100,13 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
             return Err(Error::NotReady(format!("round {} {}{waits}: ask again later", told.round, state.told())));
         }
     };
-    let (mut rows, mut values) = (Vec::new(), 0_u64);
+    let mut gathering = Gathering::new(own);
     for part in 0..parts {
         let answer = ask(&format!("/results/{part}"), MOST_PART_BYTES)?;
-        let found = decode_rows(&answer.body, own.own.round.key_bytes)
-            .ok_or_else(|| wrong(&database, "a part of its result cannot be read"))?;
-        let most = own.own.round.values.places();
-        if found.iter().any(|row| row.values.iter().any(|(place, _)| *place >= most)) {
-            return Err(wrong(&database, "its result has a value that the job does not allow"));
-        }
-        let listed = found.iter().try_fold(values, |sum, row| sum.checked_add(listed(row)?));
-        values = listed.ok_or_else(|| wrong(&database, "a row of its result has more values than reports"))?;
-        if values > MOST_LISTED {
-            return Err(Error::Input(format!(
-                "the result of round {} lists {} values, and a table holds {}: agree on reveal = \"keys\" for rounds of this size",
-                told.round,
-                count(values),
-                count(MOST_LISTED)
-            )));
-        }
-        rows.extend(found.into_iter().map(|row| ResultRow {
-            values: row.values.iter().flat_map(|(place, count)| (0..*count).map(|_| *place)).collect(),
-            key: row.key,
-            count: row.count,
-        }));
+        let added = gathering.add(&answer.body);
+        added.map_err(|refused| refused.error(&told.round, |check| wrong(&database, check)))?;
     }
+    let rows = gathering.rows();
     let histogram = match own.revealed().histogram {
         false => None,
         true => {
@@ -171,12 +149,6 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
         "peak_memory": usage::peak_memory(),
     });
     Ok((results, report))
-}
-
-/// How many values a row lists: one for each report, or none; what else it claims is nothing that a database has counted.
-fn listed(row: &Found) -> Option<u64> {
-    let all = row.values.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count))?;
-    (all == row.count || row.values.is_empty()).then_some(all)
 }
 
 fn read<T: serde::de::DeserializeOwned>(answer: &Answer, database: &Client) -> Result<T> {

@@ -77,6 +77,11 @@ impl Reply {
         self
     }
 
+    /// What is told.
+    pub fn told(&self) -> &Told {
+        &self.told
+    }
+
     /// Whether the same request would be refused again.
     pub fn is_final(&self) -> bool {
         !matches!(self.told.error, Kind::Busy | Kind::NotYet | Kind::Failed)
@@ -96,7 +101,8 @@ impl Reply {
         [&status.as_u16().to_le_bytes()[..], &again.to_le_bytes(), json.as_bytes()].concat()
     }
 
-    fn status(&self) -> StatusCode {
+    /// The status of the answer.
+    pub fn status(&self) -> StatusCode {
         match self.told.error {
             Kind::Busy | Kind::Quota => StatusCode::TOO_MANY_REQUESTS,
             Kind::NotYet => StatusCode::SERVICE_UNAVAILABLE,

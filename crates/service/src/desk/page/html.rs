@@ -8,6 +8,7 @@ use super::super::Standing;
 use super::super::batch::Batch;
 use super::super::verdicts::{Outcome, Verdict};
 use crate::clock;
+use crate::page::{self, escaped};
 
 /// Verdicts of the day that the page shows.
 pub(super) const SHOWN: usize = 50;
@@ -32,29 +33,6 @@ pub(super) struct View<'a> {
 pub(super) struct Shown {
     pub(super) verdict: Verdict,
     pub(super) of: Vec<(String, String)>,
-}
-
-/// Text that stands for itself in a page.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // Such as would turn the direction of what follows.
-            other
-                if other.is_control()
-                    || matches!(other, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-            {
-                out.push('\u{fffd}');
-            }
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 /// How it stands, in a sentence or two.
@@ -83,11 +61,7 @@ fn class(outcome: Outcome) -> &'static str {
 }
 
 fn frame(title: &str, head: &str, body: &str) -> String {
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, \
-         initial-scale=1\">\n<title>{}</title>\n<link rel=\"stylesheet\" href=\"/desk.css\">\n{head}</head>\n<body>\n{body}</body>\n</html>\n",
-        escaped(title)
-    )
+    page::frame(title, "/desk.css", head, body)
 }
 
 /// The page with the form.
@@ -274,8 +248,6 @@ mod tests {
 
     #[test]
     fn what_comes_from_elsewhere_is_text() {
-        assert_eq!(escaped("<script>'\"&"), "&lt;script&gt;&#39;&quot;&amp;");
-        assert_eq!(escaped("a\u{202e}b\u{7}"), "a\u{fffd}b\u{fffd}");
         let evil = "\"><script>alert(1)</script>";
         let verdict = Verdict {
             time: now(),

@@ -1,6 +1,5 @@
 //! The page of a desk, in a browser on the same machine.
 
-mod guard;
 mod html;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -26,8 +25,9 @@ use tacita_node::transport::Cancel;
 use super::batch::{Batch, note};
 use super::link::{Asking, Link};
 use super::verdicts::{MAX_REFERENCE, Outcome, Verdict, Verdicts};
-use guard::Guard;
 use html::{Shown, View};
+
+use crate::page::{Guard, guard};
 
 /// How long a clerk waits for one verdict.
 const PATIENCE: Duration = Duration::from_secs(6);
@@ -93,7 +93,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     let listener = std::net::TcpListener::bind(page).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let here = listener.local_addr().map_err(failed)?;
-    let guard = Guard::new(here)?;
+    let guard = Guard::new("desk", "tacita desk", here, None)?;
     let live = asking.live.clone();
     let reader = Reader::new(&live, &live.desk)?;
     let verdicts = Arc::new(Mutex::new(Verdicts::open(&verdicts)?));

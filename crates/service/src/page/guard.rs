@@ -11,9 +11,11 @@ use data_encoding::BASE64URL_NOPAD;
 use subtle::ConstantTimeEq;
 use tacita_core::{Error, Result};
 
-/// What the page lets in.
+/// What a page lets in.
 #[derive(Clone)]
-pub(super) struct Guard {
+pub(crate) struct Guard {
+    /// What printed the address, as `tacita desk`.
+    printed_by: &'static str,
     /// In the address that is printed.
     token: String,
     /// In the cookie that it is changed for.
@@ -25,31 +27,26 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Fresh secrets for a page at this address.
-    pub(super) fn new(here: SocketAddr) -> Result<Guard> {
-        let secret = || {
-            let mut bytes = [0; 24];
-            getrandom::fill(&mut bytes)
-                .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
-            Ok(BASE64URL_NOPAD.encode(&bytes))
-        };
-        // Cookies know no ports: two desks on one machine have two.
-        let cookie = format!("tacita-desk-{}", here.port());
-        Ok(Guard { token: secret()?, session: secret()?, form: secret()?, cookie, here })
+    /// Fresh secrets for the page of `word`, as `desk`, at this address. The token is the one given, or a fresh one as well.
+    pub(crate) fn new(word: &str, printed_by: &'static str, here: SocketAddr, token: Option<String>) -> Result<Guard> {
+        // Cookies know no ports: two pages on one machine have two.
+        let cookie = format!("tacita-{word}-{}", here.port());
+        let token = token.map_or_else(secret, Ok)?;
+        Ok(Guard { printed_by, token, session: secret()?, form: secret()?, cookie, here })
     }
 
     /// The address to open.
-    pub(super) fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         format!("http://{}/?token={}", self.here, self.token)
     }
 
     /// What each form holds.
-    pub(super) fn form(&self) -> &str {
+    pub(crate) fn form(&self) -> &str {
         &self.form
     }
 
     /// Whether a form is of this page.
-    pub(super) fn is_own_form(&self, form: &str) -> bool {
+    pub(crate) fn is_own_form(&self, form: &str) -> bool {
         same(form, &self.form)
     }
 
@@ -73,24 +70,32 @@ impl Guard {
     }
 
     /// Why a request is refused, if it is.
-    fn refusal(&self, method: &Method, headers: &HeaderMap) -> Option<&'static str> {
+    fn refusal(&self, method: &Method, headers: &HeaderMap) -> Option<String> {
         let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();
         if !self.is_called_rightly(host) {
-            return Some("This page has another name: open the address that `tacita desk` printed.");
+            return Some(format!("This page has another name: open the address that `{}` printed.", self.printed_by));
         }
         if *method != Method::GET && *method != Method::POST {
-            return Some("This page has nothing to be asked for in this way.");
+            return Some("This page has nothing to be asked for in this way.".into());
         }
         let origin = text(header::ORIGIN);
         let own = origin.is_some_and(|origin| origin == format!("http://{host}"));
         let foreign = text(header::HeaderName::from_static("sec-fetch-site"))
             .is_some_and(|site| !matches!(site, "same-origin" | "none"));
         if *method == Method::POST && (!own || foreign) || origin.is_some() && !own {
-            return Some("Another site has sent you here: go to the page yourself.");
+            return Some("Another site has sent you here: go to the page yourself.".into());
         }
         None
     }
+}
+
+/// What nobody guesses.
+pub(crate) fn secret() -> Result<String> {
+    let mut bytes = [0; 24];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+    Ok(BASE64URL_NOPAD.encode(&bytes))
 }
 
 fn same(one: &str, other: &str) -> bool {
@@ -98,7 +103,7 @@ fn same(one: &str, other: &str) -> bool {
 }
 
 /// Lets requests through, or refuses them.
-pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let mut response = match guard.refusal(request.method(), request.headers()) {
         Some(why) => refuse(why),
         None if guard.has_cookie(request.headers()) => next.run(request).await,
@@ -131,16 +136,17 @@ impl Guard {
             || request.uri().path() != "/"
             || !token.is_some_and(|token| same(token, &self.token))
         {
-            return refuse(
-                "Open the address that `tacita desk` printed when it started: it holds the key to this page.",
-            );
+            return refuse(format!(
+                "Open the address that `{}` printed when it started: it holds the key to this page.",
+                self.printed_by
+            ));
         }
         let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie, self.session);
         (StatusCode::SEE_OTHER, [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, cookie)]).into_response()
     }
 }
 
-fn refuse(why: &'static str) -> Response {
+fn refuse(why: String) -> Response {
     (StatusCode::FORBIDDEN, why).into_response()
 }
 
@@ -154,7 +160,7 @@ mod tests {
 
     #[test]
     fn only_this_machine_s_names_and_this_page_s_forms_pass() {
-        let guard = Guard::new("127.0.0.1:8080".parse().unwrap()).unwrap();
+        let guard = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();
         let passes = |method: Method, pairs: &[(&'static str, &str)]| guard.refusal(&method, &headers(pairs)).is_none();
         for host in ["127.0.0.1:8080", "localhost:8080", "[::1]:8080"] {
             assert!(passes(Method::GET, &[("host", host)]), "{host}");
@@ -179,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_cookie_is_this_page_s_or_none() {
-        let guard = Guard::new("127.0.0.1:8080".parse().unwrap()).unwrap();
+        let guard = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();
         let with = |cookie: &str| guard.has_cookie(&headers(&[("cookie", cookie)]));
         assert!(with(&format!("a=b; tacita-desk-8080={}", guard.session)));
         assert!(!with(&format!("tacita-desk-8081={}", guard.session)));
