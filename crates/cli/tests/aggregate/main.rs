@@ -4,6 +4,7 @@
 mod common;
 
 mod backups;
+mod dashboard;
 mod differ;
 mod doctor;
 mod exposition;

@@ -3,8 +3,10 @@
 // Each test program uses a part of this.
 #![allow(dead_code, unused_imports)]
 
+pub mod browser;
 pub mod dot;
 mod pair;
+pub mod site;
 mod tables;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -97,6 +99,13 @@ impl Running {
 
     /// What it has said so far on standard error.
     pub fn said(&self) -> String {
+        self.stderr.lock().unwrap().clone()
+    }
+
+    /// As [`Running::until_it_says`], and returns all that it has said.
+    #[track_caller]
+    pub fn until_it_logs(&mut self, text: &str) -> String {
+        self.until_it_says(text);
         self.stderr.lock().unwrap().clone()
     }
 

@@ -1,21 +1,9 @@
 //! The page in a real browser. With TACITA_PICTURES=write, the pictures of the documentation are made.
 
-use std::path::Path;
-
 use rustix::process::Signal;
 
-use crate::driver::Browser;
+use crate::common::browser::{Browser, keep};
 use crate::fly::{Desk, Fly, LIMITS, LIST, TERMS};
-
-fn keep(browser: &Browser, name: &str) {
-    let picture = browser.picture();
-    assert!(picture.starts_with(b"\x89PNG") && picture.len() > 5000, "{name} is no picture");
-    if std::env::var("TACITA_PICTURES").is_ok_and(|word| word == "write") {
-        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
-        std::fs::create_dir_all(&directory).unwrap();
-        std::fs::write(directory.join(format!("{name}.png")), picture).unwrap();
-    }
-}
 
 fn address(desk: &Desk) -> String {
     format!("http://127.0.0.1:{}/?token={}", desk.page, desk.token)

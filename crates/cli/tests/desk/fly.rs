@@ -1,11 +1,10 @@
 //! An authority, desks, and a client for their pages.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::common::site::{Answer, Site, encoded};
 use crate::common::{Home, Running, free_port, tacita};
 
 /// What the job is, but for parties: a line of limits follows.
@@ -24,21 +23,18 @@ pub struct Fly {
     pub job: String,
 }
 
-/// A desk that runs.
+/// A desk that runs, and its page.
 pub struct Desk {
     pub running: Running,
-    pub page: u16,
-    pub token: String,
-    pub cookie: String,
-    pub form: String,
+    site: Site,
 }
 
-/// An answer of a page.
-#[derive(Debug)]
-pub struct Answer {
-    pub status: u16,
-    pub headers: String,
-    pub body: String,
+impl std::ops::Deref for Desk {
+    type Target = Site;
+
+    fn deref(&self) -> &Site {
+        &self.site
+    }
 }
 
 impl Fly {
@@ -111,50 +107,11 @@ impl Fly {
         ]);
         let said = running.until_it_prints("token=");
         let token = said.trim().rsplit_once("token=").unwrap().1.to_owned();
-        let mut desk = Desk { running, page, token, cookie: String::new(), form: String::new() };
-        let entered = desk.request("GET", &format!("/?token={}", desk.token), &[], b"");
-        assert_eq!(entered.status, 303, "{entered:?}");
-        let cookie = entered.headers.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
-        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
-        desk.cookie = cookie.split(';').next().unwrap().to_owned();
-        let main = desk.get("/").body;
-        desk.form = main.split("name=\"form\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-        desk
+        Desk { running, site: Site::enter(page, &token) }
     }
 }
 
 impl Desk {
-    /// A request as it is written, with its own Host.
-    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let host = format!("127.0.0.1:{}", self.page);
-        let host = headers.iter().find(|(name, _)| *name == "Host").map_or(host.as_str(), |(_, value)| value);
-        let mut head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {}\r\n",
-            body.len()
-        );
-        headers
-            .iter()
-            .filter(|(name, _)| *name != "Host")
-            .for_each(|(name, value)| head += &format!("{name}: {value}\r\n"));
-        let mut stream = TcpStream::connect(("127.0.0.1", self.page)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream.write_all(&[head.as_bytes(), b"\r\n", body].concat()).unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let answer = String::from_utf8(answer).unwrap();
-        let (headers, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, headers: headers.replace('\r', ""), body: body.to_owned() }
-    }
-
-    pub fn get(&self, path: &str) -> Answer {
-        self.request("GET", path, &[("Cookie", &self.cookie)], b"")
-    }
-
-    fn origin(&self) -> String {
-        format!("http://127.0.0.1:{}", self.page)
-    }
-
     /// Sends the form of one row; what the page says then.
     pub fn check(&self, name: &str, born: &str, reference: &str) -> String {
         let form = [("form", self.form.as_str()), ("field-name", name), ("field-dob", born), ("reference", reference)];
@@ -165,11 +122,6 @@ impl Desk {
         let page = self.get(&place).body;
         let verdict = page.split("id=\"verdict\">").nth(1).unwrap().split("</div>").next().unwrap();
         verdict.to_owned()
-    }
-
-    pub fn post(&self, path: &str, kind: &str, body: &[u8]) -> Answer {
-        let headers = [("Cookie", self.cookie.as_str()), ("Origin", &self.origin()), ("Content-Type", kind)];
-        self.request("POST", path, &headers, body)
     }
 
     /// Uploads a table, and waits for the end of its batch: its page, and the verdicts.
@@ -222,21 +174,5 @@ impl Desk {
         let text = self.until(|standing| standing["connected"] == true)["text"].as_str().unwrap().to_owned();
         let number = text.split(". ").last().unwrap().split(' ').next().unwrap().replace(',', "");
         number.parse().unwrap_or_else(|_| panic!("{text}"))
-    }
-}
-
-/// As forms have it.
-pub fn encoded(text: &str) -> String {
-    text.bytes()
-        .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
-/// Waits until a port is listened on again.
-pub fn until_open(port: u16) {
-    let until = Instant::now() + Duration::from_secs(20);
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < until);
-        std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -5,7 +5,6 @@ mod common;
 
 mod browser;
 mod crash;
-mod driver;
 mod fly;
 mod page;
 mod refused;

@@ -1,7 +1,7 @@
 //! What the dashboard remembers while the program runs: how fast reports come, since when rounds are as they are, and whether oracles answer. All of it
 //! is bounded, and gone with the program.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,9 @@ pub(super) const LOOKS_EACH: u64 = 5;
 /// Rates that are kept: ten minutes.
 pub(super) const KEPT: usize = 120;
 
-/// How often an oracle is asked whether it is there.
+/// How often oracles are asked whether they are there, and how often while one is not.
 const MEET: Duration = Duration::from_secs(15);
+const MEET_AGAIN: Duration = Duration::from_secs(3);
 
 /// Bytes of what a service says of itself.
 const MOST_BYTES: usize = 1 << 14;
@@ -68,7 +69,8 @@ impl Watch {
                 Some(database) if !database.cancel.is_cancelled() => {
                     self.note(&states(&database));
                     if looks.is_multiple_of(LOOKS_EACH) {
-                        self.measure(Instant::now(), reports(&database));
+                        let (had, grow) = (self.had(), growing(&database));
+                        self.measure(Instant::now(), reports(&database, had.union(&grow)), &grow);
                     }
                 }
                 _ => return,
@@ -83,7 +85,9 @@ impl Watch {
         loop {
             match database.upgrade() {
                 Some(database) if !database.cancel.is_cancelled() => {
-                    if asked.is_none_or(|asked| asked.elapsed() >= MEET) {
+                    let pause =
+                        if self.lock().oracles.iter().any(|one| one.problem.is_some()) { MEET_AGAIN } else { MEET };
+                    if asked.is_none_or(|asked| asked.elapsed() >= pause) {
                         for (place, oracle) in database.oracles.iter().enumerate() {
                             let once = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
                             let answer = oracle.ask(&Ask::get("/v1/here", MOST_BYTES), once);
@@ -118,8 +122,13 @@ impl Watch {
         }
     }
 
-    /// Takes a rate from how many reports each round that takes some has now.
-    fn measure(&self, now: Instant, reports: BTreeMap<String, u64>) {
+    /// Rounds that might grow when the latest rate was taken.
+    fn had(&self) -> BTreeSet<String> {
+        self.lock().taken.iter().flat_map(|(_, had)| had.keys().cloned()).collect()
+    }
+
+    /// Takes a rate from how many reports each round has now that may grow, or might when the rate before was taken.
+    fn measure(&self, now: Instant, mut reports: BTreeMap<String, u64>, grow: &BTreeSet<String>) {
         let mut seen = self.lock();
         if let Some((before, had)) = &seen.taken {
             // What was there when a round was first seen came at no known time.
@@ -130,6 +139,7 @@ impl Watch {
                 seen.rates.pop_front();
             }
         }
+        reports.retain(|round, _| grow.contains(round));
         seen.taken = Some((now, reports));
     }
 
@@ -156,11 +166,15 @@ fn states(database: &Database) -> Vec<(String, State)> {
     database.all().iter().map(|round| (round.name.clone(), round.record().state)).collect()
 }
 
-/// Of rounds that may still grow.
-fn reports(database: &Database) -> BTreeMap<String, u64> {
+/// Rounds that may still grow.
+fn growing(database: &Database) -> BTreeSet<String> {
     let all = database.all();
     let grow = all.iter().filter(|round| matches!(round.record().state, State::Open | State::Closed));
-    grow.filter_map(|round| Some((round.name.clone(), database.storage.totals(&round.name).ok()?.reports))).collect()
+    grow.map(|round| round.name.clone()).collect()
+}
+
+fn reports<'a>(database: &Database, rounds: impl Iterator<Item = &'a String>) -> BTreeMap<String, u64> {
+    rounds.filter_map(|round| Some((round.clone(), database.storage.totals(round).ok()?.reports))).collect()
 }
 
 #[cfg(test)]
@@ -174,14 +188,19 @@ mod tests {
     #[test]
     fn rates_are_of_what_came_and_no_more_are_kept_than_are_shown() {
         let (watch, began) = (Watch::default(), Instant::now());
-        let at = |seconds: u64| began + Duration::from_secs(seconds);
-        watch.measure(at(0), had(&[("a", 100)]));
+        let measure = |seconds: u64, pairs: &[(&str, u64)], grow: &[&str]| {
+            let grow = grow.iter().map(|round| (*round).to_owned()).collect();
+            watch.measure(began + Duration::from_secs(seconds), had(pairs), &grow);
+        };
+        measure(0, &[("a", 100)], &["a"]);
         assert!(watch.rates().is_empty(), "one look is no rate");
-        watch.measure(at(5), had(&[("a", 150), ("b", 1000)]));
-        watch.measure(at(10), had(&[("b", 1010)]));
-        watch.measure(at(15), had(&[("b", 10)]));
-        assert_eq!(watch.rates(), [10.0, 2.0, 0.0], "what is removed, or was there before, came at no time");
-        (0..200).for_each(|look| watch.measure(at(20 + 5 * look), had(&[("b", 10 + look)])));
+        measure(5, &[("a", 150), ("b", 1000)], &["a", "b"]);
+        // The last reports of a come, and it is counted, between two looks.
+        measure(10, &[("a", 170), ("b", 1010)], &["b"]);
+        assert_eq!(watch.had().into_iter().collect::<Vec<_>>(), ["b"]);
+        measure(15, &[("b", 10)], &["b"]);
+        assert_eq!(watch.rates(), [10.0, 6.0, 0.0], "what is removed, or was there before, came at no time");
+        (0..200).for_each(|look| measure(20 + 5 * look, &[("b", 10 + look)], &["b"]));
         assert_eq!(watch.rates().len(), KEPT);
     }
 

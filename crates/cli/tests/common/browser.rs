@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::common::free_port;
-use crate::fly::until_open;
+use super::free_port;
+use super::site::until_open;
 
 /// How long something may take to be there.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -171,7 +171,7 @@ impl Browser {
         let until = Instant::now() + LIMIT;
         loop {
             let text = self.script(&format!(
-                "const e = document.querySelector({}); return e ? e.innerText : '';",
+                "const e = document.querySelector({}); return e ? e.innerText ?? e.textContent : '';",
                 json!(selector)
             ));
             let text = text.as_str().unwrap_or_default().to_owned();
@@ -187,10 +187,39 @@ impl Browser {
         self.tell("/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
+    /// Makes the window as high as its page.
+    pub fn fit(&self, width: u32) {
+        let fit = |height: &Value| {
+            let params = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
+            self.tell("/goog/cdp/execute", &json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": params }));
+        };
+        // A page is never lower than its window.
+        fit(&json!(100));
+        fit(&self.script("return document.documentElement.scrollHeight"));
+    }
+
+    /// Sees pages as somebody does who has chosen `dark` or `light`.
+    pub fn prefer(&self, scheme: &str) {
+        let chosen = json!({ "cmd": "Emulation.setEmulatedMedia", "params": { "features": [{ "name": "prefers-color-scheme", "value": scheme }] } });
+        self.tell("/goog/cdp/execute", &chosen);
+    }
+
     /// A picture of the window, as PNG.
     pub fn picture(&self) -> Vec<u8> {
         let picture = self.ask("GET", &format!("{}/screenshot", self.session), &Value::Null);
         data_encoding::BASE64.decode(picture.as_str().unwrap().as_bytes()).unwrap()
+    }
+}
+
+/// Keeps a picture of the documentation, where TACITA_PICTURES=write says so.
+#[track_caller]
+pub fn keep(browser: &Browser, name: &str) {
+    let picture = browser.picture();
+    assert!(picture.starts_with(b"\x89PNG") && picture.len() > 5000, "{name} is no picture");
+    if std::env::var("TACITA_PICTURES").is_ok_and(|word| word == "write") {
+        let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures");
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join(format!("{name}.png")), picture).unwrap();
     }
 }
 
