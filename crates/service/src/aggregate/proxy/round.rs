@@ -18,7 +18,7 @@ use crate::aggregate::secret::Secret;
 use crate::aggregate::signed::Purpose;
 use crate::aggregate::store::BatchId;
 
-/// Batches of one participant in a round. Of each the proxy keeps its name, about 120 bytes in memory, as long as the round.
+/// Batches of one participant in a round. Of each the proxy keeps its name, about 150 bytes in memory, as long as the round.
 const MOST_BATCHES: u64 = 1 << 17;
 
 pub(super) struct Round {
