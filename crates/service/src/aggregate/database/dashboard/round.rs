@@ -192,10 +192,14 @@ fn histogram<'a>(
         vec![bar.label(), format!("{}{}", count(bar.rows), if passes { " \u{2713}" } else { "" }), count(bar.at_least)]
     });
     let rows: Vec<_> = rows.collect();
+    let caption = match marks.is_empty() {
+        true => "The condition has no threshold of this.",
+        false => "\u{2713}: at or above the threshold.",
+    };
     format!(
         "<h3>{title}</h3>\n<div class=\"chart\">\n<figure>\n{}<figcaption>Heights are logarithmic.</figcaption>\n</figure>\n{}</div>\n",
         chart::histogram(id, title, &bars, &marks),
-        table("\u{2713}: at or above the threshold.", &[of, "rows", "rows with at least so many"], &rows)
+        table(caption, &[of, "rows", "rows with at least so many"], &rows)
     )
 }
 

@@ -120,7 +120,13 @@ fn keys_are_shown_to_an_operator_that_reveal_to_names_alone() {
 #[test]
 fn the_histogram_marks_what_was_agreed_and_what_holds_now() {
     let page = round::page(&round_in(State::Counted), false);
-    for words in ["at least 4", "agreed 2", "distinct &gt;= 4", "agreed on was <code>distinct &gt;= 2"] {
+    for words in [
+        "The condition has no threshold of this",
+        "at least 4",
+        "agreed 2",
+        "distinct &gt;= 4",
+        "agreed on was <code>distinct &gt;= 2",
+    ] {
         assert!(page.contains(words), "{words}: {page}");
     }
     assert!(!page.contains("http-equiv"), "nothing is typed into a page that loads itself again");
