@@ -156,6 +156,8 @@ impl Watcher {
                 display.show(&look());
                 std::thread::park_timeout(LOOK);
             }
+            // How it ended: what is done sooner than it is looked at is shown too.
+            display.show(&look());
         });
         Watcher { done, thread: Some(thread) }
     }
