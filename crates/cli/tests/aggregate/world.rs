@@ -22,6 +22,11 @@ pub struct World {
 impl World {
     /// A job with these changes to `[round]`, whose participants have these names; nothing runs yet.
     pub fn new(names: &[&str], round: Value, more: Value) -> World {
+        World::of_several(&[], names, round, more)
+    }
+
+    /// With as many of some roles, as `("proxy", 3)`: they are `proxy`, `proxy-1`, `proxy-2`.
+    pub fn of_several(numbers: &[(&str, usize)], names: &[&str], round: Value, more: Value) -> World {
         let home = Home::new();
         let mut job = json!({
             "job": "aggregate", "id": "world", "reveal_to": "participants",
@@ -36,7 +41,9 @@ impl World {
             job[key] = value.clone();
         }
         for role in ["proxy", "oracle", "database"] {
-            job[role] = json!([{ "identity": identity(&home, role) }]);
+            let number = numbers.iter().find(|(of, _)| *of == role).map_or(1, |(_, number)| *number);
+            let member = |place| json!({ "identity": identity(&home, &named(role, place)) });
+            job[role] = (0..number).map(member).collect();
         }
         let lines: Vec<String> = names.iter().map(|name| format!("{name} {}", identity(&home, name))).collect();
         home.file("participants", &lines.join("\n"));
@@ -72,11 +79,12 @@ impl World {
         let (job, id) = (self.job(), self.home.at(&format!("id-{role}")));
         let (state, addresses) = (self.home.at(&format!("state-{role}")), self.home.at("addresses"));
         let report = self.home.at(&format!("{role}.report.json"));
-        let mut arguments = vec![role, &job, "--identity", &id, "--state", &state, "--report", &report];
+        let kind = role.split('-').next().unwrap();
+        let mut arguments = vec![kind, &job, "--identity", &id, "--state", &state, "--report", &report];
         if !self.addressed {
             arguments.extend(["--listen", "127.0.0.1:0", "--announce", &addresses]);
         }
-        if role == "database" {
+        if kind == "database" {
             arguments.extend(["--round", ROUND]);
         }
         arguments.extend(more);
@@ -170,6 +178,11 @@ impl World {
     pub fn report(&self, role: &str) -> Value {
         read_json(self.home.at(&format!("{role}.report.json")))
     }
+}
+
+/// What one of several of a role is called here.
+fn named(role: &str, place: usize) -> String {
+    if place == 0 { role.to_owned() } else { format!("{role}-{place}") }
 }
 
 /// The rows of a CSV file, without its header.
