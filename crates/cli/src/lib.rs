@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use commands::Cli;
-use console::Log;
+use console::{Log, Voice};
 use tacita_core::{Error, ErrorKind};
 
 /// Does what the arguments of this process say.
@@ -20,7 +20,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let voice = cli.voice();
-    console::init(voice.log, voice.quiet);
+    console::init(voice);
     std::panic::set_hook(Box::new(console::note_panic));
     match std::panic::catch_unwind(|| cli.execute()) {
         Ok(Ok(code)) => ExitCode::from(code),
@@ -53,7 +53,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         Some(_) => Log::Text,
         None => commands::log_form(),
     };
-    console::init(log, false);
+    console::init(Voice { log, ..Voice::default() });
     tracing::error!("{}", commands::usage_error(error));
     ExitCode::from(exit_code(ErrorKind::Input))
 }

@@ -16,7 +16,10 @@ fn options(command: &str) -> Vec<String> {
     let help = tacita(&[command, "--help"]).well().stdout;
     let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
     let names = lines.filter_map(|line| line.split([' ', ',']).find(|word| word.starts_with("--")));
-    names.map(str::to_owned).filter(|name| !["--help", "--log", "--quiet"].contains(&name.as_str())).collect()
+    names
+        .map(str::to_owned)
+        .filter(|name| !["--help", "--log", "--quiet", "--verbose"].contains(&name.as_str()))
+        .collect()
 }
 
 /// What each option of the commands for two can be tried with.

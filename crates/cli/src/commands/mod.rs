@@ -45,6 +45,9 @@ pub struct Cli {
     /// Say nothing but warnings and errors.
     #[arg(long, short, global = true)]
     quiet: bool,
+    /// Say more: how each batch and each connection fares. Never keys, items or values.
+    #[arg(long, short, global = true, conflicts_with = "quiet")]
+    verbose: bool,
     /// Form of what is said on standard error [default: $TACITA_LOG_FORMAT, or text].
     #[arg(long, visible_alias = "log-format", global = true, value_enum)]
     log: Option<LogForm>,
@@ -164,7 +167,7 @@ fn asked_for(arguments: impl Iterator<Item = String>) -> (String, Vec<String>) {
 impl Cli {
     /// What the global options say.
     pub fn voice(&self) -> Voice {
-        Voice { quiet: self.quiet, log: self.log.map_or_else(log_form, Log::from) }
+        Voice { quiet: self.quiet, verbose: self.verbose, log: self.log.map_or_else(log_form, Log::from) }
     }
 
     /// Carries the command out, and returns the exit code where that is more than success or an error.

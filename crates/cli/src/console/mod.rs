@@ -1,5 +1,5 @@
 //! What the program says while it works, on standard error: progress bars on a terminal, plain lines elsewhere, JSON
-//! lines with `--log json`, nothing but warnings and errors with `--quiet`. Never keys, items or values.
+//! lines with `--log json`, nothing but warnings and errors with `--quiet`, more with `--verbose`. Never keys, items or values.
 
 mod json;
 mod progress;
@@ -39,6 +39,8 @@ pub enum Log {
 pub struct Voice {
     /// Nothing but warnings and errors.
     pub quiet: bool,
+    /// Also how each batch and each connection fares.
+    pub verbose: bool,
     /// Text or JSON lines.
     pub log: Log,
 }
@@ -67,9 +69,13 @@ pub fn last_panic() -> String {
     LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Sets up logging for this process. `quiet` leaves warnings and errors.
-pub fn init(log: Log, quiet: bool) {
-    let level = if quiet { Level::WARN } else { Level::INFO };
+/// Sets up logging for this process.
+pub fn init(Voice { quiet, verbose, log }: Voice) {
+    let level = match (quiet, verbose) {
+        (true, _) => Level::WARN,
+        (false, false) => Level::INFO,
+        (false, true) => Level::DEBUG,
+    };
     let unwanted = if log == Log::Text { WITHOUT_VALUES } else { WITH_VALUES };
     let builder = tracing_subscriber::fmt().with_max_level(level).with_writer(BetweenBars { unwanted });
     // A second call, as in tests, keeps the first's settings.

@@ -15,6 +15,7 @@ mod operator;
 mod refused;
 mod samples;
 mod simulated;
+mod soak;
 mod stored;
 mod submitted;
 mod together;

@@ -112,7 +112,10 @@ impl World {
     /// What somebody does, with the arguments that all have.
     pub fn as_participant(&self, command: &str, name: &str, more: &[&str]) -> Running {
         let (job, id, addresses) = (self.job(), self.home.at(&format!("id-{name}")), self.home.at("addresses"));
-        let mut arguments = vec![command, &job, "--as", name, "--identity", &id, "--announce", &addresses];
+        let mut arguments = vec![command, &job, "--as", name, "--identity", &id];
+        if !self.addressed {
+            arguments.extend(["--announce", &addresses]);
+        }
         if !more.contains(&"--round") {
             arguments.extend(["--round", ROUND]);
         }
@@ -134,7 +137,10 @@ impl World {
     /// What the operator does with a round.
     pub fn operate(&self, action: &str, round: &str, more: &[&str]) -> Ended {
         let (job, id, addresses) = (self.job(), self.home.at("id-database"), self.home.at("addresses"));
-        let mut arguments = vec!["round", action, &job, "--identity", &id, "--announce", &addresses, "--round", round];
+        let mut arguments = vec!["round", action, &job, "--identity", &id, "--round", round];
+        if !self.addressed {
+            arguments.extend(["--announce", &addresses]);
+        }
         arguments.extend(more);
         tacita(&arguments)
     }

@@ -69,8 +69,14 @@ pub struct Running {
 impl Running {
     /// Starts `tacita` with these arguments.
     pub fn start(arguments: &[&str]) -> Running {
+        Running::start_with(arguments, &[])
+    }
+
+    /// As [`Running::start`], with more in its environment.
+    pub fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Running {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tacita"))
             .args(arguments)
+            .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

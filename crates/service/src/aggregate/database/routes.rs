@@ -11,7 +11,7 @@ use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use tacita_core::Error;
 use tacita_core::protocol::aggregate::open;
-use tacita_node::base::hex::unhex;
+use tacita_node::base::hex::{hex, unhex};
 
 use super::record::part;
 use super::round::Round;
@@ -110,6 +110,7 @@ async fn entries(
             ));
         }
         let secret = round.secret.as_ref().ok_or_else(|| Reply::new(Kind::Closed, "the round was removed"))?;
+        tracing::debug!("round {}: batch {} comes", round.name, hex(&batch));
         let opened = match open(&round.params, secret, &body) {
             Ok(opened) => opened,
             Err(refused) => {
@@ -137,7 +138,7 @@ async fn entries(
                 return Err(Reply::new(Kind::Conflict, "another batch has this name"));
             }
         };
-        tracing::debug!("round {}: took {} rows", round.name, rows.len());
+        tracing::debug!("round {}: batch {} of {} rows is on disk", round.name, hex(&batch), rows.len());
         Ok(Json(serde_json::json!({ "entries": rows.len() as u64 + dropped, "known": known })))
     })
     .await

@@ -115,6 +115,7 @@ impl Oracle {
         let round = self.round(name)?;
         let malformed = || Reply::new(Kind::Malformed, "these are no questions about rows of this round");
         let questions = decode_questions(body, &round.params).ok_or_else(malformed)?;
+        tracing::debug!("round {name}: is asked about {}", counted(questions.len() as u64, "row"));
         let least = self.setting.own()?.own.round.reveal_when.least();
         let bound = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let least = Least { count: bound(least.count), distinct: bound(least.distinct) };
@@ -131,6 +132,7 @@ impl Oracle {
             });
         }
         self.asked.fetch_add(questions.len() as u64, Ordering::Relaxed);
+        tracing::debug!("round {name}: has answered about {}", counted(questions.len() as u64, "row"));
         Ok(encode_replies(&replies))
     }
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tacita_core::channel::labels::interaction::OUTCOME;
 use tacita_core::protocol::aggregate::naor_reingold::{self, Reporting};
 use tacita_core::{Channel, Error, Result};
+use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
 use tokio::time::timeout;
 
@@ -61,7 +62,7 @@ pub(super) async fn interact(
     };
     let (number, foreseen) = proxy.pool.run(foresee).await?;
     if let Some(foreseen) = foreseen {
-        let known = proxy.answer(&round, foreseen, reports as u64)?;
+        let known = proxy.answer(&round, &batch, foreseen, reports as u64)?;
         return Ok(axum::Json(taken(reports, known)).into_response());
     }
     if !round.is_open() {
@@ -119,11 +120,12 @@ pub(super) fn taken(reports: usize, known: bool) -> Value {
 impl Proxy {
     /// One interaction from its beginning to its outcome.
     fn make(&self, round: &Round, batch: &Batch<'_>, number: u32, channel: &mut Channel) -> Result<Granted<Value>> {
+        tracing::debug!("round {}: batch {} comes", round.name, hex(&batch.name));
         match self.entries(round, batch, channel) {
             Ok(entries) => Ok(round
                 .accept(number, &batch.name, digest(batch.reports), &entries)
                 .map_err(Reply::from)
-                .and_then(|accepted| self.answer(round, accepted, batch.reports as u64))
+                .and_then(|accepted| self.answer(round, &batch.name, accepted, batch.reports as u64))
                 .map(|known| taken(batch.reports, known))),
             // Where the channel still goes, whoever broke the rules is told which; else its kind.
             Err(Error::Protocol { check, .. }) => {

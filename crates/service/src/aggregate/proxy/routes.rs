@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use tacita_core::protocol::aggregate::blind;
+use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::counted;
 
@@ -170,11 +171,12 @@ impl Proxy {
             ));
         }
         let number = self.names.number(participant)?;
+        tracing::debug!("round {}: batch {} comes", round.name, hex(batch));
         let digest = *blake3::hash(body).as_bytes();
         let reports = (body.len() / length) as u64;
         // What would not be taken is not worked on.
         if let Some(foreseen) = round.foresee(number, batch, &digest, reports) {
-            return self.answer(round, foreseen, reports);
+            return self.answer(round, batch, foreseen, reports);
         }
         if !round.is_open() {
             return Err(self.elsewhere(&round.name));
@@ -183,11 +185,14 @@ impl Proxy {
         let blinded = blind(&round.params, &round.keys, secret, participant, first_of(batch), body, &mut rng)
             .map_err(|refused| Reply::new(Kind::Malformed, format!("a report is refused: {refused}")))?;
         let accepted = round.accept(number, batch, digest, &blinded)?;
-        self.answer(round, accepted, reports)
+        self.answer(round, batch, accepted, reports)
     }
 
     /// What is answered to what the queue has done with a batch: whether it was there already.
-    pub(super) fn answer(&self, round: &Round, accepted: Accepted, reports: u64) -> Granted<bool> {
+    pub(super) fn answer(&self, round: &Round, batch: &BatchId, accepted: Accepted, reports: u64) -> Granted<bool> {
+        if !matches!(accepted, Accepted::Refused(_)) {
+            tracing::debug!("round {}: batch {} is on disk", round.name, hex(batch));
+        }
         match accepted {
             Accepted::New => {
                 self.done.accepted.fetch_add(reports, Ordering::Relaxed);
