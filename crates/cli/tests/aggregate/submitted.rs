@@ -119,3 +119,16 @@ fn a_role_that_is_told_to_end_does() {
     world.submit("b", &["x"]).well();
     assert_eq!(world.result("b"), [("x".to_owned(), 2)].into());
 }
+
+/// A proxy has not heard of a round yet that has just opened beside another one.
+#[test]
+fn a_round_takes_reports_as_soon_as_it_is_open() {
+    let world = World::started(&["a", "b"], json!({}), json!({}));
+    world.submit("a", &["x"]).well();
+    for number in 0..4 {
+        let round = format!("more-{number}");
+        world.operate("open", &round, &[]).well();
+        let told = world.submit_with("a", &["x"], &["--round", &round]).well();
+        assert!(told.stderr.contains(&format!("to round {round}")), "{}", told.stderr);
+    }
+}

@@ -82,6 +82,7 @@ impl Proxy {
                         met = true;
                         (pause, silent) = (LOOK, None);
                         *lock(&self.told) = all.iter().map(|status| (status.round.clone(), status.clone())).collect();
+                        self.looks.send_modify(|looks| *looks += 1);
                         all.into_iter().for_each(|status| self.consider(scope, status));
                     }
                     Err(Error::Interrupted) => break,

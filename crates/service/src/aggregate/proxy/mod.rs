@@ -17,7 +17,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::folder::Folder;
 use tacita_node::identity::Identity;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use self::names::Names;
 use self::round::Round;
@@ -78,6 +78,8 @@ struct Proxy {
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
     /// What the database has said of rounds last.
     told: Mutex<BTreeMap<String, Status>>,
+    /// How often it has.
+    looks: watch::Sender<u64>,
     /// Rounds that something is being done for.
     working: Mutex<BTreeSet<String>>,
     admission: Arc<Admission>,
@@ -120,6 +122,7 @@ pub fn serve(proxying: Proxying) -> Result<()> {
         queue_bytes,
         rounds: Mutex::default(),
         told: Mutex::default(),
+        looks: watch::Sender::default(),
         working: Mutex::default(),
         admission: admission.clone(),
         pool: Pool::new(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -13,6 +14,7 @@ use tacita_core::protocol::aggregate::blind;
 use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::counted;
+use tokio::time::timeout;
 
 use super::interact::{interact, taken};
 use super::round::Round;
@@ -25,6 +27,9 @@ use crate::aggregate::rounds::{Open, State as Stage};
 use crate::aggregate::secret::Secret;
 use crate::aggregate::store::BatchId;
 use crate::aggregate::transport::{Granted, Kind, MEDIA_TYPE, Reply, Who, read};
+
+/// How long it is waited for what the database says of a round that is not known.
+const NEWS: Duration = Duration::from_secs(2);
 
 /// All that is answered.
 pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
@@ -40,6 +45,9 @@ pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
 /// `GET /v1/rounds/{round}`: the keys that reports are encrypted under.
 async fn round(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Json<Open>> {
     proxy.participant(&who)?;
+    if !lock(&proxy.told).contains_key(&name) {
+        proxy.look_again().await;
+    }
     let round = proxy.taking(&name)?;
     Ok(Json(round.open.clone()))
 }
@@ -129,6 +137,14 @@ impl Proxy {
             Some(caller) if caller.is_oracle() || caller.proxy().is_some() => Ok(()),
             _ => Err(Reply::new(Kind::Forbidden, "secrets are for the proxy's oracles and the other proxies")),
         }
+    }
+
+    /// Waits until the database has been asked anew how its rounds stand, if it answers: a round may have opened just now.
+    async fn look_again(&self) {
+        let mut looks = self.looks.subscribe();
+        // One that is under way may be older than the question.
+        let enough = *looks.borrow() + 2;
+        let _ = timeout(NEWS, looks.wait_for(|looks| *looks >= enough)).await;
     }
 
     /// A round that takes reports.
