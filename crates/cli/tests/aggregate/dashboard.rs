@@ -1,12 +1,11 @@
-//! The dashboard of the database's operator: who gets in, and what can be done there. With TACITA_PICTURES=write, the pictures of the documentation
-//! are made.
+//! The dashboard of the database's operator: who gets in, and what can be done there. (The pictures of the documentation are taken in `soak/`.)
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::world::{ROUND, World};
-use crate::common::browser::{Browser, keep};
+use crate::common::browser::Browser;
 use crate::common::site::Site;
 use crate::common::tacita;
 
@@ -219,7 +218,7 @@ fn who_is_silent_is_named() {
     assert!(site.get("/").body.contains("class=\"stuck\">It waits for the proxy"));
 }
 
-/// What the documentation shows: thousands of reports, of which few keys have many.
+/// Thousands of reports, of which few keys have many.
 #[test]
 fn on_a_screen_and_on_a_phone() {
     let Some(browser) = Browser::start(1000, 900) else { return };
@@ -233,10 +232,15 @@ fn on_a_screen_and_on_a_phone() {
     world.until(ROUND, &["counted"]);
     world.operate("tighten", ROUND, &["--measure", "distinct", "--to", "4"]).well();
     world.operate("open", "two", &[]).well();
-    browser.open(&link);
+    look_at(&browser, &link, ROUND, |_| ());
+}
+
+/// Looks at the main page and at a round's, on a screen and on a phone, by day and by night; `keep` takes a picture under a name.
+pub fn look_at(browser: &Browser, link: &str, round: &str, keep: impl Fn(&str)) {
+    browser.open(link);
     browser.until_says("#rate", "most");
     for width in [390, 1000] {
-        for (path, name) in [("/?still", "dashboard"), ("/rounds/one", "dashboard-round")] {
+        for (path, name) in [("/?still", "dashboard"), (&format!("/rounds/{round}"), "dashboard-round")] {
             let address = link.split_once("/?").unwrap().0;
             browser.open(&format!("{address}{path}"));
             browser.until_says("h1", " ");
@@ -249,8 +253,8 @@ fn on_a_screen_and_on_a_phone() {
                 true
             );
             match (width, name) {
-                (390, "dashboard") => keep(&browser, "dashboard-phone"),
-                (1000, _) => keep(&browser, name),
+                (390, "dashboard") => keep("dashboard-phone"),
+                (1000, _) => keep(name),
                 _ => (),
             }
             if width == 1000 {
@@ -260,7 +264,7 @@ fn on_a_screen_and_on_a_phone() {
                 assert_eq!(browser.script(&format!("return {paper}")), "rgb(18, 22, 28)");
                 assert_eq!(browser.script(&format!("return {ink}")), "rgb(231, 235, 240)");
                 if name == "dashboard-round" {
-                    keep(&browser, "dashboard-round-dark");
+                    keep("dashboard-round-dark");
                 }
                 browser.prefer("light");
             }

@@ -19,6 +19,8 @@ use self::field::{Field, Role};
 use self::load::{Done, Draw, EVERY, Size};
 use self::machine::Faults;
 use self::wire::Cut;
+use super::dashboard::look_at;
+use crate::common::browser::{Browser, keep};
 
 const ROLES: [&str; 6] = ["database", "proxy", "proxy-1", "proxy-2", "oracle", "oracle-1"];
 
@@ -117,9 +119,14 @@ fn soaked(field: &Field, protocol: &str, seed: u64, until: Instant) {
             })
             .collect();
         let failing = scope.spawn(|| {
-            let mut draw = Draw::new(seed);
+            let (mut draw, half) = (Draw::new(seed), Instant::now() + (until - Instant::now()) / 2);
+            let mut pictured = false;
             while !ended.load(Ordering::Acquire) {
                 fail(field, &mut draw, &tally);
+                if !pictured && Instant::now() > half && all.lock().unwrap().rounds > 1 {
+                    pictured = true;
+                    take_pictures(field);
+                }
             }
         });
         let results: Vec<_> = lanes.into_iter().map(|lane| lane.join()).collect();
@@ -127,9 +134,17 @@ fn soaked(field: &Field, protocol: &str, seed: u64, until: Instant) {
         failing.join().unwrap();
         results.into_iter().for_each(|result| result.unwrap());
     });
-    eprintln!("{protocol}: {:?}", all.lock().unwrap());
+    let lost: usize = field.roles.iter().map(|role| role.wire.lost()).sum();
+    eprintln!("{protocol}: {:?}, {} connections cut", all.lock().unwrap(), lost / 2);
     for (what, [number, met, batches]) in tally.0.lock().unwrap().iter() {
         eprintln!("{what}: {number}, of which {met} met {batches} batches or questions under way");
+    }
+}
+
+/// The dashboard in the middle of all this, for the documentation.
+fn take_pictures(field: &Field) {
+    if let Some(browser) = Browser::start(1000, 900) {
+        look_at(&browser, &field.role("database").link(), "r-0-0", |name| keep(&browser, name));
     }
 }
 
