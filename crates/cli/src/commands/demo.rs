@@ -224,6 +224,7 @@ fn among_many(spec: &JobSpec, job: JobText, inputs: BTreeMap<String, Vec<PathBuf
         allow_unreadable: false,
         threads: None,
         at_once: 2,
+        storage: None,
         directory: None,
         logged: false,
         program: program()?,

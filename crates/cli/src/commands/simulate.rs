@@ -9,7 +9,7 @@ use clap::Args;
 use tacita_core::{Error, ErrorKind, Result};
 
 use super::show::show;
-use super::{arguments, helper};
+use super::{arguments, helper, roles};
 use crate::console::{self, Log, Relay, Voice};
 use crate::exit_code;
 use crate::interrupt;
@@ -66,6 +66,9 @@ pub struct Simulate {
     /// "union", reveal "rows").
     #[arg(long, value_name = "DIR")]
     work: Option<PathBuf>,
+    /// Where the databases of a job "aggregate" keep rows, as `tacita database` has it: several [[database]] need postgresql://USER@HOST/DATABASE.
+    #[arg(long, value_name = "URL")]
+    storage: Option<String>,
     #[arg(long, hide = true)]
     resume: bool,
     /// Go on although more than half of the keys cannot be read.
@@ -84,6 +87,9 @@ impl Simulate {
         spec.check_secure(self.allow_insecure)?;
         if spec.job.name() == "aggregate" {
             return self.aggregate(job, &spec, voice);
+        }
+        if self.storage.is_some() {
+            return Err(Error::Input("--storage: only a job = \"aggregate\" keeps rows: leave it out".into()));
         }
         self.reading.check(&spec)?;
         if self.resume {
@@ -175,6 +181,7 @@ impl Simulate {
             allow_unreadable: self.allow_unreadable,
             threads: self.threads,
             at_once: std::thread::available_parallelism().map_or(2, |cores| cores.get()) + 1,
+            storage: roles::storage(self.storage)?,
             directory: self.work,
             logged: voice.log == Log::Json,
             program: program()?,

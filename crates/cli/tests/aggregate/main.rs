@@ -9,6 +9,7 @@ mod differ;
 mod doctor;
 mod exposition;
 mod formats;
+mod fronts;
 mod full;
 mod kills;
 mod operator;

@@ -124,6 +124,10 @@ fn keys_survive_their_encoding() {
     let (proxy, database) = (round.proxy.to_bytes(&round.params), round.database.to_bytes(&round.params));
     round.proxy = ProxyKey::from_bytes(&round.params, &proxy).unwrap();
     round.database = DatabaseKey::from_bytes(&round.params, &database).unwrap();
+    let public = round.database.public(&round.params, &mut round.rng);
+    assert!(round.database.is_of(&round.params, &public));
+    let other = DatabaseKey::generate(&round.params, &mut round.rng);
+    assert!(!other.is_of(&round.params, &public) && !other.is_of(&round.params, &public[..5]));
     let entries = round.blind("a", &reports).unwrap();
     assert_eq!(round.reveal(&entries, Least { count: 1, distinct: 1 }).into_keys().collect::<Vec<_>>(), [b"k"]);
     for length in 0..proxy.len() {

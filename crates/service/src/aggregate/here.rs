@@ -1,7 +1,7 @@
 //! What is asked before anything else: whether who answers serves this job on these terms, and whom it takes the other end for.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::extract::State;
 use axum::routing::get;
@@ -14,7 +14,7 @@ use tacita_node::base::hex::hex;
 use tacita_node::base::text::shown;
 
 use super::Setting;
-use super::transport::{Admission, Ask, Client, Granted, Kind, Persistence, Reply, Who};
+use super::transport::{Admission, Ask, Client, Granted, Kind, Persistence, Replicas, Reply, Who};
 
 /// Bytes of an answer, and of the terms: these may name a great many values.
 const MOST_BYTES: usize = 1 << 14;
@@ -91,6 +91,13 @@ pub fn meet(client: &Client, setting: &Setting, persistence: Persistence) -> Res
         // The version of what is fingerprinted, for example.
         true => format!("the terms differ from those of {}, which runs {}", client.name(), shown(&here.version)),
     }))
+}
+
+/// Clients of services of which any will do, if it serves the job on the same terms.
+pub(super) fn any_of(clients: Vec<Client>, setting: &Setting) -> Result<Replicas> {
+    let setting = setting.clone();
+    let once = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
+    Replicas::new(clients, move |client| meet(client, &setting, once).map(drop))
 }
 
 fn ask<T: serde::de::DeserializeOwned>(

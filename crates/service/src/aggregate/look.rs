@@ -68,11 +68,15 @@ pub fn look(setting: &Setting, identity: &Identity, looker: Looker) -> Result<Ve
 /// Whom one dials.
 fn dialed(setting: &Setting, looker: Looker) -> Result<Vec<Service>> {
     let proxies = (0..setting.count("proxy")?.max(1)).map(Service::Proxy);
+    let databases = (0..setting.count("database")?.max(1)).map(Service::Database);
     Ok(match looker {
-        Looker::Participant => proxies.chain([Service::Database(0)]).collect(),
-        Looker::Service(Service::Proxy(0)) => vec![Service::Database(0)],
-        Looker::Service(Service::Proxy(_)) => vec![Service::Database(0), Service::Proxy(0)],
+        Looker::Participant => proxies.chain(databases).collect(),
+        Looker::Service(Service::Proxy(0)) => databases.collect(),
+        Looker::Service(Service::Proxy(_)) => databases.chain([Service::Proxy(0)]).collect(),
         Looker::Service(Service::Oracle(_)) => vec![Service::Proxy(0)],
-        Looker::Service(Service::Database(_)) => (0..setting.count("oracle")?.max(1)).map(Service::Oracle).collect(),
+        Looker::Service(own @ Service::Database(_)) => {
+            let oracles = (0..setting.count("oracle")?.max(1)).map(Service::Oracle);
+            oracles.chain(databases.filter(|other| *other != own)).collect()
+        }
     })
 }

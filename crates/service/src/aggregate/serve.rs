@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::metrics::{Requests, Watch, watched};
 use super::setting::{Setting, file};
-use super::transport::{Admission, Client, Contact, Server, Service, SharedTraffic, files, stand};
+use super::transport::{Admission, Client, Contact, Replicas, Server, Service, SharedTraffic, files, stand};
 use crate::status::{self, Check, Page, Readiness};
 
 /// How to serve a role.
@@ -122,6 +122,13 @@ impl Started {
         let client = Client::new(&self.runtime, identity, setting.peer(service)?, place, &self.traffic, cancel);
         self.dialled.lock().unwrap_or_else(PoisonError::into_inner).push((service, client.contact().clone()));
         Ok(client)
+    }
+
+    /// A client of the databases, of which any will do.
+    pub fn databases(&self) -> Result<Replicas> {
+        let setting = &self.serving.setting;
+        let clients = (0..setting.count("database")?.max(1)).map(|place| self.client(Service::Database(place)));
+        super::here::any_of(clients.collect::<Result<_>>()?, setting)
     }
 
     /// Serves until it is cancelled.

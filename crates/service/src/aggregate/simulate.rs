@@ -22,6 +22,7 @@ use tacita_node::watch::Screen;
 use super::Setting;
 use super::participant::operate::{Operator, Order};
 use super::rounds::{State, Status};
+use super::store::{self, Storage};
 
 /// What the round of a simulation is called.
 pub const ROUND: &str = "simulated";
@@ -53,6 +54,8 @@ pub struct Simulation {
     pub threads: Option<usize>,
     /// Processes of participants at a time.
     pub at_once: usize,
+    /// Where the databases keep rows: a storage's URL; absent: in the directory of the only one.
+    pub storage: Option<String>,
     /// Where the roles' directories are made, and left; absent: somewhere, and removed.
     pub directory: Option<PathBuf>,
     /// Whether what they say goes to a log, where no value may be.
@@ -78,6 +81,7 @@ pub fn simulate(
     let spec = JobSpec::parse(&simulation.job.text, simulation.job.is_json)?;
     let own = Aggregate::of(&spec)?;
     own.check_participants(simulation.inputs.len() as u64)?;
+    let _kept = Rows::free(simulation, own.own.members("database").len())?;
     for (name, paths) in &simulation.inputs {
         match &paths[..] {
             [path] if path.as_os_str() == "-" => {
@@ -130,6 +134,42 @@ pub fn simulate(
         services.push(running.serve(*role, called(&roles, *role))?);
     }
     running.run(&spec, &roles, services, &readers)
+}
+
+/// The rows of a simulation in a storage that is there before and after it: they go with it.
+struct Rows(Option<Box<dyn Storage>>);
+
+impl Rows {
+    /// Opens the storage that so many databases share.
+    ///
+    /// Errors ([`Error::Input`]): there is none, or it holds what a simulation has left.
+    fn free(simulation: &Simulation, databases: usize) -> Result<Rows> {
+        let Some(url) = &simulation.storage else {
+            return match databases {
+                ..=1 => Ok(Rows(None)),
+                _ => Err(Error::Input(format!(
+                    "the job file names {databases} [[database]], and they share a storage: give one as --storage postgresql://USER@HOST/DATABASE"
+                ))),
+            };
+        };
+        let storage = store::open(url)?;
+        if storage.rounds()?.iter().any(|round| round == ROUND) {
+            return Err(Error::Input(format!(
+                "--storage: it holds a round `{ROUND}`, which an earlier simulation has left or another one works with: name another schema, as \
+                 postgresql://USER@HOST/DATABASE?schema=NAME"
+            )));
+        }
+        // A directory is a database's alone.
+        Ok(Rows(storage.is_shared().then_some(storage)))
+    }
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.0.as_ref().map(|storage| storage.remove(ROUND)) {
+            tracing::warn!("rows of the simulation are left: {error}");
+        }
+    }
 }
 
 /// A service of the simulation: its role, and its place among those of the role.
@@ -233,6 +273,9 @@ impl Running<'_> {
         arguments.extend(["--allow-insecure".into()]);
         if role == "database" {
             arguments.extend(["--round".into(), ROUND.into()]);
+            if let Some(storage) = &self.simulation.storage {
+                arguments.extend(["--storage".into(), storage.into()]);
+            }
         }
         self.spawn(&name, role, arguments)
     }

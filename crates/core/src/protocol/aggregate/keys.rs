@@ -131,6 +131,12 @@ impl<G: Group + Sync> DatabaseKey<G> {
         public(params, &self.secret, Holder::Database, rng)
     }
 
+    /// Whether what [`DatabaseKey::public`] has given is of this secret.
+    pub fn is_of(&self, params: &Params<G>, public: &[u8]) -> bool {
+        let image = params.group.multiply_generator(std::slice::from_ref(&self.secret));
+        public.starts_with(&params.group.encode(&image))
+    }
+
     /// Its encoding, secret as it is.
     pub fn to_bytes(&self, params: &Params<G>) -> Zeroizing<Vec<u8>> {
         let secret = params.group.encode_scalar(&self.secret);

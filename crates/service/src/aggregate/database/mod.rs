@@ -3,11 +3,13 @@
 pub mod backup;
 mod checks;
 pub mod dashboard;
+mod follow;
 pub mod operator;
 mod record;
 mod reveal;
 mod round;
 mod routes;
+mod secrets;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,16 +22,17 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
 
 use self::dashboard::Dashboard;
-use self::record::Record;
+use self::record::{Kept, Record};
 use self::round::Round;
 pub(super) use self::routes::batch_id;
+use self::secrets::Offers;
 use super::keys::{self, Keys};
 use super::metrics::{Noted, rounds as by_state, timed};
 pub use super::oracle::MOST_QUESTION_BYTES;
 use super::rounds::{State, check_name};
 use super::serve::Role;
 use super::signed::{Purpose, Signed};
-use super::store::{self, Storage};
+use super::store::{self, Holder, Storage};
 use super::transport::{Admission, Client, Pool, Service};
 use super::{Serving, Setting, Started};
 use crate::clock;
@@ -37,6 +40,9 @@ use crate::status::{Check, Page};
 
 /// How often it looks whether something is due.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// How long another database may take to begin an answer.
+const PEER_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How often it is said what does not go on.
 const TELL: Duration = Duration::from_secs(10);
@@ -65,6 +71,19 @@ pub(super) struct Database {
     noted: Arc<Noted>,
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
     oracles: Vec<Client>,
+    /// The other databases of the job.
+    peers: Vec<Client>,
+    /// This database, as what it has to itself names it.
+    holder: Holder,
+    /// Rounds to open at the beginning.
+    wanted: Vec<String>,
+    /// Held while a round is opened.
+    opening: Mutex<()>,
+    /// Fingerprints of the records of rounds, when they were last taken up.
+    seen: Mutex<BTreeMap<String, Vec<u8>>>,
+    offers: Mutex<Offers>,
+    /// The round that is worked on.
+    at_work: Mutex<Option<String>>,
     admission: Arc<Admission>,
     pool: Pool,
     /// When each proxy was heard of last.
@@ -94,6 +113,13 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         Some(url) => store::open(url)?,
         None => store::open(&format!("embedded:{}", serving.state.join("rows").display()))?,
     };
+    let databases = setting.count("database")?;
+    if databases > 1 && !storage.is_shared() {
+        return Err(Error::Input(format!(
+            "the job file names {databases} [[database]], and they share a storage: give each the same --storage postgresql://USER@HOST/DATABASE; a \
+             directory is one process's alone"
+        )));
+    }
     let (storage, noted) = timed(storage);
     let allow = setting.own()?.own.participants.allow.clone();
     let admission = Arc::new(Admission::new(setting.services()?, setting.parties(), allow.as_deref())?);
@@ -101,9 +127,17 @@ pub fn serve(databasing: Databasing) -> Result<()> {
     let identity = serving.identity.clone();
     let started = Started::new(serving, Service::Database(place))?;
     let oracles = (0..setting.count("oracle")?).map(|place| started.client(Service::Oracle(place)));
+    let peers = (0..databases).filter(|other| *other != place).map(|other| started.client(Service::Database(other)));
     let database = Database {
         keys: Keys::new(folder, &identity, keys::Role::Database),
         oracles: oracles.collect::<Result<_>>()?,
+        peers: peers.map(|peer| Ok(peer?.answered_within(PEER_PATIENCE))).collect::<Result<_>>()?,
+        holder: holder(&identity),
+        wanted: rounds,
+        opening: Mutex::default(),
+        seen: Mutex::default(),
+        offers: Mutex::default(),
+        at_work: Mutex::default(),
         storage,
         noted,
         rounds: Mutex::default(),
@@ -119,10 +153,9 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         identity,
     };
     database.load()?;
-    for round in rounds {
-        if lock(&database.rounds).get(&round).is_none() {
-            database.open(&round)?;
-        }
+    // Where there are others, they are asked: that waits until this one answers them as well.
+    if !database.has_peers() {
+        database.open_wanted()?;
     }
     let database = Arc::new(database);
     if let Some(dashboard) = dashboard {
@@ -136,32 +169,39 @@ impl Database {
     /// Takes up the rounds of before.
     fn load(&self) -> Result<()> {
         for name in self.storage.rounds()? {
-            let Some(record) = Record::load(&*self.storage, &name)? else { continue };
+            let Some(kept) = Kept::load(&*self.storage, &name)? else { continue };
             let _of = tracing::error_span!("load", round = name).entered();
-            if record.state == State::Removed {
+            tracing::info!("round {name} {}", kept.record.state.told());
+            let round = self.add(Round::new(&self.setting, name, kept)?);
+            if round.record().state == State::Removed {
                 // A removal may have been cut off.
-                self.storage.remove(&name)?;
-                record.save(&*self.storage, &name)?;
-                self.keys.forget(&name)?;
+                round.clear(&*self.storage)?;
             }
-            tracing::info!("round {name} {}", record.state.told());
-            let round = Round::new(&self.setting, &self.keys, name.clone(), record)?;
-            lock(&self.rounds).insert(name, Arc::new(round));
+            self.settle(&round)?;
         }
         Ok(())
     }
 
-    /// Opens a round, with keys of its own.
+    /// Opens the rounds that are to be there at the beginning.
+    fn open_wanted(&self) -> Result<()> {
+        for round in &self.wanted {
+            if self.round(round).is_none() {
+                self.open(round)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a round, with keys of its own; one that is open already stays as it is.
     fn open(&self, name: &str) -> Result<()> {
         check_name(name)?;
         let _of = tracing::error_span!("open", round = name).entered();
-        let mut rounds = lock(&self.rounds);
-        if let Some(round) = rounds.get(name) {
-            let state = round.record().state;
-            return match state {
-                State::Open => Ok(()),
-                _ => Err(Error::Input(format!("round {name} {}: open one of another name", state.told()))),
-            };
+        let _opening = lock(&self.opening);
+        if self.has_peers() {
+            self.take_up(name)?;
+        }
+        if let Some(round) = self.round(name) {
+            return is_open(&round);
         }
         if let Some(moment) = self.setting.own()?.own.round.close_at
             && moment.system_time() <= std::time::SystemTime::now()
@@ -170,8 +210,26 @@ impl Database {
                 "round.close_at = \"{moment}\" is over: agree on a later one before a round opens"
             )));
         }
+        let signed = self.sign_key(name)?;
+        let kept = Kept::new(Record::new(clock::now(), signed))?;
+        match kept.create(&*self.storage, name)? {
+            true => {
+                let round = self.add(Round::new(&self.setting, name.to_owned(), kept)?);
+                self.settle(&round)?;
+                tracing::info!("round {name} is open");
+                Ok(())
+            }
+            // Another database was the first, and its key is the round's.
+            false => {
+                self.take_up(name)?;
+                self.round(name).map_or(Ok(()), |round| is_open(&round))
+            }
+        }
+    }
+
+    /// The public key of a round that is to be opened, whose secret is kept, and with all other databases that answer.
+    fn sign_key(&self, name: &str) -> Result<Signed> {
         let params = self.setting.params(name)?;
-        let mut rng = fresh_rng()?;
         let secret = match self.keys.load(name)? {
             Some(secret) => secret,
             None => {
@@ -183,13 +241,10 @@ impl Database {
         };
         let key = DatabaseKey::from_bytes(&params, &secret).ok_or_else(|| self.keys.none(name))?;
         let purpose = Purpose { agreement: &self.setting.agreement, round: name, role: keys::Role::Database };
-        let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut rng))?;
+        let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
+        self.offer(name, &secret);
         self.keys.use_up(name)?;
-        let record = Record::new(clock::now(), signed);
-        record.save(&*self.storage, name)?;
-        rounds.insert(name.to_owned(), Arc::new(Round::new(&self.setting, &self.keys, name.to_owned(), record)?));
-        tracing::info!("round {name} is open");
-        Ok(())
+        Ok(signed)
     }
 
     fn round(&self, name: &str) -> Option<Arc<Round>> {
@@ -208,34 +263,39 @@ impl Database {
 
     /// Closes a round: from then on it takes no reports.
     fn close(&self, round: &Round) -> Result<()> {
-        let mut record = round.record();
-        if record.state == State::Open {
-            // What is not on disk has not happened.
-            let closed = Record { state: State::Closed, closed: Some(clock::now()), ..record.clone() };
-            closed.save(&*self.storage, &round.name)?;
-            *record = closed;
+        let closed = round.change(&*self.storage, |record| {
+            let is_open = record.state == State::Open;
+            if is_open {
+                record.state = State::Closed;
+                record.closed = Some(clock::now());
+            }
+            Ok(is_open)
+        })?;
+        if closed {
             tracing::info!("round {} is closed", round.name);
         }
         Ok(())
     }
 
     /// Ends a round without a result.
-    fn fail(&self, round: &Round, error: &Error) {
-        let mut record = round.record();
-        if record.state.is_over() {
-            return;
-        }
+    fn fail(&self, round: &Round, error: &Error) -> Result<()> {
         let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
-        let again = match may_pass && record.counts.is_some() {
-            true => ": when that is mended, `tacita round reveal` takes it up again",
-            false => "",
-        };
-        tracing::error!("round {} has no result: {error}{again}", round.name);
-        record.state = State::Failed;
-        record.failure = Some(super::rounds::Failure::of(error));
-        if let Err(error) = record.save(&*self.storage, &round.name) {
-            tracing::error!("round {}: {error}", round.name);
+        let mut again = "";
+        let failed = round.change(&*self.storage, |record| {
+            if record.state.is_over() {
+                return Ok(false);
+            }
+            if may_pass && record.counts.is_some() {
+                again = ": when that is mended, `tacita round reveal` takes it up again";
+            }
+            record.state = State::Failed;
+            record.failure = Some(super::rounds::Failure::of(error));
+            Ok(true)
+        })?;
+        if failed {
+            tracing::error!("round {} has no result: {error}{again}", round.name);
         }
+        Ok(())
     }
 
     /// Whom a round waits for.
@@ -265,17 +325,37 @@ impl Database {
         *since
     }
 
-    /// What is due of one round.
-    fn look(&self, round: &Round) -> Result<()> {
-        let record = round.record().clone();
-        match record.state {
+    /// Whether anything is due of a round that stands so.
+    fn is_due(&self, round: &Round) -> Result<bool> {
+        let record = round.record();
+        Ok(match record.state {
             State::Open => {
                 let due = self.setting.own()?.own.round.close_at;
-                if due.is_some_and(|moment| moment.system_time() <= std::time::SystemTime::now()) {
-                    self.close(round)?;
-                }
+                due.is_some_and(|moment| moment.system_time() <= std::time::SystemTime::now())
             }
-            State::Closed if self.waits_for(&record).is_empty() => {
+            State::Closed => self.waits_for(&record).is_empty(),
+            State::Revealing => true,
+            State::Removed => !round.is_cleared(),
+            _ => false,
+        })
+    }
+
+    /// Does what is due of one round, unless another database is at it.
+    fn look(&self, round: &Round) -> Result<()> {
+        if !self.is_due(round)? || !self.has_work(&round.name)? {
+            return Ok(());
+        }
+        if self.has_peers() {
+            // The one that had this work before may have done it.
+            self.take_up(&round.name)?;
+            if !self.is_due(round)? {
+                return Ok(());
+            }
+        }
+        let record = round.record();
+        match record.state {
+            State::Open => self.close(round),
+            State::Closed => {
                 let unshufflable = record
                     .complete
                     .iter()
@@ -283,15 +363,68 @@ impl Database {
                 match unshufflable {
                     Some((place, reason)) => {
                         let proxy = self.setting.name(Service::Proxy(place))?;
-                        self.fail(round, &Error::Terms(format!("{proxy} could not shuffle its reports: {reason}")));
+                        self.fail(round, &Error::Terms(format!("{proxy} could not shuffle its reports: {reason}")))
                     }
-                    None => self.count(round)?,
+                    None => self.count(round),
                 }
             }
-            State::Revealing => self.reveal(round)?,
-            _ => (),
+            State::Revealing => self.reveal(round),
+            State::Removed => round.clear(&*self.storage),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Does what is due, again and again, until the database is to end.
+    fn work(&self) {
+        let mut told: BTreeMap<String, Instant> = BTreeMap::new();
+        while !self.cancel.is_cancelled() {
+            self.admission.refresh();
+            for round in self.all() {
+                let _of = tracing::error_span!("house", round = round.name).entered();
+                *lock(&self.at_work) = Some(round.name.clone());
+                let done = self.look(&round);
+                *lock(&self.at_work) = None;
+                let error = match done {
+                    Ok(()) => {
+                        lock(&self.troubled).remove(&round.name);
+                        continue;
+                    }
+                    Err(Error::Interrupted) => return,
+                    Err(error) => error,
+                };
+                let since = self.trouble(&round.name, &error);
+                // What may pass is tried again; whoever is to blame, or what cannot pass, ends the round.
+                let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
+                let error = match may_pass && since.elapsed() < self.patience {
+                    true => error,
+                    false => match self.fail(&round, &error) {
+                        Ok(()) => continue,
+                        Err(error) => error,
+                    },
+                };
+                if told.get(&round.name).is_none_or(|last| last.elapsed() > TELL) {
+                    told.insert(round.name.clone(), Instant::now());
+                    tracing::warn!("round {}: {error}; trying again", round.name);
+                }
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// What a database is called where it has something to itself: the same when it is started again.
+fn holder(identity: &Identity) -> Holder {
+    let hash = blake3::hash(identity.fingerprint().to_string().as_bytes());
+    let mut holder = Holder::default();
+    holder.copy_from_slice(&hash.as_bytes()[..size_of::<Holder>()]);
+    holder
+}
+
+/// Whether a round that is there can be taken for one that is to be opened.
+fn is_open(round: &Round) -> Result<()> {
+    match round.record().state {
+        State::Open => Ok(()),
+        state => Err(Error::Input(format!("round {} {}: open one of another name", round.name, state.told()))),
     }
 }
 
@@ -301,37 +434,19 @@ impl Role for Database {
     }
 
     fn keep_house(&self) -> Result<()> {
-        let mut told: BTreeMap<String, Instant> = BTreeMap::new();
-        while !self.cancel.is_cancelled() {
-            self.admission.refresh();
-            for round in self.all() {
-                let _of = tracing::error_span!("house", round = round.name).entered();
-                match self.look(&round) {
-                    Ok(()) => {
-                        lock(&self.troubled).remove(&round.name);
-                    }
-                    Err(Error::Interrupted) => return Ok(()),
-                    // What may pass is tried again; whoever is to blame, or what cannot pass, ends the round.
-                    Err(error) => {
-                        let since = self.trouble(&round.name, &error);
-                        let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
-                        match may_pass && since.elapsed() < self.patience {
-                            true => {
-                                if told
-                                    .insert(round.name.clone(), Instant::now())
-                                    .is_none_or(|last| last.elapsed() > TELL)
-                                {
-                                    tracing::warn!("round {}: {error}; trying again", round.name);
-                                }
-                            }
-                            false => self.fail(&round, &error),
-                        }
-                    }
-                }
+        std::thread::scope(|scope| {
+            let mut opened = Ok(());
+            if self.has_peers() {
+                scope.spawn(|| self.keep_up());
+                scope.spawn(|| self.collect_secrets());
+                opened = self.open_wanted();
             }
-            std::thread::sleep(LOOK);
-        }
-        Ok(())
+            match opened {
+                Ok(()) => self.work(),
+                Err(_) => drop(self.cancel.cancel()),
+            }
+            opened
+        })
     }
 
     fn learned(&self) -> Vec<String> {

@@ -49,17 +49,18 @@ pub(super) async fn close(at: At) -> Granted<Json<Status>> {
 /// `POST /v1/rounds/{round}/reveal`: also once more for a round that failed where somebody was silent.
 pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
     change(at, |database, round| {
-        let mut record = round.record();
-        match record.state {
-            Stage::Revealing | Stage::Revealed => return Ok(()),
-            Stage::Counted => (),
-            Stage::Failed if may_be_revealed_again(&record) => (),
-            state => return Err(not_now(round, state, "can be revealed when its rows are counted")),
-        }
-        let revealing = Record { state: Stage::Revealing, failure: None, ..record.clone() };
-        revealing.save(&*database.storage, &round.name)?;
-        *record = revealing;
-        Ok(())
+        let revealing = round.change(&*database.storage, |record| {
+            match record.state {
+                Stage::Revealing | Stage::Revealed => return Ok(false),
+                Stage::Counted => (),
+                Stage::Failed if may_be_revealed_again(record) => (),
+                state => return Err(not_now(round, state, "can be revealed when its rows are counted")),
+            }
+            record.state = Stage::Revealing;
+            record.failure = None;
+            Ok(true)
+        });
+        revealing.map(drop)
     })
     .await
 }
@@ -89,13 +90,13 @@ pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
             ))
         })?;
         let predicate = round.predicate(&database.setting)?;
-        let Record { state, counts, .. } = round.record().clone();
-        let Some(counts) = counts.filter(|_| state == Stage::Counted) else {
-            return Err(not_now(round, state, "has thresholds to be raised between the count and the reveal"));
+        let before = round.record();
+        let Some(counts) = before.counts.as_ref().filter(|_| before.state == Stage::Counted) else {
+            return Err(not_now(round, before.state, "has thresholds to be raised between the count and the reveal"));
         };
         let number = match (wanted.to, measure) {
             (Some(number), _) => i128::from(number),
-            (None, _) => gap(&predicate, measure, &counts)?,
+            (None, _) => gap(&predicate, measure, counts)?,
         };
         let raised = predicate.tighten_all(measure, number)?;
         let mut passing = 0;
@@ -109,15 +110,17 @@ pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
             Ok(database.go_on())
         })?;
         database.stop()?;
-        let mut record = round.record();
-        if record.state != Stage::Counted {
-            return Err(not_now(round, record.state, "has thresholds to be raised between the count and the reveal"));
-        }
-        let mut tightened = record.clone();
-        tightened.reveal_when = Some(raised.to_string());
-        tightened.numbers.passing = Some(passing);
-        tightened.save(&*database.storage, &round.name)?;
-        *record = tightened;
+        round.change(&*database.storage, |record| {
+            if record.state != Stage::Counted {
+                return Err(not_now(round, record.state, "has thresholds to be raised between the count and the reveal"));
+            }
+            if record.reveal_when != before.reveal_when {
+                return Err(Error::NotReady(format!("round {}: somebody else has raised a threshold meanwhile", round.name)));
+            }
+            record.reveal_when = Some(raised.to_string());
+            record.numbers.passing = Some(passing);
+            Ok(true)
+        })?;
         tracing::info!("round {}: keys are revealed when {raised}", round.name);
         Ok(())
     })
@@ -146,14 +149,14 @@ pub(super) fn may_be_revealed_again(record: &Record) -> bool {
 /// `POST /v1/rounds/{round}/remove`: nothing of it stays but its name.
 pub(super) async fn remove(at: At) -> Granted<Json<Status>> {
     change(at, |database, round| {
-        let _gate = round.gate.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut record = round.record();
         // First the mark: a removal that is cut off is done again.
-        *record = Record::removed(&record);
-        record.save(&*database.storage, &round.name)?;
-        database.storage.remove(&round.name)?;
-        record.save(&*database.storage, &round.name)?;
-        database.keys.forget(&round.name)?;
+        round.change(&*database.storage, |record| {
+            let is_there = record.state != Stage::Removed;
+            *record = Record::removed(record);
+            Ok(is_there)
+        })?;
+        round.clear(&*database.storage)?;
+        database.settle(round)?;
         tracing::info!("round {} is removed", round.name);
         Ok(())
     })
@@ -166,7 +169,7 @@ async fn change(
     change: impl FnOnce(&Database, &Round) -> Result<()> + Send + 'static,
 ) -> Granted<Json<Status>> {
     let caller = operator(&database, &who)?;
-    let round = database.known(&name)?;
+    let round = database.found(&name).await?;
     let pool = database.pool.clone();
     pool.run(move || {
         change(&database, &round).map_err(refused)?;

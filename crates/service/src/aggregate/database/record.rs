@@ -1,6 +1,7 @@
 //! What the database keeps of a round beside its rows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
@@ -10,7 +11,7 @@ use crate::aggregate::signed::Signed;
 use crate::aggregate::store::Storage;
 
 /// The record's name in the storage.
-const NAME: &str = "round";
+pub(super) const NAME: &str = "round";
 
 /// What begins the names of results.
 const RESULT: &str = "result";
@@ -77,19 +78,53 @@ impl Record {
         Record { state: State::Removed, database: None, closed: self.closed, ..Record::new(self.opened, signed) }
     }
 
-    /// Writes it; on disk before this returns.
-    pub(super) fn save(&self, storage: &dyn Storage, round: &str) -> Result<()> {
-        let bytes = serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))?;
-        storage.put(round, NAME, &bytes)
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))
     }
+}
 
-    /// The record of a round, if there is one.
-    pub(super) fn load(storage: &dyn Storage, round: &str) -> Result<Option<Record>> {
+/// A record as it was last seen in the storage.
+#[derive(Clone)]
+pub(super) struct Kept {
+    pub(super) record: Arc<Record>,
+    bytes: Arc<[u8]>,
+}
+
+impl Kept {
+    /// That of a round, if there is one.
+    pub(super) fn load(storage: &dyn Storage, round: &str) -> Result<Option<Kept>> {
         let Some(bytes) = storage.get(round, NAME)? else { return Ok(None) };
         let record = serde_json::from_slice(&bytes).map_err(|_| {
             Error::Input(format!("the storage's record of round {round} is damaged: restore the storage from a backup"))
         })?;
-        Ok(Some(record))
+        Ok(Some(Kept { record: Arc::new(record), bytes: bytes.into() }))
+    }
+
+    /// One that is in no storage yet.
+    pub(super) fn new(record: Record) -> Result<Kept> {
+        Ok(Kept { bytes: record.to_bytes()?.into(), record: Arc::new(record) })
+    }
+
+    /// Writes it for a round that has none; whether it has none. On disk before this returns.
+    pub(super) fn create(&self, storage: &dyn Storage, round: &str) -> Result<bool> {
+        storage.change(round, NAME, None, &self.bytes, &[])
+    }
+
+    /// Writes another in its place, and what belongs to that `beside` it; nothing, if somebody else has changed it. On disk before this returns.
+    pub(super) fn replaced(
+        &self,
+        storage: &dyn Storage,
+        round: &str,
+        record: Record,
+        beside: &[(&str, &[u8])],
+    ) -> Result<Option<Kept>> {
+        let new = Kept::new(record)?;
+        Ok(storage.change(round, NAME, Some(&self.bytes), &new.bytes, beside)?.then_some(new))
+    }
+
+    /// Removes all of a round but this.
+    pub(super) fn clear(&self, storage: &dyn Storage, round: &str) -> Result<()> {
+        storage.clear(round, NAME, &self.bytes)
     }
 }
 

@@ -50,6 +50,8 @@ impl Database {
     /// Counts the rows of a round of which all is there.
     pub(super) fn count(&self, round: &Round) -> Result<()> {
         let (own, predicate) = (self.setting.own()?, round.predicate(&self.setting)?);
+        // What another database still takes in is in before rows are counted, or never.
+        self.storage.seal(&round.name)?;
         let (mut histogram, mut rows, mut passing) = (Histogram::default(), 0, 0);
         self.storage.groups(&round.name, None, &mut |_, entries| {
             let mut row = Summary::new(&own.own.round.values);
@@ -60,30 +62,34 @@ impl Database {
             histogram.add(&row);
             rows += 1;
             passing += u64::from(predicate.holds(&row));
-            Ok(self.go_on())
+            // It may have been removed meanwhile.
+            Ok(if round.record().state == State::Closed { self.go_on() } else { ControlFlow::Break(()) })
         })?;
         self.stop()?;
         let reports = self.storage.totals(&round.name)?.reports;
-        let mut record = round.record();
-        if record.state != State::Closed {
+        let distinct = if own.tags() { histogram.distinct } else { Default::default() };
+        let counts = Counts { count: histogram.count, distinct };
+        let is_counted = round.change(&*self.storage, |record| {
+            if record.state != State::Closed {
+                return Ok(false);
+            }
+            let sent = record.complete.values().map(|one| one.entries).sum::<u64>();
+            if record.restored && reports + record.numbers.dropped < sent {
+                let missing = counted(sent - reports - record.numbers.dropped, "report");
+                return Err(Error::Terms(format!(
+                    "it was put back from a backup, and lacks {missing} that came after that: open another round, and have them submitted again"
+                )));
+            }
+            record.counts = Some(counts.clone());
+            record.numbers.rows = Some(rows);
+            record.numbers.passing = Some(passing);
+            record.numbers.reports = reports;
+            record.state = if own.own.round.tighten { State::Counted } else { State::Revealing };
+            Ok(true)
+        })?;
+        if !is_counted {
             return Ok(());
         }
-        let sent = record.complete.values().map(|one| one.entries).sum::<u64>();
-        if record.restored && reports + record.numbers.dropped < sent {
-            let missing = counted(sent - reports - record.numbers.dropped, "report");
-            return Err(Error::Terms(format!(
-                "it was put back from a backup, and lacks {missing} that came after that: open another round, and have them submitted again"
-            )));
-        }
-        record.counts = Some(Counts {
-            count: histogram.count,
-            distinct: if own.tags() { histogram.distinct } else { Default::default() },
-        });
-        record.numbers.rows = Some(rows);
-        record.numbers.passing = Some(passing);
-        record.numbers.reports = reports;
-        record.state = if own.own.round.tighten { State::Counted } else { State::Revealing };
-        record.save(&*self.storage, &round.name)?;
         tracing::info!(
             "round {}: {} make {}{}",
             round.name,
@@ -98,7 +104,11 @@ impl Database {
     pub(super) fn reveal(&self, round: &Round) -> Result<()> {
         let predicate = round.predicate(&self.setting)?;
         loop {
-            let mut revealed = round.record().revealed.clone();
+            let before = round.record();
+            if before.state != State::Revealing {
+                return Ok(());
+            }
+            let mut revealed = before.revealed.clone();
             let after = match &revealed.after {
                 None => None,
                 Some(text) => Some(
@@ -110,31 +120,38 @@ impl Database {
             let Looked { passing, last, too_long } = self.passing(round, &predicate, after.as_ref())?;
             let Some(last) = last else { break };
             let (found, inconsistent) = self.ask_all(round, &predicate, passing)?;
-            if !found.is_empty() {
-                self.storage.put(&round.name, &part(revealed.parts), &encode_rows(&found))?;
-                revealed.parts += 1;
-                revealed.keys += found.len() as u64;
-            }
+            let (name, rows) = (part(revealed.parts), encode_rows(&found));
+            let beside: &[(&str, &[u8])] = if found.is_empty() { &[] } else { &[(&name, &rows)] };
+            revealed.parts += u64::from(!found.is_empty());
+            revealed.keys += found.len() as u64;
             revealed.after = Some(hex(&last));
-            let mut record = round.record();
-            if record.state != State::Revealing {
+            let went_on = round.change_with(&*self.storage, beside, |record| {
+                // Another database may have gone on from there, if this one was taken for dead.
+                if record.state != State::Revealing || record.revealed != before.revealed {
+                    return Ok(false);
+                }
+                record.revealed = revealed.clone();
+                record.numbers.inconsistent += inconsistent;
+                record.numbers.too_long += too_long;
+                Ok(true)
+            })?;
+            if !went_on {
+                tracing::info!("round {}: somebody else has gone on with it", round.name);
                 return Ok(());
             }
-            record.revealed = revealed;
-            record.numbers.inconsistent += inconsistent;
-            record.numbers.too_long += too_long;
-            record.save(&*self.storage, &round.name)?;
-            drop(record);
             self.stop()?;
         }
-        let mut record = round.record();
-        if record.state != State::Revealing {
-            return Ok(());
+        let is_revealed = round.change(&*self.storage, |record| {
+            let is_ours = record.state == State::Revealing;
+            if is_ours {
+                record.state = State::Revealed;
+                record.numbers.keys = Some(record.revealed.keys);
+            }
+            Ok(is_ours)
+        })?;
+        if is_revealed {
+            tracing::info!("round {}: revealed {}", round.name, counted(round.record().revealed.keys, "key"));
         }
-        record.state = State::Revealed;
-        record.numbers.keys = Some(record.revealed.keys);
-        record.save(&*self.storage, &round.name)?;
-        tracing::info!("round {}: revealed {}", round.name, counted(record.revealed.keys, "key"));
         Ok(())
     }
 

@@ -1,63 +1,160 @@
 //! A round at the database, ready to take entries.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use tacita_core::protocol::aggregate::{DatabaseKey, Params, RoundKeys};
 use tacita_core::{Error, Result};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::jobs::aggregate::Predicate;
 
-use super::record::Record;
+use super::record::{Kept, Record};
 use crate::aggregate::Setting;
-use crate::aggregate::keys::{Keys, Role};
+use crate::aggregate::keys::Role;
 use crate::aggregate::rounds::{State, of_other_terms};
 use crate::aggregate::signed::{Purpose, Signed};
+use crate::aggregate::store::Storage;
 
 pub(super) struct Round {
     pub(super) name: String,
     pub(super) params: Params,
-    /// Absent once it is removed.
-    pub(super) secret: Option<DatabaseKey>,
+    /// What the database that opened it has signed; empty once it is removed.
+    public: Vec<u8>,
+    /// Absent while only others of the databases have it, and once it is removed.
+    secret: RwLock<Option<Arc<DatabaseKey>>>,
     /// Since the proxies' key is there.
     keys: OnceLock<RoundKeys>,
-    record: Mutex<Record>,
-    /// Held while entries come in; alone, while the round is removed.
-    pub(super) gate: RwLock<()>,
+    kept: RwLock<Kept>,
+    /// Held while the record is changed, or had from the storage.
+    changing: Mutex<()>,
+    /// Whether what a removal leaves has been seen to be all that there is.
+    cleared: AtomicBool,
 }
 
 impl Round {
-    pub(super) fn new(setting: &Setting, keys: &Keys, name: String, record: Record) -> Result<Round> {
+    /// A round of the storage, without its secret yet.
+    ///
+    /// Errors ([`Error::Terms`]): it was opened on other terms, or by another identity.
+    pub(super) fn new(setting: &Setting, name: String, kept: Kept) -> Result<Round> {
         let params = setting.params(&name)?;
-        let secret = match record.state {
-            State::Removed => None,
-            _ => {
-                let bytes = keys.load(&name)?.ok_or_else(|| keys.none(&name))?;
-                let secret = DatabaseKey::from_bytes(&params, &bytes);
-                Some(secret.ok_or_else(|| Error::Input(format!("the key of round {name} is of another job")))?)
+        let purpose = Purpose { agreement: &setting.agreement, round: &name, role: Role::Database };
+        let pins = setting.pins("database")?;
+        let public = match kept.record.database.as_ref().filter(|_| kept.record.state != State::Removed) {
+            Some(own) => {
+                own.open(purpose, &pins, "the database").map_err(|error| of_other_terms(&name, error))?
             }
+            None => Vec::new(),
         };
-        if let Some(own) = record.database.as_ref().filter(|_| secret.is_some()) {
-            let purpose = Purpose { agreement: &setting.agreement, round: &name, role: Role::Database };
-            let opened = own.open(purpose, &setting.pins("database")?, "the database");
-            opened.map_err(|error| of_other_terms(&name, error))?;
-        }
-        let proxy = record.proxy.clone();
-        let round =
-            Round { name, params, secret, keys: OnceLock::new(), record: Mutex::new(record), gate: RwLock::default() };
-        if let Some(proxy) = proxy {
-            round.learn(setting, &proxy, "the proxy").map_err(|error| of_other_terms(&round.name, error))?;
-        }
+        let round = Round {
+            name,
+            params,
+            public,
+            secret: RwLock::default(),
+            keys: OnceLock::new(),
+            kept: RwLock::new(kept),
+            changing: Mutex::default(),
+            cleared: AtomicBool::new(false),
+        };
+        round.learn_kept(setting)?;
         Ok(round)
     }
 
-    /// How it stands. What is changed here is saved before the lock is let go.
-    pub(super) fn record(&self) -> MutexGuard<'_, Record> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How it stands, as far as this database has seen.
+    pub(super) fn record(&self) -> Arc<Record> {
+        self.kept().record
     }
 
     /// In which state it is, unless that is being changed.
     pub(super) fn state(&self) -> Option<State> {
-        self.record.try_lock().ok().map(|record| record.state)
+        self.changing.try_lock().ok().map(|_| self.record().state)
+    }
+
+    fn kept(&self) -> Kept {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep(&self, kept: Kept) {
+        *self.kept.write().unwrap_or_else(PoisonError::into_inner) = kept;
+    }
+
+    fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes up what other databases have made of it.
+    pub(super) fn refresh(&self, storage: &dyn Storage) -> Result<()> {
+        let _changing = self.changing();
+        self.load(storage)
+    }
+
+    fn load(&self, storage: &dyn Storage) -> Result<()> {
+        let gone = || Error::Input(format!("the storage's record of round {} is gone: restore the storage", self.name));
+        self.keep(Kept::load(storage, &self.name)?.ok_or_else(gone)?);
+        Ok(())
+    }
+
+    /// Changes the record: `change` makes of it what it is to be, and says whether that is anything else. It is called again with what others have made
+    /// of it meanwhile. Whether the record was changed; on disk before this returns.
+    pub(super) fn change(
+        &self,
+        storage: &dyn Storage,
+        change: impl FnMut(&mut Record) -> Result<bool>,
+    ) -> Result<bool> {
+        self.change_with(storage, &[], change)
+    }
+
+    /// The same, with other records that are written together with it or not at all.
+    pub(super) fn change_with(
+        &self,
+        storage: &dyn Storage,
+        beside: &[(&str, &[u8])],
+        mut change: impl FnMut(&mut Record) -> Result<bool>,
+    ) -> Result<bool> {
+        let _changing = self.changing();
+        loop {
+            let kept = self.kept();
+            let mut record = Record::clone(&kept.record);
+            if !change(&mut record)? {
+                return Ok(false);
+            }
+            if let Some(changed) = kept.replaced(storage, &self.name, record, beside)? {
+                self.keep(changed);
+                return Ok(true);
+            }
+            self.load(storage)?;
+        }
+    }
+
+    /// Whether the storage has been told to keep nothing of it but its record.
+    pub(super) fn is_cleared(&self) -> bool {
+        self.cleared.load(Ordering::Acquire)
+    }
+
+    /// Has the storage keep nothing of it but its record, unless that has been done.
+    pub(super) fn clear(&self, storage: &dyn Storage) -> Result<()> {
+        if !self.is_cleared() {
+            self.kept().clear(storage, &self.name)?;
+            self.cleared.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// The secret, if it is here.
+    pub(super) fn secret(&self) -> Option<Arc<DatabaseKey>> {
+        self.secret.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes the secret, if these bytes are that of this round; whether they are.
+    pub(super) fn take_secret(&self, bytes: &[u8]) -> bool {
+        let secret = DatabaseKey::from_bytes(&self.params, bytes);
+        let Some(secret) = secret.filter(|secret| secret.is_of(&self.params, &self.public)) else { return false };
+        *self.secret.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(secret));
+        true
+    }
+
+    /// Forgets the secret.
+    pub(super) fn drop_secret(&self) {
+        *self.secret.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The public keys, once both are there.
@@ -65,30 +162,35 @@ impl Round {
         self.keys.get()
     }
 
-    /// Takes the proxies' public key from `peer`.
+    /// Takes the proxies' public key that is in the record, if it is.
+    pub(super) fn learn_kept(&self, setting: &Setting) -> Result<()> {
+        let proxy = self.record().proxy.clone();
+        if let Some(proxy) = proxy.filter(|_| self.keys.get().is_none()) {
+            let keys = self.checked(setting, &proxy, "the proxy");
+            // The same key may come twice.
+            let _ = self.keys.set(keys.map_err(|error| of_other_terms(&self.name, error))?);
+        }
+        Ok(())
+    }
+
+    /// The public keys, with the proxies' one that `peer` gives.
     ///
     /// Errors, about `peer`: it is not signed by a proxy, or proves nothing.
-    pub(super) fn learn(&self, setting: &Setting, proxy: &Signed, peer: &str) -> Result<()> {
+    pub(super) fn checked(&self, setting: &Setting, proxy: &Signed, peer: &str) -> Result<RoundKeys> {
         let purpose = Purpose { agreement: &setting.agreement, round: &self.name, role: Role::Proxy };
         let public = proxy.open(purpose, &setting.pins("proxy")?, peer)?;
-        let mut rng = fresh_rng()?;
-        let own = self.secret.as_ref().map(|secret| secret.public(&self.params, &mut rng)).unwrap_or_default();
-        let keys = RoundKeys::new(&self.params, &own, &public, &mut rng).ok_or_else(|| Error::Protocol {
+        RoundKeys::new(&self.params, &self.public, &public, &mut fresh_rng()?).ok_or_else(|| Error::Protocol {
             peer: peer.to_owned(),
             check: format!("its key of round {} proves nothing", self.name),
-        })?;
-        // The same key may come twice.
-        let _ = self.keys.set(keys);
-        Ok(())
+        })
     }
 
     /// When keys of rows are revealed, as it stands.
     pub(super) fn predicate(&self, setting: &Setting) -> Result<Predicate> {
         let own = setting.own()?;
-        let raised = self.record().reveal_when.clone();
-        match raised {
+        match &self.record().reveal_when {
             None => Ok(own.own.round.reveal_when.clone()),
-            Some(text) => Predicate::parse(&text, &own.own.round.values)
+            Some(text) => Predicate::parse(text, &own.own.round.values)
                 .map_err(|error| Error::Internal(format!("a raised condition is none: {error}"))),
         }
     }

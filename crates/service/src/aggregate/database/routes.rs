@@ -15,9 +15,9 @@ use tacita_node::base::hex::{hex, unhex};
 
 use super::record::part;
 use super::round::Round;
-use super::{Database, lock, operator};
+use super::{Database, lock, operator, secrets};
 use crate::aggregate::Setting;
-use crate::aggregate::rounds::{Completion, Counts, Numbers, State as Stage, Status};
+use crate::aggregate::rounds::{Completion, Counts, Numbers, State as Stage, Status, check_name};
 use crate::aggregate::signed::Signed;
 use crate::aggregate::store::{BatchId, Ingested, Row, Stored};
 use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read, read_json};
@@ -31,6 +31,7 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
         .route("/v1/rounds", get(list))
         .route("/v1/rounds/{round}", get(status))
         .route("/v1/rounds/{round}/key", post(key))
+        .route("/v1/rounds/{round}/secret", get(secrets::give).put(secrets::offered))
         .route("/v1/rounds/{round}/entries/{batch}", put(entries))
         .route("/v1/rounds/{round}/complete", post(complete))
         .route("/v1/rounds/{round}/results/{part}", get(results))
@@ -47,13 +48,17 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
 async fn list(State(database): State<Arc<Database>>, who: Who) -> Granted<Json<Vec<Status>>> {
     let caller = database.caller(&who)?;
     let pool = database.pool.clone();
-    pool.run(move || Ok(Json(database.all().iter().map(|round| database.status(round, &caller)).collect()))).await
+    pool.run(move || {
+        database.follow()?;
+        Ok(Json(database.all().iter().map(|round| database.status(round, &caller)).collect()))
+    })
+    .await
 }
 
 /// `GET /v1/rounds/{round}`
 async fn status((State(database), who, Path(name)): At) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
-    let round = database.known(&name)?;
+    let round = database.found(&name).await?;
     let pool = database.pool.clone();
     pool.run(move || Ok(Json(database.status(&round, &caller)))).await
 }
@@ -62,25 +67,26 @@ async fn status((State(database), who, Path(name)): At) -> Granted<Json<Status>>
 async fn key((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
     let (_, peer) = database.proxy(&caller)?;
-    let round = database.known(&name)?;
+    let round = database.found(&name).await?;
     let signed: Signed = read_json(&headers, body).await?;
     let pool = database.pool.clone();
     pool.run(move || {
-        let known = round.record().proxy.clone();
-        match known {
-            Some(known) if known.public == signed.public => (),
-            Some(_) => return Err(Reply::new(Kind::Conflict, "the round has another key of the proxies")),
-            None => {
-                if let Err(error) = round.learn(&database.setting, &signed, &peer) {
-                    tracing::warn!("round {}: {error}", round.name);
-                    return Err(Reply::new(Kind::Malformed, "this is no key of the round that a proxy has signed"));
-                }
-                let mut record = round.record();
-                record.proxy = Some(signed);
-                record.save(&*database.storage, &round.name)?;
-            }
+        if let Err(error) = round.checked(&database.setting, &signed, &peer) {
+            tracing::warn!("round {}: {error}", round.name);
+            return Err(Reply::new(Kind::Malformed, "this is no key of the round that a proxy has signed"));
         }
-        Ok(Json(database.status(&round, &caller)))
+        round.change(&*database.storage, |record| {
+            let is_first = record.proxy.is_none() && record.state != Stage::Removed;
+            if is_first {
+                record.proxy = Some(signed.clone());
+            }
+            Ok(is_first)
+        })?;
+        round.learn_kept(&database.setting)?;
+        match round.record().proxy.as_ref().is_some_and(|known| known.public == signed.public) {
+            true => Ok(Json(database.status(&round, &caller))),
+            false => Err(Reply::new(Kind::Conflict, "the round has another key of the proxies")),
+        }
     })
     .await
 }
@@ -95,27 +101,28 @@ async fn entries(
 ) -> Granted<Json<serde_json::Value>> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
-    let round = database.known(&name)?;
+    let round = database.taking(&name).await?;
     let batch = batch_id(&batch)?;
     let most = Setting::batch(&round.params) * round.params.entry_bytes();
     let body = read(&headers, body, most).await?;
     let pool = database.pool.clone();
     pool.run(move || {
-        let _gate = round.gate.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let state = round.record().state;
-        if !matches!(state, Stage::Open | Stage::Closed) || round.record().complete.contains_key(&place) {
-            return Err(Reply::new(
-                Kind::Closed,
-                format!("round {} takes no entries: it {}", round.name, state.told()),
-            ));
+        let record = round.record();
+        let no_more = || {
+            let what = format!("round {} takes no entries: it {}", round.name, round.record().state.told());
+            Reply::new(Kind::Closed, what)
+        };
+        if !matches!(record.state, Stage::Open | Stage::Closed) || record.complete.contains_key(&place) {
+            return Err(no_more());
         }
-        let secret = round.secret.as_ref().ok_or_else(|| Reply::new(Kind::Closed, "the round was removed"))?;
+        let not_yet = || Reply::new(Kind::NotYet, "the round's secret is not here yet: another database has it");
+        let secret = round.secret().ok_or_else(not_yet)?;
         tracing::debug!("round {}: batch {} comes", round.name, hex(&batch));
-        let opened = match open(&round.params, secret, &body) {
+        let opened = match open(&round.params, &secret, &body) {
             Ok(opened) => opened,
             Err(refused) => {
                 let check = format!("an entry of it in round {} cannot be one: {refused}", round.name);
-                database.fail(&round, &Error::Protocol { peer, check });
+                database.fail(&round, &Error::Protocol { peer, check })?;
                 return Err(Reply::new(Kind::Malformed, format!("entry {refused}")));
             }
         };
@@ -126,15 +133,19 @@ async fn entries(
             .map(|row| Row { id: row.id, stored: Stored { tag: row.tag, value: row.value, sealed: row.sealed } });
         let rows: Vec<Row> = rows.collect();
         let known = match database.storage.ingest(&round.name, &batch, &rows)? {
-            Ingested::New => {
-                // At the latest with the next change of the round it is on disk.
-                round.record().numbers.dropped += dropped;
+            Ingested::New if dropped > 0 => {
+                round.change(&*database.storage, |record| {
+                    record.numbers.dropped += dropped;
+                    Ok(record.state != Stage::Removed)
+                })?;
                 false
             }
+            Ingested::New => false,
             Ingested::Known => true,
+            Ingested::Sealed => return Err(no_more()),
             Ingested::Conflict => {
                 let check = format!("it gives two batches of round {} one name", round.name);
-                database.fail(&round, &Error::Protocol { peer, check });
+                database.fail(&round, &Error::Protocol { peer, check })?;
                 return Err(Reply::new(Kind::Conflict, "another batch has this name"));
             }
         };
@@ -148,25 +159,28 @@ async fn entries(
 async fn complete((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
-    let round = database.known(&name)?;
+    let round = database.found(&name).await?;
     let completion: Completion = read_json(&headers, body).await?;
     let pool = database.pool.clone();
     pool.run(move || {
-        let mut record = round.record();
-        match (record.complete.get(&place), record.state) {
-            (Some(known), _) if *known == completion => (),
-            (None, Stage::Closed) => {
-                tracing::info!("round {}: {peer} has sent all of its {} entries", round.name, completion.entries);
-                record.complete.insert(place, completion);
-                record.save(&*database.storage, &round.name)?;
+        let mut refused = None;
+        let is_new = round.change(&*database.storage, |record| {
+            let is_new = record.state == Stage::Closed && !record.complete.contains_key(&place);
+            refused = None;
+            if is_new {
+                record.complete.insert(place, completion.clone());
+            } else if record.complete.get(&place) != Some(&completion) {
+                refused = Some(format!("round {} {}, and not to be completed", round.name, record.state.told()));
             }
-            (_, state) => {
-                let what = format!("round {} {}, and not to be completed", round.name, state.told());
-                return Err(Reply::new(Kind::Closed, what));
-            }
+            Ok(is_new)
+        })?;
+        if is_new {
+            tracing::info!("round {}: {peer} has sent all of its {} entries", round.name, completion.entries);
         }
-        drop(record);
-        Ok(Json(database.status(&round, &caller)))
+        match refused {
+            Some(what) => Err(Reply::new(Kind::Closed, what)),
+            None => Ok(Json(database.status(&round, &caller))),
+        }
     })
     .await
 }
@@ -178,12 +192,12 @@ async fn results(
     Path((name, number)): Path<(String, u64)>,
 ) -> Granted<Response> {
     let caller = database.caller(&who)?;
-    let round = database.known(&name)?;
+    let round = database.found(&name).await?;
     database.learner(&caller)?;
     let pool = database.pool.clone();
     let bytes = pool
         .run(move || {
-            let record = round.record().clone();
+            let record = round.record();
             if record.state != Stage::Revealed {
                 return Err(Reply::new(Kind::NotYet, format!("round {} {}", round.name, record.state.told())));
             }
@@ -203,7 +217,7 @@ async fn results(
 /// `GET /v1/rounds/{round}/histogram`: for the operator once rows are counted; for those who get it when the result is there.
 async fn histogram((State(database), who, Path(name)): At) -> Granted<Json<Counts>> {
     let caller = database.caller(&who)?;
-    let round = database.known(&name)?;
+    let round = database.found(&name).await?;
     if !caller.is_database() {
         database.learner(&caller)?;
         if !database.setting.own()?.revealed().histogram {
@@ -235,6 +249,29 @@ impl Database {
         Ok((place, self.setting.name(crate::aggregate::transport::Service::Proxy(place))?))
     }
 
+    /// A round, as it stands now: what others have done with it is in the storage.
+    pub(super) async fn found(self: &Arc<Database>, name: &str) -> Granted<Arc<Round>> {
+        if !self.has_peers() || check_name(name).is_err() {
+            return self.known(name);
+        }
+        let (database, name) = (self.clone(), name.to_owned());
+        let pool = self.pool.clone();
+        pool.run(move || {
+            database.take_up(&name)?;
+            database.known(&name)
+        })
+        .await
+    }
+
+    /// A round that entries are for: whether it still takes them, the storage says itself.
+    async fn taking(self: &Arc<Database>, name: &str) -> Granted<Arc<Round>> {
+        match self.round(name) {
+            Some(round) => Ok(round),
+            None => self.found(name).await,
+        }
+    }
+
+    /// A round, as far as this database has seen.
     pub(super) fn known(&self, name: &str) -> Granted<Arc<Round>> {
         self.round(name)
             .ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no round of this name").next(self.next()))
@@ -253,7 +290,7 @@ impl Database {
     /// What a caller is told of a round.
     pub(super) fn status(&self, round: &Round, caller: &Caller) -> Status {
         let predicate = round.predicate(&self.setting).map(|predicate| predicate.to_string()).unwrap_or_default();
-        let record = round.record().clone();
+        let record = round.record();
         let numbers = || {
             let totals = self.storage.totals(&round.name).unwrap_or_default();
             Numbers { reports: totals.reports, ..record.numbers.clone() }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
 
-use crate::aggregate::store::{BatchId, Each, Ingested, Row, RowId, Storage, Stored, Totals};
+use crate::aggregate::store::{BatchId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
 use crate::status::{Durations, Page, labels};
 
 /// A storage that notes how it does.
@@ -34,6 +34,7 @@ struct Taken {
     new: u64,
     known: u64,
     conflicts: u64,
+    sealed: u64,
     reports: u64,
 }
 
@@ -62,8 +63,12 @@ impl Noted {
         );
         let taken = *lock(&self.taken);
         let outcome = |word: &str| labels(&[("outcome", word)]);
-        let batches =
-            [(outcome("new"), taken.new), (outcome("known"), taken.known), (outcome("conflict"), taken.conflicts)];
+        let batches = [
+            (outcome("new"), taken.new),
+            (outcome("known"), taken.known),
+            (outcome("conflict"), taken.conflicts),
+            (outcome("sealed"), taken.sealed),
+        ];
         page.tell("batches_total", "counter", "Batches that proxies have brought.", &batches);
         page.one("reports_total", "counter", "Reports in batches that were new.", taken.reports);
     }
@@ -83,6 +88,10 @@ impl Timed {
 }
 
 impl Storage for Timed {
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
     fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
         let ingested = self.time("ingest", |inner| inner.ingest(round, batch, rows))?;
         let mut taken = lock(&self.noted.taken);
@@ -93,6 +102,7 @@ impl Storage for Timed {
             }
             Ingested::Known => taken.known += 1,
             Ingested::Conflict => taken.conflicts += 1,
+            Ingested::Sealed => taken.sealed += 1,
         }
         Ok(ingested)
     }
@@ -109,6 +119,10 @@ impl Storage for Timed {
         self.time("totals", |inner| inner.totals(round))
     }
 
+    fn seal(&self, round: &str) -> Result<()> {
+        self.time("seal", |inner| inner.seal(round))
+    }
+
     fn put(&self, round: &str, name: &str, value: &[u8]) -> Result<()> {
         self.time("put", |inner| inner.put(round, name, value))
     }
@@ -117,12 +131,35 @@ impl Storage for Timed {
         self.time("get", |inner| inner.get(round, name))
     }
 
+    fn change(
+        &self,
+        round: &str,
+        name: &str,
+        expected: Option<&[u8]>,
+        new: &[u8],
+        beside: &[(&str, &[u8])],
+    ) -> Result<bool> {
+        self.time("change", |inner| inner.change(round, name, expected, new, beside))
+    }
+
+    fn versions(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        self.time("versions", |inner| inner.versions(name))
+    }
+
     fn rounds(&self) -> Result<Vec<String>> {
         self.time("rounds", |inner| inner.rounds())
     }
 
     fn remove(&self, round: &str) -> Result<()> {
         self.time("remove", |inner| inner.remove(round))
+    }
+
+    fn clear(&self, round: &str, name: &str, value: &[u8]) -> Result<()> {
+        self.time("clear", |inner| inner.clear(round, name, value))
+    }
+
+    fn lease(&self, name: &str, holder: &Holder, time: Duration) -> Result<bool> {
+        self.time("lease", |inner| inner.lease(name, holder, time))
     }
 }
 

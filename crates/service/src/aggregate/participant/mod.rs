@@ -16,7 +16,8 @@ use tacita_node::identity::Identity;
 use tokio::runtime::{Builder, Runtime};
 
 use super::Setting;
-use super::transport::{Client, Service, SharedTraffic};
+use super::here::any_of;
+use super::transport::{Client, Replicas, Service, SharedTraffic};
 
 /// How somebody reaches the services of a job.
 pub(super) struct Reach {
@@ -52,5 +53,11 @@ impl Reach {
         let place = self.setting.place(service, self.announced.as_deref())?;
         let peer = self.setting.peer(service)?;
         Ok(Client::new(&self.runtime, &self.identity, peer, place, &self.traffic, &self.cancel))
+    }
+
+    /// A client of the databases, of which any will do.
+    pub(super) fn databases(&self) -> Result<Replicas> {
+        let clients = (0..self.setting.count("database")?.max(1)).map(|place| self.client(Service::Database(place)));
+        any_of(clients.collect::<Result<_>>()?, &self.setting)
     }
 }

@@ -10,9 +10,8 @@ use tacita_node::identity::Identity;
 
 use super::Reach;
 use crate::aggregate::Setting;
-use crate::aggregate::here::meet;
 use crate::aggregate::rounds::check_name;
-use crate::aggregate::transport::{Ask, Client, Kind, Persistence, Service};
+use crate::aggregate::transport::{Ask, Kind, Persistence, Replicas};
 
 /// Bytes of an answer.
 const MOST_BYTES: usize = 1 << 24;
@@ -46,9 +45,8 @@ pub enum Order {
 
 /// The database's operator.
 pub struct Operator {
-    setting: Setting,
-    client: Client,
-    /// What the client runs on.
+    databases: Replicas,
+    /// What the clients run on.
     _reach: Reach,
 }
 
@@ -57,10 +55,10 @@ impl Operator {
     pub fn new(setting: &Setting, identity: &Identity, announced: Option<&Path>) -> Result<Operator> {
         setting.place_of("database", identity)?;
         let reach = Reach::new(setting, identity, announced, &Cancel::default())?;
-        Ok(Operator { setting: setting.clone(), client: reach.client(Service::Database(0))?, _reach: reach })
+        Ok(Operator { databases: reach.databases()?, _reach: reach })
     }
 
-    /// Tells it.
+    /// Tells it, or another one of several.
     ///
     /// Errors: [`Error::Input`] if it cannot be done, [`Error::NotReady`] if it cannot be done yet; [`Error::Terms`]; those of a connection.
     pub fn order(&self, round: &str, order: &Order) -> Result<Value> {
@@ -79,9 +77,8 @@ impl Operator {
             Order::Remove => say("/remove"),
         };
         let persistence = Persistence { silence: PATIENCE, busy: Duration::ZERO };
-        meet(&self.client, &self.setting, persistence)?;
-        let answer = self.client.ask(&ask, persistence)?;
-        let wrong = || Error::Protocol { peer: self.client.name().to_owned(), check: "its answer is no JSON".into() };
+        let (answer, by) = self.databases.ask(&ask, persistence)?;
+        let wrong = || Error::Protocol { peer: by.name().to_owned(), check: "its answer is no JSON".into() };
         match (answer.is_ok(), answer.again) {
             (true, _) => serde_json::from_slice(&answer.body).map_err(|_| wrong()),
             (false, Some(_)) => Err(Error::NotReady(answer.told().message)),
@@ -89,7 +86,7 @@ impl Operator {
                 let told = answer.told();
                 Err(match told.error {
                     Kind::Closed => Error::NotReady(told.message),
-                    _ => Error::Input(format!("{}: {}", self.client.name(), told.message)),
+                    _ => Error::Input(format!("{}: {}", by.name(), told.message)),
                 })
             }
         }

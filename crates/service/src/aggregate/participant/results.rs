@@ -19,7 +19,7 @@ use super::gather::Gathering;
 use crate::aggregate::Setting;
 use crate::aggregate::here::meet;
 use crate::aggregate::rounds::{Counts, State, Status, check_name};
-use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence, Service};
+use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence};
 use crate::clock;
 
 /// Bytes of a part of a result.
@@ -56,28 +56,30 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
     check_name(&told.round)?;
     let own = told.setting.own()?;
     let reach = Reach::new(&told.setting, &told.identity, told.announce.as_deref(), &told.cancel)?;
-    let database = reach.client(Service::Database(0))?;
-    let ask = |path: &str, most: usize| -> Result<Answer> {
-        let persistence = Persistence { silence: told.timeout, busy: told.timeout };
+    let databases = reach.databases()?;
+    let persistence = Persistence { silence: told.timeout, busy: told.timeout };
+    let ask = |path: &str, most: usize| -> Result<(Answer, &Client)> {
         let ask = Ask::get(format!("/v1/rounds/{}{path}", told.round), most);
         // A result that is not there is not waited for.
         let once = Persistence { busy: Duration::ZERO, ..persistence };
-        let answer = database.ask(&ask, if path.is_empty() { once } else { persistence })?;
+        let (answer, by) = databases.ask(&ask, if path.is_empty() { once } else { persistence })?;
         if answer.is_ok() {
-            return Ok(answer);
+            return Ok((answer, by));
         }
         let refused = answer.told();
         Err(match refused.error {
             Kind::NotYet | Kind::Busy => Error::NotReady(refused.message),
-            _ => Error::Input(format!("{}: round {}: {}", database.name(), told.round, refused.message)),
+            _ => Error::Input(format!("{}: round {}: {}", by.name(), told.round, refused.message)),
         })
     };
-    let here = meet(&database, &told.setting, Persistence { silence: told.timeout, busy: told.timeout })?;
+    let (_, by) = databases.ask(&Ask::get("/v1/here", MOST_BYTES), persistence)?;
+    let here = meet(by, &told.setting, persistence)?;
     // Who runs the database has its identity, and is no participant.
     if here.participant.is_some() {
-        here.check_name(&told.me, database.name())?;
+        here.check_name(&told.me, by.name())?;
     }
-    let status: Status = read(&ask("", MOST_BYTES)?, &database)?;
+    let (answer, by) = ask("", MOST_BYTES)?;
+    let status: Status = read(&answer, by)?;
     let parts = match status.state {
         State::Revealed => status.parts.ok_or_else(|| {
             Error::Input(format!(
@@ -87,7 +89,7 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
         })?,
         State::Failed => {
             return Err(match &status.failure {
-                Some(failure) => failure.error(&told.round, database.name()),
+                Some(failure) => failure.error(&told.round, by.name()),
                 None => Error::Input(format!("round {} has no result", told.round)),
             });
         }
@@ -102,15 +104,16 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
     };
     let mut gathering = Gathering::new(own);
     for part in 0..parts {
-        let answer = ask(&format!("/results/{part}"), MOST_PART_BYTES)?;
+        let (answer, by) = ask(&format!("/results/{part}"), MOST_PART_BYTES)?;
         let added = gathering.add(&answer.body);
-        added.map_err(|refused| refused.error(&told.round, |check| wrong(&database, check)))?;
+        added.map_err(|refused| refused.error(&told.round, |check| wrong(by, check)))?;
     }
     let rows = gathering.rows();
     let histogram = match own.revealed().histogram {
         false => None,
         true => {
-            let Counts { count, distinct } = read(&ask("/histogram", MOST_BYTES)?, &database)?;
+            let (answer, by) = ask("/histogram", MOST_BYTES)?;
+            let Counts { count, distinct } = read(&answer, by)?;
             Some(Histogram { count, distinct })
         }
     };

@@ -14,14 +14,13 @@ use tacita_node::base::text::counted;
 
 use super::round::Round;
 use super::{MOST_LIST_BYTES, Proxy, lock};
-use crate::aggregate::here::meet;
 use crate::aggregate::keys::{self, Role};
 use crate::aggregate::oracle::fetch_key;
 use crate::aggregate::queue::Shuffled;
 use crate::aggregate::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
 use crate::aggregate::secret::Secret;
 use crate::aggregate::signed::{Purpose, Signed};
-use crate::aggregate::transport::{Ask, Kind, Persistence};
+use crate::aggregate::transport::{Ask, Client, Kind, Persistence};
 
 /// How often the database is asked how its rounds stand.
 const LOOK: Duration = Duration::from_millis(250);
@@ -73,13 +72,13 @@ impl Proxy {
 
     /// Follows the database until the proxy is to end.
     pub(super) fn keep(&self) -> Result<()> {
-        let (mut pause, mut silent, mut told, mut met) = (LOOK, None::<Instant>, Instant::now(), false);
+        let (mut pause, mut silent, mut told) = (LOOK, None::<Instant>, Instant::now());
         std::thread::scope(|scope| {
+            scope.spawn(|| self.database.keep_in_touch());
             while !self.cancel.is_cancelled() {
                 self.admission.refresh();
-                match self.poll(met) {
+                match self.poll() {
                     Ok(all) => {
-                        met = true;
                         (pause, silent) = (LOOK, None);
                         *lock(&self.told) = all.iter().map(|status| (status.round.clone(), status.clone())).collect();
                         self.looks.send_modify(|looks| *looks += 1);
@@ -87,9 +86,11 @@ impl Proxy {
                     }
                     Err(Error::Interrupted) => break,
                     // Somebody else is there, or it expects somebody else, or other terms: that does not pass by itself.
-                    Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => return Err(error),
+                    Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => {
+                        self.cancel.cancel();
+                        return Err(error);
+                    }
                     Err(error) => {
-                        met = false;
                         let since = *silent.get_or_insert_with(Instant::now);
                         if since.elapsed() > TELL && told.elapsed() > TELL {
                             told = Instant::now();
@@ -106,21 +107,18 @@ impl Proxy {
         })
     }
 
-    /// How the database's rounds stand; its terms are compared before unless it was `met`.
-    fn poll(&self, met: bool) -> Result<Vec<Status>> {
-        if !met {
-            meet(&self.database, &self.setting, Persistence { silence: Duration::ZERO, busy: Duration::ZERO })?;
-        }
-        let answer = self.database.once(&Ask::get("/v1/rounds", MOST_LIST_BYTES))?;
+    /// How the database's rounds stand.
+    fn poll(&self) -> Result<Vec<Status>> {
+        let (answer, by) = self.database.once(&Ask::get("/v1/rounds", MOST_LIST_BYTES))?;
         if !answer.is_ok() {
             let what = format!("does not tell its rounds: {}", answer.told().message);
-            return Err(Error::Network { peer: self.database.name().to_owned(), what });
+            return Err(Error::Network { peer: by.name().to_owned(), what });
         }
         let all: Vec<Status> =
-            serde_json::from_slice(&answer.body).map_err(|_| self.wrong("its rounds cannot be read"))?;
+            serde_json::from_slice(&answer.body).map_err(|_| wrong(by, "its rounds cannot be read"))?;
         match all.iter().all(|status| check_name(&status.round).is_ok()) {
             true => Ok(all),
-            false => Err(self.wrong("it names a round as no round can be named")),
+            false => Err(wrong(by, "it names a round as no round can be named")),
         }
     }
 
@@ -167,7 +165,7 @@ impl Proxy {
     /// Makes the secrets of a round that has opened, or has them from the first proxy; and takes reports from then on.
     fn begin(&self, status: &Status) -> Result<()> {
         let name = &status.round;
-        let Some(database) = status.database.clone() else { return Err(self.wrong("a round of it has no key")) };
+        let Some(database) = status.database.clone() else { return Err(wrong(self.database.current(), "a round of it has no key")) };
         let params = self.setting.params(name)?;
         let secret = match (self.keys.load(name)?, &self.first) {
             (Some(secret), _) => secret,
@@ -195,10 +193,10 @@ impl Proxy {
                 let purpose = Purpose { agreement: &self.setting.agreement, round: name, role: Role::Proxy };
                 let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
                 let value = serde_json::to_value(&signed).map_err(|error| Error::Internal(error.to_string()))?;
-                let answer =
+                let (answer, by) =
                     self.database.ask(&Ask::json(format!("/v1/rounds/{name}/key"), &value, MOST_BYTES), FOR_GOOD)?;
                 if !answer.is_ok() {
-                    return Err(self.wrong(&format!("it refuses the proxy's key: {}", answer.told().message)));
+                    return Err(wrong(by, &format!("it refuses the proxy's key: {}", answer.told().message)));
                 }
                 signed
             }
@@ -226,13 +224,13 @@ impl Proxy {
         while let Some(batch) = round.queue.next_outgoing()? {
             let entries = (batch.records.len() / round.params.entry_bytes()) as u64;
             let path = format!("/v1/rounds/{}/entries/{}", round.name, hex(&batch.id));
-            let answer = self.database.ask(&Ask::put(path, batch.records, MOST_BYTES), FOR_GOOD)?;
+            let (answer, by) = self.database.ask_in_turn(&Ask::put(path, batch.records, MOST_BYTES), FOR_GOOD)?;
             if !answer.is_ok() {
                 let told = answer.told();
                 let what = format!("it does not take entries of round {}: {}", round.name, told.message);
                 return Err(match told.error {
                     Kind::Closed | Kind::Failed => Error::NotReady(what),
-                    _ => self.wrong(&what),
+                    _ => wrong(by, &what),
                 });
             }
             round.queue.sent(&batch.id)?;
@@ -271,9 +269,9 @@ impl Proxy {
         }
         let value = serde_json::to_value(&completion).map_err(|error| Error::Internal(error.to_string()))?;
         let ask = Ask::json(format!("/v1/rounds/{name}/complete"), &value, MOST_BYTES);
-        let answer = self.database.ask(&ask, FOR_GOOD)?;
+        let (answer, by) = self.database.ask(&ask, FOR_GOOD)?;
         if !answer.is_ok() {
-            return Err(self.wrong(&format!("it does not take the end of round {name}: {}", answer.told().message)));
+            return Err(wrong(by, &format!("it does not take the end of round {name}: {}", answer.told().message)));
         }
         tracing::info!("round {name}: the database has all of {}", counted(completion.entries, "report"));
         if let (Some(round), Some(_)) = (round, &completion.unshufflable) {
@@ -309,10 +307,10 @@ impl Proxy {
         let bytes = serde_json::to_vec(record).map_err(|error| Error::Internal(error.to_string()))?;
         self.folder.write(&file(name), &bytes)
     }
+}
 
-    fn wrong(&self, check: &str) -> Error {
-        Error::Protocol { peer: self.database.name().to_owned(), check: check.to_owned() }
-    }
+fn wrong(database: &Client, check: &str) -> Error {
+    Error::Protocol { peer: database.name().to_owned(), check: check.to_owned() }
 }
 
 /// The record of a round.

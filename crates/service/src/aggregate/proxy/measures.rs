@@ -43,7 +43,7 @@ impl Proxy {
     /// What has to be so for it to take reports and to send them.
     pub(super) fn look_after(&self) -> Vec<Check<'_>> {
         vec![
-            Check::new("database", || heard(self.database.name(), self.database.contact().silent())),
+            Check::new("database", || heard(self.database.current().name(), self.database.silent())),
             Check::new("secrets", || {
                 let told = lock(&self.told);
                 let open = told.values().filter(|status| status.state == State::Open);

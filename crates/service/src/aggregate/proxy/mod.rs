@@ -25,7 +25,7 @@ pub(super) use self::round::public;
 use super::keys::{self, Keys};
 use super::rounds::Status;
 use super::serve::Role;
-use super::transport::{Admission, Client, MOST_INTERACTIONS, Pool, Service};
+use super::transport::{Admission, Client, MOST_INTERACTIONS, Pool, Replicas, Service};
 use super::{Serving, Setting, Started};
 use crate::status::{Check, Page};
 
@@ -73,7 +73,7 @@ struct Proxy {
     keys: Keys,
     names: Names,
     queue_bytes: u64,
-    database: Client,
+    database: Replicas,
     first: Option<Client>,
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
     /// What the database has said of rounds last.
@@ -112,7 +112,7 @@ pub fn serve(proxying: Proxying) -> Result<()> {
     let proxy = Proxy {
         keys: Keys::new(folder.clone(), &identity, keys::Role::Proxy),
         names: Names::open(folder.clone())?,
-        database: started.client(Service::Database(0))?,
+        database: started.databases()?,
         first: (place > 0).then(|| started.client(Service::Proxy(0))).transpose()?,
         setting,
         identity,

@@ -21,7 +21,7 @@ use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::hex;
 
 use super::rows::{DIGEST_BYTES, digest, group};
-use super::{BatchId, Each, Ingested, Row, RowId, Storage, Stored, Totals};
+use super::{BatchId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
 
 const LOCK: &str = "storage.lock";
 const TREES: &str = "storage";
@@ -31,10 +31,11 @@ const UNFINISHED: &str = "storage.part";
 /// The tree of marks and records.
 const STATE: &str = "state";
 
-/// What a key in it begins with: the name of a round, the mark of a batch, a record, and a round whose removal has begun.
+/// What a key in it begins with: the name of a round, the mark of a batch, a record, a round that is sealed, and one whose removal has begun.
 const ROUND: u8 = b'n';
 const MARK: u8 = b'b';
 const RECORD: u8 = b'r';
+const SEALED: u8 = b's';
 const REMOVED: u8 = b'x';
 
 const ROUND_KEY_BYTES: usize = 32;
@@ -157,6 +158,10 @@ impl Embedded {
         Ok(())
     }
 
+    fn is_sealed(&self, round: &Round) -> Result<bool> {
+        self.state.contains_key(round.key(SEALED, b"")).map_err(|error| self.fault(error))
+    }
+
     /// Removes what was left of rounds whose removal had begun.
     fn finish_removals(&self) -> Result<()> {
         let _writing = self.writing();
@@ -201,6 +206,10 @@ impl Embedded {
 }
 
 impl Storage for Embedded {
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
         let key = Round::new(round);
         let mark = key.key(MARK, batch);
@@ -212,6 +221,9 @@ impl Storage for Embedded {
                 Some(_) => Ok(Ingested::Conflict),
                 None => Err(self.damaged()),
             };
+        }
+        if self.is_sealed(&key)? {
+            return Ok(Ingested::Sealed);
         }
         self.check_room()?;
         let reports = self.create_reports(&key)?;
@@ -261,6 +273,15 @@ impl Storage for Embedded {
         Ok(totals)
     }
 
+    fn seal(&self, round: &str) -> Result<()> {
+        let key = Round::new(round);
+        let _writing = self.writing();
+        let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
+        writes.insert(&self.state, key.key(ROUND, b""), round.as_bytes());
+        writes.insert(&self.state, key.key(SEALED, b""), b"");
+        writes.commit().map_err(|error| self.fault(error))
+    }
+
     fn put(&self, round: &str, name: &str, value: &[u8]) -> Result<()> {
         let key = Round::new(round);
         let _writing = self.writing();
@@ -274,6 +295,39 @@ impl Storage for Embedded {
     fn get(&self, round: &str, name: &str) -> Result<Option<Vec<u8>>> {
         let value = self.state.get(Round::new(round).key(RECORD, name.as_bytes()));
         Ok(value.map_err(|error| self.fault(error))?.map(|value| value.to_vec()))
+    }
+
+    fn change(
+        &self,
+        round: &str,
+        name: &str,
+        expected: Option<&[u8]>,
+        new: &[u8],
+        beside: &[(&str, &[u8])],
+    ) -> Result<bool> {
+        let key = Round::new(round);
+        let _writing = self.writing();
+        if self.get(round, name)?.as_deref() != expected {
+            return Ok(false);
+        }
+        self.check_room()?;
+        let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
+        writes.insert(&self.state, key.key(ROUND, b""), round.as_bytes());
+        for (name, value) in beside.iter().chain([&(name, new)]) {
+            writes.insert(&self.state, key.key(RECORD, name.as_bytes()), *value);
+        }
+        writes.commit().map_err(|error| self.fault(error))?;
+        Ok(true)
+    }
+
+    fn versions(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        let mut found = Vec::new();
+        for round in self.rounds()? {
+            if let Some(record) = self.get(&round, name)? {
+                found.push((round, blake3::hash(&record).as_bytes().to_vec()));
+            }
+        }
+        Ok(found)
     }
 
     fn rounds(&self) -> Result<Vec<String>> {
@@ -291,13 +345,36 @@ impl Storage for Embedded {
         let _writing = self.writing();
         let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
         writes.insert(&self.state, key.key(REMOVED, b""), b"");
-        for kind in [ROUND, MARK, RECORD] {
+        for kind in [ROUND, MARK, RECORD, SEALED] {
             for entry in self.state.prefix(key.key(kind, b"")) {
                 writes.remove(&self.state, entry.key().map_err(|error| self.fault(error))?);
             }
         }
         writes.commit().map_err(|error| self.fault(error))?;
         self.remove_reports(&key)
+    }
+
+    fn clear(&self, round: &str, name: &str, value: &[u8]) -> Result<()> {
+        let key = Round::new(round);
+        let _writing = self.writing();
+        let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
+        writes.insert(&self.state, key.key(REMOVED, b""), b"");
+        for kind in [MARK, RECORD] {
+            for entry in self.state.prefix(key.key(kind, b"")) {
+                writes.remove(&self.state, entry.key().map_err(|error| self.fault(error))?);
+            }
+        }
+        writes.insert(&self.state, key.key(ROUND, b""), round.as_bytes());
+        writes.insert(&self.state, key.key(SEALED, b""), b"");
+        // After the removal of the record of before: the last write of a batch counts.
+        writes.insert(&self.state, key.key(RECORD, name.as_bytes()), value);
+        writes.commit().map_err(|error| self.fault(error))?;
+        self.remove_reports(&key)
+    }
+
+    /// This process has everything to itself.
+    fn lease(&self, _: &str, _: &Holder, _: Duration) -> Result<bool> {
+        Ok(true)
     }
 }
 

@@ -13,6 +13,7 @@ mod tests;
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Duration;
 
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
@@ -25,6 +26,9 @@ pub type RowId = [u8; 32];
 
 /// The random name of a batch.
 pub type BatchId = [u8; 16];
+
+/// The random name of a process that shares a storage with others.
+pub type Holder = [u8; 16];
 
 /// A report as the database has opened it.
 #[derive(Clone, PartialEq, Eq)]
@@ -67,6 +71,8 @@ pub enum Ingested {
     Known,
     /// A batch of this name is in, with other rows: nothing has changed. Whoever sent it uses a name twice.
     Conflict,
+    /// It is not in, and the round takes none any more: nothing has changed.
+    Sealed,
 }
 
 /// How much of a round is there.
@@ -86,10 +92,15 @@ pub type Each<'a> = dyn FnMut(&RowId, &mut dyn Iterator<Item = Result<Stored>>) 
 /// What a method has done is on disk when it returns. Several threads may use one at once; each call waits for the disk, so that an
 /// asynchronous caller makes it on a thread for blocking work. Rounds are kept apart: nothing done to one changes another.
 ///
-/// Errors ([`Error::Input`]): the disk is full or fails, or what is on it is damaged. After an error of `ingest`, `put` or `remove` nothing or
-/// all of it has happened: trying again does it once.
+/// Several processes may share one, where [`Storage::is_shared`] says so: then each method does what it says among all of them.
+///
+/// Errors ([`Error::Input`]): the disk is full or fails, or what is on it is damaged. After an error of a method that writes nothing or all of it has
+/// happened: trying again does it once.
 pub trait Storage: Send + Sync {
-    /// Takes the reports of a batch into a round, all of them or none, and exactly once for each name of a batch.
+    /// Whether other processes may have it open as well.
+    fn is_shared(&self) -> bool;
+
+    /// Takes the reports of a batch into a round that is not sealed, all of them or none, and exactly once for each name of a batch.
     fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested>;
 
     /// Goes through the rows of a round in the order of their ids, from behind `after`, until `each` breaks off.
@@ -104,17 +115,41 @@ pub trait Storage: Send + Sync {
     /// How much of a round is there.
     fn totals(&self, round: &str) -> Result<Totals>;
 
+    /// Has a round take no batches any more, for good. Those that are being taken are in or refused when this returns.
+    fn seal(&self, round: &str) -> Result<()>;
+
     /// Writes a small record of a round in place of one of that name.
     fn put(&self, round: &str, name: &str, value: &[u8]) -> Result<()>;
 
     /// A record of a round.
     fn get(&self, round: &str, name: &str) -> Result<Option<Vec<u8>>>;
 
+    /// Writes a record of a round in place of `expected`, which is none where there is to be none, and other records `beside` it: all of them, or,
+    /// where the record is another one, none; whether it has.
+    fn change(
+        &self,
+        round: &str,
+        name: &str,
+        expected: Option<&[u8]>,
+        new: &[u8],
+        beside: &[(&str, &[u8])],
+    ) -> Result<bool>;
+
+    /// Each round that has a record of this name, and a fingerprint of it: of another record it is another one.
+    fn versions(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>>;
+
     /// Rounds of which anything is there, in order.
     fn rounds(&self) -> Result<Vec<String>>;
 
-    /// Removes all of a round, its records too, and gives its space back.
+    /// Removes all of a round, its records and its seal too, and gives its space back.
     fn remove(&self, round: &str) -> Result<()>;
+
+    /// Removes all of a round but its name, gives its space back, and leaves one record; the round is sealed.
+    fn clear(&self, round: &str, name: &str, value: &[u8]) -> Result<()>;
+
+    /// Gives `holder` something to itself for a time from now on, unless another one has it; whether it has it. Who has it renews it by asking again.
+    /// The time passes by one clock for all.
+    fn lease(&self, name: &str, holder: &Holder, time: Duration) -> Result<bool>;
 }
 
 const EMBEDDED: &str = "embedded:";

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -22,6 +23,12 @@ pub(super) fn run(open: Open<'_>) {
     what_comes_meanwhile_is_not_read(open);
     rounds_are_apart_and_go(open);
     records_come_back(open);
+    changes_are_made_on_what_was_read(open);
+    a_sealed_round_takes_no_batches(open);
+    what_comes_while_a_round_is_sealed_is_in_or_refused(open);
+    a_round_that_is_cleared_is_its_name_and_a_record(open);
+    fingerprints_tell_records_apart(open);
+    a_lease_is_renewed_by_its_holder(open);
 }
 
 /// A row's first byte is `row`; the other bytes are random, and so are the contents.
@@ -247,4 +254,125 @@ fn records_come_back(open: Open<'_>) {
     assert_eq!(storage.rounds().unwrap(), ["record", "records"]);
     storage.remove("record").unwrap();
     storage.remove("records").unwrap();
+}
+
+fn changes_are_made_on_what_was_read(open: Open<'_>) {
+    let storage = open();
+    let change = |expected: Option<&[u8]>, new: &[u8], beside: &[(&str, &[u8])]| {
+        storage.change("changes", "state", expected, new, beside).unwrap()
+    };
+    assert!(!change(Some(b""), b"x", &[]), "there is none");
+    assert!(change(None, b"", &[("part", b"0")]));
+    assert!(!change(None, b"x", &[("part", b"1")]) && !change(Some(b"x"), b"y", &[("part", b"1")]));
+    assert_eq!(storage.get("changes", "part").unwrap().unwrap(), b"0", "all of it or nothing");
+    assert!(change(Some(b""), b"1", &[("part", b"2"), ("other", b"3")]));
+    storage.put("changes", "state", b"0").unwrap();
+    let count = || {
+        for _ in 0..25 {
+            loop {
+                let read = storage.get("changes", "state").unwrap().unwrap();
+                let next = std::str::from_utf8(&read).unwrap().parse::<u32>().unwrap() + 1;
+                if change(Some(&read), next.to_string().as_bytes(), &[]) {
+                    break;
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(count))));
+    drop(storage);
+    let storage = open();
+    let read = |name| storage.get("changes", name).unwrap().unwrap();
+    assert_eq!([read("state"), read("part"), read("other")], [&b"100"[..], b"2", b"3"]);
+    storage.remove("changes").unwrap();
+}
+
+fn a_sealed_round_takes_no_batches(open: Open<'_>) {
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let (one, other) = (rows(&mut rng, 50, 10, 64), rows(&mut rng, 50, 10, 64));
+    assert_eq!(open().ingest("sealed", &[1; 16], &one).unwrap(), Ingested::New);
+    open().seal("sealed").unwrap();
+    open().seal("sealed without rows").unwrap();
+    let storage = open();
+    storage.seal("sealed").unwrap();
+    assert_eq!(storage.ingest("sealed", &[2; 16], &other).unwrap(), Ingested::Sealed);
+    assert_eq!(storage.ingest("sealed", &[1; 16], &one).unwrap(), Ingested::Known);
+    assert_eq!(storage.ingest("sealed", &[1; 16], &other).unwrap(), Ingested::Conflict);
+    assert_eq!(storage.ingest("sealed without rows", &[1; 16], &one).unwrap(), Ingested::Sealed);
+    assert!(groups(&*storage, "sealed").unwrap() == expected([&one]));
+    assert_eq!(storage.totals("sealed").unwrap(), Totals { batches: 1, reports: 50 });
+    // The seal goes with the round.
+    storage.remove("sealed").unwrap();
+    assert_eq!(storage.ingest("sealed", &[2; 16], &other).unwrap(), Ingested::New);
+    storage.remove("sealed").unwrap();
+    storage.remove("sealed without rows").unwrap();
+}
+
+fn what_comes_while_a_round_is_sealed_is_in_or_refused(open: Open<'_>) {
+    let storage = open();
+    let batch = rows(&mut ChaCha20Rng::seed_from_u64(8), 20, 10, 64);
+    let taken = std::sync::Mutex::new(0);
+    let sealed = std::thread::scope(|scope| {
+        for thread in 0..3u8 {
+            let (storage, batch, taken) = (&storage, &batch, &taken);
+            scope.spawn(move || {
+                let mut own = 0u64;
+                let name = |own: u64| BatchId::try_from([[thread; 8], own.to_le_bytes()].concat()).unwrap();
+                while storage.ingest("race", &name(own), batch).unwrap() == Ingested::New {
+                    own += 1;
+                }
+                *taken.lock().unwrap() += own;
+            });
+        }
+        while storage.totals("race").unwrap().batches < 6 {
+            std::thread::yield_now();
+        }
+        storage.seal("race").unwrap();
+        storage.totals("race").unwrap()
+    });
+    assert_eq!(storage.totals("race").unwrap(), sealed, "nothing comes after the seal");
+    assert_eq!(sealed.batches, taken.into_inner().unwrap());
+    storage.remove("race").unwrap();
+}
+
+fn a_round_that_is_cleared_is_its_name_and_a_record(open: Open<'_>) {
+    let storage = open();
+    let batch = rows(&mut ChaCha20Rng::seed_from_u64(9), 50, 10, 64);
+    storage.ingest("cleared", &[1; 16], &batch).unwrap();
+    ["state", "part"].iter().for_each(|name| storage.put("cleared", name, b"before").unwrap());
+    for _ in 0..2 {
+        storage.clear("cleared", "state", b"removed").unwrap();
+    }
+    storage.clear("never", "state", b"removed").unwrap();
+    drop(storage);
+    let storage = open();
+    assert_eq!(storage.rounds().unwrap(), ["cleared", "never"]);
+    assert_eq!(storage.get("cleared", "state").unwrap().unwrap(), b"removed");
+    assert_eq!(storage.get("cleared", "part").unwrap(), None);
+    assert!(groups(&*storage, "cleared").unwrap().is_empty());
+    assert_eq!(storage.totals("cleared").unwrap(), Totals::default());
+    assert_eq!(storage.ingest("cleared", &[1; 16], &batch).unwrap(), Ingested::Sealed);
+    storage.remove("cleared").unwrap();
+    storage.remove("never").unwrap();
+}
+
+fn fingerprints_tell_records_apart(open: Open<'_>) {
+    let storage = open();
+    storage.put("a", "state", b"1").unwrap();
+    storage.put("b", "state", b"1").unwrap();
+    storage.put("c", "other", b"1").unwrap();
+    let versions = || storage.versions("state").unwrap().into_iter().collect::<BTreeMap<_, _>>();
+    let before = versions();
+    assert_eq!(before.keys().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(versions(), before);
+    assert!(storage.change("a", "state", Some(b"1"), b"2", &[]).unwrap());
+    let after = versions();
+    assert!(after["a"] != before["a"] && after["b"] == before["b"]);
+    ["a", "b", "c"].iter().for_each(|round| storage.remove(round).unwrap());
+}
+
+fn a_lease_is_renewed_by_its_holder(open: Open<'_>) {
+    let long = Duration::from_secs(600);
+    for _ in 0..2 {
+        assert!(open().lease("work", &[1; 16], long).unwrap());
+    }
 }

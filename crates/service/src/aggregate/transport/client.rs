@@ -1,6 +1,7 @@
 //! The dialer's end.
 
 mod interact;
+mod replicas;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +27,8 @@ use tokio_rustls::TlsConnector;
 use super::counted::{Counted, Fault, Noted};
 use super::stream::cancelled;
 use super::{HANDSHAKE_LIMIT, Kind, MEDIA_TYPE, SharedTraffic, Told};
+
+pub use self::replicas::Replicas;
 
 /// How long one request may take, and as long again as so many bytes of its body a second take: an oracle decrypts what it is asked.
 const REQUEST_LIMIT: Duration = Duration::from_secs(120);
@@ -63,6 +66,8 @@ pub struct Client {
     cancel: Cancel,
     open: Mutex<Option<Link>>,
     contact: Arc<Contact>,
+    /// How long it may take to be connected, and then to begin an answer; absent: as long as all of a request.
+    patience: Option<Duration>,
 }
 
 /// When somebody has answered last.
@@ -202,7 +207,14 @@ impl Client {
             cancel: cancel.clone(),
             open: Mutex::default(),
             contact: Arc::default(),
+            patience: None,
         }
+    }
+
+    /// The same, but taken for silent when it takes longer to be connected, or then to begin an answer.
+    pub fn answered_within(mut self, patience: Duration) -> Client {
+        self.patience = Some(patience);
+        self
     }
 
     /// When the other end has answered last.
@@ -304,7 +316,14 @@ impl Client {
             .header(header::CONTENT_TYPE, kind)
             .body(body)
             .map_err(|error| Error::Internal(format!("a request: {error}")))?;
-        match link.sender.send_request(request).await {
+        let answer = match self.patience {
+            Some(patience) => match timeout(patience, link.sender.send_request(request)).await {
+                Ok(answer) => answer,
+                Err(_) => return Err(self.silent(&format!("at {}: no answer for {} s", link.address, patience.as_secs()))),
+            },
+            None => link.sender.send_request(request).await,
+        };
+        match answer {
             Ok(answer) => Ok((answer, link)),
             Err(error) => Err(self.refusal(error, &link).await),
         }
@@ -341,7 +360,7 @@ impl Client {
             let stream = connector.connect(dialer.name(), socket).await;
             stream.map_err(|error| dialer.failure(&error, &address))
         };
-        let stream = timeout(HANDSHAKE_LIMIT, connecting).await;
+        let stream = timeout(self.patience.unwrap_or(HANDSHAKE_LIMIT).min(HANDSHAKE_LIMIT), connecting).await;
         let stream = stream.map_err(|_| self.silent(&format!("at {address}: no answer")))??;
         if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
             return Err(self.silent(&format!("what answers at {address} does not speak HTTP/2")));

@@ -13,7 +13,7 @@ use tacita_node::base::hex::hex;
 use tacita_node::identity::Identity;
 
 use self::file::{BATCH_BYTES, Header, Part, Saved, Saving, row_bytes};
-use super::record::{Record, part};
+use super::record::{Kept, Record, part};
 use super::round::Round;
 use crate::aggregate::Setting;
 use crate::aggregate::keys::{self, Keys, Role};
@@ -96,7 +96,7 @@ impl Where {
 pub fn back_up(at: &Where, to: &Path) -> Result<Size> {
     let Opened { storage, keys, _lock } = at.open(false)?;
     let none = || Error::Input(format!("there is no round {} in this storage", at.round));
-    let record = Record::load(&*storage, &at.round)?.ok_or_else(none)?;
+    let record = Kept::load(&*storage, &at.round)?.ok_or_else(none)?.record;
     at.check_complete(&record, &*storage)?;
     let key = keys.load(&at.round)?.ok_or_else(|| keys.none(&at.round))?;
 
@@ -104,7 +104,7 @@ pub fn back_up(at: &Where, to: &Path) -> Result<Size> {
     let mut fill = || {
         saving.header(&at.header())?;
         saving.key(&key)?;
-        saving.record(&serde_json::to_vec(&record).map_err(|error| Error::Internal(error.to_string()))?)?;
+        saving.record(&record.to_bytes()?)?;
         for number in 0..record.revealed.parts {
             let gone = || Error::Input(format!("round {}: part {number} of the result is gone", at.round));
             saving.result(&storage.get(&at.round, &part(number))?.ok_or_else(gone)?)?;
@@ -133,8 +133,8 @@ pub fn back_up(at: &Where, to: &Path) -> Result<Size> {
 pub fn restore(at: &Where, from: &Path) -> Result<Size> {
     let record = verify(at, from)?;
     let Opened { storage, keys, _lock } = at.open(true)?;
-    if let Some(there) = Record::load(&*storage, &at.round)? {
-        let state = there.state.name();
+    if let Some(there) = Kept::load(&*storage, &at.round)? {
+        let state = there.record.state.name();
         return Err(Error::Input(format!("round {} is in this storage, {state}, and stays as it is", at.round)));
     }
     // What an attempt before has left.
@@ -188,10 +188,16 @@ pub fn restore(at: &Where, from: &Path) -> Result<Size> {
         flush(&mut rows)?;
     }
     keys.use_up(&at.round)?;
-    Round::new(&at.setting, &keys, at.round.clone(), record.clone())?;
+    let kept = Kept::new(record)?;
+    let round = Round::new(&at.setting, at.round.clone(), kept.clone())?;
+    if !keys.load(&at.round)?.is_some_and(|key| round.take_secret(&key)) {
+        return Err(saved.damaged());
+    }
     // With it the round is there.
-    record.save(&*storage, &at.round)?;
-    Ok(size)
+    match kept.create(&*storage, &at.round)? {
+        true => Ok(size),
+        false => Err(Error::Input(format!("round {} was opened meanwhile in this storage, and stays as it is", at.round))),
+    }
 }
 
 /// Reads all of a file; its round's record, if nothing is wrong.

@@ -115,7 +115,7 @@ fn readable(desk: &Desk, name: &str) -> Granted<(std::sync::Arc<Round>, Record)>
         let what = "the job's reveal_to does not name the database: its keys are not shown here";
         return Err(Reply::new(Kind::Forbidden, what));
     }
-    let record = round.record().clone();
+    let record = Record::clone(&round.record());
     match record.state {
         Stage::Revealed => Ok((round, record)),
         state => Err(Reply::new(Kind::NotYet, format!("round {name} is {}: its keys are not revealed", state.name()))),

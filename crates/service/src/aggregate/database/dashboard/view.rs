@@ -143,7 +143,7 @@ impl Database {
             now: now.bound + i128::from(now.strict),
             bound: now.bound,
         });
-        let record = round.record().clone();
+        let record = Record::clone(&round.record());
         let since = match record.state {
             State::Open => Some(record.opened),
             State::Closed => record.closed,

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use tacita_core::{Error, Result};
+use tacita_core::Result;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Transaction};
@@ -10,9 +10,7 @@ use tokio_postgres::{Client, Transaction};
 use super::super::rows::digest;
 use super::super::{BatchId, Ingested, Row, Stored};
 use super::fault::Fault;
-use super::schema;
-
-const ATTEMPT_BYTES: usize = 16;
+use super::{attempt, schema};
 
 /// What the columns of a report are, in the order in which they are written.
 const COLUMNS: [Type; 6] = [Type::BYTEA, Type::BYTEA, Type::INT4, Type::BYTEA, Type::INT8, Type::BYTEA];
@@ -28,15 +26,23 @@ pub(super) struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     pub(super) fn new(name: &'a BatchId, rows: &'a [Row]) -> Result<Batch<'a>> {
-        let mut attempt = vec![0; ATTEMPT_BYTES];
-        getrandom::fill(&mut attempt).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
-        Ok(Batch { name, rows, digest: digest(rows).to_vec(), attempt })
+        Ok(Batch { name, rows, digest: digest(rows).to_vec(), attempt: attempt()? })
     }
 
-    /// Takes it into a round that is there.
-    pub(super) async fn ingest(&self, client: &mut Client, round: i64) -> std::result::Result<Ingested, Fault> {
+    /// Takes it into the round of this key; nothing, if there is none.
+    pub(super) async fn ingest(
+        &self,
+        client: &mut Client,
+        key: &[u8],
+    ) -> std::result::Result<Option<Ingested>, Fault> {
         let transaction = client.transaction().await?;
-        // Whoever has the same name under way is waited for. The round stays until this ends.
+        // Until this ends the round stays, and is not sealed if it is not yet.
+        let found = transaction
+            .query_typed_opt("SELECT id, sealed FROM rounds WHERE key = $1 FOR SHARE", &[(&key, Type::BYTEA)])
+            .await?;
+        let Some(found) = found else { return Ok(None) };
+        let (round, sealed) = (found.try_get(0)?, found.try_get(1)?);
+        // Whoever has the same name under way is waited for.
         let new = transaction
             .execute_typed(
                 "INSERT INTO batches (round, batch, digest, reports, attempt) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (round, batch) DO NOTHING",
@@ -50,11 +56,15 @@ impl<'a> Batch<'a> {
             )
             .await?;
         if new == 0 {
-            return self.known(&transaction, round).await;
+            return self.known(&transaction, round).await.map(Some);
+        }
+        if sealed {
+            transaction.rollback().await?;
+            return Ok(Some(Ingested::Sealed));
         }
         self.copy(&transaction, round).await?;
         transaction.commit().await?;
-        Ok(Ingested::New)
+        Ok(Some(Ingested::New))
     }
 
     /// What a batch of this name is that is in.

@@ -10,6 +10,7 @@ mod ingest;
 mod place;
 mod pool;
 mod read;
+mod record;
 mod schema;
 #[cfg(test)]
 pub(super) mod server;
@@ -17,7 +18,9 @@ pub(super) mod server;
 mod tests;
 mod tls;
 
-use tacita_core::Result;
+use std::time::Duration;
+
+use tacita_core::{Error, Result};
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
@@ -25,8 +28,11 @@ use self::fault::Fault;
 use self::place::Place;
 pub(super) use self::place::SCHEMES;
 use self::pool::Pool;
+use self::record::Change;
 use super::rows::group;
-use super::{BatchId, Each, Ingested, Row, RowId, Storage, Stored, Totals};
+use super::{BatchId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
+
+const ATTEMPT_BYTES: usize = 16;
 
 /// Rounds in a schema of a PostgreSQL database. Several may be open at once, in several processes.
 pub struct Postgres {
@@ -43,17 +49,26 @@ impl Postgres {
         pool.run(async |client| schema::migrate(client, &pool.place().schema).await)?;
         Ok(Postgres { pool })
     }
+
+    fn change_as(&self, attempt: &[u8], change: &Change<'_>) -> Result<bool> {
+        self.pool.run(async |client| change.make(client, attempt).await)
+    }
 }
 
 impl Storage for Postgres {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
-        let batch = ingest::Batch::new(batch, rows)?;
+        let (batch, key) = (ingest::Batch::new(batch, rows)?, key(round));
         self.pool.run(async |client| {
-            let id = match find(client, round).await? {
-                Some(id) => id,
-                None => create(client, round).await?,
-            };
-            batch.ingest(client, id).await
+            if let Some(ingested) = batch.ingest(client, &key).await? {
+                return Ok(ingested);
+            }
+            create(client, round).await?;
+            let ingested = batch.ingest(client, &key).await?;
+            ingested.ok_or_else(|| Fault::Again("the round was removed meanwhile".into()))
         })
     }
 
@@ -86,19 +101,23 @@ impl Storage for Postgres {
         })
     }
 
+    fn seal(&self, round: &str) -> Result<()> {
+        self.pool.run(async |client| {
+            let id = find_or_create(client, round).await?;
+            // Batches that are going in are waited for.
+            let sealed =
+                client.execute_typed("UPDATE rounds SET sealed = true WHERE id = $1", &[(&id, Type::INT8)]).await?;
+            match sealed {
+                0 => Err(Fault::Again("the round was removed meanwhile".into())),
+                _ => Ok(()),
+            }
+        })
+    }
+
     fn put(&self, round: &str, name: &str, value: &[u8]) -> Result<()> {
         self.pool.run(async |client| {
-            let id = match find(client, round).await? {
-                Some(id) => id,
-                None => create(client, round).await?,
-            };
-            client
-                .execute_typed(
-                    "INSERT INTO records (round, name, value) VALUES ($1, $2, $3) ON CONFLICT (round, name) DO UPDATE SET value = excluded.value",
-                    &[(&id, Type::INT8), (&name.as_bytes(), Type::BYTEA), (&value, Type::BYTEA)],
-                )
-                .await?;
-            Ok(())
+            let id = find_or_create(client, round).await?;
+            record::put(client, id, name, value).await
         })
     }
 
@@ -114,13 +133,33 @@ impl Storage for Postgres {
         })
     }
 
+    fn change(
+        &self,
+        round: &str,
+        name: &str,
+        expected: Option<&[u8]>,
+        new: &[u8],
+        beside: &[(&str, &[u8])],
+    ) -> Result<bool> {
+        self.change_as(&attempt()?, &Change { round, name, expected, new, beside })
+    }
+
+    fn versions(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        self.pool.run(async |client| {
+            let found = client
+                .query_typed(
+                    "SELECT rounds.name, sha256(value) FROM records JOIN rounds ON round = id WHERE records.name = $1",
+                    &[(&name.as_bytes(), Type::BYTEA)],
+                )
+                .await?;
+            found.iter().map(|found| Ok((round_name(found)?, found.try_get(1)?))).collect()
+        })
+    }
+
     fn rounds(&self) -> Result<Vec<String>> {
         self.pool.run(async |client| {
             let found = client.query_typed("SELECT name FROM rounds ORDER BY name", &[]).await?;
-            let name = |found: &tokio_postgres::Row| {
-                String::from_utf8(found.try_get(0)?).map_err(|_| Fault::damaged("a round's name is no text"))
-            };
-            found.iter().map(name).collect()
+            found.iter().map(round_name).collect()
         })
     }
 
@@ -132,6 +171,48 @@ impl Storage for Postgres {
             transaction.execute_typed("DELETE FROM rounds WHERE id = $1", &[(&id, Type::INT8)]).await?;
             transaction.batch_execute(&format!("DROP TABLE IF EXISTS {}", schema::reports(id))).await?;
             Ok(transaction.commit().await?)
+        })
+    }
+
+    fn clear(&self, round: &str, name: &str, value: &[u8]) -> Result<()> {
+        self.pool.run(async |client| {
+            let id = find_or_create(client, round).await?;
+            let transaction = client.transaction().await?;
+            // First the seal: who brings a batch of it waits here, and finds it sealed.
+            let sealed = transaction
+                .execute_typed("UPDATE rounds SET sealed = true WHERE id = $1", &[(&id, Type::INT8)])
+                .await?;
+            if sealed == 0 {
+                return Err(Fault::Again("the round was removed meanwhile".into()));
+            }
+            record::put(&transaction, id, name, value).await?;
+            transaction
+                .execute_typed(
+                    "DELETE FROM records WHERE round = $1 AND name <> $2",
+                    &[(&id, Type::INT8), (&name.as_bytes(), Type::BYTEA)],
+                )
+                .await?;
+            transaction.execute_typed("DELETE FROM batches WHERE round = $1", &[(&id, Type::INT8)]).await?;
+            transaction.batch_execute(&format!("TRUNCATE {}", schema::reports(id))).await?;
+            Ok(transaction.commit().await?)
+        })
+    }
+
+    fn lease(&self, name: &str, holder: &Holder, time: Duration) -> Result<bool> {
+        self.pool.run(async |client| {
+            let held = client
+                .execute_typed(
+                    "INSERT INTO leases (name, holder, ends) VALUES ($1, $2, clock_timestamp() + $3 * interval '1 second')
+                     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, ends = excluded.ends
+                     WHERE leases.holder = excluded.holder OR leases.ends < clock_timestamp()",
+                    &[
+                        (&name.as_bytes(), Type::BYTEA),
+                        (&&holder[..], Type::BYTEA),
+                        (&time.as_secs_f64(), Type::FLOAT8),
+                    ],
+                )
+                .await?;
+            Ok(held == 1)
         })
     }
 }
@@ -162,6 +243,24 @@ fn key(round: &str) -> Vec<u8> {
 async fn find(client: &Client, round: &str) -> std::result::Result<Option<i64>, Fault> {
     let found = client.query_typed_opt("SELECT id FROM rounds WHERE key = $1", &[(&key(round), Type::BYTEA)]).await?;
     Ok(found.map(|found| found.try_get(0)).transpose()?)
+}
+
+fn round_name(found: &tokio_postgres::Row) -> std::result::Result<String, Fault> {
+    String::from_utf8(found.try_get(0)?).map_err(|_| Fault::damaged("a round's name is no text"))
+}
+
+/// What tells whoever was cut off from a commit that it was its own.
+fn attempt() -> Result<Vec<u8>> {
+    let mut attempt = vec![0; ATTEMPT_BYTES];
+    getrandom::fill(&mut attempt).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
+    Ok(attempt)
+}
+
+async fn find_or_create(client: &mut Client, round: &str) -> std::result::Result<i64, Fault> {
+    match find(client, round).await? {
+        Some(id) => Ok(id),
+        None => create(client, round).await,
+    }
 }
 
 /// Makes a round with a table for its reports, unless another one does so.

@@ -155,9 +155,9 @@ impl Pool {
             Some(config) => self.connect_by(Tls(config.clone())).await?,
             None => self.connect_by(NoTls).await?,
         };
-        // What is acknowledged has to be on disk, whatever the server does by default.
+        // What is acknowledged has to be on disk, whatever the server does by default. Whose machine fails amid a transaction is not waited for long.
         let session = format!(
-            "SET search_path = \"{}\"; SET statement_timeout = '{STATEMENT_SECONDS}s'; SET idle_in_transaction_session_timeout = '10min'; \
+            "SET search_path = \"{}\"; SET statement_timeout = '{STATEMENT_SECONDS}s'; SET idle_in_transaction_session_timeout = '15s'; \
              SET default_transaction_isolation = 'read committed'; SET default_transaction_deferrable = off; \
              SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
             self.place.schema

@@ -55,7 +55,10 @@ impl<'a> Reports<'a> {
     ) -> std::result::Result<Reports<'a>, Fault> {
         // The first ones are wanted at once: what is in order is not sorted once more.
         transaction
-            .batch_execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off")
+            .batch_execute(
+                "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off; \
+                 SET LOCAL idle_in_transaction_session_timeout = '10min'",
+            )
             .await?;
         let select = |condition: &str| {
             format!(

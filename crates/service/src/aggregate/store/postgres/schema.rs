@@ -8,8 +8,10 @@ use super::fault::Fault;
 /// One step after the other: what has been released is not changed any more.
 ///
 /// `rounds.key` is a fingerprint of the round's name, which may be of any length. A row of `batches` is there if and only if all of the batch's
-/// reports are; `attempt` tells whoever was cut off from its commit that it was its own.
-const MIGRATIONS: [&str; 1] = ["
+/// reports are; `attempt` tells whoever was cut off from its commit that it was its own, of a record as well. The line of a round is held FOR SHARE while
+/// a batch goes in, and changed to seal it.
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE rounds (
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         key bytea NOT NULL UNIQUE,
@@ -29,7 +31,17 @@ const MIGRATIONS: [&str; 1] = ["
         value bytea NOT NULL,
         PRIMARY KEY (round, name)
     );
-"];
+",
+    "
+    ALTER TABLE rounds ADD COLUMN sealed boolean NOT NULL DEFAULT false;
+    ALTER TABLE records ADD COLUMN attempt bytea;
+    CREATE TABLE leases (
+        name bytea PRIMARY KEY,
+        holder bytea NOT NULL,
+        ends timestamptz NOT NULL
+    );
+",
+];
 
 /// What makes the name of the lock under which it is done another one than those of others.
 const LOCK: &str = "tacita storage ";

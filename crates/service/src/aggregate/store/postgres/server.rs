@@ -1,5 +1,6 @@
 //! A PostgreSQL server of a test's own: in a temporary directory, at a socket there and at a port of this machine, ended with the test.
 
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -153,6 +154,17 @@ impl Server {
         String::from_utf8(told.stdout).unwrap().trim().to_owned()
     }
 
+    /// A session that has done a statement, and stays.
+    pub fn session(&self, statement: &str) -> Session {
+        let mut command = self.command("psql");
+        command.args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", USER, "-d", "postgres", "-AtXq"]);
+        let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        writeln!(running.stdin.as_mut().unwrap(), "{statement};\n\\echo done").unwrap();
+        let mut said = BufReader::new(running.stdout.take().unwrap()).lines();
+        assert!(said.any(|line| line.is_ok_and(|line| line == "done")));
+        Session(running)
+    }
+
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(self.programs.join(program));
         command.current_dir(self.home.path()).stdin(Stdio::null());
@@ -160,6 +172,23 @@ impl Server {
             command.uid(user).gid(group);
         }
         command
+    }
+}
+
+/// What a session holds until it ends.
+pub struct Session(Child);
+
+impl Session {
+    /// Ends it.
+    pub fn end(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -11,7 +11,7 @@ use tacita_core::Error;
 use super::super::suite::{self, groups, rows};
 use super::super::{Ingested, Row, Storage, Totals};
 use super::server::Server;
-use super::{Fault, Postgres, find, ingest};
+use super::{Change, Fault, Postgres, ingest, key};
 
 fn refused(url: &str) -> String {
     let error = Postgres::open(url).unwrap_err();
@@ -39,6 +39,11 @@ fn a_server_does_what_every_storage_does() {
     several_open_a_new_schema_at_once(&server);
     several_bring_the_same_batches_at_once(&server);
     a_commit_without_an_answer_is_found_again(&server);
+    a_change_without_an_answer_is_found_again(&server);
+    a_lease_is_of_one_until_it_lapses(&server);
+    who_stops_amid_a_batch_does_not_hold_up_the_seal_for_long(&server);
+    the_seal_waits_for_batches_that_are_going_in(&server);
+    tables_of_the_first_version_become_those_of_this_one(&server);
     what_passes_is_tried_again(&server);
     tables_of_a_newer_version_are_refused(&server);
     a_right_that_is_missing_is_named(&server);
@@ -51,7 +56,7 @@ fn several_open_a_new_schema_at_once(server: &Server) {
         let all = [0; 6].map(|_| scope.spawn(open));
         all.into_iter().for_each(|one| one.join().unwrap().unwrap());
     });
-    assert_eq!(server.ask("SELECT count(*) FROM at_once.migrations"), "1");
+    assert_eq!(server.ask("SELECT count(*) = max(version) FROM at_once.migrations"), "t");
 }
 
 fn several_bring_the_same_batches_at_once(server: &Server) {
@@ -82,17 +87,77 @@ fn a_commit_without_an_answer_is_found_again(server: &Server) {
     storage.put("r", "state", b"open").unwrap();
     let first = ingest::Batch::new(&[1; 16], &rows).unwrap();
     let again = |batch: &ingest::Batch<'_>| {
-        let taken = storage.pool.run(async |client| {
-            let id = find(client, "r").await?.unwrap();
-            batch.ingest(client, id).await
-        });
-        taken.unwrap()
+        let taken = storage.pool.run(async |client| batch.ingest(client, &key("r")).await);
+        taken.unwrap().unwrap()
     };
     // The same attempt, which does not know that it was made.
     assert_eq!([again(&first), again(&first)], [Ingested::New; 2]);
     assert_eq!(again(&ingest::Batch::new(&[1; 16], &rows).unwrap()), Ingested::Known);
     assert_eq!(again(&ingest::Batch::new(&[1; 16], &other).unwrap()), Ingested::Conflict);
     assert_eq!(groups(&storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 500);
+}
+
+fn a_change_without_an_answer_is_found_again(server: &Server) {
+    let storage = Postgres::open(&server.url("schema=changes")).unwrap();
+    let change = |expected, new| Change { round: "r", name: "state", expected, new, beside: &[] };
+    let open = change(None, b"open");
+    assert!(storage.change_as(b"one", &open).unwrap() && storage.change_as(b"one", &open).unwrap());
+    // Another one's, that has the same outcome.
+    assert!(!storage.change_as(b"other", &open).unwrap());
+    let close = change(Some(b"open"), b"closed");
+    assert!(storage.change_as(b"two", &close).unwrap() && storage.change_as(b"two", &close).unwrap());
+    assert!(!storage.change_as(b"other", &close).unwrap());
+    storage.put("r", "state", b"closed").unwrap();
+    assert!(!storage.change_as(b"two", &close).unwrap());
+}
+
+fn a_lease_is_of_one_until_it_lapses(server: &Server) {
+    let fronts = [0; 2].map(|_| Postgres::open(&server.url("schema=leases")).unwrap());
+    let lease = |front: usize, name: &str, seconds| {
+        fronts[front].lease(name, &[front as u8; 16], Duration::from_secs(seconds)).unwrap()
+    };
+    assert!(lease(0, "work", 600) && !lease(1, "work", 600));
+    assert!(lease(1, "other work", 600) && lease(0, "work", 0));
+    let begun = Instant::now();
+    while !lease(1, "work", 600) {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
+    assert!(!lease(0, "work", 600) && lease(1, "work", 600));
+    // Of several who come at once, one has it.
+    let had = std::thread::scope(|scope| {
+        let all = [0, 1, 0, 1].map(|front| (front, scope.spawn(move || lease(front, "new", 600))));
+        let had = all.into_iter().filter_map(|(front, one)| one.join().unwrap().then_some(front));
+        had.collect::<BTreeSet<_>>()
+    });
+    assert_eq!(had.len(), 1);
+}
+
+fn who_stops_amid_a_batch_does_not_hold_up_the_seal_for_long(server: &Server) {
+    let storage = Postgres::open(&server.url("schema=stopped")).unwrap();
+    storage.ingest("r", &[1; 16], &batch(1)).unwrap();
+    let mut lease = storage.pool.wait(storage.pool.lease()).unwrap();
+    let transaction = storage.pool.wait(lease.client.transaction()).unwrap();
+    let hold = "SELECT FROM rounds WHERE key = $1 FOR SHARE";
+    storage.pool.wait(transaction.query_typed(hold, &[(&key("r"), tokio_postgres::types::Type::BYTEA)])).unwrap();
+    // The server ends it.
+    storage.seal("r").unwrap();
+    assert_eq!(storage.ingest("r", &[2; 16], &batch(2)).unwrap(), Ingested::Sealed);
+    storage.pool.wait(transaction.rollback()).unwrap_err();
+}
+
+fn the_seal_waits_for_batches_that_are_going_in(server: &Server) {
+    let storage = Postgres::open(&server.url("schema=waits")).unwrap();
+    storage.ingest("r", &[1; 16], &batch(1)).unwrap();
+    let mut going_in = server.session("BEGIN; SELECT FROM waits.rounds FOR SHARE");
+    std::thread::scope(|scope| {
+        let seal = scope.spawn(|| storage.seal("r"));
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%sealed = true%'";
+        while server.ask(waiting) == "0" {
+            assert!(!seal.is_finished());
+        }
+        going_in.end();
+        seal.join().unwrap().unwrap();
+    });
 }
 
 fn what_passes_is_tried_again(server: &Server) {
@@ -120,6 +185,22 @@ fn what_passes_is_tried_again(server: &Server) {
     let never = storage.pool.run::<()>(async |_| Err(Fault::Again("in the way".into())));
     assert!(never.unwrap_err().to_string().contains("in the way"));
     assert!((4..8).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+}
+
+fn tables_of_the_first_version_become_those_of_this_one(server: &Server) {
+    let storage = Postgres::open(&server.url("schema=old")).unwrap();
+    storage.ingest("r", &[1; 16], &batch(1)).unwrap();
+    storage.put("r", "state", b"open").unwrap();
+    drop(storage);
+    server.ask(
+        "ALTER TABLE old.rounds DROP COLUMN sealed; ALTER TABLE old.records DROP COLUMN attempt; DROP TABLE old.leases; \
+         DELETE FROM old.migrations WHERE version > 1",
+    );
+    let storage = Postgres::open(&server.url("schema=old")).unwrap();
+    assert!(storage.change("r", "state", Some(b"open"), b"closed", &[]).unwrap());
+    storage.seal("r").unwrap();
+    assert_eq!(storage.ingest("r", &[1; 16], &batch(1)).unwrap(), Ingested::Known);
+    assert_eq!(storage.ingest("r", &[2; 16], &batch(2)).unwrap(), Ingested::Sealed);
 }
 
 fn tables_of_a_newer_version_are_refused(server: &Server) {

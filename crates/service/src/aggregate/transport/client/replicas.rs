@@ -1,0 +1,191 @@
+//! Services of a role of which any will do: one is asked, and the next where it is silent.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tacita_core::{Error, Result};
+
+use super::{Answer, Ask, Client, Persistence};
+
+/// How long one of several may take to be connected, and then to begin an answer, before the next is asked.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// For how long one that was silent is asked last.
+const REST: Duration = Duration::from_secs(5);
+
+/// Who is asked nothing else is asked so often whether it is there.
+const GREET: Duration = Duration::from_secs(3);
+
+/// Bytes of what a service says of itself.
+const MOST_HERE_BYTES: usize = 1 << 14;
+
+/// What is asked of each before anything else: whether it serves the same job.
+type Meet = Box<dyn Fn(&Client) -> Result<()> + Send + Sync>;
+
+/// Clients of services of one role, each of which can answer whatever is asked.
+///
+/// Only silence, or being told to come again, has the next one asked: an answer that is wrong is an error about who gave it.
+pub struct Replicas {
+    all: Vec<Replica>,
+    /// Which is asked first.
+    current: AtomicUsize,
+    /// Which has its turn.
+    turn: AtomicUsize,
+    meet: Meet,
+}
+
+struct Replica {
+    client: Client,
+    met: AtomicBool,
+    /// When it was silent last, if it has not answered since.
+    silent: Mutex<Option<Instant>>,
+}
+
+impl Replicas {
+    /// Of one service at least. Nothing is connected yet; each is met by `meet` when it is, and again after it was silent.
+    pub fn new(clients: Vec<Client>, meet: impl Fn(&Client) -> Result<()> + Send + Sync + 'static) -> Result<Replicas> {
+        let several = match clients.len() {
+            0 => return Err(Error::Internal("a role without a service".into())),
+            number => number > 1,
+        };
+        let replica = |client: Client| Replica {
+            client: if several { client.answered_within(PATIENCE) } else { client },
+            met: AtomicBool::new(false),
+            silent: Mutex::default(),
+        };
+        Ok(Replicas {
+            all: clients.into_iter().map(replica).collect(),
+            current: AtomicUsize::new(0),
+            turn: AtomicUsize::new(0),
+            meet: Box::new(meet),
+        })
+    }
+
+    /// The one that is asked first.
+    pub fn current(&self) -> &Client {
+        &self.all[self.current.load(Ordering::Relaxed)].client
+    }
+
+    /// How long ago one of them has answered last.
+    pub fn silent(&self) -> Option<Duration> {
+        self.all.iter().filter_map(|replica| replica.client.contact().silent()).min()
+    }
+
+    /// Asks each once, from the one on that answered last, until one has an answer that is no request to come again; and who has given it.
+    ///
+    /// Errors: as [`Client::once`]; [`Error::Network`] if all are silent; those of meeting one.
+    pub fn once(&self, ask: &Ask) -> Result<(Answer, &Client)> {
+        let (answer, place) = self.go_round(self.current.load(Ordering::Relaxed), ask)?;
+        self.current.store(place, Ordering::Relaxed);
+        Ok((answer, &self.all[place].client))
+    }
+
+    /// Asks as [`Replicas::once`] until there is an answer that is no request to come again, or the time is over, as [`Client::ask`] does.
+    pub fn ask(&self, ask: &Ask, persistence: Persistence) -> Result<(Answer, &Client)> {
+        self.persist(persistence, || self.once(ask))
+    }
+
+    /// The same, but each time another one is asked first: so that all have as much to do.
+    pub fn ask_in_turn(&self, ask: &Ask, persistence: Persistence) -> Result<(Answer, &Client)> {
+        self.persist(persistence, || {
+            let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.all.len();
+            let (answer, place) = self.go_round(turn, ask)?;
+            Ok((answer, &self.all[place].client))
+        })
+    }
+
+    /// Says to those who have not been asked anything for a while that the asker is there, until it is to end.
+    pub fn keep_in_touch(&self) {
+        while self.all.len() > 1 && self.current().rest(GREET).is_ok() {
+            for place in 0..self.all.len() {
+                if self.all[place].client.contact().silent().is_none_or(|silent| silent >= GREET) {
+                    // Who does not answer is noted, and told when it is new.
+                    let _ = self.once_of(place, &Ask::get("/v1/here", MOST_HERE_BYTES));
+                }
+            }
+        }
+    }
+
+    /// Waits, unless it is cancelled.
+    pub fn rest(&self, time: Duration) -> Result<()> {
+        self.current().rest(time)
+    }
+
+    fn persist<'a>(
+        &'a self,
+        persistence: Persistence,
+        mut once: impl FnMut() -> Result<(Answer, &'a Client)>,
+    ) -> Result<(Answer, &'a Client)> {
+        let mut by = self.current();
+        let answer = by.persist(persistence, |_| {
+            let (answer, client) = once()?;
+            by = client;
+            Ok(answer)
+        })?;
+        Ok((answer, by))
+    }
+
+    fn go_round(&self, from: usize, ask: &Ask) -> Result<(Answer, usize)> {
+        let mut order: Vec<usize> = (0..self.all.len()).map(|step| (from + step) % self.all.len()).collect();
+        order.sort_by_key(|place| self.all[*place].rests());
+        let mut last = Err(Error::Internal("nobody was asked".into()));
+        for place in order {
+            let done = self.once_of(place, ask).map(|answer| (answer, place));
+            match &done {
+                Ok((answer, _)) if answer.come_again() => last = done,
+                // An answer says more than silence.
+                Err(Error::Network { .. }) if last.is_err() => last = done,
+                Err(Error::Network { .. }) => (),
+                _ => return done,
+            }
+        }
+        last
+    }
+
+    fn once_of(&self, place: usize, ask: &Ask) -> Result<Answer> {
+        let replica = &self.all[place];
+        let done = self.met(replica).and_then(|()| replica.client.once(ask));
+        match &done {
+            Ok(_) => {
+                if replica.silent().take().is_some() {
+                    tracing::info!("{} answers again", replica.client.name());
+                }
+            }
+            Err(error @ Error::Network { .. }) => {
+                replica.met.store(false, Ordering::Release);
+                let before = replica.silent().replace(Instant::now());
+                if before.is_none() && self.all.len() > 1 {
+                    tracing::warn!("{error}: the others are asked");
+                }
+            }
+            Err(_) => (),
+        }
+        done
+    }
+
+    fn met(&self, replica: &Replica) -> Result<()> {
+        if replica.met.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match (self.meet)(&replica.client) {
+            // It has too much to do: another one may have less.
+            Err(Error::NotReady(what)) => Err(Error::Network { peer: replica.client.name().to_owned(), what }),
+            Err(error) => Err(error),
+            Ok(()) => {
+                replica.met.store(true, Ordering::Release);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Replica {
+    fn silent(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rests(&self) -> bool {
+        self.silent().is_some_and(|since| since.elapsed() < REST)
+    }
+}
