@@ -14,6 +14,7 @@ mod kills;
 mod operator;
 mod refused;
 mod samples;
+mod several;
 mod simulated;
 mod stored;
 mod submitted;

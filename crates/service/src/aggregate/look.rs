@@ -70,9 +70,10 @@ fn dialed(setting: &Setting, looker: Looker) -> Result<Vec<Service>> {
     let proxies = (0..setting.count("proxy")?.max(1)).map(Service::Proxy);
     Ok(match looker {
         Looker::Participant => proxies.chain([Service::Database(0)]).collect(),
-        Looker::Service(Service::Proxy(0)) => vec![Service::Database(0)],
-        Looker::Service(Service::Proxy(_)) => vec![Service::Database(0), Service::Proxy(0)],
-        Looker::Service(Service::Oracle(_)) => vec![Service::Proxy(0)],
+        Looker::Service(own @ Service::Proxy(_)) => {
+            [Service::Database(0)].into_iter().chain(proxies.filter(|other| *other != own)).collect()
+        }
+        Looker::Service(Service::Oracle(_)) => proxies.collect(),
         Looker::Service(Service::Database(_)) => (0..setting.count("oracle")?.max(1)).map(Service::Oracle).collect(),
     })
 }

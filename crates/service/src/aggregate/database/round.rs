@@ -45,7 +45,8 @@ impl Round {
         let round =
             Round { name, params, secret, keys: OnceLock::new(), record: Mutex::new(record), gate: RwLock::default() };
         if let Some(proxy) = proxy {
-            round.learn(setting, &proxy, "the proxy").map_err(|error| of_other_terms(&round.name, error))?;
+            let keys = round.verified(setting, &proxy, "the proxy");
+            round.learn(keys.map_err(|error| of_other_terms(&round.name, error))?);
         }
         Ok(round)
     }
@@ -65,21 +66,23 @@ impl Round {
         self.keys.get()
     }
 
-    /// Takes the proxies' public key from `peer`.
+    /// The public keys, with the proxies' from `peer`.
     ///
     /// Errors, about `peer`: it is not signed by a proxy, or proves nothing.
-    pub(super) fn learn(&self, setting: &Setting, proxy: &Signed, peer: &str) -> Result<()> {
+    pub(super) fn verified(&self, setting: &Setting, proxy: &Signed, peer: &str) -> Result<RoundKeys> {
         let purpose = Purpose { agreement: &setting.agreement, round: &self.name, role: Role::Proxy };
         let public = proxy.open(purpose, &setting.pins("proxy")?, peer)?;
         let mut rng = fresh_rng()?;
         let own = self.secret.as_ref().map(|secret| secret.public(&self.params, &mut rng)).unwrap_or_default();
-        let keys = RoundKeys::new(&self.params, &own, &public, &mut rng).ok_or_else(|| Error::Protocol {
+        RoundKeys::new(&self.params, &own, &public, &mut rng).ok_or_else(|| Error::Protocol {
             peer: peer.to_owned(),
             check: format!("its key of round {} proves nothing", self.name),
-        })?;
-        // The same key may come twice.
+        })
+    }
+
+    /// Takes the public keys, which the record has.
+    pub(super) fn learn(&self, keys: RoundKeys) {
         let _ = self.keys.set(keys);
-        Ok(())
     }
 
     /// When keys of rows are revealed, as it stands.

@@ -13,13 +13,14 @@ use tacita_core::Error;
 use tacita_core::protocol::aggregate::open;
 use tacita_node::base::hex::unhex;
 
-use super::record::part;
+use super::record::{Record, part};
 use super::round::Round;
 use super::{Database, lock, operator};
 use crate::aggregate::Setting;
+use crate::aggregate::proxy::claims::{MOST_CLAIMS, encode};
 use crate::aggregate::rounds::{Completion, Counts, Numbers, State as Stage, Status};
 use crate::aggregate::signed::Signed;
-use crate::aggregate::store::{BatchId, Ingested, Row, Stored};
+use crate::aggregate::store::{BatchId, ClaimId, Ingested, Row, Stored};
 use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read, read_json};
 
 /// What is the same for all requests about a round.
@@ -31,6 +32,7 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
         .route("/v1/rounds", get(list))
         .route("/v1/rounds/{round}", get(status))
         .route("/v1/rounds/{round}/key", post(key))
+        .route("/v1/rounds/{round}/claims", post(claims))
         .route("/v1/rounds/{round}/entries/{batch}", put(entries))
         .route("/v1/rounds/{round}/complete", post(complete))
         .route("/v1/rounds/{round}/results/{part}", get(results))
@@ -66,23 +68,48 @@ async fn key((State(database), who, Path(name)): At, headers: HeaderMap, body: B
     let signed: Signed = read_json(&headers, body).await?;
     let pool = database.pool.clone();
     pool.run(move || {
-        let known = round.record().proxy.clone();
-        match known {
+        // Of several that come at once, one is the first.
+        let mut record = round.record();
+        match &record.proxy {
             Some(known) if known.public == signed.public => (),
             Some(_) => return Err(Reply::new(Kind::Conflict, "the round has another key of the proxies")),
             None => {
-                if let Err(error) = round.learn(&database.setting, &signed, &peer) {
+                let keys = round.verified(&database.setting, &signed, &peer).map_err(|error| {
                     tracing::warn!("round {}: {error}", round.name);
-                    return Err(Reply::new(Kind::Malformed, "this is no key of the round that a proxy has signed"));
-                }
-                let mut record = round.record();
-                record.proxy = Some(signed);
-                record.save(&*database.storage, &round.name)?;
+                    Reply::new(Kind::Malformed, "this is no key of the round that a proxy has signed")
+                })?;
+                let known = Record { proxy: Some(signed), ..record.clone() };
+                known.save(&*database.storage, &round.name)?;
+                *record = known;
+                round.learn(keys);
             }
         }
+        drop(record);
         Ok(Json(database.status(&round, &caller)))
     })
     .await
+}
+
+/// `POST /v1/rounds/{round}/claims`: names of batches, of which each is the proxy's from then on that has named it first.
+async fn claims((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Response> {
+    let caller = database.caller(&who)?;
+    let (place, _) = database.proxy(&caller)?;
+    let round = database.known(&name)?;
+    let body = read(&headers, body, MOST_CLAIMS * size_of::<ClaimId>()).await?;
+    let pool = database.pool.clone();
+    let answers = pool
+        .run(move || {
+            let _gate = round.gate.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            database.check_taking(&round, place, "claims")?;
+            let (claims, rest) = body.as_chunks();
+            if claims.is_empty() || !rest.is_empty() {
+                return Err(Reply::new(Kind::Malformed, "the body is no whole number of claims"));
+            }
+            let owner = u32::try_from(place).map_err(|_| Error::Internal("too many proxies".into()))?;
+            Ok(database.storage.claim(&round.name, owner, claims)?)
+        })
+        .await?;
+    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], encode(&answers)).into_response())
 }
 
 /// `PUT /v1/rounds/{round}/entries/{batch}`: entries in a batch of a random name, taken exactly once.
@@ -102,13 +129,7 @@ async fn entries(
     let pool = database.pool.clone();
     pool.run(move || {
         let _gate = round.gate.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let state = round.record().state;
-        if !matches!(state, Stage::Open | Stage::Closed) || round.record().complete.contains_key(&place) {
-            return Err(Reply::new(
-                Kind::Closed,
-                format!("round {} takes no entries: it {}", round.name, state.told()),
-            ));
-        }
+        database.check_taking(&round, place, "entries")?;
         let secret = round.secret.as_ref().ok_or_else(|| Reply::new(Kind::Closed, "the round was removed"))?;
         let opened = match open(&round.params, secret, &body) {
             Ok(opened) => opened,
@@ -232,6 +253,18 @@ impl Database {
     fn proxy(&self, caller: &Caller) -> Granted<(usize, String)> {
         let place = caller.proxy().ok_or_else(|| Reply::new(Kind::Forbidden, "only proxies may"))?;
         Ok((place, self.setting.name(crate::aggregate::transport::Service::Proxy(place))?))
+    }
+
+    /// Refuses what a proxy brings to a round that takes nothing more of it.
+    fn check_taking(&self, round: &Round, place: usize, what: &str) -> Granted<()> {
+        let record = round.record();
+        match matches!(record.state, Stage::Open | Stage::Closed) && !record.complete.contains_key(&place) {
+            true => Ok(()),
+            false => Err(Reply::new(
+                Kind::Closed,
+                format!("round {} takes no {what}: it {}", round.name, record.state.told()),
+            )),
+        }
     }
 
     pub(super) fn known(&self, name: &str) -> Granted<Arc<Round>> {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tacita_core::{Error, Result};
 
-use crate::aggregate::store::{BatchId, Each, Ingested, Row, RowId, Storage, Stored, Totals};
+use crate::aggregate::store::{BatchId, ClaimId, Each, Ingested, Row, RowId, Storage, Stored, Totals};
 use crate::status::{Durations, Page, labels};
 
 /// A storage that notes how it does.
@@ -103,6 +103,10 @@ impl Storage for Timed {
 
     fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>> {
         self.time("entries", |inner| inner.entries(round, row, limit))
+    }
+
+    fn claim(&self, round: &str, owner: u32, claims: &[ClaimId]) -> Result<Vec<bool>> {
+        self.time("claim", |inner| inner.claim(round, owner, claims))
     }
 
     fn totals(&self, round: &str) -> Result<Totals> {

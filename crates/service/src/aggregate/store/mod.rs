@@ -26,6 +26,9 @@ pub type RowId = [u8; 32];
 /// The random name of a batch.
 pub type BatchId = [u8; 16];
 
+/// The name under which a proxy claims a participant's batch: pseudorandom, and the same at all proxies.
+pub type ClaimId = [u8; 16];
+
 /// A report as the database has opened it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Row {
@@ -86,7 +89,7 @@ pub type Each<'a> = dyn FnMut(&RowId, &mut dyn Iterator<Item = Result<Stored>>) 
 /// What a method has done is on disk when it returns. Several threads may use one at once; each call waits for the disk, so that an
 /// asynchronous caller makes it on a thread for blocking work. Rounds are kept apart: nothing done to one changes another.
 ///
-/// Errors ([`Error::Input`]): the disk is full or fails, or what is on it is damaged. After an error of `ingest`, `put` or `remove` nothing or
+/// Errors ([`Error::Input`]): the disk is full or fails, or what is on it is damaged. After an error of `ingest`, `claim`, `put` or `remove` nothing or
 /// all of it has happened: trying again does it once.
 pub trait Storage: Send + Sync {
     /// Takes the reports of a batch into a round, all of them or none, and exactly once for each name of a batch.
@@ -100,6 +103,9 @@ pub trait Storage: Send + Sync {
 
     /// The reports of a row, in the order of [`Storage::groups`]; nothing if there are more than `limit`.
     fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>>;
+
+    /// Claims participants' batches for a proxy, by its place: whether each is the proxy's now. Who claims one first has it for good.
+    fn claim(&self, round: &str, owner: u32, claims: &[ClaimId]) -> Result<Vec<bool>>;
 
     /// How much of a round is there.
     fn totals(&self, round: &str) -> Result<Totals>;

@@ -21,6 +21,7 @@ pub(super) fn run(open: Open<'_>) {
     errors_of_the_caller_come_back(open);
     what_comes_meanwhile_is_not_read(open);
     rounds_are_apart_and_go(open);
+    batches_are_claimed_once(open);
     records_come_back(open);
 }
 
@@ -228,6 +229,36 @@ fn rounds_are_apart_and_go(open: Open<'_>) {
         storage.remove(name).unwrap();
     }
     assert!(storage.rounds().unwrap().is_empty());
+}
+
+fn batches_are_claimed_once(open: Open<'_>) {
+    let name = |number: u8| [number; 16];
+    assert_eq!(open().claim("claims", 0, &[name(1), name(2), name(1)]).unwrap(), [true; 3]);
+    // Also after it was closed; whoever has one keeps it, and nobody else gets it.
+    let storage = open();
+    assert_eq!(storage.claim("claims", 1, &[name(2), name(3), name(1), name(3)]).unwrap(), [false, true, false, true]);
+    for _ in 0..2 {
+        assert_eq!(storage.claim("claims", 0, &[name(1), name(3), name(2)]).unwrap(), [true, false, true]);
+    }
+    assert_eq!(storage.claim("claims", 1, &[]).unwrap(), [false; 0]);
+    // Another round's are others, and a claim is no batch.
+    assert_eq!(storage.claim("claims too", 1, &[name(1)]).unwrap(), [true]);
+    assert_eq!(storage.totals("claims").unwrap(), Totals::default());
+    assert_eq!(storage.rounds().unwrap(), ["claims", "claims too"]);
+    std::thread::scope(|scope| {
+        let storage = &storage;
+        let all = [2, 3, 4].map(|owner| {
+            let claim = move |number| storage.claim("claims", owner, &[name(number)]).unwrap()[0];
+            scope.spawn(move || (10..90).map(claim).collect::<Vec<_>>())
+        });
+        let own = all.map(|one| one.join().unwrap());
+        assert!((0..80).all(|place| own.iter().filter(|one| one[place]).count() == 1), "{own:?}");
+    });
+    // They go with the round.
+    storage.remove("claims").unwrap();
+    assert_eq!(storage.claim("claims", 1, &[name(1)]).unwrap(), [true]);
+    storage.remove("claims").unwrap();
+    storage.remove("claims too").unwrap();
 }
 
 fn records_come_back(open: Open<'_>) {

@@ -178,7 +178,8 @@ impl Answer {
         })
     }
 
-    fn come_again(&self) -> bool {
+    /// Whether it was not granted now, and may be later.
+    pub fn come_again(&self) -> bool {
         !self.is_ok() && self.again.is_some()
     }
 }

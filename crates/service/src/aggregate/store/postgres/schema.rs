@@ -9,7 +9,8 @@ use super::fault::Fault;
 ///
 /// `rounds.key` is a fingerprint of the round's name, which may be of any length. A row of `batches` is there if and only if all of the batch's
 /// reports are; `attempt` tells whoever was cut off from its commit that it was its own.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE rounds (
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         key bytea NOT NULL UNIQUE,
@@ -29,7 +30,16 @@ const MIGRATIONS: [&str; 1] = ["
         value bytea NOT NULL,
         PRIMARY KEY (round, name)
     );
-"];
+",
+    "
+    CREATE TABLE claims (
+        round bigint NOT NULL REFERENCES rounds ON DELETE CASCADE,
+        claim bytea NOT NULL,
+        owner bigint NOT NULL,
+        PRIMARY KEY (round, claim)
+    );
+",
+];
 
 /// What makes the name of the lock under which it is done another one than those of others.
 const LOCK: &str = "tacita storage ";

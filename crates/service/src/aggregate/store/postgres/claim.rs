@@ -1,0 +1,38 @@
+//! Claims of participants' batches, each the proxy's who claimed it first.
+
+use std::collections::HashSet;
+
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use super::super::ClaimId;
+use super::fault::Fault;
+
+/// Claims batches of a round that is there: whether each is the owner's.
+///
+/// Two statements of one transaction: the second sees what others have committed since the first began, whom that has waited for. All
+/// insert in one order, so that no two wait for each other.
+pub(super) async fn claim(
+    client: &mut Client,
+    round: i64,
+    owner: u32,
+    claims: &[ClaimId],
+) -> Result<Vec<bool>, Fault> {
+    let (owner, names) = (i64::from(owner), claims.iter().map(|claim| &claim[..]).collect::<Vec<_>>());
+    let transaction = client.transaction().await?;
+    transaction
+        .execute_typed(
+            "INSERT INTO claims (round, claim, owner) SELECT $1, name, $2 FROM unnest($3) AS name ORDER BY name ON CONFLICT DO NOTHING",
+            &[(&round, Type::INT8), (&owner, Type::INT8), (&names, Type::BYTEA_ARRAY)],
+        )
+        .await?;
+    let found = transaction
+        .query_typed(
+            "SELECT claim FROM claims WHERE round = $1 AND owner = $2 AND claim = ANY ($3)",
+            &[(&round, Type::INT8), (&owner, Type::INT8), (&names, Type::BYTEA_ARRAY)],
+        )
+        .await?;
+    transaction.commit().await?;
+    let own: HashSet<&[u8]> = found.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    Ok(names.iter().map(|name| own.contains(name)).collect())
+}
