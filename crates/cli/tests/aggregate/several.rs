@@ -54,10 +54,14 @@ fn a_batch_that_two_proxies_have_counts_once(protocol: &str) {
     assert_eq!(status["numbers"]["reports"], 18, "{status}");
     assert_eq!(world.collected("a", ROUND), expected);
     let said: String = PROXIES.iter().map(|proxy| world.role(proxy).said()).collect();
-    assert_eq!(said.matches("came to another proxy as well").count(), 3, "{said}");
+    let dropped = said.lines().filter_map(|line| line.strip_suffix(" came to another proxy as well, which sends them"));
+    let dropped = dropped.filter_map(|line| line.strip_prefix("round one: ")?.split(' ').next()?.parse::<u64>().ok());
+    assert_eq!(dropped.sum::<u64>(), 3, "{said}");
+    world.operate("open", "two", &[]).well();
+    PROXIES.iter().for_each(|proxy| world.role(proxy).until_it_says("round two takes reports"));
     for name in OF.as_flattened() {
         let ended = again(&world, name, &[]).well();
-        assert!(ended.stderr.contains("had been there before"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("had been taken in round one before it closed"), "{}", ended.stderr);
     }
 }
 
@@ -97,6 +101,27 @@ fn a_submission_goes_on_with_the_next_proxy_in_its_middle() {
 #[test]
 fn reports_are_made_with_the_next_proxy_in_the_middle_of_a_submission() {
     a_submission_goes_on_with_the_next_proxy("naor-reingold", "100", 1500);
+}
+
+/// A proxy that has too much to do is passed over; if all have, they are not asked without end.
+#[test]
+fn a_proxy_whose_queue_is_full_is_passed_over() {
+    let mut world = world("dh");
+    ["database", "oracle", "proxy-2"].iter().for_each(|role| world.start(role));
+    ["proxy", "proxy-1"].iter().for_each(|proxy| world.start_with(proxy, &["--queue", "40KB"]));
+    let expected = submit_all(&world);
+    let items: Vec<String> = (0..200).map(|number| format!("item-{number}")).collect();
+    let input = world.home.file("more.csv", &format!("item\n{}\n", items.join("\n")));
+    for name in ["c", "d"] {
+        world.as_participant("submit", name, &["--input", &input]).end().well();
+    }
+    world.kill("proxy-2");
+    let ended = world.as_participant("submit", "e", &["--input", &input, "--patience", "2s", "--timeout", "5s"]).end();
+    assert!(ended.took < Duration::from_secs(30), "{:?}", ended.took);
+    ended.failed(75, &["queue is full", "submit again later"]);
+    world.start("proxy-2");
+    let expected = expected.into_iter().chain(items.into_iter().map(|item| (item, 2)));
+    assert_eq!(world.result("a"), expected.collect());
 }
 
 /// Secrets are made by whoever is there when the round opens, and had from whoever has them.

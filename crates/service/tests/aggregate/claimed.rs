@@ -96,12 +96,15 @@ fn what_are_no_claims_is_refused() {
     refused(&claim(&one, of(&[1])), 410, "takes no claims");
 }
 
+/// How it answers claims.
+type Answers = fn(&[u8]) -> Vec<u8>;
+
 /// What a database that does as it likes was told, and what it answers.
 struct Lying {
     state: &'static str,
     database: Signed,
     proxy: Option<Value>,
-    answer: fn(&[u8]) -> Vec<u8>,
+    answer: Answers,
     claims: Vec<Vec<u8>>,
     entries: Vec<Vec<u8>>,
     completion: Option<Value>,
@@ -110,7 +113,7 @@ struct Lying {
 type Shared = Arc<Mutex<Lying>>;
 
 /// A round of two proxies, of which the first one serves, whose database answers claims so.
-fn lying(participants: &[&str], answer: fn(&[u8]) -> Vec<u8>) -> (World, Shared) {
+fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
     let mut world = World::of_proxies(2, "dh", &names(participants), json!({}));
     let (params, mut rng) = (world.setting.params(ROUND).unwrap(), fresh_rng().unwrap());
     let purpose = Purpose { agreement: &world.setting.agreement, round: ROUND, role: Role::Database };
@@ -183,7 +186,7 @@ fn until<T>(shared: &Shared, what: impl Fn(&Lying) -> Option<T>) -> T {
 /// A database that answers for fewer, more, or others than were named gets nothing, and loses nothing: it is asked again.
 #[test]
 fn an_answer_that_does_not_fit_its_claims_is_none() {
-    let wrong: [fn(&[u8]) -> Vec<u8>; 4] = [|_| vec![], |_| vec![0b111, 0], |_| vec![0b1111], |_| vec![0xff; 1 << 12]];
+    let wrong: [Answers; 4] = [|_| vec![], |_| vec![0b111, 0], |_| vec![0b1111], |_| vec![0xff; 1 << 12]];
     let (world, shared) = lying(&["a", "b", "c"], wrong[0]);
     for (name, batch) in [("a", 1), ("b", 2), ("c", 3)] {
         world.submit(name, &[batch; 16], &[("x", 0)]);
@@ -232,7 +235,7 @@ fn proxies_in_another_order_are_other_terms() {
     job["proxy"].as_array_mut().unwrap().reverse();
     let other = JobSpec::parse(&job.to_string(), true).unwrap();
     let differences = Terms::of(&world.setting.spec).differences(&Terms::of(&other));
-    assert_eq!(differences, ["proxy"]);
+    assert!(differences.len() == 1 && differences[0].starts_with("proxy (ours"), "{differences:?}");
     job["proxy"][1] = job["proxy"][0].clone();
     let twice = JobSpec::parse(&job.to_string(), true).unwrap_err().to_string();
     assert!(twice.contains("two [[proxy]] have the same identity"), "{twice}");

@@ -213,9 +213,8 @@ impl Role for Oracle {
         std::thread::scope(|scope| {
             let follow = |place| scope.spawn(move || self.follow(place));
             let all: Vec<_> = (0..self.proxies.len()).map(follow).collect();
-            let ended = all.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            // All are waited for: one that fails ends the others.
-            ended.fold(Ok(()), |ended, one| ended.and(one))
+            // One that fails ends the others.
+            all.into_iter().try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })
     }
 

@@ -12,12 +12,7 @@ use super::fault::Fault;
 ///
 /// Two statements of one transaction: the second sees what others have committed since the first began, whom that has waited for. All
 /// insert in one order, so that no two wait for each other.
-pub(super) async fn claim(
-    client: &mut Client,
-    round: i64,
-    owner: u32,
-    claims: &[ClaimId],
-) -> Result<Vec<bool>, Fault> {
+pub(super) async fn claim(client: &mut Client, round: i64, owner: u32, claims: &[ClaimId]) -> Result<Vec<bool>, Fault> {
     let (owner, names) = (i64::from(owner), claims.iter().map(|claim| &claim[..]).collect::<Vec<_>>());
     let transaction = client.transaction().await?;
     transaction
