@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::world::{ROUND, World};
 use crate::common::{Ended, tacita};
@@ -15,7 +15,13 @@ const OF: [[&str; 3]; 3] = [["c", "d", "e"], ["b", "f", "o"], ["a", "g", "i"]];
 
 /// A job with three proxies, in the result of which each report shows; nothing runs yet.
 fn world(protocol: &str) -> World {
-    let round = json!({ "reveal_when": "count >= 1 and distinct >= 1", "min_participants": 2 });
+    world_of(protocol, json!({}))
+}
+
+/// The same with more in `[round]`.
+fn world_of(protocol: &str, more: Value) -> World {
+    let mut round = json!({ "reveal_when": "count >= 1 and distinct >= 1", "min_participants": 2 });
+    more.as_object().unwrap().iter().for_each(|(key, value)| round[key] = value.clone());
     World::of_several(&[("proxy", 3)], OF.as_flattened(), round, json!({ "protocol": protocol }))
 }
 
@@ -122,6 +128,26 @@ fn a_proxy_whose_queue_is_full_is_passed_over() {
     world.start("proxy-2");
     let expected = expected.into_iter().chain(items.into_iter().map(|item| (item, 2)));
     assert_eq!(world.result("a"), expected.collect());
+}
+
+/// Where batches leave before the close, what has left one proxy leaves no other; and no copy of the database is made that would not know of it.
+#[test]
+fn what_has_left_a_proxy_while_the_round_is_open_leaves_no_other() {
+    let mut world = world_of("dh", json!({ "batch_size": 6 }));
+    ["database", "oracle"].iter().chain(&PROXIES).for_each(|role| world.start(role));
+    let expected = submit_all(&world);
+    PROXIES.iter().for_each(|proxy| world.role(proxy).until_it_says("shuffled 6 reports"));
+    world.kill("proxy");
+    again(&world, "c", &["--timeout", "5s"]).well();
+    world.start("proxy");
+    world.take("database").stop();
+    let (job, id, state) = (world.job(), world.home.at("id-database"), world.home.at("state-database"));
+    let file = world.home.at("saved");
+    let arguments = ["round", "backup", &job, "--round", ROUND, "--identity", &id, "--state", &state, "--file", &file];
+    tacita(&arguments).failed(75, &["is open, and its proxies share out"]);
+    world.start("database");
+    assert_eq!(world.result("a"), expected);
+    assert!(world.role("proxy-1").said().contains("1 batch came to another proxy as well"));
 }
 
 /// Secrets are made by whoever is there when the round opens, and had from whoever has them.
