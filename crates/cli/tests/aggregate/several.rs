@@ -128,6 +128,10 @@ fn a_proxy_whose_queue_is_full_is_passed_over() {
     world.start("proxy-2");
     let expected = expected.into_iter().chain(items.into_iter().map(|item| (item, 2)));
     assert_eq!(world.result("a"), expected.collect());
+    PROXIES.iter().for_each(|proxy| world.kill(proxy));
+    let ended = again(&world, "e", &["--timeout", "2s"]);
+    assert!(ended.took < Duration::from_secs(30), "{:?}", ended.took);
+    ended.failed(3, &["connection refused"]);
 }
 
 /// Where batches leave before the close, what has left one proxy leaves no other; and no copy of the database is made that would not know of it.
