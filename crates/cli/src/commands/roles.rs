@@ -40,7 +40,7 @@ pub struct Proxy {
 
 /// Tell the database of an aggregate job the keys of rows that have as many reports as agreed. Belongs to the proxy's domain.
 ///
-/// The secrets of a round come from the first proxy. The oracle sees the keys of rows that it is asked about and how many reports each has;
+/// The secrets of a round come from any of the proxies. The oracle sees the keys of rows that it is asked about and how many reports each has;
 /// no reporter, and no other key.
 #[derive(Args)]
 #[command(after_help = "Example: tacita oracle job.toml --listen :7610 --identity id/oracle --state oracle")]

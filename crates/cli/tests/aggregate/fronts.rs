@@ -52,9 +52,7 @@ impl Fronts {
         let home = &self.world.home;
         std::fs::copy(home.at("addresses/database-1"), home.at("second/database-1")).unwrap();
         let (id, addresses) = (home.at("id-database-1"), home.at("second"));
-        tacita(&[
-            "round", action, &self.world.job(), "--identity", &id, "--announce", &addresses, "--round", round,
-        ])
+        tacita(&["round", action, &self.world.job(), "--identity", &id, "--announce", &addresses, "--round", round])
     }
 
     /// The same as JSON, without what only one of them sees: when proxies were heard of.
@@ -254,8 +252,7 @@ fn several_databases_without_a_storage_that_they_can_share_are_refused() {
     }
     let input = world.home.file("a.csv", "item\nx\n");
     let [a, b] = ["a", "b"].map(|name| format!("{name}={input}"));
-    tacita(&["simulate", &job, "--input", &a, "--input", &b])
-        .failed(2, &["2 [[database]]", "--storage postgresql://"]);
+    tacita(&["simulate", &job, "--input", &a, "--input", &b]).failed(2, &["2 [[database]]", "--storage postgresql://"]);
 }
 
 #[test]
@@ -267,8 +264,18 @@ fn a_simulation_has_several_databases_and_leaves_nothing_in_their_storage() {
     let report = world.home.at("report.json");
     for _ in 0..2 {
         let ended = tacita(&[
-            "simulate", &world.job(), "--input", &a, "--input", &b, "--storage", &server.socket_url(""), "--output",
-            &world.home.at("out"), "--report", &report,
+            "simulate",
+            &world.job(),
+            "--input",
+            &a,
+            "--input",
+            &b,
+            "--storage",
+            &server.socket_url(""),
+            "--output",
+            &world.home.at("out"),
+            "--report",
+            &report,
         ]);
         ended.well();
         assert_eq!(super::world::rows(&world.home.at("out/a.csv"))[0][..2], ["x", "2"]);

@@ -15,6 +15,7 @@ mod kills;
 mod operator;
 mod refused;
 mod samples;
+mod several;
 mod simulated;
 mod soak;
 mod stored;

@@ -71,9 +71,8 @@ fn dialed(setting: &Setting, looker: Looker) -> Result<Vec<Service>> {
     let databases = (0..setting.count("database")?.max(1)).map(Service::Database);
     Ok(match looker {
         Looker::Participant => proxies.chain(databases).collect(),
-        Looker::Service(Service::Proxy(0)) => databases.collect(),
-        Looker::Service(Service::Proxy(_)) => databases.chain([Service::Proxy(0)]).collect(),
-        Looker::Service(Service::Oracle(_)) => vec![Service::Proxy(0)],
+        Looker::Service(own @ Service::Proxy(_)) => databases.chain(proxies.filter(|other| *other != own)).collect(),
+        Looker::Service(Service::Oracle(_)) => proxies.collect(),
         Looker::Service(own @ Service::Database(_)) => {
             let oracles = (0..setting.count("oracle")?.max(1)).map(Service::Oracle);
             oracles.chain(databases.filter(|other| *other != own)).collect()

@@ -136,6 +136,10 @@ impl Spec<'_> {
             }
         }
         let same = |one: &Member, other: &Member| one.identity.is_some() && one.identity == other.identity;
+        let proxies = self.own.members("proxy");
+        if (1..proxies.len()).any(|place| proxies[..place].iter().any(|before| same(before, &proxies[place]))) {
+            return bad("two [[proxy]] have the same identity: each needs its own (`tacita identity new`)");
+        }
         for other in ["proxy", "oracle"] {
             if self.own.database.iter().any(|one| self.own.members(other).iter().any(|member| same(one, member))) {
                 return bad(format!(

@@ -17,9 +17,10 @@ use super::record::part;
 use super::round::Round;
 use super::{Database, lock, operator, secrets};
 use crate::aggregate::Setting;
+use crate::aggregate::proxy::claims::{MOST_CLAIMS, encode};
 use crate::aggregate::rounds::{Completion, Counts, Numbers, State as Stage, Status, check_name};
 use crate::aggregate::signed::Signed;
-use crate::aggregate::store::{BatchId, Ingested, Row, Stored};
+use crate::aggregate::store::{BatchId, ClaimId, Ingested, Row, Stored};
 use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read, read_json};
 
 /// What is the same for all requests about a round.
@@ -32,6 +33,7 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
         .route("/v1/rounds/{round}", get(status))
         .route("/v1/rounds/{round}/key", post(key))
         .route("/v1/rounds/{round}/secret", get(secrets::give).put(secrets::offered))
+        .route("/v1/rounds/{round}/claims", post(claims))
         .route("/v1/rounds/{round}/entries/{batch}", put(entries))
         .route("/v1/rounds/{round}/complete", post(complete))
         .route("/v1/rounds/{round}/results/{part}", get(results))
@@ -91,6 +93,27 @@ async fn key((State(database), who, Path(name)): At, headers: HeaderMap, body: B
     .await
 }
 
+/// `POST /v1/rounds/{round}/claims`: names of batches, of which each is the proxy's from then on that has named it first.
+async fn claims((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Response> {
+    let caller = database.caller(&who)?;
+    let (place, _) = database.proxy(&caller)?;
+    let round = database.taking(&name).await?;
+    let body = read(&headers, body, MOST_CLAIMS * size_of::<ClaimId>()).await?;
+    let pool = database.pool.clone();
+    let answers = pool
+        .run(move || {
+            check_taking(&round, place, "claims")?;
+            let (claims, rest) = body.as_chunks();
+            if claims.is_empty() || !rest.is_empty() {
+                return Err(Reply::new(Kind::Malformed, "the body is no whole number of claims"));
+            }
+            let owner = u32::try_from(place).map_err(|_| Error::Internal("too many proxies".into()))?;
+            database.storage.claim(&round.name, owner, claims)?.ok_or_else(|| no_more(&round, "claims"))
+        })
+        .await?;
+    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], encode(&answers)).into_response())
+}
+
 /// `PUT /v1/rounds/{round}/entries/{batch}`: entries in a batch of a random name, taken exactly once.
 async fn entries(
     State(database): State<Arc<Database>>,
@@ -107,14 +130,7 @@ async fn entries(
     let body = read(&headers, body, most).await?;
     let pool = database.pool.clone();
     pool.run(move || {
-        let record = round.record();
-        let no_more = || {
-            let what = format!("round {} takes no entries: it {}", round.name, round.record().state.told());
-            Reply::new(Kind::Closed, what)
-        };
-        if !matches!(record.state, Stage::Open | Stage::Closed) || record.complete.contains_key(&place) {
-            return Err(no_more());
-        }
+        check_taking(&round, place, "entries")?;
         let not_yet = || Reply::new(Kind::NotYet, "the round's secret is not here yet: another database has it");
         let secret = round.secret().ok_or_else(not_yet)?;
         tracing::debug!("round {}: batch {} comes", round.name, hex(&batch));
@@ -142,7 +158,7 @@ async fn entries(
             }
             Ingested::New => false,
             Ingested::Known => true,
-            Ingested::Sealed => return Err(no_more()),
+            Ingested::Sealed => return Err(no_more(&round, "entries")),
             Ingested::Conflict => {
                 let check = format!("it gives two batches of round {} one name", round.name);
                 database.fail(&round, &Error::Protocol { peer, check })?;
@@ -312,6 +328,19 @@ impl Database {
             numbers: caller.is_database().then(numbers),
         }
     }
+}
+
+/// Refuses what a proxy brings to a round that takes nothing more of it.
+fn check_taking(round: &Round, place: usize, what: &str) -> Granted<()> {
+    let record = round.record();
+    match matches!(record.state, Stage::Open | Stage::Closed) && !record.complete.contains_key(&place) {
+        true => Ok(()),
+        false => Err(no_more(round, what)),
+    }
+}
+
+fn no_more(round: &Round, what: &str) -> Reply {
+    Reply::new(Kind::Closed, format!("round {} takes no {what}: it {}", round.name, round.record().state.told()))
 }
 
 /// The name of a batch, from a path.

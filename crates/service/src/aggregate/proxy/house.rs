@@ -1,4 +1,4 @@
-//! What the proxy does by itself: it follows the database's rounds, makes their secrets, shuffles and sends what has come.
+//! What the proxy does by itself: it follows the database's rounds, has their secrets, shuffles and sends what has come.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -9,18 +9,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
-use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::counted;
 
 use super::round::Round;
 use super::{MOST_LIST_BYTES, Proxy, lock};
-use crate::aggregate::keys::{self, Role};
-use crate::aggregate::oracle::fetch_key;
 use crate::aggregate::queue::Shuffled;
 use crate::aggregate::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
-use crate::aggregate::secret::Secret;
-use crate::aggregate::signed::{Purpose, Signed};
-use crate::aggregate::transport::{Ask, Client, Kind, Persistence};
+use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence};
 
 /// How often the database is asked how its rounds stand.
 const LOOK: Duration = Duration::from_millis(250);
@@ -32,10 +27,10 @@ const TELL: Duration = Duration::from_secs(10);
 const SHUFFLE_BYTES: u64 = 64 << 20;
 
 /// Bytes of an answer.
-const MOST_BYTES: usize = 1 << 16;
+pub(super) const MOST_BYTES: usize = 1 << 16;
 
 /// What is tried until it succeeds, or the proxy ends.
-const FOR_GOOD: Persistence = Persistence { silence: Duration::MAX, busy: Duration::MAX };
+pub(super) const FOR_GOOD: Persistence = Persistence { silence: Duration::MAX, busy: Duration::MAX };
 
 /// What is kept of a round beside its secrets and its queue.
 #[derive(Serialize, Deserialize)]
@@ -162,47 +157,19 @@ impl Proxy {
         });
     }
 
-    /// Makes the secrets of a round that has opened, or has them from the first proxy; and takes reports from then on.
+    /// Has the secrets of a round that has opened, and takes reports from then on.
     fn begin(&self, status: &Status) -> Result<()> {
         let name = &status.round;
-        let Some(database) = status.database.clone() else { return Err(wrong(self.database.current(), "a round of it has no key")) };
-        let params = self.setting.params(name)?;
-        let secret = match (self.keys.load(name)?, &self.first) {
-            (Some(secret), _) => secret,
-            (None, None) if status.proxy.is_some() => {
-                return Err(Error::Input(format!(
-                    "round {name} was opened with secrets that are not here: put them back with `tacita key restore`"
-                )));
-            }
-            (None, first) => {
-                let secret = match first {
-                    None => keys::fresh(&self.setting, Role::Proxy, name)?,
-                    Some(first) => fetch_key(first, name)?,
-                };
-                self.keys.keep(name, &secret)?;
-                tracing::info!("round {name}: has new secrets");
-                secret
-            }
+        let Some(database) = status.database.clone() else {
+            return Err(wrong(self.database.current(), "a round of it has no key"));
         };
         let proxy = match status.proxy.clone() {
             Some(proxy) => proxy,
-            // The first one signs for all.
-            None if self.place > 0 => return Ok(()),
-            None => {
-                let key = Secret::from_bytes(&self.setting, &params, &secret).ok_or_else(|| self.keys.none(name))?;
-                let purpose = Purpose { agreement: &self.setting.agreement, round: name, role: Role::Proxy };
-                let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
-                let value = serde_json::to_value(&signed).map_err(|error| Error::Internal(error.to_string()))?;
-                let (answer, by) =
-                    self.database.ask(&Ask::json(format!("/v1/rounds/{name}/key"), &value, MOST_BYTES), FOR_GOOD)?;
-                if !answer.is_ok() {
-                    return Err(wrong(by, &format!("it refuses the proxy's key: {}", answer.told().message)));
-                }
-                signed
-            }
+            None => self.offer(name)?,
         };
         let open =
             Open { round: name.clone(), database, proxy, most_reports: self.setting.own()?.own.round.max_reports };
+        let secret = self.secret_of(&open)?;
         self.keys.use_up(name)?;
         let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open.clone())?;
         self.write(name, &Record { open, completion: None })?;
@@ -213,6 +180,9 @@ impl Proxy {
 
     /// Shuffles what may leave, and sends what has left. Returns why nothing of the rest can ever leave, if that is so.
     fn send(&self, round: &Round) -> Result<Option<String>> {
+        if !self.others.is_empty() && round.queue.is_due(&round.conditions) {
+            self.claim(round)?;
+        }
         let reason = match round.queue.shuffle(&round.conditions, SHUFFLE_BYTES)? {
             Shuffled::Left { records } => {
                 tracing::info!("round {}: shuffled {}", round.name, counted(records, "report"));
@@ -226,12 +196,7 @@ impl Proxy {
             let path = format!("/v1/rounds/{}/entries/{}", round.name, hex(&batch.id));
             let (answer, by) = self.database.ask_in_turn(&Ask::put(path, batch.records, MOST_BYTES), FOR_GOOD)?;
             if !answer.is_ok() {
-                let told = answer.told();
-                let what = format!("it does not take entries of round {}: {}", round.name, told.message);
-                return Err(match told.error {
-                    Kind::Closed | Kind::Failed => Error::NotReady(what),
-                    _ => wrong(by, &what),
-                });
+                return Err(refusal(&answer, by, &format!("entries of round {}", round.name)));
             }
             round.queue.sent(&batch.id)?;
             self.done.sent.fetch_add(entries, Ordering::Relaxed);
@@ -309,8 +274,18 @@ impl Proxy {
     }
 }
 
-fn wrong(database: &Client, check: &str) -> Error {
+pub(super) fn wrong(database: &Client, check: &str) -> Error {
     Error::Protocol { peer: database.name().to_owned(), check: check.to_owned() }
+}
+
+/// Why the database does not take what belongs to a round: it may be over, or fail for a while.
+pub(super) fn refusal(answer: &Answer, database: &Client, what: &str) -> Error {
+    let told = answer.told();
+    let check = format!("it does not take {what}: {}", told.message);
+    match told.error {
+        Kind::Closed | Kind::Failed => Error::NotReady(check),
+        _ => wrong(database, &check),
+    }
 }
 
 /// The record of a round.

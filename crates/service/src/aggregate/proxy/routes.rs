@@ -23,10 +23,10 @@ use crate::aggregate::Setting;
 use crate::aggregate::database::batch_id;
 use crate::aggregate::participant::batches::first_of;
 use crate::aggregate::queue::{Accepted, Refusal};
-use crate::aggregate::rounds::{Open, State as Stage};
+use crate::aggregate::rounds::{Open, State as Stage, check_name};
 use crate::aggregate::secret::Secret;
 use crate::aggregate::store::BatchId;
-use crate::aggregate::transport::{Granted, Kind, MEDIA_TYPE, Reply, Who, read};
+use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read};
 
 /// How long it is waited for what the database says of a round that is not known.
 const NEWS: Duration = Duration::from_secs(2);
@@ -60,7 +60,11 @@ async fn is_there(
 ) -> Granted<Json<serde_json::Value>> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
-    let round = proxy.round(&name).ok_or_else(|| proxy.elsewhere(&name))?;
+    let Some(round) = proxy.round(&name) else {
+        // What has never been here has brought nothing here.
+        let known = lock(&proxy.told).get(&name).is_some_and(|status| status.state != Stage::Removed);
+        return if known { Ok(Json(serde_json::json!({ "there": false }))) } else { Err(proxy.elsewhere(&name)) };
+    };
     let pool = proxy.pool.clone();
     pool.run(move || {
         let number = proxy.names.number(&participant)?;
@@ -97,11 +101,12 @@ async fn reports(
 
 /// `GET /v1/rounds/{round}/key`: the secrets of a round, for the oracles and the other proxies, who share them.
 async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Response> {
-    proxy.domain(&who)?;
+    // Before the round is taken up other ones may take their place: proxies see that, and oracles do not.
+    let early = proxy.domain(&who)?.proxy().is_some() && check_name(&name).is_ok() && proxy.keys.has(&name);
     let pool = proxy.pool.clone();
     let secret = pool
         .run(move || {
-            if proxy.round(&name).is_none() {
+            if !early && proxy.round(&name).is_none() {
                 return Err(Reply::new(Kind::NotYet, "the round has no secrets here yet"));
             }
             proxy.keys.load(&name)?.ok_or_else(|| proxy.keys.none(&name).into())
@@ -131,10 +136,10 @@ impl Proxy {
             .ok_or_else(|| Reply::new(Kind::Forbidden, "only participants in the proxy's list may report"))
     }
 
-    /// Refuses who is not of the proxy's domain.
-    fn domain(&self, who: &Who) -> Granted<()> {
+    /// Who asks, if it is of the proxy's domain.
+    fn domain(&self, who: &Who) -> Granted<Caller> {
         match self.admission.caller(&who.0) {
-            Some(caller) if caller.is_oracle() || caller.proxy().is_some() => Ok(()),
+            Some(caller) if caller.is_oracle() || caller.proxy().is_some() => Ok(caller),
             _ => Err(Reply::new(Kind::Forbidden, "secrets are for the proxy's oracles and the other proxies")),
         }
     }

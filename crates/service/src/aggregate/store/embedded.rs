@@ -8,6 +8,7 @@
 //! since the order that groups the rows would still show most of this: the directory is its owner's alone, and its disk is better an
 //! encrypted one.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +22,7 @@ use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::hex;
 
 use super::rows::{DIGEST_BYTES, digest, group};
-use super::{BatchId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
+use super::{BatchId, ClaimId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
 
 const LOCK: &str = "storage.lock";
 const TREES: &str = "storage";
@@ -31,9 +32,10 @@ const UNFINISHED: &str = "storage.part";
 /// The tree of marks and records.
 const STATE: &str = "state";
 
-/// What a key in it begins with: the name of a round, the mark of a batch, a record, a round that is sealed, and one whose removal has begun.
+/// What a key in it begins with: the name of a round, the mark of a batch, a claim, a record, a round that is sealed, and one whose removal has begun.
 const ROUND: u8 = b'n';
 const MARK: u8 = b'b';
+const CLAIM: u8 = b'c';
 const RECORD: u8 = b'r';
 const SEALED: u8 = b's';
 const REMOVED: u8 = b'x';
@@ -261,6 +263,32 @@ impl Storage for Embedded {
         Ok(Some(found))
     }
 
+    fn claim(&self, round: &str, owner: u32, claims: &[ClaimId]) -> Result<Option<Vec<bool>>> {
+        let key = Round::new(round);
+        let _writing = self.writing();
+        if self.is_sealed(&key)? {
+            return Ok(None);
+        }
+        let own = owner.to_le_bytes();
+        let mut new = BTreeSet::new();
+        let mut answers = Vec::with_capacity(claims.len());
+        for claim in claims {
+            let known = self.state.get(key.key(CLAIM, claim)).map_err(|error| self.fault(error))?;
+            if known.is_none() {
+                new.insert(claim);
+            }
+            answers.push(known.is_none_or(|known| *known == own));
+        }
+        if !new.is_empty() {
+            self.check_room()?;
+            let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
+            writes.insert(&self.state, key.key(ROUND, b""), round.as_bytes());
+            new.into_iter().for_each(|claim| writes.insert(&self.state, key.key(CLAIM, claim), &own[..]));
+            writes.commit().map_err(|error| self.fault(error))?;
+        }
+        Ok(Some(answers))
+    }
+
     fn totals(&self, round: &str) -> Result<Totals> {
         let mut totals = Totals::default();
         for mark in self.state.prefix(Round::new(round).key(MARK, b"")) {
@@ -345,7 +373,7 @@ impl Storage for Embedded {
         let _writing = self.writing();
         let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
         writes.insert(&self.state, key.key(REMOVED, b""), b"");
-        for kind in [ROUND, MARK, RECORD, SEALED] {
+        for kind in [ROUND, MARK, CLAIM, RECORD, SEALED] {
             for entry in self.state.prefix(key.key(kind, b"")) {
                 writes.remove(&self.state, entry.key().map_err(|error| self.fault(error))?);
             }

@@ -183,7 +183,8 @@ impl Answer {
         })
     }
 
-    fn come_again(&self) -> bool {
+    /// Whether it was not granted now, and may be later.
+    pub fn come_again(&self) -> bool {
         !self.is_ok() && self.again.is_some()
     }
 }
@@ -319,7 +320,9 @@ impl Client {
         let answer = match self.patience {
             Some(patience) => match timeout(patience, link.sender.send_request(request)).await {
                 Ok(answer) => answer,
-                Err(_) => return Err(self.silent(&format!("at {}: no answer for {} s", link.address, patience.as_secs()))),
+                Err(_) => {
+                    return Err(self.silent(&format!("at {}: no answer for {} s", link.address, patience.as_secs())));
+                }
             },
             None => link.sender.send_request(request).await,
         };
