@@ -13,6 +13,7 @@ mod full;
 mod kills;
 mod operator;
 mod refused;
+mod registry;
 mod samples;
 mod simulated;
 mod stored;

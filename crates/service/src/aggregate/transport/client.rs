@@ -23,6 +23,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
+use super::addresses::Named;
 use super::counted::{Counted, Fault, Noted};
 use super::stream::cancelled;
 use super::{HANDSHAKE_LIMIT, Kind, MEDIA_TYPE, SharedTraffic, Told};
@@ -50,6 +51,8 @@ pub enum Place {
     At(String),
     /// Where a file says that it does at the moment.
     Told(PathBuf),
+    /// Where a registry or another service names, and where the job file says.
+    Named(Named),
 }
 
 /// A connection to one service, which is made when it is needed, and again when it was lost.
@@ -80,7 +83,8 @@ impl Contact {
         self.last().map(|last| last.elapsed().unwrap_or_default())
     }
 
-    fn now(&self) {
+    /// It was now.
+    pub(in crate::aggregate) fn now(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(SystemTime::now());
     }
 }
@@ -210,6 +214,11 @@ impl Client {
         &self.contact
     }
 
+    /// Where the other end was reached, while there is a connection.
+    pub fn reached(&self) -> Option<String> {
+        self.lock().as_ref().map(|link| link.address.clone())
+    }
+
     /// What the job calls the other end.
     pub fn name(&self) -> &str {
         &self.peer.name
@@ -274,13 +283,13 @@ impl Client {
         })
     }
 
-    async fn attempts(&self, ask: &Ask) -> Result<Answer> {
+    pub(super) async fn attempts(&self, ask: &Ask) -> Result<Answer> {
         if let Some(link) = self.kept()
             && let Ok(answer) = self.attempt(link, ask).await
         {
             return Ok(answer);
         }
-        let link = self.connect(self.address()?).await?;
+        let link = self.reach().await?;
         self.attempt(link, ask).await
     }
 
@@ -331,10 +340,45 @@ impl Client {
         self.lock().take().filter(|link| !link.sender.is_closed())
     }
 
-    async fn connect(&self, address: String) -> Result<Link> {
+    /// Connects to where the other end should listen.
+    pub(super) async fn reach(&self) -> Result<Link> {
+        match &self.place {
+            Place::At(address) => self.connect(address, address.clone()).await,
+            Place::Told(path) => {
+                let address = std::fs::read_to_string(path);
+                let address = address.map_err(|_| self.silent("it has not said where it listens"))?;
+                self.connect(&address, address.clone()).await
+            }
+            Place::Named(named) => match self.reach_one(named).await {
+                Err(Error::Network { .. }) if named.addresses.has_seeds() => {
+                    named.addresses.ask(named.service).await;
+                    self.reach_one(named).await
+                }
+                reached => reached,
+            },
+        }
+    }
+
+    /// Connects to the first of several addresses at which the other end is.
+    async fn reach_one(&self, named: &Named) -> Result<Link> {
+        let mut failures = Vec::new();
+        for candidate in named.candidates() {
+            match self.connect(&candidate.address, candidate.shown).await {
+                Ok(link) => return Ok(link),
+                Err(Error::Network { what, .. }) => failures.push(what),
+                // Who names a wrong address, or an old one, must not be able to end anything.
+                Err(Error::Authentication { what, .. }) if candidate.is_named => failures.push(what),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(self.silent(&if failures.is_empty() { named.unknown() } else { failures.join("; ") }))
+    }
+
+    /// Connects to an address, which messages call `shown`.
+    async fn connect(&self, dialed: &str, address: String) -> Result<Link> {
         let dialer = Dialer::new(&self.identity, &self.peer)?;
         let connecting = async {
-            let socket = TcpStream::connect(&address).await.map_err(|error| dialer.failure(&error, &address))?;
+            let socket = TcpStream::connect(dialed).await.map_err(|error| dialer.failure(&error, &address))?;
             let _ = socket.set_nodelay(true);
             let socket = Counted::new(socket, self.traffic.clone());
             let connector = TlsConnector::from(dialer.config.clone());
@@ -357,15 +401,6 @@ impl Client {
         // How it ends is noted, and found by the request that it is for.
         tokio::spawn(connection);
         Ok(Link { sender, address, ended })
-    }
-
-    fn address(&self) -> Result<String> {
-        match &self.place {
-            Place::At(address) => Ok(address.clone()),
-            Place::Told(path) => {
-                std::fs::read_to_string(path).map_err(|_| self.silent("it has not said where it listens"))
-            }
-        }
     }
 
     /// What a failed request means. The other end may have refused our identity after the handshake: the connection's end says so.
