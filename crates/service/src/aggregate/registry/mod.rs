@@ -163,7 +163,7 @@ impl Registrar {
         self.garbage = garbage;
         // Somebody has changed it, or the registry was put back to what it was before: a new lease, and the entry anew.
         if own.as_ref() != Some(&self.address) {
-            if let Some(other) = own.as_ref().filter(|other| self.rival.as_ref() != Some(other)) {
+            if let Some(other) = own.as_ref().filter(|other| self.rival.as_ref() != Some(*other)) {
                 tracing::warn!("registry: it names {other} for this role: is another process started as it?");
             }
             self.rival = own.or(self.rival.take());

@@ -103,8 +103,9 @@ impl Server {
     /// All that it has, keys and values.
     pub fn all(&self) -> Vec<(String, String)> {
         let told = self.call("/v3/kv/range", &json!({ "key": "AA==", "range_end": "AA==" }));
-        let text =
-            |value: &Value| String::from_utf8(BASE64.decode(value.as_str().unwrap().as_bytes()).unwrap()).unwrap();
+        let text = |value: &Value| {
+            String::from_utf8(BASE64.decode(value.as_str().unwrap_or_default().as_bytes()).unwrap()).unwrap()
+        };
         let entries = told["kvs"].as_array().into_iter().flatten();
         entries.map(|one| (text(&one["key"]), text(&one["value"]))).collect()
     }

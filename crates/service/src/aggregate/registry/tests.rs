@@ -40,7 +40,7 @@ fn answering(runtime: &Runtime, answer: Vec<u8>) -> SocketAddr {
 
 #[test]
 fn urls_are_read() {
-    for url in ["http://a:1", "http://a:1/", "http://a:1,http://[::1]:2"] {
+    for url in ["http://a:1", "http://a:1/", "http://a:1, http://[::1]:2"] {
         assert!(Etcd::new(url, None, None).is_ok(), "{url}");
     }
     let many = ["http://a:1"; 17].join(",");
@@ -51,19 +51,12 @@ fn urls_are_read() {
         ("http://a:1,", "is no address"),
         ("http://a:1/v3", "is no address"),
         ("ftp://a:1", "is no address"),
-        ("http://a:1\n", "is no address"),
         ("http://me:secret@a:1", "no password"),
         ("https://a:1", "--registry-ca"),
         (&many, "at most 16"),
     ] {
-        match Etcd::new(url, None, None) {
-            // Blanks around an address are no part of it.
-            Ok(_) => assert_eq!(url, "http://a:1\n"),
-            Err(error) => {
-                let error = error.to_string();
-                assert!(error.contains(words) && !error.contains("secret") && !error.contains('\n'), "{url}: {error}");
-            }
-        }
+        let error = Etcd::new(url, None, None).err().unwrap().to_string();
+        assert!(error.contains(words) && !error.contains("secret") && !error.contains('\n'), "{url}: {error}");
     }
     let home = tempfile::tempdir().unwrap();
     let empty = home.path().join("empty.pem");
@@ -118,7 +111,7 @@ fn the_next_member_is_asked_where_one_is_away() {
 /// A certificate in files, for this machine.
 fn certificate(home: &std::path::Path, name: &str, ca: &CertifiedIssuer<'_, KeyPair>) -> [String; 2] {
     let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new(vec!["127.0.0.1".into()]).unwrap().signed_by(&key, ca).unwrap();
+    let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap().signed_by(&key, ca).unwrap();
     [("crt", certificate.pem()), ("key", key.serialize_pem())].map(|(ending, text)| {
         let path = home.join(format!("{name}.{ending}"));
         std::fs::write(&path, text).unwrap();
@@ -129,7 +122,7 @@ fn certificate(home: &std::path::Path, name: &str, ca: &CertifiedIssuer<'_, KeyP
 #[test]
 fn private_connections_are_to_whom_they_should_be() {
     let authority = || {
-        let mut params = CertificateParams::new(vec![]).unwrap();
+        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
     };
@@ -152,8 +145,7 @@ fn private_connections_are_to_whom_they_should_be() {
     let pair = Some((std::path::Path::new(&shown), std::path::Path::new(&key)));
     std::fs::write(at("stranger.crt"), stranger.pem()).unwrap();
     let runtime = runtime();
-    let mut range =
-        |ca: &str, pair| runtime.block_on(Etcd::new(&server.url(), Some(&at(ca)), pair).unwrap().range("x"));
+    let range = |ca: &str, pair| runtime.block_on(Etcd::new(&server.url(), Some(&at(ca)), pair).unwrap().range("x"));
     // It has said that it listens before it is a member.
     let until = Instant::now() + Duration::from_secs(20);
     while range("ca.crt", pair).is_err() && Instant::now() < until {

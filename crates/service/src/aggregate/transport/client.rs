@@ -1,6 +1,7 @@
 //! The dialer's end.
 
 mod interact;
+mod reach;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,23 +11,20 @@ use axum::body::{Body, Bytes};
 use axum::http::{Method, Request, Response, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::client::conn::http2::{self, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper::client::conn::http2::SendRequest;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::text::shown;
 use tacita_node::identity::Identity;
 use tacita_node::transport::Peer;
 use tacita_node::transport::http::Dialer;
-use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsConnector;
 
 use super::addresses::Named;
-use super::counted::{Counted, Fault, Noted};
+use super::counted::Fault;
 use super::stream::cancelled;
-use super::{HANDSHAKE_LIMIT, Kind, MEDIA_TYPE, SharedTraffic, Told};
+use super::{Kind, MEDIA_TYPE, SharedTraffic, Told};
 
 /// How long one request may take, and as long again as so many bytes of its body a second take: an oracle decrypts what it is asked.
 const REQUEST_LIMIT: Duration = Duration::from_secs(120);
@@ -40,9 +38,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const TELL: Duration = Duration::from_secs(6);
 
 const POLL: Duration = Duration::from_millis(50);
-
-/// Bytes of answers that may be on their way.
-const WINDOW: u32 = 1 << 20;
 
 /// Where somebody listens.
 #[derive(Debug, Clone)]
@@ -338,69 +333,6 @@ impl Client {
 
     fn kept(&self) -> Option<Link> {
         self.lock().take().filter(|link| !link.sender.is_closed())
-    }
-
-    /// Connects to where the other end should listen.
-    pub(super) async fn reach(&self) -> Result<Link> {
-        match &self.place {
-            Place::At(address) => self.connect(address, address.clone()).await,
-            Place::Told(path) => {
-                let address = std::fs::read_to_string(path);
-                let address = address.map_err(|_| self.silent("it has not said where it listens"))?;
-                self.connect(&address, address.clone()).await
-            }
-            Place::Named(named) => match self.reach_one(named).await {
-                Err(Error::Network { .. }) if named.addresses.has_seeds() => {
-                    named.addresses.ask(named.service).await;
-                    self.reach_one(named).await
-                }
-                reached => reached,
-            },
-        }
-    }
-
-    /// Connects to the first of several addresses at which the other end is.
-    async fn reach_one(&self, named: &Named) -> Result<Link> {
-        let mut failures = Vec::new();
-        for candidate in named.candidates() {
-            match self.connect(&candidate.address, candidate.shown).await {
-                Ok(link) => return Ok(link),
-                Err(Error::Network { what, .. }) => failures.push(what),
-                // Who names a wrong address, or an old one, must not be able to end anything.
-                Err(Error::Authentication { what, .. }) if candidate.is_named => failures.push(what),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(self.silent(&if failures.is_empty() { named.unknown() } else { failures.join("; ") }))
-    }
-
-    /// Connects to an address, which messages call `shown`.
-    async fn connect(&self, dialed: &str, address: String) -> Result<Link> {
-        let dialer = Dialer::new(&self.identity, &self.peer)?;
-        let connecting = async {
-            let socket = TcpStream::connect(dialed).await.map_err(|error| dialer.failure(&error, &address))?;
-            let _ = socket.set_nodelay(true);
-            let socket = Counted::new(socket, self.traffic.clone());
-            let connector = TlsConnector::from(dialer.config.clone());
-            let stream = connector.connect(dialer.name(), socket).await;
-            stream.map_err(|error| dialer.failure(&error, &address))
-        };
-        let stream = timeout(HANDSHAKE_LIMIT, connecting).await;
-        let stream = stream.map_err(|_| self.silent(&format!("at {address}: no answer")))??;
-        if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
-            return Err(self.silent(&format!("what answers at {address} does not speak HTTP/2")));
-        }
-        let (stream, ended) = Noted::new(stream);
-        let handshake = http2::Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .initial_stream_window_size(WINDOW)
-            .initial_connection_window_size(WINDOW)
-            .handshake(TokioIo::new(stream))
-            .await;
-        let (sender, connection) = handshake.map_err(|error| dialer.failure(&error, &address))?;
-        // How it ends is noted, and found by the request that it is for.
-        tokio::spawn(connection);
-        Ok(Link { sender, address, ended })
     }
 
     /// What a failed request means. The other end may have refused our identity after the handshake: the connection's end says so.
