@@ -6,6 +6,7 @@
 mod entries;
 mod etcd;
 #[cfg(test)]
+#[allow(dead_code, reason = "tests of whole processes need more of it")]
 mod server;
 #[cfg(test)]
 mod tests;
