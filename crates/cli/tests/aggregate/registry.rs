@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 pub mod server;
 
 use self::server::Server;
+use super::watched::{page, pages};
 use super::world::{World, made, over};
 use crate::common::{free_port, tacita, text};
 
@@ -70,8 +71,11 @@ fn one_address_is_enough_for_participants_and_none_for_roles() {
     let Some(server) = Server::start() else { return };
     let (items, counts) = made(NAMES.len(), 40);
     let mut world = world(&server, 2, "database");
-    start(&mut world, &["oracle", "proxy-1", "proxy", "database"], "database");
+    world.start_with("oracle", &["--status", "127.0.0.1:0"]);
+    start(&mut world, &["proxy-1", "proxy", "database"], "database");
     let entries = until(&server, 4);
+    let oracle = pages(&mut world, "oracle");
+    assert!(page(&oracle, "/metrics").1.contains("\ntacita_registry_last_contact_timestamp_seconds "));
     let ends: Vec<&str> = entries.iter().map(|(key, _)| key.rsplit('/').next().unwrap()).collect();
     assert_eq!(ends, ["database-0", "oracle-0", "proxy-0", "proxy-1"]);
     let value: Value = serde_json::from_str(&entries[0].1).unwrap();
