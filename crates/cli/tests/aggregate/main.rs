@@ -14,6 +14,7 @@ mod full;
 mod kills;
 mod operator;
 mod refused;
+mod registry;
 mod samples;
 mod several;
 mod simulated;

@@ -9,7 +9,7 @@ use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::proxy::Held;
 use tacita_service::aggregate::rounds::{Completion, Counts, Failure, Numbers, Open, State, Status};
 use tacita_service::aggregate::signed::Signed;
-use tacita_service::aggregate::transport::{Kind, Told};
+use tacita_service::aggregate::transport::{Kind, Listening, Peers, Told};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -45,7 +45,7 @@ fn below(document: &BTreeMap<String, String>, key: &str) -> BTreeSet<String> {
 #[test]
 fn routes_are_those_of_the_document() {
     let mut routed = BTreeSet::new();
-    for file in ["proxy/routes.rs", "database/routes.rs", "oracle/mod.rs", "here.rs"] {
+    for file in ["proxy/routes.rs", "database/routes.rs", "oracle/mod.rs", "here.rs", "peers.rs"] {
         let text = std::fs::read_to_string(root().join("crates/service/src/aggregate").join(file)).unwrap();
         let of_file: Vec<&str> = text.split(".route(\"").skip(1).collect();
         assert!(!of_file.is_empty(), "{file}");
@@ -95,6 +95,8 @@ fn schemas_have_the_keys_that_are_sent() {
     let document = document();
     for (name, value) in [
         ("Here", of(serde_json::to_value(here))),
+        ("Peers", of(serde_json::to_value(Peers::default()))),
+        ("Listening", of(serde_json::to_value(Listening { role: "r".into(), place: 1, address: "a".into() }))),
         ("Told", of(serde_json::to_value(told))),
         ("Signed", of(serde_json::to_value(signed))),
         ("Open", of(serde_json::to_value(open))),

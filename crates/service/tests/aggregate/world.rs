@@ -101,6 +101,7 @@ impl World {
             status: None,
             report: None,
             announce: Some(self.at("addresses")),
+            registry: None,
             cancel: cancel.clone(),
         }
     }
