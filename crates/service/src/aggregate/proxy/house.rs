@@ -164,7 +164,9 @@ impl Proxy {
     /// Makes the secrets of a round that has opened, or has them from the first proxy; and takes reports from then on.
     fn begin(&self, status: &Status) -> Result<()> {
         let name = &status.round;
-        let Some(database) = status.database.clone() else { return Err(wrong(self.database.current(), "a round of it has no key")) };
+        let Some(database) = status.database.clone() else {
+            return Err(wrong(self.database.current(), "a round of it has no key"));
+        };
         let params = self.setting.params(name)?;
         let secret = match (self.keys.load(name)?, &self.first) {
             (Some(secret), _) => secret,

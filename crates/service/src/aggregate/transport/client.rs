@@ -319,7 +319,9 @@ impl Client {
         let answer = match self.patience {
             Some(patience) => match timeout(patience, link.sender.send_request(request)).await {
                 Ok(answer) => answer,
-                Err(_) => return Err(self.silent(&format!("at {}: no answer for {} s", link.address, patience.as_secs()))),
+                Err(_) => {
+                    return Err(self.silent(&format!("at {}: no answer for {} s", link.address, patience.as_secs())));
+                }
             },
             None => link.sender.send_request(request).await,
         };

@@ -196,7 +196,9 @@ pub fn restore(at: &Where, from: &Path) -> Result<Size> {
     // With it the round is there.
     match kept.create(&*storage, &at.round)? {
         true => Ok(size),
-        false => Err(Error::Input(format!("round {} was opened meanwhile in this storage, and stays as it is", at.round))),
+        false => {
+            Err(Error::Input(format!("round {} was opened meanwhile in this storage, and stays as it is", at.round)))
+        }
     }
 }
 

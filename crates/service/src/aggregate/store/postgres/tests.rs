@@ -151,7 +151,8 @@ fn the_seal_waits_for_batches_that_are_going_in(server: &Server) {
     let mut going_in = server.session("BEGIN; SELECT FROM waits.rounds FOR SHARE");
     std::thread::scope(|scope| {
         let seal = scope.spawn(|| storage.seal("r"));
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%sealed = true%'";
+        let waiting =
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%sealed = true%'";
         while server.ask(waiting) == "0" {
             assert!(!seal.is_finished());
         }
