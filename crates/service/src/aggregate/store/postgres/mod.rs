@@ -193,7 +193,8 @@ impl Storage for Postgres {
                 )
                 .await?;
             transaction.execute_typed("DELETE FROM batches WHERE round = $1", &[(&id, Type::INT8)]).await?;
-            transaction.batch_execute(&format!("TRUNCATE {}", schema::reports(id))).await?;
+            let reports = schema::reports(id);
+            transaction.batch_execute(&format!("TRUNCATE {reports}; DROP INDEX IF EXISTS {reports}_order")).await?;
             Ok(transaction.commit().await?)
         })
     }
