@@ -122,7 +122,8 @@ fn each_of_two_databases_is_killed_in_turn_and_the_result_is_whole() {
         fronts.world.kill(away);
         let before = batches(&fronts);
         fronts.submit(place, &items[place]);
-        if place > 0 {
+        // Those of the last one alone cannot be shuffled before the close.
+        if place == 1 {
             fronts.until("batches", |fronts| batches(fronts) > before);
         }
         fronts.start(away);
@@ -174,7 +175,8 @@ fn a_database_that_was_taken_for_dead_changes_nothing_when_it_wakes() {
     let all = "SELECT md5(string_agg(md5(value) || name::text, '' ORDER BY name)) FROM tacita.records";
     let before = fronts.server.ask(all);
     fronts.world.role("database").signal(Signal::CONT);
-    fronts.world.role("database").until_it_says("somebody else has gone on with it");
+    // It answers again, and so has done what it was at.
+    assert_eq!(fronts.world.status(ROUND)["state"], "revealed");
     assert_eq!(fronts.server.ask(all), before);
     let expected = over(&counts, 2);
     assert_eq!(fronts.results(), [expected.clone(), expected]);
@@ -196,6 +198,7 @@ fn two_operators_open_one_round_at_once() {
     }
     // Whichever key it is, both open what is encrypted under it.
     let round = "round-3";
+    fronts.world.role("proxy").until_it_says("round round-3 takes reports");
     for name in names {
         let input = fronts.world.home.file(&format!("{name}.csv"), "item\nx\n");
         fronts.world.as_participant("submit", name, &["--round", round, "--input", &input]).end().well();
@@ -258,7 +261,7 @@ fn several_databases_without_a_storage_that_they_can_share_are_refused() {
 #[test]
 fn a_simulation_has_several_databases_and_leaves_nothing_in_their_storage() {
     let Some(server) = Server::start() else { return };
-    let world = World::of_several(&[("database", 3), ("proxy", 2)], &["a", "b"], json!({}), json!({}));
+    let world = World::of_several(&[("database", 3)], &["a", "b"], json!({}), json!({}));
     let input = world.home.file("a.csv", "item\nx\n");
     let [a, b] = ["a", "b"].map(|name| format!("{name}={input}"));
     let report = world.home.at("report.json");

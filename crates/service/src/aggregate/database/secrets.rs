@@ -110,7 +110,7 @@ impl Database {
                 )));
             }
             Some(_) => {
-                tracing::warn!(
+                tracing::info!(
                     "round {}: another database has opened it, and a key that was made here goes",
                     round.name
                 );

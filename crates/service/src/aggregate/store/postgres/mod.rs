@@ -205,7 +205,8 @@ impl Storage for Postgres {
                     .execute_typed(&format!("DELETE FROM {table} WHERE round = $1"), &[(&id, Type::INT8)])
                     .await?;
             }
-            transaction.batch_execute(&format!("TRUNCATE {}", schema::reports(id))).await?;
+            let reports = schema::reports(id);
+            transaction.batch_execute(&format!("TRUNCATE {reports}; DROP INDEX IF EXISTS {reports}_order")).await?;
             Ok(transaction.commit().await?)
         })
     }
