@@ -9,9 +9,6 @@ use crate::cores::{cores, stay_on};
 use crate::service::{Service, Terms};
 use crate::{Bench, VALUES, heading, paper};
 
-/// Both protocols of jobs.
-pub const PROTOCOLS: [&str; 2] = ["naor-reingold", "dh"];
-
 /// One round: of proxy, database and all participants CPU seconds, and the seconds from the first report to the last.
 struct Round {
     cpu: [f64; 3],
@@ -21,41 +18,44 @@ struct Round {
 
 /// A proxy with a core of its own, everything else on another.
 pub fn figure_3b(bench: &mut Bench) -> Result<()> {
+    let (participants, rate) = paper::PROXY_4_CORES;
+    println!(
+        "\npaper, on 4 cores each: proxies {rate} keys/s with {participants} participants; databases {}, always",
+        paper::DATABASE_4_CORES
+    );
     heading(
-        "| figure 3b, ristretto255, 32 bits | participants | keys of each | proxy, keys/s of CPU | paper, 4 cores | of wall time | proxy's core busy | database, keys/s of CPU | paper, 4 cores | participant, keys/s of CPU | kB a key |",
+        "| figure 3b, ristretto255, 32 bits | participants | keys of each | proxy, keys/s of CPU | of wall time | its core is busy \
+         | database, keys/s of CPU | participant, keys/s of CPU | kB a key |",
     );
     if cores() > 1 {
         stay_on(&format!("1-{}", cores() - 1))?;
     }
-    for protocol in PROTOCOLS {
+    for protocol in bench.protocols.clone() {
         for participants in bench.clients.clone() {
-            let rounds = (0..bench.runs).map(|_| round(protocol, participants, bench.each));
-            let rounds = rounds.collect::<Result<Vec<_>>>()?;
-            let keys = (participants * bench.each) as f64;
-            let of = |number: &dyn Fn(&Round) -> f64| median(&rounds.iter().map(number).collect::<Vec<_>>());
-            let [proxy, database, participant] = [0, 1, 2].map(|role| keys / of(&|round| round.cpu[role].max(0.01)));
-            let (wall, busy) = (of(&|round| round.wall), of(&|round| round.cpu[0] / round.wall));
-            let bytes: u64 = rounds[0].bytes.iter().sum();
-            println!(
-                "| {protocol} | {participants} | {} | {proxy:.0} | {} | {:.0} | {:.0} % | {database:.0} | {:.0} | {participant:.0} | {:.1} |",
-                bench.each,
-                paper::CLIENTS
-                    .iter()
-                    .find(|(clients, _)| *clients == participants)
-                    .map_or(String::new(), |(_, rate)| format!("{rate:.0}")),
-                keys / wall,
-                100.0 * busy,
-                paper::DATABASE_4_CORES,
-                bytes as f64 / 1e3 / keys,
-            );
-            bench.keep(&json!({
-                "figure": "3b", "protocol": protocol, "participants": participants, "each": bench.each, "runs": bench.runs,
-                "proxy": proxy, "database": database, "participant": participant, "proxy_wall": keys / wall, "busy": busy,
-                "bytes": rounds[0].bytes,
-            }))?;
+            tell(bench, protocol, participants)?;
         }
     }
     stay_on(&format!("0-{}", cores() - 1))
+}
+
+/// A line of the table: medians of several rounds.
+fn tell(bench: &mut Bench, protocol: &'static str, participants: usize) -> Result<()> {
+    let rounds = (0..bench.runs).map(|_| round(protocol, participants, bench.each)).collect::<Result<Vec<_>>>()?;
+    let keys = (participants * bench.each) as f64;
+    let of = |number: &dyn Fn(&Round) -> f64| median(&rounds.iter().map(number).collect::<Vec<_>>());
+    let [proxy, database, participant] = [0, 1, 2].map(|role| keys / of(&|round| round.cpu[role].max(0.01)));
+    let (wall, busy) = (keys / of(&|round| round.wall), of(&|round| round.cpu[0] / round.wall));
+    let bytes = rounds[0].bytes;
+    println!(
+        "| {protocol} | {participants} | {} | {proxy:.0} | {wall:.0} | {:.0} % | {database:.0} | {participant:.0} | {:.1} |",
+        bench.each,
+        100.0 * busy,
+        bytes.iter().sum::<u64>() as f64 / 1e3 / keys,
+    );
+    bench.keep(&json!({
+        "figure": "3b", "protocol": protocol, "participants": participants, "each": bench.each, "runs": bench.runs,
+        "proxy": proxy, "database": database, "participant": participant, "proxy_wall": wall, "busy": busy, "bytes": bytes,
+    }))
 }
 
 /// Reports of different keys, none of which passes.

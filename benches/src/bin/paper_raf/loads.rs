@@ -10,7 +10,6 @@ use tacita_node::agreement::cost::Calibration;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::jobs::aggregate::load::{BUSY, Needed, needed};
 
-use crate::clients::PROTOCOLS;
 use crate::service::{Service, Terms};
 use crate::traces::{attackers, certificates, pages, truth};
 use crate::{Bench, heading};
@@ -82,10 +81,12 @@ struct Taken {
 /// Runs all of them by both protocols.
 pub fn section_5_2(bench: &mut Bench) -> Result<()> {
     heading(
-        "| section 5.2: proxy, oracle, database | protocol | participants run | reports | keys passed | us of CPU a report | planned | measured / planned | participant, us | reports/s of a core: pair | reports/s of all | cores of all, measured | machines planned |",
+        "| section 5.2: proxy, oracle, database | protocol | participants run | reports | keys passed | us of CPU a report | planned \
+         | measured / planned | participant, us | reports/s of a pair, a core each | reports/s of all | cores of all, measured \
+         | machines planned |",
     );
     for load in &LOADS {
-        for protocol in PROTOCOLS {
+        for protocol in bench.protocols.clone() {
             load.tell(bench, protocol)?;
         }
     }

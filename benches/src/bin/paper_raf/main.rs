@@ -36,6 +36,9 @@ use run::{Round, Taken, Transfers, products};
 /// Values of the domain, as of grades.
 const VALUES: u32 = 10;
 
+/// The protocols of jobs: the published one, and ours.
+const PROTOCOLS: [&str; 2] = ["naor-reingold", "dh"];
+
 /// Most keys whose transfers are made each by itself.
 const SINGLE: usize = 10;
 
@@ -54,6 +57,9 @@ struct Arguments {
     /// Keys of each of them, and of those of figure 3c
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=2000))]
     each: u32,
+    /// Protocols of the service, for figures 3b and 3c and section 5.2
+    #[arg(long, value_delimiter = ',', default_values = PROTOCOLS, value_parser = PROTOCOLS)]
+    protocols: Vec<String>,
     /// So many times as many participants of section 5.2 as usual, but no more than the paper speaks of
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
@@ -91,6 +97,7 @@ struct Bench {
     keys: Vec<usize>,
     clients: Vec<usize>,
     each: usize,
+    protocols: Vec<&'static str>,
     scale: f64,
     most: usize,
     runs: u32,
@@ -117,13 +124,15 @@ fn main() -> io::Result<ExitCode> {
         replicas::play(keys.parse().map_err(io::Error::other)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Arguments { what, keys, clients, each, scale, most, repeat: Repeat { runs }, json } = Arguments::parse();
+    let Arguments { what, keys, clients, each, protocols, scale, most, repeat: Repeat { runs }, json } =
+        Arguments::parse();
     let numbers = |all: Vec<u32>| all.into_iter().map(|number| number as usize).collect();
     let mut bench = Bench {
         json: json.file()?,
         keys: numbers(keys),
         clients: numbers(clients),
         each: each as usize,
+        protocols: PROTOCOLS.into_iter().filter(|one| protocols.iter().any(|asked| asked == one)).collect(),
         scale,
         most: most as usize,
         runs,
@@ -194,7 +203,8 @@ impl Bench {
 /// Rates with transfers include what they are set up with.
 fn figure_3a(bench: &mut Bench) -> io::Result<()> {
     heading(
-        "| figure 3a | bits | keys | in stages of | transfers | proxy | paper | participant | database | paper | database, asking | oracle | kB a key | MiB of a stage |",
+        "| figure 3a | bits | keys | in stages of | transfers | proxy | paper | participant | database | paper | database, asking \
+         | oracle | kB a key | MiB of a stage |",
     );
     stages(bench, &PAPERS)?;
     stages(bench, &SHORT)?;

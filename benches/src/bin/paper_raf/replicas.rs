@@ -8,7 +8,7 @@ use serde_json::json;
 use tacita_bench::{measure, median};
 use tacita_core::primitive::group::Ristretto255;
 
-use crate::clients::{PROTOCOLS, different};
+use crate::clients::different;
 use crate::cores::{cores, pinned};
 use crate::run::Round;
 use crate::service::{Service, Terms};
@@ -29,7 +29,7 @@ pub fn figure_3c(bench: &mut Bench) -> Result<()> {
         "| figure 3c, ristretto255, 32 bits | replicas | keys/s of CPU, of all | a replica | paper, a core | shares of keys, or wall |",
     );
     let replicas = 1..=cores().min(2);
-    for protocol in PROTOCOLS {
+    for protocol in bench.protocols.clone() {
         for proxies in replicas.clone() {
             let runs = (0..bench.runs).map(|_| proxies_of(protocol, proxies, bench.each));
             let runs = runs.collect::<Result<Vec<_>>>()?;
