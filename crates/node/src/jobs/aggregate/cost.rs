@@ -31,8 +31,8 @@ const OFFER_BYTES: u64 = 2 * ELEMENT_BYTES;
 
 /// What each takes of the participant and of the proxy, in so many of [`Calibration::ot_transfer`]: a number is found and multiplied; two
 /// are drawn, multiplied and hidden.
-const CHOSEN: f64 = 13.0;
-const OFFERED: f64 = 24.0;
+const CHOSEN: f64 = 21.0;
+const OFFERED: f64 = 40.0;
 
 /// Passes over elements that a report costs, each about what [`Calibration::ecdh_pass`] measures: a multiplication and what comes with
 /// it. The first number is for every report, the others for each point that its key takes, for its value, and for its tag.
@@ -48,10 +48,10 @@ const PARTICIPANT: Passes = Passes { report: 2.5, point: 2.0, value: 2.0, tag: 0
 const PROXY: Passes = Passes { report: 3.0, point: 1.5, value: 2.0, tag: 2.0 };
 const DATABASE: Passes = Passes { report: 1.5, point: 1.5, value: 1.0, tag: 1.5 };
 // What a point holds is found by arithmetic of its own, one point at a time.
-const ORACLE: Passes = Passes { report: 0.0, point: 15.0, value: 0.0, tag: 0.0 };
+const ORACLE: Passes = Passes { report: 0.0, point: 13.0, value: 0.0, tag: 0.0 };
 
 /// What a submission takes of the proxy beside its reports, however few: a handshake, requests, and a batch on disk.
-const SUBMISSION: f64 = 580.0;
+const SUBMISSION: f64 = 500.0;
 
 /// What the published protocol takes beside these for each report, of the participant and of the proxy: a blind is raised, or made.
 const RAISED: f64 = 0.5;
