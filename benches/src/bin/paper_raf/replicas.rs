@@ -31,39 +31,36 @@ pub fn figure_3c(bench: &mut Bench) -> Result<()> {
     let replicas = 1..=cores().min(2);
     for protocol in bench.protocols.clone() {
         for proxies in replicas.clone() {
-            let runs = (0..bench.runs).map(|_| proxies_of(protocol, proxies, bench.each));
-            let runs = runs.collect::<Result<Vec<_>>>()?;
-            let keys = (PARTICIPANTS * bench.each) as f64;
-            let all =
-                median(&runs.iter().map(|cpu| keys * proxies as f64 / cpu.iter().sum::<f64>()).collect::<Vec<_>>());
-            let shares: Vec<String> =
-                runs[0].iter().map(|cpu| format!("{:.0} %", 100.0 * cpu / runs[0].iter().sum::<f64>())).collect();
-            println!(
-                "| proxies, {protocol} | {proxies} | {all:.0} | {:.0} | {:.0} | {} |",
-                all / proxies as f64,
-                paper::PROXY[0],
-                shares.join(", ")
-            );
-            bench.keep(&json!({
-                "figure": "3c", "role": "proxy", "protocol": protocol, "replicas": proxies, "rate": all, "cpu": runs, "runs": bench.runs,
-            }))?;
+            tell_proxies(bench, protocol, proxies)?;
         }
     }
+    replicas.into_iter().try_for_each(|databases| tell_databases(bench, databases))
+}
+
+/// A line of so many proxies.
+fn tell_proxies(bench: &mut Bench, protocol: &'static str, proxies: usize) -> Result<()> {
+    let runs = (0..bench.runs).map(|_| proxies_of(protocol, proxies, bench.each)).collect::<Result<Vec<_>>>()?;
+    let keys = (PARTICIPANTS * bench.each * proxies) as f64;
+    let rate = median(&runs.iter().map(|cpu| keys / cpu.iter().sum::<f64>()).collect::<Vec<_>>());
+    let whole: f64 = runs[0].iter().sum();
+    let shares = runs[0].iter().map(|cpu| format!("{:.0} %", 100.0 * cpu / whole)).collect::<Vec<_>>().join(", ");
+    let one = rate / proxies as f64;
+    println!("| proxies, {protocol} | {proxies} | {rate:.0} | {one:.0} | {:.0} | {shares} |", paper::PROXY[0]);
+    bench.keep(&json!({
+        "figure": "3c", "role": "proxy", "protocol": protocol, "replicas": proxies, "rate": rate, "cpu": runs, "runs": bench.runs,
+    }))
+}
+
+/// A line of so many databases.
+fn tell_databases(bench: &mut Bench, databases: usize) -> Result<()> {
     let keys = bench.keys.iter().copied().max().unwrap_or(1);
-    for databases in replicas {
-        let runs = (0..bench.runs).map(|_| databases_of(databases, keys)).collect::<Result<Vec<_>>>()?;
-        let of = |which: usize| median(&runs.iter().map(|rates| rates[which]).collect::<Vec<_>>());
-        let (cpu, wall) = (of(0), of(1));
-        println!(
-            "| databases | {databases} | {cpu:.0} | {:.0} | {:.0} | {wall:.0} of wall time |",
-            cpu / databases as f64,
-            paper::DATABASE[1]
-        );
-        bench.keep(&json!({
-            "figure": "3c", "role": "database", "replicas": databases, "rate": cpu, "rate_wall": wall, "runs": bench.runs,
-        }))?;
-    }
-    Ok(())
+    let runs = (0..bench.runs).map(|_| databases_of(databases, keys)).collect::<Result<Vec<_>>>()?;
+    let [cpu, wall] = [0, 1].map(|which| median(&runs.iter().map(|rates| rates[which]).collect::<Vec<_>>()));
+    let one = cpu / databases as f64;
+    println!("| databases | {databases} | {cpu:.0} | {one:.0} | {:.0} | {wall:.0} of wall time |", paper::DATABASE[1]);
+    bench.keep(&json!({
+        "figure": "3c", "role": "database", "replicas": databases, "rate": cpu, "rate_wall": wall, "runs": bench.runs,
+    }))
 }
 
 /// CPU seconds of each proxy for one round.
