@@ -34,6 +34,12 @@ impl Fronts {
     fn started(names: &[&str], round: Value) -> Option<Fronts> {
         let mut fronts = Fronts::new(names, round)?;
         DATABASES.iter().for_each(|role| fronts.start(role));
+        // From then on either can go on without the other.
+        let until = Instant::now() + LONG;
+        while !DATABASES.iter().any(|role| fronts.world.role(role).said().contains("has the secret from")) {
+            assert!(Instant::now() < until, "the secret is at one of them alone");
+            std::thread::sleep(Duration::from_millis(30));
+        }
         ["proxy", "oracle"].iter().for_each(|role| fronts.world.start(role));
         Some(fronts)
     }

@@ -126,7 +126,11 @@ impl Database {
             Offers::into_iter(own).map(|(_, secret)| secret).collect()
         };
         match offered.iter().find(|secret| round.take_secret(secret)) {
-            Some(secret) => self.keep_secret(round, secret),
+            Some(secret) => {
+                self.keep_secret(round, secret)?;
+                tracing::info!("round {}: has the secret from the database that opened it", round.name);
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -152,8 +156,9 @@ impl Database {
             let Ok(answer) = peer.once(&ask) else { continue };
             let (is_ok, secret) = (answer.is_ok(), Zeroizing::new(answer.body));
             if is_ok && round.take_secret(&secret) {
+                self.keep_secret(round, &secret)?;
                 tracing::info!("round {}: has the secret from {}", round.name, peer.name());
-                return self.keep_secret(round, &secret);
+                return Ok(());
             }
             if is_ok {
                 tracing::warn!(
