@@ -155,6 +155,40 @@ fn what_has_left_a_proxy_while_the_round_is_open_leaves_no_other() {
 }
 
 /// Secrets are made by whoever is there when the round opens, and had from whoever has them.
+/// Who came back at the end has the reports of one participant, or no proxy has those of two.
+#[test]
+fn a_proxy_with_too_few_reports_hands_them_over() {
+    for names in [&["c", "d", "b"][..], &["c", "b", "a"]] {
+        let mut world = started("dh");
+        names.iter().for_each(|name| drop(again(&world, name, &[]).well()));
+        // The one that is to take them over is away when the round closes.
+        world.kill("proxy");
+        world.operate("close", ROUND, &[]).well();
+        std::thread::sleep(Duration::from_millis(600));
+        assert_eq!(world.status(ROUND)["state"], "closed");
+        world.start("proxy");
+        world.role("proxy-1").until_it_says("2 reports, too few for a shuffle, went to proxy 1");
+        let own = names.iter().map(|name| (format!("of-{name}"), 1));
+        assert_eq!(world.result("d"), own.chain([("all".to_owned(), 3)]).collect());
+        // It counts there, for whoever asks.
+        world.operate("open", "two", &[]).well();
+        world.role("proxy-1").until_it_says("round two takes reports");
+        let ended = again(&world, "b", &[]).well();
+        assert!(ended.stderr.contains("had been taken in round one before it closed"), "{}", ended.stderr);
+    }
+}
+
+/// All proxies together have the reports of too few.
+#[test]
+fn a_round_of_too_few_fails_and_says_so() {
+    let world = started("dh");
+    again(&world, "b", &[]).well();
+    world.operate("close", ROUND, &[]).well();
+    let status = world.until(ROUND, &["revealed", "failed"]);
+    let reason = status["failure"]["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("2 reports are of 1 participants, and a shuffle needs those of 2"), "{status}");
+}
+
 #[test]
 fn any_proxy_makes_secrets_and_gives_them_to_others() {
     let mut world = world("dh");

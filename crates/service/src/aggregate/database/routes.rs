@@ -1,5 +1,6 @@
 //! What is asked of the database, by proxies, by its operator, and by those who get results.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,7 +19,9 @@ use super::round::Round;
 use super::{Database, lock, operator, secrets};
 use crate::aggregate::Setting;
 use crate::aggregate::proxy::claims::{MOST_CLAIMS, encode};
-use crate::aggregate::rounds::{Completion, Counts, Numbers, State as Stage, Status, check_name};
+use crate::aggregate::rounds::{
+    Completion, Counts, Numbers, Rest, Resting, State as Stage, Status, check_name, collector,
+};
 use crate::aggregate::signed::Signed;
 use crate::aggregate::store::{BatchId, ClaimId, Ingested, Row, Stored};
 use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read, read_json};
@@ -35,6 +38,7 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
         .route("/v1/rounds/{round}/secret", get(secrets::give).put(secrets::offered))
         .route("/v1/rounds/{round}/claims", post(claims))
         .route("/v1/rounds/{round}/entries/{batch}", put(entries))
+        .route("/v1/rounds/{round}/rest", post(rest))
         .route("/v1/rounds/{round}/complete", post(complete))
         .route("/v1/rounds/{round}/results/{part}", get(results))
         .route("/v1/rounds/{round}/histogram", get(histogram))
@@ -110,7 +114,8 @@ async fn claims((State(database), who, Path(name)): At, headers: HeaderMap, body
                 return Err(Reply::new(Kind::Malformed, "the body is no whole number of claims"));
             }
             let owner = u32::try_from(place).map_err(|_| Error::Internal("too many proxies".into()))?;
-            database.storage.claim(&round.name, owner, claims)?.ok_or_else(|| no_more(&round, "claims"))
+            let handed = database.handed_to(&round, owner)?;
+            database.storage.claim(&round.name, owner, &handed, claims)?.ok_or_else(|| no_more(&round, "claims"))
         })
         .await?;
     Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], encode(&answers)).into_response())
@@ -169,6 +174,29 @@ async fn entries(
         };
         tracing::debug!("round {}: batch {} of {} rows is on disk", round.name, hex(&batch), rows.len());
         Ok(Json(serde_json::json!({ "entries": rows.len() as u64 + dropped, "known": known })))
+    })
+    .await
+}
+
+/// `POST /v1/rounds/{round}/rest`: what a proxy of several has of a round that has closed. What it has said once stays.
+async fn rest((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+    let caller = database.caller(&who)?;
+    let (place, _) = database.proxy(&caller)?;
+    let round = database.found(&name).await?;
+    let resting: Resting = read_json(&headers, body).await?;
+    let pool = database.pool.clone();
+    pool.run(move || {
+        round.change(&*database.storage, |record| {
+            let is_new = record.state == Stage::Closed && !record.rests.contains_key(&place);
+            if is_new {
+                record.rests.insert(place, resting.rest);
+            }
+            Ok(is_new)
+        })?;
+        match round.record().rests.contains_key(&place) {
+            true => Ok(Json(database.status(&round, &caller))),
+            false => Err(no_more(&round, "word of what is there")),
+        }
     })
     .await
 }
@@ -295,6 +323,16 @@ impl Database {
             .ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no round of this name").next(self.next()))
     }
 
+    /// Proxies whose claims are a proxy's as well: where it takes over what they have too few of.
+    fn handed_to(&self, round: &Round, owner: u32) -> Granted<Vec<u32>> {
+        let rests = &round.record().rests;
+        if rests.len() < self.setting.count("proxy")? || collector(rests) != Some(owner as usize) {
+            return Ok(Vec::new());
+        }
+        let few = rests.iter().filter(|(place, rest)| **rest == Rest::TooFew && **place != owner as usize);
+        Ok(few.filter_map(|(place, _)| u32::try_from(*place).ok()).collect())
+    }
+
     /// Refuses who gets no results.
     fn learner(&self, caller: &Caller) -> Granted<()> {
         let own = self.setting.own()?;
@@ -322,6 +360,7 @@ impl Database {
             reveal_when: predicate,
             waits: waits.iter().map(|(place, _)| *place).collect(),
             waits_for: waits.into_iter().map(|(_, told)| told).collect(),
+            rests: if caller.proxy().is_some() { record.rests.clone() } else { BTreeMap::new() },
             failure: record.failure.clone().map(|failure| failure.for_others(caller.is_database())),
             next: self.next().filter(|next| *next != round.name),
             parts: revealed.then_some(record.revealed.parts),

@@ -115,8 +115,8 @@ impl Storage for Timed {
         self.time("entries", |inner| inner.entries(round, row, limit))
     }
 
-    fn claim(&self, round: &str, owner: u32, claims: &[ClaimId]) -> Result<Option<Vec<bool>>> {
-        self.time("claim", |inner| inner.claim(round, owner, claims))
+    fn claim(&self, round: &str, owner: u32, handed: &[u32], claims: &[ClaimId]) -> Result<Option<Vec<bool>>> {
+        self.time("claim", |inner| inner.claim(round, owner, handed, claims))
     }
 
     fn totals(&self, round: &str) -> Result<Totals> {

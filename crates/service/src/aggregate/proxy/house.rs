@@ -142,7 +142,7 @@ impl Proxy {
             let done = match (status.state, round) {
                 (Stage::Open, None) => self.begin(&status),
                 (Stage::Open, Some(round)) => self.send(&round).map(drop),
-                (Stage::Closed, round) => self.finish(&status.round, round),
+                (Stage::Closed, round) => self.finish(&status, round),
                 (_, round) => self.forget(&status.round, round),
             };
             match done {
@@ -205,7 +205,8 @@ impl Proxy {
     }
 
     /// Sends all of a round that has closed, and says so.
-    fn finish(&self, name: &str, round: Option<Arc<Round>>) -> Result<()> {
+    fn finish(&self, status: &Status, round: Option<Arc<Round>>) -> Result<()> {
+        let name = &status.round;
         let file = file(name);
         let completion = match (&round, self.folder.has(&file)) {
             (Some(round), true) => {
@@ -214,6 +215,7 @@ impl Proxy {
                     Some(completion) => completion,
                     None => {
                         round.close()?;
+                        self.come_together(round, status)?;
                         let unshufflable = self.send(round)?;
                         let total = self.names.all().map(|number| round.queue.accepted(number)).sum::<u64>();
                         let entries = if unshufflable.is_some() { total - round.queue.status().waiting } else { total };
@@ -225,6 +227,7 @@ impl Proxy {
                 }
             }
             _ => {
+                self.tell_nothing(status)?;
                 tracing::warn!("round {name} closed before this proxy knew of it: it has no reports");
                 Completion { entries: 0, unshufflable: None }
             }
@@ -257,6 +260,11 @@ impl Proxy {
             Err(error) if queue.exists() => Err(failed(error)),
             _ => Ok(()),
         }
+    }
+
+    /// Whether all of a round has been sent.
+    pub(super) fn completed(&self, name: &str) -> Result<bool> {
+        Ok(self.record(&file(name))?.completion.is_some())
     }
 
     fn record(&self, file: &str) -> Result<Record> {

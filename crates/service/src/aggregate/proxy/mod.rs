@@ -1,6 +1,7 @@
 //! The proxy: it takes the participants' reports, blinds and shuffles them, and sends the database what nobody can tell the reporter of.
 
 pub(super) mod claims;
+mod handover;
 mod house;
 mod interact;
 mod measures;

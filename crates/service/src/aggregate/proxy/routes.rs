@@ -16,6 +16,7 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::counted;
 use tokio::time::timeout;
 
+use super::handover::handed;
 use super::interact::{interact, taken};
 use super::round::Round;
 use super::{Held, Proxy, lock};
@@ -37,6 +38,7 @@ pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
         .route("/v1/rounds/{round}", get(round))
         .route("/v1/rounds/{round}/reports/{batch}", put(reports).get(is_there))
         .route("/v1/rounds/{round}/reports/{batch}/{reports}", post(interact))
+        .route("/v1/rounds/{round}/handed/{batch}", put(handed))
         .route("/v1/rounds/{round}/key", get(key))
         .route("/v1/keys", get(held))
         .with_state(proxy.clone())

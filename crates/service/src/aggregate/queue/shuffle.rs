@@ -133,7 +133,7 @@ impl Queue {
         Ok((leaving.written, rest_bytes))
     }
 
-    fn sealed(&self) -> Sealed<'_> {
+    pub(super) fn sealed(&self) -> Sealed<'_> {
         Sealed { folder: &self.folder, key: &self.key, record_bytes: self.limits.record_bytes }
     }
 }

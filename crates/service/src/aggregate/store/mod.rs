@@ -116,8 +116,8 @@ pub trait Storage: Send + Sync {
     fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>>;
 
     /// Claims participants' batches for a proxy, by its place: whether each is the proxy's now, or nothing if the round is sealed. Who claims one first has
-    /// it for good.
-    fn claim(&self, round: &str, owner: u32, claims: &[ClaimId]) -> Result<Option<Vec<bool>>>;
+    /// it for good; what one of `handed` has is the proxy's as well.
+    fn claim(&self, round: &str, owner: u32, handed: &[u32], claims: &[ClaimId]) -> Result<Option<Vec<bool>>>;
 
     /// How much of a round is there.
     fn totals(&self, round: &str) -> Result<Totals>;

@@ -241,7 +241,7 @@ fn rounds_are_apart_and_go(open: Open<'_>) {
 fn batches_are_claimed_once(open: Open<'_>) {
     let name = |number: u8| [number; 16];
     let claim = |storage: &dyn Storage, round: &str, owner: u32, claims: &[ClaimId]| {
-        storage.claim(round, owner, claims).unwrap().unwrap()
+        storage.claim(round, owner, &[], claims).unwrap().unwrap()
     };
     assert_eq!(claim(&*open(), "claims", 0, &[name(1), name(2), name(1)]), [true; 3]);
     // Also after it was closed; whoever has one keeps it, and nobody else gets it.
@@ -251,6 +251,12 @@ fn batches_are_claimed_once(open: Open<'_>) {
         assert_eq!(claim(&*storage, "claims", 0, &[name(1), name(3), name(2)]), [true, false, true]);
     }
     assert_eq!(claim(&*storage, "claims", 1, &[]), [false; 0]);
+    // What another one hands over is its own as well, and stays the other's.
+    assert_eq!(
+        storage.claim("claims", 5, &[7, 1], &[name(3), name(1), name(4)]).unwrap().unwrap(),
+        [true, false, true]
+    );
+    assert_eq!(claim(&*storage, "claims", 1, &[name(3), name(4)]), [true, false]);
     // Another round's are others, and a claim is no batch.
     assert_eq!(claim(&*storage, "claims too", 1, &[name(1)]), [true]);
     assert_eq!(storage.totals("claims").unwrap(), Totals::default());
@@ -267,9 +273,9 @@ fn batches_are_claimed_once(open: Open<'_>) {
     });
     // A round that is sealed takes none, and they go with it.
     storage.seal("claims too").unwrap();
-    assert_eq!(storage.claim("claims too", 1, &[name(1)]).unwrap(), None);
+    assert_eq!(storage.claim("claims too", 1, &[], &[name(1)]).unwrap(), None);
     storage.clear("claims too", "round", b"removed").unwrap();
-    assert_eq!(storage.claim("claims too", 0, &[name(1)]).unwrap(), None);
+    assert_eq!(storage.claim("claims too", 0, &[], &[name(1)]).unwrap(), None);
     storage.remove("claims").unwrap();
     assert_eq!(claim(&*storage, "claims", 1, &[name(1)]), [true]);
     storage.remove("claims").unwrap();

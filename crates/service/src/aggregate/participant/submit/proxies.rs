@@ -7,11 +7,14 @@ use tacita_core::{Error, Result};
 
 use super::Submitting;
 use crate::aggregate::here::meet;
-use crate::aggregate::transport::{Answer, Client, Persistence};
+use crate::aggregate::transport::{Answer, Client, Kind, Persistence};
 
 /// Pauses when each of them has been asked in vain: the first, which doubles, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// A round that is being opened at a proxy is waited for as long: if all went on at once, it would be left with those of too few.
+const OPENING: Duration = Duration::from_secs(3);
 
 /// The proxies of a job, of which the first one is spoken with.
 pub(super) struct Proxies {
@@ -53,6 +56,7 @@ impl Proxies {
         };
         let began = Instant::now();
         let (mut heard, mut tried, mut pause) = (began, 0, FIRST_PAUSE);
+        let mut opening = began;
         loop {
             let done = self.meet(told, persistence).and_then(|()| ask(self.current(), persistence));
             let over = match &done {
@@ -73,6 +77,11 @@ impl Proxies {
             if over || !several {
                 return done;
             }
+            if opening.elapsed() < OPENING && matches!(&done, Ok(answer) if answer.told().error == Kind::NotYet) {
+                self.current().rest(FIRST_PAUSE)?;
+                continue;
+            }
+            opening = Instant::now();
             match &done {
                 Ok(answer) => tracing::debug!("{}: {}", self.current().name(), answer.told().message),
                 Err(error) => tracing::info!("{error}; trying the next proxy"),

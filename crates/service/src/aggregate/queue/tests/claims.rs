@@ -1,6 +1,7 @@
 //! Batches that another queue has claimed, or may have.
 
 use super::*;
+use crate::aggregate::rounds::Rest;
 
 const CLAIMED: Limits = Limits { claims: true, quota: 100, ..LIMITS };
 
@@ -120,4 +121,59 @@ fn damage_of_a_state_with_batches_of_elsewhere_is_found() {
     let queue = try_open(home.path(), CLAIMED).unwrap();
     assert_eq!(queue.unclaimed(), keys(&[(2, 1), (4, 1)]));
     assert_eq!(submit(&queue, 3, 1, 10).unwrap(), Accepted::Known);
+}
+
+/// A batch that another queue has claimed and cannot shuffle comes here after all, once, wherever the disk fails meanwhile.
+#[test]
+fn what_another_cannot_shuffle_is_taken_over_once() {
+    for was_here in [false, true] {
+        for full_after in 0.. {
+            let home = tempfile::tempdir().unwrap();
+            let queue = try_open(home.path(), CLAIMED).unwrap();
+            for participant in 1..=3 + u32::from(was_here) {
+                submit(&queue, participant, 1, 30).unwrap();
+            }
+            queue.close().unwrap();
+            let (others, own): (Vec<_>, Vec<_>) = queue.unclaimed().into_iter().partition(|key| key.0 == 4);
+            queue.settle(&own, &others).unwrap();
+            assert_eq!(queue.rest(&TERMS), Rest::Enough);
+            let records: Vec<u8> = (0..30).flat_map(|place| record(4, 1, place)).collect();
+            let submission = Submission { participant: 4, batch: [1; 16], digest: [30; 32], records: &records };
+            FULL_AFTER.set(Some(full_after));
+            let failed = queue.take_over(&submission).is_err();
+            FULL_AFTER.set(None);
+            drop(queue);
+            let queue = try_open(home.path(), CLAIMED).unwrap();
+            for _ in 0..2 {
+                queue.take_over(&submission).unwrap();
+            }
+            assert_eq!(queue.accepted(4), 30);
+            queue.settle(&queue.unclaimed(), &[]).unwrap();
+            assert_eq!(queue.batch(&(4, [1; 16])).unwrap().1, records);
+            assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), Shuffled::Left { records: 120 });
+            assert_eq!(sorted(leave(&queue)), all(&[(1, 1, 30), (2, 1, 30), (3, 1, 30), (4, 1, 30)]));
+            queue.take_over(&submission).unwrap();
+            assert_eq!((queue.status().waiting, queue.rest(&TERMS)), (0, Rest::Nothing));
+            if !failed {
+                assert!(full_after > 2, "no step was met");
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_there_is_enough_or_not() {
+    let home = tempfile::tempdir().unwrap();
+    let queue = try_open(home.path(), CLAIMED).unwrap();
+    for participant in 1..=2 {
+        submit(&queue, participant, 1, 30).unwrap();
+    }
+    queue.close().unwrap();
+    assert_eq!(queue.rest(&TERMS), Rest::Nothing, "nothing is claimed");
+    queue.settle(&queue.unclaimed(), &[]).unwrap();
+    assert_eq!(queue.rest(&TERMS), Rest::TooFew);
+    assert_eq!(queue.claimed(), keys(&[(1, 1), (2, 1)]));
+    queue.settle(&[], &queue.claimed()).unwrap();
+    assert_eq!((queue.rest(&TERMS), queue.accepted(1)), (Rest::Nothing, 0));
 }

@@ -89,10 +89,10 @@ impl Storage for Postgres {
         self.pool.run(async |client| read::entries(client, id, row, limit).await)
     }
 
-    fn claim(&self, round: &str, owner: u32, claims: &[ClaimId]) -> Result<Option<Vec<bool>>> {
+    fn claim(&self, round: &str, owner: u32, handed: &[u32], claims: &[ClaimId]) -> Result<Option<Vec<bool>>> {
         self.pool.run(async |client| {
             let id = find_or_create(client, round).await?;
-            claim::claim(client, id, owner, claims).await
+            claim::claim(client, id, owner, handed, claims).await
         })
     }
 

@@ -87,8 +87,9 @@ fn several_claim_the_same_batches_at_once(server: &Server) {
     let claims: Vec<[u8; 16]> = (0..200).map(|number| [number; 16]).collect();
     let backwards: Vec<[u8; 16]> = claims.iter().rev().copied().collect();
     let mut own = std::thread::scope(|scope| {
-        let claim =
-            |place: usize| fronts[place].claim("r", place as u32, [&claims, &backwards][place % 2]).unwrap().unwrap();
+        let claim = |place: usize| {
+            fronts[place].claim("r", place as u32, &[], [&claims, &backwards][place % 2]).unwrap().unwrap()
+        };
         let all = [0, 1, 2].map(|place| scope.spawn(move || claim(place)));
         all.map(|one| one.join().unwrap())
     });
