@@ -212,8 +212,8 @@ fn tables_of_the_first_version_become_those_of_this_one(server: &Server) {
     storage.put("r", "state", b"open").unwrap();
     drop(storage);
     server.ask(
-        "ALTER TABLE old.rounds DROP COLUMN sealed; ALTER TABLE old.records DROP COLUMN attempt; DROP TABLE old.leases; \
-         DELETE FROM old.migrations WHERE version > 1",
+        "ALTER TABLE old.rounds DROP COLUMN sealed; ALTER TABLE old.records DROP COLUMN attempt; \
+         DROP TABLE old.leases, old.claims; DELETE FROM old.migrations WHERE version > 1",
     );
     let storage = Postgres::open(&server.url("schema=old")).unwrap();
     assert!(storage.change("r", "state", Some(b"open"), b"closed", &[]).unwrap());
