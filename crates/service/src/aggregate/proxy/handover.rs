@@ -44,7 +44,7 @@ pub(super) async fn handed(
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Json<Value>> {
-    if !proxy.admission.caller(&who.0).is_some_and(|caller| caller.proxy().is_some()) {
+    if proxy.admission.caller(&who.0).is_none_or(|caller| caller.proxy().is_none()) {
         return Err(Reply::new(Kind::Forbidden, "only other proxies hand reports over"));
     }
     let batch = batch_id(&batch)?;
