@@ -47,8 +47,9 @@ pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
 /// `GET /v1/rounds/{round}`: the keys that reports are encrypted under.
 async fn round(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Json<Open>> {
     proxy.participant(&who)?;
-    if !lock(&proxy.told).contains_key(&name) {
-        proxy.look_again().await;
+    if !lock(&proxy.told).contains_key(&name) && !proxy.look_again().await {
+        let what = "the round is not known here, and the database does not answer at the moment";
+        return Err(Reply::new(Kind::NotYet, what).again_in(2));
     }
     let round = proxy.taking(&name)?;
     Ok(Json(round.open.clone()))
@@ -146,12 +147,12 @@ impl Proxy {
         }
     }
 
-    /// Waits until the database has been asked anew how its rounds stand, if it answers: a round may have opened just now.
-    async fn look_again(&self) {
+    /// Waits until the database has been asked anew how its rounds stand: a round may have opened just now. Whether it has answered.
+    async fn look_again(&self) -> bool {
         let mut looks = self.looks.subscribe();
         // One that is under way may be older than the question.
         let enough = *looks.borrow() + 2;
-        let _ = timeout(NEWS, looks.wait_for(|looks| *looks >= enough)).await;
+        timeout(NEWS, looks.wait_for(|looks| *looks >= enough)).await.is_ok()
     }
 
     /// A round that takes reports.
