@@ -11,6 +11,7 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::Known;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::write_whole;
+use tacita_node::base::hex::hex;
 use tacita_node::base::text::shown;
 use tacita_node::base::usage;
 use tacita_node::identity::Identity;
@@ -142,6 +143,7 @@ impl Started {
             None => setting.place(service, self.serving.announce.as_deref())?,
             Some(_) => Place::Named(Named {
                 service,
+                agreement: hex(&setting.agreement),
                 addresses: self.addresses.clone(),
                 written: setting.written(service)?,
                 written_first: false,
@@ -188,7 +190,7 @@ impl Started {
         let status = status.map(|listener| status::serve(listener, watch.clone())).transpose()?;
         tracing::info!("{name} {} listens on {here}", serving.identity.fingerprint());
         role.learned().iter().for_each(|sentence| tracing::info!("{sentence}"));
-        let mut routes = routes.merge(super::here::routes(&serving.setting, &admission));
+        let mut routes = routes.merge(super::here::routes(&serving.setting, &admission, service));
         if !matches!(service, Service::Oracle(_)) {
             routes = routes.merge(super::peers::routes(&serving.setting, &admission, &addresses));
         }
@@ -243,6 +245,11 @@ impl Started {
 /// Under which address a role registers that listens `here`.
 fn advertised(registry: &Registry, here: SocketAddr, written: Option<String>) -> Result<String> {
     match &registry.advertise {
+        Some(address) if address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_unspecified()) => {
+            Err(Error::Input(format!(
+                "--advertise {address}: is every address of this machine: write the one by which others reach it"
+            )))
+        }
         Some(address) if is_address(address) => Ok(address.clone()),
         Some(address) => Err(Error::Input(format!("--advertise {}: write HOST:PORT", shown(address)))),
         None if !here.ip().is_unspecified() => Ok(here.to_string()),

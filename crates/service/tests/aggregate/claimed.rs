@@ -123,7 +123,7 @@ fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
     let shared = Lying { state: "open", database, proxy: None, answer, claims, entries, completion: None };
     let shared = Arc::new(Mutex::new(shared));
     let agreement = hex(&world.setting.agreement);
-    let here = Here { agreement, version: String::new(), clock: 0, participant: None };
+    let here = Here { agreement, service: None, version: String::new(), clock: 0, participant: None };
     let status = |it: &Lying| {
         let waits = if it.state == "closed" && it.completion.is_none() { vec![0] } else { vec![] };
         json!({

@@ -88,7 +88,13 @@ fn schemas_have_the_keys_that_are_sent() {
         proxy: Some(signed.clone()),
         numbers: Some(numbers.clone()),
     };
-    let here = Here { agreement: "a".into(), version: "v".into(), clock: 1, participant: Some("p".into()) };
+    let here = Here {
+        agreement: "a".into(),
+        service: Some("s".into()),
+        version: "v".into(),
+        clock: 1,
+        participant: Some("p".into()),
+    };
     let open = Open { round: "r".into(), database: signed.clone(), proxy: signed.clone(), most_reports: Some(1) };
     let counts = Counts { count: [(1, 1)].into(), distinct: [(1, 1)].into() };
     let told = Told { error: Kind::Busy, message: "m".into(), next: Some("n".into()) };
@@ -110,7 +116,7 @@ fn schemas_have_the_keys_that_are_sent() {
         ("Tighten", of(serde_json::to_value(Tighten { measure: "count".into(), to: Some(1) }))),
         ("Held", of(serde_json::to_value(Held { rounds: vec!["r".into()], removed: vec!["s".into()] }))),
         ("Taken", json!({ "reports": 1, "known": false })),
-        ("There", json!({ "there": true })),
+        ("There", json!({ "there": true, "open": true })),
         ("Ingested", json!({ "entries": 1, "known": false })),
     ] {
         let sent: BTreeSet<String> = value.as_object().unwrap().keys().cloned().collect();

@@ -136,9 +136,13 @@ impl Spec<'_> {
             }
         }
         let same = |one: &Member, other: &Member| one.identity.is_some() && one.identity == other.identity;
-        let proxies = self.own.members("proxy");
-        if (1..proxies.len()).any(|place| proxies[..place].iter().any(|before| same(before, &proxies[place]))) {
-            return bad("two [[proxy]] have the same identity: each needs its own (`tacita identity new`)");
+        for role in ["proxy", "database"] {
+            let all = self.own.members(role);
+            if (1..all.len()).any(|place| all[..place].iter().any(|before| same(before, &all[place]))) {
+                return bad(format!(
+                    "two [[{role}]] have the same identity: each needs its own (`tacita identity new`)"
+                ));
+            }
         }
         for other in ["proxy", "oracle"] {
             if self.own.database.iter().any(|one| self.own.members(other).iter().any(|member| same(one, member))) {

@@ -103,7 +103,8 @@ async fn key((State(database), who, Path(name)): At, headers: HeaderMap, body: B
 async fn claims((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Response> {
     let caller = database.caller(&who)?;
     let (place, _) = database.proxy(&caller)?;
-    let round = database.taking(&name).await?;
+    // As it stands now: what is handed over, and to whom, another database may have been told.
+    let round = database.found(&name).await?;
     let body = read(&headers, body, MOST_CLAIMS * size_of::<ClaimId>()).await?;
     let pool = database.pool.clone();
     let answers = pool

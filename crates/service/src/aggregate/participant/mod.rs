@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::hex::hex;
 use tacita_node::identity::Identity;
 use tokio::runtime::{Builder, Runtime};
 
@@ -66,6 +67,7 @@ impl Reach {
             false => self.setting.place(service, self.announced.as_deref())?,
             true => Place::Named(Named {
                 service,
+                agreement: hex(&self.setting.agreement),
                 addresses: self.addresses.clone(),
                 written: self.setting.written(service)?,
                 written_first: true,

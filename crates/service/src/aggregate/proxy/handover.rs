@@ -101,6 +101,10 @@ impl Proxy {
         if self.others.is_empty() {
             return Ok(());
         }
+        // What has been handed over in part is shuffled nowhere else, whatever is told of the others now.
+        if let Some(place) = self.handed_to(&round.name, None)? {
+            return self.hand_over(round, place);
+        }
         self.claim(round)?;
         let told = match status.rests.contains_key(&self.place) {
             true => status.clone(),
@@ -112,7 +116,11 @@ impl Proxy {
         }
         let is_few = |place: &usize| rests.get(place) == Some(&Rest::TooFew);
         match collector(rests) {
-            Some(place) if place != self.place && is_few(&self.place) => self.hand_over(round, place),
+            // One that has sent all takes nothing over any more: then this one says itself why it cannot go on.
+            Some(place) if place != self.place && is_few(&self.place) && told.waits.contains(&place) => {
+                self.handed_to(&round.name, Some(place))?;
+                self.hand_over(round, place)
+            }
             Some(place) if place == self.place && told.waits.iter().any(|other| *other != place && is_few(other)) => {
                 Err(Error::NotReady("another proxy hands over what it has".into()))
             }
@@ -155,7 +163,7 @@ impl Proxy {
             if !answer.is_ok() {
                 let what = format!("reports of round {}", round.name);
                 return Err(match answer.again {
-                    Some(_) => Error::NotReady(answer.told().message),
+                    Some(_) => Error::NotReady(format!("{}: {}", other.name(), answer.told().message)),
                     None => refusal(&answer, other, &what),
                 });
             }

@@ -39,6 +39,9 @@ struct Record {
     open: Open,
     /// What the database is told at the end.
     completion: Option<Completion>,
+    /// The proxy to which what is here is handed over, once that has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    handed_to: Option<usize>,
 }
 
 impl Proxy {
@@ -69,7 +72,8 @@ impl Proxy {
     pub(super) fn keep(&self) -> Result<()> {
         let (mut pause, mut silent, mut told) = (LOOK, None::<Instant>, Instant::now());
         std::thread::scope(|scope| {
-            scope.spawn(|| self.database.keep_in_touch());
+            // Being asked for its rounds, a database notes whom it has heard.
+            scope.spawn(|| self.database.keep_in_touch(&Ask::get("/v1/rounds", MOST_LIST_BYTES)));
             while !self.cancel.is_cancelled() {
                 self.admission.refresh();
                 match self.poll() {
@@ -172,7 +176,7 @@ impl Proxy {
         let secret = self.secret_of(&open)?;
         self.keys.use_up(name)?;
         let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open.clone())?;
-        self.write(name, &Record { open, completion: None })?;
+        self.write(name, &Record { open, completion: None, handed_to: None })?;
         lock(&self.rounds).insert(name.clone(), Arc::new(round));
         tracing::info!("round {name} takes reports");
         Ok(())
@@ -260,6 +264,16 @@ impl Proxy {
             Err(error) if queue.exists() => Err(failed(error)),
             _ => Ok(()),
         }
+    }
+
+    /// To which proxy what is here of a round is handed over, if that has begun; or notes that it does, to `begins`.
+    pub(super) fn handed_to(&self, name: &str, begins: Option<usize>) -> Result<Option<usize>> {
+        let mut record = self.record(&file(name))?;
+        if record.handed_to.is_none() && begins.is_some() {
+            record.handed_to = begins;
+            self.write(name, &record)?;
+        }
+        Ok(record.handed_to)
     }
 
     /// Whether all of a round has been sent.

@@ -66,12 +66,18 @@ async fn is_there(
     let Some(round) = proxy.round(&name) else {
         // What has never been here has brought nothing here.
         let known = lock(&proxy.told).get(&name).is_some_and(|status| status.state != Stage::Removed);
-        return if known { Ok(Json(serde_json::json!({ "there": false }))) } else { Err(proxy.elsewhere(&name)) };
+        return if known {
+            Ok(Json(serde_json::json!({ "there": false, "open": false })))
+        } else {
+            Err(proxy.elsewhere(&name))
+        };
     };
     let pool = proxy.pool.clone();
     pool.run(move || {
         let number = proxy.names.number(&participant)?;
-        Ok(Json(serde_json::json!({ "there": round.has(number, &batch) })))
+        // First whether it is closed: from then on nothing comes.
+        let open = !round.queue.status().closed;
+        Ok(Json(serde_json::json!({ "there": round.has(number, &batch), "open": open })))
     })
     .await
 }

@@ -28,7 +28,11 @@ impl Proxy {
         let secret = match self.keys.load(round)? {
             Some(secret) => secret,
             None => {
-                let secret = match self.others.iter().find_map(|other| fetch_key(other, round, ONCE).ok()) {
+                let secret = match self.others.iter().find_map(|other| {
+                    fetch_key(other, round, ONCE)
+                        .ok()
+                        .filter(|secret| Secret::from_bytes(&self.setting, &params, secret).is_some())
+                }) {
                     Some(secret) => secret,
                     None => keys::fresh(&self.setting, Role::Proxy, round)?,
                 };

@@ -24,7 +24,9 @@ impl Queue {
     pub fn is_due(&self, conditions: &Conditions) -> bool {
         let held = lock(&self.held);
         let counts = held.counts(|_| true);
-        !counts.is_empty() && (held.state.closed || !matches!(conditions.decide(&counts, false), Decision::None(_)))
+        let is_due =
+            || !matches!(conditions.decide(&counts, false), Decision::None(_)) && conditions.check(&counts).is_ok();
+        !counts.is_empty() && (held.state.closed || is_due())
     }
 
     /// What has been claimed of a round that has closed: nothing, enough for a shuffle, or too little.
@@ -70,7 +72,7 @@ impl Queue {
         let key = (participant, batch);
         let mark = Mark { digest, records: (records.len() / self.limits.record_bytes) as u64 };
         let _one = lock(&self.shuffling);
-        let mut state = {
+        let is_elsewhere = {
             let mut held = self.sound()?;
             if let Some(one) = held.waiting.get_mut(&key) {
                 one.claimed = true;
@@ -79,20 +81,22 @@ impl Queue {
             if held.state.marks.contains_key(&key) && !held.state.elsewhere.contains(&key) {
                 return Ok(());
             }
-            held.state.clone()
+            held.state.elsewhere.contains(&key)
         };
         self.write_incoming(&key, submission)?;
         // Until the mark is gone, the batch does not count.
-        if state.elsewhere.remove(&key) {
+        if is_elsewhere {
+            let mut state = self.sound()?.state.clone();
+            state.elsewhere.remove(&key);
             state.marks.remove(&key);
             self.write_state(&state)?;
+            lock(&self.held).state = state;
         }
         let mut held = lock(&self.held);
-        held.state = state;
         held.count(participant, mark.records);
         let bytes = files::incoming_bytes(records.len() as u64);
         held.waiting.insert(key, InQueue { mark, bytes, since: SystemTime::now(), claimed: true });
-        held.count_bytes();
+        held.bytes += bytes;
         Ok(())
     }
 

@@ -388,7 +388,7 @@ impl Storage for Embedded {
         let _writing = self.writing();
         let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
         writes.insert(&self.state, key.key(REMOVED, b""), b"");
-        for kind in [MARK, RECORD] {
+        for kind in [MARK, CLAIM, RECORD] {
             for entry in self.state.prefix(key.key(kind, b"")) {
                 writes.remove(&self.state, entry.key().map_err(|error| self.fault(error))?);
             }

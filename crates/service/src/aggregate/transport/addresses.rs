@@ -36,6 +36,9 @@ pub struct Addresses {
 pub struct Named {
     /// Whose.
     pub service: Service,
+    /// The fingerprint of the job's terms, in hexadecimal: who is dialled at a named address has to serve this job as this service, whatever else has the
+    /// same identity.
+    pub agreement: String,
     /// What is named.
     pub addresses: Arc<Addresses>,
     /// What the job file says.
@@ -207,8 +210,13 @@ mod tests {
     #[test]
     fn what_is_named_and_written_is_tried_once() {
         let addresses = Arc::new(Addresses::new("the registry", Vec::new()));
-        let mut named =
-            Named { service: Service::Proxy(0), addresses, written: Some("a:1".into()), written_first: false };
+        let mut named = Named {
+            service: Service::Proxy(0),
+            agreement: String::new(),
+            addresses,
+            written: Some("a:1".into()),
+            written_first: false,
+        };
         let order = |named: &Named| named.candidates().into_iter().map(|one| one.shown).collect::<Vec<_>>();
         assert_eq!(order(&named), ["a:1"]);
         named.addresses.learn(Service::Proxy(0), "a:1".into());

@@ -1,6 +1,6 @@
 //! What is submitted to a round that has closed: what is there already stays there, and the rest goes to the next one.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tacita_core::protocol::aggregate::Entry;
@@ -11,6 +11,9 @@ use tacita_node::base::text::shown;
 use super::{MOST_BYTES, Submission};
 use crate::aggregate::participant::batches::Batches;
 use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence};
+
+/// How soon a proxy is asked again that closes a round.
+const CLOSING: Duration = Duration::from_millis(100);
 
 impl Submission<'_> {
     /// The round that a batch was taken in before the one that reports go to now: submitted again, it would count in both. Every proxy is asked that may
@@ -64,14 +67,24 @@ impl Submission<'_> {
         unknown: impl Fn(&Client, Result<Answer>) -> Result<bool>,
     ) -> Result<bool> {
         for proxy in self.proxies.all() {
-            let answer = proxy.ask(&Ask::get(path, MOST_BYTES), persistence);
-            let there = match answer {
-                Ok(answer) if answer.is_ok() => {
-                    let told: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-                    told["there"].as_bool() == Some(true)
+            let until = Instant::now() + persistence.busy;
+            let there = loop {
+                let told: Value = match proxy.ask(&Ask::get(path, MOST_BYTES), persistence) {
+                    Ok(answer) if answer.is_ok() => serde_json::from_slice(&answer.body).unwrap_or_default(),
+                    Err(error) if !matches!(error, Error::Network { .. }) => return Err(error),
+                    other => break unknown(proxy, other)?,
+                };
+                let there = told["there"].as_bool() == Some(true);
+                // Until the round is closed there, it may be about to be taken.
+                let may_come = !there && told["open"].as_bool() != Some(false) && !persistence.busy.is_zero();
+                match may_come && Instant::now() < until {
+                    false if may_come => {
+                        let what = "has not closed the round that this may be in: submit again later, with --resume";
+                        return Err(Error::NotReady(format!("{} {what}", proxy.name())));
+                    }
+                    false => break there,
+                    true => proxy.rest(CLOSING)?,
                 }
-                Err(error) if !matches!(error, Error::Network { .. }) => return Err(error),
-                other => unknown(proxy, other)?,
             };
             if there {
                 return Ok(true);

@@ -74,7 +74,8 @@ impl Proxies {
                 }
                 _ => true,
             };
-            if over || !several {
+            let all_asked = tried + 1 >= self.all.len() || !matches!(done, Err(Error::Network { .. }));
+            if (over && all_asked) || !several {
                 return done;
             }
             if opening.elapsed() < OPENING && matches!(&done, Ok(answer) if answer.told().error == Kind::NotYet) {

@@ -1,5 +1,7 @@
 //! Making a connection: where the other end may listen, and who it has to be there.
 
+use axum::body::Body;
+use axum::http::Method;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tacita_core::{Error, Result};
@@ -9,9 +11,14 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::{Client, Link, Place};
-use crate::aggregate::transport::HANDSHAKE_LIMIT;
+use crate::aggregate::here::Here;
+use crate::aggregate::setting::file;
 use crate::aggregate::transport::addresses::Named;
 use crate::aggregate::transport::counted::{Counted, Noted};
+use crate::aggregate::transport::{HANDSHAKE_LIMIT, MEDIA_TYPE};
+
+/// Bytes of what a service says of itself.
+const MOST_HERE_BYTES: usize = 1 << 14;
 
 /// Bytes of answers that may be on their way.
 const WINDOW: u32 = 1 << 20;
@@ -41,8 +48,13 @@ impl Client {
                 if tried.contains(&candidate.address) {
                     continue;
                 }
+                let shown = candidate.shown.clone();
                 match self.connect(&candidate.address, candidate.shown).await {
-                    Ok(link) => return Ok(link),
+                    Ok(link) if !candidate.is_named => return Ok(link),
+                    Ok(link) => match self.checked(link, named).await {
+                        Some(link) => return Ok(link),
+                        None => failures.push(format!("at {shown}: this is not {} of this job", self.peer.name)),
+                    },
                     Err(Error::Network { what, .. }) => failures.push(what),
                     // Who names a wrong address, or an old one, must not be able to end anything.
                     Err(Error::Authentication { what, .. }) if candidate.is_named => failures.push(what),
@@ -52,6 +64,18 @@ impl Client {
             }
         }
         Err(self.silent(&if failures.is_empty() { named.unknown() } else { failures.join("; ") }))
+    }
+
+    /// The connection, if who answers there serves the job as this service.
+    async fn checked(&self, link: Link, named: &Named) -> Option<Link> {
+        let asking = async {
+            let (answer, link) = self.send(link, &Method::GET, "/v1/here", MEDIA_TYPE, Body::empty()).await.ok()?;
+            let answer = self.whole(answer, MOST_HERE_BYTES, link).await.ok()?;
+            serde_json::from_slice::<Here>(&answer.body).ok()
+        };
+        let here = timeout(HANDSHAKE_LIMIT, asking).await.ok()??;
+        let link = self.kept()?;
+        (here.agreement == named.agreement && here.service == Some(file(named.service))).then_some(link)
     }
 
     /// Connects to `dialed`, which messages call `address`.

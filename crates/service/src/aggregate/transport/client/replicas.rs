@@ -20,9 +20,6 @@ const TELL: Duration = Duration::from_secs(10);
 /// Who is asked nothing else is asked so often whether it is there.
 const GREET: Duration = Duration::from_secs(3);
 
-/// Bytes of what a service says of itself.
-const MOST_HERE_BYTES: usize = 1 << 14;
-
 /// What is asked of each before anything else: whether it serves the same job.
 type Meet = Box<dyn Fn(&Client) -> Result<()> + Send + Sync>;
 
@@ -107,13 +104,13 @@ impl Replicas {
         })
     }
 
-    /// Says to those who have not been asked anything for a while that the asker is there, until it is to end.
-    pub fn keep_in_touch(&self) {
+    /// Asks those who have not been asked anything for a while something, so that they know that the asker is there, until it is to end.
+    pub fn keep_in_touch(&self, greeting: &Ask) {
         while self.all.len() > 1 && self.current().rest(GREET).is_ok() {
             for place in 0..self.all.len() {
                 if self.all[place].client.contact().silent().is_none_or(|silent| silent >= GREET) {
                     // Who does not answer is noted, and told when it is new.
-                    let _ = self.once_of(place, &Ask::get("/v1/here", MOST_HERE_BYTES));
+                    let _ = self.once_of(place, greeting);
                 }
             }
         }
