@@ -62,7 +62,7 @@ fn a_batch_that_two_proxies_have_counts_once_and_is_there_at_both() {
     assert_eq!(world.result("a"), expected.map(|(key, count)| (key.to_owned(), count)).into());
     for proxy in proxies("a") {
         let there = proxy.ask(&Ask::get(put(&[1; 16], Vec::new()).path, 1 << 12), ONCE).unwrap();
-        assert_eq!(serde_json::from_slice::<Value>(&there.body).unwrap(), json!({ "there": true }));
+        assert_eq!(serde_json::from_slice::<Value>(&there.body).unwrap(), json!({ "there": true, "open": false }));
         let again = proxy.ask(&put(&[1; 16], both.clone()), ONCE).unwrap();
         assert_eq!(serde_json::from_slice::<Value>(&again.body).unwrap(), json!({ "reports": 2, "known": true }));
     }
@@ -107,6 +107,7 @@ struct Lying {
     answer: Answers,
     claims: Vec<Vec<u8>>,
     entries: Vec<Vec<u8>>,
+    rest: Option<Value>,
     completion: Option<Value>,
 }
 
@@ -120,7 +121,7 @@ fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
     let public = DatabaseKey::generate(&params, &mut rng).public(&params, &mut rng);
     let database = Signed::new(&world.identity("database"), purpose, &public).unwrap();
     let (claims, entries) = (Vec::new(), Vec::new());
-    let shared = Lying { state: "open", database, proxy: None, answer, claims, entries, completion: None };
+    let shared = Lying { state: "open", database, proxy: None, answer, claims, entries, rest: None, completion: None };
     let shared = Arc::new(Mutex::new(shared));
     let agreement = hex(&world.setting.agreement);
     let here = Here { agreement, service: None, version: String::new(), clock: 0, participant: None };
@@ -128,6 +129,7 @@ fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
         let waits = if it.state == "closed" && it.completion.is_none() { vec![0] } else { vec![] };
         json!({
             "round": ROUND, "state": it.state, "reveal_when": "", "waits": waits, "database": it.database, "proxy": it.proxy,
+            "rests": it.rest.as_ref().map_or(json!({}), |rest| json!({ "0": rest, "1": "nothing" })),
         })
     };
     let routes = Router::new()
@@ -143,6 +145,14 @@ fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
                 let mut it = it.lock().unwrap();
                 it.claims.push(body.to_vec());
                 ([(header::CONTENT_TYPE, MEDIA_TYPE)], (it.answer)(&body)).into_response()
+            }),
+        )
+        .route(
+            "/v1/rounds/{round}/rest",
+            post(move |it: State<Shared>, Json(told): Json<Value>| async move {
+                let mut it = it.lock().unwrap();
+                it.rest = Some(told["rest"].clone());
+                Json(status(&it))
             }),
         )
         .route(
