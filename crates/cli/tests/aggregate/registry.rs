@@ -11,7 +11,7 @@ pub mod server;
 use self::server::Server;
 use super::watched::{page, pages};
 use super::world::{World, made, over};
-use crate::common::{free_port, tacita, text};
+use crate::common::{Running, free_port, tacita, text};
 
 /// Of two proxies each is the first for two of them: as many as a shuffle needs.
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -181,4 +181,34 @@ fn what_cannot_be_a_registry_is_refused() {
         let arguments = [&["proxy", &job, "--identity", &id, "--state", &state][..], options].concat();
         tacita(&arguments).failed(2, &[words]);
     }
+}
+
+/// Who has several jobs under one identity is nobody else's service: an address of another job leads nowhere.
+#[test]
+fn the_address_of_another_job_of_the_same_identity_is_none() {
+    let Some(server) = Server::start() else { return };
+    let (items, counts) = made(NAMES.len(), 40);
+    let mut world = world(&server, 1, "proxy");
+    let mut other: Value = serde_json::from_str(&text(world.job())).unwrap();
+    other["id"] = "another".into();
+    let (job, addresses) = (world.home.file("other.json", &other.to_string()), world.home.directory("others"));
+    let (id, state) = (world.home.at("id-database"), world.home.at("state-other"));
+    let arguments = ["database", &job, "--identity", &id, "--state", &state, "--listen", "127.0.0.1:0"];
+    let mut database = Running::start(&[&arguments[..], &["--announce", &addresses]].concat());
+    database.until_it_says("listens on");
+    let address = text(world.home.at("others/database-1"));
+    start(&mut world, &["oracle"], "proxy");
+    let (key, _) = until(&server, 1).remove(0);
+    let prefix = key.strip_suffix("oracle-1").unwrap();
+    server.put(&format!("{prefix}database-1"), json!({ "address": address }).to_string().as_bytes());
+    start(&mut world, &["proxy"], "proxy");
+    let named = format!("at {address} (named by the registry): this is not the database of this job");
+    world.role("proxy").until_it_says(&named);
+    start(&mut world, &["database"], "proxy");
+    submit(&world, &items, 0..4);
+    let database = server.all().into_iter().find(|(key, _)| key.ends_with("database-1")).unwrap().1;
+    let database: Value = serde_json::from_str(&database).unwrap();
+    world.home.file("seed", database["address"].as_str().unwrap());
+    seeded(&world, "database");
+    assert_eq!(world.result("a"), over(&counts, 2));
 }
