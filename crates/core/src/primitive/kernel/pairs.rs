@@ -33,7 +33,7 @@ pub struct Pairs {
     one: Vec<u64>,
     /// R^2 2^(64 words i) modulo n^2.
     parts: Vec<Vec<u64>>,
-    /// Limbs of 2 n, and of 2 n + 2, which are not carried: 2 n + n (-2 - 2 n) is a multiple of n^2.
+    /// Limbs of 2 n, and of 2 n + 2, which are not carried: 2 n - (2 n + 2) n is a multiple of n^2.
     lift: Vec<u64>,
 }
 

@@ -7,6 +7,8 @@
 //! A row begins with a chain of products that depend on each other. Modulo a square, two sums are worked on row by row in
 //! turn, so that one's chain is behind the other's products.
 
+#![expect(clippy::needless_range_loop, reason = "iterators' closures are compiled for other processors")]
+
 use std::arch::x86_64::*;
 
 use super::super::montgomery::{LIMB, LIMB_BITS, Limbs, Montgomery, TOGETHER};

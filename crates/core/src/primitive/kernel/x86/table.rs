@@ -1,6 +1,8 @@
 //! Entries of tables by AVX-512, one in each of eight lanes. A permutation inside registers takes each lane's entry out of
 //! sixteen; masks take it out of those.
 
+#![expect(clippy::needless_range_loop, reason = "iterators' closures are compiled for other processors")]
+
 use std::arch::x86_64::*;
 
 use super::super::montgomery::{LANES, Lanes, Limbs, TOGETHER};
