@@ -17,6 +17,7 @@ pub(super) mod montgomery;
 pub(super) mod montgomery_avx2;
 pub(super) mod ntt;
 pub(super) mod pclmul;
+pub(super) mod table;
 pub(super) mod transpose;
 
 use std::arch::x86_64::*;
