@@ -19,7 +19,7 @@ const TABLES_FROM: usize = 4 * LANES;
 const TABLES_BYTES: usize = 32 << 20;
 
 /// Groups of eight encryptions that go through the tables together.
-pub(super) const GROUPS: usize = 4;
+pub(super) const GROUPS: usize = 16;
 
 /// N and h_s.
 #[derive(Clone)]

@@ -7,8 +7,6 @@
 //! A row begins with a chain of products that depend on each other. Modulo a square, two sums are worked on row by row in
 //! turn, so that one's chain is behind the other's products.
 
-#![expect(clippy::needless_range_loop, reason = "iterators' closures are compiled for other processors")]
-
 use std::arch::x86_64::*;
 
 use super::super::montgomery::{LIMB, LIMB_BITS, Limbs, Montgomery, TOGETHER};
@@ -80,14 +78,14 @@ pub(in super::super) fn square(field: &Montgomery, a: &[Limbs], product: &mut [L
     carry(product);
 }
 
-/// The product modulo the modulus' square of pairs; see [`super::super::square`].
+/// The product modulo the modulus' square of pairs; see [`super::super::pairs`].
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(in super::super) fn multiply_pairs(field: &Montgomery, a: &[Limbs], b: &[Limbs], product: &mut [Limbs]) {
     let ((a, higher_a), (b, higher_b)) = (a.split_at(field.limbs()), b.split_at(field.limbs()));
+    product.fill([0; 8]);
     let (low, high) = product.split_at_mut(field.limbs());
     check(field, [a, b, low]);
     check(field, [higher_a, higher_b, high]);
-    (low.fill([0; 8]), high.fill([0; 8]));
     let zero = [_mm512_setzero_si512(); TOGETHER];
     let (a, higher_a) = (a.as_chunks().0, higher_a.as_chunks().0);
     let (low, high) = (low.as_chunks_mut().0, high.as_chunks_mut().0);
@@ -100,14 +98,14 @@ pub(in super::super) fn multiply_pairs(field: &Montgomery, a: &[Limbs], b: &[Lim
     carry(high);
 }
 
-/// The square modulo the modulus' square of pairs; see [`super::super::square`].
+/// The square modulo the modulus' square of pairs; see [`super::super::pairs`].
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(in super::super) fn square_pairs(field: &Montgomery, a: &[Limbs], product: &mut [Limbs]) {
     let (a, higher) = a.split_at(field.limbs());
+    product.fill([0; 8]);
     let (low, high) = product.split_at_mut(field.limbs());
     check(field, [a, a, low]);
     check(field, [higher, higher, high]);
-    (low.fill([0; 8]), high.fill([0; 8]));
     let (a, low, high) = (a.as_chunks().0, low.as_chunks_mut().0, high.as_chunks_mut().0);
     let mut below = _mm512_setzero_si512();
     for (row, higher) in higher.as_chunks().0.iter().enumerate() {
