@@ -86,11 +86,13 @@ impl Family {
 /// ([`PORTABLE_VARIABLE`]).
 pub fn chosen() -> Backend {
     static CHOSEN: OnceLock<Backend> = OnceLock::new();
-    *CHOSEN.get_or_init(|| {
-        let asked = std::env::var(PORTABLE_VARIABLE).unwrap_or_default();
-        let name = if asked == "1" { Backend::PORTABLE.name() } else { &asked };
-        available().into_iter().find(|backend| backend.name() == name).unwrap_or_else(fastest)
-    })
+    *CHOSEN.get_or_init(|| asked(&std::env::var(PORTABLE_VARIABLE).unwrap_or_default()))
+}
+
+/// What this value of the variable asks for.
+fn asked(value: &str) -> Backend {
+    let name = if value == "1" { Backend::PORTABLE.name() } else { value };
+    available().into_iter().find(|backend| backend.name() == name).unwrap_or_else(fastest)
 }
 
 /// The fastest family that the processor can run.
@@ -102,4 +104,18 @@ fn fastest() -> Backend {
 pub fn available() -> Vec<Backend> {
     let families = [Family::Portable, Family::Pclmul, Family::Avx2, Family::Avx512];
     families.into_iter().filter_map(Family::available).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_chooses_among_what_there_is() {
+        assert!(asked("1") == Backend::PORTABLE);
+        for value in ["", "0", "sse9"] {
+            assert!(asked(value) == fastest());
+        }
+        assert!(available().into_iter().all(|backend| asked(backend.name()) == backend));
+    }
 }

@@ -81,12 +81,6 @@ impl<V: Vector> Field<V> {
         Field(packed)
     }
 
-    /// Of limbs.
-    #[inline(always)]
-    pub(super) fn of(limbs: [V; LIMBS]) -> Field<V> {
-        Field(limbs)
-    }
-
     /// Its limbs.
     #[inline(always)]
     pub(super) fn limbs(self) -> [V; LIMBS] {

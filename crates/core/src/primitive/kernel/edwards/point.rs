@@ -106,21 +106,9 @@ impl<V: Vector> Points<V> {
     /// A point for each lane.
     #[inline(always)]
     pub(super) fn gather(lanes: [&Extended; LANES]) -> Points<V> {
-        let mut rows: Rows<V> = [[V::all(0); LANES]; 3];
-        for lane in 0..LANES {
-            let (eights, rest) = lanes[lane].0.as_flattened().as_chunks::<LANES>();
-            let mut last = [0; LANES];
-            last[..rest.len()].copy_from_slice(rest);
-            (rows[0][lane], rows[1][lane]) = (V::load(&eights[0]), V::load(&eights[1]));
-            rows[2][lane] = V::load(&last);
-        }
-        let [a, b, c] = [V::transposed(&rows[0]), V::transposed(&rows[1]), V::transposed(&rows[2])];
-        Points {
-            x: Field::of([a[0], a[1], a[2], a[3], a[4]]),
-            y: Field::of([a[5], a[6], a[7], b[0], b[1]]),
-            z: Field::of([b[2], b[3], b[4], b[5], b[6]]),
-            t: Field::of([b[7], c[0], c[1], c[2], c[3]]),
-        }
+        let coordinate = |place: usize| -> [&Limbs; LANES] { lanes.map(|point| &point.0[place]) };
+        let [x, y, z, t] = [coordinate(0), coordinate(1), coordinate(2), coordinate(3)];
+        Points { x: Field::pack(x), y: Field::pack(y), z: Field::pack(z), t: Field::pack(t) }
     }
 
     /// As many of the points as there is room for.

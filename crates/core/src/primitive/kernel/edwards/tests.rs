@@ -251,6 +251,8 @@ fn what_is_no_encoding_is_refused_as_the_library_refuses_it() {
 /// Limbs as large as reduced ones may be, and everything else at random.
 fn residues(rng: &mut ChaCha20Rng) -> Vec<Limbs> {
     let mut all = vec![[0; 5], [REDUCED - 1; 5], [1, 0, 0, 0, 0]];
+    // Products of doubles whose lower parts are as far below zero as they can be, and the higher ones next to nothing.
+    all.extend([[1 << 25; 5], [(1 << 25) + 1; 5]]);
     // p - 1, p, p + 1.
     for lowest in [0x7ffffffffffec_u64, 0x7ffffffffffed, 0x7ffffffffffee] {
         all.push([lowest, (1 << 51) - 1, (1 << 51) - 1, (1 << 51) - 1, (1 << 51) - 1]);
@@ -327,6 +329,7 @@ fn limb() -> impl Strategy<Value = u64> {
     let edge = |value: u64| (value.saturating_sub(2)..(value + 3).min(REDUCED)).boxed();
     proptest::strategy::Union::new([
         edge(0),
+        edge(1 << 25),
         edge(1 << 26),
         edge(1 << 50),
         edge(1 << 51),
