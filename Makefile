@@ -22,12 +22,16 @@ FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 FUZZ_SECONDS ?= 30
 
 ##@ Use
-.PHONY: demo dist samples seeds
+.PHONY: demo dist wheel samples seeds
 demo: fetch  ## a guided tour: one small job after the other
 	cargo run $(FLAGS) -p tacita --bin tacita -- demo
 
 dist: fetch  ## the program to hand out, without the paths of this machine (a build of its own)
 	scripts/dist
+
+wheel: fetch  ## the package for Python, with the command in it, in target/wheels
+	scripts/need maturin
+	scripts/wheel
 
 samples:  ## make the samples in examples/ again
 	python3 examples/generate.py
@@ -36,8 +40,8 @@ seeds: fetch  ## make the files of Parquet, Arrow and aggregation in fuzz/seeds 
 	cargo run $(FLAGS) -p tacita-node --example fuzz_seeds -- fuzz/seeds
 
 ##@ Check
-.PHONY: test format lint docs licences unit portable examples test-slow advisories fuzz
-test: format lint docs licences portable unit examples  ## all that a change has to pass (about 10 minutes from cold)
+.PHONY: test format lint docs licences unit portable python examples test-slow advisories fuzz
+test: format lint docs licences portable unit python examples  ## all that a change has to pass (about 10 minutes from cold)
 
 format:  ## the code is as rustfmt writes it
 	scripts/need rustfmt
@@ -61,6 +65,10 @@ portable: fetch  ## the primitives' tests, on the kernels that every processor r
 unit: fetch  ## the tests, those of whole processes and of the page in a browser included
 	scripts/need chromium postgresql schemas
 	cargo test $(FLAGS) --workspace
+
+python: fetch  ## the wheel, installed in a new environment: its tests, types and examples
+	scripts/need maturin
+	scripts/test_python "$$(scripts/wheel)"
 
 examples:  ## samples, job files and links of the documentation
 	python3 scripts/check_examples.py

@@ -12,7 +12,6 @@ use tacita_core::{Error, Result};
 
 use self::findings::{Findings, enough};
 use super::arguments;
-use super::run::{meeting, place};
 use crate::console::print;
 use crate::instructions::instructions;
 use crate::interrupt;
@@ -25,6 +24,7 @@ use tacita_node::jobs::intersect::prepared;
 use tacita_node::jobs::on_disk::room_for;
 use tacita_node::run::check::{check_output, unwritten};
 use tacita_node::run::outsourced::terms;
+use tacita_node::run::reach::{meeting, place};
 use tacita_node::run::rehearsal::{Rehearsal, Seen};
 use tacita_node::transport::depot::look as look_at_helper;
 use tacita_node::transport::listening_at;
