@@ -75,6 +75,8 @@ examples:  ## samples, job files and links of the documentation
 
 test-slow: fetch  ## tests that take long: large sets, slow networks
 	cargo test $(FLAGS) --workspace -- --ignored
+	scripts/need maturin
+	scripts/test_python "$$(scripts/wheel)" -m slow
 
 advisories: fetch  ## known vulnerabilities in the dependency graph (asks the network)
 	scripts/need cargo-deny

@@ -24,8 +24,8 @@ class Job:
     ... )
     >>> job.kind, job.parties, job.reveal
     ('intersect', ['a', 'b'], 'rows')
-    >>> job.learned("b")[0]
-    'b learns how many distinct keys a brings.'
+    >>> job.learned("a")[0]
+    'a learns which of its own rows have a key that b has too.'
     """
 
     def __init__(self, **keys: Any) -> None:

@@ -98,7 +98,7 @@ def plan(
     >>> job = tacita.Job(job="intersect", id="demo", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
     >>> plan = tacita.plan(job, rows={"a": 1_000_000, "b": 500_000}, latency=0.02, bandwidth=100e6)
     >>> plan.protocol, plan.learned("a")[0]
-    ('vole', 'a learns which of its rows are also at b.')
+    ('vole', 'a learns which of its own rows have a key that b has too.')
     """
     made = _tacita.plan(
         job._spec,

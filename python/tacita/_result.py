@@ -33,7 +33,7 @@ class Result:
     >>> result.to_pandas()["ward"].tolist()
     ['B', 'C']
     >>> result.report["protocol"], result.learned[0]
-    ('vole', 'a learns which of its rows are also at b, 2 in all.')
+    ('ecdh', 'a learns which of its own rows have a key that b has too.')
     """
 
     def __init__(self, party: str, outcome: _tacita.Outcome) -> None:

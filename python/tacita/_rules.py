@@ -37,10 +37,10 @@ def rules(
     ... )
     >>> shop = pd.DataFrame({"milk": [1, 1, 0, 1], "tea": [0, 0, 1, 0]})
     >>> rules = tacita.rules(job, "shop", {"shop": shop, "bakery": pd.DataFrame({"bread": [1, 1, 0, 0]})})
-    >>> rules[["antecedents", "consequents", "support", "confidence"]]
-      antecedents consequents  support  confidence
-    0     (bread)      (milk)      0.5    1.000000
-    1      (milk)     (bread)      0.5    0.666667
+    >>> for rule in rules.itertuples():
+    ...     print(set(rule.antecedents), set(rule.consequents), rule.support, round(rule.confidence, 3))
+    {'bread'} {'milk'} 0.5 1.0
+    {'milk'} {'bread'} 0.5 0.667
     """
     if job.kind != "rules":
         raise _input(f"rules are of a job \"rules\", and this is {job.kind!r}")

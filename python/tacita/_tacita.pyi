@@ -2,6 +2,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, final
 
+__all__: list[str]
 __version__: str
 
 @final

@@ -22,7 +22,7 @@ class Error(Exception):
     ...     tacita.Job(job="intersect")
     ... except tacita.Error as error:
     ...     print(error.kind, error.code, error)
-    input 2 missing field `id`
+    input 2 missing key `id` at line 1 column 20
     """
 
     kind: str

@@ -41,13 +41,11 @@ def test_a_sample_gives_what_the_command_gives(name: str, tmp_path: pathlib.Path
     tables = inputs(path, job)
     given = [f"--input={party}={table}" for party, table in tables.items()]
     out, report = tmp_path / "cli", tmp_path / "report.json"
-    insecure = "polynomial" in path.read_text() or "allow-insecure" in (path.parent / "README.md").read_text()
-    flags = ["--allow-insecure"] if insecure else []
-    ran = command("simulate", path, *given, *flags, "--output", out, "--report", report, "--quiet")
+    ran = command("simulate", path, *given, "--output", out, "--report", report, "--quiet")
     assert ran.returncode == 0, ran.stderr
     theirs = json.loads(report.read_text())
 
-    ours = tacita.simulate(job, tables, allow_insecure=insecure)
+    ours = tacita.simulate(job, tables)
     assert ours.report["agreement"] == theirs["agreement"] == job.agreement
     saved = tmp_path / "python"
     saved.mkdir()
@@ -96,16 +94,16 @@ def test_shares(tmp_path: pathlib.Path) -> None:
 
 
 WRONG = {
-    "no column": ('job="intersect"', {"key": {"columns": ["nome"]}}, "input", 2),
-    "no profile": ('job="intersect"', {"key": {"columns": ["name"], "normalize": ["nane"]}}, "input", 2),
-    "too many rows": ('job="intersect"', {"key": {"columns": ["name"]}, "limits": {"max_rows": 3}}, "input", 2),
-    "nobody gives": ('job="intersect"', {"key": {"columns": ["name"]}, "reveal": "sum:cost"}, "input", 2),
+    "no column": ({"key": {"columns": ["nome"]}}, "input", 2),
+    "no profile": ({"key": {"columns": ["name"], "normalize": ["nane"]}}, "input", 2),
+    "too many rows": ({"key": {"columns": ["name"]}, "limits": {"max_rows": 3}}, "input", 2),
+    "nobody gives": ({"key": {"columns": ["name"]}, "reveal": "sum:cost"}, "input", 2),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_the_same_error_as_the_command(case: str, tmp_path: pathlib.Path) -> None:
-    _, keys, kind, code = WRONG[case]
+    keys, kind, code = WRONG[case]
     spec = {"job": "intersect", "id": "x", "reveal_to": ["hospital"], "parties": {"hospital": {}, "insurer": {}}, **keys}
     path = tmp_path / "job.json"
     path.write_text(json.dumps(spec))

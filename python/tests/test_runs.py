@@ -6,16 +6,16 @@ import json
 import logging
 import pathlib
 import pickle
-import signal
 import subprocess
 import sys
 import threading
 import time
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow
 import pytest
-from conftest import COMMAND, EXAMPLES, free_address
+from conftest import COMMAND, EXAMPLES, command, free_address
 
 import tacita
 
@@ -24,8 +24,6 @@ PATIENTS = EXAMPLES / "patients"
 
 def patients(parties: dict[str, dict[str, str]], **more: object) -> dict[str, object]:
     """The samples' job with these parties."""
-    import tomllib
-
     spec = tomllib.loads((PATIENTS / "job.toml").read_text())
     for name, own in parties.items():
         spec["parties"][name] = {**{k: v for k, v in spec["parties"][name].items() if k not in ("address", "identity")}, **own}
@@ -59,7 +57,7 @@ def test_functions_for_two_meet_the_command(pair, tmp_path: pathlib.Path) -> Non
         (tmp_path / "in.csv").write_text("id,n\n1,2\n2,3\n3,4\n")
         address = free_address()
         told = [COMMAND, name, "--listen", address, "--peer", ids["insurer"].fingerprint, "--identity", tmp_path / "hospital"]
-        other = subprocess.Popen([*map(str, told), "--input", "in.csv", *keys[0], "--receiver", "both" if name != "union" else "peer"])
+        other = subprocess.Popen([*map(str, told), "--input", "in.csv", *keys[0], "--output", f"{name}.csv", "--receiver", "both" if name != "union" else "peer"])
         own = pyarrow.table({"id": [2, 3, 4], "m": [1, 1, 1]})
         function = getattr(tacita, name)
         receiver = "both" if name != "union" else "me"
@@ -176,14 +174,12 @@ def test_what_is_said_goes_to_logging_without_values(caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.INFO, logger="tacita"):
         dates = ["2026-01-01"] * 8 + ["nonsense-17"]
         tacita.simulate(job, {name: pyarrow.table({"born": dates}) for name in "ab"})
-    assert any("a learns which of its rows" in one.message for one in caplog.records)
+    assert any("a learns which of its own rows" in one.message for one in caplog.records)
     assert any(one.levelname == "WARNING" and "cannot be read" in one.message for one in caplog.records)
     assert "nonsense-17" not in caplog.text
 
 
-def test_a_plan_says_what_the_command_says(tmp_path: pathlib.Path) -> None:
-    from conftest import command
-
+def test_a_plan_says_what_the_command_says() -> None:
     path = PATIENTS / "job.toml"
     told = command("plan", path, "--rows", "hospital=5000", "--rows", "insurer=6000", "--json")
     theirs, plan = json.loads(told.stdout), tacita.plan(tacita.Job.load(path), rows={"hospital": 5000, "insurer": 6000})

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
-use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader, StructArray};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use pyo3::prelude::*;
@@ -49,7 +49,7 @@ pub fn import(object: &Bound<'_, PyAny>, source: &str) -> PyResult<Option<Table>
 type Batches = (SchemaRef, Vec<RecordBatch>);
 
 fn from_stream(stream: FFI_ArrowArrayStream) -> Result<Batches, ArrowError> {
-    let reader = ArrowArrayStreamReader::try_new(stream)?;
+    let reader = RecordBatchStreamReader::try_new(stream)?;
     Ok((reader.schema(), reader.collect::<Result<_, _>>()?))
 }
 
@@ -105,7 +105,8 @@ impl ArrowTable {
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.schema.as_ref());
-        let schema = schema.map_err(|error| raise(py, Error::Internal(format!("a schema that Arrow lacks: {error}"))))?;
+        let schema =
+            schema.map_err(|error| raise(py, Error::Internal(format!("a schema that Arrow lacks: {error}"))))?;
         PyCapsule::new_with_value(py, schema, SCHEMA)
     }
 }

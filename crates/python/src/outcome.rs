@@ -105,7 +105,10 @@ impl Outcome {
         }
         let tables = self.lock();
         let Some(((_, main), others)) = tables.split_first() else {
-            return Err(Error::Input(format!("{}: there is nothing to write: this party learns nothing", path.display())));
+            return Err(Error::Input(format!(
+                "{}: there is nothing to write: this party learns nothing",
+                path.display()
+            )));
         };
         let beside = all_beside(&self.job, path)?;
         let mut staged = Vec::new();

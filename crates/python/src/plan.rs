@@ -48,7 +48,9 @@ impl Planning {
         let job = &self.job;
         let served = job.job.served().is_some();
         if job.clients.is_some() {
-            return Err(Error::Input("a list that is served ([clients]) is planned by the command `tacita plan`".into()));
+            return Err(Error::Input(
+                "a list that is served ([clients]) is planned by the command `tacita plan`".into(),
+            ));
         }
         if !served {
             self.rows.keys().chain(self.row_bytes.keys()).try_for_each(|name| job.party(name).map(drop))?;

@@ -77,6 +77,7 @@ pub fn run(
         let _kept = scratch;
         let hosting = Hosting::begin(&run.job, &run.identity, &mut run.meeting, times)?;
         let job = run.job.clone();
+        run.announce();
         let outcome = run.answer().and_then(|(report, answer)| Outcome::new(&job, &report, answer));
         let hosted = hosting.map_or(Ok(()), |hosting| hosting.end(outcome.is_ok()));
         Ok(outcome.and_then(|outcome| hosted.map(|()| outcome))?)

@@ -19,7 +19,7 @@ use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::{DEFAULT_PATIENCE, PartyRun};
 use tacita_node::simulate::{GRACE, HELPER};
 use tacita_node::table::read;
-use tacita_node::transport::{DEFAULT_TIMEOUT, Peer, Shape, depot};
+use tacita_node::transport::{self, DEFAULT_TIMEOUT, Peer, Shape, depot};
 use tacita_node::watch::Nowhere;
 use tacita_service::aggregate::simulate as aggregate;
 use tacita_service::helper::{Serving, serve};
@@ -30,6 +30,9 @@ use crate::outcome::Outcome;
 use crate::run::seconds;
 use crate::spec::Spec;
 use crate::work::{Shown, cancels, wait};
+
+/// What came of each, and the report of all as JSON.
+type Ended = (BTreeMap<String, Outcome>, String);
 
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -49,16 +52,20 @@ pub fn simulate(
     program: Option<PathBuf>,
     storage: Option<String>,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<(BTreeMap<String, Outcome>, String)> {
+) -> PyResult<Ended> {
     let bad = |error| raise(py, error);
     spec.job.check_secure(allow_insecure).map_err(bad)?;
     let (data, scratch) = (by_party(tables)?, scratch().map_err(bad)?);
     let (cancel, shown) = (Cancel::default(), Shown::default());
     if spec.job.job.served().is_some() {
         let stop = Stop::default();
-        let program = program.ok_or_else(|| bad(Error::Input("the command `tacita` is missing: install the package again".into())))?;
+        let program = program
+            .ok_or_else(|| bad(Error::Input("the command `tacita` is missing: install the package again".into())))?;
         let roles = Roles { spec: (spec.job.clone(), spec.text.clone()), program, storage, allow_unreadable, scratch };
-        let work = { let stop = stop.clone(); move || roles.simulate(data, &stop) };
+        let work = {
+            let stop = stop.clone();
+            move || roles.simulate(data, &stop)
+        };
         return wait(py, move || stop.call(), &shown, progress, work);
     }
     check_names(&spec.job, &data).map_err(bad)?;
@@ -98,13 +105,13 @@ impl<T> Running<T> {
 }
 
 impl Parties {
-    fn simulate(self) -> Result<(BTreeMap<String, Outcome>, String), Failure> {
+    fn simulate(self) -> std::result::Result<Ended, Failure> {
         let names: Vec<String> = self.job.parties.names().into_iter().map(str::to_owned).collect();
         let now = SystemTime::now();
         let identity = |name: &str| Ok((name.to_owned(), Identity::generate(name, now, now + VALIDITY)?));
         let identities = names.iter().map(String::as_str).chain([HELPER]).map(identity);
         let identities: BTreeMap<_, _> = identities.collect::<Result<_>>()?;
-        let drain = Cancel::default();
+        let drain = transport::Cancel::default();
         let helper = self.job.is_outsourced().then(|| self.helper(&identities, &drain)).transpose()?;
         let (ended, mut report) = (self.run_all(&names, &identities, helper.is_some()), self.report());
         if ended.is_err() {
@@ -128,7 +135,7 @@ impl Parties {
         names: &[String],
         identities: &BTreeMap<String, Identity>,
         helped: bool,
-    ) -> Result<BTreeMap<String, Outcome>, Failure> {
+    ) -> std::result::Result<BTreeMap<String, Outcome>, Failure> {
         let (done, ended) = mpsc::channel();
         let (mut running, mut outcomes, mut failures) = (0, BTreeMap::new(), Vec::new());
         for name in names {
@@ -137,8 +144,13 @@ impl Parties {
                 false => self.job.peers_of(name).into_iter().filter(|peer| self.is_before(peer, name)).collect(),
             };
             // Of a listener that has failed already, its error is the answer.
-            let Some(addresses) = dials.iter().map(|peer| self.address(peer, &ended, &mut failures)).collect() else { break };
+            let Some(addresses) = dials.iter().map(|peer| self.address(peer, &ended, &mut failures)).collect() else {
+                break;
+            };
             let run = self.party(name, identities, dials.into_iter().zip::<Vec<String>>(addresses).collect())?;
+            if running == 0 {
+                run.announce();
+            }
             let (done, name, job) = (done.clone(), name.clone(), self.job.clone());
             std::thread::spawn(move || {
                 let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run.answer()));
@@ -154,7 +166,10 @@ impl Parties {
                 Ok((name, Ok(outcome))) => drop(outcomes.insert(name, outcome)),
                 Ok((name, Err(error))) => failures.push(Failure::from(error).at(&name)),
                 // Those that wait in vain for one that has failed.
-                Err(_) => { self.cancel.cancel(); break; }
+                Err(_) => {
+                    self.cancel.cancel();
+                    break;
+                }
             }
             if !failures.is_empty() {
                 until = until.or(Some(Instant::now() + GRACE));
@@ -171,7 +186,12 @@ impl Parties {
     }
 
     /// Where a listener listens; nothing if a party fails meanwhile.
-    fn address(&self, name: &str, ended: &mpsc::Receiver<(String, Result<Outcome>)>, failures: &mut Vec<Failure>) -> Option<String> {
+    fn address(
+        &self,
+        name: &str,
+        ended: &mpsc::Receiver<(String, Result<Outcome>)>,
+        failures: &mut Vec<Failure>,
+    ) -> Option<String> {
         loop {
             if let Ok(address) = std::fs::read_to_string(self.announced(name)) {
                 return Some(address);
@@ -192,7 +212,12 @@ impl Parties {
         self.scratch.path().join("helper.json")
     }
 
-    fn party(&self, name: &str, identities: &BTreeMap<String, Identity>, dials: BTreeMap<&str, String>) -> Result<PartyRun> {
+    fn party(
+        &self,
+        name: &str,
+        identities: &BTreeMap<String, Identity>,
+        dials: BTreeMap<&str, String>,
+    ) -> Result<PartyRun> {
         let peer = |name: &str| Peer { name: name.to_owned(), pin: identities[name].fingerprint() };
         let mut meeting = match dials.get(HELPER) {
             Some(address) => {
@@ -234,7 +259,7 @@ impl Parties {
         })
     }
 
-    fn helper(&self, identities: &BTreeMap<String, Identity>, drain: &Cancel) -> Result<Running<()>> {
+    fn helper(&self, identities: &BTreeMap<String, Identity>, drain: &transport::Cancel) -> Result<Running<()>> {
         let peer = |name: &str| Peer { name: name.to_owned(), pin: identities[name].fingerprint() };
         let parties = self.job.parties.names().into_iter().map(peer).collect();
         let serving = Serving {
@@ -289,7 +314,7 @@ struct Roles {
 }
 
 impl Roles {
-    fn simulate(self, data: Vec<(String, Data)>, stop: &Stop) -> Result<(BTreeMap<String, Outcome>, String), Failure> {
+    fn simulate(self, data: Vec<(String, Data)>, stop: &Stop) -> std::result::Result<Ended, Failure> {
         let (job, text) = self.spec;
         let given = self.scratch.path().join("given");
         std::fs::create_dir(&given).map_err(|error| Error::Input(format!("{}: {error}", given.display())))?;

@@ -99,5 +99,7 @@ pub fn wait<T: Send + 'static>(
 /// What cancels work.
 pub fn cancels(cancel: &Cancel) -> impl Fn() + use<> {
     let cancel = cancel.clone();
-    move || drop(cancel.cancel())
+    move || {
+        let _ = cancel.cancel();
+    }
 }
