@@ -63,7 +63,7 @@ portable: fetch  ## the primitives' tests, on the kernels that every processor r
 	TACITA_PORTABLE=1 cargo test $(FLAGS) --workspace --lib -- primitive::
 
 unit: fetch  ## the tests, those of whole processes and of the page in a browser included
-	scripts/need chromium postgresql schemas
+	scripts/need chromium etcd postgresql schemas
 	cargo test $(FLAGS) --workspace
 
 python: fetch  ## the wheel, installed in a new environment: its tests, types and examples

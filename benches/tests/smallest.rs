@@ -43,7 +43,7 @@ programs! {
     paper_dc ["--most", "100", "--runs", "1"] ["beside", "--most", "100"] ["slow-line", "--most", "100", "--runs", "1"]
     paper_kk ["--most", "4", "--bits", "512", "--runs", "1"]
     paper_mnn ["--least", "2", "--most", "3", "--step", "1", "--parties", "2,3", "--budget", "5", "--runs", "1"]
-    paper_raf ["--keys", "3", "--runs", "1"]
+    paper_raf ["--keys", "3", "--clients", "2", "--each", "3", "--protocols", "naor-reingold", "--scale", "0.01", "--most", "20", "--runs", "1"]
     paper_yws ["512:300", "--runs", "1"]
     plan ["4", "--runs", "1"]
     points ["3", "--timings", "10", "--runs", "1"]

@@ -232,7 +232,7 @@ fn unbounded_rows_are_warned_of() {
     }
 }
 
-/// Ten times the load takes ten times the cores, and a job that is none of rounds is told so.
+/// Ten times the load takes ten times the cores, reports that come one by one cost the proxy more, and a job that is none of rounds is told so.
 #[test]
 fn a_standing_load_says_how_many_of_each_role() {
     let home = Home::new();
@@ -253,8 +253,16 @@ fn a_standing_load_says_how_many_of_each_role() {
         let (cores, machines) = (of(&ten, "cores"), of(&ten, "machines"));
         assert!(cores > 0.0 && machines >= cores && machines < cores / 0.6 + 1.0, "{role}: {cores}, {machines}");
     }
+    let few = ["plan", &job, "--load", "1000/s", "--at-once", "1", "--threads", "1", "--json"];
+    let few: Value = serde_json::from_str(&tacita(&few).well().stdout).unwrap();
+    let times = |role: &str| {
+        let cores = |plan: &Value| plan["roles"][role]["cores"].as_f64().unwrap();
+        cores(&few) / cores(&one)
+    };
+    assert!(times("proxy") > 10.0 && times("database") < 5.0, "{} {}", times("proxy"), times("database"));
+    tacita(&["plan", &job, "--at-once", "15"]).failed(2, &["--load"]);
     let told = tacita(&["plan", &job, "--load", "10000000/day"]).well();
-    for word in ["115.7 reports a second", "proxy", "oracle", "database", "a day"] {
+    for word in ["115.7 reports a second, 2,048 at once", "proxy", "oracle", "database", "a day"] {
         assert!(told.stdout.contains(word), "{}", told.stdout);
     }
     for wrong in ["5", "5/week", "0/s", "-1/s", "x/s", "inf/s"] {

@@ -1,15 +1,24 @@
 //! The figures and tables of Ringberg, Applebaum, Freedman, Caesar & Rexford, "Collaborative, privacy-preserving data aggregation at
 //! scale", measured with `naor-reingold` beside the numbers that the paper prints.
 //!
-//! Rates are keys a second of one core, from a role's CPU time: waiting for others is left out. Participant and proxy talk to each
-//! other in one process, with a thread each. All of the extended protocol is on, where the paper measured without re-randomisation,
-//! proofs, and the oracle's check; and tags, which are beyond the paper, unless a line says that they are not.
+//! Rates are keys a second of one core, from a role's CPU time: waiting for others is left out. In `stages`, `parts` and `marks`,
+//! participant and proxy talk to each other in one process, with a thread each; in `clients`, `replicas` and `loads` roles are
+//! processes of `tacita` on this machine, each with one core, and participants threads of this one. All of the extended protocol is on,
+//! where the paper measured without re-randomisation, proofs, and the oracle's check; and tags, which are beyond the paper, unless a line
+//! says that they are not.
 //!
 //! Keys of 32 bits are the paper's; 1024 bits with an order of 160 is its group.
 
+mod clients;
+mod cores;
 mod counting;
+mod dh;
+mod loads;
 mod paper;
+mod replicas;
 mod run;
+mod service;
+mod traces;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -24,6 +33,12 @@ use tacita_core::protocol::aggregate::naor_reingold::{Form, memory_of_stage};
 
 use run::{Round, Taken, Transfers, products};
 
+/// Values of the domain, as of grades.
+const VALUES: u32 = 10;
+
+/// The protocols of jobs: the published one, and ours.
+const PROTOCOLS: [&str; 2] = ["naor-reingold", "dh"];
+
 /// Most keys whose transfers are made each by itself.
 const SINGLE: usize = 10;
 
@@ -36,6 +51,21 @@ struct Arguments {
     /// Keys of a stage
     #[arg(long, value_delimiter = ',', default_value = "10,100,1000,5000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     keys: Vec<u32>,
+    /// Participants of figure 3b
+    #[arg(long, value_delimiter = ',', default_value = "2,4,8,16,32", value_parser = clap::value_parser!(u32).range(2..=512))]
+    clients: Vec<u32>,
+    /// Keys of each of them, and of those of figure 3c
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=2000))]
+    each: u32,
+    /// Protocols of the service, for figures 3b and 3c and section 5.2
+    #[arg(long, value_delimiter = ',', default_values = PROTOCOLS, value_parser = PROTOCOLS)]
+    protocols: Vec<String>,
+    /// So many times as many participants of section 5.2 as usual, but no more than the paper speaks of
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+    /// The most reports of one of them
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    most: u32,
     #[command(flatten)]
     repeat: Repeat<3>,
     #[command(flatten)]
@@ -46,8 +76,14 @@ struct Arguments {
 enum What {
     /// All of it
     All,
-    /// Figure 3a: rates by the keys that go through transfers together, or each by itself
+    /// Figure 3a: rates by the keys that go through transfers together, or each by itself, and of many keys in stages
     Stages,
+    /// Figure 3b: rates by the number of participants, over the service
+    Clients,
+    /// Figure 3c: one replica and two, each on a core of its own
+    Replicas,
+    /// Section 5.2: traces of its applications over the service, beside what `tacita plan --load` says
+    Loads,
     /// Tables 2 and 3: where the time goes
     Parts,
     /// Section 3.4: exponentiations a key
@@ -59,8 +95,16 @@ enum What {
 struct Bench {
     json: Option<std::fs::File>,
     keys: Vec<usize>,
+    clients: Vec<usize>,
+    each: usize,
+    protocols: Vec<&'static str>,
+    scale: f64,
+    most: usize,
     runs: u32,
 }
+
+/// What measures one of them.
+type Measured = fn(&mut Bench) -> io::Result<()>;
 
 /// A group with a name, and a length of keys in bytes.
 struct Setting<G> {
@@ -75,27 +119,39 @@ const SHORT: Setting<Ristretto255> = Setting { name: "ristretto255", group: || R
 const LONG: Setting<Ristretto255> = Setting { name: "ristretto255", group: || Ristretto255, key_bytes: 16 };
 
 fn main() -> io::Result<ExitCode> {
-    let Arguments { what, keys, repeat: Repeat { runs }, json } = Arguments::parse();
-    let mut bench = Bench { json: json.file()?, keys: keys.into_iter().map(|keys| keys as usize).collect(), runs };
+    let mut arguments = std::env::args().skip(1);
+    if let (Some(replicas::DATABASE), Some(keys)) = (arguments.next().as_deref(), arguments.next()) {
+        replicas::play(keys.parse().map_err(io::Error::other)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Arguments { what, keys, clients, each, protocols, scale, most, repeat: Repeat { runs }, json } =
+        Arguments::parse();
+    let numbers = |all: Vec<u32>| all.into_iter().map(|number| number as usize).collect();
+    let mut bench = Bench {
+        json: json.file()?,
+        keys: numbers(keys),
+        clients: numbers(clients),
+        each: each as usize,
+        protocols: PROTOCOLS.into_iter().filter(|one| protocols.iter().any(|asked| asked == one)).collect(),
+        scale,
+        most: most as usize,
+        runs,
+    };
     println!("Kernels: {}. One core a role.", backend::chosen().name());
-    let is = |one| what == one || what == What::All;
-    if is(What::Stages) {
-        heading(
-            "| figure 3a | bits | keys | transfers | proxy | paper | participant | database | paper | database, asking | oracle | kB a key | MiB of a stage |",
-        );
-        stages(&mut bench, &PAPERS)?;
-        stages(&mut bench, &SHORT)?;
-        stages(&mut bench, &LONG)?;
+    let all: [(What, Measured); 6] = [
+        (What::Stages, figure_3a),
+        (What::Parts, tables_2_and_3),
+        (What::Products, exponentiations),
+        (What::Clients, clients::figure_3b),
+        (What::Replicas, replicas::figure_3c),
+        (What::Loads, loads::section_5_2),
+    ];
+    for (one, table) in all {
+        if what == one || what == What::All {
+            table(&mut bench)?;
+        }
     }
-    if is(What::Parts) {
-        parts(&mut bench, &PAPERS)?;
-        parts(&mut bench, &SHORT)?;
-        parts(&mut bench, &LONG)?;
-    }
-    if is(What::Products) {
-        exponentiations(&mut bench)?;
-    }
-    if is(What::Marks) { marks(&mut bench) } else { Ok(ExitCode::SUCCESS) }
+    if matches!(what, What::Marks | What::All) { marks(&mut bench) } else { Ok(ExitCode::SUCCESS) }
 }
 
 fn heading(columns: &str) {
@@ -111,18 +167,28 @@ impl Bench {
         self.json.as_mut().map_or(Ok(()), |file| writeln!(file, "{value}"))
     }
 
-    /// The median of each number of several runs.
+    /// A run of all roles by the published protocol, and the memory of a stage.
     fn run<G: Embedding + Sync>(
         &mut self,
         setting: &Setting<G>,
         distinct: bool,
-        keys: usize,
+        (keys, stage): (usize, usize),
         transfers: Transfers,
     ) -> io::Result<(Taken, u64)> {
         let round = Round::new((setting.group)(), setting.key_bytes, distinct);
-        let all: Vec<Taken> = (0..self.runs).map(|_| round.run(keys, transfers)).collect();
+        let taken = self.median(|| round.run(keys, stage, transfers));
+        self.keep(&taken.to_json(json!({
+            "figure": "3a", "protocol": "naor-reingold", "group": setting.name, "bits": 8 * setting.key_bytes, "distinct": distinct,
+            "keys": keys, "stage": stage, "amortised": transfers == Transfers::Amortised, "runs": self.runs,
+        })))?;
+        Ok((taken, memory_of_stage(&round.params, stage)))
+    }
+
+    /// The median of each number of several runs.
+    fn median(&self, run: impl Fn() -> Taken) -> Taken {
+        let all: Vec<Taken> = (0..self.runs).map(|_| run()).collect();
         let of = |number: &dyn Fn(&Taken) -> f64| median(&all.iter().map(number).collect::<Vec<_>>());
-        let taken = Taken {
+        Taken {
             setup: [0, 1].map(|role| of(&|taken| taken.setup[role])),
             proxy: of(&|taken| taken.proxy),
             participant: of(&|taken| taken.participant),
@@ -130,52 +196,88 @@ impl Bench {
             asking: of(&|taken| taken.asking),
             oracle: of(&|taken| taken.oracle),
             bytes: all[0].bytes,
-        };
-        self.keep(&json!({
-            "group": setting.name, "bits": 8 * setting.key_bytes, "distinct": distinct, "keys": keys,
-            "amortised": transfers == Transfers::Amortised, "runs": self.runs, "setup_ms": taken.setup, "proxy_ms": taken.proxy,
-            "participant_ms": taken.participant, "database_ms": taken.database, "asking_ms": taken.asking, "oracle_ms": taken.oracle,
-            "bytes": taken.bytes,
-        }))?;
-        Ok((taken, memory_of_stage(&round.params, keys)))
+        }
     }
 }
 
-/// Figure 3a. Rates with transfers include what they are set up with.
-fn stages<G: Embedding + Sync>(bench: &mut Bench, setting: &Setting<G>) -> io::Result<()> {
-    for keys in bench.keys.clone() {
-        for transfers in [Transfers::Single, Transfers::Amortised] {
-            if transfers == Transfers::Single && keys > SINGLE {
-                continue;
-            }
-            let (taken, memory) = bench.run(setting, true, keys, transfers)?;
-            let (word, papers) = match transfers {
-                Transfers::Amortised => ("amortised", format!("{:.0} to {:.0}", paper::PROXY[1], paper::PROXY[0])),
-                Transfers::Single => ("single", format!("below {:.0}", paper::NOT_AMORTISED)),
-            };
-            println!(
-                "| {} | {} | {keys} | {word} | {:.0} | {papers} | {:.0} | {:.0} | {:.0} to {:.0} | {:.0} | {:.0} | {:.1} | {:.1} |",
-                setting.name,
-                8 * setting.key_bytes,
-                rate(keys, taken.proxy + taken.setup[0]),
-                rate(keys, taken.participant + taken.setup[1]),
-                rate(keys, taken.database),
-                paper::DATABASE[1],
-                paper::DATABASE[0],
-                rate(keys, taken.database + taken.asking),
-                rate(keys, taken.oracle),
-                taken.bytes.iter().sum::<u64>() as f64 / 1e3 / keys as f64,
-                memory as f64 / 1048576.0,
-            );
+/// Rates with transfers include what they are set up with.
+fn figure_3a(bench: &mut Bench) -> io::Result<()> {
+    heading(
+        "| figure 3a | bits | keys | in stages of | transfers | proxy | paper | participant | database | paper | database, asking \
+         | oracle | kB a key | MiB of a stage |",
+    );
+    stages(bench, &PAPERS)?;
+    stages(bench, &SHORT)?;
+    stages(bench, &LONG)?;
+    for setting in [SHORT, LONG] {
+        for keys in bench.keys.clone() {
+            let taken = bench.median(|| dh::run(setting.key_bytes, keys));
+            bench.keep(&taken.to_json(json!({
+                "figure": "3a", "protocol": "dh", "group": setting.name, "bits": 8 * setting.key_bytes, "distinct": true, "keys": keys,
+                "runs": bench.runs,
+            })))?;
+            row(&setting, (keys, keys), ("none: dh", "".into()), &taken, "".into());
         }
     }
     Ok(())
 }
 
+/// Keys that go through one stage, then the most keys in stages of fewer.
+fn stages<G: Embedding + Sync>(bench: &mut Bench, setting: &Setting<G>) -> io::Result<()> {
+    let most = bench.keys.iter().copied().max().unwrap_or(1);
+    let whole = bench.keys.iter().map(|keys| (*keys, *keys));
+    let sizes: Vec<_> =
+        whole.chain(bench.keys.iter().filter(|stage| **stage < most).map(|stage| (most, *stage))).collect();
+    for (keys, stage) in sizes {
+        for transfers in [Transfers::Single, Transfers::Amortised] {
+            if transfers == Transfers::Single && keys > SINGLE {
+                continue;
+            }
+            let (taken, memory) = bench.run(setting, true, (keys, stage), transfers)?;
+            let words = match transfers {
+                Transfers::Amortised => ("amortised", format!("{:.0} to {:.0}", paper::PROXY[1], paper::PROXY[0])),
+                Transfers::Single => ("single", format!("below {:.0}", paper::NOT_AMORTISED)),
+            };
+            row(setting, (keys, stage), words, &taken, format!("{:.1}", memory as f64 / 1048576.0));
+        }
+    }
+    Ok(())
+}
+
+/// A line of figure 3a.
+fn row<G>(
+    setting: &Setting<G>,
+    (keys, stage): (usize, usize),
+    (word, papers): (&str, String),
+    taken: &Taken,
+    memory: String,
+) {
+    println!(
+        "| {} | {} | {keys} | {stage} | {word} | {:.0} | {papers} | {:.0} | {:.0} | {:.0} to {:.0} | {:.0} | {:.0} | {:.1} | {memory} |",
+        setting.name,
+        8 * setting.key_bytes,
+        rate(keys, taken.proxy + taken.setup[0]),
+        rate(keys, taken.participant + taken.setup[1]),
+        rate(keys, taken.database),
+        paper::DATABASE[1],
+        paper::DATABASE[0],
+        rate(keys, taken.database + taken.asking),
+        rate(keys, taken.oracle),
+        taken.bytes.iter().sum::<u64>() as f64 / 1e3 / keys as f64,
+    );
+}
+
+/// For both groups.
+fn tables_2_and_3(bench: &mut Bench) -> io::Result<()> {
+    parts(bench, &PAPERS)?;
+    parts(bench, &SHORT)?;
+    parts(bench, &LONG)
+}
+
 /// Tables 2 and 3, for the most keys. Transfers are what is left of a run without the other steps, which are measured alone.
 fn parts<G: Embedding + Sync>(bench: &mut Bench, setting: &Setting<G>) -> io::Result<()> {
     let keys = bench.keys.iter().copied().max().unwrap_or(1);
-    let (taken, _) = bench.run(setting, true, keys, Transfers::Amortised)?;
+    let (taken, memory) = bench.run(setting, true, (keys, keys), Transfers::Amortised)?;
     let run::Parts { proxy, participant } = Round::new((setting.group)(), setting.key_bytes, true).parts(keys);
     heading(&format!(
         "| {}, {} bits, {keys} keys | us a key | share | in the paper's tables 2 and 3, without waiting |",
@@ -205,13 +307,23 @@ fn parts<G: Embedding + Sync>(bench: &mut Bench, setting: &Setting<G>) -> io::Re
     ];
     for (what, role, milliseconds, papers) in rows {
         bench
-            .keep(&json!({ "group": setting.name, "bits": 8 * setting.key_bytes, "part": what, "ms": milliseconds }))?;
+            .keep(&json!({
+                "table": if role == 0 { 2 } else { 3 }, "group": setting.name, "bits": 8 * setting.key_bytes, "keys": keys, "part": what,
+                "ms": milliseconds, "share": milliseconds / all[role],
+            }))?;
         println!(
             "| {what} | {:.1} | {:.0} % | {papers} |",
             1e3 * milliseconds / keys as f64,
             100.0 * milliseconds / all[role]
         );
     }
+    let [proxy, participant] = taken.bytes.map(|bytes| bytes as f64 / keys as f64);
+    println!("\nbytes a key: the proxy sends {proxy:.0}, the participant {participant:.0}");
+    println!(
+        "memory of a stage: {:.0} bytes a key; the paper's formula: {:.0}",
+        memory as f64 / keys as f64,
+        paper::MEMORY
+    );
     Ok(())
 }
 
@@ -227,7 +339,7 @@ fn exponentiations(bench: &mut Bench) -> io::Result<()> {
             "| {name} | {:.1} | {} | {:.1} | {:.1} | {} | {:.1} | {:.1} |",
             basic[role][0], papers[0], extended[role][0], extended[role][1], papers[1], tags[role][0], tags[role][1]
         );
-        bench.keep(&json!({ "role": name, "basic": basic[role], "extended": extended[role], "tags": tags[role] }))?;
+        bench.keep(&json!({ "section": "3.4", "role": name, "basic": basic[role], "extended": extended[role], "tags": tags[role] }))?;
     }
     Ok(())
 }
@@ -245,11 +357,11 @@ fn marks(bench: &mut Bench) -> io::Result<ExitCode> {
     };
     println!();
     for setting in [SHORT, LONG] {
-        let (taken, _) = bench.run(&setting, true, keys, Transfers::Amortised)?;
+        let (taken, _) = bench.run(&setting, true, (keys, keys), Transfers::Amortised)?;
         add(format!("{}, {} bits", setting.name, 8 * setting.key_bytes), &taken);
     }
     for setting in [PAPERS, BITS_112] {
-        let (taken, _) = bench.run(&setting, false, keys, Transfers::Amortised)?;
+        let (taken, _) = bench.run(&setting, false, (keys, keys), Transfers::Amortised)?;
         println!(
             "{}, 32 bits, without tags: proxy {:.0}, database {:.0} keys/s a core",
             setting.name,

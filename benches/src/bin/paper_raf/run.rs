@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use chacha20::ChaCha20Rng;
 use rand_core::{CryptoRng, SeedableRng};
+use serde_json::{Value, json};
 use tacita_bench::measure;
 use tacita_bench::pair::Pair;
 use tacita_core::primitive::group::Embedding;
@@ -16,10 +17,8 @@ use tacita_core::session::{Session, Transcript};
 use tacita_core::{Channel, Result};
 use zeroize::Zeroizing;
 
+use crate::VALUES;
 use crate::counting::Counting;
-
-/// Values of the domain, as of grades.
-const VALUES: u32 = 10;
 
 /// Everything that a round has.
 pub struct Round<G: Embedding> {
@@ -49,6 +48,27 @@ pub struct Taken {
     pub bytes: [u64; 2],
 }
 
+impl Taken {
+    /// As it goes into a line, beside what it is of.
+    pub fn to_json(&self, mut line: Value) -> Value {
+        line["setup_ms"] = json!(self.setup);
+        line["bytes"] = json!(self.bytes);
+        let roles = [self.proxy, self.participant, self.database, self.asking, self.oracle];
+        for (role, milliseconds) in ["proxy", "participant", "database", "asking", "oracle"].into_iter().zip(roles) {
+            line[format!("{role}_ms")] = json!(milliseconds);
+        }
+        line
+    }
+}
+
+/// What participant and proxy make, and what it has taken them: CPU milliseconds of proxy and participant.
+struct Made {
+    setup: [f64; 2],
+    cpu: [f64; 2],
+    passed: Vec<u8>,
+    bytes: [u64; 2],
+}
+
 /// Milliseconds of the parts of both roles.
 pub struct Parts {
     /// Of the proxy, what it draws for transfers, and of that its blinds; what it does with reports, and of that two powers of each.
@@ -57,21 +77,21 @@ pub struct Parts {
     pub participant: [f64; 3],
 }
 
-fn rng(seed: u64) -> ChaCha20Rng {
+pub fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
-fn session(name: &str) -> Session {
+pub fn session(name: &str) -> Session {
     Session::new(Transcript::new(name))
 }
 
-fn milliseconds<T>(work: impl FnOnce() -> T) -> (T, f64) {
+pub fn milliseconds<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let (result, sample) = measure(work);
     (result, 1e3 * sample.cpu.as_secs_f64())
 }
 
 /// Keys of so many bytes, all different, none with a zero byte at its end.
-fn entries(count: usize, key_bytes: usize, rng: &mut impl CryptoRng) -> Vec<Entry> {
+pub fn entries(count: usize, key_bytes: usize, rng: &mut impl CryptoRng) -> Vec<Entry> {
     let entry = |number: usize| {
         let mut key = vec![0; key_bytes];
         rng.fill_bytes(&mut key);
@@ -92,11 +112,10 @@ impl<G: Embedding + Sync> Round<G> {
         Round { params, proxy, database, keys }
     }
 
-    /// All roles, with so many keys in one stage; a row for each key, all of which are told.
-    pub fn run(&self, count: usize, transfers: Transfers) -> Taken {
-        let entries = entries(count, self.params.key_bytes(), &mut rng(2));
-        let reporting =
-            Reporting { params: &self.params, keys: &self.keys, participant: "bench", first: 0, stage: count };
+    /// Participant and proxy, with so many keys in stages of `stage`.
+    fn make(&self, entries: &[Entry], stage: usize, transfers: Transfers) -> Made {
+        let count = entries.len();
+        let reporting = Reporting { params: &self.params, keys: &self.keys, participant: "bench", first: 0, stage };
         let mut pair = Pair::new(1);
         let made = Mutex::new(Vec::new());
         let take = |entries| {
@@ -114,9 +133,8 @@ impl<G: Embedding + Sync> Round<G> {
                 let receive = |channel: &mut Channel| {
                     proxy::receive(&reporting, &self.proxy, count, &mut sender, channel, &mut rng(5), take)
                 };
-                let send = |channel: &mut Channel| {
-                    participant::send(&reporting, &entries, &mut receiver, channel, &mut rng(6))
-                };
+                let send =
+                    |channel: &mut Channel| participant::send(&reporting, entries, &mut receiver, channel, &mut rng(6));
                 pair.run(receive, send).2
             }
             Transfers::Single => {
@@ -126,12 +144,29 @@ impl<G: Embedding + Sync> Round<G> {
                 };
                 let send = |channel: &mut Channel| -> Result<()> {
                     let mut ot = base::Receiver::new(&session, "bench", &mut rng(4));
-                    participant::send(&reporting, &entries, &mut ot, channel, &mut rng(6))
+                    participant::send(&reporting, entries, &mut ot, channel, &mut rng(6))
                 };
                 pair.run(receive, send).2
             }
         };
-        let passed = made.into_inner().expect("nobody panics").concat();
+        Made { setup, cpu, passed: made.into_inner().expect("nobody panics").concat(), bytes: pair.bytes() }
+    }
+
+    /// Entries of so many different keys, as they come to the database.
+    pub fn passed(&self, count: usize) -> Vec<u8> {
+        let entries = entries(count, self.params.key_bytes(), &mut rng(2));
+        self.make(&entries, count, Transfers::Amortised).passed
+    }
+
+    /// How many rows the database finds in them.
+    pub fn rows(&self, passed: &[u8]) -> usize {
+        open(&self.params, &self.database, passed).expect("entries").rows.len()
+    }
+
+    /// All roles, with so many keys in stages of `stage`; a row for each key, all of which are told.
+    pub fn run(&self, count: usize, stage: usize, transfers: Transfers) -> Taken {
+        let entries = entries(count, self.params.key_bytes(), &mut rng(2));
+        let Made { setup, cpu, passed, bytes } = self.make(&entries, stage, transfers);
         let (rows, database) = milliseconds(|| open(&self.params, &self.database, &passed).expect("entries").rows);
         assert_eq!(rows.len(), count, "every key has its row");
         let sealed: Vec<&[u8]> = rows.iter().map(|row| &row.sealed[..]).collect();
@@ -141,7 +176,6 @@ impl<G: Embedding + Sync> Round<G> {
         let told = count.min(50);
         let (_, oracle) = milliseconds(|| self.check(&rows, &asked, &entries, told));
         let oracle = oracle * count as f64 / told as f64;
-        let bytes = pair.bytes();
         Taken { setup, proxy: cpu[0], participant: cpu[1], database, asking, oracle, bytes }
     }
 

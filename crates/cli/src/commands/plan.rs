@@ -54,6 +54,9 @@ pub struct Plan {
     /// proxies, oracles and databases they need.
     #[arg(long, value_name = "N/TIME", value_parser = arguments::rate, conflicts_with_all = ["rows", "input", "memory", "latency", "bandwidth"])]
     load: Option<f64>,
+    /// Reports of these that a participant submits at once: where they are few, a proxy needs more for each.
+    #[arg(long, value_name = "N", requires = "load", default_value_t = load::AT_ONCE, value_parser = clap::value_parser!(u64).range(1..))]
+    at_once: u64,
     /// Threads for computation [default: all cores].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -112,16 +115,17 @@ impl Plan {
     fn standing(&self, job: &JobSpec, reports: f64) -> Result<()> {
         set_threads(self.threads)?;
         let machine = Calibration::measure(&mut fresh_rng()?)?;
-        let needed = load::needed(job, reports, &machine)?;
+        let needed = load::needed(job, reports, self.at_once, &machine)?;
         if self.json {
             let plan = serde_json::json!({
-                "reports_per_second": reports, "cores_of_a_machine": machine.threads, "busy": load::BUSY, "roles": needed,
+                "reports_per_second": reports, "at_once": self.at_once, "cores_of_a_machine": machine.threads, "busy": load::BUSY, "roles": needed,
             });
             return print(serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?);
         }
         let digits = if reports < 10.0 { 3 } else { 1 };
         print(format_args!(
-            "For {reports:.digits$} reports a second, on machines with {} like this one's, {:.0} % of them busy:",
+            "For {reports:.digits$} reports a second, {} at once, on machines with {} like this one's, {:.0} % of them busy:",
+            count(self.at_once),
             counted(machine.threads as u64, "core"),
             100.0 * load::BUSY
         ))?;

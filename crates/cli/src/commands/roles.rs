@@ -13,6 +13,7 @@ use tacita_node::identity::Identity;
 use tacita_service::aggregate::database::Databasing;
 use tacita_service::aggregate::database::dashboard::Dashboard;
 use tacita_service::aggregate::proxy::Proxying;
+use tacita_service::aggregate::registry::Registry;
 use tacita_service::aggregate::store::holds_password;
 use tacita_service::aggregate::{Serving, Setting, database, oracle, proxy};
 
@@ -40,7 +41,7 @@ pub struct Proxy {
 
 /// Tell the database of an aggregate job the keys of rows that have as many reports as agreed. Belongs to the proxy's domain.
 ///
-/// The secrets of a round come from the first proxy. The oracle sees the keys of rows that it is asked about and how many reports each has;
+/// The secrets of a round come from any of the proxies. The oracle sees the keys of rows that it is asked about and how many reports each has;
 /// no reporter, and no other key.
 #[derive(Args)]
 #[command(after_help = "Example: tacita oracle job.toml --listen :7610 --identity id/oracle --state oracle")]
@@ -104,9 +105,39 @@ struct Role {
     report: Option<PathBuf>,
     #[arg(long, hide = true)]
     announce: Option<PathBuf>,
+    #[command(flatten)]
+    registry: Registering,
     /// Allow levels of security that can be broken.
     #[arg(long)]
     allow_insecure: bool,
+}
+
+/// How a role registers.
+#[derive(Args)]
+struct Registering {
+    /// Say in this etcd where this role listens, and find the others there: http://HOST:PORT or https://HOST:PORT, with commas between
+    /// several. Identities stay those of the job file.
+    #[arg(long, value_name = "URL", conflicts_with = "announce")]
+    registry: Option<String>,
+    /// The certificate (PEM) of whoever issued that of an etcd at https://.
+    #[arg(long, value_name = "FILE", requires = "registry")]
+    registry_ca: Option<PathBuf>,
+    /// A certificate (PEM) to show to it.
+    #[arg(long, value_name = "FILE", requires_all = ["registry_ca", "registry_key"])]
+    registry_cert: Option<PathBuf>,
+    /// The key of that certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "registry_cert")]
+    registry_key: Option<PathBuf>,
+    /// Where others reach this role, as it is to stand in the registry [default: where it listens].
+    #[arg(long, value_name = "HOST:PORT", requires = "registry")]
+    advertise: Option<String>,
+}
+
+impl Registering {
+    fn registry(self) -> Option<Registry> {
+        let Registering { registry, registry_ca, registry_cert, registry_key, advertise } = self;
+        registry.map(|urls| Registry { urls, ca: registry_ca, certificate: registry_cert.zip(registry_key), advertise })
+    }
 }
 
 impl Role {
@@ -132,6 +163,7 @@ impl Role {
             status: self.status,
             report: self.report,
             announce: self.announce,
+            registry: self.registry.registry(),
             cancel,
         })
     }

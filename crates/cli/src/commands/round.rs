@@ -41,7 +41,7 @@ enum Action {
     /// Write all of a round that the database has to one sealed file, which is not there yet, with its key.
     ///
     /// It needs the database's identity to be put back: keep that as well, elsewhere. A round can be saved as soon as its proxies have sent all that they have,
-    /// and before the first report has come.
+    /// and, where there is one proxy, before the first report has come.
     Backup(Saved),
     /// Put a round back from such a file, into a storage that does not have it.
     Restore(Saved),

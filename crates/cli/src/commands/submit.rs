@@ -57,16 +57,16 @@ pub struct Submit {
     /// Go on although more than half of the keys cannot be read.
     #[arg(long)]
     allow_unreadable: bool,
-    /// Ask which batches the proxy has, and leave those out.
+    /// Ask which batches the proxy has, or any of several that answers, and leave those out.
     #[arg(long)]
     resume: bool,
     /// Reports of a batch [default: as many as a request holds]. With another number the same file makes other batches, which count again.
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
-    /// How long to try to reach the proxy.
+    /// How long to try to reach the proxy; where there are several, each is tried for a tenth of it before the next.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = arguments::duration)]
     timeout: Duration,
-    /// How long to come again where the proxy is too busy, or its queue full.
+    /// How long to come again where the proxy, or each of several, is too busy, or its queue full.
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = arguments::duration)]
     patience: Duration,
     /// Write a report to this JSON file.

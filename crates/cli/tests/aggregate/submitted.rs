@@ -132,3 +132,15 @@ fn a_round_takes_reports_as_soon_as_it_is_open() {
         assert!(told.stderr.contains(&format!("to round {round}")), "{}", told.stderr);
     }
 }
+
+/// It may have opened since the database has answered last.
+#[test]
+fn a_round_that_is_not_known_is_not_refused_while_the_database_is_silent() {
+    let mut world = World::started(&["a", "b"], json!({}), json!({}));
+    world.submit("a", &["x"]).well();
+    world.role("database").signal(rustix::process::Signal::STOP);
+    let more = ["--round", "another", "--patience", "1s"];
+    world.submit_with("a", &["x"], &more).failed(75, &["the database does not answer at the moment"]);
+    world.role("database").signal(rustix::process::Signal::CONT);
+    world.submit_with("a", &["x"], &more).failed(2, &["no round of this name"]);
+}

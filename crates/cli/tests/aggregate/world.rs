@@ -17,6 +17,8 @@ pub struct World {
     running: BTreeMap<&'static str, Running>,
     /// Roles listen where the job file says, and are looked for there.
     pub addressed: bool,
+    /// Roles register here, and nobody has a directory of addresses.
+    pub registry: Option<String>,
 }
 
 impl World {
@@ -54,6 +56,7 @@ impl World {
             names: names.iter().map(|name| (*name).to_owned()).collect(),
             running: BTreeMap::new(),
             addressed: false,
+            registry: None,
         }
     }
 
@@ -81,8 +84,13 @@ impl World {
         let report = self.home.at(&format!("{role}.report.json"));
         let kind = role.split('-').next().unwrap();
         let mut arguments = vec![kind, &job, "--identity", &id, "--state", &state, "--report", &report];
-        if !self.addressed {
-            arguments.extend(["--listen", "127.0.0.1:0", "--announce", &addresses]);
+        if !self.addressed && !more.contains(&"--listen") {
+            arguments.extend(["--listen", "127.0.0.1:0"]);
+        }
+        match &self.registry {
+            Some(url) => arguments.extend(["--registry", url]),
+            None if self.addressed => (),
+            None => arguments.extend(["--announce", &addresses]),
         }
         if kind == "database" {
             arguments.extend(["--round", ROUND]);
@@ -113,7 +121,7 @@ impl World {
     pub fn as_participant(&self, command: &str, name: &str, more: &[&str]) -> Running {
         let (job, id, addresses) = (self.job(), self.home.at(&format!("id-{name}")), self.home.at("addresses"));
         let mut arguments = vec![command, &job, "--as", name, "--identity", &id];
-        if !self.addressed {
+        if self.registry.is_none() && !self.addressed {
             arguments.extend(["--announce", &addresses]);
         }
         if !more.contains(&"--round") {
@@ -138,7 +146,7 @@ impl World {
     pub fn operate(&self, action: &str, round: &str, more: &[&str]) -> Ended {
         let (job, id, addresses) = (self.job(), self.home.at("id-database"), self.home.at("addresses"));
         let mut arguments = vec!["round", action, &job, "--identity", &id, "--round", round];
-        if !self.addressed {
+        if self.registry.is_none() && !self.addressed {
             arguments.extend(["--announce", &addresses]);
         }
         arguments.extend(more);

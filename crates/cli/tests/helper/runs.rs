@@ -174,16 +174,20 @@ fn a_helper_that_is_killed_goes_on() {
     let meeting = Meeting::new(ROWS, 6000);
     let mut helper = meeting.helper(&[]);
     let parties = meeting.start_all();
+    let mut done = false;
     for pause in [0, 300, 600] {
         helper.until_it_says(if pause == 0 { "all parties are here" } else { "goes on with the run" });
         std::thread::sleep(Duration::from_millis(pause));
         helper.signal(Signal::KILL);
-        drop(helper.end());
+        done |= helper.end().stderr.contains("done in");
         helper = meeting.helper(&[]);
     }
     parties.into_iter().for_each(|party| drop(party.end().well()));
     meeting.is_exact(&["a", "b"]);
-    helper.until_it_says("done in");
+    // The last one may have been killed when all was done.
+    if !done {
+        helper.until_it_says("done in");
+    }
     drop(helper.stop());
 }
 

@@ -275,6 +275,20 @@ fn keys_without_their_secrets() {
 }
 
 #[test]
+fn secrets_are_those_of_their_public_key_alone() {
+    let Round { params, proxy, keys, mut rng, .. } = Round::new(16, 0, true, 13);
+    assert!(proxy.blinding().is_of(&params, &keys));
+    let again = ProxyKey::from_bytes(&params, &proxy.to_bytes(&params)).unwrap();
+    assert!(again.blinding().is_of(&params, &keys));
+    assert!(!ProxyKey::generate(&params, &mut rng).blinding().is_of(&params, &keys));
+    // Nor those of the round's other public key.
+    let database = DatabaseKey::generate(&params, &mut rng);
+    let (of_database, of_proxy) = (database.public(&params, &mut rng), proxy.public(&params, &mut rng));
+    let others = RoundKeys::new(&params, &of_database, &of_proxy, &mut rng).unwrap();
+    assert!(proxy.blinding().is_of(&params, &others), "whatever the database's is");
+}
+
+#[test]
 fn questions_that_are_none() {
     let mut round = Round::new(16, 0, true, 10);
     let entries = round.entries([("a", &[entry(b"k", 0), entry(b"k", 0)][..])]);

@@ -14,7 +14,8 @@ use tacita_node::base::hex::hex;
 use tacita_node::base::text::shown;
 
 use super::Setting;
-use super::transport::{Admission, Ask, Client, Granted, Kind, Persistence, Replicas, Reply, Who};
+use super::setting::file;
+use super::transport::{Admission, Ask, Client, Granted, Kind, Persistence, Replicas, Reply, Service, Who};
 
 /// Bytes of an answer, and of the terms: these may name a great many values.
 const MOST_BYTES: usize = 1 << 14;
@@ -25,6 +26,9 @@ const MOST_TERMS_BYTES: usize = 1 << 22;
 pub struct Here {
     /// The fingerprint of its terms, in hexadecimal.
     pub agreement: String,
+    /// Which service of the job it is, as `proxy-0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
     /// Its version.
     pub version: String,
     /// Its clock, in milliseconds since 1970.
@@ -52,27 +56,29 @@ impl Here {
 }
 
 /// `GET /v1/here` and `GET /v1/terms`, for all who are let in.
-pub(super) fn routes(setting: &Arc<Setting>, admission: &Arc<Admission>) -> Router {
-    Router::new()
-        .route("/v1/here", get(here))
-        .route("/v1/terms", get(terms))
-        .with_state((setting.clone(), admission.clone()))
+pub(super) fn routes(setting: &Arc<Setting>, admission: &Arc<Admission>, service: Service) -> Router {
+    Router::new().route("/v1/here", get(here)).route("/v1/terms", get(terms)).with_state((
+        setting.clone(),
+        admission.clone(),
+        service,
+    ))
 }
 
-type Serves = State<(Arc<Setting>, Arc<Admission>)>;
+type Serves = State<(Arc<Setting>, Arc<Admission>, Service)>;
 
-async fn here(State((setting, admission)): Serves, who: Who) -> Granted<Json<Here>> {
+async fn here(State((setting, admission, service)): Serves, who: Who) -> Granted<Json<Here>> {
     let caller = admission.caller(&who.0);
     let caller = caller.ok_or_else(|| Reply::new(Kind::Forbidden, "you are not in the list any more"))?;
     Ok(Json(Here {
         agreement: hex(&setting.agreement),
+        service: Some(file(service)),
         version: env!("CARGO_PKG_VERSION").into(),
         clock: milliseconds(),
         participant: caller.participant,
     }))
 }
 
-async fn terms(State((setting, _)): Serves) -> Json<Value> {
+async fn terms(State((setting, ..)): Serves) -> Json<Value> {
     Json(Terms::of(&setting.spec).json().clone())
 }
 

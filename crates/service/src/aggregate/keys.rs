@@ -60,8 +60,23 @@ impl Keys {
     pub fn load(&self, round: &str) -> Result<Option<Zeroizing<Vec<u8>>>> {
         let name = self.file(round);
         match self.folder.has(&name) {
-            true => Reader::open(&self.folder, &name, &self.key, &self.purpose(round))?.only().map(Some),
+            true => {
+                let opened = Reader::open(&self.folder, &name, &self.key, &self.purpose(round));
+                opened.and_then(|reader| reader.only()).map(Some).map_err(|error| self.unread(&name, error))
+            }
             false => Ok(None),
+        }
+    }
+
+    /// What sealed files say of damage is meant for those of a run, which can be made anew.
+    fn unread(&self, name: &str, error: Error) -> Error {
+        match error.to_string().contains("damaged") {
+            true => Error::Input(format!(
+                "{}: was sealed under another identity than the one given, or is damaged: give the identity of this directory, or put the key \
+                 back with `tacita key restore`",
+                self.folder.at(name).display()
+            )),
+            false => error,
         }
     }
 

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use tacita_core::Result;
+use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 
 use super::Setting;
 use super::here::{Here, meet, milliseconds};
 use super::participant::Reach;
-use super::transport::{Persistence, Place, Service};
+use super::transport::{Persistence, Service};
 
 /// Who looks: each dials others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Looker {
 pub struct Found {
     /// What it is called.
     pub name: String,
-    /// Where it should listen.
+    /// Where it was reached, or should listen; empty if nobody says where that is.
     pub address: String,
     /// What was seen, or why nothing was.
     pub seen: Result<Seen>,
@@ -48,8 +48,18 @@ pub fn look(setting: &Setting, identity: &Identity, looker: Looker) -> Result<Ve
     let reach = Reach::new(setting, identity, None, &Cancel::default())?;
     let mut found = Vec::new();
     for service in dialed(setting, looker)? {
-        let Place::At(address) = setting.place(service, None)? else { continue };
-        let client = reach.client(service)?;
+        let name = setting.name(service)?;
+        let client = match reach.client(service) {
+            Ok(client) => client,
+            // Services may find each other by a registry.
+            Err(_) if looker != Looker::Participant && setting.written(service)?.is_none() => {
+                let what = "the job file does not say where it listens".into();
+                let seen = Err(Error::Network { peer: name.clone(), what });
+                found.push(Found { name, address: String::new(), seen });
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         let once = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
         // The first question connects; the second measures.
         let seen = meet(&client, setting, once).and_then(|_| {
@@ -60,7 +70,8 @@ pub fn look(setting: &Setting, identity: &Identity, looker: Looker) -> Result<Ve
             let clock_ahead = i64::try_from(i128::from(here.clock) - i128::from(halfway)).unwrap_or(i64::MAX);
             Ok(Seen { here, round_trip, clock_ahead })
         });
-        found.push(Found { name: setting.name(service)?, address, seen });
+        let address = client.reached().or(setting.written(service)?).unwrap_or_default();
+        found.push(Found { name, address, seen });
     }
     Ok(found)
 }
@@ -71,9 +82,8 @@ fn dialed(setting: &Setting, looker: Looker) -> Result<Vec<Service>> {
     let databases = (0..setting.count("database")?.max(1)).map(Service::Database);
     Ok(match looker {
         Looker::Participant => proxies.chain(databases).collect(),
-        Looker::Service(Service::Proxy(0)) => databases.collect(),
-        Looker::Service(Service::Proxy(_)) => databases.chain([Service::Proxy(0)]).collect(),
-        Looker::Service(Service::Oracle(_)) => vec![Service::Proxy(0)],
+        Looker::Service(own @ Service::Proxy(_)) => databases.chain(proxies.filter(|other| *other != own)).collect(),
+        Looker::Service(Service::Oracle(_)) => proxies.collect(),
         Looker::Service(own @ Service::Database(_)) => {
             let oracles = (0..setting.count("oracle")?.max(1)).map(Service::Oracle);
             oracles.chain(databases.filter(|other| *other != own)).collect()

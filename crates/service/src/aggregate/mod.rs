@@ -8,8 +8,10 @@ pub mod look;
 mod metrics;
 pub mod oracle;
 pub mod participant;
+mod peers;
 pub mod proxy;
 pub mod queue;
+pub mod registry;
 pub mod rounds;
 pub mod secret;
 mod serve;
@@ -20,6 +22,7 @@ pub mod store;
 #[cfg(test)]
 mod testing;
 pub mod transport;
+mod trust;
 
 pub use serve::{Serving, Started};
 pub use setting::Setting;

@@ -155,6 +155,32 @@ pub struct Completion {
     pub unshufflable: Option<String>,
 }
 
+/// What a proxy of several has of a round that has closed, when it has claimed what is its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rest {
+    /// No report.
+    Nothing,
+    /// Reports that can be shuffled.
+    Enough,
+    /// Reports that cannot be shuffled by themselves.
+    TooFew,
+}
+
+/// A proxy tells the database what it has.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resting {
+    /// What it is.
+    pub rest: Rest,
+}
+
+/// Which proxy takes over what others have too few of: the first that has enough, or else the first that has any.
+pub fn collector(rests: &BTreeMap<usize, Rest>) -> Option<usize> {
+    let first = |wanted| rests.iter().find(|(_, rest)| **rest == wanted).map(|(place, _)| *place);
+    first(Rest::Enough).or_else(|| first(Rest::TooFew))
+}
+
 /// What only the operator of the database sees of a round.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Numbers {
@@ -203,6 +229,9 @@ pub struct Status {
     /// What is said of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<String>,
+    /// What each of several proxies has, once it has told, for proxies.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rests: BTreeMap<usize, Rest>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use serde_json::json;
@@ -11,17 +11,27 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::Known;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::write_whole;
+use tacita_node::base::hex::hex;
+use tacita_node::base::text::shown;
 use tacita_node::base::usage;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::Spec;
 use tacita_node::run::report::write_json;
 use tacita_node::transport::listening_at;
 use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
 
 use super::metrics::{Requests, Watch, watched};
-use super::setting::{Setting, file};
-use super::transport::{Admission, Client, Contact, Replicas, Server, Service, SharedTraffic, files, stand};
+use super::registry::{Registrar, Registry};
+use super::setting::{Setting, file, parts};
+use super::transport::{
+    Addresses, Admission, Client, Contact, Named, Place, Replicas, Server, Service, SharedTraffic, files, is_address,
+    stand,
+};
 use crate::status::{self, Check, Page, Readiness};
+
+/// How long taking the entry out of the registry may take.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// How to serve a role.
 pub struct Serving {
@@ -39,6 +49,8 @@ pub struct Serving {
     pub report: Option<PathBuf>,
     /// A directory in which the services say where they listen, in place of the job file.
     pub announce: Option<PathBuf>,
+    /// Where it says where it listens, and finds the others; absent: they are where the job file says.
+    pub registry: Option<Registry>,
     /// Ends it.
     pub cancel: Cancel,
 }
@@ -55,6 +67,9 @@ pub struct Started {
     pub traffic: SharedTraffic,
     /// Those whom it dials.
     dialled: Mutex<Vec<(Service, Arc<Contact>)>>,
+    /// What a registry names.
+    addresses: Arc<Addresses>,
+    registrar: Option<Registrar>,
     listener: TcpListener,
     here: SocketAddr,
     began: Instant,
@@ -87,13 +102,12 @@ impl Started {
     /// Errors ([`Error::Input`]): the identity is none of the role's, or the address cannot be had.
     pub fn new(serving: Serving, service: Service) -> Result<Started> {
         files();
-        let place = match &serving.listen {
-            Some(listen) => listen.clone(),
-            None => match serving.setting.place(service, None)? {
-                super::transport::Place::At(address) => address,
-                super::transport::Place::Told(_) => return Err(Error::Internal("a role without an address".into())),
-            },
-        };
+        let (role, written) = (parts(service).0, serving.setting.written(service)?);
+        let place = serving.listen.clone().or_else(|| written.clone()).ok_or_else(|| {
+            Error::Input(format!(
+                "address is missing in [[{role}]]: say where it listens, as address = \"{role}.example:7600\", or with --listen"
+            ))
+        })?;
         let address = listening_at(&place)?;
         let bad = |error: std::io::Error| {
             Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
@@ -102,12 +116,20 @@ impl Started {
         let here = listener.local_addr().map_err(bad)?;
         let runtime = Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::Internal(format!("no threads: {error}")))?;
+        let addresses = Arc::new(Addresses::new("the registry", Vec::new()));
+        let register = |registry: &Registry| {
+            let address = advertised(registry, here, written)?;
+            Registrar::new(registry, &serving.setting, service, address, &addresses)
+        };
+        let registrar = serving.registry.as_ref().map(register).transpose()?;
         Ok(Started {
             serving,
             service,
             runtime: Arc::new(runtime),
             traffic: SharedTraffic::default(),
             dialled: Mutex::default(),
+            addresses,
+            registrar,
             listener,
             here,
             began: Instant::now(),
@@ -117,7 +139,16 @@ impl Started {
     /// A client of another service.
     pub fn client(&self, service: Service) -> Result<Client> {
         let setting = &self.serving.setting;
-        let place = setting.place(service, self.serving.announce.as_deref())?;
+        let place = match self.registrar {
+            None => setting.place(service, self.serving.announce.as_deref())?,
+            Some(_) => Place::Named(Named {
+                service,
+                agreement: hex(&setting.agreement),
+                addresses: self.addresses.clone(),
+                written: setting.written(service)?,
+                written_first: false,
+            }),
+        };
         let Serving { identity, cancel, .. } = &self.serving;
         let client = Client::new(&self.runtime, identity, setting.peer(service)?, place, &self.traffic, cancel);
         self.dialled.lock().unwrap_or_else(PoisonError::into_inner).push((service, client.contact().clone()));
@@ -138,7 +169,7 @@ impl Started {
         admission: Arc<Admission>,
         routes: Router,
     ) -> Result<()> {
-        let Started { serving, service, runtime, traffic, dialled, listener, here, began } = self;
+        let Started { serving, service, runtime, traffic, dialled, addresses, registrar, listener, here, began } = self;
         let name = serving.setting.name(service)?;
         if let Some(directory) = &serving.announce {
             write_whole(&directory.join(file(service)), here.to_string().as_bytes())?;
@@ -151,6 +182,7 @@ impl Started {
             traffic: traffic.clone(),
             requests: requests.clone(),
             dialled: dialled.into_inner().unwrap_or_else(PoisonError::into_inner),
+            registry: registrar.as_ref().map(|registrar| registrar.contact().clone()),
             readiness: Readiness::default(),
             cancel: serving.cancel.clone(),
         });
@@ -158,13 +190,16 @@ impl Started {
         let status = status.map(|listener| status::serve(listener, watch.clone())).transpose()?;
         tracing::info!("{name} {} listens on {here}", serving.identity.fingerprint());
         role.learned().iter().for_each(|sentence| tracing::info!("{sentence}"));
+        let mut routes = routes.merge(super::here::routes(&serving.setting, &admission, service));
+        if !matches!(service, Service::Oracle(_)) {
+            routes = routes.merge(super::peers::routes(&serving.setting, &admission, &addresses));
+        }
+        let registering = registrar.map(|registrar| runtime.spawn(registrar.keep(serving.cancel.clone())));
         let server = Server {
             identity: serving.identity.clone(),
             admission: admission.clone(),
             traffic: traffic.clone(),
-            routes: routes
-                .merge(super::here::routes(&serving.setting, &admission))
-                .layer(axum::middleware::from_fn_with_state(requests, watched)),
+            routes: routes.layer(axum::middleware::from_fn_with_state(requests, watched)),
             cancel: serving.cancel.clone(),
         };
         let ended = std::thread::scope(|scope| {
@@ -185,6 +220,10 @@ impl Started {
                 Err(error) => Err(error),
             }
         });
+        if let Some(registering) = registering {
+            // Its last word is the entry's end. Without it the entry ends by itself, a little later.
+            let _ = runtime.block_on(async { timeout(FAREWELL, registering).await });
+        }
         if let Some(path) = &serving.report {
             let numbers: serde_json::Map<_, _> =
                 role.numbers().into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
@@ -200,6 +239,25 @@ impl Started {
             write_json(path, &report)?;
         }
         ended
+    }
+}
+
+/// Under which address a role registers that listens `here`.
+fn advertised(registry: &Registry, here: SocketAddr, written: Option<String>) -> Result<String> {
+    match &registry.advertise {
+        Some(address) if address.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_unspecified()) => {
+            Err(Error::Input(format!(
+                "--advertise {address}: is every address of this machine: write the one by which others reach it"
+            )))
+        }
+        Some(address) if is_address(address) => Ok(address.clone()),
+        Some(address) => Err(Error::Input(format!("--advertise {}: write HOST:PORT", shown(address)))),
+        None if !here.ip().is_unspecified() => Ok(here.to_string()),
+        None => written.filter(|address| is_address(address)).ok_or_else(|| {
+            Error::Input(format!(
+                "--registry: {here} is every address of this machine: say with --advertise HOST:PORT where others reach it"
+            ))
+        }),
     }
 }
 

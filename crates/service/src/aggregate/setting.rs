@@ -163,16 +163,21 @@ impl Setting {
 
     /// Where a service listens: as the job says, or as it has told in a directory.
     pub fn place(&self, service: Service, announced: Option<&Path>) -> Result<Place> {
-        let (role, place) = parts(service);
+        let (role, _) = parts(service);
         if let Some(directory) = announced {
             return Ok(Place::Told(directory.join(file(service))));
         }
-        let address = self.members(role)?.get(place).and_then(|member| member.address.clone());
-        address.map(Place::At).ok_or_else(|| {
+        self.written(service)?.map(Place::At).ok_or_else(|| {
             Error::Input(format!(
                 "address is missing in [[{role}]]: say where it listens, as address = \"{role}.example:7600\""
             ))
         })
+    }
+
+    /// Where the job file says that a service listens, if it does.
+    pub fn written(&self, service: Service) -> Result<Option<String>> {
+        let (role, place) = parts(service);
+        Ok(self.members(role)?.get(place).and_then(|member| member.address.clone()))
     }
 
     fn members(&self, role: &str) -> Result<&[Member]> {
@@ -186,7 +191,8 @@ pub(super) fn file(service: Service) -> String {
     format!("{role}-{place}")
 }
 
-fn parts(service: Service) -> (&'static str, usize) {
+/// The word for its role, and its place among those of the role.
+pub(super) fn parts(service: Service) -> (&'static str, usize) {
     match service {
         Service::Proxy(place) => ("proxy", place),
         Service::Oracle(place) => ("oracle", place),

@@ -1,5 +1,7 @@
 //! All roles of a job on one machine, and all participants: each a process of its own, with a directory of its own, over the loopback interface.
 
+mod rows;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,10 +21,10 @@ use tacita_node::simulate::{Failure, JobText, Outcome, Party};
 use tacita_node::table::ReadOptions;
 use tacita_node::watch::Screen;
 
+use self::rows::Rows;
 use super::Setting;
 use super::participant::operate::{Operator, Order};
 use super::rounds::{State, Status};
-use super::store::{self, Storage};
 
 /// What the round of a simulation is called.
 pub const ROUND: &str = "simulated";
@@ -134,42 +136,6 @@ pub fn simulate(
         services.push(running.serve(*role, called(&roles, *role))?);
     }
     running.run(&spec, &roles, services, &readers)
-}
-
-/// The rows of a simulation in a storage that is there before and after it: they go with it.
-struct Rows(Option<Box<dyn Storage>>);
-
-impl Rows {
-    /// Opens the storage that so many databases share.
-    ///
-    /// Errors ([`Error::Input`]): there is none, or it holds what a simulation has left.
-    fn free(simulation: &Simulation, databases: usize) -> Result<Rows> {
-        let Some(url) = &simulation.storage else {
-            return match databases {
-                ..=1 => Ok(Rows(None)),
-                _ => Err(Error::Input(format!(
-                    "the job file names {databases} [[database]], and they share a storage: give one as --storage postgresql://USER@HOST/DATABASE"
-                ))),
-            };
-        };
-        let storage = store::open(url)?;
-        if storage.rounds()?.iter().any(|round| round == ROUND) {
-            return Err(Error::Input(format!(
-                "--storage: it holds a round `{ROUND}`, which an earlier simulation has left or another one works with: name another schema, as \
-                 postgresql://USER@HOST/DATABASE?schema=NAME"
-            )));
-        }
-        // A directory is a database's alone.
-        Ok(Rows(storage.is_shared().then_some(storage)))
-    }
-}
-
-impl Drop for Rows {
-    fn drop(&mut self) {
-        if let Some(Err(error)) = self.0.as_ref().map(|storage| storage.remove(ROUND)) {
-            tracing::warn!("rows of the simulation are left: {error}");
-        }
-    }
 }
 
 /// A service of the simulation: its role, and its place among those of the role.

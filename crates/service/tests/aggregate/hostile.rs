@@ -125,7 +125,9 @@ fn nobody_does_what_is_another_ones() {
         refused(&database.ask(&Ask::put(at("/secret"), vec![1; 34], 1 << 12), ONCE).unwrap(), 403, "only databases");
     }
     let own = world.client("database", Service::Database(0));
-    for (body, status, says) in [(vec![], 400, "no secret"), (vec![1; 33], 400, "no secret"), (vec![1; 2000], 413, "longer")] {
+    for (body, status, says) in
+        [(vec![], 400, "no secret"), (vec![1; 33], 400, "no secret"), (vec![1; 2000], 413, "longer")]
+    {
         refused(&own.ask(&Ask::put(at("/secret"), body, 1 << 12), ONCE).unwrap(), status, says);
     }
     refused(&database.ask(&Ask::get(at("/histogram"), 1 << 12), ONCE).unwrap(), 403, "histogram is not revealed");

@@ -78,6 +78,7 @@ fn a_database_that_claims_too_much_is_not_believed() {
         let status = json!({ "round": ROUND, "state": "revealed", "reveal_when": "", "parts": 1 });
         let own = Here {
             agreement: hex(&world.setting.agreement),
+            service: None,
             version: String::new(),
             clock: 0,
             participant: Some("a".into()),

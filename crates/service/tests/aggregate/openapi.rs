@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tacita_service::aggregate::database::operator::Tighten;
 use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::proxy::Held;
-use tacita_service::aggregate::rounds::{Completion, Counts, Failure, Numbers, Open, State, Status};
+use tacita_service::aggregate::rounds::{Completion, Counts, Failure, Numbers, Open, Rest, Resting, State, Status};
 use tacita_service::aggregate::signed::Signed;
-use tacita_service::aggregate::transport::{Kind, Told};
+use tacita_service::aggregate::transport::{Kind, Listening, Peers, Told};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -45,7 +45,7 @@ fn below(document: &BTreeMap<String, String>, key: &str) -> BTreeSet<String> {
 #[test]
 fn routes_are_those_of_the_document() {
     let mut routed = BTreeSet::new();
-    for file in ["proxy/routes.rs", "database/routes.rs", "oracle/mod.rs", "here.rs"] {
+    for file in ["proxy/routes.rs", "database/routes.rs", "oracle/mod.rs", "here.rs", "peers.rs"] {
         let text = std::fs::read_to_string(root().join("crates/service/src/aggregate").join(file)).unwrap();
         let of_file: Vec<&str> = text.split(".route(\"").skip(1).collect();
         assert!(!of_file.is_empty(), "{file}");
@@ -80,6 +80,7 @@ fn schemas_have_the_keys_that_are_sent() {
         reveal_when: "w".into(),
         waits: vec![1],
         waits_for: vec!["w".into()],
+        rests: [(0, Rest::Enough)].into(),
         failure: Some(failure.clone()),
         next: Some("n".into()),
         parts: Some(1),
@@ -87,7 +88,13 @@ fn schemas_have_the_keys_that_are_sent() {
         proxy: Some(signed.clone()),
         numbers: Some(numbers.clone()),
     };
-    let here = Here { agreement: "a".into(), version: "v".into(), clock: 1, participant: Some("p".into()) };
+    let here = Here {
+        agreement: "a".into(),
+        service: Some("s".into()),
+        version: "v".into(),
+        clock: 1,
+        participant: Some("p".into()),
+    };
     let open = Open { round: "r".into(), database: signed.clone(), proxy: signed.clone(), most_reports: Some(1) };
     let counts = Counts { count: [(1, 1)].into(), distinct: [(1, 1)].into() };
     let told = Told { error: Kind::Busy, message: "m".into(), next: Some("n".into()) };
@@ -95,6 +102,8 @@ fn schemas_have_the_keys_that_are_sent() {
     let document = document();
     for (name, value) in [
         ("Here", of(serde_json::to_value(here))),
+        ("Peers", of(serde_json::to_value(Peers::default()))),
+        ("Listening", of(serde_json::to_value(Listening { role: "r".into(), place: 1, address: "a".into() }))),
         ("Told", of(serde_json::to_value(told))),
         ("Signed", of(serde_json::to_value(signed))),
         ("Open", of(serde_json::to_value(open))),
@@ -103,10 +112,11 @@ fn schemas_have_the_keys_that_are_sent() {
         ("Numbers", of(serde_json::to_value(numbers))),
         ("Counts", of(serde_json::to_value(counts))),
         ("Completion", of(serde_json::to_value(Completion { entries: 1, unshufflable: Some("u".into()) }))),
+        ("Resting", of(serde_json::to_value(Resting { rest: Rest::Nothing }))),
         ("Tighten", of(serde_json::to_value(Tighten { measure: "count".into(), to: Some(1) }))),
         ("Held", of(serde_json::to_value(Held { rounds: vec!["r".into()], removed: vec!["s".into()] }))),
         ("Taken", json!({ "reports": 1, "known": false })),
-        ("There", json!({ "there": true })),
+        ("There", json!({ "there": true, "open": true })),
         ("Ingested", json!({ "entries": 1, "known": false })),
     ] {
         let sent: BTreeSet<String> = value.as_object().unwrap().keys().cloned().collect();

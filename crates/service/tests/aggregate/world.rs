@@ -48,6 +48,11 @@ impl World {
 
     /// A job by this protocol.
     pub fn by(protocol: &str, names: &[String], round: Value) -> World {
+        World::of_proxies(1, protocol, names, round)
+    }
+
+    /// With so many proxies: they are `proxy`, `proxy-1` and so on.
+    pub fn of_proxies(proxies: usize, protocol: &str, names: &[String], round: Value) -> World {
         let home = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);
         let make = |name: &str| Identity::create(&at(name).join("id"), name).unwrap().fingerprint().to_string();
@@ -59,7 +64,9 @@ impl World {
             job["round"][key] = value.clone();
         }
         for role in ["proxy", "oracle", "database"] {
-            job[role] = json!([{ "identity": make(role) }]);
+            let number = if role == "proxy" { proxies } else { 1 };
+            let name = |place| if place == 0 { role.to_owned() } else { format!("{role}-{place}") };
+            job[role] = (0..number).map(|place| json!({ "identity": make(&name(place)) })).collect();
         }
         let lines: Vec<String> = names.iter().map(|name| format!("{name} {}", make(name))).collect();
         std::fs::write(at("participants"), lines.join("\n")).unwrap();
@@ -94,6 +101,7 @@ impl World {
             status: None,
             report: None,
             announce: Some(self.at("addresses")),
+            registry: None,
             cancel: cancel.clone(),
         }
     }
@@ -102,7 +110,7 @@ impl World {
         let cancel = Cancel::default();
         let serving = self.serving(role, &cancel);
         let (role, name, question_bytes) = (role.to_owned(), role.to_owned(), self.question_bytes);
-        let thread = std::thread::spawn(move || match role.as_str() {
+        let thread = std::thread::spawn(move || match role.split('-').next().unwrap_or_default() {
             "database" => database::serve(Databasing {
                 serving,
                 storage: None,

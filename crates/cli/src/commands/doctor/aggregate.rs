@@ -166,7 +166,7 @@ impl Doctor {
         let place = match (&self.listen, setting.place(service, None)) {
             (Some(listen), _) => listen.clone(),
             (None, Ok(Place::At(address))) => address,
-            (None, Ok(Place::Told(_))) => return,
+            (None, Ok(_)) => return,
             (None, Err(error)) => return findings.bad("network", error),
         };
         match listening_at(&place).map(|address| (TcpListener::bind(&address), address)) {

@@ -1,4 +1,4 @@
-//! All roles of a job, each on a machine and behind a wire of its own, over one PostgreSQL; and what happens to them.
+//! All roles of a job, each on a machine and behind a wire of its own, over one PostgreSQL and registered in one etcd; and what happens to them.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::machine::{Faults, Machine};
 use super::wire::{Cut, Wire};
 use crate::common::{Running, free_port, json as read_json};
-use crate::stored::server::Server;
+use crate::registry::server::Server as Etcd;
+use crate::stored::server::Server as Postgres;
 use crate::world::World;
 
 /// How long it is waited for a batch under way.
@@ -30,14 +31,16 @@ pub struct Role {
 pub struct Field {
     pub world: World,
     pub roles: Vec<Role>,
-    pub postgres: Mutex<Server>,
+    pub postgres: Mutex<Postgres>,
+    pub etcd: Mutex<Etcd>,
     storage: String,
 }
 
 impl Field {
-    /// Starts everything; nothing where there is no PostgreSQL.
+    /// Starts everything; nothing where there is no PostgreSQL or no etcd. The job file says of the first proxy and the first database where they
+    /// listen, and the registry of the others.
     pub fn start(roles: &[&'static str], names: &[&str], round: Value, more: Value) -> Option<Field> {
-        let postgres = Server::start()?;
+        let (postgres, etcd) = (Postgres::start()?, Etcd::start()?);
         let number = |kind: &str| roles.iter().filter(|role| kind_of(role) == kind).count();
         let numbers = ["proxy", "oracle", "database"].map(|kind| (kind, number(kind)));
         let mut world = World::of_several(&numbers, names, round, more);
@@ -57,12 +60,17 @@ impl Field {
         };
         let roles: Vec<Role> = roles.iter().map(role).collect();
         let mut job = read_json(world.job());
-        for role in &roles {
-            let (kind, place) = role.name.split_once('-').unwrap_or((role.name, "0"));
-            job[kind][place.parse::<usize>().unwrap()]["address"] = json!(format!("127.0.0.1:{}", role.wire.port));
+        for role in roles.iter().filter(|role| ["proxy", "database"].contains(&role.name)) {
+            job[role.name][0]["address"] = json!(role.address());
         }
         world.home.file("job.json", &job.to_string());
-        let field = Field { world, roles, postgres: Mutex::new(postgres), storage: format!("file:{url}") };
+        let field = Field {
+            world,
+            roles,
+            postgres: Mutex::new(postgres),
+            etcd: Mutex::new(etcd),
+            storage: format!("file:{url}"),
+        };
         field.roles.iter().for_each(|role| field.begin(role));
         Some(field)
     }
@@ -76,7 +84,9 @@ impl Field {
         let (job, home, kind) = (self.world.job(), &self.world.home, kind_of(role.name));
         let (id, state) = (home.at(&format!("id-{}", role.name)), home.at(&format!("state-{}", role.name)));
         let listen = format!("127.0.0.1:{}", role.listen);
+        let (registry, address) = (self.etcd.lock().unwrap().url(), role.address());
         let mut arguments = vec![kind, &job, "--identity", &id, "--state", &state, "--listen", &listen, "--verbose"];
+        arguments.extend(["--registry", &registry, "--advertise", &address]);
         if kind == "database" {
             arguments.extend(["--storage", &self.storage, "--dashboard", "127.0.0.1:0"]);
         }
@@ -95,6 +105,11 @@ impl Field {
 }
 
 impl Role {
+    /// Where others find it.
+    fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.wire.port)
+    }
+
     /// As if its machine had failed; how many batches, or questions, were under way.
     pub fn kill(&self) -> usize {
         let running = self.running.lock().unwrap().take().unwrap();

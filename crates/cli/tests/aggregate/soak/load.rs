@@ -137,7 +137,7 @@ impl Field {
         serde_json::from_str(&ended.stdout).unwrap_or_default()
     }
 
-    /// Starts a command again until it ends well. It may only fail because somebody was silent or too much was going on.
+    /// Starts a command again until it ends well. It may only fail because somebody was silent, had no room, or too much was going on.
     fn persist(&self, done: &mut Done, start: impl Fn() -> Running) -> Ended {
         let until = Instant::now() + LIMIT;
         loop {
@@ -145,6 +145,7 @@ impl Field {
             match ended.code {
                 0 => return ended,
                 3 | 75 if Instant::now() < until => done.again += 1,
+                2 if ended.stderr.contains("make room, and try again") => done.again += 1,
                 code => panic!("{code}: {}", ended.stderr),
             }
         }

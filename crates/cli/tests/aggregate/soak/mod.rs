@@ -1,4 +1,4 @@
-//! Everything at once, and machines that fail meanwhile: three proxies, two oracles, two databases over one PostgreSQL, 26 participants. Every report
+//! Everything at once, and machines that fail meanwhile: three proxies, two oracles, two databases over one PostgreSQL, an etcd, 26 participants. Every report
 //! that was acknowledged counts exactly once, and no round is stuck.
 
 mod field;
@@ -22,7 +22,7 @@ use self::wire::Cut;
 use super::dashboard::look_at;
 use crate::common::browser::{Browser, keep};
 
-const ROLES: [&str; 6] = ["database", "proxy", "proxy-1", "proxy-2", "oracle", "oracle-1"];
+const ROLES: [&str; 7] = ["database", "database-1", "proxy", "proxy-1", "proxy-2", "oracle", "oracle-1"];
 
 /// How long a long soak is, where TACITA_SOAK does not say it in seconds.
 const HOURS: Duration = Duration::from_secs(2 * 3600);
@@ -38,12 +38,12 @@ fn field(protocol: &str) -> Option<Field> {
 #[test]
 fn one_of_each_fails_while_reports_come_in() {
     let Some(field) = field("dh") else { return };
-    let size = Size { reports: 300, batch: 20 };
+    let size = Size { reports: 600, batch: 20 };
     let ingesting = AtomicBool::new(true);
     std::thread::scope(|scope| {
         let running = scope.spawn(|| field.round("r", size, 1, || ingesting.store(false, Ordering::Release)));
         // Slow disks: a batch is under way for long enough to be met.
-        field.roles.iter().for_each(|role| role.faults(Faults { flush_ms: 60, ..Faults::default() }));
+        field.roles.iter().for_each(|role| role.faults(Faults { flush_ms: 80, ..Faults::default() }));
         for name in ["proxy-1", "database"] {
             let role = field.role(name);
             role.until_something_is_under_way();
@@ -51,12 +51,20 @@ fn one_of_each_fails_while_reports_come_in() {
             sleep(Duration::from_millis(500));
             field.begin(role);
         }
+        let idle = field.role("database-1");
+        idle.until_something_is_under_way();
+        assert!(idle.kill() > 0, "it was idle");
+        field.begin(idle);
         field.role("oracle-1").kill();
         field.begin(field.role("oracle-1"));
         field.role("database").until_something_is_under_way();
         field.postgres.lock().unwrap().kill();
         assert!(field::under_way(&field.role("database").log()) > 0, "nothing was under way");
         field.postgres.lock().unwrap().start_again();
+        field.role("proxy").until_something_is_under_way();
+        field.etcd.lock().unwrap().kill();
+        assert!(field::under_way(&field.role("proxy").says()) > 0, "nothing was under way");
+        field.etcd.lock().unwrap().start_again();
         assert!(ingesting.load(Ordering::Acquire), "all that fell on a round that takes reports");
         field.roles.iter().for_each(|role| role.faults(Faults::default()));
         let done = running.join().unwrap();
@@ -119,11 +127,11 @@ fn soaked(field: &Field, protocol: &str, seed: u64, until: Instant) {
             })
             .collect();
         let failing = scope.spawn(|| {
-            let (mut draw, half) = (Draw::new(seed), Instant::now() + (until - Instant::now()) / 2);
-            let mut pictured = false;
+            let (mut draw, mut pictured) = (Draw::new(seed), false);
             while !ended.load(Ordering::Acquire) {
                 fail(field, &mut draw, &tally);
-                if !pictured && Instant::now() > half && all.lock().unwrap().rounds > 1 {
+                // As many rounds as a page shows at once.
+                if !pictured && all.lock().unwrap().rounds > 4 {
                     pictured = true;
                     take_pictures(field);
                 }
@@ -155,7 +163,7 @@ fn fail(field: &Field, draw: &mut Draw, tally: &Tally) {
     let for_a_while = |draw: &mut Draw, most: u64| sleep(Duration::from_millis(200 + draw.below(most)));
     sleep(Duration::from_millis(draw.below(2000)));
     let slow = Faults { flush_ms: 20 + draw.below(200) as i64, ..Faults::default() };
-    match draw.below(10) {
+    match draw.below(11) {
         0..3 => {
             let until = Instant::now() + Duration::from_secs(3);
             while field::under_way(&role.says()) == 0 && Instant::now() < until {
@@ -172,27 +180,35 @@ fn fail(field: &Field, draw: &mut Draw, tally: &Tally) {
             for_a_while(draw, 1500);
             field.postgres.lock().unwrap().start_again();
         }
-        4 => during(role, tally, "stopped", |role| {
+        4 => {
+            let under_way: usize = field.roles.iter().map(|role| field::under_way(&role.says())).sum();
+            let mut etcd = field.etcd.lock().unwrap();
+            etcd.kill();
+            tally.add("etcd killed", under_way);
+            for_a_while(draw, 15_000);
+            etcd.start_again();
+        }
+        5 => during(role, tally, "stopped", |role| {
             role.signal(Signal::STOP);
             for_a_while(draw, 12_000);
             role.signal(Signal::CONT);
         }),
-        5 => during(role, tally, "cut off", |role| {
+        6 => during(role, tally, "cut off", |role| {
             role.cut(Cut::Broken);
             for_a_while(draw, 5000);
             role.cut(Cut::None);
         }),
-        6 => during(role, tally, "out of hearing", |role| {
+        7 => during(role, tally, "out of hearing", |role| {
             role.cut(Cut::Silent);
             for_a_while(draw, 10_000);
             role.cut(Cut::None);
         }),
-        7 => during(role, tally, "on a slow disk", |role| {
+        8 => during(role, tally, "on a slow disk", |role| {
             role.faults(slow);
             for_a_while(draw, 6000);
             role.faults(Faults::default());
         }),
-        8 => during(role, tally, "on a full disk", |role| {
+        9 => during(role, tally, "on a full disk", |role| {
             role.faults(Faults { is_full: true, ..Faults::default() });
             for_a_while(draw, 4000);
             role.faults(Faults::default());

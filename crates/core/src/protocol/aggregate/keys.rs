@@ -68,6 +68,13 @@ impl<G: Group + Sync> Blinding<G> {
         public(params, &self.unseal, Holder::Proxy, rng)
     }
 
+    /// Whether a round's public key of proxies is that of these secrets.
+    pub fn is_of(&self, params: &Params<G>, keys: &RoundKeys<G>) -> bool {
+        let group = &params.group;
+        let public = group.multiply_generator(std::slice::from_ref(&self.unseal));
+        keys.encoded.ends_with(&group.encode(&public))
+    }
+
     /// Their encoding, secret as they are, of [`Blinding::bytes`] bytes.
     pub fn to_bytes(&self, group: &G) -> Zeroizing<Vec<u8>> {
         Zeroizing::new([&self.master[..], &group.encode_scalar(&self.unseal)].concat())

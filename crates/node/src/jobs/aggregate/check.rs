@@ -136,6 +136,14 @@ impl Spec<'_> {
             }
         }
         let same = |one: &Member, other: &Member| one.identity.is_some() && one.identity == other.identity;
+        for role in ["proxy", "database"] {
+            let all = self.own.members(role);
+            if (1..all.len()).any(|place| all[..place].iter().any(|before| same(before, &all[place]))) {
+                return bad(format!(
+                    "two [[{role}]] have the same identity: each needs its own (`tacita identity new`)"
+                ));
+            }
+        }
         for other in ["proxy", "oracle"] {
             if self.own.database.iter().any(|one| self.own.members(other).iter().any(|member| same(one, member))) {
                 return bad(format!(

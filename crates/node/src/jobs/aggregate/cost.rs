@@ -31,8 +31,8 @@ const OFFER_BYTES: u64 = 2 * ELEMENT_BYTES;
 
 /// What each takes of the participant and of the proxy, in so many of [`Calibration::ot_transfer`]: a number is found and multiplied; two
 /// are drawn, multiplied and hidden.
-const CHOSEN: f64 = 13.0;
-const OFFERED: f64 = 24.0;
+const CHOSEN: f64 = 21.0;
+const OFFERED: f64 = 40.0;
 
 /// Passes over elements that a report costs, each about what [`Calibration::ecdh_pass`] measures: a multiplication and what comes with
 /// it. The first number is for every report, the others for each point that its key takes, for its value, and for its tag.
@@ -47,7 +47,11 @@ struct Passes {
 const PARTICIPANT: Passes = Passes { report: 2.5, point: 2.0, value: 2.0, tag: 0.0 };
 const PROXY: Passes = Passes { report: 3.0, point: 1.5, value: 2.0, tag: 2.0 };
 const DATABASE: Passes = Passes { report: 1.5, point: 1.5, value: 1.0, tag: 1.5 };
-const ORACLE: Passes = Passes { report: 1.0, point: 1.0, value: 0.0, tag: 0.0 };
+// What a point holds is found by arithmetic of its own, one point at a time.
+const ORACLE: Passes = Passes { report: 0.0, point: 13.0, value: 0.0, tag: 0.0 };
+
+/// What a submission takes of the proxy beside its reports, however few: a handshake, requests, and a batch on disk.
+const SUBMISSION: f64 = 500.0;
 
 /// What the published protocol takes beside these for each report, of the participant and of the proxy: a blind is raised, or made.
 const RAISED: f64 = 0.5;
@@ -127,7 +131,7 @@ pub(super) fn cost(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Ca
         costs.insert(name.clone(), RoleCost { cpu, bytes: reports * report_bytes(job), disk: None });
     }
     let all = sizes.values().map(|sizes| sizes.items).sum();
-    costs.extend(roles(job, all, machine).map(|(name, cost)| (name.to_owned(), cost)));
+    costs.extend(roles(job, all, sizes.len() as u64, machine).map(|(name, cost)| (name.to_owned(), cost)));
     let notes = vec![
         "of oracle and database, as if every report's key passed: what does not pass costs them nothing at the reveal"
             .to_owned(),
@@ -136,8 +140,13 @@ pub(super) fn cost(job: &Spec<'_>, sizes: &BTreeMap<String, Sizes>, machine: &Ca
     Ok(Cost { roles: costs, rounds, notes, ..Cost::default() })
 }
 
-/// What so many reports cost those who serve.
-pub(super) fn roles(job: &Spec<'_>, reports: u64, machine: &Calibration) -> [(&'static str, RoleCost); 3] {
+/// What so many reports cost those who serve, which come in so many submissions.
+pub(super) fn roles(
+    job: &Spec<'_>,
+    reports: u64,
+    submissions: u64,
+    machine: &Calibration,
+) -> [(&'static str, RoleCost); 3] {
     let offer = if transfers(job) > 0 { transfers(job) * OFFER_BYTES + ELEMENT_BYTES } else { 0 };
     let of = |seconds: f64, bytes: u64, disk: Option<u64>| RoleCost {
         cpu: seconds * reports as f64,
@@ -146,10 +155,13 @@ pub(super) fn roles(job: &Spec<'_>, reports: u64, machine: &Calibration) -> [(&'
     };
     let (entry, sealed) = (entry_bytes(job), SEALED_BYTES * points(job));
     let proxy = PROXY.seconds(job, machine) + making(job, machine, OFFERED, BLIND);
+    let base = if transfers(job) > 0 { machine.ot_start } else { 0.0 };
+    let submitted = (SUBMISSION * machine.ecdh_pass + base) * submissions as f64;
     // The rest of an entry is a row's id, a tag and a place among the values.
     let stored = sealed + 2 * ELEMENT_BYTES + STORED_BYTES;
+    let proxy = of(proxy, entry + offer, Some(entry + QUEUED_BYTES));
     [
-        ("proxy", of(proxy, entry + offer, Some(entry + QUEUED_BYTES))),
+        ("proxy", RoleCost { cpu: proxy.cpu + submitted, ..proxy }),
         ("oracle", of(ORACLE.seconds(job, machine), job.own.round.key_bytes as u64, None)),
         ("database", of(DATABASE.seconds(job, machine), sealed, Some(stored))),
     ]

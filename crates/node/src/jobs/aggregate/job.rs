@@ -169,11 +169,13 @@ impl Job for Aggregate {
                 put(name, bound.into());
             }
         }
-        // Replicas come in any order, and share an identity if they like.
         let identities = |role| {
             let mut all: Vec<_> = self.members(role).iter().filter_map(|member| member.identity.as_ref()).collect();
-            all.sort_by_key(ToString::to_string);
-            all.dedup();
+            // Proxies and the database speak of each proxy by its place. Others come in any order, and share an identity if they like.
+            if role != "proxy" {
+                all.sort_by_key(ToString::to_string);
+                all.dedup();
+            }
             json!(all.iter().map(ToString::to_string).collect::<Vec<_>>())
         };
         let mut all = vec![("round", Value::Object(terms))];

@@ -189,7 +189,8 @@ fn database(job: &Spec<'_>) -> Vec<String> {
     let proxies = job.own.members("proxy").len();
     if proxies > 1 {
         learned.push(format!(
-            "Each of the {} proxies shuffles what it has: database learns by which of them a report came.",
+            "Each of the {} proxies shuffles what it has, if that is of enough participants: database learns by which of them a report came, \
+             how many batches of reports each has, and how many of these came to several.",
             count(proxies as u64)
         ));
     }

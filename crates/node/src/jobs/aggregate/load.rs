@@ -13,6 +13,9 @@ use crate::agreement::cost::{Calibration, RoleCost};
 /// The part of a machine's cores that is planned for: the rest is for bursts, for a replica that is away, and for the system.
 pub const BUSY: f64 = 0.6;
 
+/// Reports that a participant submits at once, where nothing else is said: what a submission takes is shared by so many that it is nothing.
+pub const AT_ONCE: u64 = 2048;
+
 /// Reports that costs are computed for: so many that none is rounded away.
 const REPORTS: u64 = 1 << 30;
 
@@ -32,13 +35,19 @@ pub struct Needed {
     pub disk_per_day: Option<f64>,
 }
 
-/// What proxies, oracles and databases of a job need to take `reports` a second for as long as they run; by role.
+/// What proxies, oracles and databases of a job need to take `reports` a second for as long as they run; by role. Each submission brings
+/// `at_once` of them.
 ///
 /// Every report is counted as if its key passed, as in the plan of a round: what does not pass costs the oracle nothing. Participants take no part
 /// in the sum, for they bring their machines with them.
 ///
 /// Errors ([`tacita_core::Error::Input`]): the job is no `aggregate`.
-pub fn needed(job: &JobSpec, reports: f64, machine: &Calibration) -> Result<BTreeMap<&'static str, Needed>> {
+pub fn needed(
+    job: &JobSpec,
+    reports: f64,
+    at_once: u64,
+    machine: &Calibration,
+) -> Result<BTreeMap<&'static str, Needed>> {
     let own = Aggregate::of(job)?;
     let share = reports / REPORTS as f64;
     let needed = |cost: RoleCost| {
@@ -50,5 +59,6 @@ pub fn needed(job: &JobSpec, reports: f64, machine: &Calibration) -> Result<BTre
             disk_per_day: cost.disk.map(|disk| disk as f64 * share * DAY),
         }
     };
-    Ok(roles(&own, REPORTS, machine).map(|(role, cost)| (role, needed(cost))).into())
+    let submissions = REPORTS / at_once.clamp(1, REPORTS);
+    Ok(roles(&own, REPORTS, submissions, machine).map(|(role, cost)| (role, needed(cost))).into())
 }

@@ -46,9 +46,15 @@ impl Database {
                 let _of = tracing::error_span!("follow", round = name).entered();
                 match self.take_up(&name) {
                     Ok(()) => (),
-                    // What passes is tried again; a round that does not fit the job file is told once.
+                    // A round that does not fit the job file is told once.
                     Err(error @ tacita_core::Error::Terms(_)) => tracing::error!("{error}"),
-                    Err(error) => return Err(error),
+                    // What passes is tried again; the other rounds go on.
+                    Err(error) => {
+                        if self.trouble(&name, &error).elapsed() < LOOK {
+                            tracing::warn!("round {name} cannot be taken up: {error}; trying again");
+                        }
+                        continue;
+                    }
                 }
                 seen.insert(name, version);
             }

@@ -10,6 +10,7 @@ mod reveal;
 mod round;
 mod routes;
 mod secrets;
+mod work;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,14 +39,8 @@ use super::{Serving, Setting, Started};
 use crate::clock;
 use crate::status::{Check, Page};
 
-/// How often it looks whether something is due.
-const LOOK: Duration = Duration::from_millis(100);
-
 /// How long another database may take to begin an answer.
 const PEER_PATIENCE: Duration = Duration::from_secs(3);
-
-/// How often it is said what does not go on.
-const TELL: Duration = Duration::from_secs(10);
 
 /// How to serve a database.
 pub struct Databasing {
@@ -323,92 +318,6 @@ impl Database {
         let (since, what) = troubled.entry(round.to_owned()).or_insert_with(|| (Instant::now(), String::new()));
         *what = error.to_string();
         *since
-    }
-
-    /// Whether anything is due of a round that stands so.
-    fn is_due(&self, round: &Round) -> Result<bool> {
-        let record = round.record();
-        Ok(match record.state {
-            State::Open => {
-                let due = self.setting.own()?.own.round.close_at;
-                due.is_some_and(|moment| moment.system_time() <= std::time::SystemTime::now())
-            }
-            State::Closed => self.waits_for(&record).is_empty(),
-            State::Revealing => true,
-            State::Removed => !round.is_cleared(),
-            _ => false,
-        })
-    }
-
-    /// Does what is due of one round, unless another database is at it.
-    fn look(&self, round: &Round) -> Result<()> {
-        if !self.is_due(round)? || !self.has_work(&round.name)? {
-            return Ok(());
-        }
-        if self.has_peers() {
-            // The one that had this work before may have done it.
-            self.take_up(&round.name)?;
-            if !self.is_due(round)? {
-                return Ok(());
-            }
-        }
-        let record = round.record();
-        match record.state {
-            State::Open => self.close(round),
-            State::Closed => {
-                let unshufflable = record
-                    .complete
-                    .iter()
-                    .find_map(|(place, one)| one.unshufflable.as_ref().map(|reason| (*place, reason)));
-                match unshufflable {
-                    Some((place, reason)) => {
-                        let proxy = self.setting.name(Service::Proxy(place))?;
-                        self.fail(round, &Error::Terms(format!("{proxy} could not shuffle its reports: {reason}")))
-                    }
-                    None => self.count(round),
-                }
-            }
-            State::Revealing => self.reveal(round),
-            State::Removed => round.clear(&*self.storage),
-            _ => Ok(()),
-        }
-    }
-
-    /// Does what is due, again and again, until the database is to end.
-    fn work(&self) {
-        let mut told: BTreeMap<String, Instant> = BTreeMap::new();
-        while !self.cancel.is_cancelled() {
-            self.admission.refresh();
-            for round in self.all() {
-                let _of = tracing::error_span!("house", round = round.name).entered();
-                *lock(&self.at_work) = Some(round.name.clone());
-                let done = self.look(&round);
-                *lock(&self.at_work) = None;
-                let error = match done {
-                    Ok(()) => {
-                        lock(&self.troubled).remove(&round.name);
-                        continue;
-                    }
-                    Err(Error::Interrupted) => return,
-                    Err(error) => error,
-                };
-                let since = self.trouble(&round.name, &error);
-                // What may pass is tried again; whoever is to blame, or what cannot pass, ends the round.
-                let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
-                let error = match may_pass && since.elapsed() < self.patience {
-                    true => error,
-                    false => match self.fail(&round, &error) {
-                        Ok(()) => continue,
-                        Err(error) => error,
-                    },
-                };
-                if told.get(&round.name).is_none_or(|last| last.elapsed() > TELL) {
-                    told.insert(round.name.clone(), Instant::now());
-                    tracing::warn!("round {}: {error}; trying again", round.name);
-                }
-            }
-            std::thread::sleep(LOOK);
-        }
     }
 }
 

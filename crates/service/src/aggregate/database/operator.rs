@@ -112,10 +112,17 @@ pub(super) async fn raise(at: At, wanted: Tighten) -> Granted<Json<Status>> {
         database.stop()?;
         round.change(&*database.storage, |record| {
             if record.state != Stage::Counted {
-                return Err(not_now(round, record.state, "has thresholds to be raised between the count and the reveal"));
+                return Err(not_now(
+                    round,
+                    record.state,
+                    "has thresholds to be raised between the count and the reveal",
+                ));
             }
             if record.reveal_when != before.reveal_when {
-                return Err(Error::NotReady(format!("round {}: somebody else has raised a threshold meanwhile", round.name)));
+                return Err(Error::NotReady(format!(
+                    "round {}: somebody else has raised a threshold meanwhile",
+                    round.name
+                )));
             }
             record.reveal_when = Some(raised.to_string());
             record.numbers.passing = Some(passing);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
-use crate::aggregate::rounds::{Completion, Counts, Failure, Numbers, State};
+use crate::aggregate::rounds::{Completion, Counts, Failure, Numbers, Rest, State};
 use crate::aggregate::signed::Signed;
 use crate::aggregate::store::Storage;
 
@@ -29,6 +29,9 @@ pub(super) struct Record {
     pub(super) proxy: Option<Signed>,
     /// What proxies have said at their end.
     pub(super) complete: BTreeMap<usize, Completion>,
+    /// What each of several proxies had when it had claimed what is its own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) rests: BTreeMap<usize, Rest>,
     /// The condition, where the operator has raised it.
     pub(super) reveal_when: Option<String>,
     pub(super) numbers: Numbers,
@@ -63,6 +66,7 @@ impl Record {
             database: Some(database),
             proxy: None,
             complete: BTreeMap::new(),
+            rests: BTreeMap::new(),
             reveal_when: None,
             numbers: Numbers::default(),
             counts: None,

@@ -40,9 +40,7 @@ impl Round {
         let purpose = Purpose { agreement: &setting.agreement, round: &name, role: Role::Database };
         let pins = setting.pins("database")?;
         let public = match kept.record.database.as_ref().filter(|_| kept.record.state != State::Removed) {
-            Some(own) => {
-                own.open(purpose, &pins, "the database").map_err(|error| of_other_terms(&name, error))?
-            }
+            Some(own) => own.open(purpose, &pins, "the database").map_err(|error| of_other_terms(&name, error))?,
             None => Vec::new(),
         };
         let round = Round {

@@ -1,5 +1,6 @@
 //! What is asked of the database, by proxies, by its operator, and by those who get results.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,9 +18,12 @@ use super::record::part;
 use super::round::Round;
 use super::{Database, lock, operator, secrets};
 use crate::aggregate::Setting;
-use crate::aggregate::rounds::{Completion, Counts, Numbers, State as Stage, Status, check_name};
+use crate::aggregate::proxy::claims::{MOST_CLAIMS, encode};
+use crate::aggregate::rounds::{
+    Completion, Counts, Numbers, Rest, Resting, State as Stage, Status, check_name, collector,
+};
 use crate::aggregate::signed::Signed;
-use crate::aggregate::store::{BatchId, Ingested, Row, Stored};
+use crate::aggregate::store::{BatchId, ClaimId, Ingested, Row, Stored};
 use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read, read_json};
 
 /// What is the same for all requests about a round.
@@ -32,7 +36,9 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
         .route("/v1/rounds/{round}", get(status))
         .route("/v1/rounds/{round}/key", post(key))
         .route("/v1/rounds/{round}/secret", get(secrets::give).put(secrets::offered))
+        .route("/v1/rounds/{round}/claims", post(claims))
         .route("/v1/rounds/{round}/entries/{batch}", put(entries))
+        .route("/v1/rounds/{round}/rest", post(rest))
         .route("/v1/rounds/{round}/complete", post(complete))
         .route("/v1/rounds/{round}/results/{part}", get(results))
         .route("/v1/rounds/{round}/histogram", get(histogram))
@@ -71,7 +77,9 @@ async fn key((State(database), who, Path(name)): At, headers: HeaderMap, body: B
     let signed: Signed = read_json(&headers, body).await?;
     let pool = database.pool.clone();
     pool.run(move || {
-        if let Err(error) = round.checked(&database.setting, &signed, &peer) {
+        if round.record().proxy.is_none()
+            && let Err(error) = round.checked(&database.setting, &signed, &peer)
+        {
             tracing::warn!("round {}: {error}", round.name);
             return Err(Reply::new(Kind::Malformed, "this is no key of the round that a proxy has signed"));
         }
@@ -91,6 +99,29 @@ async fn key((State(database), who, Path(name)): At, headers: HeaderMap, body: B
     .await
 }
 
+/// `POST /v1/rounds/{round}/claims`: names of batches, of which each is the proxy's from then on that has named it first.
+async fn claims((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Response> {
+    let caller = database.caller(&who)?;
+    let (place, _) = database.proxy(&caller)?;
+    // As it stands now: what is handed over, and to whom, another database may have been told.
+    let round = database.found(&name).await?;
+    let body = read(&headers, body, MOST_CLAIMS * size_of::<ClaimId>()).await?;
+    let pool = database.pool.clone();
+    let answers = pool
+        .run(move || {
+            check_taking(&round, place, "claims")?;
+            let (claims, rest) = body.as_chunks();
+            if claims.is_empty() || !rest.is_empty() {
+                return Err(Reply::new(Kind::Malformed, "the body is no whole number of claims"));
+            }
+            let owner = u32::try_from(place).map_err(|_| Error::Internal("too many proxies".into()))?;
+            let handed = database.handed_to(&round, owner)?;
+            database.storage.claim(&round.name, owner, &handed, claims)?.ok_or_else(|| no_more(&round, "claims"))
+        })
+        .await?;
+    Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], encode(&answers)).into_response())
+}
+
 /// `PUT /v1/rounds/{round}/entries/{batch}`: entries in a batch of a random name, taken exactly once.
 async fn entries(
     State(database): State<Arc<Database>>,
@@ -107,14 +138,7 @@ async fn entries(
     let body = read(&headers, body, most).await?;
     let pool = database.pool.clone();
     pool.run(move || {
-        let record = round.record();
-        let no_more = || {
-            let what = format!("round {} takes no entries: it {}", round.name, round.record().state.told());
-            Reply::new(Kind::Closed, what)
-        };
-        if !matches!(record.state, Stage::Open | Stage::Closed) || record.complete.contains_key(&place) {
-            return Err(no_more());
-        }
+        check_taking(&round, place, "entries")?;
         let not_yet = || Reply::new(Kind::NotYet, "the round's secret is not here yet: another database has it");
         let secret = round.secret().ok_or_else(not_yet)?;
         tracing::debug!("round {}: batch {} comes", round.name, hex(&batch));
@@ -142,7 +166,7 @@ async fn entries(
             }
             Ingested::New => false,
             Ingested::Known => true,
-            Ingested::Sealed => return Err(no_more()),
+            Ingested::Sealed => return Err(no_more(&round, "entries")),
             Ingested::Conflict => {
                 let check = format!("it gives two batches of round {} one name", round.name);
                 database.fail(&round, &Error::Protocol { peer, check })?;
@@ -151,6 +175,29 @@ async fn entries(
         };
         tracing::debug!("round {}: batch {} of {} rows is on disk", round.name, hex(&batch), rows.len());
         Ok(Json(serde_json::json!({ "entries": rows.len() as u64 + dropped, "known": known })))
+    })
+    .await
+}
+
+/// `POST /v1/rounds/{round}/rest`: what a proxy of several has of a round that has closed. What it has said once stays.
+async fn rest((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+    let caller = database.caller(&who)?;
+    let (place, _) = database.proxy(&caller)?;
+    let round = database.found(&name).await?;
+    let resting: Resting = read_json(&headers, body).await?;
+    let pool = database.pool.clone();
+    pool.run(move || {
+        round.change(&*database.storage, |record| {
+            let is_new = record.state == Stage::Closed && !record.rests.contains_key(&place);
+            if is_new {
+                record.rests.insert(place, resting.rest);
+            }
+            Ok(is_new)
+        })?;
+        match round.record().rests.contains_key(&place) {
+            true => Ok(Json(database.status(&round, &caller))),
+            false => Err(no_more(&round, "word of what is there")),
+        }
     })
     .await
 }
@@ -277,6 +324,16 @@ impl Database {
             .ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no round of this name").next(self.next()))
     }
 
+    /// Proxies whose claims are a proxy's as well: where it takes over what they have too few of.
+    fn handed_to(&self, round: &Round, owner: u32) -> Granted<Vec<u32>> {
+        let rests = &round.record().rests;
+        if rests.len() < self.setting.count("proxy")? || collector(rests) != Some(owner as usize) {
+            return Ok(Vec::new());
+        }
+        let few = rests.iter().filter(|(place, rest)| **rest == Rest::TooFew && **place != owner as usize);
+        Ok(few.filter_map(|(place, _)| u32::try_from(*place).ok()).collect())
+    }
+
     /// Refuses who gets no results.
     fn learner(&self, caller: &Caller) -> Granted<()> {
         let own = self.setting.own()?;
@@ -304,6 +361,7 @@ impl Database {
             reveal_when: predicate,
             waits: waits.iter().map(|(place, _)| *place).collect(),
             waits_for: waits.into_iter().map(|(_, told)| told).collect(),
+            rests: if caller.proxy().is_some() { record.rests.clone() } else { BTreeMap::new() },
             failure: record.failure.clone().map(|failure| failure.for_others(caller.is_database())),
             next: self.next().filter(|next| *next != round.name),
             parts: revealed.then_some(record.revealed.parts),
@@ -312,6 +370,19 @@ impl Database {
             numbers: caller.is_database().then(numbers),
         }
     }
+}
+
+/// Refuses what a proxy brings to a round that takes nothing more of it.
+fn check_taking(round: &Round, place: usize, what: &str) -> Granted<()> {
+    let record = round.record();
+    match matches!(record.state, Stage::Open | Stage::Closed) && !record.complete.contains_key(&place) {
+        true => Ok(()),
+        false => Err(no_more(round, what)),
+    }
+}
+
+fn no_more(round: &Round, what: &str) -> Reply {
+    Reply::new(Kind::Closed, format!("round {} takes no {what}: it {}", round.name, round.record().state.told()))
 }
 
 /// The name of a batch, from a path.

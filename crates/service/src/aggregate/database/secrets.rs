@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use axum::Json;
 use tacita_core::protocol::aggregate::DatabaseKey;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
@@ -40,7 +40,8 @@ pub(super) async fn give((State(database), who, Path(name)): At) -> Granted<Resp
             if round.record().state == Stage::Removed {
                 return Err(Reply::new(Kind::Closed, "the round was removed"));
             }
-            let secret = round.secret().ok_or_else(|| Reply::new(Kind::NotYet, "the round's secret is not here yet"))?;
+            let secret =
+                round.secret().ok_or_else(|| Reply::new(Kind::NotYet, "the round's secret is not here yet"))?;
             Ok(secret.to_bytes(&round.params))
         })
         .await?;
@@ -87,7 +88,10 @@ impl Database {
                         Ok(answer) => answer.told().message,
                         Err(error) => error.to_string(),
                     };
-                    tracing::warn!("round {round}: {} does not take its secret now, and has it later: {told}", peer.name());
+                    tracing::warn!(
+                        "round {round}: {} does not take its secret now, and has it later: {told}",
+                        peer.name()
+                    );
                 });
             }
         });
@@ -106,7 +110,10 @@ impl Database {
                 )));
             }
             Some(_) => {
-                tracing::warn!("round {}: another database has opened it, and a key that was made here goes", round.name);
+                tracing::info!(
+                    "round {}: another database has opened it, and a key that was made here goes",
+                    round.name
+                );
                 self.keys.forget(&round.name)?;
             }
             None if !self.has_peers() => return Err(self.keys.none(&round.name)),
@@ -119,7 +126,11 @@ impl Database {
             Offers::into_iter(own).map(|(_, secret)| secret).collect()
         };
         match offered.iter().find(|secret| round.take_secret(secret)) {
-            Some(secret) => self.keep_secret(round, secret),
+            Some(secret) => {
+                self.keep_secret(round, secret)?;
+                tracing::info!("round {}: has the secret from the database that opened it", round.name);
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -145,11 +156,16 @@ impl Database {
             let Ok(answer) = peer.once(&ask) else { continue };
             let (is_ok, secret) = (answer.is_ok(), Zeroizing::new(answer.body));
             if is_ok && round.take_secret(&secret) {
+                self.keep_secret(round, &secret)?;
                 tracing::info!("round {}: has the secret from {}", round.name, peer.name());
-                return self.keep_secret(round, &secret);
+                return Ok(());
             }
             if is_ok {
-                tracing::warn!("round {}: {} gives another secret than the round was opened with", round.name, peer.name());
+                tracing::warn!(
+                    "round {}: {} gives another secret than the round was opened with",
+                    round.name,
+                    peer.name()
+                );
             }
         }
         Ok(())

@@ -44,6 +44,8 @@ pub(super) struct Watch<R> {
     pub(super) requests: Arc<Requests>,
     /// Those whom it dials.
     pub(super) dialled: Vec<(Service, Arc<Contact>)>,
+    /// The registry, if there is one.
+    pub(super) registry: Option<Arc<Contact>>,
     pub(super) readiness: Readiness,
     pub(super) cancel: Cancel,
 }
@@ -112,6 +114,14 @@ impl<R: Role> Watch<R> {
         let heard = heard.into_iter().filter_map(|(service, moment)| Some((service, moment?)));
         let heard: Vec<_> = heard.map(|(service, at)| (labels(&[("peer", &file(service))]), seconds(at))).collect();
         page.all("tacita_peer_last_contact_timestamp_seconds", "gauge", "When another role was heard of last.", &heard);
+        if let Some(last) = self.registry.as_ref().and_then(|contact| contact.last()) {
+            page.all(
+                "tacita_registry_last_contact_timestamp_seconds",
+                "gauge",
+                "When the registry has answered last.",
+                &value(seconds(last)),
+            );
+        }
         let expires = self.identity.certificate().not_after();
         page.all(
             "tacita_certificate_expiry_timestamp_seconds",

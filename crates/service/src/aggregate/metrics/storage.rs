@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
 
-use crate::aggregate::store::{BatchId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
+use crate::aggregate::store::{BatchId, ClaimId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
 use crate::status::{Durations, Page, labels};
 
 /// A storage that notes how it does.
@@ -113,6 +113,10 @@ impl Storage for Timed {
 
     fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>> {
         self.time("entries", |inner| inner.entries(round, row, limit))
+    }
+
+    fn claim(&self, round: &str, owner: u32, handed: &[u32], claims: &[ClaimId]) -> Result<Option<Vec<bool>>> {
+        self.time("claim", |inner| inner.claim(round, owner, handed, claims))
     }
 
     fn totals(&self, round: &str) -> Result<Totals> {

@@ -1,9 +1,9 @@
 //! The oracle: it tells the database the keys of rows that have as many reports as agreed. It belongs to the proxies' domain, and has the secrets
-//! of a round from the first proxy.
+//! of a round from any of the proxies.
 
 pub mod questions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -41,6 +41,10 @@ const MOST_KEY_BYTES: usize = 1 << 13;
 
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How long the only proxy is asked for secrets; of several, none is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+const ONCE: Persistence = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
+
 /// The secrets of a round, with what was agreed on for it.
 struct Round {
     params: Params,
@@ -50,15 +54,16 @@ struct Round {
 struct Oracle {
     setting: Arc<Setting>,
     keys: Keys,
-    /// The first of the proxies, which makes the secrets.
-    proxy: Client,
+    proxies: Vec<Client>,
+    /// Rounds whose secrets each proxy has, by its place.
+    held: Mutex<BTreeMap<usize, Vec<String>>>,
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
+    /// Held while secrets are written.
+    keeping: Mutex<()>,
     admission: Arc<Admission>,
     pool: Pool,
     asked: AtomicU64,
     told: AtomicU64,
-    /// Rounds whose secrets the proxy has, and could not be had from it.
-    missing: AtomicU64,
     cancel: Cancel,
 }
 
@@ -74,16 +79,18 @@ pub fn serve(serving: Serving) -> Result<()> {
     let keys = Keys::new(folder, &serving.identity, keys::Role::Proxy);
     let cancel = serving.cancel.clone();
     let started = Started::new(serving, Service::Oracle(place))?;
+    let proxies = (0..setting.count("proxy")?.max(1)).map(|place| started.client(Service::Proxy(place)));
     let oracle = Arc::new(Oracle {
-        proxy: started.client(Service::Proxy(0))?,
+        proxies: proxies.collect::<Result<_>>()?,
+        held: Mutex::default(),
         setting,
         keys,
         rounds: Mutex::default(),
+        keeping: Mutex::default(),
         admission: admission.clone(),
         pool: Pool::new(),
         asked: AtomicU64::new(0),
         told: AtomicU64::new(0),
-        missing: AtomicU64::new(0),
         cancel,
     });
     let routes = Router::new()
@@ -136,7 +143,7 @@ impl Oracle {
         Ok(encode_replies(&replies))
     }
 
-    /// The secrets of a round; from the proxy, the first time.
+    /// The secrets of a round; from a proxy, the first time.
     fn round(&self, name: &str) -> Granted<Arc<Round>> {
         check_name(name).map_err(|error| Reply::new(Kind::Malformed, error.to_string()))?;
         if let Some(round) = lock(&self.rounds).get(name) {
@@ -147,9 +154,13 @@ impl Oracle {
         let secret = match self.keys.load(name)? {
             Some(secret) => secret,
             None => {
-                let secret = fetch_key(&self.proxy, name)?;
-                self.keys.keep(name, &secret)?;
-                tracing::info!("round {name}: has the secrets from {}", self.proxy.name());
+                let (secret, proxy) = self.fetch(name)?;
+                // Those who follow proxies may have it at once.
+                let _one = lock(&self.keeping);
+                if !self.keys.has(name) {
+                    self.keys.keep(name, &secret)?;
+                }
+                tracing::info!("round {name}: has the secrets from {proxy}");
                 secret
             }
         };
@@ -159,14 +170,30 @@ impl Oracle {
         lock(&self.rounds).insert(name.to_owned(), round.clone());
         Ok(round)
     }
+
+    /// The secrets of a round, and from whom they are: first those are asked who have answered last.
+    fn fetch(&self, round: &str) -> Result<(Zeroizing<Vec<u8>>, &str)> {
+        let mut proxies: Vec<&Client> = self.proxies.iter().collect();
+        proxies.sort_by_key(|proxy| proxy.contact().silent().unwrap_or(Duration::MAX));
+        let mut failure = None;
+        let patient = Persistence { silence: PATIENCE, busy: PATIENCE };
+        for proxy in &proxies {
+            let persistence = if proxies.len() == 1 { patient } else { ONCE };
+            match fetch_key(proxy, round, persistence) {
+                Ok(secret) => return Ok((secret, proxy.name())),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        Err(failure.unwrap_or_else(|| Error::Internal("a job without a proxy".into())))
+    }
 }
 
-/// The secrets of a round, from the proxy that makes them.
+/// The secrets of a round, from a proxy.
 ///
-/// Errors ([`Error::NotReady`]): it has none yet.
-pub(super) fn fetch_key(proxy: &Client, round: &str) -> Result<Zeroizing<Vec<u8>>> {
+/// Errors: [`Error::NotReady`] if it has none; those of a connection.
+pub(super) fn fetch_key(proxy: &Client, round: &str, persistence: Persistence) -> Result<Zeroizing<Vec<u8>>> {
     let ask = Ask::get(format!("/v1/rounds/{round}/key"), MOST_KEY_BYTES);
-    let answer = proxy.ask(&ask, Persistence { silence: Duration::from_secs(5), busy: Duration::from_secs(5) })?;
+    let answer = proxy.ask(&ask, persistence)?;
     match answer.is_ok() {
         true => Ok(Zeroizing::new(answer.body)),
         false => Err(Error::NotReady(format!(
@@ -182,29 +209,15 @@ impl Role for Oracle {
         "oracle"
     }
 
-    /// Has the secrets of rounds before they are needed, so that the proxy need not be there then; and forgets those of rounds that were
+    /// Has the secrets of rounds before they are needed, so that no proxy need be there then; and forgets those of rounds that were
     /// removed.
     fn keep_house(&self) -> Result<()> {
-        let (mut pause, mut met) = (LOOK, false);
-        while !self.cancel.is_cancelled() {
-            pause = match self.look(met) {
-                Ok(()) => {
-                    met = true;
-                    LOOK
-                }
-                Err(Error::Interrupted) => return Ok(()),
-                Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => return Err(error),
-                Err(error) => {
-                    met = false;
-                    tracing::debug!("{error}");
-                    (pause * 2).min(10 * LOOK)
-                }
-            };
-            if self.proxy.rest(pause).is_err() {
-                return Ok(());
-            }
-        }
-        Ok(())
+        std::thread::scope(|scope| {
+            let follow = |place| scope.spawn(move || self.follow(place));
+            let all: Vec<_> = (0..self.proxies.len()).map(follow).collect();
+            // One that fails ends the others.
+            all.into_iter().try_for_each(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })
     }
 
     fn learned(&self) -> Vec<String> {
@@ -223,41 +236,72 @@ impl Role for Oracle {
     }
 
     fn checks(&self) -> Vec<Check<'_>> {
-        let secrets = || match self.missing.load(Ordering::Relaxed) {
-            0 => Ok(()),
-            missing => {
-                Err(format!("the secrets of {} cannot be had from {}", counted(missing, "round"), self.proxy.name()))
+        let proxy = || {
+            // One of them is enough.
+            let last = self.proxies.iter().min_by_key(|proxy| proxy.contact().silent().unwrap_or(Duration::MAX));
+            last.map_or(Ok(()), |last| heard(last.name(), last.contact().silent()))
+        };
+        let secrets = || {
+            let (held, here) = (lock(&self.held), lock(&self.rounds));
+            let all: BTreeSet<_> = held.values().flatten().collect();
+            match all.into_iter().filter(|round| !here.contains_key(*round)).count() {
+                0 => Ok(()),
+                missing => Err(format!("the secrets of {} cannot be had", counted(missing as u64, "round"))),
             }
         };
-        vec![
-            Check::new("proxy", || heard(self.proxy.name(), self.proxy.contact().silent())),
-            Check::new("secrets", secrets),
-        ]
+        vec![Check::new("proxy", proxy), Check::new("secrets", secrets)]
     }
 }
 
 impl Oracle {
-    /// Looks which rounds the proxy has; its terms are compared before unless it was `met`.
-    fn look(&self, met: bool) -> Result<()> {
-        if !met {
-            meet(&self.proxy, &self.setting, Persistence { silence: Duration::ZERO, busy: Duration::ZERO })?;
+    /// Follows a proxy until the oracle is to end.
+    fn follow(&self, place: usize) -> Result<()> {
+        let (proxy, mut pause, mut met) = (&self.proxies[place], LOOK, false);
+        while !self.cancel.is_cancelled() {
+            pause = match self.look(place, met) {
+                Ok(()) => {
+                    met = true;
+                    LOOK
+                }
+                Err(Error::Interrupted) => return Ok(()),
+                Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => {
+                    self.cancel.cancel();
+                    return Err(error);
+                }
+                Err(error) => {
+                    met = false;
+                    tracing::debug!("{error}");
+                    (pause * 2).min(10 * LOOK)
+                }
+            };
+            if proxy.rest(pause).is_err() {
+                return Ok(());
+            }
         }
-        let answer = self.proxy.once(&Ask::get("/v1/keys", super::proxy::MOST_LIST_BYTES))?;
+        Ok(())
+    }
+
+    /// Looks which rounds a proxy has; its terms are compared before unless it was `met`.
+    fn look(&self, place: usize, met: bool) -> Result<()> {
+        let proxy = &self.proxies[place];
+        if !met {
+            meet(proxy, &self.setting, ONCE)?;
+        }
+        let answer = proxy.once(&Ask::get("/v1/keys", super::proxy::MOST_LIST_BYTES))?;
         if !answer.is_ok() {
             return Ok(());
         }
         let held: super::proxy::Held = serde_json::from_slice(&answer.body).map_err(|_| Error::Protocol {
-            peer: self.proxy.name().to_owned(),
+            peer: proxy.name().to_owned(),
             check: "its list of rounds cannot be read".into(),
         })?;
-        let mut missing = 0;
-        for round in held.rounds {
-            if !lock(&self.rounds).contains_key(&round) {
+        for round in &held.rounds {
+            if !lock(&self.rounds).contains_key(round) {
                 // What fails is told where it is needed.
-                missing += u64::from(self.round(&round).is_err());
+                let _ = self.round(round);
             }
         }
-        self.missing.store(missing, Ordering::Relaxed);
+        lock(&self.held).insert(place, held.rounds);
         for round in held.removed {
             if check_name(&round).is_ok() {
                 lock(&self.rounds).remove(&round);

@@ -12,18 +12,21 @@ use std::sync::Arc;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::hex::hex;
 use tacita_node::identity::Identity;
 use tokio::runtime::{Builder, Runtime};
 
 use super::Setting;
 use super::here::any_of;
-use super::transport::{Client, Replicas, Service, SharedTraffic};
+use super::transport::{Addresses, Client, Named, Place, Replicas, Service, SharedTraffic};
 
 /// How somebody reaches the services of a job.
 pub(super) struct Reach {
     setting: Setting,
     identity: Identity,
     announced: Option<PathBuf>,
+    /// What proxies and databases that the job file leads to name.
+    addresses: Arc<Addresses>,
     runtime: Arc<Runtime>,
     pub(super) traffic: SharedTraffic,
     cancel: Cancel,
@@ -38,19 +41,38 @@ impl Reach {
     ) -> Result<Reach> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| Error::Internal(format!("no threads: {error}")))?;
+        let (runtime, traffic) = (Arc::new(runtime), SharedTraffic::default());
+        let mut seeds = Vec::new();
+        let proxies = (0..setting.count("proxy")?).map(Service::Proxy);
+        for service in proxies.chain((0..setting.count("database")?).map(Service::Database)) {
+            if let (Some(address), Ok(peer)) = (setting.written(service)?, setting.peer(service)) {
+                let client = Client::new(&runtime, identity, peer, Place::At(address), &traffic, cancel);
+                seeds.push((service, client));
+            }
+        }
         Ok(Reach {
             setting: setting.clone(),
             identity: identity.clone(),
             announced: announced.map(Path::to_owned),
-            runtime: Arc::new(runtime),
-            traffic: SharedTraffic::default(),
+            addresses: Arc::new(Addresses::new("another service", seeds)),
+            runtime,
+            traffic,
             cancel: cancel.clone(),
         })
     }
 
     /// A client of a service.
     pub(super) fn client(&self, service: Service) -> Result<Client> {
-        let place = self.setting.place(service, self.announced.as_deref())?;
+        let place = match self.announced.is_none() && self.addresses.has_seeds() {
+            false => self.setting.place(service, self.announced.as_deref())?,
+            true => Place::Named(Named {
+                service,
+                agreement: hex(&self.setting.agreement),
+                addresses: self.addresses.clone(),
+                written: self.setting.written(service)?,
+                written_first: true,
+            }),
+        };
         let peer = self.setting.peer(service)?;
         Ok(Client::new(&self.runtime, &self.identity, peer, place, &self.traffic, &self.cancel))
     }

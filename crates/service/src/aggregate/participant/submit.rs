@@ -2,6 +2,7 @@
 
 mod batch;
 mod late;
+mod proxies;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,13 +20,13 @@ use tacita_node::jobs::aggregate::Reports;
 use tacita_node::jobs::aggregate::reports::Input;
 use tacita_node::watch::{Display, Screen, Snapshot, warn_own_user};
 
+use self::proxies::Proxies;
 use super::Reach;
 use super::batches::Batches;
 use crate::aggregate::Setting;
-use crate::aggregate::here::meet;
 use crate::aggregate::proxy::public;
 use crate::aggregate::rounds::{Open, check_name};
-use crate::aggregate::transport::{Ask, Client, Kind, Persistence, Service};
+use crate::aggregate::transport::{Ask, Client, Kind, Service};
 
 /// Bytes of an answer.
 const MOST_BYTES: usize = 1 << 16;
@@ -83,9 +84,11 @@ struct Sent {
 
 struct Submission<'a> {
     told: &'a Submitting,
-    proxies: Vec<Client>,
+    proxies: Proxies,
     target: Target,
     rounds: Vec<String>,
+    /// Rounds that had closed, and may have some of it.
+    passed: Vec<String>,
     sent: Sent,
 }
 
@@ -105,11 +108,17 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     }
     // Each participant begins with a proxy of its own, so that all have as much to do.
     let first = blake3::hash(told.me.as_bytes()).as_bytes()[0] as usize % number;
-    let proxies = (0..number).map(|place| reach.client(Service::Proxy((first + place) % number)));
-    let mut proxies = proxies.collect::<Result<Vec<_>>>()?;
-    let target = reach_round(told, &mut proxies, told.round.clone())?;
-    let mut submission =
-        Submission { told, proxies, rounds: vec![target.round.clone()], target, sent: Sent::default() };
+    let proxy = |place: usize| {
+        let client = reach.client(Service::Proxy((first + place) % number))?;
+        // One that is stopped keeps its connection, and says nothing.
+        Ok(if number > 1 { client.answered_within(told.timeout / 10) } else { client })
+    };
+    let proxies = (0..number).map(proxy);
+    let mut proxies = Proxies::new(proxies.collect::<Result<_>>()?);
+    let mut passed = Vec::new();
+    let target = reach_round(told, &mut proxies, told.round.clone(), &mut passed)?;
+    let rounds = vec![target.round.clone()];
+    let mut submission = Submission { told, proxies, rounds, passed, target, sent: Sent::default() };
     let mut display = told.screen.open(None);
     let mut pending: Vec<Entry> = Vec::new();
     let (mut place, mut before) = (0, 0);
@@ -179,33 +188,13 @@ fn show(display: &mut dyn Display, (whole, done): (Option<u64>, u64), reach: &Re
     display.show(&Snapshot { phase: "submitting".into(), done, total: whole.unwrap_or(0), sent, received });
 }
 
-/// Finds a proxy that answers, which becomes the first of them, and what it says of the round; or of the one that is open in its place.
-fn reach_round(told: &Submitting, proxies: &mut [Client], round: String) -> Result<Target> {
+/// Finds a proxy that answers, and what it says of the round; or of the one that is open in its place. Those that have closed are added to `passed`.
+fn reach_round(told: &Submitting, proxies: &mut Proxies, round: String, passed: &mut Vec<String>) -> Result<Target> {
     let (mut round, mut asked) = (round, 0);
     loop {
         let ask = Ask::get(format!("/v1/rounds/{round}"), MOST_BYTES);
-        let mut failure = None;
-        let mut found = None;
-        for place in 0..proxies.len() {
-            // Where there are several, none is waited for.
-            let silence = if proxies.len() > 1 { told.timeout / 10 } else { told.timeout };
-            let persistence = Persistence { silence, busy: told.patience };
-            let met = meet(&proxies[place], &told.setting, persistence);
-            match met.and_then(|here| Ok((here, proxies[place].ask(&ask, persistence)?))) {
-                Ok((here, answer)) => {
-                    here.check_name(&told.me, proxies[place].name())?;
-                    proxies.swap(0, place);
-                    found = Some(answer);
-                    break;
-                }
-                Err(error @ Error::Network { .. }) => failure = Some(error),
-                Err(error) => return Err(error),
-            }
-        }
-        let Some(answer) = found else {
-            return Err(failure.unwrap_or_else(|| Error::Internal("a job without a proxy".into())));
-        };
-        let proxy = &proxies[0];
+        let answer = proxies.ask(told, |proxy, persistence| proxy.ask(&ask, persistence))?;
+        let proxy = proxies.current();
         if answer.is_ok() {
             let open: Open = serde_json::from_slice(&answer.body).map_err(|_| Error::Protocol {
                 peer: proxy.name().to_owned(),
@@ -218,10 +207,11 @@ fn reach_round(told: &Submitting, proxies: &mut [Client], round: String) -> Resu
             return Target::new(told, open, proxy.name());
         }
         asked += 1;
-        round = next_round(&answer, &round, proxy).and_then(|next| match asked < MOST_ROUNDS {
-            true => Ok(next),
-            false => Err(Error::NotReady(format!("{} names one closed round after the other", proxy.name()))),
-        })?;
+        let next = next_round(&answer, &round, proxy)?;
+        if asked == MOST_ROUNDS {
+            return Err(Error::NotReady(format!("{} names one closed round after the other", proxy.name())));
+        }
+        passed.push(std::mem::replace(&mut round, next));
     }
 }
 
@@ -282,41 +272,41 @@ impl Submission<'_> {
             let target = &self.target;
             let name = target.batches.name(place, entries);
             let reports = entries.len() as u64;
-            let persistence = Persistence { silence: self.told.timeout, busy: self.told.patience };
             let path = format!("/v1/rounds/{}/reports/{}", target.round, hex(&name));
-            if self.was_in_time(place, entries, persistence)? {
+            if let Some(round) = self.was_taken(place, entries)? {
                 self.sent.known += 1;
-                self.sent.in_time += reports;
+                *(if round == self.told.round { &mut self.sent.in_time } else { &mut self.sent.reports }) += reports;
                 return Ok(());
             }
-            if self.told.resume && self.is_there(&path, persistence, |_, _| Ok(false))? {
+            if self.told.resume && self.is_known(&path)? {
                 self.sent.known += 1;
                 self.sent.reports += reports;
                 return Ok(());
             }
             let answer = match self.told.setting.is_interactive() {
-                false => self.send(&path, &name, entries, persistence)?,
-                true => self.make(&path, &name, entries, persistence)?,
+                false => self.send(&path, &name, entries)?,
+                true => self.make(&path, &name, entries)?,
             };
             if answer.is_ok() {
                 let taken: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
                 if taken["reports"].as_u64() != Some(reports) {
                     let check = format!("it does not say that it has the {} of a batch", count(reports));
-                    return Err(Error::Protocol { peer: self.proxies[0].name().to_owned(), check });
+                    return Err(Error::Protocol { peer: self.proxies.current().name().to_owned(), check });
                 }
                 self.sent.known += u64::from(taken["known"].as_bool() == Some(true));
                 self.sent.batches += 1;
                 self.sent.reports += reports;
                 return Ok(());
             }
-            let round = target.round.clone();
-            let next = next_round(&answer, &round, &self.proxies[0])?;
+            let round = self.target.round.clone();
+            let next = next_round(&answer, &round, self.proxies.current())?;
             if self.rounds.len() == MOST_ROUNDS {
                 return Err(Error::NotReady("one round closed after the other while this was submitted".into()));
             }
             // Size and place stay, so that what is submitted again is cut alike.
             let size = self.target.size;
-            self.target = reach_round(self.told, &mut self.proxies, next)?;
+            self.passed.push(round);
+            self.target = reach_round(self.told, &mut self.proxies, next, &mut self.passed)?;
             self.target.size = size.min(self.target.size);
             self.rounds.push(self.target.round.clone());
         }

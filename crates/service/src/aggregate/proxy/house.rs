@@ -1,4 +1,4 @@
-//! What the proxy does by itself: it follows the database's rounds, makes their secrets, shuffles and sends what has come.
+//! What the proxy does by itself: it follows the database's rounds, has their secrets, shuffles and sends what has come.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -9,18 +9,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
-use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::counted;
 
 use super::round::Round;
 use super::{MOST_LIST_BYTES, Proxy, lock};
-use crate::aggregate::keys::{self, Role};
-use crate::aggregate::oracle::fetch_key;
 use crate::aggregate::queue::Shuffled;
 use crate::aggregate::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
-use crate::aggregate::secret::Secret;
-use crate::aggregate::signed::{Purpose, Signed};
-use crate::aggregate::transport::{Ask, Client, Kind, Persistence};
+use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence};
 
 /// How often the database is asked how its rounds stand.
 const LOOK: Duration = Duration::from_millis(250);
@@ -32,10 +27,10 @@ const TELL: Duration = Duration::from_secs(10);
 const SHUFFLE_BYTES: u64 = 64 << 20;
 
 /// Bytes of an answer.
-const MOST_BYTES: usize = 1 << 16;
+pub(super) const MOST_BYTES: usize = 1 << 16;
 
 /// What is tried until it succeeds, or the proxy ends.
-const FOR_GOOD: Persistence = Persistence { silence: Duration::MAX, busy: Duration::MAX };
+pub(super) const FOR_GOOD: Persistence = Persistence { silence: Duration::MAX, busy: Duration::MAX };
 
 /// What is kept of a round beside its secrets and its queue.
 #[derive(Serialize, Deserialize)]
@@ -44,6 +39,9 @@ struct Record {
     open: Open,
     /// What the database is told at the end.
     completion: Option<Completion>,
+    /// The proxy to which what is here is handed over, once that has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    handed_to: Option<usize>,
 }
 
 impl Proxy {
@@ -74,7 +72,8 @@ impl Proxy {
     pub(super) fn keep(&self) -> Result<()> {
         let (mut pause, mut silent, mut told) = (LOOK, None::<Instant>, Instant::now());
         std::thread::scope(|scope| {
-            scope.spawn(|| self.database.keep_in_touch());
+            // Being asked for its rounds, a database notes whom it has heard.
+            scope.spawn(|| self.database.keep_in_touch(&Ask::get("/v1/rounds", MOST_LIST_BYTES)));
             while !self.cancel.is_cancelled() {
                 self.admission.refresh();
                 match self.poll() {
@@ -147,7 +146,7 @@ impl Proxy {
             let done = match (status.state, round) {
                 (Stage::Open, None) => self.begin(&status),
                 (Stage::Open, Some(round)) => self.send(&round).map(drop),
-                (Stage::Closed, round) => self.finish(&status.round, round),
+                (Stage::Closed, round) => self.finish(&status, round),
                 (_, round) => self.forget(&status.round, round),
             };
             match done {
@@ -162,50 +161,22 @@ impl Proxy {
         });
     }
 
-    /// Makes the secrets of a round that has opened, or has them from the first proxy; and takes reports from then on.
+    /// Has the secrets of a round that has opened, and takes reports from then on.
     fn begin(&self, status: &Status) -> Result<()> {
         let name = &status.round;
-        let Some(database) = status.database.clone() else { return Err(wrong(self.database.current(), "a round of it has no key")) };
-        let params = self.setting.params(name)?;
-        let secret = match (self.keys.load(name)?, &self.first) {
-            (Some(secret), _) => secret,
-            (None, None) if status.proxy.is_some() => {
-                return Err(Error::Input(format!(
-                    "round {name} was opened with secrets that are not here: put them back with `tacita key restore`"
-                )));
-            }
-            (None, first) => {
-                let secret = match first {
-                    None => keys::fresh(&self.setting, Role::Proxy, name)?,
-                    Some(first) => fetch_key(first, name)?,
-                };
-                self.keys.keep(name, &secret)?;
-                tracing::info!("round {name}: has new secrets");
-                secret
-            }
+        let Some(database) = status.database.clone() else {
+            return Err(wrong(self.database.current(), "a round of it has no key"));
         };
         let proxy = match status.proxy.clone() {
             Some(proxy) => proxy,
-            // The first one signs for all.
-            None if self.place > 0 => return Ok(()),
-            None => {
-                let key = Secret::from_bytes(&self.setting, &params, &secret).ok_or_else(|| self.keys.none(name))?;
-                let purpose = Purpose { agreement: &self.setting.agreement, round: name, role: Role::Proxy };
-                let signed = Signed::new(&self.identity, purpose, &key.public(&params, &mut fresh_rng()?))?;
-                let value = serde_json::to_value(&signed).map_err(|error| Error::Internal(error.to_string()))?;
-                let (answer, by) =
-                    self.database.ask(&Ask::json(format!("/v1/rounds/{name}/key"), &value, MOST_BYTES), FOR_GOOD)?;
-                if !answer.is_ok() {
-                    return Err(wrong(by, &format!("it refuses the proxy's key: {}", answer.told().message)));
-                }
-                signed
-            }
+            None => self.offer(name)?,
         };
         let open =
             Open { round: name.clone(), database, proxy, most_reports: self.setting.own()?.own.round.max_reports };
+        let secret = self.secret_of(&open)?;
         self.keys.use_up(name)?;
         let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open.clone())?;
-        self.write(name, &Record { open, completion: None })?;
+        self.write(name, &Record { open, completion: None, handed_to: None })?;
         lock(&self.rounds).insert(name.clone(), Arc::new(round));
         tracing::info!("round {name} takes reports");
         Ok(())
@@ -213,6 +184,9 @@ impl Proxy {
 
     /// Shuffles what may leave, and sends what has left. Returns why nothing of the rest can ever leave, if that is so.
     fn send(&self, round: &Round) -> Result<Option<String>> {
+        if !self.others.is_empty() && round.queue.is_due(&round.conditions) {
+            self.claim(round)?;
+        }
         let reason = match round.queue.shuffle(&round.conditions, SHUFFLE_BYTES)? {
             Shuffled::Left { records } => {
                 tracing::info!("round {}: shuffled {}", round.name, counted(records, "report"));
@@ -226,12 +200,7 @@ impl Proxy {
             let path = format!("/v1/rounds/{}/entries/{}", round.name, hex(&batch.id));
             let (answer, by) = self.database.ask_in_turn(&Ask::put(path, batch.records, MOST_BYTES), FOR_GOOD)?;
             if !answer.is_ok() {
-                let told = answer.told();
-                let what = format!("it does not take entries of round {}: {}", round.name, told.message);
-                return Err(match told.error {
-                    Kind::Closed | Kind::Failed => Error::NotReady(what),
-                    _ => wrong(by, &what),
-                });
+                return Err(refusal(&answer, by, &format!("entries of round {}", round.name)));
             }
             round.queue.sent(&batch.id)?;
             self.done.sent.fetch_add(entries, Ordering::Relaxed);
@@ -240,7 +209,8 @@ impl Proxy {
     }
 
     /// Sends all of a round that has closed, and says so.
-    fn finish(&self, name: &str, round: Option<Arc<Round>>) -> Result<()> {
+    fn finish(&self, status: &Status, round: Option<Arc<Round>>) -> Result<()> {
+        let name = &status.round;
         let file = file(name);
         let completion = match (&round, self.folder.has(&file)) {
             (Some(round), true) => {
@@ -249,6 +219,7 @@ impl Proxy {
                     Some(completion) => completion,
                     None => {
                         round.close()?;
+                        self.come_together(round, status)?;
                         let unshufflable = self.send(round)?;
                         let total = self.names.all().map(|number| round.queue.accepted(number)).sum::<u64>();
                         let entries = if unshufflable.is_some() { total - round.queue.status().waiting } else { total };
@@ -260,6 +231,7 @@ impl Proxy {
                 }
             }
             _ => {
+                self.tell_nothing(status)?;
                 tracing::warn!("round {name} closed before this proxy knew of it: it has no reports");
                 Completion { entries: 0, unshufflable: None }
             }
@@ -294,6 +266,21 @@ impl Proxy {
         }
     }
 
+    /// To which proxy what is here of a round is handed over, if that has begun; or notes that it does, to `begins`.
+    pub(super) fn handed_to(&self, name: &str, begins: Option<usize>) -> Result<Option<usize>> {
+        let mut record = self.record(&file(name))?;
+        if record.handed_to.is_none() && begins.is_some() {
+            record.handed_to = begins;
+            self.write(name, &record)?;
+        }
+        Ok(record.handed_to)
+    }
+
+    /// Whether all of a round has been sent.
+    pub(super) fn completed(&self, name: &str) -> Result<bool> {
+        Ok(self.record(&file(name))?.completion.is_some())
+    }
+
     fn record(&self, file: &str) -> Result<Record> {
         let damaged =
             |what: &str| Error::Input(format!("{}: {what}: restore it from a backup", self.folder.at(file).display()));
@@ -309,8 +296,18 @@ impl Proxy {
     }
 }
 
-fn wrong(database: &Client, check: &str) -> Error {
+pub(super) fn wrong(database: &Client, check: &str) -> Error {
     Error::Protocol { peer: database.name().to_owned(), check: check.to_owned() }
+}
+
+/// Why the database does not take what belongs to a round: it may be over, or fail for a while.
+pub(super) fn refusal(answer: &Answer, database: &Client, what: &str) -> Error {
+    let told = answer.told();
+    let check = format!("it does not take {what}: {}", told.message);
+    match told.error {
+        Kind::Closed | Kind::Failed => Error::NotReady(check),
+        _ => wrong(database, &check),
+    }
 }
 
 /// The record of a round.

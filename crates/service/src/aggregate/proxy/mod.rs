@@ -1,11 +1,14 @@
 //! The proxy: it takes the participants' reports, blinds and shuffles them, and sends the database what nobody can tell the reporter of.
 
+pub(super) mod claims;
+mod handover;
 mod house;
 mod interact;
 mod measures;
 mod names;
 mod round;
 mod routes;
+mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -66,7 +69,7 @@ struct Done {
 struct Proxy {
     setting: Arc<Setting>,
     identity: Identity,
-    /// Which of the proxies it is: the first one makes the secrets of rounds.
+    /// Which of the proxies it is.
     place: usize,
     folder: Arc<Folder>,
     state: PathBuf,
@@ -74,7 +77,8 @@ struct Proxy {
     names: Names,
     queue_bytes: u64,
     database: Replicas,
-    first: Option<Client>,
+    /// The other proxies.
+    others: Vec<Client>,
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
     /// What the database has said of rounds last.
     told: Mutex<BTreeMap<String, Status>>,
@@ -109,11 +113,12 @@ pub fn serve(proxying: Proxying) -> Result<()> {
     let identity = serving.identity.clone();
     let state = serving.state.clone();
     let started = Started::new(serving, Service::Proxy(place))?;
+    let others = (0..setting.count("proxy")?).filter(|other| *other != place);
     let proxy = Proxy {
         keys: Keys::new(folder.clone(), &identity, keys::Role::Proxy),
         names: Names::open(folder.clone())?,
         database: started.databases()?,
-        first: (place > 0).then(|| started.client(Service::Proxy(0))).transpose()?,
+        others: others.map(|other| started.client(Service::Proxy(other))).collect::<Result<_>>()?,
         setting,
         identity,
         place,

@@ -40,6 +40,12 @@ impl Names {
         0..self.numbers.lock().unwrap_or_else(PoisonError::into_inner).len() as u32
     }
 
+    /// The names of all, by their numbers.
+    pub(super) fn by_number(&self) -> HashMap<u32, String> {
+        let numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        numbers.iter().map(|(name, number)| (*number, name.clone())).collect()
+    }
+
     /// The number of a participant; it is on disk before this returns.
     pub(super) fn number(&self, name: &str) -> Result<u32> {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,6 +76,7 @@ mod tests {
         assert_eq!(["b", "a", "b"].map(|name| names.number(name).unwrap()), [0, 1, 0]);
         let again = Names::open(folder.clone()).unwrap();
         assert_eq!(["a", "c", "b"].map(|name| again.number(name).unwrap()), [1, 2, 0]);
+        assert_eq!(again.by_number(), [(0, "b".into()), (1, "a".into()), (2, "c".into())].into());
         std::fs::write(folder.at(FILE), "[1").unwrap();
         assert!(Names::open(folder).is_err());
     }

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tacita_core::protocol::aggregate::{Params, RoundKeys};
+use tacita_core::protocol::aggregate::{Params, RoundKeys, RowFunction};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::identity::Identity;
 use tacita_node::store::seal::Key;
 
+use super::claims::ClaimKey;
 use crate::aggregate::Setting;
 use crate::aggregate::keys::Role;
 use crate::aggregate::queue::{Accepted, Conditions, Limits, Queue, Submission};
@@ -29,6 +30,7 @@ pub(super) struct Round {
     pub(super) open: Open,
     pub(super) queue: Queue,
     pub(super) conditions: Conditions,
+    pub(super) claims: ClaimKey,
     closed: AtomicBool,
 }
 
@@ -47,6 +49,11 @@ impl Round {
         let secret = Secret::from_bytes(setting, &params, secret)
             .ok_or_else(|| Error::Input(format!("the secrets of round {name} are of another job")))?;
         let keys = public(setting, &params, &open, "the database", "the proxy")?;
+        if !secret.blinding().is_of(&params, &keys) {
+            return Err(Error::Input(format!(
+                "the secrets of round {name} are not those that it was opened with: put these back with `tacita key restore`"
+            )));
+        }
         let round = &setting.own()?.own.round;
         let limits = Limits {
             record_bytes: params.entry_bytes(),
@@ -54,6 +61,7 @@ impl Round {
             bytes: queue_bytes,
             quota: round.max_reports.unwrap_or(u64::MAX),
             batches: MOST_BATCHES,
+            claims: setting.count("proxy")? > 1,
         };
         let conditions = Conditions {
             min_participants: round.min_participants,
@@ -68,7 +76,8 @@ impl Round {
         let key = Key::new(identity.derive("aggregate queue", name.as_bytes()));
         let queue = Queue::open(&state.join(format!("queue-{}", hex(name.as_bytes()))), key, limits)?;
         let closed = AtomicBool::new(queue.status().closed);
-        Ok(Round { name, params, secret, keys, open, queue, conditions, closed })
+        let claims = ClaimKey::new(&params, &secret);
+        Ok(Round { name, params, secret, keys, open, queue, conditions, claims, closed })
     }
 
     /// Whether it takes reports.

@@ -16,6 +16,7 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::counted;
 use tokio::time::timeout;
 
+use super::handover::handed;
 use super::interact::{interact, taken};
 use super::round::Round;
 use super::{Held, Proxy, lock};
@@ -23,10 +24,10 @@ use crate::aggregate::Setting;
 use crate::aggregate::database::batch_id;
 use crate::aggregate::participant::batches::first_of;
 use crate::aggregate::queue::{Accepted, Refusal};
-use crate::aggregate::rounds::{Open, State as Stage};
+use crate::aggregate::rounds::{Open, State as Stage, check_name};
 use crate::aggregate::secret::Secret;
 use crate::aggregate::store::BatchId;
-use crate::aggregate::transport::{Granted, Kind, MEDIA_TYPE, Reply, Who, read};
+use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read};
 
 /// How long it is waited for what the database says of a round that is not known.
 const NEWS: Duration = Duration::from_secs(2);
@@ -37,6 +38,7 @@ pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
         .route("/v1/rounds/{round}", get(round))
         .route("/v1/rounds/{round}/reports/{batch}", put(reports).get(is_there))
         .route("/v1/rounds/{round}/reports/{batch}/{reports}", post(interact))
+        .route("/v1/rounds/{round}/handed/{batch}", put(handed))
         .route("/v1/rounds/{round}/key", get(key))
         .route("/v1/keys", get(held))
         .with_state(proxy.clone())
@@ -45,8 +47,9 @@ pub(super) fn routes(proxy: &Arc<Proxy>) -> Router {
 /// `GET /v1/rounds/{round}`: the keys that reports are encrypted under.
 async fn round(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Json<Open>> {
     proxy.participant(&who)?;
-    if !lock(&proxy.told).contains_key(&name) {
-        proxy.look_again().await;
+    if !lock(&proxy.told).contains_key(&name) && !proxy.look_again().await {
+        let what = "the round is not known here, and the database does not answer at the moment";
+        return Err(Reply::new(Kind::NotYet, what).again_in(2));
     }
     let round = proxy.taking(&name)?;
     Ok(Json(round.open.clone()))
@@ -60,11 +63,21 @@ async fn is_there(
 ) -> Granted<Json<serde_json::Value>> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
-    let round = proxy.round(&name).ok_or_else(|| proxy.elsewhere(&name))?;
+    let Some(round) = proxy.round(&name) else {
+        // What has never been here has brought nothing here.
+        let known = lock(&proxy.told).get(&name).is_some_and(|status| status.state != Stage::Removed);
+        return if known {
+            Ok(Json(serde_json::json!({ "there": false, "open": false })))
+        } else {
+            Err(proxy.elsewhere(&name))
+        };
+    };
     let pool = proxy.pool.clone();
     pool.run(move || {
         let number = proxy.names.number(&participant)?;
-        Ok(Json(serde_json::json!({ "there": round.has(number, &batch) })))
+        // First whether it is closed: from then on nothing comes.
+        let open = !round.queue.status().closed;
+        Ok(Json(serde_json::json!({ "there": round.has(number, &batch), "open": open })))
     })
     .await
 }
@@ -97,11 +110,12 @@ async fn reports(
 
 /// `GET /v1/rounds/{round}/key`: the secrets of a round, for the oracles and the other proxies, who share them.
 async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Response> {
-    proxy.domain(&who)?;
+    // Before the round is taken up other ones may take their place: proxies see that, and oracles do not.
+    let early = proxy.domain(&who)?.proxy().is_some() && check_name(&name).is_ok() && proxy.keys.has(&name);
     let pool = proxy.pool.clone();
     let secret = pool
         .run(move || {
-            if proxy.round(&name).is_none() {
+            if !early && proxy.round(&name).is_none() {
                 return Err(Reply::new(Kind::NotYet, "the round has no secrets here yet"));
             }
             proxy.keys.load(&name)?.ok_or_else(|| proxy.keys.none(&name).into())
@@ -131,20 +145,20 @@ impl Proxy {
             .ok_or_else(|| Reply::new(Kind::Forbidden, "only participants in the proxy's list may report"))
     }
 
-    /// Refuses who is not of the proxy's domain.
-    fn domain(&self, who: &Who) -> Granted<()> {
+    /// Who asks, if it is of the proxy's domain.
+    fn domain(&self, who: &Who) -> Granted<Caller> {
         match self.admission.caller(&who.0) {
-            Some(caller) if caller.is_oracle() || caller.proxy().is_some() => Ok(()),
+            Some(caller) if caller.is_oracle() || caller.proxy().is_some() => Ok(caller),
             _ => Err(Reply::new(Kind::Forbidden, "secrets are for the proxy's oracles and the other proxies")),
         }
     }
 
-    /// Waits until the database has been asked anew how its rounds stand, if it answers: a round may have opened just now.
-    async fn look_again(&self) {
+    /// Waits until the database has been asked anew how its rounds stand: a round may have opened just now. Whether it has answered.
+    async fn look_again(&self) -> bool {
         let mut looks = self.looks.subscribe();
         // One that is under way may be older than the question.
         let enough = *looks.borrow() + 2;
-        let _ = timeout(NEWS, looks.wait_for(|looks| *looks >= enough)).await;
+        timeout(NEWS, looks.wait_for(|looks| *looks >= enough)).await.is_ok()
     }
 
     /// A round that takes reports.

@@ -35,8 +35,8 @@ pub(super) struct Mark {
     pub(super) records: u64,
 }
 
-/// Where it belongs.
-pub(super) type MarkKey = (u32, BatchId);
+/// A participant's batch: the participant's number, and the batch's name.
+pub type MarkKey = (u32, BatchId);
 
 pub(super) const MARK_BYTES: usize = 4 + 16 + 32 + 8;
 const SEGMENT_BYTES: usize = 4 + 8;

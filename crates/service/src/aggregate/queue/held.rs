@@ -18,7 +18,7 @@ pub(super) struct Held {
     pub(super) left: Counts,
     pub(super) left_bytes: u64,
     pub(super) outgoing: BTreeMap<BatchId, (String, u64)>,
-    /// Records of each participant in the round, wherever they are.
+    /// Records of each participant in the round, wherever they are, but for those that leave elsewhere.
     pub(super) accepted: Counts,
     /// Their batches.
     batches: Counts,
@@ -36,6 +36,8 @@ pub(super) struct InQueue {
     pub(super) bytes: u64,
     /// Since when.
     pub(super) since: SystemTime,
+    /// Whether it may leave.
+    pub(super) claimed: bool,
 }
 
 impl Held {
@@ -78,11 +80,13 @@ impl Held {
             state,
         };
         for name in names {
-            if !held.find(folder, key, &name)? {
+            if !held.find(folder, key, &name, limits)? {
                 folder.remove(&name).map_err(|error| files::cannot_write(folder, &name, &error))?;
             }
         }
-        let of_state = held.state.marks.iter().map(|((participant, _), mark)| (*participant, mark.records));
+        // What leaves elsewhere counts there.
+        let records = |key: &MarkKey, mark: &Mark| if held.state.elsewhere.contains(key) { 0 } else { mark.records };
+        let of_state = held.state.marks.iter().map(|(key, mark)| (key.0, records(key, mark)));
         let of_waiting = held.waiting.iter().map(|((participant, _), one)| (*participant, one.mark.records));
         for (participant, records) in of_state.chain(of_waiting).collect::<Vec<_>>() {
             held.count(participant, records);
@@ -92,7 +96,7 @@ impl Held {
     }
 
     /// Whether a file of that name counts.
-    pub(super) fn find(&mut self, folder: &Folder, key: &Key, name: &str) -> Result<bool> {
+    fn find(&mut self, folder: &Folder, key: &Key, name: &str, limits: &Limits) -> Result<bool> {
         let length = || {
             let facts = folder.read(name).and_then(|file| file.metadata());
             facts.map(|facts| files::on_disk(facts.len())).map_err(|error| files::cannot_read(folder, name, &error))
@@ -126,7 +130,7 @@ impl Held {
             if counts {
                 let facts = folder.read(name).and_then(|file| file.metadata()?.modified());
                 let since = facts.map_err(|error| files::cannot_read(folder, name, &error))?;
-                self.waiting.insert(key, InQueue { mark, bytes: length()?, since });
+                self.waiting.insert(key, InQueue { mark, bytes: length()?, since, claimed: !limits.claims });
             }
             return Ok(counts);
         }
@@ -161,9 +165,18 @@ impl Held {
         }
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    /// Takes a batch out that leaves elsewhere.
+    pub(super) fn drop_batch(&mut self, key: &MarkKey) {
+        let Some(one) = self.waiting.remove(key) else { return };
+        if let Some(accepted) = self.accepted.get_mut(&key.0) {
+            *accepted = accepted.saturating_sub(one.mark.records);
+        }
+    }
+
+    /// Records that wait, by participant; of batches, those that are wanted.
+    pub(super) fn counts(&self, wanted: impl Fn(&InQueue) -> bool) -> Counts {
         let mut counts = self.left.clone();
-        for ((participant, _), one) in &self.waiting {
+        for ((participant, _), one) in self.waiting.iter().filter(|(_, one)| wanted(one)) {
             *counts.entry(*participant).or_default() += one.mark.records;
         }
         counts.retain(|_, count| *count > 0);

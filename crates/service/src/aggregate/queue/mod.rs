@@ -7,7 +7,10 @@
 //! A report that was accepted leaves exactly once, whatever is killed when: until the mark of a shuffle is on disk (`state.rs`), the next start finds
 //! the reports as they waited, and begins anew; from then on it finds the batches that leave. What neither counts on goes
 //! at the next start.
+//!
+//! Where participants may give one batch to several queues, it leaves the one that has claimed it (`claims.rs`).
 
+mod claims;
 mod conditions;
 mod files;
 mod held;
@@ -27,7 +30,8 @@ use tacita_node::base::folder::Folder;
 use tacita_node::store::seal::Key;
 
 pub use conditions::{Conditions, Counts};
-use files::{Mark, MarkKey};
+use files::Mark;
+pub use files::MarkKey;
 use held::{Held, InQueue};
 use mix::Source;
 use shuffle::Waiting;
@@ -54,6 +58,8 @@ pub struct Limits {
     pub quota: u64,
     /// Batches of one participant in the round: what is kept of each, in memory and on disk, stays as long as the round.
     pub batches: u64,
+    /// Only batches leave that were claimed ([`Queue::settle`]): another queue may have them as well.
+    pub claims: bool,
 }
 
 /// A batch of a participant.
@@ -208,7 +214,8 @@ impl Queue {
         written?;
         held.bytes += bytes;
         held.count(participant, mark.records);
-        held.waiting.insert(key, InQueue { mark, bytes, since: SystemTime::now() });
+        let claimed = !self.limits.claims;
+        held.waiting.insert(key, InQueue { mark, bytes, since: SystemTime::now(), claimed });
         Ok(Accepted::New)
     }
 
@@ -237,7 +244,7 @@ impl Queue {
     pub fn discard(&self) -> Result<()> {
         let _one = lock(&self.shuffling);
         let _none = self.taking.write().unwrap_or_else(PoisonError::into_inner);
-        let Waiting { sources, marks, mut state, .. } = self.waiting()?;
+        let Waiting { sources, marks, mut state, .. } = self.waiting(|_| true)?;
         state.generation += 1;
         state.marks.extend(marks);
         self.write_state(&state)?;
@@ -286,10 +293,10 @@ impl Queue {
 
     /// Records that wait, by participant.
     pub fn counts(&self) -> Counts {
-        lock(&self.held).counts()
+        lock(&self.held).counts(|_| true)
     }
 
-    /// Records of a participant that were taken in this round, wherever they are now.
+    /// Records of a participant that were taken in this round, wherever they are now, but for those that leave elsewhere.
     pub fn accepted(&self, participant: u32) -> u64 {
         lock(&self.held).accepted.get(&participant).copied().unwrap_or_default()
     }
@@ -308,17 +315,17 @@ impl Queue {
     pub fn status(&self) -> Status {
         let held = lock(&self.held);
         Status {
-            waiting: held.counts().values().sum(),
+            waiting: held.counts(|_| true).values().sum(),
             outgoing: held.outgoing.len() as u64,
             bytes: held.bytes + held.coming,
             closed: held.state.closed,
         }
     }
 
-    /// What waits.
-    fn waiting(&self) -> Result<Waiting> {
+    /// What waits; of batches, those that are wanted.
+    fn waiting(&self, wanted: impl Fn(&InQueue) -> bool) -> Result<Waiting> {
         let held = self.sound()?;
-        let incoming = held.waiting.iter().map(|(key, one)| Source {
+        let incoming = held.waiting.iter().filter(|(_, one)| wanted(one)).map(|(key, one)| Source {
             name: files::incoming(key),
             marked: true,
             records: one.mark.records,
@@ -328,8 +335,8 @@ impl Queue {
             let name = files::left(held.state.generation);
             sources.push(Source { name, marked: false, records: held.left.values().sum() });
         }
-        let marks = held.waiting.iter().map(|(key, one)| (*key, one.mark)).collect();
-        Ok(Waiting { sources, marks, counts: held.counts(), state: held.state.clone() })
+        let marks = held.waiting.iter().filter(|(_, one)| wanted(one)).map(|(key, one)| (*key, one.mark)).collect();
+        Ok(Waiting { sources, marks, counts: held.counts(wanted), state: held.state.clone() })
     }
 
     fn write_state(&self, state: &State) -> Result<()> {

@@ -31,14 +31,14 @@ struct Drawn {
 
 impl Queue {
     /// Lets records leave, if the conditions are met: a random order of them is on disk as batches of [`super::Limits::batch_records`] under random
-    /// names when this returns, for [`Queue::next_outgoing`]. What is taken meanwhile waits for the next time.
+    /// names when this returns, for [`Queue::next_outgoing`]. What is taken meanwhile, or not claimed, waits for the next time.
     ///
     /// Takes about `memory` bytes of memory, and disk space for all records twice.
     ///
     /// Errors ([`Error::Input`]): the disk is full or fails, a file is damaged, or `memory` is too little. Nothing has left then, and the next time begins anew.
     pub fn shuffle(&self, conditions: &Conditions, memory: u64) -> Result<Shuffled> {
         let _one = super::lock(&self.shuffling);
-        let waiting = self.waiting()?;
+        let waiting = self.waiting(|one| one.claimed)?;
         let records = waiting.counts.values().sum::<u64>();
         if records == 0 {
             return Ok(Shuffled::Nothing);
@@ -133,7 +133,7 @@ impl Queue {
         Ok((leaving.written, rest_bytes))
     }
 
-    fn sealed(&self) -> Sealed<'_> {
+    pub(super) fn sealed(&self) -> Sealed<'_> {
         Sealed { folder: &self.folder, key: &self.key, record_bytes: self.limits.record_bytes }
     }
 }

@@ -1,6 +1,6 @@
 //! How far a queue has come: one sealed file, replaced whole, which is the mark behind which a shuffle counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
@@ -9,7 +9,9 @@ use tacita_node::store::seal::Key;
 use super::files::{self, MARK_BYTES, Mark, MarkKey, STATE, decode_mark, encode_mark};
 use super::step;
 
+/// A state without batches of elsewhere, and one with their number at the end of its head, and their marks behind the others.
 const VERSION: u8 = 1;
+const VERSION_ELSEWHERE: u8 = 2;
 const HEAD_BYTES: usize = 1 + 1 + 8 + 8 + 8;
 
 /// Marks that are sealed together.
@@ -24,8 +26,10 @@ pub(super) struct State {
     pub(super) generation: u64,
     /// Nothing more is taken.
     pub(super) closed: bool,
-    /// Batches of participants that have left, or were discarded.
+    /// Batches of participants that have left, were discarded, or leave elsewhere.
     pub(super) marks: BTreeMap<MarkKey, Mark>,
+    /// Those of them that leave elsewhere: from another queue, which has claimed them.
+    pub(super) elsewhere: BTreeSet<MarkKey>,
 }
 
 /// Why a state was not written.
@@ -38,18 +42,32 @@ pub(super) enum Unwritten {
 
 impl State {
     pub(super) fn new(record_bytes: u64) -> State {
-        State { record_bytes, generation: 0, closed: false, marks: BTreeMap::new() }
+        State { record_bytes, generation: 0, closed: false, marks: BTreeMap::new(), elsewhere: BTreeSet::new() }
+    }
+
+    /// Marks a batch that another queue has claimed.
+    pub(super) fn is_elsewhere(&mut self, key: MarkKey, mark: Mark) {
+        self.marks.insert(key, mark);
+        self.elsewhere.insert(key);
     }
 
     pub(super) fn write(&self, folder: &Folder, key: &Key) -> std::result::Result<(), Unwritten> {
         let fill = || {
             step("state")?;
             files::write_part(folder, STATE, key, |writer| {
-                let numbers =
-                    [self.record_bytes, self.generation, self.marks.len() as u64].map(u64::to_le_bytes).concat();
-                writer.write([&[VERSION, u8::from(self.closed)][..], &numbers].concat())?;
-                let marks: Vec<_> = self.marks.iter().collect();
-                for marks in marks.chunks(MARKS_TOGETHER) {
+                let elsewhere = self.elsewhere.len() as u64;
+                let here = self.marks.len() as u64 - elsewhere;
+                let numbers = [self.record_bytes, self.generation, here].map(u64::to_le_bytes).concat();
+                writer.write(match elsewhere {
+                    0 => [&[VERSION, u8::from(self.closed)][..], &numbers].concat(),
+                    _ => {
+                        let head = [VERSION_ELSEWHERE, u8::from(self.closed)];
+                        [&head[..], &numbers, &elsewhere.to_le_bytes()].concat()
+                    }
+                })?;
+                let (elsewhere, here): (Vec<_>, Vec<_>) =
+                    self.marks.iter().partition(|(key, _)| self.elsewhere.contains(*key));
+                for marks in here.chunks(MARKS_TOGETHER).chain(elsewhere.chunks(MARKS_TOGETHER)) {
                     writer.write(marks.iter().flat_map(|(key, mark)| encode_mark(key, mark)).collect())?;
                 }
                 Ok(())
@@ -70,27 +88,36 @@ impl State {
         let damaged = || files::damaged(folder, STATE);
         let mut reader = files::open(folder, STATE, key)?;
         let head = files::next(&mut reader, folder, STATE)?;
-        let numbers =
-            head.get(2..HEAD_BYTES).filter(|_| head.len() == HEAD_BYTES && head[1] <= 1).ok_or_else(damaged)?;
-        if head[0] != VERSION {
-            let path = folder.at(STATE);
-            return Err(Error::Input(format!(
-                "{}: is of another version of this program: use that one",
-                path.display()
-            )));
-        }
+        let (numbers, length) = match head.first() {
+            Some(&VERSION) => (head.get(2..), HEAD_BYTES),
+            Some(&VERSION_ELSEWHERE) => (head.get(2..), HEAD_BYTES + 8),
+            Some(_) => {
+                let path = folder.at(STATE);
+                return Err(Error::Input(format!(
+                    "{}: is of another version of this program: use that one",
+                    path.display()
+                )));
+            }
+            None => return Err(damaged()),
+        };
+        let numbers = numbers.filter(|_| head.len() == length && head[1] <= 1).ok_or_else(damaged)?;
         let number = |place: usize| {
             numbers[8 * place..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes)).ok_or_else(damaged)
         };
         let mut state = State { generation: number(1)?, closed: head[1] == 1, ..State::new(number(0)?) };
-        let count = number(2)?;
-        while (state.marks.len() as u64) < count {
+        let here = number(2)?;
+        let elsewhere = if head[0] == VERSION { 0 } else { number(3)? };
+        let all = here.checked_add(elsewhere).ok_or_else(damaged)?;
+        while (state.marks.len() as u64) < all {
             let record = files::next(&mut reader, folder, STATE)?;
             if record.is_empty() || record.len() % MARK_BYTES != 0 {
                 return Err(damaged());
             }
             for mark in record.chunks(MARK_BYTES) {
                 let (key, mark) = decode_mark(mark).ok_or_else(damaged)?;
+                if state.marks.len() as u64 >= here {
+                    state.elsewhere.insert(key);
+                }
                 state.marks.insert(key, mark);
             }
         }

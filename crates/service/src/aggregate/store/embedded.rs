@@ -8,7 +8,9 @@
 //! since the order that groups the rows would still show most of this: the directory is its owner's alone, and its disk is better an
 //! encrypted one.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+mod disk;
+
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,8 +22,9 @@ use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::hex;
 
+use self::disk::{create, damaged, fault, make_private, open_trees};
 use super::rows::{DIGEST_BYTES, digest, group};
-use super::{BatchId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
+use super::{BatchId, ClaimId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
 
 const LOCK: &str = "storage.lock";
 const TREES: &str = "storage";
@@ -31,9 +34,10 @@ const UNFINISHED: &str = "storage.part";
 /// The tree of marks and records.
 const STATE: &str = "state";
 
-/// What a key in it begins with: the name of a round, the mark of a batch, a record, a round that is sealed, and one whose removal has begun.
+/// What a key in it begins with: the name of a round, the mark of a batch, a claim, a record, a round that is sealed, and one whose removal has begun.
 const ROUND: u8 = b'n';
 const MARK: u8 = b'b';
+const CLAIM: u8 = b'c';
 const RECORD: u8 = b'r';
 const SEALED: u8 = b's';
 const REMOVED: u8 = b'x';
@@ -261,6 +265,33 @@ impl Storage for Embedded {
         Ok(Some(found))
     }
 
+    fn claim(&self, round: &str, owner: u32, handed: &[u32], claims: &[ClaimId]) -> Result<Option<Vec<bool>>> {
+        let key = Round::new(round);
+        let _writing = self.writing();
+        if self.is_sealed(&key)? {
+            return Ok(None);
+        }
+        let own = owner.to_le_bytes();
+        let mut new = BTreeSet::new();
+        let mut answers = Vec::with_capacity(claims.len());
+        for claim in claims {
+            let known = self.state.get(key.key(CLAIM, claim)).map_err(|error| self.fault(error))?;
+            if known.is_none() {
+                new.insert(claim);
+            }
+            let is_own = |known: &[u8]| known == own || handed.iter().any(|other| known == other.to_le_bytes());
+            answers.push(known.is_none_or(|known| is_own(&known)));
+        }
+        if !new.is_empty() {
+            self.check_room()?;
+            let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
+            writes.insert(&self.state, key.key(ROUND, b""), round.as_bytes());
+            new.into_iter().for_each(|claim| writes.insert(&self.state, key.key(CLAIM, claim), &own[..]));
+            writes.commit().map_err(|error| self.fault(error))?;
+        }
+        Ok(Some(answers))
+    }
+
     fn totals(&self, round: &str) -> Result<Totals> {
         let mut totals = Totals::default();
         for mark in self.state.prefix(Round::new(round).key(MARK, b"")) {
@@ -345,7 +376,7 @@ impl Storage for Embedded {
         let _writing = self.writing();
         let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
         writes.insert(&self.state, key.key(REMOVED, b""), b"");
-        for kind in [ROUND, MARK, RECORD, SEALED] {
+        for kind in [ROUND, MARK, CLAIM, RECORD, SEALED] {
             for entry in self.state.prefix(key.key(kind, b"")) {
                 writes.remove(&self.state, entry.key().map_err(|error| self.fault(error))?);
             }
@@ -359,7 +390,7 @@ impl Storage for Embedded {
         let _writing = self.writing();
         let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
         writes.insert(&self.state, key.key(REMOVED, b""), b"");
-        for kind in [MARK, RECORD] {
+        for kind in [MARK, CLAIM, RECORD] {
             for entry in self.state.prefix(key.key(kind, b"")) {
                 writes.remove(&self.state, entry.key().map_err(|error| self.fault(error))?);
             }
@@ -399,69 +430,4 @@ impl Round {
     fn tree(&self) -> String {
         hex(&self.0)
     }
-}
-
-/// Makes trees without rows, whole or not at all: what a crash leaves half made could not be opened.
-fn create(folder: &Folder) -> fjall::Result<()> {
-    let unfinished = folder.at(UNFINISHED);
-    if folder.has(UNFINISHED) {
-        std::fs::remove_dir_all(&unfinished)?;
-    }
-    let database = open_trees(&unfinished)?;
-    let state = database.keyspace(STATE, KeyspaceCreateOptions::default)?;
-    database.persist(PersistMode::SyncAll)?;
-    drop((state, database));
-    Ok(folder.rename(UNFINISHED, TREES)?)
-}
-
-fn open_trees(path: &Path) -> fjall::Result<Database> {
-    let open = || {
-        Database::builder(path)
-            .cache_size(CACHE_BYTES)
-            .max_journaling_size(JOURNAL_BYTES)
-            .worker_threads(THREADS)
-            .open()
-    };
-    // Of some damaged files the crate takes for granted what they say.
-    catch_unwind(AssertUnwindSafe(open)).unwrap_or(Err(fjall::Error::Unrecoverable))
-}
-
-fn make_private(directory: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let changed = std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700));
-    changed.map_err(|error| Error::Input(format!("{}: cannot be made private: {error}", directory.display())))
-}
-
-fn damaged(path: &Path, what: &str) -> Error {
-    Error::Input(format!(
-        "{}: damaged ({what}): put back the directory from a backup, or begin with a new one",
-        path.display()
-    ))
-}
-
-fn fault(path: &Path, error: &fjall::Error) -> Error {
-    use std::io::ErrorKind::{FileTooLarge, InvalidData, QuotaExceeded, StorageFull, UnexpectedEof};
-    let shown = path.display();
-    let io = match error {
-        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => Some(error),
-        _ => None,
-    };
-    Error::Input(match (error, io.map(std::io::Error::kind)) {
-        (_, Some(StorageFull | QuotaExceeded | FileTooLarge)) => {
-            format!("{shown}: the disk is full, or the file may not grow: make room, and start again")
-        }
-        (_, Some(kind)) if !matches!(kind, InvalidData | UnexpectedEof) => {
-            format!("{shown}: the disk fails ({kind}): mend it, and start again")
-        }
-        (fjall::Error::Locked, _) => {
-            format!("{shown}: another process has this storage open: stop it, or name another directory")
-        }
-        (fjall::Error::Poisoned, _) => {
-            format!(
-                "{shown}: nothing is written any more, since the disk was full or failed before: mend it, and start again"
-            )
-        }
-        (fjall::Error::InvalidVersion(_), _) => return damaged(path, "or of another version of this program"),
-        (error, _) => return damaged(path, &error.to_string()),
-    })
 }

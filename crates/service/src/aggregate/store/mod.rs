@@ -30,6 +30,9 @@ pub type BatchId = [u8; 16];
 /// The random name of a process that shares a storage with others.
 pub type Holder = [u8; 16];
 
+/// The name under which a proxy claims a participant's batch: pseudorandom, and the same at all proxies.
+pub type ClaimId = [u8; 16];
+
 /// A report as the database has opened it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Row {
@@ -111,6 +114,10 @@ pub trait Storage: Send + Sync {
 
     /// The reports of a row, in the order of [`Storage::groups`]; nothing if there are more than `limit`.
     fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>>;
+
+    /// Claims participants' batches for a proxy, by its place: whether each is the proxy's now, or nothing if the round is sealed. Who claims one first has
+    /// it for good; what one of `handed` has is the proxy's as well.
+    fn claim(&self, round: &str, owner: u32, handed: &[u32], claims: &[ClaimId]) -> Result<Option<Vec<bool>>>;
 
     /// How much of a round is there.
     fn totals(&self, round: &str) -> Result<Totals>;

@@ -8,7 +8,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::{Error, Result};
 
-use super::{BatchId, Ingested, Row, RowId, Storage, Stored, Totals};
+use super::{BatchId, ClaimId, Ingested, Row, RowId, Storage, Stored, Totals};
 
 type Open<'a> = &'a dyn Fn() -> Box<dyn Storage>;
 type Groups = BTreeMap<RowId, Vec<Stored>>;
@@ -22,6 +22,7 @@ pub(super) fn run(open: Open<'_>) {
     errors_of_the_caller_come_back(open);
     what_comes_meanwhile_is_not_read(open);
     rounds_are_apart_and_go(open);
+    batches_are_claimed_once(open);
     records_come_back(open);
     changes_are_made_on_what_was_read(open);
     a_sealed_round_takes_no_batches(open);
@@ -235,6 +236,50 @@ fn rounds_are_apart_and_go(open: Open<'_>) {
         storage.remove(name).unwrap();
     }
     assert!(storage.rounds().unwrap().is_empty());
+}
+
+fn batches_are_claimed_once(open: Open<'_>) {
+    let name = |number: u8| [number; 16];
+    let claim = |storage: &dyn Storage, round: &str, owner: u32, claims: &[ClaimId]| {
+        storage.claim(round, owner, &[], claims).unwrap().unwrap()
+    };
+    assert_eq!(claim(&*open(), "claims", 0, &[name(1), name(2), name(1)]), [true; 3]);
+    // Also after it was closed; whoever has one keeps it, and nobody else gets it.
+    let storage = open();
+    assert_eq!(claim(&*storage, "claims", 1, &[name(2), name(3), name(1), name(3)]), [false, true, false, true]);
+    for _ in 0..2 {
+        assert_eq!(claim(&*storage, "claims", 0, &[name(1), name(3), name(2)]), [true, false, true]);
+    }
+    assert_eq!(claim(&*storage, "claims", 1, &[]), [false; 0]);
+    // What another one hands over is its own as well, and stays the other's.
+    assert_eq!(
+        storage.claim("claims", 5, &[7, 1], &[name(3), name(1), name(4)]).unwrap().unwrap(),
+        [true, false, true]
+    );
+    assert_eq!(claim(&*storage, "claims", 1, &[name(3), name(4)]), [true, false]);
+    // Another round's are others, and a claim is no batch.
+    assert_eq!(claim(&*storage, "claims too", 1, &[name(1)]), [true]);
+    assert_eq!(storage.totals("claims").unwrap(), Totals::default());
+    assert_eq!(storage.rounds().unwrap(), ["claims", "claims too"]);
+    std::thread::scope(|scope| {
+        let storage = &storage;
+        let all = [2, 3, 4].map(|owner| {
+            scope.spawn(move || {
+                (10..90).map(|number| claim(&**storage, "claims", owner, &[name(number)])[0]).collect::<Vec<_>>()
+            })
+        });
+        let own = all.map(|one| one.join().unwrap());
+        assert!((0..80).all(|place| own.iter().filter(|one| one[place]).count() == 1), "{own:?}");
+    });
+    // A round that is sealed takes none, and they go with it.
+    storage.seal("claims too").unwrap();
+    assert_eq!(storage.claim("claims too", 1, &[], &[name(1)]).unwrap(), None);
+    storage.clear("claims too", "round", b"removed").unwrap();
+    assert_eq!(storage.claim("claims too", 0, &[], &[name(1)]).unwrap(), None);
+    storage.remove("claims").unwrap();
+    assert_eq!(claim(&*storage, "claims", 1, &[name(1)]), [true]);
+    storage.remove("claims").unwrap();
+    storage.remove("claims too").unwrap();
 }
 
 fn records_come_back(open: Open<'_>) {

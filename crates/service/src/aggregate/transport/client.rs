@@ -1,6 +1,7 @@
 //! The dialer's end.
 
 mod interact;
+mod reach;
 mod replicas;
 
 use std::path::PathBuf;
@@ -11,22 +12,20 @@ use axum::body::{Body, Bytes};
 use axum::http::{Method, Request, Response, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::client::conn::http2::{self, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper::client::conn::http2::SendRequest;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::text::shown;
 use tacita_node::identity::Identity;
 use tacita_node::transport::Peer;
 use tacita_node::transport::http::Dialer;
-use tokio::net::TcpStream;
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsConnector;
 
-use super::counted::{Counted, Fault, Noted};
+use super::addresses::Named;
+use super::counted::Fault;
 use super::stream::cancelled;
-use super::{HANDSHAKE_LIMIT, Kind, MEDIA_TYPE, SharedTraffic, Told};
+use super::{Kind, MEDIA_TYPE, SharedTraffic, Told};
 
 pub use self::replicas::Replicas;
 
@@ -43,9 +42,6 @@ const TELL: Duration = Duration::from_secs(6);
 
 const POLL: Duration = Duration::from_millis(50);
 
-/// Bytes of answers that may be on their way.
-const WINDOW: u32 = 1 << 20;
-
 /// Where somebody listens.
 #[derive(Debug, Clone)]
 pub enum Place {
@@ -53,6 +49,8 @@ pub enum Place {
     At(String),
     /// Where a file says that it does at the moment.
     Told(PathBuf),
+    /// Where a registry or another service names, and where the job file says.
+    Named(Named),
 }
 
 /// A connection to one service, which is made when it is needed, and again when it was lost.
@@ -85,7 +83,8 @@ impl Contact {
         self.last().map(|last| last.elapsed().unwrap_or_default())
     }
 
-    fn now(&self) {
+    /// It was now.
+    pub(in crate::aggregate) fn now(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(SystemTime::now());
     }
 }
@@ -183,7 +182,8 @@ impl Answer {
         })
     }
 
-    fn come_again(&self) -> bool {
+    /// Whether it was not granted now, and may be later.
+    pub fn come_again(&self) -> bool {
         !self.is_ok() && self.again.is_some()
     }
 }
@@ -220,6 +220,11 @@ impl Client {
     /// When the other end has answered last.
     pub fn contact(&self) -> &Arc<Contact> {
         &self.contact
+    }
+
+    /// Where the other end was reached, while there is a connection.
+    pub fn reached(&self) -> Option<String> {
+        self.lock().as_ref().map(|link| link.address.clone())
     }
 
     /// What the job calls the other end.
@@ -286,13 +291,13 @@ impl Client {
         })
     }
 
-    async fn attempts(&self, ask: &Ask) -> Result<Answer> {
+    pub(super) async fn attempts(&self, ask: &Ask) -> Result<Answer> {
         if let Some(link) = self.kept()
             && let Ok(answer) = self.attempt(link, ask).await
         {
             return Ok(answer);
         }
-        let link = self.connect(self.address()?).await?;
+        let link = self.reach().await?;
         self.attempt(link, ask).await
     }
 
@@ -319,7 +324,9 @@ impl Client {
         let answer = match self.patience {
             Some(patience) => match timeout(patience, link.sender.send_request(request)).await {
                 Ok(answer) => answer,
-                Err(_) => return Err(self.silent(&format!("at {}: no answer for {} s", link.address, patience.as_secs()))),
+                Err(_) => {
+                    return Err(self.silent(&format!("at {}: no answer for {} s", link.address, patience.as_secs())));
+                }
             },
             None => link.sender.send_request(request).await,
         };
@@ -348,43 +355,6 @@ impl Client {
 
     fn kept(&self) -> Option<Link> {
         self.lock().take().filter(|link| !link.sender.is_closed())
-    }
-
-    async fn connect(&self, address: String) -> Result<Link> {
-        let dialer = Dialer::new(&self.identity, &self.peer)?;
-        let connecting = async {
-            let socket = TcpStream::connect(&address).await.map_err(|error| dialer.failure(&error, &address))?;
-            let _ = socket.set_nodelay(true);
-            let socket = Counted::new(socket, self.traffic.clone());
-            let connector = TlsConnector::from(dialer.config.clone());
-            let stream = connector.connect(dialer.name(), socket).await;
-            stream.map_err(|error| dialer.failure(&error, &address))
-        };
-        let stream = timeout(self.patience.unwrap_or(HANDSHAKE_LIMIT).min(HANDSHAKE_LIMIT), connecting).await;
-        let stream = stream.map_err(|_| self.silent(&format!("at {address}: no answer")))??;
-        if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
-            return Err(self.silent(&format!("what answers at {address} does not speak HTTP/2")));
-        }
-        let (stream, ended) = Noted::new(stream);
-        let handshake = http2::Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .initial_stream_window_size(WINDOW)
-            .initial_connection_window_size(WINDOW)
-            .handshake(TokioIo::new(stream))
-            .await;
-        let (sender, connection) = handshake.map_err(|error| dialer.failure(&error, &address))?;
-        // How it ends is noted, and found by the request that it is for.
-        tokio::spawn(connection);
-        Ok(Link { sender, address, ended })
-    }
-
-    fn address(&self) -> Result<String> {
-        match &self.place {
-            Place::At(address) => Ok(address.clone()),
-            Place::Told(path) => {
-                std::fs::read_to_string(path).map_err(|_| self.silent("it has not said where it listens"))
-            }
-        }
     }
 
     /// What a failed request means. The other end may have refused our identity after the handshake: the connection's end says so.

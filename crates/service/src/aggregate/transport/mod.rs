@@ -1,6 +1,7 @@
 //! HTTP/2 over TLS 1.3, both ends authenticated by the fingerprints of their keys: how the roles of an aggregation speak with each
 //! other. Requests can all be repeated: whoever has no answer asks again.
 
+mod addresses;
 mod admission;
 mod body;
 mod client;
@@ -14,12 +15,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+pub use addresses::{Addresses, Listening, Named, Peers, is_address};
 pub use admission::{Admission, Caller, Counting, Going, Service};
 pub use body::{Pool, expect_binary, read, read_json};
 pub use client::{Answer, Ask, Client, Contact, Persistence, Place, Replicas};
 pub use reply::Granted;
 pub use reply::{Kind, Reply, Told};
 pub use server::{Server, UnderWay, Who, files, stand};
+pub(in crate::aggregate) use stream::cancelled;
 pub use stream::{Bounds, Outlet, join, outlet};
 pub use taken::Within;
 

@@ -170,7 +170,7 @@ impl hyper::body::Body for Written {
     }
 }
 
-pub(super) async fn cancelled(cancel: &Cancel) {
+pub(in crate::aggregate) async fn cancelled(cancel: &Cancel) {
     while !cancel.is_cancelled() {
         sleep(LOOK).await;
     }

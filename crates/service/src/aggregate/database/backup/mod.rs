@@ -74,6 +74,10 @@ impl Where {
     fn check_complete(&self, record: &Record, storage: &dyn Storage) -> Result<()> {
         let not_yet = |why: &str| Err(Error::NotReady(format!("round {} {why}", self.round)));
         match record.state {
+            // A proxy that had its claims granted before would not claim again, and another one be granted the same.
+            State::Open if self.setting.count("proxy")? > 1 => not_yet(
+                "is open, and its proxies share out what came to several of them: it can be saved when it has closed and all are there",
+            ),
             State::Open if self.setting.own()?.own.round.batch_size.is_some() => not_yet(
                 "is open, and batches of it come at any time: it can be saved when it has closed and all are there",
             ),
@@ -196,7 +200,9 @@ pub fn restore(at: &Where, from: &Path) -> Result<Size> {
     // With it the round is there.
     match kept.create(&*storage, &at.round)? {
         true => Ok(size),
-        false => Err(Error::Input(format!("round {} was opened meanwhile in this storage, and stays as it is", at.round))),
+        false => {
+            Err(Error::Input(format!("round {} was opened meanwhile in this storage, and stays as it is", at.round)))
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! How a batch comes to the proxy: its reports are sent, or made together with the proxy.
+//! How a batch comes to a proxy: its reports are sent, or made together with the proxy.
 
 use tacita_core::channel::labels::interaction::OUTCOME;
 use tacita_core::protocol::aggregate::naor_reingold::{Reporting, participant};
@@ -10,33 +10,22 @@ use super::{MOST_BYTES, Submission};
 use crate::aggregate::interaction::{self, Batch, MOST_OUTCOME_BYTES, Side};
 use crate::aggregate::participant::batches::first_of;
 use crate::aggregate::store::BatchId;
-use crate::aggregate::transport::{Answer, Ask, Persistence};
+use crate::aggregate::transport::{Answer, Ask};
 
 impl Submission<'_> {
     /// Sends reports whose randomness follows from what they are: the same bytes each time.
-    pub(super) fn send(
-        &self,
-        path: &str,
-        name: &BatchId,
-        entries: &[Entry],
-        persistence: Persistence,
-    ) -> Result<Answer> {
+    pub(super) fn send(&mut self, path: &str, name: &BatchId, entries: &[Entry]) -> Result<Answer> {
         let target = &self.target;
         let public = [target.open.database.public.as_str(), &target.open.proxy.public];
         let mut rng = target.batches.rng(name, &public);
         let body = report(&target.params, &target.keys, &self.told.me, first_of(name), entries, &mut rng)?;
-        self.proxies[0].ask(&Ask::put(path, body, MOST_BYTES), persistence)
+        let ask = Ask::put(path, body, MOST_BYTES);
+        self.proxies.ask(self.told, |proxy, persistence| proxy.ask(&ask, persistence))
     }
 
     /// Makes the reports with the proxy. Each attempt is an interaction of its own with fresh randomness: nothing of one that was cut off
     /// is used again.
-    pub(super) fn make(
-        &self,
-        path: &str,
-        name: &BatchId,
-        entries: &[Entry],
-        persistence: Persistence,
-    ) -> Result<Answer> {
+    pub(super) fn make(&mut self, path: &str, name: &BatchId, entries: &[Entry]) -> Result<Answer> {
         let target = &self.target;
         let batch = Batch { round: &target.round, participant: &self.told.me, name: *name, reports: entries.len() };
         let reporting = Reporting {
@@ -55,6 +44,7 @@ impl Submission<'_> {
             Answer::decode(&outcome).ok_or_else(|| channel.violation(format!("`{}` cannot be read", OUTCOME.name)))
         };
         let bounds = interaction::bounds(&target.params, batch.reports);
-        self.proxies[0].interact(&format!("{path}/{}", batch.reports), bounds, persistence, run)
+        let path = format!("{path}/{}", batch.reports);
+        self.proxies.ask(self.told, |proxy, persistence| proxy.interact(&path, bounds, persistence, run))
     }
 }

@@ -8,13 +8,41 @@ use super::*;
 const CHILD: &str = "TACITA_TEST_CRASH";
 
 /// Batches of the participants, in the order in which they submit them.
-const BATCHES: [(u32, u8, u32); 8] =
-    [(1, 1, 40), (2, 1, 3), (3, 1, 70), (1, 2, 10), (4, 1, 0), (2, 2, 55), (3, 2, 1), (4, 2, 30)];
+const BATCHES: [(u32, u8, u32); 10] = [
+    (1, 1, 40),
+    (2, 1, 3),
+    (3, 1, 70),
+    (2, OTHERS, 20),
+    (1, 2, 10),
+    (4, 1, 0),
+    (2, 2, 55),
+    (3, 2, 1),
+    (4, 2, 30),
+    (1, OTHERS, 25),
+];
 
-const CRASH_LIMITS: Limits = Limits { batch_records: 50, ..LIMITS };
+/// The number of batches that another queue has claimed.
+const OTHERS: u8 = 9;
+
+/// What leaves from here.
+fn own() -> Vec<(u32, u8, u32)> {
+    all(&BATCHES).into_iter().filter(|(_, number, _)| *number != OTHERS).collect()
+}
+
+const CRASH_LIMITS: Limits = Limits { batch_records: 50, claims: true, ..LIMITS };
 
 /// While the round is open, random batches leave; at its close, the rest.
 const CRASH_TERMS: Conditions = Conditions { min_participants: 2, max_share: 0.9, batch_size: Some(60) };
+
+/// What a proxy does that has others beside it.
+fn claim_and_shuffle(queue: &Queue) -> Result<Shuffled> {
+    if queue.is_due(&CRASH_TERMS) {
+        let (others, own): (Vec<_>, Vec<_>) =
+            queue.unclaimed().into_iter().partition(|(_, batch)| *batch == [OTHERS; 16]);
+        queue.settle(&own, &others)?;
+    }
+    queue.shuffle(&CRASH_TERMS, MEMORY)
+}
 
 /// A proxy, and a database that keeps batches by their names: goes on from wherever the one before was killed.
 fn play(home: &Path) {
@@ -44,11 +72,11 @@ fn play(home: &Path) {
             Accepted::Refused(refusal) => panic!("{refusal:?}"),
         }
         std::fs::write(told, "").unwrap();
-        queue.shuffle(&CRASH_TERMS, MEMORY).unwrap();
+        claim_and_shuffle(&queue).unwrap();
         send();
     }
     queue.close().unwrap();
-    assert!(!matches!(queue.shuffle(&CRASH_TERMS, MEMORY).unwrap(), Shuffled::Unshufflable(_)));
+    assert!(!matches!(claim_and_shuffle(&queue).unwrap(), Shuffled::Unshufflable(_)));
     send();
     println!("complete");
 }
@@ -78,7 +106,7 @@ fn finish(home: &Path) {
         let records = std::fs::read(home.join("database").join(name)).unwrap();
         left.push(records.chunks_exact(RECORD_BYTES).map(origin).collect());
     }
-    assert_eq!(sorted(left), all(&BATCHES));
+    assert_eq!(sorted(left), own());
     assert_eq!(names(&home.join("queue")), ["queue.lock", "state"]);
 }
 
@@ -186,16 +214,16 @@ fn where_the_disk_is_full_nothing_is_half_done() {
                 assert!(matches!(submit(queue, participant, number, records)?, Accepted::New | Accepted::Known));
                 Ok(())
             });
-            twice(&mut queue, &mut left, &|queue, _| queue.shuffle(&CRASH_TERMS, MEMORY).map(drop));
+            twice(&mut queue, &mut left, &|queue, _| claim_and_shuffle(queue).map(drop));
             twice(&mut queue, &mut left, &send);
         }
         twice(&mut queue, &mut left, &|queue, _| queue.close());
-        twice(&mut queue, &mut left, &|queue, _| queue.shuffle(&CRASH_TERMS, MEMORY).map(drop));
+        twice(&mut queue, &mut left, &|queue, _| claim_and_shuffle(queue).map(drop));
         twice(&mut queue, &mut left, &send);
         FULL_AFTER.set(None);
         let mut records = sorted(left);
         records.dedup();
-        assert_eq!(records, all(&BATCHES), "{steps}");
+        assert_eq!(records, own(), "{steps}");
         assert_eq!(queue.status().bytes, 0);
         drop(queue);
         open_again(home.path());

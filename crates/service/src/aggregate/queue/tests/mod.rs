@@ -1,5 +1,6 @@
 //! What the queue does, what leaves it, and what is left of it after a failure or a kill at any point.
 
+mod claims;
 mod crash;
 mod order;
 mod refused;
@@ -43,8 +44,14 @@ pub(super) fn step(name: &str) -> Result<()> {
 
 const RECORD_BYTES: usize = 24;
 
-const LIMITS: Limits =
-    Limits { record_bytes: RECORD_BYTES, batch_records: 100, bytes: 1 << 30, quota: u64::MAX, batches: u64::MAX };
+const LIMITS: Limits = Limits {
+    record_bytes: RECORD_BYTES,
+    batch_records: 100,
+    bytes: 1 << 30,
+    quota: u64::MAX,
+    batches: u64::MAX,
+    claims: false,
+};
 
 const TERMS: Conditions = Conditions { min_participants: 3, max_share: 0.5, batch_size: None };
 

@@ -134,7 +134,14 @@ fn a_million_records_are_shuffled_in_the_memory_that_is_given() {
 fn shuffle_a_million() {
     let Ok(path) = std::env::var(MEMORY_CHILD) else { return };
     const SIZE: usize = 300;
-    let limits = Limits { record_bytes: SIZE, batch_records: 1000, bytes: 1 << 40, quota: u64::MAX, batches: u64::MAX };
+    let limits = Limits {
+        record_bytes: SIZE,
+        batch_records: 1000,
+        bytes: 1 << 40,
+        quota: u64::MAX,
+        batches: u64::MAX,
+        claims: false,
+    };
     let queue = try_open(Path::new(&path), limits).unwrap();
     for number in 0..100u8 {
         let records: Vec<u8> = (0..10_000u32)

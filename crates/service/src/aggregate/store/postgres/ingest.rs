@@ -30,11 +30,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Takes it into the round of this key; nothing, if there is none.
-    pub(super) async fn ingest(
-        &self,
-        client: &mut Client,
-        key: &[u8],
-    ) -> std::result::Result<Option<Ingested>, Fault> {
+    pub(super) async fn ingest(&self, client: &mut Client, key: &[u8]) -> std::result::Result<Option<Ingested>, Fault> {
         let transaction = client.transaction().await?;
         // Until this ends the round stays, and is not sealed if it is not yet.
         let found = transaction

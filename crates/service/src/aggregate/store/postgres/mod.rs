@@ -1,10 +1,11 @@
-//! Rounds in a PostgreSQL server: a table for the reports of each, and three for batches, records and rounds (`schema.rs`).
+//! Rounds in a PostgreSQL server: a table for the reports of each, and four for batches, claims, records and rounds (`schema.rs`).
 //!
 //! The reports of a batch and its row in `batches` are one transaction, whose key is the batch's name in its round: of two who bring the same batch at
 //! once, the second waits for the first. What is broken off is done again, and finds what it had done. While reports come, their table has no index; before
 //! it is read, it is put into the order of its rows, which is then the order on the server's disk as well. A round is removed by dropping its
 //! table, which no other round's wait for.
 
+mod claim;
 mod fault;
 mod ingest;
 mod place;
@@ -30,7 +31,7 @@ pub(super) use self::place::SCHEMES;
 use self::pool::Pool;
 use self::record::Change;
 use super::rows::group;
-use super::{BatchId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
+use super::{BatchId, ClaimId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
 
 const ATTEMPT_BYTES: usize = 16;
 
@@ -86,6 +87,13 @@ impl Storage for Postgres {
     fn entries(&self, round: &str, row: &RowId, limit: usize) -> Result<Option<Vec<Stored>>> {
         let Some(id) = self.ordered(round)? else { return Ok(Some(Vec::new())) };
         self.pool.run(async |client| read::entries(client, id, row, limit).await)
+    }
+
+    fn claim(&self, round: &str, owner: u32, handed: &[u32], claims: &[ClaimId]) -> Result<Option<Vec<bool>>> {
+        self.pool.run(async |client| {
+            let id = find_or_create(client, round).await?;
+            claim::claim(client, id, owner, handed, claims).await
+        })
     }
 
     fn totals(&self, round: &str) -> Result<Totals> {
@@ -167,7 +175,7 @@ impl Storage for Postgres {
         self.pool.run(async |client| {
             let Some(id) = find(client, round).await? else { return Ok(()) };
             let transaction = client.transaction().await?;
-            // Batches and records go with it. Who brings a batch of it waits here, and then makes the round anew.
+            // Batches, claims and records go with it. Who brings a batch of it waits here, and then makes the round anew.
             transaction.execute_typed("DELETE FROM rounds WHERE id = $1", &[(&id, Type::INT8)]).await?;
             transaction.batch_execute(&format!("DROP TABLE IF EXISTS {}", schema::reports(id))).await?;
             Ok(transaction.commit().await?)
@@ -192,8 +200,13 @@ impl Storage for Postgres {
                     &[(&id, Type::INT8), (&name.as_bytes(), Type::BYTEA)],
                 )
                 .await?;
-            transaction.execute_typed("DELETE FROM batches WHERE round = $1", &[(&id, Type::INT8)]).await?;
-            transaction.batch_execute(&format!("TRUNCATE {}", schema::reports(id))).await?;
+            for table in ["batches", "claims"] {
+                transaction
+                    .execute_typed(&format!("DELETE FROM {table} WHERE round = $1"), &[(&id, Type::INT8)])
+                    .await?;
+            }
+            let reports = schema::reports(id);
+            transaction.batch_execute(&format!("TRUNCATE {reports}; DROP INDEX IF EXISTS {reports}_order")).await?;
             Ok(transaction.commit().await?)
         })
     }

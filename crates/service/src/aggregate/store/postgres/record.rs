@@ -16,12 +16,7 @@ pub(super) struct Change<'a> {
 }
 
 /// Writes a record in place of one of its name.
-pub(super) async fn put(
-    client: &impl GenericClient,
-    round: i64,
-    name: &str,
-    value: &[u8],
-) -> Result<(), Fault> {
+pub(super) async fn put(client: &impl GenericClient, round: i64, name: &str, value: &[u8]) -> Result<(), Fault> {
     client
         .execute_typed(
             "INSERT INTO records (round, name, value) VALUES ($1, $2, $3)
@@ -58,7 +53,8 @@ impl Change<'_> {
                 transaction.execute_typed(new, &values).await?
             }
             Some(expected) => {
-                let changed = "UPDATE records SET value = $3, attempt = $4 WHERE round = $1 AND name = $2 AND value = $5";
+                let changed =
+                    "UPDATE records SET value = $3, attempt = $4 WHERE round = $1 AND name = $2 AND value = $5";
                 let [round, name, new, attempt] = values;
                 transaction.execute_typed(changed, &[round, name, new, attempt, (expected, Type::BYTEA)]).await?
             }

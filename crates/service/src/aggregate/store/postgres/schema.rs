@@ -10,7 +10,7 @@ use super::fault::Fault;
 /// `rounds.key` is a fingerprint of the round's name, which may be of any length. A row of `batches` is there if and only if all of the batch's
 /// reports are; `attempt` tells whoever was cut off from its commit that it was its own, of a record as well. The line of a round is held FOR SHARE while
 /// a batch goes in, and changed to seal it.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     "
     CREATE TABLE rounds (
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -39,6 +39,14 @@ const MIGRATIONS: [&str; 2] = [
         name bytea PRIMARY KEY,
         holder bytea NOT NULL,
         ends timestamptz NOT NULL
+    );
+",
+    "
+    CREATE TABLE claims (
+        round bigint NOT NULL REFERENCES rounds ON DELETE CASCADE,
+        claim bytea NOT NULL,
+        owner bigint NOT NULL,
+        PRIMARY KEY (round, claim)
     );
 ",
 ];

@@ -33,11 +33,12 @@ fn a_server_does_what_every_storage_does() {
     suite::run(&|| super::super::open(&server.socket_url("schema=by_socket")).unwrap());
     // Nothing is left of what was removed.
     assert_eq!(server.ask("SELECT count(*) FROM pg_class WHERE relname LIKE 'reports%'"), "0");
-    for table in ["rounds", "batches", "records"] {
+    for table in ["rounds", "batches", "claims", "records"] {
         assert_eq!(server.ask(&format!("SELECT count(*) FROM tacita.{table}")), "0");
     }
     several_open_a_new_schema_at_once(&server);
     several_bring_the_same_batches_at_once(&server);
+    several_claim_the_same_batches_at_once(&server);
     a_commit_without_an_answer_is_found_again(&server);
     a_change_without_an_answer_is_found_again(&server);
     a_lease_is_of_one_until_it_lapses(&server);
@@ -79,6 +80,23 @@ fn several_bring_the_same_batches_at_once(server: &Server) {
         let all = fronts.each_ref().map(|front| scope.spawn(move || read(front)));
         all.into_iter().for_each(|one| assert_eq!(one.join().unwrap(), 500));
     });
+}
+
+fn several_claim_the_same_batches_at_once(server: &Server) {
+    let fronts = [0; 3].map(|_| Postgres::open(&server.url("schema=claims")).unwrap());
+    let claims: Vec<[u8; 16]> = (0..200).map(|number| [number; 16]).collect();
+    let backwards: Vec<[u8; 16]> = claims.iter().rev().copied().collect();
+    let mut own = std::thread::scope(|scope| {
+        let claim = |place: usize| {
+            fronts[place].claim("r", place as u32, &[], [&claims, &backwards][place % 2]).unwrap().unwrap()
+        };
+        let all = [0, 1, 2].map(|place| scope.spawn(move || claim(place)));
+        all.map(|one| one.join().unwrap())
+    });
+    own[1].reverse();
+    for place in 0..claims.len() {
+        assert_eq!(own.iter().filter(|one| one[place]).count(), 1, "{place}");
+    }
 }
 
 fn a_commit_without_an_answer_is_found_again(server: &Server) {
@@ -151,7 +169,8 @@ fn the_seal_waits_for_batches_that_are_going_in(server: &Server) {
     let mut going_in = server.session("BEGIN; SELECT FROM waits.rounds FOR SHARE");
     std::thread::scope(|scope| {
         let seal = scope.spawn(|| storage.seal("r"));
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%sealed = true%'";
+        let waiting =
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%sealed = true%'";
         while server.ask(waiting) == "0" {
             assert!(!seal.is_finished());
         }
@@ -193,8 +212,8 @@ fn tables_of_the_first_version_become_those_of_this_one(server: &Server) {
     storage.put("r", "state", b"open").unwrap();
     drop(storage);
     server.ask(
-        "ALTER TABLE old.rounds DROP COLUMN sealed; ALTER TABLE old.records DROP COLUMN attempt; DROP TABLE old.leases; \
-         DELETE FROM old.migrations WHERE version > 1",
+        "ALTER TABLE old.rounds DROP COLUMN sealed; ALTER TABLE old.records DROP COLUMN attempt; \
+         DROP TABLE old.leases, old.claims; DELETE FROM old.migrations WHERE version > 1",
     );
     let storage = Postgres::open(&server.url("schema=old")).unwrap();
     assert!(storage.change("r", "state", Some(b"open"), b"closed", &[]).unwrap());

@@ -7,38 +7,21 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tacita_core::{Error, Result};
+use tacita_core::Result;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::version::TLS13;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use crate::aggregate::trust;
 
 /// How to connect to servers whose certificates were issued by those in a file.
 ///
-/// Errors ([`Error::Input`]): the file cannot be read, or holds no certificate.
+/// Errors ([`tacita_core::Error::Input`]): the file cannot be read, or holds no certificate.
 pub(super) fn trusting(path: &Path) -> Result<Arc<ClientConfig>> {
-    let shown = path.display();
-    let bad = |what: &dyn std::fmt::Display| {
-        Error::Input(format!("storage: sslrootcert={shown} holds no certificate in PEM that can be read: {what}"))
-    };
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| bad(&error))? {
-        roots.add(certificate.map_err(|error| bad(&error))?).map_err(|error| bad(&error))?;
-    }
-    if roots.is_empty() {
-        return Err(bad(&"it has none"));
-    }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_protocol_versions(&[&TLS13])
-        .map_err(|error| Error::Internal(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Arc::new(config))
+    trust::trusting("storage: sslrootcert=", path, None)
 }
 
 /// Makes a connection to a host private.

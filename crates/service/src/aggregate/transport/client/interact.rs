@@ -75,7 +75,7 @@ impl Client {
         };
         let (answer, link, outlet) = match kept {
             Some(opened) => opened,
-            None => self.open(self.connect(self.address()?).await?, path).await?,
+            None => self.open(self.reach().await?, path).await?,
         };
         let is_channel = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == MEDIA_TYPE);
         if !is_channel || !answer.status().is_success() {

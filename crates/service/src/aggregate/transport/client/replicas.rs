@@ -1,7 +1,7 @@
 //! Services of a role of which any will do: one is asked, and the next where it is silent.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
@@ -14,11 +14,11 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// For how long one that was silent is asked last.
 const REST: Duration = Duration::from_secs(5);
 
+/// After how long it is said who has been silent from the beginning: it may not have been started yet.
+const TELL: Duration = Duration::from_secs(10);
+
 /// Who is asked nothing else is asked so often whether it is there.
 const GREET: Duration = Duration::from_secs(3);
-
-/// Bytes of what a service says of itself.
-const MOST_HERE_BYTES: usize = 1 << 14;
 
 /// What is asked of each before anything else: whether it serves the same job.
 type Meet = Box<dyn Fn(&Client) -> Result<()> + Send + Sync>;
@@ -38,8 +38,17 @@ pub struct Replicas {
 struct Replica {
     client: Client,
     met: AtomicBool,
-    /// When it was silent last, if it has not answered since.
-    silent: Mutex<Option<Instant>>,
+    /// How it is silent, if it has not answered since.
+    silent: Mutex<Option<Silence>>,
+}
+
+/// A time without an answer.
+#[derive(Clone, Copy)]
+struct Silence {
+    began: Instant,
+    /// When an attempt failed last.
+    last: Instant,
+    is_told: bool,
 }
 
 impl Replicas {
@@ -95,13 +104,13 @@ impl Replicas {
         })
     }
 
-    /// Says to those who have not been asked anything for a while that the asker is there, until it is to end.
-    pub fn keep_in_touch(&self) {
+    /// Asks those who have not been asked anything for a while something, so that they know that the asker is there, until it is to end.
+    pub fn keep_in_touch(&self, greeting: &Ask) {
         while self.all.len() > 1 && self.current().rest(GREET).is_ok() {
             for place in 0..self.all.len() {
                 if self.all[place].client.contact().silent().is_none_or(|silent| silent >= GREET) {
                     // Who does not answer is noted, and told when it is new.
-                    let _ = self.once_of(place, &Ask::get("/v1/here", MOST_HERE_BYTES));
+                    let _ = self.once_of(place, greeting);
                 }
             }
         }
@@ -148,14 +157,13 @@ impl Replicas {
         let done = self.met(replica).and_then(|()| replica.client.once(ask));
         match &done {
             Ok(_) => {
-                if replica.silent().take().is_some() {
+                if replica.silent().take().is_some_and(|silence| silence.is_told) {
                     tracing::info!("{} answers again", replica.client.name());
                 }
             }
             Err(error @ Error::Network { .. }) => {
                 replica.met.store(false, Ordering::Release);
-                let before = replica.silent().replace(Instant::now());
-                if before.is_none() && self.all.len() > 1 {
+                if self.all.len() > 1 && replica.is_news() {
                     tracing::warn!("{error}: the others are asked");
                 }
             }
@@ -181,11 +189,22 @@ impl Replicas {
 }
 
 impl Replica {
-    fn silent(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+    fn silent(&self) -> MutexGuard<'_, Option<Silence>> {
         self.silent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Notes that an attempt has failed; whether that is to be told.
+    fn is_news(&self) -> bool {
+        let now = Instant::now();
+        let mut silent = self.silent();
+        let silence = silent.get_or_insert(Silence { began: now, last: now, is_told: false });
+        silence.last = now;
+        let is_news = !silence.is_told && (self.client.contact().last().is_some() || silence.began.elapsed() > TELL);
+        silence.is_told |= is_news;
+        is_news
+    }
+
     fn rests(&self) -> bool {
-        self.silent().is_some_and(|since| since.elapsed() < REST)
+        self.silent().is_some_and(|silence| silence.last.elapsed() < REST)
     }
 }

@@ -1,0 +1,204 @@
+//! Who has too few reports to shuffle them when a round closes, hands them to a proxy that has more.
+//!
+//! Participants go on with another proxy where one is away for a moment, and so the one that comes back may have the reports of a single participant, which
+//! hide among nobody's. When a round has closed and each proxy has claimed what is its own, it tells the database whether that is enough for a shuffle.
+//! When all have told, those that have too little bring it to one that all of them agree on: the first that has enough, or else the first that has any.
+//! That one waits until they have; the others shuffle what they have at once.
+//!
+//! A batch is on the disk of the one that takes it over before it is dropped where it was, and whoever hands over shuffles none of what it had claimed. If either
+//! is killed meanwhile, what was not dropped is brought again, and taken once. The claim stays that of the proxy that made it; the database
+//! grants it to the one that takes over as well, which is asked after a start.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use serde_json::{Value, json};
+use tacita_core::{Error, Result};
+use tacita_node::base::hex::hex;
+use tacita_node::base::text::counted;
+
+use super::house::{FOR_GOOD, MOST_BYTES, refusal, wrong};
+use super::round::Round;
+use super::{Proxy, lock};
+use crate::aggregate::Setting;
+use crate::aggregate::database::batch_id;
+use crate::aggregate::queue::Submission;
+use crate::aggregate::rounds::{Rest, Resting, Status, collector};
+use crate::aggregate::transport::{Ask, Granted, Kind, Persistence, Reply, Who, read};
+
+/// Bytes of a participant's name.
+const MOST_NAME_BYTES: usize = 1 << 12;
+const DIGEST_BYTES: usize = 32;
+
+/// Another proxy that does not answer is asked again when the round is looked at again.
+const ONCE: Persistence = Persistence { silence: std::time::Duration::ZERO, busy: std::time::Duration::ZERO };
+
+/// `PUT /v1/rounds/{round}/handed/{batch}`: a participant's batch that another proxy cannot shuffle.
+pub(super) async fn handed(
+    State(proxy): State<Arc<Proxy>>,
+    who: Who,
+    Path((name, batch)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Granted<Json<Value>> {
+    if proxy.admission.caller(&who.0).is_none_or(|caller| caller.proxy().is_none()) {
+        return Err(Reply::new(Kind::Forbidden, "only other proxies hand reports over"));
+    }
+    let batch = batch_id(&batch)?;
+    let round = proxy.round(&name).ok_or_else(|| Reply::new(Kind::NotYet, "the round is not here").again_in(1))?;
+    let most = Setting::batch(&round.params) * round.params.entry_bytes() + MOST_NAME_BYTES + DIGEST_BYTES + 2;
+    let body = read(&headers, body, most).await?;
+    let pool = proxy.pool.clone();
+    pool.run(move || {
+        let handed = decode(&body).filter(|handed| handed.records.len() % round.params.entry_bytes() == 0);
+        let handed = handed.ok_or_else(|| Reply::new(Kind::Malformed, "this is no batch of a participant"))?;
+        if round.is_open() {
+            return Err(Reply::new(Kind::NotYet, "the round is not closed here yet").again_in(1));
+        }
+        if proxy.is_complete(&round.name)? {
+            return Err(Reply::new(Kind::Closed, "all of the round has been sent from here"));
+        }
+        let participant = proxy.names.number(handed.participant)?;
+        let submission = Submission { participant, batch, digest: handed.digest, records: handed.records };
+        round.queue.take_over(&submission)?;
+        Ok(Json(json!({ "taken": true })))
+    })
+    .await
+}
+
+/// A batch on its way from one proxy to another.
+struct Handed<'a> {
+    participant: &'a str,
+    digest: [u8; DIGEST_BYTES],
+    records: &'a [u8],
+}
+
+/// The length of the participant's name (2 bytes), the name, the fingerprint of what the participant sent, and the records that were made of it.
+fn encode(handed: &Handed<'_>) -> Result<Vec<u8>> {
+    let length = u16::try_from(handed.participant.len()).ok().filter(|length| usize::from(*length) <= MOST_NAME_BYTES);
+    let length = length.ok_or_else(|| Error::Internal("a participant's name is too long".into()))?;
+    Ok([&length.to_le_bytes()[..], handed.participant.as_bytes(), &handed.digest, handed.records].concat())
+}
+
+/// What [`encode`] has written, if it holds a record.
+fn decode(bytes: &[u8]) -> Option<Handed<'_>> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let length = usize::from(u16::from_le_bytes(*length));
+    let (name, rest) = rest.split_at_checked(length).filter(|_| (1..=MOST_NAME_BYTES).contains(&length))?;
+    let (digest, records) = rest.split_first_chunk()?;
+    let participant = std::str::from_utf8(name).ok()?;
+    (!records.is_empty()).then_some(Handed { participant, digest: *digest, records })
+}
+
+impl Proxy {
+    /// Sees to it that what is here of a round that has closed can be shuffled, or is handed over, where there are other proxies.
+    ///
+    /// Errors: [`Error::NotReady`] while it depends on another one; those of the database and of the queue.
+    pub(super) fn come_together(&self, round: &Round, status: &Status) -> Result<()> {
+        if self.others.is_empty() {
+            return Ok(());
+        }
+        // What has been handed over in part is shuffled nowhere else, whatever is told of the others now.
+        if let Some(place) = self.handed_to(&round.name, None)? {
+            return self.hand_over(round, place);
+        }
+        self.claim(round)?;
+        let told = match status.rests.contains_key(&self.place) {
+            true => status.clone(),
+            false => self.tell_rest(&round.name, round.queue.rest(&round.conditions))?,
+        };
+        let rests = &told.rests;
+        if rests.len() <= self.others.len() {
+            return Err(Error::NotReady("not all proxies have told what they have".into()));
+        }
+        let is_few = |place: &usize| rests.get(place) == Some(&Rest::TooFew);
+        match collector(rests) {
+            // One that has sent all takes nothing over any more: then this one says itself why it cannot go on.
+            Some(place) if place != self.place && is_few(&self.place) && told.waits.contains(&place) => {
+                self.handed_to(&round.name, Some(place))?;
+                self.hand_over(round, place)
+            }
+            Some(place) if place == self.place && told.waits.iter().any(|other| *other != place && is_few(other)) => {
+                Err(Error::NotReady("another proxy hands over what it has".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells, where there are other proxies, that nothing is here of a round.
+    pub(super) fn tell_nothing(&self, status: &Status) -> Result<()> {
+        match self.others.is_empty() || status.rests.contains_key(&self.place) {
+            true => Ok(()),
+            false => self.tell_rest(&status.round, Rest::Nothing).map(drop),
+        }
+    }
+
+    fn tell_rest(&self, round: &str, rest: Rest) -> Result<Status> {
+        let value = serde_json::to_value(Resting { rest }).map_err(|error| Error::Internal(error.to_string()))?;
+        let (answer, by) =
+            self.database.ask(&Ask::json(format!("/v1/rounds/{round}/rest"), &value, MOST_BYTES), FOR_GOOD)?;
+        if !answer.is_ok() {
+            return Err(refusal(&answer, by, &format!("word of what is there of round {round}")));
+        }
+        serde_json::from_slice(&answer.body).map_err(|_| wrong(by, "what it says of a round cannot be read"))
+    }
+
+    /// Brings all that waits to another proxy, and drops it.
+    fn hand_over(&self, round: &Round, place: usize) -> Result<()> {
+        // The others, in order, are all but this one.
+        let other = self.others.get(if place < self.place { place } else { place - 1 });
+        let other = other.ok_or_else(|| Error::Internal("a proxy that is not in the job".into()))?;
+        let (names, keys) = (self.names.by_number(), round.queue.claimed());
+        let mut reports = 0;
+        for key in &keys {
+            let participant = names.get(&key.0).ok_or_else(|| Error::Internal("a batch of nobody".into()))?;
+            let (digest, records) = round.queue.batch(key)?;
+            reports += (records.len() / round.params.entry_bytes()) as u64;
+            let body = encode(&Handed { participant, digest, records: &records })?;
+            let path = format!("/v1/rounds/{}/handed/{}", round.name, hex(&key.1));
+            let answer = other.ask(&Ask::put(path, body, MOST_BYTES), ONCE)?;
+            if !answer.is_ok() {
+                let what = format!("reports of round {}", round.name);
+                return Err(match answer.again {
+                    Some(_) => Error::NotReady(format!("{}: {}", other.name(), answer.told().message)),
+                    None => refusal(&answer, other, &what),
+                });
+            }
+        }
+        round.queue.settle(&[], &keys)?;
+        if reports > 0 {
+            let shown = counted(reports, "report");
+            tracing::info!("round {}: {shown}, too few for a shuffle, went to {}", round.name, other.name());
+        }
+        Ok(())
+    }
+
+    /// Whether all of a round has been sent from here.
+    fn is_complete(&self, round: &str) -> Result<bool> {
+        Ok(!lock(&self.rounds).contains_key(round) || self.completed(round)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_come_back_and_what_is_cut_off_is_none() {
+        let handed = Handed { participant: "hospital é", digest: [7; 32], records: &[1, 2, 3] };
+        let bytes = encode(&handed).unwrap();
+        let back = decode(&bytes).unwrap();
+        assert_eq!((back.participant, back.digest, back.records), (handed.participant, handed.digest, handed.records));
+        for length in 0..bytes.len() - 2 {
+            assert!(decode(&bytes[..length]).is_none(), "{length}");
+        }
+        let mut strange = bytes.clone();
+        strange[2] = 0xff;
+        assert!(decode(&strange).is_none(), "a name that is no text");
+        assert!(decode(&[&[0, 0][..], &bytes[2..]].concat()).is_none(), "nobody's");
+        assert!(encode(&Handed { participant: &"x".repeat(MOST_NAME_BYTES + 1), ..handed }).is_err());
+    }
+}
