@@ -187,7 +187,7 @@ impl Service {
 
     /// Closes the round, and waits for its result: by key, how many reports it has.
     pub fn result(&self) -> Result<BTreeMap<String, usize>> {
-        self.operator.order(ROUND, &Order::Close).map_err(Error::other)?;
+        self.operator.order(ROUND, &Order::Close { without: Vec::new() }).map_err(Error::other)?;
         until("the round is revealed", || {
             let status = status(&self.operator)?;
             match status.failure {

@@ -119,7 +119,7 @@ impl Which {
                 role.name()
             )));
         }
-        let (folder, _lock) = keys::lock(&self.state)?;
+        let (folder, _lock) = keys::lock(&self.state, None)?;
         let keys = Keys::new(folder, &identity, role);
         act(&keys, &setting, role, &self.round)?;
         tracing::info!("round {}: the {}'s secrets are {done}", self.round, role.name());

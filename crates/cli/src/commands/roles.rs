@@ -103,21 +103,24 @@ struct Role {
     threads: Option<usize>,
     #[arg(long, hide = true)]
     report: Option<PathBuf>,
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, conflicts_with = "registry")]
     announce: Option<PathBuf>,
     #[command(flatten)]
     registry: Registering,
+    /// Where others reach this role, as it is to stand in the registry [default: where it listens].
+    #[arg(long, value_name = "HOST:PORT", requires = "registry")]
+    advertise: Option<String>,
     /// Allow levels of security that can be broken.
     #[arg(long)]
     allow_insecure: bool,
 }
 
-/// How a role registers.
-#[derive(Args)]
-struct Registering {
-    /// Say in this etcd where this role listens, and find the others there: http://HOST:PORT or https://HOST:PORT, with commas between
+/// Where roles register.
+#[derive(Args, Clone)]
+pub(super) struct Registering {
+    /// Roles say in this etcd where they listen, and find each other there: http://HOST:PORT or https://HOST:PORT, with commas between
     /// several. Identities stay those of the job file.
-    #[arg(long, value_name = "URL", conflicts_with = "announce")]
+    #[arg(long, value_name = "URL")]
     registry: Option<String>,
     /// The certificate (PEM) of whoever issued that of an etcd at https://.
     #[arg(long, value_name = "FILE", requires = "registry")]
@@ -128,14 +131,12 @@ struct Registering {
     /// The key of that certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "registry_cert")]
     registry_key: Option<PathBuf>,
-    /// Where others reach this role, as it is to stand in the registry [default: where it listens].
-    #[arg(long, value_name = "HOST:PORT", requires = "registry")]
-    advertise: Option<String>,
 }
 
 impl Registering {
-    fn registry(self) -> Option<Registry> {
-        let Registering { registry, registry_ca, registry_cert, registry_key, advertise } = self;
+    /// The registry that is meant, in which a role stands at `advertise`.
+    pub(super) fn registry(&self, advertise: Option<String>) -> Option<Registry> {
+        let Registering { registry, registry_ca, registry_cert, registry_key } = self.clone();
         registry.map(|urls| Registry { urls, ca: registry_ca, certificate: registry_cert.zip(registry_key), advertise })
     }
 }
@@ -163,7 +164,7 @@ impl Role {
             status: self.status,
             report: self.report,
             announce: self.announce,
-            registry: self.registry.registry(),
+            registry: self.registry.registry(self.advertise),
             cancel,
         })
     }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Subcommand};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
@@ -29,7 +30,7 @@ enum Action {
     /// Open a round: it takes reports from now on.
     Open(Which),
     /// Close a round: it takes no reports any more, and its rows are counted when all of them are there.
-    Close(Which),
+    Close(Close),
     /// Print how a round stands, in JSON.
     Status(Which),
     /// Print how many rows have how many reports, and reporters, in JSON.
@@ -87,6 +88,16 @@ struct Saved {
 }
 
 #[derive(Args)]
+struct Close {
+    #[command(flatten)]
+    which: Which,
+    /// Go on without what this proxy has not sent, the N-th of the job file: for one that will not come back. It is missing in the result for good, which says
+    /// so. Can be said of a round that is closed already, and several times.
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 16))]
+    without_proxy: Vec<usize>,
+}
+
+#[derive(Args)]
 struct Tighten {
     #[command(flatten)]
     which: Which,
@@ -112,7 +123,9 @@ impl Round {
     pub fn execute(self) -> Result<()> {
         match self.action {
             Action::Open(which) => which.order(Order::Open),
-            Action::Close(which) => which.order(Order::Close),
+            Action::Close(Close { which, without_proxy }) => {
+                which.order(Order::Close { without: without_proxy.iter().map(|number| number - 1).collect() })
+            }
             Action::Status(which) => which.order(Order::Status),
             Action::Histogram(which) => which.order(Order::Histogram),
             Action::Tighten(Tighten { which, measure, to, gap }) => {

@@ -56,7 +56,7 @@ impl Fronts {
     /// What the operator of the second database does, who reaches that one alone.
     fn operate_second(&self, action: &str, round: &str) -> Ended {
         let home = &self.world.home;
-        std::fs::copy(home.at("addresses/database-1"), home.at("second/database-1")).unwrap();
+        std::fs::copy(home.at("addresses/database-2"), home.at("second/database-2")).unwrap();
         let (id, addresses) = (home.at("id-database-1"), home.at("second"));
         tacita(&["round", action, &self.world.job(), "--identity", &id, "--announce", &addresses, "--round", round])
     }
@@ -110,7 +110,7 @@ fn batches(fronts: &Fronts) -> u64 {
 
 /// The table of the only round's reports.
 fn table(fronts: &Fronts) -> String {
-    let named = "SELECT 'tacita.' || relname FROM pg_class WHERE relname LIKE 'reports%' AND relkind = 'r'";
+    let named = "SELECT 'tacita.' || relname FROM pg_class WHERE relname LIKE 'reports%' AND relkind = 'p'";
     fronts.server.ask(named)
 }
 
@@ -258,7 +258,18 @@ fn several_databases_without_a_storage_that_they_can_share_are_refused() {
     let arguments = ["database", &job, "--identity", &id, "--state", &state, "--listen", "127.0.0.1:0"];
     for more in [&[][..], &["--storage", &embedded]] {
         tacita(&[&arguments[..], more].concat()).failed(2, &["2 [[database]]", "--storage postgresql://"]);
+        let file = world.home.file("saved", "");
+        let restore =
+            ["round", "restore", &job, "--round", ROUND, "--identity", &id, "--state", &state, "--file", &file];
+        tacita(&[&restore[..], more].concat()).failed(2, &["2 [[database]]", "--storage postgresql://"]);
     }
+    // Nothing was made for it.
+    assert!(![state.as_str(), &world.home.at("rows")].iter().any(|made| std::path::Path::new(made).exists()));
+    let other = world.home.directory("state-of-a-proxy");
+    std::fs::write(world.home.at("state-of-a-proxy/role"), "proxy").unwrap();
+    let shared = ["--storage", "postgresql://me@127.0.0.1/rounds"];
+    let arguments = ["database", &job, "--identity", &id, "--state", &other, "--listen", "127.0.0.1:0"];
+    tacita(&[&arguments[..], &shared].concat()).failed(2, &["is the state directory of a service `proxy`"]);
     let input = world.home.file("a.csv", "item\nx\n");
     let [a, b] = ["a", "b"].map(|name| format!("{name}={input}"));
     tacita(&["simulate", &job, "--input", &a, "--input", &b]).failed(2, &["2 [[database]]", "--storage postgresql://"]);

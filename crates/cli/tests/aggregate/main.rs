@@ -6,6 +6,7 @@ mod common;
 mod backups;
 mod dashboard;
 mod differ;
+mod directories;
 mod doctor;
 mod exposition;
 mod formats;

@@ -38,7 +38,7 @@ fn roles_are_for_their_identities() {
             .failed(2, &["letters, digits"]);
     }
     tacita(&["submit", &job, "--as", "a", "--identity", &id, "--input", &input, "--round", "one"])
-        .failed(2, &["address is missing in [[proxy]]"]);
+        .failed(2, &["address is missing in [[proxy]] 1"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub mod server;
 use self::server::Server;
 use super::watched::{page, pages};
 use super::world::{World, made, over};
-use crate::common::{free_port, tacita, text};
+use crate::common::{Running, free_port, tacita, text};
 
 /// Of two proxies each is the first for two of them: as many as a shuffle needs.
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -77,13 +77,22 @@ fn one_address_is_enough_for_participants_and_none_for_roles() {
     let oracle = pages(&mut world, "oracle");
     assert!(page(&oracle, "/metrics").1.contains("\ntacita_registry_last_contact_timestamp_seconds "));
     let ends: Vec<&str> = entries.iter().map(|(key, _)| key.rsplit('/').next().unwrap()).collect();
-    assert_eq!(ends, ["database-0", "oracle-0", "proxy-0", "proxy-1"]);
+    assert_eq!(ends, ["database-1", "oracle-1", "proxy-1", "proxy-2"]);
     let value: Value = serde_json::from_str(&entries[0].1).unwrap();
     assert_eq!(value, json!({ "address": text(world.home.at("seed")) }));
     submit(&world, &items, 0..4);
     let id = world.home.at("id-a");
     let ended = tacita(&["doctor", &world.job(), "--as", "a", "--identity", &id]).well();
     assert_eq!(ended.stdout.matches("(named by another service), and each has proved").count(), 2, "{}", ended.stdout);
+    // A service that is to be started finds the others where they registered.
+    let (job, id) = (world.job(), world.home.at("id-proxy"));
+    let doctor = |registry: &str| {
+        tacita(&["doctor", &job, "--as", "proxy", "--identity", &id, "--listen", "127.0.0.1:0", "--registry", registry])
+    };
+    let ended = doctor(&server.url()).well();
+    assert_eq!(ended.stdout.matches("(named by the registry), and each has proved").count(), 1, "{}", ended.stdout);
+    let ended = doctor(&format!("http://127.0.0.1:{}", free_port()));
+    assert!(ended.code == 2 && ended.stdout.contains("the registry: "), "{}", ended.stdout);
     // A participant whose file leads to nobody has nobody to ask.
     let led = text(world.home.at("seed"));
     world.home.file("seed", &format!("127.0.0.1:{}", free_port()));
@@ -95,7 +104,7 @@ fn one_address_is_enough_for_participants_and_none_for_roles() {
     assert_eq!(world.result("b"), over(&counts, 2));
     // Who ends in order is taken out.
     world.take("proxy-1").stop();
-    assert!(!server.all().iter().any(|(key, _)| key.ends_with("proxy-1")));
+    assert!(!server.all().iter().any(|(key, _)| key.ends_with("proxy-2")));
 }
 
 #[test]
@@ -133,10 +142,10 @@ fn a_registry_misdirects_and_cannot_impersonate() {
     start(&mut world, &["oracle"], "proxy");
     let entries = until(&server, 1);
     let (key, value) = &entries[0];
-    let prefix = key.strip_suffix("oracle-0").unwrap();
+    let prefix = key.strip_suffix("oracle-1").unwrap();
     // The oracle is no database, whatever is said of it.
-    server.put(&format!("{prefix}database-0"), value.as_bytes());
-    for (name, garbage) in [("proxy-0", "nonsense"), ("proxy-7", value.as_str()), ("x\n", "")] {
+    server.put(&format!("{prefix}database-1"), value.as_bytes());
+    for (name, garbage) in [("proxy-1", "nonsense"), ("proxy-7", value.as_str()), ("x\n", "")] {
         server.put(&format!("{prefix}{name}"), garbage.as_bytes());
     }
     world.role("oracle").until_it_says("registry: 3 entries are no address of a service of this job");
@@ -151,7 +160,7 @@ fn a_registry_misdirects_and_cannot_impersonate() {
     submit(&world, &items, 0..4);
     // The operator is none of those whom a proxy lets in: its file says where the database is.
     let entries = server.all();
-    let (_, value) = entries.iter().find(|(key, _)| key.ends_with("database-0")).unwrap();
+    let (_, value) = entries.iter().find(|(key, _)| key.ends_with("database-1")).unwrap();
     let database = serde_json::from_str::<Value>(value).unwrap()["address"].as_str().unwrap().to_owned();
     world.home.file("seed", &database);
     seeded(&world, "database");
@@ -172,4 +181,34 @@ fn what_cannot_be_a_registry_is_refused() {
         let arguments = [&["proxy", &job, "--identity", &id, "--state", &state][..], options].concat();
         tacita(&arguments).failed(2, &[words]);
     }
+}
+
+/// Who has several jobs under one identity is nobody else's service: an address of another job leads nowhere.
+#[test]
+fn the_address_of_another_job_of_the_same_identity_is_none() {
+    let Some(server) = Server::start() else { return };
+    let (items, counts) = made(NAMES.len(), 40);
+    let mut world = world(&server, 1, "proxy");
+    let mut other: Value = serde_json::from_str(&text(world.job())).unwrap();
+    other["id"] = "another".into();
+    let (job, addresses) = (world.home.file("other.json", &other.to_string()), world.home.directory("others"));
+    let (id, state) = (world.home.at("id-database"), world.home.at("state-other"));
+    let arguments = ["database", &job, "--identity", &id, "--state", &state, "--listen", "127.0.0.1:0"];
+    let mut database = Running::start(&[&arguments[..], &["--announce", &addresses]].concat());
+    database.until_it_says("listens on");
+    let address = text(world.home.at("others/database-1"));
+    start(&mut world, &["oracle"], "proxy");
+    let (key, _) = until(&server, 1).remove(0);
+    let prefix = key.strip_suffix("oracle-1").unwrap();
+    server.put(&format!("{prefix}database-1"), json!({ "address": address }).to_string().as_bytes());
+    start(&mut world, &["proxy"], "proxy");
+    let named = format!("at {address} (named by the registry): this is not the database of this job");
+    world.role("proxy").until_it_says(&named);
+    start(&mut world, &["database"], "proxy");
+    submit(&world, &items, 0..4);
+    let database = server.all().into_iter().find(|(key, _)| key.ends_with("database-1")).unwrap().1;
+    let database: Value = serde_json::from_str(&database).unwrap();
+    world.home.file("seed", database["address"].as_str().unwrap());
+    seeded(&world, "database");
+    assert_eq!(world.result("a"), over(&counts, 2));
 }

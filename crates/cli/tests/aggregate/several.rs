@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::world::{ROUND, World};
@@ -109,6 +110,18 @@ fn reports_are_made_with_the_next_proxy_in_the_middle_of_a_submission() {
     a_submission_goes_on_with_the_next_proxy("naor-reingold", "100", 1500);
 }
 
+/// A proxy that is stopped keeps its connections, and answers nothing.
+#[test]
+fn a_proxy_that_is_stopped_is_passed_over() {
+    let mut world = started("dh");
+    let expected = submit_all(&world);
+    world.role("proxy").signal(Signal::STOP);
+    let ended = again(&world, "c", &["--timeout", "20s"]).well();
+    assert!(ended.stderr.contains("trying the next proxy") && ended.took < Duration::from_secs(15), "{}", ended.stderr);
+    world.role("proxy").signal(Signal::CONT);
+    assert_eq!(world.result("a"), expected);
+}
+
 /// A proxy that has too much to do is passed over; if all have, they are not asked without end.
 #[test]
 fn a_proxy_whose_queue_is_full_is_passed_over() {
@@ -154,7 +167,6 @@ fn what_has_left_a_proxy_while_the_round_is_open_leaves_no_other() {
     assert!(world.role("proxy-1").said().contains("1 batch came to another proxy as well"));
 }
 
-/// Secrets are made by whoever is there when the round opens, and had from whoever has them.
 /// Who came back at the end has the reports of one participant, or no proxy has those of two.
 #[test]
 fn a_proxy_with_too_few_reports_hands_them_over() {
@@ -189,6 +201,7 @@ fn a_round_of_too_few_fails_and_says_so() {
     assert!(reason.contains("2 reports are of 1 participants, and a shuffle needs those of 2"), "{status}");
 }
 
+/// Secrets are made by whoever is there when the round opens, and had from whoever has them.
 #[test]
 fn any_proxy_makes_secrets_and_gives_them_to_others() {
     let mut world = world("dh");

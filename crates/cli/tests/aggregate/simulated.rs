@@ -57,8 +57,8 @@ fn keys_that_enough_participants_report_come_out_with_their_counts() {
             assert!(party["learned"].as_array().is_some_and(|learned| !learned.is_empty()), "{party}");
         }
         let roles: Vec<&str> = report["roles"].as_object().unwrap().keys().map(String::as_str).collect();
-        let proxies = if two.is_empty() { &["proxy-0"][..] } else { &["proxy-0", "proxy-1"] };
-        assert_eq!(roles, [proxies, &["oracle-0", "database-0"]].concat());
+        let proxies = if two.is_empty() { &["proxy-1"][..] } else { &["proxy-1", "proxy-2"] };
+        assert_eq!(roles, [proxies, &["oracle-1", "database-1"]].concat());
         for role in report["roles"].as_object().unwrap().values() {
             let sent = role["bytes"]["sent"].as_u64().unwrap();
             assert!(sent > 0 && role["cpu_seconds"].as_f64().unwrap() > 0.0, "{role}");
@@ -247,7 +247,7 @@ fn a_simulation_reports_what_everybody_did() {
     let submitted = &report["parties"]["a"];
     assert_eq!(submitted["submitted"]["reports"], 2);
     assert_eq!(submitted["rows"]["items"], 2);
-    assert_eq!(report["roles"]["proxy-0"]["numbers"]["accepted_reports"], 4);
-    assert_eq!(report["roles"]["proxy-0"]["numbers"]["sent_entries"], 4);
-    assert_eq!(report["roles"]["oracle-0"]["numbers"]["told_keys"], 2);
+    assert_eq!(report["roles"]["proxy-1"]["numbers"]["accepted_reports"], 4);
+    assert_eq!(report["roles"]["proxy-1"]["numbers"]["sent_entries"], 4);
+    assert_eq!(report["roles"]["oracle-1"]["numbers"]["told_keys"], 2);
 }

@@ -8,7 +8,7 @@ pub mod server;
 
 use self::server::Server;
 use super::world::{ROUND, World, made, over};
-use crate::common::Running;
+use crate::common::{Running, free_port, tacita};
 
 fn submit(world: &World, items: &[Vec<String>], places: std::ops::Range<usize>) {
     for place in places {
@@ -43,7 +43,9 @@ fn a_round_in_postgresql_has_the_result_of_one_in_a_directory() {
     submit(&stored, &items, 2..4);
     // While it is away the round cannot be closed; it is waited for.
     server.kill();
-    assert_ne!(stored.operate("close", ROUND, &[]).code, 0);
+    // Its operator is told why, and no number that nobody knows.
+    stored.operate("close", ROUND, &[]).failed(2, &["PostgreSQL at /", "does not answer"]);
+    assert!(stored.status(ROUND).get("numbers").is_none());
     stored.role("database").until_it_says("is waited for, and others are told to come again");
     server.start_again();
     let expected = over(&counts, 2);
@@ -58,6 +60,17 @@ fn a_round_in_postgresql_has_the_result_of_one_in_a_directory() {
         "0"
     );
     assert_eq!(server.ask("SELECT count(*) FROM tacita.batches"), "0");
+}
+
+#[test]
+fn a_server_that_is_not_there_at_the_start_is_named_once() {
+    let world = World::new(&["a"], json!({}), json!({}));
+    let (job, id, state) = (world.job(), world.home.at("id-database"), world.home.at("state"));
+    let url = format!("postgresql://me@127.0.0.1:{}/rounds", free_port());
+    let arguments =
+        ["database", &job, "--identity", &id, "--state", &state, "--listen", "127.0.0.1:0", "--storage", &url];
+    let told = tacita(&arguments).failed(3, &["PostgreSQL at 127.0.0.1:", "does not answer", "start it"]);
+    assert!(!told.contains("waited for") && told.trim().lines().count() == 1, "{told}");
 }
 
 #[test]

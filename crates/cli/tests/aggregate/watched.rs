@@ -151,11 +151,11 @@ fn metrics_logs_and_health_tell_how_a_round_goes_and_nothing_that_was_reported()
     assert_eq!(find("oracle", "tacita_oracle_keys_told_total", &[]), 9.0);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs_f64();
     for (role, peer) in [
-        ("database", "proxy-0"),
-        ("database", "oracle-0"),
-        ("proxy", "database-0"),
-        ("proxy", "oracle-0"),
-        ("oracle", "proxy-0"),
+        ("database", "proxy-1"),
+        ("database", "oracle-1"),
+        ("proxy", "database-1"),
+        ("proxy", "oracle-1"),
+        ("oracle", "proxy-1"),
     ] {
         let last = find(role, "tacita_peer_last_contact_timestamp_seconds", &[("peer", peer)]);
         assert!((last - now).abs() < 60.0, "{role} {peer}: {last}");

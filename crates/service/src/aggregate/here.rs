@@ -26,7 +26,7 @@ const MOST_TERMS_BYTES: usize = 1 << 22;
 pub struct Here {
     /// The fingerprint of its terms, in hexadecimal.
     pub agreement: String,
-    /// Which service of the job it is, as `proxy-0`.
+    /// Which service of the job it is, as `proxy-1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
     /// Its version.

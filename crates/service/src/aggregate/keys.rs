@@ -10,6 +10,7 @@ use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
+use tacita_node::base::text::shown;
 use tacita_node::identity::Identity;
 use tacita_node::store::seal::{self, Key, Reader};
 use zeroize::Zeroizing;
@@ -32,6 +33,9 @@ const MOST_BYTES: u64 = 1 << 16;
 
 /// The lock of a state directory.
 const LOCK: &str = "lock";
+
+/// The file in which it is said whose state directory it is.
+const ROLE: &str = "role";
 
 /// The keys in a state directory.
 pub struct Keys {
@@ -182,14 +186,27 @@ pub fn fresh(setting: &Setting, role: Role, round: &str) -> Result<Zeroizing<Vec
     })
 }
 
-/// Opens a state directory, for this process alone.
+/// Opens a state directory, for this process alone; as that of a role, if one is named: it is no other's from then on.
 ///
-/// Errors ([`Error::Input`]): others can write to it, or another process uses it.
-pub fn lock(state: &Path) -> Result<(Arc<Folder>, std::fs::File)> {
+/// Errors ([`Error::Input`]): others can write to it, another process uses it, or another role has.
+pub fn lock(state: &Path, role: Option<&str>) -> Result<(Arc<Folder>, std::fs::File)> {
     let folder = Folder::make(state)?;
     let lock = folder.try_lock(LOCK)?.ok_or_else(|| {
         Error::Input(format!("{}: another process uses it: end that, or name another directory", state.display()))
     })?;
+    if let Some(role) = role {
+        match std::fs::read(folder.at(ROLE)) {
+            Ok(other) if other != role.as_bytes() => {
+                let other = shown(&String::from_utf8_lossy(&other));
+                let state = state.display();
+                return Err(Error::Input(format!(
+                    "{state}: is the state directory of a service `{other}`: name another one"
+                )));
+            }
+            Ok(_) => (),
+            Err(_) => folder.write(ROLE, role.as_bytes())?,
+        }
+    }
     Ok((Arc::new(folder), lock))
 }
 
@@ -231,8 +248,11 @@ mod tests {
         keys.forget("r").unwrap();
         assert!(keys.is_used("r") && keys.load("r").unwrap().is_none());
         assert!(
-            lock(&first.path().join("state"))
-                .is_ok_and(|held| lock(&first.path().join("state")).is_err() && held.1.metadata().is_ok())
+            lock(&first.path().join("state"), Some("proxy"))
+                .is_ok_and(|held| lock(&first.path().join("state"), None).is_err() && held.1.metadata().is_ok())
         );
+        lock(&first.path().join("state"), Some("proxy")).unwrap();
+        let other = lock(&first.path().join("state"), Some("database")).unwrap_err().to_string();
+        assert!(other.contains("is the state directory of a service `proxy`"), "{other}");
     }
 }

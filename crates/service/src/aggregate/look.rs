@@ -9,6 +9,7 @@ use tacita_node::identity::Identity;
 use super::Setting;
 use super::here::{Here, meet, milliseconds};
 use super::participant::Reach;
+use super::registry::Registry;
 use super::transport::{Persistence, Service};
 
 /// Who looks: each dials others.
@@ -41,11 +42,14 @@ pub struct Seen {
     pub clock_ahead: i64,
 }
 
-/// Looks at all services that `looker` dials, once each.
+/// Looks at all services that `looker` dials, once each, where the job file or a registry says.
 ///
-/// Errors ([`tacita_core::Error::Input`]): the job file does not say who or where one is.
-pub fn look(setting: &Setting, identity: &Identity, looker: Looker) -> Result<Vec<Found>> {
-    let reach = Reach::new(setting, identity, None, &Cancel::default())?;
+/// Errors: [`Error::Input`] if the job file does not say who or where one is; [`Error::Network`] if the registry does not answer.
+pub fn look(setting: &Setting, identity: &Identity, looker: Looker, registry: Option<&Registry>) -> Result<Vec<Found>> {
+    let reach = match registry {
+        Some(registry) => Reach::registered(setting, identity, registry)?,
+        None => Reach::new(setting, identity, None, &Cancel::default())?,
+    };
     let mut found = Vec::new();
     for service in dialed(setting, looker)? {
         let name = setting.name(service)?;
@@ -53,7 +57,7 @@ pub fn look(setting: &Setting, identity: &Identity, looker: Looker) -> Result<Ve
             Ok(client) => client,
             // Services may find each other by a registry.
             Err(_) if looker != Looker::Participant && setting.written(service)?.is_none() => {
-                let what = "the job file does not say where it listens".into();
+                let what = "the job file does not say where it listens: give --registry where a registry does".into();
                 let seen = Err(Error::Network { peer: name.clone(), what });
                 found.push(Found { name, address: String::new(), seen });
                 continue;

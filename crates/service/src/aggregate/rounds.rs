@@ -33,7 +33,7 @@ pub(super) fn of_other_terms(round: &str, error: Error) -> Error {
     match error {
         Error::Protocol { .. } | Error::Authentication { .. } => Error::Terms(format!(
             "round {round} was opened on other terms, or by other identities, than the job file says now: put back the job file of then, or \
-             begin with another --state"
+             begin with another --state, and a database with rows in PostgreSQL with another ?schema= as well"
         )),
         other => other,
     }
@@ -175,6 +175,23 @@ pub struct Resting {
     pub rest: Rest,
 }
 
+/// A proxy tells the database with which state directory it takes reports.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Directory {
+    /// Its name, which is random: 32 hexadecimal digits.
+    pub directory: String,
+}
+
+/// How the operator closes a round.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Closing {
+    /// The places of proxies that it goes on without, from 0 on.
+    #[serde(default)]
+    pub without: Vec<usize>,
+}
+
 /// Which proxy takes over what others have too few of: the first that has enough, or else the first that has any.
 pub fn collector(rests: &BTreeMap<usize, Rest>) -> Option<usize> {
     let first = |wanted| rests.iter().find(|(_, rest)| **rest == wanted).map(|(place, _)| *place);
@@ -232,6 +249,9 @@ pub struct Status {
     /// What each of several proxies has, once it has told, for proxies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rests: BTreeMap<usize, Rest>,
+    /// The places of the proxies that it goes on without: what they had not sent is in no result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<usize>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,

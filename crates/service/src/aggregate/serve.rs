@@ -102,10 +102,11 @@ impl Started {
     /// Errors ([`Error::Input`]): the identity is none of the role's, or the address cannot be had.
     pub fn new(serving: Serving, service: Service) -> Result<Started> {
         files();
-        let (role, written) = (parts(service).0, serving.setting.written(service)?);
+        let ((role, number), written) = (parts(service), serving.setting.written(service)?);
         let place = serving.listen.clone().or_else(|| written.clone()).ok_or_else(|| {
             Error::Input(format!(
-                "address is missing in [[{role}]]: say where it listens, as address = \"{role}.example:7600\", or with --listen"
+                "job file: address is missing in [[{role}]] {}: say where it listens, as address = \"{role}.example:7600\", or with --listen",
+                number + 1
             ))
         })?;
         let address = listening_at(&place)?;

@@ -114,6 +114,18 @@ impl Setting {
         Ok(all.map(|identity| identity.to_string()).collect::<HashSet<_>>().len())
     }
 
+    /// Refuses a job file that lacks a role.
+    pub fn check_roles(&self) -> Result<()> {
+        for role in ["proxy", "oracle", "database"] {
+            if self.count(role)? == 0 {
+                return Err(Error::Input(format!(
+                    "the job file names no [[{role}]]: add it, with address and identity"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The service that `identity` is in a role.
     ///
     /// Errors ([`Error::Input`]): it is none.
@@ -163,13 +175,14 @@ impl Setting {
 
     /// Where a service listens: as the job says, or as it has told in a directory.
     pub fn place(&self, service: Service, announced: Option<&Path>) -> Result<Place> {
-        let (role, _) = parts(service);
+        let (role, place) = parts(service);
         if let Some(directory) = announced {
             return Ok(Place::Told(directory.join(file(service))));
         }
         self.written(service)?.map(Place::At).ok_or_else(|| {
             Error::Input(format!(
-                "address is missing in [[{role}]]: say where it listens, as address = \"{role}.example:7600\""
+                "job file: address is missing in [[{role}]] {}: say where it listens, as address = \"{role}.example:7600\"",
+                place + 1
             ))
         })
     }
@@ -185,10 +198,10 @@ impl Setting {
     }
 }
 
-/// The file in which a service says where it listens.
+/// A service's name where it stands for itself, as `proxy-1` for the first: in a registry, in measures, and of the file in which it says where it listens.
 pub(super) fn file(service: Service) -> String {
     let (role, place) = parts(service);
-    format!("{role}-{place}")
+    format!("{role}-{}", place + 1)
 }
 
 /// The word for its role, and its place among those of the role.

@@ -143,7 +143,7 @@ type Service = (&'static str, usize);
 
 /// Its directory, and its key in the report.
 fn directory((role, place): Service) -> String {
-    format!("{role}-{place}")
+    format!("{role}-{}", place + 1)
 }
 
 /// What it is called, as everywhere.
@@ -213,7 +213,7 @@ impl Running<'_> {
     /// The directory of a participant, or of another one who gets the result.
     fn of(&self, name: &str) -> PathBuf {
         match name {
-            "database" => self.at("database-0"),
+            "database" => self.at("database-1"),
             name => self.at(&format!("as-{name}")),
         }
     }
@@ -276,9 +276,9 @@ impl Running<'_> {
             return Ok(Err(failure));
         }
         let setting = Setting::new(JobSpec::load(&self.directory.join(JOB))?)?;
-        let identity = Identity::load(&self.at("database-0").join("id"))?;
+        let identity = Identity::load(&self.at("database-1").join("id"))?;
         let operator = Operator::new(&setting, &identity, Some(&self.directory.join("addresses")))?;
-        operator.order(ROUND, &Order::Close)?;
+        operator.order(ROUND, &Order::Close { without: Vec::new() })?;
         loop {
             if let Some(failure) = failed(&mut services)? {
                 return Ok(Err(failure));

@@ -20,7 +20,7 @@ use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::keys::Role;
 use tacita_service::aggregate::rounds::State as Stage;
 use tacita_service::aggregate::signed::{Purpose, Signed};
-use tacita_service::aggregate::transport::{Admission, Ask, MEDIA_TYPE, Server, Service, SharedTraffic, stand};
+use tacita_service::aggregate::transport::{Admission, Ask, Client, MEDIA_TYPE, Server, Service, SharedTraffic, stand};
 
 use super::world::{ONCE, PATIENT, ROUND, World, put, refused};
 
@@ -75,9 +75,7 @@ fn what_are_no_claims_is_refused() {
     world.keys(&world.proxy("a"));
     let path = format!("/v1/rounds/{ROUND}/claims");
     let [one, other] = ["proxy", "proxy-1"].map(|name| world.client(name, Service::Database(0)));
-    let claim = |proxy: &tacita_service::aggregate::transport::Client, body: Vec<u8>| {
-        proxy.ask(&Ask::post(path.clone(), body, 1 << 16), ONCE).unwrap()
-    };
+    let claim = |proxy: &Client, body: Vec<u8>| proxy.ask(&Ask::post(path.clone(), body, 1 << 16), ONCE).unwrap();
     refused(&claim(&world.client("a", Service::Database(0)), vec![1; 16]), 403, "only proxies");
     refused(&claim(&one, vec![]), 400, "whole number of claims");
     refused(&claim(&one, vec![1; 17]), 400, "whole number of claims");
@@ -94,6 +92,34 @@ fn what_are_no_claims_is_refused() {
     assert_eq!(claim(&one, vec![7; 16 * (1 << 14)]).body.len(), 1 << 11);
     world.over();
     refused(&claim(&one, of(&[1])), 410, "takes no claims");
+}
+
+/// A proxy takes reports of a round with one state directory: another process of its identity is told so.
+#[test]
+fn a_proxy_has_one_directory_for_a_round() {
+    let mut world = World::of_proxies(2, "dh", &names(&["a", "b"]), json!({}));
+    world.start("database");
+    let [one, other] = ["proxy", "proxy-1"].map(|name| world.client(name, Service::Database(0)));
+    let tell = |client: &Client, body: Value| {
+        client.ask(&Ask::json(format!("/v1/rounds/{ROUND}/directory"), &body, 1 << 16), PATIENT).unwrap()
+    };
+    let named = |name: &str| json!({ "directory": name.repeat(32) });
+    refused(&tell(&world.client("a", Service::Database(0)), named("a")), 403, "only proxies");
+    for odd in ["", "a", &"a".repeat(31), &"a".repeat(34), &"g".repeat(32), &"a".repeat(1 << 10)] {
+        refused(&tell(&one, json!({ "directory": odd })), 400, "no name of a directory");
+    }
+    refused(&tell(&one, json!({})), 400, "not what is asked for");
+    for _ in 0..2 {
+        assert!(tell(&one, named("a")).is_ok() && tell(&other, named("b")).is_ok());
+        refused(&tell(&one, named("b")), 409, "has taken reports of round one with another state directory");
+    }
+    // It is known after a start, too.
+    world.stopper("database")();
+    world.ended("database");
+    world.start("database");
+    let one = world.client("proxy", Service::Database(0));
+    refused(&tell(&one, named("c")), 409, "with another state directory");
+    assert!(tell(&one, named("a")).is_ok());
 }
 
 /// How it answers claims.
@@ -139,6 +165,7 @@ fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
             "/v1/rounds/{round}/key",
             post(|it: State<Shared>, Json(key): Json<Value>| async move { it.lock().unwrap().proxy = Some(key) }),
         )
+        .route("/v1/rounds/{round}/directory", post(|| async {}))
         .route(
             "/v1/rounds/{round}/claims",
             post(|it: State<Shared>, body: Bytes| async move {
@@ -167,7 +194,7 @@ fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
         )
         .with_state(shared.clone());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    std::fs::write(world.at("addresses").join("database-0"), listener.local_addr().unwrap().to_string()).unwrap();
+    std::fs::write(world.at("addresses").join("database-1"), listener.local_addr().unwrap().to_string()).unwrap();
     let server = Server {
         identity: world.identity("database"),
         admission: Arc::new(Admission::new(world.setting.services().unwrap(), Vec::new(), None).unwrap()),

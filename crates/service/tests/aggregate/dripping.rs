@@ -38,7 +38,7 @@ where
     B: Body<Data = Bytes, Error = Infallible> + Send + Unpin + 'static,
 {
     let (identity, peer) = (world.identity(name), world.setting.peer(service).unwrap());
-    let role = if service == Service::Proxy(0) { "proxy-0" } else { "database-0" };
+    let role = if service == Service::Proxy(0) { "proxy-1" } else { "database-1" };
     let address = std::fs::read_to_string(world.at("addresses").join(role)).unwrap();
     world.runtime.block_on(async {
         let dialer = Dialer::new(&identity, &peer).unwrap();

@@ -165,7 +165,7 @@ fn nobody_does_what_is_another_ones() {
 fn half_open_connections_keep_nobody_away() {
     let world = world();
     world.keys(&world.proxy("a"));
-    let address = std::fs::read_to_string(world.at("addresses").join("proxy-0")).unwrap();
+    let address = std::fs::read_to_string(world.at("addresses").join("proxy-1")).unwrap();
     let open: Vec<TcpStream> = (0..1200)
         .map(|number| {
             let mut socket = TcpStream::connect(&address).unwrap();

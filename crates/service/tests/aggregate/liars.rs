@@ -22,7 +22,7 @@ fn answered(answer: Vec<u8>) -> World {
     ["database", "proxy"].iter().for_each(|role| world.start(role));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let here = listener.local_addr().unwrap().to_string();
-    std::fs::write(world.at("addresses").join("oracle-0"), here).unwrap();
+    std::fs::write(world.at("addresses").join("oracle-1"), here).unwrap();
     let reply = move || {
         let answer = answer.clone();
         async move { ([(header::CONTENT_TYPE, MEDIA_TYPE)], answer) }
@@ -72,7 +72,7 @@ fn a_database_that_claims_too_much_is_not_believed() {
         let world = World::new(&["a".into()], json!({ "values": [1, 2] }));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let here = listener.local_addr().unwrap().to_string();
-        std::fs::write(world.at("addresses").join("database-0"), here).unwrap();
+        std::fs::write(world.at("addresses").join("database-1"), here).unwrap();
         let row = [&[1, 0, b'x'][..], &u64::to_le_bytes(count), &[1, 0, 0, 0, 0, 0, 0, 0], &u64::to_le_bytes(listed)]
             .concat();
         let status = json!({ "round": ROUND, "state": "revealed", "reveal_when": "", "parts": 1 });

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use tacita_service::aggregate::database::operator::Tighten;
 use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::proxy::Held;
-use tacita_service::aggregate::rounds::{Completion, Counts, Failure, Numbers, Open, Rest, Resting, State, Status};
+use tacita_service::aggregate::rounds::{
+    Closing, Completion, Counts, Directory, Failure, Numbers, Open, Rest, Resting, State, Status,
+};
 use tacita_service::aggregate::signed::Signed;
 use tacita_service::aggregate::transport::{Kind, Listening, Peers, Told};
 
@@ -81,6 +83,7 @@ fn schemas_have_the_keys_that_are_sent() {
         waits: vec![1],
         waits_for: vec!["w".into()],
         rests: [(0, Rest::Enough)].into(),
+        without: vec![2],
         failure: Some(failure.clone()),
         next: Some("n".into()),
         parts: Some(1),
@@ -113,6 +116,8 @@ fn schemas_have_the_keys_that_are_sent() {
         ("Counts", of(serde_json::to_value(counts))),
         ("Completion", of(serde_json::to_value(Completion { entries: 1, unshufflable: Some("u".into()) }))),
         ("Resting", of(serde_json::to_value(Resting { rest: Rest::Nothing }))),
+        ("Directory", of(serde_json::to_value(Directory { directory: "d".into() }))),
+        ("Closing", of(serde_json::to_value(Closing { without: vec![1] }))),
         ("Tighten", of(serde_json::to_value(Tighten { measure: "count".into(), to: Some(1) }))),
         ("Held", of(serde_json::to_value(Held { rounds: vec!["r".into()], removed: vec!["s".into()] }))),
         ("Taken", json!({ "reports": 1, "known": false })),

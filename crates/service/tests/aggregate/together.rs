@@ -346,7 +346,7 @@ fn a_batch_that_is_made_twice_at_once_counts_once_and_one_that_is_late_does_not(
     assert!(known[0] != known[1], "{known:?}");
     make(&world, "b", &[1; 16], &items);
     let late = |channel: &mut Channel| {
-        world.operate(&Order::Close).unwrap();
+        world.operate(&Order::Close { without: Vec::new() }).unwrap();
         while world.proxy("b").ask(&Ask::get(format!("/v1/rounds/{ROUND}"), 1 << 16), ONCE).unwrap().is_ok() {
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -362,7 +362,7 @@ fn a_batch_that_is_made_twice_at_once_counts_once_and_one_that_is_late_does_not(
 fn a_proxy_that_answers_nonsense_is_named() {
     let world = World::by("naor-reingold", &["a".to_owned()], json!({}));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    std::fs::write(world.at("addresses").join("proxy-0"), listener.local_addr().unwrap().to_string()).unwrap();
+    std::fs::write(world.at("addresses").join("proxy-1"), listener.local_addr().unwrap().to_string()).unwrap();
     let nonsense = |Path((_, _, reports)): Path<(String, String, usize)>| async move {
         let (kind, body) = match reports {
             1 => (MEDIA_TYPE, vec![0xff; 100]),

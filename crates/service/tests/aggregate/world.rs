@@ -192,7 +192,7 @@ impl World {
 
     /// Closes the round, and waits until it is over.
     pub fn over(&self) -> Status {
-        self.operate(&Order::Close).unwrap();
+        self.operate(&Order::Close { without: Vec::new() }).unwrap();
         let until = Instant::now() + Duration::from_secs(120);
         loop {
             let status: Status = serde_json::from_value(self.operate(&Order::Status).unwrap()).unwrap();

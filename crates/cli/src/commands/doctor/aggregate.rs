@@ -24,7 +24,10 @@ impl Doctor {
             Ok(setting) => setting,
             Err(error) => return findings.bad("job", error),
         };
-        findings.good("job", shown);
+        match setting.check_roles() {
+            Ok(()) => findings.good("job", shown),
+            Err(error) => findings.bad("job", error),
+        }
         self.round(&setting, findings);
         let identity = match Identity::load(&self.identity) {
             Ok(identity) => identity,
@@ -45,6 +48,12 @@ impl Doctor {
                 self.results(findings);
             }
             Looker::Service(service) => {
+                if let (Service::Database(_), Ok(databases @ 2..)) = (service, setting.count("database")) {
+                    let told = format_args!(
+                        "the job file names {databases} [[database]]: each needs the same --storage postgresql://..."
+                    );
+                    findings.note("storage", told);
+                }
                 self.participants(&setting, findings);
                 self.listens(&setting, service, findings);
             }
@@ -52,7 +61,7 @@ impl Doctor {
         if self.meet {
             findings.note("meet", "nobody is met: those who are reached below are asked whenever a doctor looks");
         }
-        match look(&setting, &identity, looker) {
+        match look(&setting, &identity, looker, self.registry.registry(None).as_ref()) {
             Err(error) => findings.bad("network", error),
             Ok(all) => all.into_iter().for_each(|found| self.found(&setting, looker, found, findings)),
         }
@@ -167,6 +176,10 @@ impl Doctor {
             (Some(listen), _) => listen.clone(),
             (None, Ok(Place::At(address))) => address,
             (None, Ok(_)) => return,
+            (None, Err(_)) if self.registry.registry(None).is_some() => {
+                return findings
+                    .note("network", "the job file does not say where this listens: give --listen, as to the service");
+            }
             (None, Err(error)) => return findings.bad("network", error),
         };
         match listening_at(&place).map(|address| (TcpListener::bind(&address), address)) {

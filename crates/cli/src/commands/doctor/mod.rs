@@ -12,6 +12,7 @@ use tacita_core::{Error, Result};
 
 use self::findings::{Findings, enough};
 use super::arguments;
+use super::roles::Registering;
 use crate::console::print;
 use crate::instructions::instructions;
 use crate::interrupt;
@@ -66,6 +67,8 @@ pub struct Doctor {
     /// Listen here rather than on the address in the job file.
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
+    #[command(flatten)]
+    registry: Registering,
 }
 
 /// How long the doctor waits for a connection.

@@ -3,6 +3,7 @@
 pub mod backup;
 mod checks;
 pub mod dashboard;
+pub(super) mod directories;
 mod follow;
 pub mod operator;
 mod record;
@@ -13,6 +14,7 @@ mod secrets;
 mod work;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -83,6 +85,8 @@ pub(super) struct Database {
     pool: Pool,
     /// When each proxy was heard of last.
     heard: Mutex<BTreeMap<usize, Instant>>,
+    /// When proxies last came with another state directory than a round knows them by.
+    strange: Mutex<BTreeMap<usize, Instant>>,
     /// What goes wrong with rounds and is tried again: since when, and what.
     troubled: Mutex<BTreeMap<String, (Instant, String)>>,
     began: Instant,
@@ -98,23 +102,11 @@ pub fn serve(databasing: Databasing) -> Result<()> {
     let Databasing { serving, storage, rounds, patience, question_bytes, dashboard } = databasing;
     let setting = serving.setting.clone();
     let place = setting.place_of("database", &serving.identity)?;
-    if setting.count("oracle")? == 0 || setting.count("proxy")? == 0 {
-        return Err(Error::Input(
-            "the job file names no [[proxy]] or no [[oracle]]: add them, with address and identity".into(),
-        ));
-    }
-    let (folder, _lock) = keys::lock(&serving.state)?;
-    let storage = match &storage {
-        Some(url) => store::open(url)?,
-        None => store::open(&format!("embedded:{}", serving.state.join("rows").display()))?,
-    };
+    setting.check_roles()?;
     let databases = setting.count("database")?;
-    if databases > 1 && !storage.is_shared() {
-        return Err(Error::Input(format!(
-            "the job file names {databases} [[database]], and they share a storage: give each the same --storage postgresql://USER@HOST/DATABASE; a \
-             directory is one process's alone"
-        )));
-    }
+    check_storage(databases, storage.as_deref())?;
+    let (folder, _lock) = keys::lock(&serving.state, Some("database"))?;
+    let storage = open_storage(storage.as_deref(), &serving.state)?;
     let (storage, noted) = timed(storage);
     let allow = setting.own()?.own.participants.allow.clone();
     let admission = Arc::new(Admission::new(setting.services()?, setting.parties(), allow.as_deref())?);
@@ -139,6 +131,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         admission: admission.clone(),
         pool: Pool::new(),
         heard: Mutex::default(),
+        strange: Mutex::default(),
         troubled: Mutex::default(),
         began: Instant::now(),
         patience,
@@ -300,16 +293,19 @@ impl Database {
         }
         let heard = lock(&self.heard);
         let proxies = self.setting.count("proxy").unwrap_or_default();
-        let missing = (0..proxies).filter(|place| !record.complete.contains_key(place));
+        let is_missing = |place: &usize| !record.complete.contains_key(place) && !record.without.contains(place);
         let told = |place: usize| {
             let name = self.setting.name(Service::Proxy(place)).unwrap_or_default();
             let silent = heard.get(&place).unwrap_or(&self.began).elapsed().as_secs();
             match silent {
+                ..10 if self.is_strange(place) => {
+                    format!("{name}, which is there without the state directory that has its reports")
+                }
                 ..10 => name,
                 _ => format!("{name}, silent for {silent} s"),
             }
         };
-        missing.map(|place| (place, told(place))).collect()
+        (0..proxies).filter(is_missing).map(|place| (place, told(place))).collect()
     }
 
     /// Notes that something goes wrong with a round; since when something does.
@@ -318,6 +314,25 @@ impl Database {
         let (since, what) = troubled.entry(round.to_owned()).or_insert_with(|| (Instant::now(), String::new()));
         *what = error.to_string();
         *since
+    }
+}
+
+/// Refuses a storage that several databases of a job cannot share.
+fn check_storage(databases: usize, storage: Option<&str>) -> Result<()> {
+    match databases > 1 && !storage.is_some_and(store::is_shared) {
+        false => Ok(()),
+        true => Err(Error::Input(format!(
+            "the job file names {databases} [[database]], and they share a storage: give each the same --storage postgresql://USER@HOST/DATABASE; a \
+             directory is one process's alone"
+        ))),
+    }
+}
+
+/// Opens a database's storage: that of a URL, or else the one in its state directory.
+fn open_storage(url: Option<&str>, state: &Path) -> Result<Box<dyn Storage>> {
+    match url {
+        Some(url) => store::open(url),
+        None => store::open(&format!("embedded:{}", state.join("rows").display())),
     }
 }
 

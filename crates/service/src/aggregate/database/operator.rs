@@ -16,7 +16,7 @@ use super::Database;
 use super::record::Record;
 use super::round::Round;
 use super::routes::At;
-use crate::aggregate::rounds::{Counts, State as Stage, Status};
+use crate::aggregate::rounds::{Closing, Counts, State as Stage, Status};
 use crate::aggregate::transport::{Caller, Granted, Kind, Reply, Who, read_json};
 
 /// How a threshold is raised.
@@ -42,8 +42,14 @@ pub(super) async fn open((State(database), who, Path(name)): At) -> Granted<Json
 }
 
 /// `POST /v1/rounds/{round}/close`
-pub(super) async fn close(at: At) -> Granted<Json<Status>> {
-    change(at, |database, round| database.close(round)).await
+pub(super) async fn close(at: At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+    operator(&at.0.0, &at.1)?;
+    close_with(at, read_json(&headers, body).await?).await
+}
+
+/// As [`close`] does it.
+pub(super) async fn close_with(at: At, closing: Closing) -> Granted<Json<Status>> {
+    change(at, move |database, round| database.close_without(round, &closing.without)).await
 }
 
 /// `POST /v1/rounds/{round}/reveal`: also once more for a round that failed where somebody was silent.
@@ -176,7 +182,7 @@ async fn change(
     change: impl FnOnce(&Database, &Round) -> Result<()> + Send + 'static,
 ) -> Granted<Json<Status>> {
     let caller = operator(&database, &who)?;
-    let round = database.found(&name).await?;
+    let round = database.found(&name).await.map_err(Reply::for_operator)?;
     let pool = database.pool.clone();
     pool.run(move || {
         change(&database, &round).map_err(refused)?;
@@ -190,7 +196,7 @@ fn refused(error: Error) -> Reply {
     match error {
         Error::Input(text) => Reply::new(Kind::Malformed, text),
         Error::NotReady(text) => Reply::new(Kind::Closed, text),
-        other => other.into(),
+        other => Reply::from(other).for_operator(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the database keeps of a round beside its rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,12 @@ pub(super) struct Record {
     /// What each of several proxies had when it had claimed what is its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) rests: BTreeMap<usize, Rest>,
+    /// The name of the state directory with which each proxy takes reports.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) directories: BTreeMap<usize, String>,
+    /// Proxies without whose reports the operator has it go on.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) without: BTreeSet<usize>,
     /// The condition, where the operator has raised it.
     pub(super) reveal_when: Option<String>,
     pub(super) numbers: Numbers,
@@ -67,6 +73,8 @@ impl Record {
             proxy: None,
             complete: BTreeMap::new(),
             rests: BTreeMap::new(),
+            directories: BTreeMap::new(),
+            without: BTreeSet::new(),
             reveal_when: None,
             numbers: Numbers::default(),
             counts: None,

@@ -74,7 +74,7 @@ impl Database {
                 return Ok(false);
             }
             let sent = record.complete.values().map(|one| one.entries).sum::<u64>();
-            if record.restored && reports + record.numbers.dropped < sent {
+            if record.restored && record.without.is_empty() && reports + record.numbers.dropped < sent {
                 let missing = counted(sent - reports - record.numbers.dropped, "report");
                 return Err(Error::Terms(format!(
                     "it was put back from a backup, and lacks {missing} that came after that: open another round, and have them submitted again"

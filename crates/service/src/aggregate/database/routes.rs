@@ -16,7 +16,7 @@ use tacita_node::base::hex::{hex, unhex};
 
 use super::record::part;
 use super::round::Round;
-use super::{Database, lock, operator, secrets};
+use super::{Database, directories, lock, operator, secrets};
 use crate::aggregate::Setting;
 use crate::aggregate::proxy::claims::{MOST_CLAIMS, encode};
 use crate::aggregate::rounds::{
@@ -36,6 +36,7 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
         .route("/v1/rounds/{round}", get(status))
         .route("/v1/rounds/{round}/key", post(key))
         .route("/v1/rounds/{round}/secret", get(secrets::give).put(secrets::offered))
+        .route("/v1/rounds/{round}/directory", post(directories::directory))
         .route("/v1/rounds/{round}/claims", post(claims))
         .route("/v1/rounds/{round}/entries/{batch}", put(entries))
         .route("/v1/rounds/{round}/rest", post(rest))
@@ -64,7 +65,7 @@ async fn list(State(database): State<Arc<Database>>, who: Who) -> Granted<Json<V
 /// `GET /v1/rounds/{round}`
 async fn status((State(database), who, Path(name)): At) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
-    let round = database.found(&name).await?;
+    let round = database.found(&name).await.map_err(|refused| caller.told(refused))?;
     let pool = database.pool.clone();
     pool.run(move || Ok(Json(database.status(&round, &caller)))).await
 }
@@ -212,7 +213,8 @@ async fn complete((State(database), who, Path(name)): At, headers: HeaderMap, bo
     pool.run(move || {
         let mut refused = None;
         let is_new = round.change(&*database.storage, |record| {
-            let is_new = record.state == Stage::Closed && !record.complete.contains_key(&place);
+            let may_come = record.state == Stage::Closed && !record.without.contains(&place);
+            let is_new = may_come && !record.complete.contains_key(&place);
             refused = None;
             if is_new {
                 record.complete.insert(place, completion.clone());
@@ -264,7 +266,7 @@ async fn results(
 /// `GET /v1/rounds/{round}/histogram`: for the operator once rows are counted; for those who get it when the result is there.
 async fn histogram((State(database), who, Path(name)): At) -> Granted<Json<Counts>> {
     let caller = database.caller(&who)?;
-    let round = database.found(&name).await?;
+    let round = database.found(&name).await.map_err(|refused| caller.told(refused))?;
     if !caller.is_database() {
         database.learner(&caller)?;
         if !database.setting.own()?.revealed().histogram {
@@ -291,7 +293,7 @@ impl Database {
     }
 
     /// Which proxy it is, and what it is called.
-    fn proxy(&self, caller: &Caller) -> Granted<(usize, String)> {
+    pub(super) fn proxy(&self, caller: &Caller) -> Granted<(usize, String)> {
         let place = caller.proxy().ok_or_else(|| Reply::new(Kind::Forbidden, "only proxies may"))?;
         Ok((place, self.setting.name(crate::aggregate::transport::Service::Proxy(place))?))
     }
@@ -348,9 +350,10 @@ impl Database {
     pub(super) fn status(&self, round: &Round, caller: &Caller) -> Status {
         let predicate = round.predicate(&self.setting).map(|predicate| predicate.to_string()).unwrap_or_default();
         let record = round.record();
+        // None where the storage does not answer: none are not 0.
         let numbers = || {
-            let totals = self.storage.totals(&round.name).unwrap_or_default();
-            Numbers { reports: totals.reports, ..record.numbers.clone() }
+            let totals = self.storage.totals(&round.name).ok()?;
+            Some(Numbers { reports: totals.reports, ..record.numbers.clone() })
         };
         let waits = self.waits_for(&record);
         let revealed = record.state == Stage::Revealed && self.learner(caller).is_ok();
@@ -362,12 +365,13 @@ impl Database {
             waits: waits.iter().map(|(place, _)| *place).collect(),
             waits_for: waits.into_iter().map(|(_, told)| told).collect(),
             rests: if caller.proxy().is_some() { record.rests.clone() } else { BTreeMap::new() },
+            without: record.without.iter().copied().collect(),
             failure: record.failure.clone().map(|failure| failure.for_others(caller.is_database())),
             next: self.next().filter(|next| *next != round.name),
             parts: revealed.then_some(record.revealed.parts),
             database: record.database.clone().filter(|_| record.state != Stage::Removed),
             proxy: record.proxy.clone(),
-            numbers: caller.is_database().then(numbers),
+            numbers: caller.is_database().then(numbers).flatten(),
         }
     }
 }
@@ -375,13 +379,16 @@ impl Database {
 /// Refuses what a proxy brings to a round that takes nothing more of it.
 fn check_taking(round: &Round, place: usize, what: &str) -> Granted<()> {
     let record = round.record();
+    if record.without.contains(&place) {
+        return Err(directories::given_up(round));
+    }
     match matches!(record.state, Stage::Open | Stage::Closed) && !record.complete.contains_key(&place) {
         true => Ok(()),
         false => Err(no_more(round, what)),
     }
 }
 
-fn no_more(round: &Round, what: &str) -> Reply {
+pub(super) fn no_more(round: &Round, what: &str) -> Reply {
     Reply::new(Kind::Closed, format!("round {} takes no {what}: it {}", round.name, round.record().state.told()))
 }
 

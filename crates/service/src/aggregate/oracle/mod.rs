@@ -73,7 +73,7 @@ struct Oracle {
 pub fn serve(serving: Serving) -> Result<()> {
     let setting = serving.setting.clone();
     let place = setting.place_of("oracle", &serving.identity)?;
-    let (folder, _lock) = keys::lock(&serving.state)?;
+    let (folder, _lock) = keys::lock(&serving.state, Some("oracle"))?;
     let databases = setting.services()?.into_iter().filter(|(_, service)| matches!(service, Service::Database(_)));
     let admission = Arc::new(Admission::new(databases.collect(), Vec::new(), None)?);
     let keys = Keys::new(folder, &serving.identity, keys::Role::Proxy);

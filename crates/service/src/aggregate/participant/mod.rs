@@ -18,6 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::Setting;
 use super::here::any_of;
+use super::registry::{self, Registry};
 use super::transport::{Addresses, Client, Named, Place, Replicas, Service, SharedTraffic};
 
 /// How somebody reaches the services of a job.
@@ -25,8 +26,10 @@ pub(super) struct Reach {
     setting: Setting,
     identity: Identity,
     announced: Option<PathBuf>,
-    /// What proxies and databases that the job file leads to name.
+    /// What proxies and databases that the job file leads to name, or a registry.
     addresses: Arc<Addresses>,
+    /// It is a registry.
+    is_registered: bool,
     runtime: Arc<Runtime>,
     pub(super) traffic: SharedTraffic,
     cancel: Cancel,
@@ -39,12 +42,42 @@ impl Reach {
         announced: Option<&Path>,
         cancel: &Cancel,
     ) -> Result<Reach> {
+        let proxies = (0..setting.count("proxy")?).map(Service::Proxy);
+        let databases = (0..setting.count("database")?).map(Service::Database);
+        Reach::asking(proxies.chain(databases), setting, identity, announced, cancel)
+    }
+
+    /// That of a database's operator, whom no proxy lets in.
+    pub(super) fn of_operator(setting: &Setting, identity: &Identity, announced: Option<&Path>) -> Result<Reach> {
+        let databases = (0..setting.count("database")?).map(Service::Database);
+        Reach::asking(databases, setting, identity, announced, &Cancel::default())
+    }
+
+    /// That of a service that finds the others by a registry, as it names them now.
+    pub(super) fn registered(setting: &Setting, identity: &Identity, registry: &Registry) -> Result<Reach> {
+        let nobody = std::iter::empty();
+        let mut reach = Reach::asking(nobody, setting, identity, None, &Cancel::default())?;
+        let addresses = Addresses::new("the registry", Vec::new());
+        for (service, address) in registry::named(registry, setting, &reach.runtime)? {
+            addresses.learn(service, address);
+        }
+        (reach.addresses, reach.is_registered) = (Arc::new(addresses), true);
+        Ok(reach)
+    }
+
+    /// These are asked where others listen.
+    fn asking(
+        services: impl Iterator<Item = Service>,
+        setting: &Setting,
+        identity: &Identity,
+        announced: Option<&Path>,
+        cancel: &Cancel,
+    ) -> Result<Reach> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| Error::Internal(format!("no threads: {error}")))?;
         let (runtime, traffic) = (Arc::new(runtime), SharedTraffic::default());
         let mut seeds = Vec::new();
-        let proxies = (0..setting.count("proxy")?).map(Service::Proxy);
-        for service in proxies.chain((0..setting.count("database")?).map(Service::Database)) {
+        for service in services {
             if let (Some(address), Ok(peer)) = (setting.written(service)?, setting.peer(service)) {
                 let client = Client::new(&runtime, identity, peer, Place::At(address), &traffic, cancel);
                 seeds.push((service, client));
@@ -55,6 +88,7 @@ impl Reach {
             identity: identity.clone(),
             announced: announced.map(Path::to_owned),
             addresses: Arc::new(Addresses::new("another service", seeds)),
+            is_registered: false,
             runtime,
             traffic,
             cancel: cancel.clone(),
@@ -63,14 +97,14 @@ impl Reach {
 
     /// A client of a service.
     pub(super) fn client(&self, service: Service) -> Result<Client> {
-        let place = match self.announced.is_none() && self.addresses.has_seeds() {
+        let place = match self.announced.is_none() && (self.is_registered || self.addresses.has_seeds()) {
             false => self.setting.place(service, self.announced.as_deref())?,
             true => Place::Named(Named {
                 service,
                 agreement: hex(&self.setting.agreement),
                 addresses: self.addresses.clone(),
                 written: self.setting.written(service)?,
-                written_first: true,
+                written_first: !self.is_registered,
             }),
         };
         let peer = self.setting.peer(service)?;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tacita_core::{Error, Result};
-use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 
 use super::Reach;
@@ -24,8 +23,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub enum Order {
     /// Open it.
     Open,
-    /// Close it.
-    Close,
+    /// Close it, and go on without what some proxies have not sent.
+    Close {
+        /// Their places, from 0 on.
+        without: Vec<usize>,
+    },
     /// Tell how it stands.
     Status,
     /// Tell how many rows have how many reports.
@@ -54,7 +56,7 @@ impl Operator {
     /// Who has the database's identity.
     pub fn new(setting: &Setting, identity: &Identity, announced: Option<&Path>) -> Result<Operator> {
         setting.place_of("database", identity)?;
-        let reach = Reach::new(setting, identity, announced, &Cancel::default())?;
+        let reach = Reach::of_operator(setting, identity, announced)?;
         Ok(Operator { databases: reach.databases()?, _reach: reach })
     }
 
@@ -67,7 +69,7 @@ impl Operator {
         let say = |what: &str| Ask::json(at(what), &json!({}), MOST_BYTES);
         let ask = match order {
             Order::Open => say("/open"),
-            Order::Close => say("/close"),
+            Order::Close { without } => Ask::json(at("/close"), &json!({ "without": without }), MOST_BYTES),
             Order::Status => Ask::get(at(""), MOST_BYTES),
             Order::Histogram => Ask::get(at("/histogram"), MOST_BYTES),
             Order::Tighten { measure, to } => {

@@ -19,7 +19,7 @@ use super::gather::Gathering;
 use crate::aggregate::Setting;
 use crate::aggregate::here::meet;
 use crate::aggregate::rounds::{Counts, State, Status, check_name};
-use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence};
+use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence, Service};
 use crate::clock;
 
 /// Bytes of a part of a result.
@@ -131,6 +131,10 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
     };
     let closed: Moment = clock::written(status.closed.unwrap_or_default()).parse()?;
     let results = Results::new(&own, &told.round, closed, rows, histogram, resolver.as_ref());
+    for place in &status.without {
+        let proxy = told.setting.name(Service::Proxy(*place))?;
+        tracing::warn!("round {} was counted without what {proxy} had not sent: its operator gave that up", told.round);
+    }
     if results.unreadable() > 0 {
         tracing::warn!(
             "{} keys of the result are none that a table has: somebody reports what nobody can read; they are left out",
@@ -145,6 +149,7 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
         "round": told.round,
         "result": results.json(),
         "reveal_when": status.reveal_when,
+        "without_proxies": status.without.iter().map(|place| place + 1).collect::<Vec<_>>(),
         "learned": own.spec.job.learned(own.spec, &told.me, Default::default()),
         "bytes": { "sent": reach.traffic.sent(), "received": reach.traffic.received() },
         "seconds": { "total": usage::round(began.elapsed()) },

@@ -27,7 +27,7 @@ use crate::aggregate::Setting;
 use crate::aggregate::database::batch_id;
 use crate::aggregate::queue::Submission;
 use crate::aggregate::rounds::{Rest, Resting, Status, collector};
-use crate::aggregate::transport::{Ask, Granted, Kind, Persistence, Reply, Who, read};
+use crate::aggregate::transport::{Ask, Granted, Kind, Persistence, Reply, Service, Who, read};
 
 /// Bytes of a participant's name.
 const MOST_NAME_BYTES: usize = 1 << 12;
@@ -53,7 +53,7 @@ pub(super) async fn handed(
     let body = read(&headers, body, most).await?;
     let pool = proxy.pool.clone();
     pool.run(move || {
-        let handed = decode(&body).filter(|handed| handed.records.len() % round.params.entry_bytes() == 0);
+        let handed = Handed::from_bytes(&body).filter(|handed| handed.records.len() % round.params.entry_bytes() == 0);
         let handed = handed.ok_or_else(|| Reply::new(Kind::Malformed, "this is no batch of a participant"))?;
         if round.is_open() {
             return Err(Reply::new(Kind::NotYet, "the round is not closed here yet").again_in(1));
@@ -70,27 +70,35 @@ pub(super) async fn handed(
 }
 
 /// A batch on its way from one proxy to another.
-struct Handed<'a> {
-    participant: &'a str,
-    digest: [u8; DIGEST_BYTES],
-    records: &'a [u8],
+pub struct Handed<'a> {
+    /// Whose it is.
+    pub participant: &'a str,
+    /// The fingerprint of what the participant sent.
+    pub digest: [u8; DIGEST_BYTES],
+    /// The records that were made of it, at least one byte of them.
+    pub records: &'a [u8],
 }
 
-/// The length of the participant's name (2 bytes), the name, the fingerprint of what the participant sent, and the records that were made of it.
-fn encode(handed: &Handed<'_>) -> Result<Vec<u8>> {
-    let length = u16::try_from(handed.participant.len()).ok().filter(|length| usize::from(*length) <= MOST_NAME_BYTES);
-    let length = length.ok_or_else(|| Error::Internal("a participant's name is too long".into()))?;
-    Ok([&length.to_le_bytes()[..], handed.participant.as_bytes(), &handed.digest, handed.records].concat())
-}
+impl Handed<'_> {
+    /// The length of the participant's name (2 bytes), the name, the fingerprint of what the participant sent, and the records that were made of it.
+    ///
+    /// Errors ([`Error::Internal`]): the name is too long.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let length = u16::try_from(self.participant.len()).ok();
+        let length = length.filter(|length| usize::from(*length) <= MOST_NAME_BYTES);
+        let length = length.ok_or_else(|| Error::Internal("a participant's name is too long".into()))?;
+        Ok([&length.to_le_bytes()[..], self.participant.as_bytes(), &self.digest, self.records].concat())
+    }
 
-/// What [`encode`] has written, if it holds a record.
-fn decode(bytes: &[u8]) -> Option<Handed<'_>> {
-    let (length, rest) = bytes.split_first_chunk()?;
-    let length = usize::from(u16::from_le_bytes(*length));
-    let (name, rest) = rest.split_at_checked(length).filter(|_| (1..=MOST_NAME_BYTES).contains(&length))?;
-    let (digest, records) = rest.split_first_chunk()?;
-    let participant = std::str::from_utf8(name).ok()?;
-    (!records.is_empty()).then_some(Handed { participant, digest: *digest, records })
+    /// What [`Handed::to_bytes`] has written, if it holds a record.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Handed<'_>> {
+        let (length, rest) = bytes.split_first_chunk()?;
+        let length = usize::from(u16::from_le_bytes(*length));
+        let (name, rest) = rest.split_at_checked(length).filter(|_| (1..=MOST_NAME_BYTES).contains(&length))?;
+        let (digest, records) = rest.split_first_chunk()?;
+        let participant = std::str::from_utf8(name).ok()?;
+        (!records.is_empty()).then_some(Handed { participant, digest: *digest, records })
+    }
 }
 
 impl Proxy {
@@ -102,8 +110,19 @@ impl Proxy {
             return Ok(());
         }
         // What has been handed over in part is shuffled nowhere else, whatever is told of the others now.
-        if let Some(place) = self.handed_to(&round.name, None)? {
-            return self.hand_over(round, place);
+        match self.handed_to(&round.name, None)? {
+            // It may have sent what it was given before it was lost.
+            Some(place) if status.without.contains(&place) => {
+                let lost = counted(round.queue.status().waiting, "report");
+                tracing::error!(
+                    "round {}: {lost} were being handed over to proxy {}, and are lost with it",
+                    round.name,
+                    place + 1
+                );
+                return round.queue.discard();
+            }
+            Some(place) => return self.hand_over(round, place),
+            None => (),
         }
         self.claim(round)?;
         let told = match status.rests.contains_key(&self.place) {
@@ -112,7 +131,9 @@ impl Proxy {
         };
         let rests = &told.rests;
         if rests.len() <= self.others.len() {
-            return Err(Error::NotReady("not all proxies have told what they have".into()));
+            let silent = (0..=self.others.len()).filter(|place| !rests.contains_key(place));
+            let silent = silent.map(|place| self.setting.name(Service::Proxy(place))).collect::<Result<Vec<_>>>()?;
+            return Err(Error::NotReady(format!("waits until {} has told what it has", silent.join(" and "))));
         }
         let is_few = |place: &usize| rests.get(place) == Some(&Rest::TooFew);
         match collector(rests) {
@@ -157,7 +178,7 @@ impl Proxy {
             let participant = names.get(&key.0).ok_or_else(|| Error::Internal("a batch of nobody".into()))?;
             let (digest, records) = round.queue.batch(key)?;
             reports += (records.len() / round.params.entry_bytes()) as u64;
-            let body = encode(&Handed { participant, digest, records: &records })?;
+            let body = Handed { participant, digest, records: &records }.to_bytes()?;
             let path = format!("/v1/rounds/{}/handed/{}", round.name, hex(&key.1));
             let answer = other.ask(&Ask::put(path, body, MOST_BYTES), ONCE)?;
             if !answer.is_ok() {
@@ -189,16 +210,16 @@ mod tests {
     #[test]
     fn batches_come_back_and_what_is_cut_off_is_none() {
         let handed = Handed { participant: "hospital é", digest: [7; 32], records: &[1, 2, 3] };
-        let bytes = encode(&handed).unwrap();
-        let back = decode(&bytes).unwrap();
+        let bytes = handed.to_bytes().unwrap();
+        let back = Handed::from_bytes(&bytes).unwrap();
         assert_eq!((back.participant, back.digest, back.records), (handed.participant, handed.digest, handed.records));
         for length in 0..bytes.len() - 2 {
-            assert!(decode(&bytes[..length]).is_none(), "{length}");
+            assert!(Handed::from_bytes(&bytes[..length]).is_none(), "{length}");
         }
         let mut strange = bytes.clone();
         strange[2] = 0xff;
-        assert!(decode(&strange).is_none(), "a name that is no text");
-        assert!(decode(&[&[0, 0][..], &bytes[2..]].concat()).is_none(), "nobody's");
-        assert!(encode(&Handed { participant: &"x".repeat(MOST_NAME_BYTES + 1), ..handed }).is_err());
+        assert!(Handed::from_bytes(&strange).is_none(), "a name that is no text");
+        assert!(Handed::from_bytes(&[&[0, 0][..], &bytes[2..]].concat()).is_none(), "nobody's");
+        assert!(Handed { participant: &"x".repeat(MOST_NAME_BYTES + 1), ..handed }.to_bytes().is_err());
     }
 }

@@ -21,7 +21,7 @@ use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence};
 const LOOK: Duration = Duration::from_millis(250);
 
 /// After how long of silence it is said who is silent, and how often again.
-const TELL: Duration = Duration::from_secs(10);
+pub(super) const TELL: Duration = Duration::from_secs(10);
 
 /// Memory of a shuffle.
 const SHUFFLE_BYTES: u64 = 64 << 20;
@@ -126,6 +126,7 @@ impl Proxy {
         let round = self.round(&status.round);
         let wanted = status.waits.contains(&self.place);
         let due = match status.state {
+            _ if self.was_strange_just_now(&status.round) => false,
             Stage::Open => round.as_ref().is_none_or(|round| round.conditions.batch_size.is_some()),
             Stage::Closed => wanted,
             Stage::Removed => round.is_some(),
@@ -150,10 +151,14 @@ impl Proxy {
                 (_, round) => self.forget(&status.round, round),
             };
             match done {
-                Ok(()) | Err(Error::Interrupted) => (),
-                // It is looked at again in a moment.
+                Ok(()) => drop(lock(&self.waits).remove(&status.round)),
+                Err(Error::Interrupted) => (),
+                // It is looked at again in a moment, and said once.
                 Err(error @ (Error::NotReady(_) | Error::Network { .. })) => {
-                    tracing::debug!("round {}: {error}", status.round)
+                    let said = lock(&self.waits).insert(status.round.clone(), error.to_string());
+                    if said.is_none_or(|said| said != error.to_string()) {
+                        tracing::debug!("round {}: {error}", status.round);
+                    }
                 }
                 Err(error) => tracing::warn!("round {}: {error}", status.round),
             }
@@ -164,6 +169,8 @@ impl Proxy {
     /// Has the secrets of a round that has opened, and takes reports from then on.
     fn begin(&self, status: &Status) -> Result<()> {
         let name = &status.round;
+        // Before anything else: it may have begun with another directory.
+        self.tell_directory(name)?;
         let Some(database) = status.database.clone() else {
             return Err(wrong(self.database.current(), "a round of it has no key"));
         };
@@ -231,6 +238,7 @@ impl Proxy {
                 }
             }
             _ => {
+                self.tell_directory(name)?;
                 self.tell_nothing(status)?;
                 tracing::warn!("round {name} closed before this proxy knew of it: it has no reports");
                 Completion { entries: 0, unshufflable: None }
@@ -254,6 +262,8 @@ impl Proxy {
 
     /// Removes what is left of a round that was removed at the database.
     fn forget(&self, name: &str, round: Option<Arc<Round>>) -> Result<()> {
+        lock(&self.strange).remove(name);
+        lock(&self.waits).remove(name);
         self.keys.forget(name)?;
         let failed = |error: std::io::Error| Error::Input(format!("{}: {error}", self.folder.path().display()));
         self.folder.remove(&file(name)).map_err(failed)?;

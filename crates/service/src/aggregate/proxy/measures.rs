@@ -44,6 +44,10 @@ impl Proxy {
     pub(super) fn look_after(&self) -> Vec<Check<'_>> {
         vec![
             Check::new("database", || heard(self.database.current().name(), self.database.silent())),
+            Check::new("state", || {
+                let strange = lock(&self.strange).keys().next().cloned();
+                strange.and_then(|round| self.is_elsewhere(&round)).map_or(Ok(()), Err)
+            }),
             Check::new("secrets", || {
                 let told = lock(&self.told);
                 let open = told.values().filter(|status| status.state == State::Open);

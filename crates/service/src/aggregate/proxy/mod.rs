@@ -1,6 +1,7 @@
 //! The proxy: it takes the participants' reports, blinds and shuffles them, and sends the database what nobody can tell the reporter of.
 
 pub(super) mod claims;
+mod directory;
 mod handover;
 mod house;
 mod interact;
@@ -14,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
@@ -22,6 +24,7 @@ use tacita_node::base::folder::Folder;
 use tacita_node::identity::Identity;
 use tokio::sync::{Semaphore, watch};
 
+pub use self::handover::Handed;
 use self::names::Names;
 use self::round::Round;
 pub(super) use self::round::public;
@@ -73,6 +76,8 @@ struct Proxy {
     place: usize,
     folder: Arc<Folder>,
     state: PathBuf,
+    /// The name by which the database knows this state directory.
+    directory: String,
     keys: Keys,
     names: Names,
     queue_bytes: u64,
@@ -82,8 +87,12 @@ struct Proxy {
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
     /// What the database has said of rounds last.
     told: Mutex<BTreeMap<String, Status>>,
+    /// Rounds of which another state directory has what was acknowledged, and when the database said so last.
+    strange: Mutex<BTreeMap<String, Instant>>,
     /// How often it has.
     looks: watch::Sender<u64>,
+    /// What rounds wait for, as it was said last.
+    waits: Mutex<BTreeMap<String, String>>,
     /// Rounds that something is being done for.
     working: Mutex<BTreeSet<String>>,
     admission: Arc<Admission>,
@@ -107,7 +116,7 @@ pub fn serve(proxying: Proxying) -> Result<()> {
             "nobody may report: list participants in a file, a name and an identity a line, and name it as participants.allow".into(),
         ));
     }
-    let (folder, _lock) = keys::lock(&serving.state)?;
+    let (folder, _lock) = keys::lock(&serving.state, Some("proxy"))?;
     let domain = setting.services()?.into_iter().filter(|(_, service)| !matches!(service, Service::Database(_)));
     let admission = Arc::new(Admission::new(domain.collect(), parties, allow.as_deref())?);
     let identity = serving.identity.clone();
@@ -117,6 +126,7 @@ pub fn serve(proxying: Proxying) -> Result<()> {
     let proxy = Proxy {
         keys: Keys::new(folder.clone(), &identity, keys::Role::Proxy),
         names: Names::open(folder.clone())?,
+        directory: directory::open(&folder)?,
         database: started.databases()?,
         others: others.map(|other| started.client(Service::Proxy(other))).collect::<Result<_>>()?,
         setting,
@@ -127,7 +137,9 @@ pub fn serve(proxying: Proxying) -> Result<()> {
         queue_bytes,
         rounds: Mutex::default(),
         told: Mutex::default(),
+        strange: Mutex::default(),
         looks: watch::Sender::default(),
+        waits: Mutex::default(),
         working: Mutex::default(),
         admission: admission.clone(),
         pool: Pool::new(),

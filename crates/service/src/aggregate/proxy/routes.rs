@@ -64,6 +64,9 @@ async fn is_there(
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
     let Some(round) = proxy.round(&name) else {
+        if let Some(what) = proxy.is_elsewhere(&name) {
+            return Err(Reply::new(Kind::NotYet, what).again_in(2));
+        }
         // What has never been here has brought nothing here.
         let known = lock(&proxy.told).get(&name).is_some_and(|status| status.state != Stage::Removed);
         return if known {
@@ -174,7 +177,11 @@ impl Proxy {
             .get(name)
             .and_then(|status| status.next.clone())
             .or_else(|| next.next_back().map(|one| one.round.clone()));
-        match told.get(name).map(|status| status.state) {
+        let state = told.get(name).map(|status| status.state);
+        if let (Some(Stage::Open | Stage::Closed), Some(what)) = (state, self.is_elsewhere(name)) {
+            return Reply::new(Kind::NotYet, what);
+        }
+        match state {
             _ if self.round(name).is_some_and(|round| !round.is_open()) => {
                 Reply::new(Kind::Closed, format!("round {name} takes no reports any more")).next(next)
             }

@@ -13,7 +13,7 @@ pub(super) fn encode(address: &str) -> Vec<u8> {
 }
 
 /// The address in a value; nothing, if there is none.
-pub(super) fn decode(value: &[u8]) -> Option<String> {
+pub fn decode(value: &[u8]) -> Option<String> {
     if value.len() > MOST_BYTES {
         return None;
     }

@@ -15,13 +15,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tacita_core::Result;
+use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::hex::hex;
 use tacita_node::base::text::{counted, shown};
+use tokio::runtime::Runtime;
 use tokio::time::sleep;
 
-use self::entries::{decode, encode};
+pub use self::entries::decode;
+use self::entries::encode;
 use self::etcd::{Etcd, Lease};
 use super::Setting;
 use super::setting::file;
@@ -65,6 +67,35 @@ pub(super) struct Registrar {
     rival: Option<String>,
 }
 
+/// Where services of a job listen, as a registry names them at the moment.
+///
+/// Errors: [`Error::Input`] if what it is told of cannot be read; [`Error::Network`] if it does not answer.
+pub(super) fn named(registry: &Registry, setting: &Setting, runtime: &Runtime) -> Result<Vec<(Service, String)>> {
+    let (mut etcd, prefix) = (registry.etcd()?, prefix(setting));
+    let entries = runtime.block_on(etcd.range(&prefix));
+    let entries = entries.map_err(|what| Error::Network { peer: "the registry".into(), what })?;
+    let named = |(key, value): &(Vec<u8>, Vec<u8>), name: &str| {
+        (key.strip_prefix(prefix.as_bytes()) == Some(name.as_bytes())).then(|| decode(value)).flatten()
+    };
+    let services = setting.services()?.into_iter().filter_map(|(_, service)| {
+        let name = file(service);
+        entries.iter().find_map(|entry| named(entry, &name)).map(|address| (service, address))
+    });
+    Ok(services.collect())
+}
+
+/// What the keys of a job begin with.
+fn prefix(setting: &Setting) -> String {
+    format!("tacita/{}/", hex(&setting.agreement))
+}
+
+impl Registry {
+    fn etcd(&self) -> Result<Etcd> {
+        let certificate = self.certificate.as_ref().map(|(shown, key)| (shown.as_path(), key.as_path()));
+        Etcd::new(&self.urls, self.ca.as_deref(), certificate)
+    }
+}
+
 impl Registrar {
     /// A role that listens at `address`. Nothing is connected yet.
     ///
@@ -76,11 +107,10 @@ impl Registrar {
         address: String,
         addresses: &Arc<Addresses>,
     ) -> Result<Registrar> {
-        let certificate = registry.certificate.as_ref().map(|(shown, key)| (shown.as_path(), key.as_path()));
-        let prefix = format!("tacita/{}/", hex(&setting.agreement));
+        let prefix = prefix(setting);
         let services = setting.services()?.into_iter().map(|(_, service)| (file(service), service));
         Ok(Registrar {
-            etcd: Etcd::new(&registry.urls, registry.ca.as_deref(), certificate)?,
+            etcd: registry.etcd()?,
             key: format!("{prefix}{}", file(own)),
             prefix,
             address,

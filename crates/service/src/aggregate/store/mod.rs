@@ -172,6 +172,15 @@ enum Named<'a> {
     File(&'a Path),
 }
 
+/// Whether the storage that a URL names can be that of several databases. What is wrong with it is told when it is opened.
+pub fn is_shared(url: &str) -> bool {
+    match named(url) {
+        Ok(Named::Postgres(_)) => true,
+        Ok(Named::File(path)) => read(path).is_ok_and(|url| matches!(named(url.trim()), Ok(Named::Postgres(_)))),
+        _ => false,
+    }
+}
+
 /// Opens the storage that a URL names: `embedded:DIR`, `postgresql://USER@HOST/DATABASE`, or `file:PATH` of a file that holds such a URL, which others
 /// of the machine may not read.
 ///

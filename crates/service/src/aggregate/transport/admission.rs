@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tacita_core::{Error, Result};
 use tacita_node::identity::Fingerprint;
 
-use super::{CONNECTIONS_EACH, INTERACTIONS_EACH};
+use super::{CONNECTIONS_EACH, INTERACTIONS_EACH, Reply};
 use crate::authority::Desks;
 
 /// A role of the job that serves others.
@@ -41,6 +41,11 @@ impl Caller {
     /// Whether it is an oracle.
     pub fn is_oracle(&self) -> bool {
         self.services.iter().any(|one| matches!(one, Service::Oracle(_)))
+    }
+
+    /// What it is told of why something was not granted.
+    pub fn told(&self, refused: Reply) -> Reply {
+        if self.is_database() { refused.for_operator() } else { refused }
     }
 
     /// Whether it is a database: its operator has its identity.

@@ -27,7 +27,7 @@ use super::counted::Fault;
 use super::stream::cancelled;
 use super::{Kind, MEDIA_TYPE, SharedTraffic, Told};
 
-pub use self::replicas::Replicas;
+pub use self::replicas::{Replicas, all_silent};
 
 /// How long one request may take, and as long again as so many bytes of its body a second take: an oracle decrypts what it is asked.
 const REQUEST_LIMIT: Duration = Duration::from_secs(120);

@@ -54,6 +54,8 @@ pub type Granted<T> = Result<T, Reply>;
 #[derive(Debug, Clone)]
 pub struct Reply {
     told: Told,
+    /// What failed here, for the operator alone.
+    cause: Option<String>,
     /// In how many seconds to come again.
     again: Option<u64>,
 }
@@ -62,7 +64,7 @@ impl Reply {
     /// Says why.
     pub fn new(kind: Kind, message: impl Into<String>) -> Reply {
         let again = matches!(kind, Kind::Busy | Kind::NotYet).then_some(1);
-        Reply { told: Told { error: kind, message: message.into(), next: None }, again }
+        Reply { told: Told { error: kind, message: message.into(), next: None }, cause: None, again }
     }
 
     /// In so many seconds.
@@ -74,6 +76,14 @@ impl Reply {
     /// Names the round that is open instead.
     pub fn next(mut self, round: Option<String>) -> Reply {
         self.told.next = round;
+        self
+    }
+
+    /// The same for who operates this machine, who is told what failed.
+    pub fn for_operator(mut self) -> Reply {
+        if let Some(cause) = self.cause.take() {
+            self.told.message = cause;
+        }
         self
     }
 
@@ -142,11 +152,11 @@ fn tell(what: &str) {
     }
 }
 
-/// What fails here is told to this machine's log alone.
+/// What fails here is told to this machine's log, and to its operator alone.
 impl From<Error> for Reply {
     fn from(error: Error) -> Reply {
         tell(&error.to_string());
-        match error.kind() {
+        let reply = match error.kind() {
             ErrorKind::NotReady | ErrorKind::Network | ErrorKind::Interrupted => {
                 Reply::new(Kind::NotYet, "it cannot be done at the moment")
             }
@@ -155,6 +165,7 @@ impl From<Error> for Reply {
                 Reply::new(Kind::NotYet, "it cannot be done: its operator finds the reason in the log").again_in(5)
             }
             _ => Reply::new(Kind::Failed, "it failed: its operator finds the reason in the log"),
-        }
+        };
+        Reply { cause: Some(error.to_string()), ..reply }
     }
 }

@@ -15,10 +15,11 @@ use tacita_node::identity::Identity;
 use self::file::{BATCH_BYTES, Header, Part, Saved, Saving, row_bytes};
 use super::record::{Kept, Record, part};
 use super::round::Round;
+use super::{check_storage, open_storage};
 use crate::aggregate::Setting;
 use crate::aggregate::keys::{self, Keys, Role};
 use crate::aggregate::rounds::{State, check_name};
-use crate::aggregate::store::{self, BatchId, Ingested, Row, Storage};
+use crate::aggregate::store::{BatchId, Ingested, Row, Storage};
 
 /// Which round is saved or put back, and where it is.
 pub struct Where {
@@ -51,18 +52,22 @@ struct Opened {
 }
 
 impl Where {
-    fn open(&self, make: bool) -> Result<Opened> {
+    /// Refuses what can be no database's.
+    fn check(&self) -> Result<()> {
         check_name(&self.round)?;
         self.setting.place_of("database", &self.identity)?;
+        check_storage(self.setting.count("database")?, self.storage.as_deref())
+    }
+
+    fn open(&self, make: bool) -> Result<Opened> {
         if !make && !self.state.is_dir() {
             return Err(Error::Input(format!(
                 "{}: no such directory: name the one that the database has as --state",
                 self.state.display()
             )));
         }
-        let (folder, lock) = keys::lock(&self.state)?;
-        let own = format!("embedded:{}", self.state.join("rows").display());
-        let storage = store::open(self.storage.as_deref().unwrap_or(&own))?;
+        let (folder, lock) = keys::lock(&self.state, Some("database"))?;
+        let storage = open_storage(self.storage.as_deref(), &self.state)?;
         Ok(Opened { storage, keys: Keys::new(folder, &self.identity, Role::Database), _lock: lock })
     }
 
@@ -84,7 +89,7 @@ impl Where {
             State::Open if storage.totals(&self.round)?.reports > 0 => {
                 not_yet("is open, and reports of it are coming: it can be saved when it has closed and all are there")
             }
-            State::Closed if record.complete.len() < self.setting.count("proxy")? => {
+            State::Closed if record.complete.len() + record.without.len() < self.setting.count("proxy")? => {
                 not_yet("has closed, and its proxies have not sent all yet: it can be saved when they have")
             }
             State::Removed => Err(Error::Input(format!("round {} was removed: nothing of it is left", self.round))),
@@ -98,6 +103,7 @@ impl Where {
 /// Errors: [`Error::Input`] if there is no such round, the file is there, or something cannot be read or written; [`Error::NotReady`] if reports of
 /// the round are on their way.
 pub fn back_up(at: &Where, to: &Path) -> Result<Size> {
+    at.check()?;
     let Opened { storage, keys, _lock } = at.open(false)?;
     let none = || Error::Input(format!("there is no round {} in this storage", at.round));
     let record = Kept::load(&*storage, &at.round)?.ok_or_else(none)?.record;
@@ -135,6 +141,7 @@ pub fn back_up(at: &Where, to: &Path) -> Result<Size> {
 /// Errors: [`Error::Input`] if the file is no backup of this round and identity, or damaged, or the round is there; [`Error::Terms`] if it was saved on
 /// other terms.
 pub fn restore(at: &Where, from: &Path) -> Result<Size> {
+    at.check()?;
     let record = verify(at, from)?;
     let Opened { storage, keys, _lock } = at.open(true)?;
     if let Some(there) = Kept::load(&*storage, &at.round)? {

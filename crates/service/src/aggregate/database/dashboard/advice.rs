@@ -72,12 +72,15 @@ pub(super) fn advice(round: &RoundView) -> Advice {
 }
 
 fn silent(proxies: &[Proxy]) -> Vec<&Proxy> {
-    proxies.iter().filter(|proxy| proxy.silent >= SILENT && proxy.complete.is_none()).collect()
+    proxies.iter().filter(|proxy| proxy.silent >= SILENT && proxy.complete.is_none() && !proxy.without).collect()
 }
 
 /// Whom one waits for, and how long already.
 fn waits_for(proxy: &Proxy) -> String {
     match (proxy.silent >= SILENT, proxy.heard) {
+        (false, _) if proxy.strange => {
+            format!("{}, which is there without the state directory that has its reports", proxy.name)
+        }
         (false, _) => proxy.name.clone(),
         (true, true) => format!("{}, silent for {}", proxy.name, long(proxy.silent)),
         (true, false) => {
@@ -93,12 +96,19 @@ fn listed(proxies: &[&Proxy]) -> String {
 const ASK_PROXY: &str = "Ask whoever runs it whether `tacita proxy` runs, and reaches this database: its log says what it cannot do. Reports that it has taken are on \
                          its disk, and come when it is back.";
 
+const STRANGE_PROXY: &str = "Have it started with the state directory (`--state`) that it had when the round opened. If that is lost, close the round without it \
+                             (`tacita round close --without-proxy N`): what it had acknowledged and not sent is then missing in the result.";
+
 fn open(round: &RoundView) -> Advice {
     let away = silent(&round.proxies);
     if !away.is_empty() {
         let all = away.len() == round.proxies.len();
         let what = if all { "Nobody can report" } else { "Who reports to it cannot" };
         return Advice::stuck(format!("{what} at the moment, as it seems: {}.", listed(&away)), ASK_PROXY);
+    }
+    let strange: Vec<&Proxy> = round.proxies.iter().filter(|proxy| proxy.strange).collect();
+    if !strange.is_empty() {
+        return Advice::stuck(format!("It takes no reports at {}.", listed(&strange)), STRANGE_PROXY);
     }
     if !round.keyed {
         return Advice::well("It opens: as soon as a proxy has given its key of the round, participants can report.");
@@ -114,11 +124,15 @@ fn open(round: &RoundView) -> Advice {
 }
 
 fn closed(round: &RoundView) -> Advice {
-    let missing: Vec<&Proxy> = round.proxies.iter().filter(|proxy| proxy.complete.is_none()).collect();
+    let missing = round.proxies.iter().filter(|proxy| proxy.complete.is_none() && !proxy.without);
+    let missing: Vec<&Proxy> = missing.collect();
     if missing.is_empty() {
         return Advice::well("All proxies have sent what they had: rows are counted.");
     }
     let now = format!("It waits for {}.", listed(&missing));
+    if missing.iter().any(|proxy| proxy.strange) {
+        return Advice::stuck(now, STRANGE_PROXY);
+    }
     match silent(&round.proxies).is_empty() {
         true => Advice::well(format!("{now} They shuffle what they have, and send it.")),
         false => Advice::stuck(now, ASK_PROXY),

@@ -13,7 +13,7 @@ use super::parts::frame;
 use super::view::RoundView;
 use super::{Desk, Shared, page, problem, refused, work};
 use crate::aggregate::database::operator::{self, Tighten};
-use crate::aggregate::rounds::check_name;
+use crate::aggregate::rounds::{Closing, check_name};
 use crate::aggregate::transport::{Granted, Kind, Reply};
 use crate::page::escaped;
 
@@ -173,7 +173,7 @@ async fn change_round(desk: &Shared, name: &str, action: &str, form: &Words) -> 
     let who = Extension(desk.database.identity.fingerprint());
     let at = (State(desk.database.clone()), who, Path(name.to_owned()));
     let changed = match Action::of(action)? {
-        Action::Close => operator::close(at).await,
+        Action::Close => operator::close_with(at, Closing::default()).await,
         Action::Reveal => operator::reveal(at).await,
         Action::Remove => operator::remove(at).await,
         Action::Tighten => {

@@ -81,6 +81,10 @@ fn numbers(round: &RoundView) -> String {
 fn proxies(round: &RoundView) -> String {
     let rows = round.proxies.iter().map(|proxy| {
         let (done, entries) = match &proxy.complete {
+            None if proxy.without => (
+                "<span class=\"stuck\">left out: what it had not sent is missing</span>".to_owned(),
+                String::from("\u{2013}"),
+            ),
             None if round.state == State::Closed => {
                 ("<strong>waited for</strong>".to_owned(), String::from("\u{2013}"))
             }

@@ -16,7 +16,14 @@ use crate::aggregate::store::Totals;
 const EVIL: &str = "\"><script>alert(1)</script>\u{202e}'&<b>";
 
 fn proxy(name: &str, silent: u64) -> Proxy {
-    Proxy { name: name.into(), silent: Duration::from_secs(silent), heard: true, complete: None }
+    Proxy {
+        name: name.into(),
+        silent: Duration::from_secs(silent),
+        heard: true,
+        complete: None,
+        strange: false,
+        without: false,
+    }
 }
 
 fn complete(name: &str, entries: u64, unshufflable: Option<&str>) -> Proxy {

@@ -43,6 +43,10 @@ pub(super) struct Proxy {
     /// Whether anything was heard of it since this program was started.
     pub(super) heard: bool,
     pub(super) complete: Option<Completion>,
+    /// It is there with another state directory than the one that has what it acknowledged.
+    pub(super) strange: bool,
+    /// The round goes on without it.
+    pub(super) without: bool,
 }
 
 /// An oracle.
@@ -187,6 +191,8 @@ impl Database {
                 silent: last.unwrap_or(&self.began).elapsed(),
                 heard: last.is_some(),
                 complete: record.and_then(|record| record.complete.get(&place).cloned()),
+                strange: self.is_strange(place),
+                without: record.is_some_and(|record| record.without.contains(&place)),
             })
         });
         all.collect()

@@ -1,13 +1,13 @@
 //! Which of the proxies is spoken with: the one that answered last, and when it is silent or has too much to do, the next.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
 
 use super::Submitting;
 use crate::aggregate::here::meet;
-use crate::aggregate::transport::{Answer, Client, Kind, Persistence};
+use crate::aggregate::transport::{Answer, Client, Kind, Persistence, all_silent};
 
 /// Pauses when each of them has been asked in vain: the first, which doubles, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -56,9 +56,13 @@ impl Proxies {
         };
         let began = Instant::now();
         let (mut heard, mut tried, mut pause) = (began, 0, FIRST_PAUSE);
-        let mut opening = began;
+        let (mut opening, mut silent) = (began, BTreeMap::new());
         loop {
             let done = self.meet(told, persistence).and_then(|()| ask(self.current(), persistence));
+            match &done {
+                Err(Error::Network { peer, what }) => drop(silent.insert(peer.clone(), what.clone())),
+                _ => drop(silent.remove(self.current().name())),
+            }
             let over = match &done {
                 Ok(answer) if answer.come_again() => {
                     heard = Instant::now();
@@ -76,7 +80,10 @@ impl Proxies {
             };
             let all_asked = tried + 1 >= self.all.len() || !matches!(done, Err(Error::Network { .. }));
             if (over && all_asked) || !several {
-                return done;
+                return match done {
+                    Err(Error::Network { .. }) => Err(all_silent(silent)),
+                    done => done,
+                };
             }
             if opening.elapsed() < OPENING && matches!(&done, Ok(answer) if answer.told().error == Kind::NotYet) {
                 self.current().rest(FIRST_PAUSE)?;

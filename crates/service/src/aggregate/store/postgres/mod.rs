@@ -188,11 +188,9 @@ impl Storage for Postgres {
             let transaction = client.transaction().await?;
             // First the seal: who brings a batch of it waits here, and finds it sealed.
             let sealed = transaction
-                .execute_typed("UPDATE rounds SET sealed = true WHERE id = $1", &[(&id, Type::INT8)])
+                .query_typed_opt("UPDATE rounds SET sealed = true WHERE id = $1 RETURNING parts", &[(&id, Type::INT8)])
                 .await?;
-            if sealed == 0 {
-                return Err(Fault::Again("the round was removed meanwhile".into()));
-            }
+            let Some(sealed) = sealed else { return Err(Fault::Again("the round was removed meanwhile".into())) };
             record::put(&transaction, id, name, value).await?;
             transaction
                 .execute_typed(
@@ -205,8 +203,10 @@ impl Storage for Postgres {
                     .execute_typed(&format!("DELETE FROM {table} WHERE round = $1"), &[(&id, Type::INT8)])
                     .await?;
             }
-            let reports = schema::reports(id);
-            transaction.batch_execute(&format!("TRUNCATE {reports}; DROP INDEX IF EXISTS {reports}_order")).await?;
+            transaction.batch_execute(&format!("TRUNCATE {}", schema::reports(id))).await?;
+            for part in schema::parts(id, sealed.try_get(0)?) {
+                transaction.batch_execute(&format!("DROP INDEX IF EXISTS {part}_order")).await?;
+            }
             Ok(transaction.commit().await?)
         })
     }
@@ -281,8 +281,8 @@ async fn create(client: &mut Client, round: &str) -> std::result::Result<i64, Fa
     let transaction = client.transaction().await?;
     let made = transaction
         .query_typed_opt(
-            "INSERT INTO rounds (key, name) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING RETURNING id",
-            &[(&key(round), Type::BYTEA), (&round.as_bytes(), Type::BYTEA)],
+            "INSERT INTO rounds (key, name, parts) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING RETURNING id",
+            &[(&key(round), Type::BYTEA), (&round.as_bytes(), Type::BYTEA), (&schema::PARTS, Type::INT4)],
         )
         .await?;
     let Some(made) = made else { return Err(Fault::Again("a round is made by another one".into())) };

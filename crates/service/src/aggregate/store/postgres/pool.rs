@@ -39,6 +39,8 @@ pub(super) struct Pool {
     places: Semaphore,
     /// The server was not there when it was last asked.
     away: AtomicBool,
+    /// It has been there.
+    known: AtomicBool,
 }
 
 /// A connection that is in use.
@@ -57,6 +59,7 @@ impl Pool {
             idle: Mutex::default(),
             places: Semaphore::new(MOST_CONNECTIONS),
             away: AtomicBool::new(false),
+            known: AtomicBool::new(false),
         })
     }
 
@@ -140,6 +143,11 @@ impl Pool {
     /// What is said of a fault.
     pub(super) fn error(&self, fault: &Fault) -> Error {
         Error::Input(match fault {
+            // Nothing was begun yet.
+            Fault::Away(what) if !self.known.load(Ordering::Acquire) => {
+                let what = format!("does not answer: {what}: start it, or mend the address, and start this again");
+                return Error::Network { peer: self.place.shown.clone(), what };
+            }
             Fault::Away(what) => format!("{} does not answer: {what}", self.place.shown),
             Fault::Again(what) | Fault::Lasting(what) => format!("{}: {what}", self.place.shown),
         })
@@ -179,7 +187,7 @@ impl Pool {
     }
 
     fn is_away(&self, fault: &Fault) {
-        if !self.away.swap(true, Ordering::AcqRel) {
+        if self.known.load(Ordering::Acquire) && !self.away.swap(true, Ordering::AcqRel) {
             tracing::warn!(
                 "{} does not answer ({}): it is waited for, and others are told to come again",
                 self.place.shown,
@@ -189,6 +197,7 @@ impl Pool {
     }
 
     fn is_back(&self) {
+        self.known.store(true, Ordering::Release);
         if self.away.swap(false, Ordering::AcqRel) {
             tracing::info!("{} answers again", self.place.shown);
         }

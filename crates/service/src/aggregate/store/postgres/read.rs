@@ -14,26 +14,31 @@ use super::schema;
 /// Reports that are fetched at once.
 const PAGE: i32 = 2048;
 
-/// Puts the reports of a round into the order of their rows on the server's disk, once. What comes afterwards is found by the index, too.
+/// Puts the reports of a round into the order of their rows on the server's disk, once, one part after the other: meanwhile a part is there twice. What comes
+/// afterwards is found by the index, too.
 pub(super) async fn put_in_order(client: &mut Client, round: i64) -> std::result::Result<(), Fault> {
-    let reports = schema::reports(round);
-    let there = client
-        .query_typed_one("SELECT to_regclass($1) IS NOT NULL", &[(&format!("{reports}_order"), Type::TEXT)])
-        .await?;
-    if there.try_get(0)? {
-        return Ok(());
+    let parts = client.query_typed_opt("SELECT parts FROM rounds WHERE id = $1", &[(&round, Type::INT8)]).await?;
+    let Some(parts) = parts else { return Ok(()) };
+    for reports in schema::parts(round, parts.try_get(0)?) {
+        let there = client
+            .query_typed_one("SELECT to_regclass($1) IS NOT NULL", &[(&format!("{reports}_order"), Type::TEXT)])
+            .await?;
+        if there.try_get(0)? {
+            continue;
+        }
+        let transaction = client.transaction().await?;
+        // The strongest lock at once: two that wait for a stronger one than they have would wait for each other.
+        transaction
+            .batch_execute(&format!(
+                "SET LOCAL statement_timeout = 0;
+                 LOCK TABLE {reports} IN ACCESS EXCLUSIVE MODE;
+                 CREATE INDEX IF NOT EXISTS {reports}_order ON {reports} (row_id, batch, place);
+                 CLUSTER {reports} USING {reports}_order"
+            ))
+            .await?;
+        transaction.commit().await?;
     }
-    let transaction = client.transaction().await?;
-    // The strongest lock at once: two that wait for a stronger one than they have would wait for each other.
-    transaction
-        .batch_execute(&format!(
-            "SET LOCAL statement_timeout = 0;
-             LOCK TABLE {reports} IN ACCESS EXCLUSIVE MODE;
-             CREATE INDEX IF NOT EXISTS {reports}_order ON {reports} (row_id, batch, place);
-             CLUSTER {reports} USING {reports}_order"
-        ))
-        .await?;
-    Ok(transaction.commit().await?)
+    Ok(())
 }
 
 /// Reports of a round, as they are read: the server holds what is not fetched yet.

@@ -9,8 +9,8 @@ use super::fault::Fault;
 ///
 /// `rounds.key` is a fingerprint of the round's name, which may be of any length. A row of `batches` is there if and only if all of the batch's
 /// reports are; `attempt` tells whoever was cut off from its commit that it was its own, of a record as well. The line of a round is held FOR SHARE while
-/// a batch goes in, and changed to seal it.
-const MIGRATIONS: [&str; 3] = [
+/// a batch goes in, and changed to seal it. `rounds.parts` is into how many tables its reports are divided; of an older round, into none.
+const MIGRATIONS: [&str; 4] = [
     "
     CREATE TABLE rounds (
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -49,7 +49,13 @@ const MIGRATIONS: [&str; 3] = [
         PRIMARY KEY (round, claim)
     );
 ",
+    "
+    ALTER TABLE rounds ADD COLUMN parts integer NOT NULL DEFAULT 0;
+",
 ];
+
+/// Into how many tables the reports of a round are divided. A power of two, at most 256.
+pub(super) const PARTS: i32 = 16;
 
 /// What makes the name of the lock under which it is done another one than those of others.
 const LOCK: &str = "tacita storage ";
@@ -101,17 +107,36 @@ pub(super) fn reports(id: i64) -> String {
     format!("reports_{id}")
 }
 
-/// What makes the table of a round's reports. It has no index while they come: it is written to its end alone.
+/// The tables that hold the reports of a round, of so many parts, in the order of their rows.
+pub(super) fn parts(id: i64, parts: i32) -> Vec<String> {
+    match parts {
+        0 => vec![reports(id)],
+        _ => (0..parts).map(|part| format!("{}_{part}", reports(id))).collect(),
+    }
+}
+
+/// What makes the table of a round's reports, in [`PARTS`] partitions by the key. They have no index while reports come: each is written to its end alone.
+///
+/// A row's name is a hash of its key already: ranges of it are as even as partitions by a hash of it would be, and are read one after the other, in order.
 pub(super) fn create_reports(id: i64) -> String {
-    format!(
-        "CREATE TABLE {} (
+    let reports = reports(id);
+    let mut create = format!(
+        "CREATE TABLE {reports} (
             row_id bytea NOT NULL,
             batch bytea NOT NULL,
             place integer NOT NULL,
             tag bytea NOT NULL,
             value bigint NOT NULL,
             sealed bytea NOT NULL
-        )",
-        reports(id)
-    )
+        ) PARTITION BY RANGE (row_id);"
+    );
+    let bound = |part: i32, outermost: &str| match part % PARTS {
+        0 => outermost.to_owned(),
+        _ => format!("'\\x{:02x}'", part * (256 / PARTS)),
+    };
+    for (part, table) in (0..PARTS).zip(parts(id, PARTS)) {
+        let (from, to) = (bound(part, "MINVALUE"), bound(part + 1, "MAXVALUE"));
+        create += &format!("CREATE TABLE {table} PARTITION OF {reports} FOR VALUES FROM ({from}) TO ({to});");
+    }
+    create
 }

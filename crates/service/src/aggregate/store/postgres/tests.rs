@@ -15,7 +15,7 @@ use super::{Change, Fault, Postgres, ingest, key};
 
 fn refused(url: &str) -> String {
     let error = Postgres::open(url).unwrap_err();
-    assert!(matches!(error, Error::Input(_)));
+    assert!(matches!(error, Error::Input(_) | Error::Network { .. }));
     let error = error.to_string();
     assert!(!error.contains('\n') && !error.contains("secret"), "{error}");
     error
@@ -45,6 +45,7 @@ fn a_server_does_what_every_storage_does() {
     who_stops_amid_a_batch_does_not_hold_up_the_seal_for_long(&server);
     the_seal_waits_for_batches_that_are_going_in(&server);
     tables_of_the_first_version_become_those_of_this_one(&server);
+    a_round_is_in_parts_by_its_keys(&server);
     what_passes_is_tried_again(&server);
     tables_of_a_newer_version_are_refused(&server);
     a_right_that_is_missing_is_named(&server);
@@ -212,14 +213,40 @@ fn tables_of_the_first_version_become_those_of_this_one(server: &Server) {
     storage.put("r", "state", b"open").unwrap();
     drop(storage);
     server.ask(
-        "ALTER TABLE old.rounds DROP COLUMN sealed; ALTER TABLE old.records DROP COLUMN attempt; \
-         DROP TABLE old.leases, old.claims; DELETE FROM old.migrations WHERE version > 1",
+        "ALTER TABLE old.rounds DROP COLUMN sealed, DROP COLUMN parts; ALTER TABLE old.records DROP COLUMN attempt; \
+         DROP TABLE old.leases, old.claims; DELETE FROM old.migrations WHERE version > 1; \
+         CREATE TABLE old.whole (LIKE old.reports_1); INSERT INTO old.whole SELECT * FROM old.reports_1; \
+         DROP TABLE old.reports_1; ALTER TABLE old.whole RENAME TO reports_1",
     );
     let storage = Postgres::open(&server.url("schema=old")).unwrap();
     assert!(storage.change("r", "state", Some(b"open"), b"closed", &[]).unwrap());
     storage.seal("r").unwrap();
     assert_eq!(storage.ingest("r", &[1; 16], &batch(1)).unwrap(), Ingested::Known);
     assert_eq!(storage.ingest("r", &[2; 16], &batch(2)).unwrap(), Ingested::Sealed);
+    assert_eq!(groups(&storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 500);
+    storage.clear("r", "state", b"removed").unwrap();
+    assert!(groups(&storage, "r").unwrap().is_empty());
+}
+
+fn a_round_is_in_parts_by_its_keys(server: &Server) {
+    let storage = Postgres::open(&server.url("schema=parts")).unwrap();
+    for number in 0..8 {
+        let rows = rows(&mut ChaCha20Rng::seed_from_u64(u64::from(number)), 500, u32::MAX, 64);
+        storage.ingest("r", &[number; 16], &rows).unwrap();
+    }
+    let sizes = server
+        .ask("SELECT string_agg(n::text, ' ') FROM (SELECT count(*) AS n FROM parts.reports_1 GROUP BY tableoid) AS s");
+    let sizes: Vec<u32> = sizes.split(' ').map(|size| size.parse().unwrap()).collect();
+    assert_eq!((sizes.len(), sizes.iter().sum::<u32>()), (16, 4000), "{sizes:?}");
+    assert!(sizes.iter().all(|size| (50..500).contains(size)), "{sizes:?}");
+    // They are read one after the other: nothing is sorted, and nothing merged.
+    assert_eq!(groups(&storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 4000);
+    let plan = server.ask(
+        "SET search_path = parts; SET enable_seqscan = off; SET enable_sort = off; \
+         EXPLAIN SELECT row_id, tag FROM reports_1 WHERE row_id > '\\x1234' ORDER BY row_id, batch, place",
+    );
+    assert_eq!(plan.matches("Index Scan").count(), 15, "{plan}");
+    assert!(!plan.contains("Merge") && !plan.contains("Sort"), "{plan}");
 }
 
 fn tables_of_a_newer_version_are_refused(server: &Server) {

@@ -138,18 +138,16 @@ impl Replicas {
     fn go_round(&self, from: usize, ask: &Ask) -> Result<(Answer, usize)> {
         let mut order: Vec<usize> = (0..self.all.len()).map(|step| (from + step) % self.all.len()).collect();
         order.sort_by_key(|place| self.all[*place].rests());
-        let mut last = Err(Error::Internal("nobody was asked".into()));
+        let (mut last, mut silent) = (None, Vec::new());
         for place in order {
-            let done = self.once_of(place, ask).map(|answer| (answer, place));
-            match &done {
-                Ok((answer, _)) if answer.come_again() => last = done,
-                // An answer says more than silence.
-                Err(Error::Network { .. }) if last.is_err() => last = done,
-                Err(Error::Network { .. }) => (),
-                _ => return done,
+            match self.once_of(place, ask) {
+                Ok(answer) if answer.come_again() => last = Some((answer, place)),
+                Err(Error::Network { peer, what }) => silent.push((peer, what)),
+                done => return done.map(|answer| (answer, place)),
             }
         }
-        last
+        // An answer says more than silence.
+        last.ok_or_else(|| all_silent(silent))
     }
 
     fn once_of(&self, place: usize, ask: &Ask) -> Result<Answer> {
@@ -183,6 +181,22 @@ impl Replicas {
             Ok(()) => {
                 replica.met.store(true, Ordering::Release);
                 Ok(())
+            }
+        }
+    }
+}
+
+/// Of several, all of whom were silent in their ways.
+pub fn all_silent(all: impl IntoIterator<Item = (String, String)>) -> Error {
+    let (peers, ways): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    match &peers[..] {
+        [] => Error::Internal("nobody was asked".into()),
+        [peer] => Error::Network { peer: peer.clone(), what: ways.concat() },
+        _ => {
+            let each = peers.iter().zip(&ways).map(|(peer, way)| format!("{peer} {way}"));
+            Error::Network {
+                peer: peers.join(" and "),
+                what: format!("none answers: {}", each.collect::<Vec<_>>().join("; ")),
             }
         }
     }

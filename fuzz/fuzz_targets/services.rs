@@ -1,0 +1,44 @@
+//! What the services of an aggregation, those who ask them, and a registry tell each other beside reports: it is read or refused, and what is read comes back.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tacita_service::aggregate::here::Here;
+use tacita_service::aggregate::proxy::{Handed, Held};
+use tacita_service::aggregate::registry;
+use tacita_service::aggregate::rounds::{Closing, Completion, Counts, Directory, Open, Resting, Status};
+use tacita_service::aggregate::transport::{Answer, Peers, Told, is_address};
+
+/// What is read as JSON is written as what is read again as the same.
+fn json<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
+    if let Ok(value) = serde_json::from_slice::<T>(bytes) {
+        let written = serde_json::to_vec(&value).unwrap();
+        let again: T = serde_json::from_slice(&written).unwrap();
+        assert_eq!(serde_json::to_vec(&again).unwrap(), written);
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Some(handed) = Handed::from_bytes(bytes) {
+        assert_eq!(handed.to_bytes().unwrap(), bytes);
+    }
+    if let Some(address) = registry::decode(bytes) {
+        assert!(is_address(&address));
+    }
+    assert!(Peers::decode(bytes).iter().all(|(_, address)| is_address(address)));
+    if let Some(answer) = Answer::decode(bytes) {
+        answer.told();
+    }
+    json::<Here>(bytes);
+    json::<Held>(bytes);
+    json::<Told>(bytes);
+    json::<Open>(bytes);
+    json::<Status>(bytes);
+    json::<Counts>(bytes);
+    json::<Completion>(bytes);
+    json::<Resting>(bytes);
+    json::<Directory>(bytes);
+    json::<Closing>(bytes);
+});
