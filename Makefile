@@ -22,7 +22,7 @@ FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 FUZZ_SECONDS ?= 30
 
 ##@ Use
-.PHONY: demo dist wheel samples seeds
+.PHONY: demo dist docs-site wheel samples seeds
 demo: fetch  ## a guided tour: one small job after the other
 	cargo run $(FLAGS) -p tacita --bin tacita -- demo
 
@@ -38,6 +38,10 @@ samples:  ## make the samples in examples/ again
 
 seeds: fetch  ## make the files of Parquet, Arrow and aggregation in fuzz/seeds again
 	cargo run $(FLAGS) -p tacita-node --example fuzz_seeds -- fuzz/seeds
+
+docs-site: fetch  ## the documentation as a site in target/site/html, with the notebooks as they run; links are checked
+	scripts/need maturin
+	scripts/docs_site "$$(scripts/wheel)"
 
 ##@ Check
 .PHONY: test format lint docs licences unit portable python examples test-slow advisories fuzz
@@ -66,7 +70,7 @@ unit: fetch  ## the tests, those of whole processes and of the page in a browser
 	scripts/need chromium etcd postgresql schemas
 	cargo test $(FLAGS) --workspace
 
-python: fetch  ## the wheel, installed in a new environment: its tests, types and examples
+python: fetch  ## the wheel, installed in a new environment: its tests, types, examples and notebooks
 	scripts/need maturin
 	scripts/test_python "$$(scripts/wheel)"
 

@@ -11,7 +11,7 @@ what is asked; `simulate` tries it in this process, `plan` says what it will cos
 0   2  6
 """
 
-from . import errors
+from . import errors, plot
 from ._identity import Identity
 from ._job import Job
 from ._pair import Pair, dot, intersect, union
@@ -19,7 +19,7 @@ from ._plan import Plan, plan
 from ._progress import Progress, ShowProgress
 from ._result import Result, Simulation
 from ._round import results, submit
-from ._rules import rules
+from ._rules import frequent_itemsets, rules, rules_table
 from ._run import run, simulate
 from ._tacita import __version__
 from ._types import Data
@@ -55,10 +55,13 @@ __all__ = [
     "__version__",
     "dot",
     "errors",
+    "frequent_itemsets",
     "intersect",
     "plan",
+    "plot",
     "results",
     "rules",
+    "rules_table",
     "run",
     "simulate",
     "submit",

@@ -69,7 +69,8 @@ def intersect(
 ) -> Result:
     """Finds the rows that this party and one other have in common: as ``tacita intersect``, with which it can also be met.
 
-    `peer` is the other's fingerprint. `reveal` is ``rows``, ``count``, ``sum:COLUMN`` or ``payload``, for which a party `gives` columns. What else can be said
+    `peer` is the other's fingerprint. `reveal` is ``rows``, ``count``, ``sum:COLUMN`` or ``payload``, for which a party `gives` columns. What else can be
+    said
     is in `Pair`.
 
     >>> tacita.intersect(  # doctest: +SKIP
@@ -78,7 +79,11 @@ def intersect(
     """
     side = _Side(identity, peer, pair, "me")
     names, mapping = _named(key)
-    job: dict[str, Any] = {"job": "intersect", "reveal": reveal, "key": {"columns": names, "duplicates": duplicates, "nulls": nulls}}
+    job: dict[str, Any] = {
+        "job": "intersect",
+        "reveal": reveal,
+        "key": {"columns": names, "duplicates": duplicates, "nulls": nulls},
+    }
     return side.run(data, side.giving(job, gives, peer_gives), mapping)
 
 
@@ -101,7 +106,11 @@ def union(
     """
     side = _Side(identity, peer, pair, "me")
     names, mapping = _named(key)
-    job: dict[str, Any] = {"job": "union", "reveal": reveal, "key": {"columns": names, "duplicates": duplicates, "nulls": nulls}}
+    job: dict[str, Any] = {
+        "job": "union",
+        "reveal": reveal,
+        "key": {"columns": names, "duplicates": duplicates, "nulls": nulls},
+    }
     return side.run(data, side.giving(job, gives, peer_gives), mapping)
 
 

@@ -70,8 +70,14 @@ class Plan:
 
     def _repr_html_(self) -> str:
         rows = [
-            (name, share["items"], bytes_text(share["bytes_sent"]), seconds_text(share["cpu_seconds"]),
-             bytes_text(share["memory"]), "<br>".join(share["learned"]))
+            (
+                name,
+                share["items"],
+                bytes_text(share["bytes_sent"]),
+                seconds_text(share["cpu_seconds"]),
+                bytes_text(share["memory"]),
+                "<br>".join(share["learned"]),
+            )
             for name, share in self.json["parties"].items()
         ]
         cost = f"{self.rounds} message flights, {bytes_text(self.bytes)}, {seconds_text(self.seconds)}"

@@ -46,15 +46,25 @@ def watching(progress: ShowProgress) -> AbstractContextManager[Optional[_Raw]]:
         return nullcontext(lambda *now: told(Progress(*now)))
     if progress is False or (progress is None and not _somebody_looks()):
         return nullcontext(None)
-    if importlib.util.find_spec("rich"):
+    # In a notebook, bars are widgets, and without those rich says so with every run.
+    plain = not _in_notebook() or _there("ipywidgets")
+    if _there("rich") and plain:
         return _rich()
-    if importlib.util.find_spec("tqdm"):
+    if _there("tqdm") and plain:
         return _tqdm()
     return nullcontext(None)
 
 
+def _there(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+def _in_notebook() -> bool:
+    return "ipykernel" in sys.modules
+
+
 def _somebody_looks() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty() or "ipykernel" in sys.modules
+    return sys.stderr is not None and sys.stderr.isatty() or _in_notebook()
 
 
 @contextmanager
@@ -63,7 +73,12 @@ def _rich() -> Iterator[_Raw]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+    )
     tasks: dict[str, Any] = {}
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
 

@@ -58,7 +58,8 @@ class Result:
 
     @property
     def table_names(self) -> list[str]:
-        """The tables that there are: ``result``, and with rules ``itemsets``. None where the party learns nothing."""
+        """The tables that there are: ``result``, with rules ``itemsets``, and of a round ``histogram`` where it is revealed. None where the party learns
+        nothing."""
         return self._outcome.table_names
 
     @property
@@ -74,6 +75,13 @@ class Result:
         import pyarrow
 
         return pyarrow.table(self._stream("itemsets"))
+
+    @property
+    def histogram(self) -> pyarrow.Table:
+        """How many keys of a round were reported how often, where the job reveals it: ``measure``, ``size``, ``rows``. Needs pyarrow."""
+        import pyarrow
+
+        return pyarrow.table(self._stream("histogram"))
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table for pandas. Needs pyarrow."""

@@ -33,7 +33,8 @@ def submit(
 ) -> dict[str, Any]:
     """Submits a participant's reports to a round. Returns the report that ``tacita submit --report`` writes.
 
-    What is submitted again counts once; with `resume`, what is there is not encrypted again. `timeout`, in seconds, is how long a proxy is tried, and `patience`
+    What is submitted again counts once; with `resume`, what is there is not encrypted again. `timeout`, in seconds, is how long a proxy is tried, and
+    `patience`
     how long to come again where it is too busy. `expand` is into how many addresses networks are expanded at most.
 
     >>> import tacita

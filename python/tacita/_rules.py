@@ -15,7 +15,7 @@ from .errors import _input
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["rules", "rules_table"]
+__all__ = ["frequent_itemsets", "rules", "rules_table"]
 
 
 def rules(
@@ -27,8 +27,11 @@ def rules(
 ) -> pandas.DataFrame:
     """The rules of a job ``rules`` in a DataFrame of mlxtend's shape. Needs pandas and pyarrow.
 
-    With the data of all parties, by name, it simulates them; with this party's own it runs it, for which it needs `identity`. `options` are those of `simulate` or `run`.
-    Antecedents and consequents are frozensets; the columns are named and computed as mlxtend does.
+    With the data of all parties, by name, it simulates them; with this party's own it runs it, for which it needs `identity`. `options` are those of
+    `simulate`
+    or `run`. Antecedents and consequents are frozensets; the columns are named and computed as by mlxtend's ``association_rules``, so that what reads its
+    rules
+    reads these, as `tacita.plot` does.
 
     >>> import pandas as pd, tacita
     >>> job = tacita.Job(
@@ -37,13 +40,13 @@ def rules(
     ... )
     >>> shop = pd.DataFrame({"milk": [1, 1, 0, 1], "tea": [0, 0, 1, 0]})
     >>> rules = tacita.rules(job, "shop", {"shop": shop, "bakery": pd.DataFrame({"bread": [1, 1, 0, 0]})})
-    >>> for rule in rules.itertuples():
-    ...     print(set(rule.antecedents), set(rule.consequents), rule.support, round(rule.confidence, 3))
+    >>> for _, rule in rules.iterrows():
+    ...     print(set(rule["antecedents"]), set(rule["consequents"]), rule["support"], round(rule["confidence"], 3))
     {'bread'} {'milk'} 0.5 1.0
     {'milk'} {'bread'} 0.5 0.667
     """
     if job.kind != "rules":
-        raise _input(f"rules are of a job \"rules\", and this is {job.kind!r}")
+        raise _input(f'rules are of a job "rules", and this is {job.kind!r}')
     if isinstance(data, Mapping):
         return rules_table(simulate(job, data, **options)[party])
     if identity is None:
@@ -51,26 +54,58 @@ def rules(
     return rules_table(run(job, party, data, identity, **options))
 
 
+def frequent_itemsets(result: Result) -> pandas.DataFrame:
+    """The itemsets of a result of a job ``rules`` in the shape of mlxtend's ``apriori``: ``support`` and ``itemsets``."""
+    import pandas
+
+    rows = result.itemsets.to_pylist()
+    sets = pandas.Series([frozenset(_items(row["items"])) for row in rows], dtype=object)
+    return pandas.DataFrame({"support": [row["support"] for row in rows], "itemsets": sets}).astype({"support": float})
+
+
 def rules_table(result: Result) -> pandas.DataFrame:
-    """The rules of a result in mlxtend's shape."""
+    """The rules of a result in mlxtend's shape, which `rules` gives."""
     import pandas
 
     frame = result.to_pandas()
+    # Where there are no rules, columns have no type.
+    measures = ["support", "confidence", "lift", "leverage", "conviction"]
+    frame[measures] = frame[measures].astype(float)
     sides = {name: [frozenset(_items(text)) for text in frame[name]] for name in ("antecedents", "consequents")}
-    supports = {frozenset(_items(row["items"])): row["support"] for row in result.itemsets.to_pylist()}
+    itemsets = frequent_itemsets(result)
+    supports = dict(zip(itemsets["itemsets"], itemsets["support"]))
     support, confidence, lift = frame["support"], frame["confidence"], frame["lift"]
     # An itemset that is no result of its own is known from the rule's measures.
-    of = {
-        "antecedent support": _supports(sides["antecedents"], supports, support / confidence),
-        "consequent support": _supports(sides["consequents"], supports, confidence / lift),
+    antecedent = _supports(sides["antecedents"], supports, support / confidence)
+    consequent = _supports(sides["consequents"], supports, confidence / lift)
+    columns: dict[str, Any] = {name: pandas.Series(sets, dtype=object) for name, sets in sides.items()}
+    columns |= {"antecedent support": antecedent, "consequent support": consequent}
+    columns |= {"support": support, "confidence": confidence, "lift": lift}
+    # No cell is missing, so that every rule stands for all rows.
+    columns |= {"representativity": 1.0, "leverage": frame["leverage"], "conviction": frame["conviction"]}
+    return pandas.DataFrame(columns | _more_measures(support, antecedent, consequent))
+
+
+def _more_measures(
+    both: pandas.Series, antecedent: pandas.Series, consequent: pandas.Series
+) -> dict[str, pandas.Series]:
+    """The measures that mlxtend has beside those of a result, each from the three supports."""
+    confidence, leverage = both / antecedent, both - antecedent * consequent
+    most, other = both * (1 - antecedent), antecedent * (consequent - both)
+    most = most.where(most >= other, other)
+    return {
+        "zhangs_metric": (leverage / most).where(most != 0, 0.0),
+        "jaccard": both / (antecedent + consequent - both),
+        "certainty": ((confidence - consequent) / (1 - consequent)).where(consequent != 1, 0.0),
+        "kulczynski": (confidence + both / consequent) / 2,
     }
-    measures = {name: frame[name] for name in ("support", "confidence", "lift", "leverage", "conviction")}
-    return pandas.DataFrame({**sides, **of, **measures})
 
 
 def _items(text: str) -> list[str]:
     return text.split("|")
 
 
-def _supports(sets: list[frozenset[str]], known: dict[frozenset[str], float], derived: Any) -> list[float]:
-    return [known.get(one, float(other)) for one, other in zip(sets, derived)]
+def _supports(sets: list[frozenset[str]], known: dict[frozenset[str], float], derived: pandas.Series) -> pandas.Series:
+    import pandas
+
+    return pandas.Series([known.get(one, other) for one, other in zip(sets, derived)], dtype=float)

@@ -82,7 +82,8 @@ def run(
     """Runs one party of a job, with the other parties elsewhere: each runs this, or ``tacita run``.
 
     `timeout` is how long, in seconds, the peers are waited for, and `patience` how long they may be connected and neither send nor read anything; `listen`
-    is where this party listens, in place of its address in the job; `memory`, in bytes, is what the job may use besides the table; `pool` is a directory of encryptions made
+    is where this party listens, in place of its address in the job; `memory`, in bytes, is what the job may use besides the table; `pool` is a directory
+    of encryptions made
     in advance. Ctrl-C ends it within a second, and the peers are told.
 
     >>> import socket, tempfile, threading, pandas as pd, tacita

@@ -2,7 +2,18 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, final
 
-__all__: list[str]
+__all__ = [
+    "ArrowTable",
+    "Identity",
+    "Outcome",
+    "Spec",
+    "__version__",
+    "plan",
+    "results",
+    "run",
+    "simulate",
+    "submit",
+]
 __version__: str
 
 @final

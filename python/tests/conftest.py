@@ -16,7 +16,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 COMMAND = pathlib.Path(sysconfig.get_path("scripts")) / "tacita"
 
-assert ROOT not in pathlib.Path(tacita.__file__).parents or "site-packages" in tacita.__file__, "the source tree is tested, not the wheel"
+assert ROOT not in pathlib.Path(tacita.__file__).parents or "site-packages" in tacita.__file__, (
+    "the source tree is tested, not the wheel"
+)
 
 
 def command(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,11 @@ import pytest
 import tacita
 
 JOB = tacita.Job(job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
-COLUMNS = {"id": ["k1", "k2", "k3", None], "day": [datetime.date(2026, 1, day) for day in (1, 2, 3, 4)], "n": [1, 2, 3, 4]}
+COLUMNS = {
+    "id": ["k1", "k2", "k3", None],
+    "day": [datetime.date(2026, 1, day) for day in (1, 2, 3, 4)],
+    "n": [1, 2, 3, 4],
+}
 OTHER = pyarrow.table({"id": ["k3", "k2", "k9"]})
 
 
@@ -55,7 +59,10 @@ def test_a_table_comes_in(kind: str) -> None:
 
 def test_a_result_goes_out() -> None:
     result = tacita.simulate(JOB, {"a": TABLE, "b": OTHER})["a"]
-    expected = [{"id": "k2", "day": datetime.date(2026, 1, 2), "n": 2}, {"id": "k3", "day": datetime.date(2026, 1, 3), "n": 3}]
+    expected = [
+        {"id": "k2", "day": datetime.date(2026, 1, 2), "n": 2},
+        {"id": "k3", "day": datetime.date(2026, 1, 3), "n": 3},
+    ]
     assert pyarrow.table(result).to_pylist() == expected
     assert polars.DataFrame(result).to_dicts() == expected == result.to_polars().to_dicts()
     assert result.to_pandas().to_dict("records") == expected
@@ -79,7 +86,16 @@ def test_tables_of_several_batches_and_of_none() -> None:
 def test_nothing_of_a_table_is_copied_on_its_way_out_and_in() -> None:
     """The buffers that a result hands out are those that pyarrow then holds, each time."""
     result = tacita.simulate(JOB, {"a": TABLE, "b": OTHER})["a"]
-    addresses = [{buffer.address for column in pyarrow.table(result).columns for chunk in column.chunks for buffer in chunk.buffers() if buffer} for _ in "12"]
+    addresses = [
+        {
+            buffer.address
+            for column in pyarrow.table(result).columns
+            for chunk in column.chunks
+            for buffer in chunk.buffers()
+            if buffer
+        }
+        for _ in "12"
+    ]
     assert addresses[0] == addresses[1]
 
 

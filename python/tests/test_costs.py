@@ -50,7 +50,10 @@ def test_a_table_in_memory_is_not_copied(pair, tmp_path: pathlib.Path) -> None:
 def test_a_million_rows_take_a_tenth_more_time_at_most(tmp_path: pathlib.Path) -> None:
     job = {"job": "intersect", "id": "x", "reveal_to": ["a"], "key": {"columns": ["id"]}, "parties": {"a": {}, "b": {}}}
     (tmp_path / "job.json").write_text(json.dumps(job))
-    frames = {name: pandas.DataFrame({"id": [f"{i:012d}" for i in range(start, start + ROWS)]}) for name, start in {"a": 0, "b": ROWS // 2}.items()}
+    frames = {
+        name: pandas.DataFrame({"id": [f"{i:012d}" for i in range(start, start + ROWS)]})
+        for name, start in {"a": 0, "b": ROWS // 2}.items()
+    }
     for name, frame in frames.items():
         frame.to_parquet(f"{name}.parquet")
 
@@ -58,7 +61,15 @@ def test_a_million_rows_take_a_tenth_more_time_at_most(tmp_path: pathlib.Path) -
         return tacita.simulate(tacita.Job.load("job.json"), frames)["a"].table.num_rows
 
     def of_command() -> object:
-        return command("simulate", "job.json", "--input=a=a.parquet", "--input=b=b.parquet", "--output=out", "--format=arrow", "--quiet").stdout
+        return command(
+            "simulate",
+            "job.json",
+            "--input=a=a.parquet",
+            "--input=b=b.parquet",
+            "--output=out",
+            "--format=arrow",
+            "--quiet",
+        ).stdout
 
     def best(run: object) -> float:
         times = []

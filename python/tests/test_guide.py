@@ -8,8 +8,9 @@ import pytest
 from conftest import ROOT
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guides/python.md", "python/README.md"])
-def test_the_code_of_a_page_runs(page: str) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/guides/python.md", "docs/guides/learn.md", "python/README.md"])
+def test_the_code_of_a_page_runs(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "Agg")
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert blocks

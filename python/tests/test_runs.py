@@ -26,7 +26,10 @@ def patients(parties: dict[str, dict[str, str]], **more: object) -> dict[str, ob
     """The samples' job with these parties."""
     spec = tomllib.loads((PATIENTS / "job.toml").read_text())
     for name, own in parties.items():
-        spec["parties"][name] = {**{k: v for k, v in spec["parties"][name].items() if k not in ("address", "identity")}, **own}
+        spec["parties"][name] = {
+            **{k: v for k, v in spec["parties"][name].items() if k not in ("address", "identity")},
+            **own,
+        }
     return {**spec, **more}
 
 
@@ -36,7 +39,17 @@ def test_the_command_is_the_other_party(ours: str, pair, tmp_path: pathlib.Path)
     theirs = "insurer" if ours == "hospital" else "hospital"
     path = tmp_path / "job.json"
     path.write_text(json.dumps(patients(parties)))
-    told = [COMMAND, "run", path, "--as", theirs, "--input", PATIENTS / f"{theirs}.csv", "--identity", tmp_path / theirs]
+    told = [
+        COMMAND,
+        "run",
+        path,
+        "--as",
+        theirs,
+        "--input",
+        PATIENTS / f"{theirs}.csv",
+        "--identity",
+        tmp_path / theirs,
+    ]
     other = subprocess.Popen([*map(str, told), "--output", "theirs.csv", "--report", "theirs.json", "--quiet"])
     result = tacita.run(tacita.Job.load(path), ours, PATIENTS / f"{ours}.csv", ids[ours])
     assert other.wait(60) == 0
@@ -56,12 +69,34 @@ def test_functions_for_two_meet_the_command(pair, tmp_path: pathlib.Path) -> Non
     }.items():
         (tmp_path / "in.csv").write_text("id,n\n1,2\n2,3\n3,4\n")
         address = free_address()
-        told = [COMMAND, name, "--listen", address, "--peer", ids["insurer"].fingerprint, "--identity", tmp_path / "hospital"]
-        other = subprocess.Popen([*map(str, told), "--input", "in.csv", *keys[0], "--output", f"{name}.csv", "--receiver", "both" if name != "union" else "peer"])
+        told = [
+            COMMAND,
+            name,
+            "--listen",
+            address,
+            "--peer",
+            ids["insurer"].fingerprint,
+            "--identity",
+            tmp_path / "hospital",
+        ]
+        other = subprocess.Popen(
+            [
+                *map(str, told),
+                "--input",
+                "in.csv",
+                *keys[0],
+                "--output",
+                f"{name}.csv",
+                "--receiver",
+                "both" if name != "union" else "peer",
+            ]
+        )
         own = pyarrow.table({"id": [2, 3, 4], "m": [1, 1, 1]})
         function = getattr(tacita, name)
         receiver = "both" if name != "union" else "me"
-        result = function(own, ids["hospital"].fingerprint, ids["insurer"], connect=address, receiver=receiver, **keys[1])
+        result = function(
+            own, ids["hospital"].fingerprint, ids["insurer"], connect=address, receiver=receiver, **keys[1]
+        )
         assert other.wait(60) == 0
         assert result.value == {"intersect": {"rows": 2}, "union": {"rows": 4}, "dot": {"value": 9}}[name]
 
@@ -69,7 +104,17 @@ def test_functions_for_two_meet_the_command(pair, tmp_path: pathlib.Path) -> Non
 def test_different_terms_are_the_same_error_at_both(pair, tmp_path: pathlib.Path) -> None:
     ids, parties = pair
     (tmp_path / "job.json").write_text(json.dumps(patients(parties, limits={"max_rows": 100_000})))
-    told = [COMMAND, "run", "job.json", "--as", "hospital", "--input", PATIENTS / "hospital.csv", "--identity", tmp_path / "hospital"]
+    told = [
+        COMMAND,
+        "run",
+        "job.json",
+        "--as",
+        "hospital",
+        "--input",
+        PATIENTS / "hospital.csv",
+        "--identity",
+        tmp_path / "hospital",
+    ]
     other = subprocess.Popen([*map(str, told), "--quiet"], stderr=subprocess.PIPE, text=True)
     with pytest.raises(tacita.TermsError) as raised:
         tacita.run(tacita.Job(**patients(parties)), "insurer", PATIENTS / "insurer.csv", ids["insurer"])
@@ -148,7 +193,14 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("what", ["run", "simulate"])
 def test_ctrl_c_ends_a_run_within_a_second(what: str, pair, tmp_path: pathlib.Path) -> None:
     _, parties = pair
-    spec = {"job": "intersect", "id": "x", "reveal_to": ["a"], "key": {"columns": ["id"]}, "protocol": "ecdh", "parties": {"a": {}, "b": {}}}
+    spec = {
+        "job": "intersect",
+        "id": "x",
+        "reveal_to": ["a"],
+        "key": {"columns": ["id"]},
+        "protocol": "ecdh",
+        "parties": {"a": {}, "b": {}},
+    }
     (tmp_path / "job.json").write_text(json.dumps(patients(parties) if what == "run" else spec))
     told = [sys.executable, "-c", INTERRUPTED, "job.json", what, str(tmp_path / "hospital")]
     ran = subprocess.run(told, capture_output=True, text=True, timeout=60)
@@ -156,11 +208,15 @@ def test_ctrl_c_ends_a_run_within_a_second(what: str, pair, tmp_path: pathlib.Pa
 
 
 def test_progress_is_told_and_may_end_a_run() -> None:
-    job = tacita.Job(job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, protocol="ecdh", parties=["a", "b"])
+    job = tacita.Job(
+        job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, protocol="ecdh", parties=["a", "b"]
+    )
     tables = {name: pyarrow.table({"id": range(30_000)}) for name in "ab"}
     seen: list[tacita.Progress] = []
     tacita.simulate(job, tables, progress=seen.append)
-    assert {one.party for one in seen} == {"a", "b"} and all(one.phase and one.done <= one.total for one in seen if one.total)
+    assert {one.party for one in seen} == {"a", "b"} and all(
+        one.phase and one.done <= one.total for one in seen if one.total
+    )
 
     def enough(now: tacita.Progress) -> None:
         raise LookupError(now.party)
@@ -170,7 +226,9 @@ def test_progress_is_told_and_may_end_a_run() -> None:
 
 
 def test_what_is_said_goes_to_logging_without_values(caplog: pytest.LogCaptureFixture) -> None:
-    job = tacita.Job(job="intersect", id="x", reveal_to=["a"], parties=["a", "b"], key={"columns": ["born"], "normalize": ["date"]})
+    job = tacita.Job(
+        job="intersect", id="x", reveal_to=["a"], parties=["a", "b"], key={"columns": ["born"], "normalize": ["date"]}
+    )
     with caplog.at_level(logging.INFO, logger="tacita"):
         dates = ["2026-01-01"] * 8 + ["nonsense-17"]
         tacita.simulate(job, {name: pyarrow.table({"born": dates}) for name in "ab"})
@@ -186,9 +244,13 @@ def test_a_plan_says_what_the_command_says() -> None:
     for key in ("protocol", "choice", "rounds"):
         assert plan.json[key] == theirs[key]
     for name, share in theirs["parties"].items():
-        assert plan.learned(name) == share["learned"] and plan.json["parties"][name]["bytes_sent"] == share["bytes_sent"]
+        assert (
+            plan.learned(name) == share["learned"] and plan.json["parties"][name]["bytes_sent"] == share["bytes_sent"]
+        )
     assert "hospital sends" in repr(plan) and "<table>" in plan._repr_html_()
-    exact = tacita.plan(tacita.Job.load(path), tables={name: PATIENTS / f"{name}.csv" for name in ("hospital", "insurer")})
+    exact = tacita.plan(
+        tacita.Job.load(path), tables={name: PATIENTS / f"{name}.csv" for name in ("hospital", "insurer")}
+    )
     assert exact.json["parties"]["hospital"]["items"] == 186
     with pytest.raises(tacita.InputError, match="how many .* has insurer"):
         tacita.plan(tacita.Job.load(path), rows={"hospital": 1})

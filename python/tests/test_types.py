@@ -6,7 +6,9 @@ import pathlib
 import subprocess
 import sys
 
-SAMPLE = '''
+from conftest import ROOT
+
+SAMPLE = """
 import polars as pl
 import tacita
 
@@ -27,18 +29,20 @@ def common(hospital: pl.DataFrame, insurer: pl.DataFrame) -> int:
     identity = tacita.Identity("id")
     again: tacita.Result = tacita.run(job, "hospital", hospital, identity, timeout=5.0)
     return frame.height + len(again.learned)
-'''
+"""
 
-WRONG = '''
+WRONG = """
 import tacita
 
 tacita.run(tacita.Job.load("job.toml"), "hospital", 17, "id")
-'''
+"""
 
 
 def mypy(text: str, path: pathlib.Path) -> subprocess.CompletedProcess[str]:
     path.write_text(text)
-    return subprocess.run([sys.executable, "-m", "mypy", "--strict", str(path)], capture_output=True, text=True, cwd=path.parent)
+    return subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", str(path)], capture_output=True, text=True, cwd=path.parent
+    )
 
 
 def test_a_users_sample_passes_strictly(tmp_path: pathlib.Path) -> None:
@@ -48,6 +52,14 @@ def test_a_users_sample_passes_strictly(tmp_path: pathlib.Path) -> None:
     assert ran.returncode == 1 and "arg-type" in ran.stdout, ran.stdout
 
 
+def test_the_package_itself_passes_strictly(tmp_path: pathlib.Path) -> None:
+    told = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "python" / "pyproject.toml"), "-p", "tacita"]
+    ran = subprocess.run(told, capture_output=True, text=True, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout
+
+
 def test_the_stubs_are_those_of_the_binary(tmp_path: pathlib.Path) -> None:
-    ran = subprocess.run([sys.executable, "-m", "mypy.stubtest", "tacita._tacita"], capture_output=True, text=True, cwd=tmp_path)
+    ran = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "tacita._tacita"], capture_output=True, text=True, cwd=tmp_path
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr

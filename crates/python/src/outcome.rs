@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{Answer, JobSpec};
 use tacita_node::base::files::write_whole_private;
-use tacita_node::jobs::aggregate::results::Results;
+use tacita_node::jobs::aggregate::results::{ResultFormat, Results};
 use tacita_node::jobs::numbers::check_replaceable;
 use tacita_node::run::report::Report;
-use tacita_node::run::write::all_beside;
+use tacita_node::run::write::beside;
 use tacita_node::table::output::{self, Rows};
 use tacita_node::table::{Selection, Table};
 use zeroize::Zeroizing;
@@ -20,7 +20,10 @@ use crate::arrow::ArrowTable;
 use crate::errors::raise;
 
 /// What the main table of a result is called.
-const MAIN: &str = "result";
+pub const MAIN: &str = "result";
+
+/// What a round's histogram is called, which stands beside it.
+pub const HISTOGRAM: &str = "histogram";
 
 /// A party's result, and its report.
 #[pyclass(frozen, module = "tacita._tacita")]
@@ -63,21 +66,19 @@ impl Outcome {
         Ok(Outcome { job: job.clone(), line, report, tables: Mutex::new(tables), share, round: None })
     }
 
-    /// Of a table that was written by another process, and the line that it printed.
-    pub fn read(job: &JobSpec, report: Value, line: Option<String>, table: Option<Table>) -> Outcome {
+    /// Of tables that were written by another process, by name, and the line that it printed.
+    pub fn read(job: &JobSpec, report: Value, line: Option<String>, tables: Vec<(&'static str, Table)>) -> Outcome {
         let whole = |table: Table| -> Box<dyn Rows> { Box::new(Selection::all(&table).of_others()) };
-        let tables = table.map(|table| (MAIN, whole(table))).into_iter().collect();
+        let tables = tables.into_iter().map(|(name, table)| (name, whole(table))).collect();
         Outcome { job: job.clone(), line, report, tables: Mutex::new(tables), share: None, round: None }
     }
 
     /// Of a round.
     pub fn of_round(job: &JobSpec, report: Value, results: Results) -> Result<Outcome> {
-        let mut outcome = Outcome::read(job, report, Some(results.line()), Some(results.table()?));
-        if let Some(histogram) = results.histogram_table()? {
-            outcome.lock().push(("histogram", Box::new(Selection::all(&histogram).of_others())));
-        }
-        outcome.round = Some(results);
-        Ok(outcome)
+        let mut tables = vec![(MAIN, results.table()?)];
+        tables.extend(results.histogram_table()?.map(|table| (HISTOGRAM, table)));
+        let outcome = Outcome::read(job, report, Some(results.line()), tables);
+        Ok(Outcome { round: Some(results), ..outcome })
     }
 
     /// The report.
@@ -100,7 +101,9 @@ impl Outcome {
             check_replaceable(path)?;
             return write_whole_private(path, share.as_bytes());
         }
-        if let Some(results) = &self.round {
+        if let Some(results) = &self.round
+            && !matches!(ResultFormat::of(path)?, ResultFormat::Table(_))
+        {
             return results.write(path, None);
         }
         let tables = self.lock();
@@ -110,10 +113,11 @@ impl Outcome {
                 path.display()
             )));
         };
-        let beside = all_beside(&self.job, path)?;
         let mut staged = Vec::new();
-        for ((_, rows), (_, path)) in others.iter().zip(&beside) {
-            staged.push(output::stage(&**rows, path, None)?);
+        for (what, rows) in others {
+            if let Some(path) = beside(self.job.job.name(), path, what)? {
+                staged.push(output::stage(&**rows, &path, None)?);
+            }
         }
         staged.push(output::stage(&**main, path, None)?);
         staged.into_iter().try_for_each(|file| file.place())

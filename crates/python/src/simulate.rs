@@ -26,7 +26,7 @@ use tacita_service::helper::{Serving, serve};
 
 use crate::data::{Data, by_party, scratch};
 use crate::errors::{Failure, raise};
-use crate::outcome::Outcome;
+use crate::outcome::{HISTOGRAM, MAIN, Outcome};
 use crate::run::seconds;
 use crate::spec::Spec;
 use crate::work::{Shown, cancels, wait};
@@ -337,9 +337,12 @@ impl Roles {
         let ended = aggregate::simulate(&simulation, &Nowhere, |end| stop.set(end))??;
         let mut outcomes = BTreeMap::new();
         for (name, lines) in ended.printed {
-            let table = table_in(&output.join(format!("{name}.arrow")))?;
+            let mut tables = Vec::new();
+            for (what, file) in [(MAIN, format!("{name}.arrow")), (HISTOGRAM, format!("{name}.{HISTOGRAM}.arrow"))] {
+                tables.extend(table_in(&output.join(file))?.map(|table| (what, table)));
+            }
             let report = ended.report["parties"][&name].clone();
-            outcomes.insert(name, Outcome::read(&job, report, lines.into_iter().next(), table));
+            outcomes.insert(name, Outcome::read(&job, report, lines.into_iter().next(), tables));
         }
         Ok((outcomes, ended.report.to_string()))
     }
