@@ -22,12 +22,16 @@ FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 FUZZ_SECONDS ?= 30
 
 ##@ Use
-.PHONY: demo dist samples seeds
+.PHONY: demo dist docs-site wheel samples seeds
 demo: fetch  ## a guided tour: one small job after the other
 	cargo run $(FLAGS) -p tacita --bin tacita -- demo
 
 dist: fetch  ## the program to hand out, without the paths of this machine (a build of its own)
 	scripts/dist
+
+wheel: fetch  ## the package for Python, with the command in it, in target/wheels
+	scripts/need maturin
+	scripts/wheel
 
 samples:  ## make the samples in examples/ again
 	python3 examples/generate.py
@@ -35,9 +39,13 @@ samples:  ## make the samples in examples/ again
 seeds: fetch  ## make the files of Parquet, Arrow and aggregation in fuzz/seeds again
 	cargo run $(FLAGS) -p tacita-node --example fuzz_seeds -- fuzz/seeds
 
+docs-site: fetch  ## the documentation as a site in target/site/html, with the notebooks as they run; links are checked
+	scripts/need maturin
+	scripts/docs_site "$$(scripts/wheel)"
+
 ##@ Check
-.PHONY: test format lint docs licences unit portable examples test-slow advisories fuzz
-test: format lint docs licences portable unit examples  ## all that a change has to pass (about 10 minutes from cold)
+.PHONY: test format lint docs licences unit portable python examples test-slow advisories fuzz
+test: format lint docs licences portable unit python examples  ## all that a change has to pass (about 10 minutes from cold)
 
 format:  ## the code is as rustfmt writes it
 	scripts/need rustfmt
@@ -63,11 +71,17 @@ unit: fetch  ## the tests, those of whole processes and of the page in a browser
 	scripts/need chromium etcd postgresql schemas
 	cargo test $(FLAGS) --workspace
 
+python: fetch  ## the wheel, installed in a new environment: its tests, types, examples and notebooks
+	scripts/need maturin
+	scripts/test_python "$$(scripts/wheel)"
+
 examples:  ## samples, job files and links of the documentation
 	python3 scripts/check_examples.py
 
 test-slow: fetch  ## tests that take long: large sets, slow networks
 	cargo test $(FLAGS) --workspace -- --ignored
+	scripts/need maturin
+	scripts/test_python "$$(scripts/wheel)" -m slow
 
 advisories: fetch  ## known vulnerabilities in the dependency graph (asks the network)
 	scripts/need cargo-deny

@@ -12,6 +12,7 @@ use clap::Parser;
 use commands::Cli;
 use console::{Log, Voice};
 use tacita_core::{Error, ErrorKind};
+use tacita_node::base::exit::{exit_code, one_line};
 
 /// Does what the arguments of this process say.
 pub fn main() -> ExitCode {
@@ -56,23 +57,4 @@ fn usage(error: &clap::Error) -> ExitCode {
     console::init(Voice { log, ..Voice::default() });
     tracing::error!("{}", commands::usage_error(error));
     ExitCode::from(exit_code(ErrorKind::Input))
-}
-
-/// The exit codes of the contract.
-pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
-    match kind {
-        ErrorKind::Input => 2,
-        ErrorKind::Network => 3,
-        ErrorKind::Protocol | ErrorKind::Authentication => 4,
-        ErrorKind::Terms => 5,
-        ErrorKind::Internal => 70,
-        ErrorKind::NotReady => 75,
-        ErrorKind::Interrupted => 130,
-    }
-}
-
-/// Blanks within a line stay: they may be in a path that is to be pasted.
-fn one_line(error: &Error) -> String {
-    let text = error.to_string();
-    text.split(['\n', '\r', '\t']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -9,9 +9,9 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::outsourced::Helping;
-use tacita_node::run::meet::Meeting;
+use tacita_node::run::reach::parties;
 use tacita_node::simulate::Instructions;
-use tacita_node::transport::{Cancel, DEFAULT_TIMEOUT, Peer, depot};
+use tacita_node::transport::{Cancel, DEFAULT_TIMEOUT, Peer};
 use tacita_service::helper::{self, Serving};
 
 use super::arguments;
@@ -105,125 +105,6 @@ impl Helper {
             announce: None,
             report: None,
         })
-    }
-}
-
-/// All parties of a job, whose identities have to be known.
-pub fn parties(job: &JobSpec) -> Result<Vec<Peer>> {
-    let peer = |(name, party): &(String, tacita_node::agreement::Party)| {
-        let pin = party.identity.ok_or_else(|| {
-            Error::Input(format!("parties.{name}.identity is missing: ask {name} for its `tacita identity show`"))
-        })?;
-        Ok(Peer { name: name.clone(), pin })
-    };
-    job.parties.0.iter().map(peer).collect()
-}
-
-/// How a party of a job reaches its helper: one that the file names, or the first party in its place, which listens for the others.
-pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
-    let parties = parties(job)?;
-    let first = &parties[0];
-    let (address, helper, listens) = match &job.helper {
-        Some(helper) => {
-            if listen.is_some() {
-                return Err(Error::Input(
-                    "--listen: the job has a helper, and nobody else listens: leave it out".into(),
-                ));
-            }
-            let address = helper.address.clone().ok_or_else(|| {
-                Error::Input(
-                    "helper.address is missing: say where the helper listens, as address = \"helper.example:7500\""
-                        .into(),
-                )
-            })?;
-            let pin = helper.identity.ok_or_else(|| {
-                Error::Input(
-                    "helper.identity is missing: ask who runs the helper for its `tacita identity show`".into(),
-                )
-            })?;
-            (address, Peer { name: "the helper".into(), pin }, None)
-        }
-        None => {
-            let missing = || {
-                Error::Input(format!(
-                    "parties.{}.address is missing: it listens, being the first party of a job without [helper]",
-                    first.name
-                ))
-            };
-            let address = job.party(&first.name)?.address.clone();
-            let helper = Peer { name: format!("{}, in the helper's place,", first.name), pin: first.pin };
-            match (first.name == me, listen) {
-                (true, listen) => {
-                    let listens = listen.or(address).ok_or_else(missing)?;
-                    (String::new(), helper, Some(listens))
-                }
-                (false, None) => (address.ok_or_else(missing)?, helper, None),
-                (false, Some(_)) => {
-                    return Err(Error::Input(format!(
-                        "--listen: {me} dials {}, the first party in the file: leave it out",
-                        first.name
-                    )));
-                }
-            }
-        }
-    };
-    let mut meeting = Meeting::at(depot::Place { address, helper, parties });
-    meeting.listen = listens.unwrap_or_default();
-    Ok(meeting)
-}
-
-/// A party in the helper's place.
-pub struct Hosting {
-    ended: std::thread::JoinHandle<Result<()>>,
-    drain: Cancel,
-    _scratch: tempfile::TempDir,
-}
-
-impl Hosting {
-    /// Serves the others beside this party's own run, if it is in the helper's place; its `meeting` is then with itself.
-    pub fn begin(
-        job: &JobSpec,
-        identity: &Identity,
-        meeting: &mut Meeting,
-        [timeout, patience]: [Duration; 2],
-    ) -> Result<Option<Hosting>> {
-        let Some(place) = meeting.helper.as_mut().filter(|place| place.address.is_empty()) else { return Ok(None) };
-        let scratch = tempfile::tempdir().map_err(|error| Error::Input(format!("no temporary directory: {error}")))?;
-        let (announce, drain) = (scratch.path().join("address"), Cancel::default());
-        let serving = Serving {
-            jobs: vec![(format!("job {}", job.id), Helping::new(job, place.parties.clone())?)],
-            identity: identity.clone(),
-            listen: meeting.listen.clone(),
-            state: Some(scratch.path().join("state")),
-            status: None,
-            timeout,
-            patience,
-            drain: drain.clone(),
-            once: true,
-            announce: Some(announce.clone()),
-            report: None,
-        };
-        let ended = std::thread::spawn(move || helper::serve(serving));
-        let address = loop {
-            if let Ok(address) = std::fs::read_to_string(&announce) {
-                break address;
-            }
-            if ended.is_finished() {
-                let ended = ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                return Err(ended.err().unwrap_or_else(|| Error::Internal("the helper ended".into())));
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        };
-        place.address = address.replace("0.0.0.0:", "127.0.0.1:").replace("[::]:", "[::1]:");
-        Ok(Some(Hosting { ended, drain, _scratch: scratch }))
-    }
-
-    /// Waits until the others have what they need, after this party's own run has.
-    pub fn end(self, well: bool) -> Result<()> {
-        if !well {
-            self.drain.cancel();
-        }
-        self.ended.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 

@@ -7,11 +7,10 @@ use clap::Args;
 use tacita_core::{Error, Result};
 
 use super::arguments;
-use super::helper::{self, Hosting};
 use super::show::show;
 use crate::console::{self, Voice};
 use crate::threads::set_threads;
-use tacita_node::agreement::{Ability, JobSpec, OnDisk, PoolPlace, Source, Terms};
+use tacita_node::agreement::{Ability, JobSpec, OnDisk, PoolPlace, Source};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::{live, prepared};
@@ -19,8 +18,8 @@ use tacita_node::jobs::on_disk;
 use tacita_node::run::check::check_identity;
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
-use tacita_node::transport::relay::Place;
-use tacita_node::transport::{Peer, Shape};
+use tacita_node::run::reach::meeting;
+use tacita_service::helper::Hosting;
 
 /// Run one party of a job, on its own data, with the other parties elsewhere.
 #[derive(Args)]
@@ -216,79 +215,4 @@ impl Common {
         let hosted = hosting.map_or(Ok(()), |hosting| hosting.end(shown.is_ok()));
         shown.and(hosted)
     }
-}
-
-/// How a party of a job file meets its peers: a later party dials earlier ones.
-pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
-    if job.is_outsourced() {
-        return helper::meeting(job, me, listen);
-    }
-    let (mut dials, mut awaits) = (Vec::new(), Vec::new());
-    let relay = job.relay.is_some().then(|| place(job)).transpose()?;
-    for name in job.peers_of(me) {
-        let pin = job.party(name)?.identity.ok_or_else(|| {
-            Error::Input(format!("parties.{name}.identity is missing: ask {name} for its `tacita identity show`"))
-        })?;
-        let peer = Peer { name: name.to_owned(), pin };
-        if job.parties.position(me) < job.parties.position(name) {
-            awaits.push(peer);
-            continue;
-        }
-        let address = match &relay {
-            Some(place) => Some(place.address.clone()),
-            None => job.party(name)?.address.clone(),
-        };
-        let address = address.ok_or_else(|| {
-            Error::Input(format!("parties.{name}.address is missing: {me} dials it, being the later party in the file"))
-        })?;
-        dials.push((peer, address));
-    }
-    if let Some(place) = relay {
-        return match listen {
-            Some(_) => Err(Error::Input(format!(
-                "--listen: the job has a relay, at {}, and {me} meets the others there: leave it out",
-                place.address
-            ))),
-            None => Ok(Meeting {
-                dials,
-                awaits,
-                listen: String::new(),
-                relay: Some(place),
-                helper: None,
-                announce: None,
-                shape: Shape::default(),
-            }),
-        };
-    }
-    let listen = match (awaits.is_empty(), listen, &dials[..]) {
-        (true, Some(_), [(peer, address), ..]) => {
-            return Err(Error::Input(format!(
-                "--listen: {me} is the later party in the file: it dials {} at {address}",
-                peer.name
-            )));
-        }
-        (true, ..) => String::new(),
-        (false, Some(listen), _) => listen,
-        (false, None, _) => job.party(me)?.address.clone().ok_or_else(|| {
-            Error::Input(format!(
-                "parties.{me}.address is missing: {me} listens, being {} party in the file",
-                if job.parties.position(me) == Some(0) { "the first" } else { "an earlier" }
-            ))
-        })?,
-    };
-    Ok(Meeting { dials, awaits, listen, relay: None, helper: None, announce: None, shape: Shape::default() })
-}
-
-/// Where the parties of a job with a relay meet.
-pub fn place(job: &JobSpec) -> Result<Place> {
-    let relay = job.relay.clone().unwrap_or_default();
-    let address = relay.address.ok_or_else(|| {
-        Error::Input(
-            "relay.address is missing: say where the relay listens, as address = \"relay.example:7500\"".into(),
-        )
-    })?;
-    let pin = relay.identity.ok_or_else(|| {
-        Error::Input("relay.identity is missing: ask who runs the relay for its `tacita identity show`".into())
-    })?;
-    Ok(Place { address, pin, agreement: Terms::of(job).agreement_bytes() })
 }

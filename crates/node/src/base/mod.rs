@@ -2,6 +2,7 @@
 //! the process uses, and how it is cancelled.
 
 pub mod cancel;
+pub mod exit;
 pub mod files;
 pub mod folder;
 pub mod hex;

@@ -4,6 +4,7 @@ pub mod check;
 pub mod meet;
 pub mod outsourced;
 pub mod party;
+pub mod reach;
 pub mod rehearsal;
 pub mod report;
 pub(crate) mod settle;

@@ -269,8 +269,8 @@ impl PartyRun {
         self.output.as_deref().map_or(Ok(Vec::new()), |output| all_beside(&self.job, output))
     }
 
-    /// Says what each party will learn.
-    fn announce(&self) {
+    /// Says what each party will learn. [`PartyRun::answer`] leaves that to its caller.
+    pub fn announce(&self) {
         for party in self.job.parties.names() {
             for sentence in self.job.job.learned(&self.job, party, Known::default()) {
                 tracing::info!("{sentence}");

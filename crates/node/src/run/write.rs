@@ -109,7 +109,7 @@ pub fn all_beside(job: &JobSpec, output: &Path) -> Result<Vec<(&'static str, Pat
 /// output.
 ///
 /// Errors: there is no name before the ending.
-fn beside(job: &str, path: &Path, what: &str) -> Result<Option<PathBuf>> {
+pub fn beside(job: &str, path: &Path, what: &str) -> Result<Option<PathBuf>> {
     if path.as_os_str() == "-" {
         return Ok(None);
     }

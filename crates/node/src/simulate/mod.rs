@@ -24,7 +24,7 @@ use crate::watch::Screen;
 
 use process::wait_for_all;
 
-pub use process::Party;
+pub use process::{GRACE, Party, consequence};
 
 pub use party::party;
 pub use tables::{Simulated, tables};

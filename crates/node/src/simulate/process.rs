@@ -15,7 +15,7 @@ use crate::watch::{Screen, Snapshot};
 
 /// How long a party may go on after another has failed: it learns of that within moments if the two are connected,
 /// and waits in vain if not.
-const GRACE: Duration = Duration::from_secs(1);
+pub const GRACE: Duration = Duration::from_secs(1);
 /// What a party says on standard error, in either of its forms.
 enum Said {
     Error(String),
@@ -176,7 +176,7 @@ pub(super) fn wait_for_all(parties: &mut [Party]) -> Result<Option<Failure>> {
 }
 
 /// How likely an exit code is to be the consequence of another party's failure rather than the cause.
-fn consequence(code: u8) -> u8 {
+pub fn consequence(code: u8) -> u8 {
     match code {
         130 => 0,
         70 => 1,

@@ -4,6 +4,7 @@
 mod attend;
 mod desk;
 mod files;
+mod host;
 mod metrics;
 mod run;
 mod work;
@@ -28,6 +29,8 @@ use tacita_node::run::report::write_json;
 use tacita_node::transport::{Cancel, Options, Purpose, door, listening_at};
 
 use desk::Desk;
+
+pub use host::Hosting;
 
 /// How often it looks whether something is due.
 const LOOK: Duration = Duration::from_millis(100);

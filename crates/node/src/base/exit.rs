@@ -1,0 +1,22 @@
+//! How whoever runs a job is told that it has failed: the exit codes of the contract, and an error in one line.
+
+use tacita_core::{Error, ErrorKind};
+
+/// The exit code that stands for a kind of error.
+pub fn exit_code(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::Input => 2,
+        ErrorKind::Network => 3,
+        ErrorKind::Protocol | ErrorKind::Authentication => 4,
+        ErrorKind::Terms => 5,
+        ErrorKind::Internal => 70,
+        ErrorKind::NotReady => 75,
+        ErrorKind::Interrupted => 130,
+    }
+}
+
+/// An error's text in one line. Blanks within a line stay: they may be in a path that is to be pasted.
+pub fn one_line(error: &Error) -> String {
+    let text = error.to_string();
+    text.split(['\n', '\r', '\t']).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}

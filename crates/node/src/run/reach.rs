@@ -1,0 +1,147 @@
+//! Whom a party of a job file meets, and where: what the file says, in the order of its parties.
+
+use tacita_core::{Error, Result};
+
+use crate::agreement::{JobSpec, Party, Terms};
+use crate::run::meet::Meeting;
+use crate::transport::relay::Place;
+use crate::transport::{Peer, Shape, depot};
+
+/// How a party of a job file meets its peers: a later party dials earlier ones.
+pub fn meeting(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
+    if job.is_outsourced() {
+        return at_helper(job, me, listen);
+    }
+    let (mut dials, mut awaits) = (Vec::new(), Vec::new());
+    let relay = job.relay.is_some().then(|| place(job)).transpose()?;
+    for name in job.peers_of(me) {
+        let pin = job.party(name)?.identity.ok_or_else(|| {
+            Error::Input(format!("parties.{name}.identity is missing: ask {name} for its `tacita identity show`"))
+        })?;
+        let peer = Peer { name: name.to_owned(), pin };
+        if job.parties.position(me) < job.parties.position(name) {
+            awaits.push(peer);
+            continue;
+        }
+        let address = match &relay {
+            Some(place) => Some(place.address.clone()),
+            None => job.party(name)?.address.clone(),
+        };
+        let address = address.ok_or_else(|| {
+            Error::Input(format!("parties.{name}.address is missing: {me} dials it, being the later party in the file"))
+        })?;
+        dials.push((peer, address));
+    }
+    if let Some(place) = relay {
+        return match listen {
+            Some(_) => Err(Error::Input(format!(
+                "--listen: the job has a relay, at {}, and {me} meets the others there: leave it out",
+                place.address
+            ))),
+            None => Ok(Meeting {
+                dials,
+                awaits,
+                listen: String::new(),
+                relay: Some(place),
+                helper: None,
+                announce: None,
+                shape: Shape::default(),
+            }),
+        };
+    }
+    let listen = match (awaits.is_empty(), listen, &dials[..]) {
+        (true, Some(_), [(peer, address), ..]) => {
+            return Err(Error::Input(format!(
+                "--listen: {me} is the later party in the file: it dials {} at {address}",
+                peer.name
+            )));
+        }
+        (true, ..) => String::new(),
+        (false, Some(listen), _) => listen,
+        (false, None, _) => job.party(me)?.address.clone().ok_or_else(|| {
+            Error::Input(format!(
+                "parties.{me}.address is missing: {me} listens, being {} party in the file",
+                if job.parties.position(me) == Some(0) { "the first" } else { "an earlier" }
+            ))
+        })?,
+    };
+    Ok(Meeting { dials, awaits, listen, relay: None, helper: None, announce: None, shape: Shape::default() })
+}
+
+/// Where the parties of a job with a relay meet.
+pub fn place(job: &JobSpec) -> Result<Place> {
+    let relay = job.relay.clone().unwrap_or_default();
+    let address = relay.address.ok_or_else(|| {
+        Error::Input(
+            "relay.address is missing: say where the relay listens, as address = \"relay.example:7500\"".into(),
+        )
+    })?;
+    let pin = relay.identity.ok_or_else(|| {
+        Error::Input("relay.identity is missing: ask who runs the relay for its `tacita identity show`".into())
+    })?;
+    Ok(Place { address, pin, agreement: Terms::of(job).agreement_bytes() })
+}
+
+/// How a party of a job reaches its helper: one that the file names, or the first party in its place, which listens for the others.
+fn at_helper(job: &JobSpec, me: &str, listen: Option<String>) -> Result<Meeting> {
+    let parties = parties(job)?;
+    let first = &parties[0];
+    let (address, helper, listens) = match &job.helper {
+        Some(helper) => {
+            if listen.is_some() {
+                return Err(Error::Input(
+                    "--listen: the job has a helper, and nobody else listens: leave it out".into(),
+                ));
+            }
+            let address = helper.address.clone().ok_or_else(|| {
+                Error::Input(
+                    "helper.address is missing: say where the helper listens, as address = \"helper.example:7500\""
+                        .into(),
+                )
+            })?;
+            let pin = helper.identity.ok_or_else(|| {
+                Error::Input(
+                    "helper.identity is missing: ask who runs the helper for its `tacita identity show`".into(),
+                )
+            })?;
+            (address, Peer { name: "the helper".into(), pin }, None)
+        }
+        None => {
+            let missing = || {
+                Error::Input(format!(
+                    "parties.{}.address is missing: it listens, being the first party of a job without [helper]",
+                    first.name
+                ))
+            };
+            let address = job.party(&first.name)?.address.clone();
+            let helper = Peer { name: format!("{}, in the helper's place,", first.name), pin: first.pin };
+            match (first.name == me, listen) {
+                (true, listen) => {
+                    let listens = listen.or(address).ok_or_else(missing)?;
+                    (String::new(), helper, Some(listens))
+                }
+                (false, None) => (address.ok_or_else(missing)?, helper, None),
+                (false, Some(_)) => {
+                    return Err(Error::Input(format!(
+                        "--listen: {me} dials {}, the first party in the file: leave it out",
+                        first.name
+                    )));
+                }
+            }
+        }
+    };
+    let mut meeting = Meeting::at(depot::Place { address, helper, parties });
+    meeting.listen = listens.unwrap_or_default();
+    Ok(meeting)
+}
+
+/// All parties of a job, whose identities have to be known.
+pub fn parties(job: &JobSpec) -> Result<Vec<Peer>> {
+    let peer = |(name, party): &(String, Party)| {
+        let pin = party.identity.ok_or_else(|| {
+            Error::Input(format!("parties.{name}.identity is missing: ask {name} for its `tacita identity show`"))
+        })?;
+        Ok(Peer { name: name.clone(), pin })
+    };
+    job.parties.0.iter().map(peer).collect()
+}

@@ -1,0 +1,113 @@
+//! What the user gives as a party's data: a table in memory, or files.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use tacita_core::{Error, Result};
+use tacita_node::agreement::{JobSpec, Source};
+use tacita_node::table::output::{self, Format};
+use tacita_node::table::{ReadOptions, Selection, Table};
+
+use crate::arrow;
+use crate::errors::raise;
+
+/// A party's data.
+pub enum Data {
+    /// A table in memory.
+    Table(Table),
+    /// Tables of which the job takes files.
+    Tables(Vec<Table>),
+    /// Files.
+    Paths(Vec<PathBuf>),
+}
+
+impl Data {
+    /// What an object is. Messages call it `name`.
+    pub fn of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Data> {
+        if let Some(path) = path(object)? {
+            return Ok(Data::Paths(vec![path]));
+        }
+        if let Some(table) = arrow::import(object, name)? {
+            return Ok(Data::Table(table));
+        }
+        if !object.is_instance_of::<PyList>() && !object.is_instance_of::<PyTuple>() {
+            return Err(no_table(object, name)?);
+        }
+        let (mut paths, mut tables) = (Vec::new(), Vec::new());
+        for (place, one) in object.try_iter()?.enumerate() {
+            let one = one?;
+            match path(&one)? {
+                Some(path) => paths.push(path),
+                None => {
+                    let called = if place == 0 { name.to_owned() } else { format!("{name}, {}", place + 1) };
+                    tables.push(arrow::import(&one, &called)?.map_or_else(|| Err(no_table(&one, &called)?), Ok)?);
+                }
+            }
+        }
+        match (paths.is_empty(), tables.is_empty()) {
+            (false, true) => Ok(Data::Paths(paths)),
+            (true, false) => Ok(Data::Tables(tables)),
+            (true, true) => Err(no_table(object, name)?),
+            (false, false) => Err(raise(
+                object.py(),
+                Error::Input(format!("{name}: files and tables in one list: give all of them as the same")),
+            )),
+        }
+    }
+
+    /// As a job's source. What has to be in a file is put into `scratch`.
+    pub fn source(self, job: &JobSpec, allow_unreadable: bool, scratch: &Path) -> Result<Source> {
+        match self {
+            Data::Table(table) => Ok(Source::Table { table, allow_unreadable }),
+            other => Source::of(job, other.paths(scratch)?, ReadOptions::default(), allow_unreadable),
+        }
+    }
+
+    /// As files: tables in memory are written into `scratch`.
+    pub fn paths(self, scratch: &Path) -> Result<Vec<PathBuf>> {
+        let tables = match self {
+            Data::Paths(paths) => return Ok(paths),
+            Data::Table(table) => vec![table],
+            Data::Tables(tables) => tables,
+        };
+        let write = |(place, table): (usize, Table)| {
+            let name = table.source().replace(|c: char| !c.is_alphanumeric(), "_");
+            let path = scratch.join(format!("{name}_{place}.arrow"));
+            output::write(&Selection::all(&table), &path, Some(Format::Arrow)).map(|()| path)
+        };
+        tables.into_iter().enumerate().map(write).collect()
+    }
+}
+
+/// Each party's data.
+pub fn by_party(tables: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Data)>> {
+    let one = |(name, object): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let name: String = name.extract()?;
+        let data = Data::of(&object, &name)?;
+        Ok((name, data))
+    };
+    tables.iter().map(one).collect()
+}
+
+/// A directory for what has to be in files, which goes with the value.
+pub fn scratch() -> Result<tempfile::TempDir> {
+    tempfile::tempdir().map_err(|error| Error::Input(format!("no temporary directory: {error}")))
+}
+
+/// The path that an object is, if it is one.
+fn path(object: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+    match object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
+        true => object.extract().map(Some),
+        false => Ok(None),
+    }
+}
+
+fn no_table(object: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
+    let kind = object.get_type().fully_qualified_name()?.to_string();
+    let mut advice = "give a table of pandas, polars, pyarrow or DuckDB, or anything else with __arrow_c_stream__, or the path of a file";
+    if kind.starts_with("pandas.") {
+        advice = "this pandas does not hand out Arrow: it needs pandas 2.2 or later";
+    }
+    Ok(raise(object.py(), Error::Input(format!("{name}: a {kind} is no table: {advice}"))))
+}

@@ -1,0 +1,49 @@
+//! `tacita._tacita`: the library under the Python package in `python/tacita`, which gives it its words, types and documentation.
+//!
+//! Nothing is kept here that is not asked for: work is done on threads of its own with the interpreter released ([`work`]), tables come and go through
+//! the Arrow PyCapsule interface ([`arrow`]), and errors become the package's exceptions ([`errors`]).
+
+mod arrow;
+mod data;
+mod errors;
+mod identity;
+mod log;
+mod outcome;
+mod plan;
+mod round;
+mod run;
+mod simulate;
+mod spec;
+mod work;
+
+use pyo3::prelude::*;
+
+/// The module.
+#[pymodule(gil_used = true)]
+mod _tacita {
+    #[pymodule_export]
+    use super::arrow::ArrowTable;
+    #[pymodule_export]
+    use super::identity::Identity;
+    #[pymodule_export]
+    use super::outcome::Outcome;
+    #[pymodule_export]
+    use super::plan::plan;
+    #[pymodule_export]
+    use super::round::{results, submit};
+    #[pymodule_export]
+    use super::run::run;
+    #[pymodule_export]
+    use super::simulate::simulate;
+    #[pymodule_export]
+    use super::spec::Spec;
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        log::install();
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! What has come of a run, for one party.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use tacita_core::{Error, Result};
+use tacita_node::agreement::{Answer, JobSpec};
+use tacita_node::base::files::write_whole_private;
+use tacita_node::jobs::aggregate::results::{ResultFormat, Results};
+use tacita_node::jobs::numbers::check_replaceable;
+use tacita_node::run::report::Report;
+use tacita_node::run::write::beside;
+use tacita_node::table::output::{self, Rows};
+use tacita_node::table::{Selection, Table};
+use zeroize::Zeroizing;
+
+use crate::arrow::ArrowTable;
+use crate::errors::raise;
+
+/// What the main table of a result is called.
+pub const MAIN: &str = "result";
+
+/// What a round's histogram is called, which stands beside it.
+pub const HISTOGRAM: &str = "histogram";
+
+/// A party's result, and its report.
+#[pyclass(frozen, module = "tacita._tacita")]
+pub struct Outcome {
+    job: JobSpec,
+    line: Option<String>,
+    report: Value,
+    tables: Mutex<Vec<(&'static str, Box<dyn Rows>)>>,
+    share: Option<Zeroizing<String>>,
+    /// A round's result, which can be written as a list, too.
+    round: Option<Results>,
+}
+
+impl Outcome {
+    /// Of an answer.
+    pub fn new(job: &JobSpec, report: &Report, answer: Answer) -> Result<Outcome> {
+        let mut report = serde_json::to_value(report).map_err(|error| Error::Internal(error.to_string()))?;
+        let whole = |table: Table| -> Box<dyn Rows> { Box::new(Selection::all(&table).of_others()) };
+        let mut share = None;
+        let (json, line, tables) = match answer {
+            Answer::Nothing => (Value::Null, None, Vec::new()),
+            Answer::Rows(rows) => {
+                let count = rows.count()?;
+                (json!({ "rows": count }), Some(format!("rows {count}")), vec![(MAIN, rows)])
+            }
+            Answer::Numbers { json, line, table } => (json, Some(line), vec![(MAIN, whole(table()?))]),
+            Answer::Share { numbers, file } => {
+                share = Some(file);
+                (json!({ "shares": numbers }), Some(format!("shares {numbers}")), Vec::new())
+            }
+            Answer::Tables { json, line, main, beside } => {
+                let mut tables = vec![(MAIN, whole(main()?))];
+                for (name, table) in beside {
+                    tables.push((name, whole(table()?)));
+                }
+                (json, Some(line), tables)
+            }
+        };
+        report["result"] = json;
+        Ok(Outcome { job: job.clone(), line, report, tables: Mutex::new(tables), share, round: None })
+    }
+
+    /// Of tables that were written by another process, by name, and the line that it printed.
+    pub fn read(job: &JobSpec, report: Value, line: Option<String>, tables: Vec<(&'static str, Table)>) -> Outcome {
+        let whole = |table: Table| -> Box<dyn Rows> { Box::new(Selection::all(&table).of_others()) };
+        let tables = tables.into_iter().map(|(name, table)| (name, whole(table))).collect();
+        Outcome { job: job.clone(), line, report, tables: Mutex::new(tables), share: None, round: None }
+    }
+
+    /// Of a round.
+    pub fn of_round(job: &JobSpec, report: Value, results: Results) -> Result<Outcome> {
+        let mut tables = vec![(MAIN, results.table()?)];
+        tables.extend(results.histogram_table()?.map(|table| (HISTOGRAM, table)));
+        let outcome = Outcome::read(job, report, Some(results.line()), tables);
+        Ok(Outcome { round: Some(results), ..outcome })
+    }
+
+    /// The report.
+    pub fn json(&self) -> Value {
+        self.report.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(&'static str, Box<dyn Rows>)>> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn make(&self, name: &str) -> Result<Option<ArrowTable>> {
+        let tables = self.lock();
+        let Some((_, rows)) = tables.iter().find(|(own, _)| *own == name) else { return Ok(None) };
+        Ok(Some(ArrowTable::new(rows.schema().clone(), rows.batches().collect::<Result<_>>()?)))
+    }
+
+    fn write(&self, path: &PathBuf) -> Result<()> {
+        if let Some(share) = &self.share {
+            check_replaceable(path)?;
+            return write_whole_private(path, share.as_bytes());
+        }
+        if let Some(results) = &self.round
+            && !matches!(ResultFormat::of(path)?, ResultFormat::Table(_))
+        {
+            return results.write(path, None);
+        }
+        let tables = self.lock();
+        let Some(((_, main), others)) = tables.split_first() else {
+            return Err(Error::Input(format!(
+                "{}: there is nothing to write: this party learns nothing",
+                path.display()
+            )));
+        };
+        let mut staged = Vec::new();
+        for (what, rows) in others {
+            if let Some(path) = beside(self.job.job.name(), path, what)? {
+                staged.push(output::stage(&**rows, &path, None)?);
+            }
+        }
+        staged.push(output::stage(&**main, path, None)?);
+        staged.into_iter().try_for_each(|file| file.place())
+    }
+}
+
+#[pymethods]
+impl Outcome {
+    #[getter]
+    fn line(&self) -> Option<&str> {
+        self.line.as_deref()
+    }
+
+    #[getter]
+    fn report(&self) -> String {
+        self.report.to_string()
+    }
+
+    #[getter]
+    fn table_names(&self) -> Vec<&'static str> {
+        self.lock().iter().map(|(name, _)| *name).collect()
+    }
+
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Option<ArrowTable>> {
+        py.detach(|| self.make(name)).map_err(|error| raise(py, error))
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.write(&path)).map_err(|error| raise(py, error))
+    }
+}

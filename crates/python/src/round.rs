@@ -1,0 +1,116 @@
+//! A participant of a job "aggregate": it submits reports, and collects what a round has revealed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use tacita_core::{Error, Result};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::jobs::aggregate::reports::Input;
+use tacita_node::table::ReadOptions;
+use tacita_service::aggregate::Setting;
+use tacita_service::aggregate::participant::results::{Collecting, collect};
+use tacita_service::aggregate::participant::submit::{Submitting, submit as submit_all};
+
+use crate::data::{Data, scratch};
+use crate::errors::raise;
+use crate::identity::Identity;
+use crate::outcome::Outcome;
+use crate::run::seconds;
+use crate::spec::Spec;
+use crate::work::{Shown, cancels, wait};
+
+/// Submits reports; the report of that as JSON. Times are in seconds.
+#[pyfunction]
+#[pyo3(signature = (spec, party, data, identity, round, *, resume, batch, timeout, patience, expand, allow_unreadable, allow_insecure, progress))]
+#[expect(clippy::too_many_arguments, reason = "the package names each of them")]
+pub fn submit(
+    py: Python<'_>,
+    spec: &Spec,
+    party: String,
+    data: &Bound<'_, PyAny>,
+    identity: &Identity,
+    round: String,
+    resume: bool,
+    batch: Option<usize>,
+    timeout: f64,
+    patience: f64,
+    expand: Option<u64>,
+    allow_unreadable: bool,
+    allow_insecure: bool,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let data = Data::of(data, &party)?;
+    let (shown, cancel) = (Shown::default(), Cancel::default());
+    let prepared = || -> Result<_> {
+        spec.job.check_secure(allow_insecure)?;
+        let scratch = scratch()?;
+        let submitting = Submitting {
+            setting: Arc::new(Setting::new(spec.job.clone())?),
+            identity: identity.inner(),
+            input: Input { allow_unreadable, expand, ..input(data, scratch.path())? },
+            round,
+            resume,
+            batch,
+            timeout: seconds("timeout", timeout)?,
+            patience: seconds("patience", patience)?,
+            announce: None,
+            screen: shown.of(&party),
+            cancel: cancel.clone(),
+            me: party,
+        };
+        Ok((submitting, scratch))
+    };
+    let (submitting, scratch) = prepared().map_err(|error| raise(py, error))?;
+    let work = move || {
+        let _kept = scratch;
+        Ok(submit_all(&submitting)?.to_string())
+    };
+    wait(py, cancels(&cancel), &shown, progress, work)
+}
+
+/// Collects the result of a round. Times are in seconds.
+#[pyfunction]
+#[pyo3(signature = (spec, party, identity, round, *, data, timeout))]
+pub fn results(
+    py: Python<'_>,
+    spec: &Spec,
+    party: String,
+    identity: &Identity,
+    round: String,
+    data: Option<&Bound<'_, PyAny>>,
+    timeout: f64,
+) -> PyResult<Outcome> {
+    let data = data.map(|data| Data::of(data, &party)).transpose()?;
+    let cancel = Cancel::default();
+    let prepared = || -> Result<_> {
+        let scratch = scratch()?;
+        let collecting = Collecting {
+            setting: Arc::new(Setting::new(spec.job.clone())?),
+            me: party,
+            identity: identity.inner(),
+            round,
+            input: data.map(|data| input(data, scratch.path())).transpose()?,
+            timeout: seconds("timeout", timeout)?,
+            announce: None,
+            cancel: cancel.clone(),
+        };
+        Ok((collecting, scratch))
+    };
+    let (collecting, scratch) = prepared().map_err(|error| raise(py, error))?;
+    let job = spec.job.clone();
+    let work = move || {
+        let _kept = scratch;
+        let (results, report) = collect(&collecting)?;
+        Ok(Outcome::of_round(&job, report, results)?)
+    };
+    wait(py, cancels(&cancel), &Shown::default(), None, work)
+}
+
+/// A participant's reports, in a file.
+fn input(data: Data, scratch: &Path) -> Result<Input> {
+    let paths = data.paths(scratch)?;
+    let [path] = <[_; 1]>::try_from(paths)
+        .map_err(|paths| Error::Input(format!("{} tables are given: a participant reports from one", paths.len())))?;
+    Ok(Input { path, options: ReadOptions::default(), listing: None, expand: None, allow_unreadable: false })
+}

@@ -1,0 +1,94 @@
+//! One party of a job, with the others elsewhere.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use tacita_core::{Error, Result};
+use tacita_node::agreement::PoolPlace;
+use tacita_node::base::cancel::Cancel;
+use tacita_node::jobs::intersect::live;
+use tacita_node::run::check::check_identity;
+use tacita_node::run::party::PartyRun;
+use tacita_node::run::reach::meeting;
+use tacita_service::helper::Hosting;
+
+use crate::data::{Data, scratch};
+use crate::errors::raise;
+use crate::identity::Identity;
+use crate::outcome::Outcome;
+use crate::spec::Spec;
+use crate::work::{Shown, cancels, wait};
+
+/// Runs a party of a job to its end. Times are in seconds, `memory` in bytes.
+#[pyfunction]
+#[pyo3(signature = (spec, party, data, identity, *, listen, timeout, patience, memory, pool, pool_key, allow_unreadable, allow_insecure, progress))]
+#[expect(clippy::too_many_arguments, reason = "the package names each of them")]
+pub fn run(
+    py: Python<'_>,
+    spec: &Spec,
+    party: String,
+    data: &Bound<'_, PyAny>,
+    identity: &Identity,
+    listen: Option<String>,
+    timeout: f64,
+    patience: f64,
+    memory: Option<u64>,
+    pool: Option<PathBuf>,
+    pool_key: Option<PathBuf>,
+    allow_unreadable: bool,
+    allow_insecure: bool,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Outcome> {
+    let data = Data::of(data, &party)?;
+    let (job, identity, shown, cancel) = (spec.job.clone(), identity.inner(), Shown::default(), Cancel::default());
+    let prepared = || -> Result<_> {
+        let times = [seconds("timeout", timeout)?, seconds("patience", patience)?];
+        job.check_run()?;
+        job.party(&party)?;
+        live::refuse_run(&job)?;
+        let scratch = scratch()?;
+        let source = data.source(&job, allow_unreadable, scratch.path())?;
+        let meeting = meeting(&job, &party, listen)?;
+        job.check_secure(allow_insecure)?;
+        // Else the others would be served under a name that is not this party's.
+        check_identity(&job, &party, &identity)?;
+        let run = PartyRun {
+            job: job.clone(),
+            job_file: None,
+            screen: shown.of(&party),
+            me: party,
+            source,
+            identity,
+            meeting,
+            output: None,
+            report: None,
+            html: None,
+            pool: pool.map(|directory| PoolPlace { directory, key_file: pool_key }),
+            timeout: times[0],
+            patience: times[1],
+            memory,
+            cancel: cancel.clone(),
+        };
+        Ok((run, times, scratch))
+    };
+    let (mut run, times, scratch) = prepared().map_err(|error| raise(py, error))?;
+    let work = move || {
+        let _kept = scratch;
+        let hosting = Hosting::begin(&run.job, &run.identity, &mut run.meeting, times)?;
+        let job = run.job.clone();
+        run.announce();
+        let outcome = run.answer().and_then(|(report, answer)| Outcome::new(&job, &report, answer));
+        let hosted = hosting.map_or(Ok(()), |hosting| hosting.end(outcome.is_ok()));
+        Ok(outcome.and_then(|outcome| hosted.map(|()| outcome))?)
+    };
+    wait(py, cancels(&cancel), &shown, progress, work)
+}
+
+/// A time that an argument says.
+pub fn seconds(what: &str, seconds: f64) -> Result<Duration> {
+    match (0.0..1e9).contains(&seconds) {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err(Error::Input(format!("{what} = {seconds}: give seconds, as 60 or 0.5"))),
+    }
+}

@@ -1,0 +1,90 @@
+//! Jobs.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use tacita_node::agreement::{JobSpec, Known, Terms};
+use tacita_node::simulate::JobText;
+
+use crate::errors::raise;
+
+/// A job: what the parties agree on.
+#[pyclass(frozen, module = "tacita._tacita")]
+pub struct Spec {
+    /// It.
+    pub job: JobSpec,
+    /// What it was read from.
+    pub text: JobText,
+}
+
+#[pymethods]
+impl Spec {
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: String, is_json: bool) -> PyResult<Spec> {
+        let job = JobSpec::parse(&text, is_json).map_err(|error| raise(py, error))?;
+        Ok(Spec { job, text: JobText { text, is_json } })
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Spec> {
+        let read = |path: &Path| Ok((JobSpec::load(path)?, JobText::load(path)?));
+        read(&path).map(|(job, text)| Spec { job, text }).map_err(|error| raise(py, error))
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.job.job.name()
+    }
+
+    #[getter]
+    fn id(&self) -> &str {
+        &self.job.id
+    }
+
+    #[getter]
+    fn protocol(&self) -> &'static str {
+        self.job.protocol.name()
+    }
+
+    #[getter]
+    fn security(&self) -> &'static str {
+        self.job.security.name()
+    }
+
+    #[getter]
+    fn level(&self) -> &'static str {
+        self.job.level.name()
+    }
+
+    #[getter]
+    fn reveal(&self) -> String {
+        self.job.reveal.to_string()
+    }
+
+    #[getter]
+    fn reveal_to(&self) -> Vec<String> {
+        self.job.reveal_to.clone()
+    }
+
+    #[getter]
+    fn parties(&self) -> Vec<String> {
+        self.job.parties.names().into_iter().map(str::to_owned).collect()
+    }
+
+    #[getter]
+    fn agreement(&self) -> String {
+        Terms::of(&self.job).agreement()
+    }
+
+    #[getter]
+    fn terms(&self) -> String {
+        Terms::of(&self.job).canonical()
+    }
+
+    fn learned(&self, py: Python<'_>, party: &str) -> PyResult<Vec<String>> {
+        let served = self.job.job.served().is_some();
+        let known = if served { Ok(()) } else { self.job.party(party).map(drop) };
+        known.map_err(|error| raise(py, error))?;
+        Ok(self.job.job.learned(&self.job, party, Known::default()))
+    }
+}

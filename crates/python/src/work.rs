@@ -1,0 +1,105 @@
+//! Work that takes time: it is done on a thread of its own with the interpreter released, while the calling thread looks for Ctrl-C and tells how far it is.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use pyo3::prelude::*;
+use tacita_core::Error;
+use tacita_node::base::cancel::Cancel;
+use tacita_node::watch::{Display, Screen, Snapshot};
+
+use crate::errors::Failure;
+
+/// How often the calling thread looks.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long work that was interrupted gets to tell the peers.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// Where work shows how far it is, for each party that it is of.
+#[derive(Debug, Clone, Default)]
+pub struct Shown(Arc<Mutex<BTreeMap<String, Snapshot>>>);
+
+impl Shown {
+    /// The screen of a party.
+    pub fn of(&self, party: &str) -> Arc<dyn Screen> {
+        Arc::new(Place { shown: self.clone(), party: party.to_owned() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Snapshot>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls `progress` with what is new since the last time.
+    fn tell(&self, progress: &Bound<'_, PyAny>) -> PyResult<()> {
+        let new = std::mem::take(&mut *self.lock());
+        for (party, now) in new {
+            progress.call1((party, now.phase, now.done, now.total, now.sent, now.received))?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Place {
+    shown: Shown,
+    party: String,
+}
+
+impl Screen for Place {
+    fn open(&self, _name: Option<&str>) -> Box<dyn Display> {
+        Box::new(self.clone())
+    }
+}
+
+impl Display for Place {
+    fn show(&mut self, now: &Snapshot) {
+        self.shown.lock().insert(self.party.clone(), now.clone());
+    }
+}
+
+/// Does `work`, and raises what fails. Ctrl-C, or an exception of `progress`, cancels it and is raised within a second, whatever it is doing.
+pub fn wait<T: Send + 'static>(
+    py: Python<'_>,
+    stop: impl Fn(),
+    shown: &Shown,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    let (done, mut ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        let result = catch_unwind(AssertUnwindSafe(work));
+        // Nobody waits for work that was interrupted.
+        let _ = done.send(result.unwrap_or_else(|_| Err(Error::Internal("a thread has panicked".into()).into())));
+    });
+    let look = |ended: mpsc::Receiver<_>, time| py.detach(move || (ended.recv_timeout(time), ended));
+    loop {
+        let result;
+        (result, ended) = look(ended, LOOK);
+        let told = py.check_signals().and_then(|()| progress.map_or(Ok(()), |progress| shown.tell(progress)));
+        match result {
+            Ok(result) => return told.and_then(|()| result.map_err(|failure: Failure| failure.raise(py))),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::from(Error::Internal("work ended without a word".into())).raise(py));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(interrupt) = told {
+                    stop();
+                    drop(look(ended, FAREWELL));
+                    return Err(interrupt);
+                }
+            }
+        }
+    }
+}
+
+/// What cancels work.
+pub fn cancels(cancel: &Cancel) -> impl Fn() + use<> {
+    let cancel = cancel.clone();
+    move || {
+        let _ = cancel.cancel();
+    }
+}

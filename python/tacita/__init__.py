@@ -1,0 +1,69 @@
+"""Tacita: joint answers over data that nobody shows.
+
+Two or more parties learn an intersection, a union, a dot product or association rules of their tables, and nothing else of each other's data. A `Job` says
+what is asked; `simulate` tries it in this process, `plan` says what it will cost and reveal, and `run` is one party of it, with the others elsewhere.
+
+>>> import pandas as pd, tacita
+>>> job = tacita.Job(job="intersect", id="demo", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
+>>> tables = {"a": pd.DataFrame({"id": [1, 2], "x": [5, 6]}), "b": pd.DataFrame({"id": [2, 3]})}
+>>> tacita.simulate(job, tables)["a"].to_pandas()
+   id  x
+0   2  6
+"""
+
+from . import errors, plot
+from ._identity import Identity
+from ._job import Job
+from ._pair import Pair, dot, intersect, union
+from ._plan import Plan, plan
+from ._progress import Progress, ShowProgress
+from ._result import Result, Simulation
+from ._round import results, submit
+from ._rules import frequent_itemsets, rules, rules_table
+from ._run import run, simulate
+from ._tacita import __version__
+from ._types import Data
+from .errors import (
+    AuthenticationError,
+    Error,
+    InputError,
+    InternalError,
+    NetworkError,
+    NotReadyError,
+    ProtocolError,
+    TermsError,
+)
+
+__all__ = [
+    "AuthenticationError",
+    "Data",
+    "Error",
+    "Identity",
+    "InputError",
+    "InternalError",
+    "Job",
+    "NetworkError",
+    "NotReadyError",
+    "Pair",
+    "Plan",
+    "Progress",
+    "ProtocolError",
+    "Result",
+    "ShowProgress",
+    "Simulation",
+    "TermsError",
+    "__version__",
+    "dot",
+    "errors",
+    "frequent_itemsets",
+    "intersect",
+    "plan",
+    "plot",
+    "results",
+    "rules",
+    "rules_table",
+    "run",
+    "simulate",
+    "submit",
+    "union",
+]

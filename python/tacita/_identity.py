@@ -1,0 +1,47 @@
+"""Key pairs."""
+
+from __future__ import annotations
+
+from typing import Union
+
+from . import _tacita
+from ._types import Path
+
+__all__ = ["Identity"]
+
+
+class Identity:
+    """A party's key pair, kept in a directory that only its owner can read.
+
+    >>> import tempfile, tacita
+    >>> identity = tacita.Identity.create(tempfile.mkdtemp() + "/id", "hospital")
+    >>> identity.fingerprint[:7]
+    'SHA256:'
+    """
+
+    def __init__(self, directory: Path) -> None:
+        """Reads the identity in `directory`, as ``tacita identity new`` has made it."""
+        self._inner = _tacita.Identity.load(directory)
+
+    @classmethod
+    def create(cls, directory: Path, name: str = "tacita") -> Identity:
+        """Makes a new identity in `directory`. A key that is already there stays, and is an error."""
+        _tacita.Identity.create(directory, name)
+        return cls(directory)
+
+    @classmethod
+    def load(cls, directory: Path) -> Identity:
+        """Reads the identity in `directory`."""
+        return cls(directory)
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of its public key, which the others' job file names."""
+        return self._inner.fingerprint
+
+    def __repr__(self) -> str:
+        return f"Identity({self.fingerprint})"
+
+
+def _inner(identity: Union[Identity, Path]) -> _tacita.Identity:
+    return (identity if isinstance(identity, Identity) else Identity(identity))._inner

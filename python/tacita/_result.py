@@ -1,0 +1,164 @@
+"""What comes of a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _tacita
+from ._html import bytes_text, page, seconds_text, table
+from ._types import Path
+from .errors import _input
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = ["Result", "Simulation"]
+
+
+class Result:
+    """What a party has learned, and the report of its run.
+
+    It is an Arrow stream itself: ``polars.DataFrame(result)`` and ``pyarrow.table(result)`` read it without a copy.
+
+    >>> import pandas as pd, tacita
+    >>> job = tacita.Job(job="intersect", id="demo", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
+    >>> a = pd.DataFrame({"id": [1, 2, 3], "ward": ["A", "B", "C"]})
+    >>> result = tacita.simulate(job, {"a": a, "b": pd.DataFrame({"id": [2, 3, 4]})})["a"]
+    >>> result.value
+    {'rows': 2}
+    >>> result.to_pandas()["ward"].tolist()
+    ['B', 'C']
+    >>> result.report["protocol"], result.learned[0]
+    ('ecdh', 'a learns which of its own rows have a key that b has too.')
+    """
+
+    def __init__(self, party: str, outcome: _tacita.Outcome) -> None:
+        self.party = party
+        """Whose it is."""
+        self._outcome = outcome
+        self.report: dict[str, Any] = json.loads(outcome.report) or {}
+        """The report, with the keys that ``--report`` writes. CPU time and memory are of the whole process."""
+        self._made: dict[str, _tacita.ArrowTable] = {}
+
+    @property
+    def value(self) -> dict[str, Any] | None:
+        """What was learned as numbers, as ``{"rows": 756}`` or ``{"count": 756, "sum": 22766}``; nothing where nothing was."""
+        value: dict[str, Any] | None = self.report.get("result")
+        return value
+
+    @property
+    def learned(self) -> list[str]:
+        """What this party has learned, in sentences."""
+        learned: list[str] = self.report.get("learned", [])
+        return learned
+
+    @property
+    def table_names(self) -> list[str]:
+        """The tables that there are: ``result``, with rules ``itemsets``, and of a round ``histogram`` where it is revealed. None where the party learns
+        nothing."""
+        return self._outcome.table_names
+
+    @property
+    def table(self) -> pyarrow.Table:
+        """The rows, the rules, or the numbers as one row: a ``pyarrow.Table``. Needs pyarrow."""
+        import pyarrow
+
+        return pyarrow.table(self._stream("result"))
+
+    @property
+    def itemsets(self) -> pyarrow.Table:
+        """The frequent itemsets that stand beside rules. Needs pyarrow."""
+        import pyarrow
+
+        return pyarrow.table(self._stream("itemsets"))
+
+    @property
+    def histogram(self) -> pyarrow.Table:
+        """How many keys of a round were reported how often, where the job reveals it: ``measure``, ``size``, ``rows``. Needs pyarrow."""
+        import pyarrow
+
+        return pyarrow.table(self._stream("histogram"))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table for pandas. Needs pyarrow."""
+        return self.table.to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table for polars. Does not need pyarrow."""
+        import polars
+
+        return polars.DataFrame(self._stream("result"))
+
+    def save(self, path: Path) -> None:
+        """Writes it as ``--output`` does: CSV, Parquet, Arrow or JSON by the ending, itemsets beside rules; a share is for its owner's eyes only."""
+        self._outcome.save(path)
+
+    def _stream(self, name: str) -> _tacita.ArrowTable:
+        if name not in self._made:
+            made = self._outcome.table(name)
+            if made is None:
+                has = ", ".join(self.table_names) or "none: it learns nothing, or has a share, which save() writes"
+                raise _input(f"{self.party} has no table called {name!r}; it has {has}")
+            self._made[name] = made
+        return self._made[name]
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._stream("result").__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"Result({self.party}: {self._outcome.line or 'learns nothing'})"
+
+    def _repr_html_(self) -> str:
+        bytes_, seconds = self.report.get("bytes", {}), self.report.get("seconds", {})
+        facts = [
+            ("protocol", self.report.get("choice", self.report.get("protocol", ""))),
+            ("sent, received", f"{bytes_text(bytes_.get('sent', 0))}, {bytes_text(bytes_.get('received', 0))}"),
+            ("time", seconds_text(seconds.get("total", 0))),
+            ("learned", "<br>".join(self.learned)),
+        ]
+        shown = ""
+        if "result" in self.table_names:
+            try:
+                shown = self.to_pandas().head(10).to_html(index=False)
+            except ImportError:
+                shown = ""
+        return page(repr(self), shown, table(("", ""), facts, raw=1))
+
+
+class Simulation(Mapping[str, Result]):
+    """What came of a simulation, by party.
+
+    >>> import pyarrow as pa, tacita
+    >>> job = tacita.Job(job="dot", id="demo", reveal_to=["a", "b"], column="value", bits=8, parties=["a", "b"])
+    >>> result = tacita.simulate(job, {"a": pa.table({"value": [1, 2, 3]}), "b": pa.table({"value": [4, 5, 6]})})
+    >>> result["a"].value, list(result)
+    ({'value': 32}, ['a', 'b'])
+    >>> result.report["job"]
+    'dot'
+    """
+
+    def __init__(self, job: _tacita.Spec, outcomes: dict[str, _tacita.Outcome], report: str) -> None:
+        order = [name for name in job.parties if name in outcomes]
+        order += [name for name in outcomes if name not in order]
+        self._results = {name: Result(name, outcomes[name]) for name in order}
+        self.report: dict[str, Any] = json.loads(report)
+        """The reports of all, with the keys that ``tacita simulate --report`` writes."""
+
+    def __getitem__(self, party: str) -> Result:
+        return self._results[party]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __repr__(self) -> str:
+        return f"Simulation({', '.join(repr(result)[7:-1] for result in self.values())})"
+
+    def _repr_html_(self) -> str:
+        return "".join(result._repr_html_() for result in self.values())

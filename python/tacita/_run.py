@@ -1,0 +1,128 @@
+"""Runs of a job: one party of it, or all of them in this process."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from typing import Optional, Union
+
+from . import _tacita
+from ._identity import Identity, _inner
+from ._job import Job
+from ._progress import ShowProgress, watching
+from ._result import Result, Simulation
+from ._types import Data, Path
+
+__all__ = ["command", "run", "simulate"]
+
+
+def simulate(
+    job: Job,
+    tables: Mapping[str, Data],
+    *,
+    latency: float = 0.0,
+    bandwidth: Optional[float] = None,
+    memory: Optional[int] = None,
+    allow_unreadable: bool = False,
+    allow_insecure: bool = False,
+    storage: Optional[str] = None,
+    progress: ShowProgress = None,
+) -> Simulation:
+    """Runs every party of a job in this process, each on a thread and with an identity of its own, over TLS on the loopback interface.
+
+    What each gets is what it would get on a machine of its own. Of a job ``aggregate``, roles and participants are processes of the `tacita` command, and
+    `storage` is where several databases keep rows. `latency` is one way, in seconds; `bandwidth` is in bits a second; `memory`, in bytes, is what each
+    party may use besides its table.
+
+    >>> import pandas as pd, tacita
+    >>> job = tacita.Job(
+    ...     job="intersect", id="demo", reveal_to=["hospital"], parties=["hospital", "insurer"],
+    ...     key={"columns": ["name", "born"], "normalize": ["name", "date:DMY"]},
+    ... )
+    >>> hospital = pd.DataFrame({"name": ["Ann Bell", "Cy Dorn"], "born": ["1.2.1990", "3.4.1985"], "ward": ["A", "C"]})
+    >>> insurer = pd.DataFrame({"name": ["bell, ann", "Eve Fitz"], "born": ["1990-02-01", "1970-01-01"]})
+    >>> tacita.simulate(job, {"hospital": hospital, "insurer": insurer})["hospital"].to_pandas()
+           name      born ward
+    0  Ann Bell  1.2.1990    A
+    """
+    with watching(progress) as raw:
+        outcomes, report = _tacita.simulate(
+            job._spec,
+            dict(tables),
+            latency=latency,
+            bandwidth=None if bandwidth is None else int(bandwidth),
+            memory=memory,
+            allow_unreadable=allow_unreadable,
+            allow_insecure=allow_insecure,
+            program=command() if job.kind == "aggregate" else None,
+            storage=storage,
+            progress=raw,
+        )
+    return Simulation(job._spec, outcomes, report)
+
+
+def run(
+    job: Job,
+    party: str,
+    data: Data,
+    identity: Union[Identity, Path],
+    *,
+    listen: Optional[str] = None,
+    timeout: float = 60.0,
+    patience: float = 1800.0,
+    memory: Optional[int] = None,
+    pool: Optional[Path] = None,
+    pool_key: Optional[Path] = None,
+    allow_unreadable: bool = False,
+    allow_insecure: bool = False,
+    progress: ShowProgress = None,
+) -> Result:
+    """Runs one party of a job, with the other parties elsewhere: each runs this, or ``tacita run``.
+
+    `timeout` is how long, in seconds, the peers are waited for, and `patience` how long they may be connected and neither send nor read anything; `listen`
+    is where this party listens, in place of its address in the job; `memory`, in bytes, is what the job may use besides the table; `pool` is a directory
+    of encryptions made
+    in advance. Ctrl-C ends it within a second, and the peers are told.
+
+    >>> import socket, tempfile, threading, pandas as pd, tacita
+    >>> work = tempfile.mkdtemp()
+    >>> ids = {name: tacita.Identity.create(f"{work}/{name}", name) for name in ("a", "b")}
+    >>> with socket.socket() as free:
+    ...     free.bind(("127.0.0.1", 0))
+    ...     address = "127.0.0.1:%d" % free.getsockname()[1]
+    >>> parties = {"a": {"address": address, "identity": ids["a"].fingerprint}, "b": {"identity": ids["b"].fingerprint}}
+    >>> job = tacita.Job(job="intersect", id="demo", reveal_to=["a", "b"], key={"columns": ["id"]}, parties=parties)
+    >>> table = pd.DataFrame({"id": [1, 2, 3]})
+    >>> other = threading.Thread(target=tacita.run, args=(job, "b", table, ids["b"]))
+    >>> other.start()
+    >>> tacita.run(job, "a", table, ids["a"])
+    Result(a: rows 3)
+    >>> other.join()
+    """
+    with watching(progress) as raw:
+        outcome = _tacita.run(
+            job._spec,
+            party,
+            data,
+            _inner(identity),
+            listen=listen,
+            timeout=timeout,
+            patience=patience,
+            memory=memory,
+            pool=pool,
+            pool_key=pool_key,
+            allow_unreadable=allow_unreadable,
+            allow_insecure=allow_insecure,
+            progress=raw,
+        )
+    return Result(party, outcome)
+
+
+def command() -> Optional[FilePath]:
+    """Where the `tacita` command of this package is, if it is there."""
+    places = [FilePath(sysconfig.get_path("scripts")), FilePath(sys.executable).parent]
+    # A package of a user's own, beside the system's.
+    places.append(FilePath(sysconfig.get_path("scripts", "posix_user")))
+    return next((place / "tacita" for place in places if (place / "tacita").is_file()), None)

@@ -1,0 +1,130 @@
+"""Nearest neighbours of one party's rows among another's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Optional
+
+from ..errors import _input
+from ._parties import Parties
+from ._products import indicators, products
+
+__all__ = ["KNeighborsClassifier"]
+
+
+class KNeighborsClassifier:
+    """k nearest neighbours, as scikit-learn's ``KNeighborsClassifier`` with ``metric="hamming"``: one party has rows with labels, the other has rows of the
+    same features without. Rows are the nearer, the more features have the same value, which is a scalar product of zeros and ones for each pair of rows.
+
+    **Fitting** reveals nothing: the party with the labels keeps its rows. **Predicting** tells the party with the labels, of each row of the other, with
+    how many of its
+    features each of its own rows agrees. **Whoever has rows of many kinds can work out from that what the other's row is.** The other party learns
+    the label of each of its rows, and no row or distance; labels tell of the rows that they come from, too, the more the fewer neighbours vote.
+
+    >>> import pandas as pd
+    >>> from tacita import learn
+    >>> clinic = pd.DataFrame({"smokes": ["no", "yes", "yes", "no"], "age": ["old", "old", "young", "young"], "ill": ["no", "yes", "yes", "no"]})
+    >>> doctor = pd.DataFrame({"smokes": ["yes", "no"], "age": ["old", "young"]})
+    >>> parties = learn.Parties.simulated({"clinic": clinic, "doctor": doctor}, tell=None)
+    >>> learn.KNeighborsClassifier(n_neighbors=1).fit(parties, "clinic.ill", ["smokes", "age"]).predict(parties).tolist()
+    ['yes', 'no']
+    """
+
+    def __init__(self, n_neighbors: int = 5) -> None:
+        """`n_neighbors` vote. Of equally near rows, the first in the table vote; of equally many votes, the label that sorts first wins."""
+        if n_neighbors < 1:
+            raise _input(f"n_neighbors = {n_neighbors}: one at least")
+        self.n_neighbors = n_neighbors
+
+    def fit(self, parties: Parties, target: str, features: Sequence[str]) -> KNeighborsClassifier:
+        """Says whose rows have labels, and which features, columns of the same names at both, are compared. Nothing is sent."""
+        self.owner, self.target = parties.column(target)
+        self.features = list(features)
+        for party in filter(parties.here, parties.names):
+            for feature in features:
+                parties.column(f"{party}.{feature}")
+        parties.tell("Nothing is learned by the fit: rows stay where they are.")
+        return self
+
+    def predict(self, parties: Parties) -> Optional[Any]:
+        """The labels of the other party's rows, which that party gets."""
+        import numpy
+
+        owner, peer = self.owner, parties.peer(self.owner)
+        parties.tell(
+            f"{owner} learns, of each row of {peer}, with how many of its {len(self.features)} features each of {owner}'s "
+            "own rows agrees: with rows of many kinds, that says which values they have.",
+            f"{peer} learns a label for each of its rows, and how many rows {owner} has.",
+        )
+        sizes = _exchanged(parties)
+        names = {party: [f"{party} {row}" for row in range(sizes[party])] for party in parties.names}
+        given = {}
+        for party in filter(parties.here, parties.names):
+            ones = numpy.column_stack(list(self._indicators(parties, party).values()))
+            given[party] = dict(zip(names[party], ones))
+        matrix = products(parties, "neighbours", names, given, [owner])
+        labels = None
+        if matrix is not None:
+            agree = numpy.array(matrix if parties.names[0] == owner else list(zip(*matrix)))
+            labels = self._vote(agree, parties.tables[owner][self.target].to_numpy())
+        return self._hand_over(parties, labels)
+
+    def _indicators(self, parties: Parties, party: str) -> dict[str, Any]:
+        """A column of zeros and ones for each value that a feature has at either party."""
+        every = {
+            feature: sorted(
+                {*parties.categories(self.owner, feature), *parties.categories(parties.peer(self.owner), feature)},
+                key=str,
+            )
+            for feature in self.features
+        }
+        both = parties.with_tables(parties.tables)
+        both._categories = {party: every for party in parties.names}
+        return indicators(both, party, self.features)[1]
+
+    def _vote(self, agree: Any, labels: Any) -> list[object]:
+        """The label of each of the other's rows."""
+        if self.n_neighbors > len(labels):
+            raise _input(f"n_neighbors = {self.n_neighbors}, and {self.owner} has {len(labels)} rows")
+        # Stable: of equally near ones the first.
+        nearest = (-agree).argsort(axis=0, kind="stable")[: self.n_neighbors]
+        chosen = []
+        for column in nearest.T:
+            votes = labels[column].tolist()
+            chosen.append(min(set(votes), key=lambda label: (-votes.count(label), label)))
+        return chosen
+
+    def _hand_over(self, parties: Parties, labels: Optional[list[object]]) -> Optional[Any]:
+        """Gives the other party its labels: by an intersection of the rows' numbers, to which they are the payload."""
+        import numpy
+        import pandas
+
+        owner, peer = self.owner, parties.peer(self.owner)
+        tables = {}
+        if labels is not None:
+            tables[owner] = pandas.DataFrame({"row": range(len(labels)), "label": labels})
+        if parties.here(peer):
+            tables[peer] = pandas.DataFrame({"row": range(len(parties.tables[peer]))})
+        keys = {
+            "job": "intersect",
+            "reveal": "payload",
+            "reveal_to": [peer],
+            "gives": {owner: ["label"]},
+            "key": {"columns": ["row"], "normalize": ["integer"]},
+        }
+        results = parties.run("labels", keys, tables)
+        if peer not in results:
+            return None
+        told = results[peer].to_pandas().sort_values("row")
+        return numpy.array(told[f"{owner}.label"].tolist(), dtype=object)
+
+
+def _exchanged(parties: Parties) -> dict[str, int]:
+    """How many rows each party has, which both learn: as products with one."""
+    first, second = parties.names
+    given = {party: {"rows": [len(table)], "one": [1]} for party, table in parties.tables.items()}
+    matrix = products(
+        parties, "sizes", {first: ["rows", "one"], second: ["rows", "one"]}, given, parties.names, bits=32
+    )
+    assert matrix is not None, "both learn it"
+    return {first: matrix[0][1], second: matrix[1][0]}

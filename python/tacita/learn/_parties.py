@@ -1,0 +1,188 @@
+"""Two organisations, and the jobs that they run together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from .._identity import Identity
+from .._job import Job
+from .._result import Result
+from .._run import run, simulate
+from .._types import Path
+from ..errors import _input
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Parties", "Tell"]
+
+Tell = Optional[Callable[[str], object]]
+"""Who is told what will be learned, a sentence at a time: `print`, unless another function is given; nobody, if ``None``."""
+
+Categories = Mapping[str, Mapping[str, Sequence[object]]]
+"""By party and column, the values that there may be. Both parties know them."""
+
+
+class Parties:
+    """Two organisations with a table each: both in this process, or one here and one elsewhere.
+
+    A column is named with its party in front: ``bank.owns``. Both parties of a real run call the same functions in the same order, each on its own machine;
+    who does not learn an answer gets ``None``.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, pandas.DataFrame],
+        parties: Mapping[str, Mapping[str, Any]],
+        *,
+        identity: Optional[Union[Identity, Path]] = None,
+        categories: Optional[Categories] = None,
+        tell: Tell = print,
+        options: Optional[Mapping[str, Any]] = None,
+    ) -> None:
+        """Use `simulated` or `connected`."""
+        if len(parties) != 2:
+            raise _input(f"there are two parties, and not {len(parties)}")
+        self.tables = dict(tables)
+        """The tables that are here, by party."""
+        self.names = list(parties)
+        """The two, in their order."""
+        self._parties, self._identity = {name: dict(own) for name, own in parties.items()}, identity
+        self._categories: Categories = categories or {}
+        self._tell, self._options, self._runs = tell, dict(options or {}), 0
+
+    @classmethod
+    def simulated(
+        cls,
+        tables: Mapping[str, pandas.DataFrame],
+        *,
+        parties: Optional[Mapping[str, Mapping[str, Any]]] = None,
+        categories: Optional[Categories] = None,
+        tell: Tell = print,
+        **options: Any,
+    ) -> Parties:
+        """Both parties in this process, as `tacita.simulate` runs them, whose `options` there are.
+
+        `parties` says what a party's own key columns are called and how they are normalised, as in a job file. `categories` are the values that columns may
+        have; of columns that are not there, they are those that they have.
+        """
+        return cls(
+            tables,
+            {name: (parties or {}).get(name, {}) for name in tables},
+            categories=categories,
+            tell=tell,
+            options=options,
+        )
+
+    @classmethod
+    def connected(
+        cls,
+        me: str,
+        table: pandas.DataFrame,
+        identity: Union[Identity, Path],
+        parties: Mapping[str, Mapping[str, Any]],
+        *,
+        categories: Categories,
+        tell: Tell = print,
+        **options: Any,
+    ) -> Parties:
+        """One of the parties, with the other elsewhere, as `tacita.run` runs it, whose `options` there are.
+
+        `parties` are both, with `address` and `identity` as in a job file; `categories` are the values that columns may have, of both parties.
+
+        >>> parties = learn.Parties.connected(  # doctest: +SKIP
+        ...     "bank", table, "id/bank",
+        ...     {"bank": {"address": "bank.example:7400", "identity": "SHA256:..."}, "shop": {"identity": "SHA256:..."}},
+        ...     categories={"bank": {"owns": ["flat", "house"]}, "shop": {"buys": ["no", "yes"]}},
+        ... )
+        """
+        if me not in parties:
+            raise _input(f"{me!r} is none of the parties: {', '.join(parties)}")
+        return cls({me: table}, parties, identity=identity, categories=categories, tell=tell, options=options)
+
+    def align(self, key: Sequence[str], *, normalize: Optional[Sequence[str]] = None) -> Parties:
+        """The parties with the rows that both have, in the same order: by a private intersection of the key columns. Each row needs a key of its own.
+
+        **Both learn which of their rows the other has too.** Nothing of the other rows is learned, but how many there are.
+        """
+        job: dict[str, Any] = {"columns": list(key), "duplicates": "error"}
+        if normalize is not None:
+            job["normalize"] = list(normalize)
+        keys = {"job": "intersect", "key": job, "reveal": "rows", "reveal_to": self.names}
+        results = self.run("align", keys, self.tables, mapped=True)
+        tables = {name: result.to_pandas().reset_index(drop=True) for name, result in results.items()}
+        if not all(map(len, tables.values())):
+            raise _input("no row is common: compare how keys are written, and see normalize")
+        made = self.with_tables(tables)
+        made._runs = self._runs
+        return made
+
+    def with_tables(self, tables: Mapping[str, pandas.DataFrame]) -> Parties:
+        """The same parties with other tables."""
+        return Parties(
+            tables,
+            self._parties,
+            identity=self._identity,
+            categories=self._categories,
+            tell=self._tell,
+            options=self._options,
+        )
+
+    def here(self, party: str) -> bool:
+        """Whether a party's table is here."""
+        return party in self.tables
+
+    def peer(self, party: str) -> str:
+        """The other one."""
+        return self.names[1 - self.names.index(party)]
+
+    def rows(self) -> int:
+        """How many rows the tables have that are here."""
+        return len(next(iter(self.tables.values())))
+
+    def column(self, reference: str) -> tuple[str, str]:
+        """The party and the column that are meant by ``bank.owns``."""
+        party, _, column = reference.partition(".")
+        if party not in self.names or not column:
+            raise _input(
+                f"{reference!r}: name a column with its party in front, as {self.names[0]}.COLUMN; the parties are {' and '.join(self.names)}"
+            )
+        if self.here(party) and column not in self.tables[party]:
+            raise _input(f"{party} has no column {column!r}: it has {', '.join(map(str, self.tables[party].columns))}")
+        return party, column
+
+    def categories(self, party: str, column: str) -> list[object]:
+        """The values that a column may have: as agreed, or else, in a simulation, those that it has."""
+        agreed = self._categories.get(party, {}).get(column)
+        if agreed is not None:
+            return list(agreed)
+        if not all(map(self.here, self.names)):
+            raise _input(
+                f"which values may {party}.{column} have? Both parties have to say: categories={{{party!r}: {{{column!r}: [...]}}}}"
+            )
+        return sorted(self.tables[party][column].dropna().unique().tolist())
+
+    def tell(self, *sentences: str) -> None:
+        """Says what a party will learn, before it does."""
+        for sentence in sentences if self._tell else ():
+            assert self._tell is not None
+            self._tell(sentence)
+
+    def run(
+        self, what: str, keys: Mapping[str, Any], tables: Mapping[str, Any], *, mapped: bool = False, more: bool = False
+    ) -> dict[str, Result]:
+        """Runs a job, and says before what each learns by it, unless it is `more` of the job before. The results of the parties that are here."""
+        self._runs += 1
+        # What a party's key is called is no matter of other jobs.
+        kept = ("address", "identity", *(("columns", "normalize") if mapped else ()))
+        parties = {
+            name: {key: value for key, value in own.items() if key in kept} for name, own in self._parties.items()
+        }
+        job = Job(id=f"learn-{what}-{self._runs}", parties=parties, **keys)
+        if not more:
+            self.tell(*(sentence for name in self.names for sentence in job.learned(name)))
+        if self._identity is None:
+            return dict(simulate(job, tables, **self._options))
+        me = next(iter(self.tables))
+        return {me: run(job, me, tables[me], self._identity, **self._options)}

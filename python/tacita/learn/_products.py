@@ -1,0 +1,108 @@
+"""Scalar products of columns here with columns there, and columns of zeros and ones for categories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Optional
+
+from ..errors import _input
+from ._parties import Parties
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["indicators", "products"]
+
+
+def products(
+    parties: Parties,
+    what: str,
+    names: Mapping[str, Sequence[str]],
+    columns: Mapping[str, Mapping[str, Any]],
+    reveal_to: Sequence[str],
+    *,
+    bits: int = 1,
+    signed: bool = False,
+) -> Optional[list[list[int]]]:
+    """Every column of the first with every column of the second, as whole numbers: `names` are those of both parties, `columns` those of the parties that are
+    here. Nothing where nobody here learns them. More columns than a job takes are products of several jobs."""
+    first, second = parties.names
+    keys = {"job": "dot", "reveal": "value", "reveal_to": list(reveal_to), "bits": bits, "signed": signed}
+    blocks = [(ones, others) for ones in _blocks(names[first]) for others in _blocks(names[second])]
+    if len(blocks) > 1:
+        parties.tell(f"{len(blocks)} runs follow, each of some columns here and there, of which this holds:")
+    found = [
+        _block(parties, what, keys, {first: ones, second: others}, columns, more=place > 0)
+        for place, (ones, others) in enumerate(blocks)
+    ]
+    wide = len(_blocks(names[second]))
+    matrix: list[list[int]] = []
+    for start in range(0, len(found), wide):
+        row = [block for block in found[start : start + wide] if block is not None]
+        if not row:
+            return None
+        matrix += [sum(lines, []) for lines in zip(*row)]
+    return matrix
+
+
+MOST_COLUMNS = 256
+"""Of a party in one job."""
+
+
+def _blocks(names: Sequence[str]) -> list[list[str]]:
+    return [list(names[start : start + MOST_COLUMNS]) for start in range(0, len(names), MOST_COLUMNS)]
+
+
+def _block(
+    parties: Parties,
+    what: str,
+    keys: Mapping[str, Any],
+    names: Mapping[str, list[str]],
+    columns: Mapping[str, Mapping[str, Any]],
+    more: bool,
+) -> Optional[list[list[int]]]:
+    """The products of as many columns as one job takes."""
+    import pyarrow
+
+    tables = {
+        party: pyarrow.table({name: pyarrow.array(own[name]) for name in names[party]})
+        for party, own in columns.items()
+    }
+    results = parties.run(what, {**keys, "column": dict(names)}, tables, more=more)
+    learned = next(
+        (result.value["value"] for name, result in results.items() if name in keys["reveal_to"] and result.value), None
+    )
+    if learned is None:
+        return None
+    # One product of one column with one is a number, and no matrix.
+    matrix = learned if isinstance(learned, list) else [[learned]]
+    return [[int(number) for number in row] for row in matrix]
+
+
+def indicators(parties: Parties, party: str, columns: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """The names of a column of zeros and ones for each category of columns, which both parties know; and where the table is here, these columns."""
+    names, made = [], {}
+    for column in columns:
+        values = _values(parties, party, column) if parties.here(party) else None
+        for category in parties.categories(party, column):
+            name = f"{column}={category}"
+            names.append(name)
+            if values is not None:
+                made[name] = (values == category).to_numpy()
+    return names, made
+
+
+def _values(parties: Parties, party: str, column: str) -> pandas.Series:
+    """A column, all of whose values are categories."""
+    values = parties.tables[party][column]
+    if values.isna().any():
+        raise _input(
+            f"{party}: {column} has {int(values.isna().sum())} empty cells: give those a category of their own, or leave their rows out"
+        )
+    known = parties.categories(party, column)
+    strange = ~values.isin(known).to_numpy()
+    if strange.any():
+        raise _input(
+            f"{party}: {column} has a value in row {strange.argmax() + 1} that is none of its {len(known)} categories"
+        )
+    return values

@@ -1,0 +1,174 @@
+"""How columns here and columns there go together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from ..errors import _input
+from ._parties import Parties
+from ._products import indicators, products
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["contingency", "correlation", "count"]
+
+DIGITS = 9
+"""Of a standardised column after the point."""
+
+
+def contingency(
+    parties: Parties,
+    ones: Union[str, Sequence[str]],
+    others: Union[str, Sequence[str]],
+    *,
+    reveal_to: Optional[Sequence[str]] = None,
+) -> Optional[pandas.DataFrame]:
+    """How many rows have each value of a column of one party and each value of a column of the other; of several columns, one table after the other.
+
+    Those in `reveal_to` (both, if it is absent) learn the numbers; nobody learns of a row. **A cell with a small number describes few rows**, and whoever
+    recognises those learns what the other knows of them.
+
+    >>> import pandas as pd
+    >>> from tacita import learn
+    >>> tables = {"a": pd.DataFrame({"x": ["p", "p", "q"]}), "b": pd.DataFrame({"y": ["no", "yes", "yes"]})}
+    >>> learn.contingency(learn.Parties.simulated(tables, tell=None), "a.x", "b.y")  # doctest: +NORMALIZE_WHITESPACE
+    b.y  no  yes
+    a.x
+    p     1    1
+    q     0    1
+    """
+    import pandas
+
+    (one, own), (other, theirs) = _sides(parties, ones, others)
+    labels = {
+        party: [(column, value) for column in columns for value in parties.categories(party, column)]
+        for party, columns in ((one, own), (other, theirs))
+    }
+    made = {party: indicators(parties, party, columns) for party, columns in ((one, own), (other, theirs))}
+    matrix = products(
+        parties,
+        "contingency",
+        {party: names for party, (names, _) in made.items()},
+        {party: columns for party, (_, columns) in made.items() if parties.here(party)},
+        reveal_to or parties.names,
+    )
+    if matrix is None:
+        return None
+    first, second = parties.names
+    index, header = _index(first, labels[first]), _index(second, labels[second])
+    table = pandas.DataFrame(matrix, index=index, columns=header)
+    return table if one == first else table.T
+
+
+def count(parties: Parties, where: Mapping[str, object], *, reveal_to: Optional[Sequence[str]] = None) -> Optional[int]:
+    """How many rows have given values of columns of both parties. Those in `reveal_to` (both, if it is absent) learn the number.
+
+    >>> import pandas as pd
+    >>> from tacita import learn
+    >>> tables = {"a": pd.DataFrame({"x": ["p", "p", "q"]}), "b": pd.DataFrame({"y": ["no", "yes", "yes"]})}
+    >>> learn.count(learn.Parties.simulated(tables, tell=None), {"a.x": "p", "b.y": "yes"})
+    1
+    """
+    wanted: dict[str, list[tuple[str, object]]] = {name: [] for name in parties.names}
+    for reference, value in where.items():
+        party, column = parties.column(reference)
+        wanted[party].append((column, value))
+    alone = next((name for name, conditions in wanted.items() if not conditions), None)
+    if alone is not None:
+        raise _input(f"nothing is asked of {alone}: {parties.peer(alone)} counts that by itself")
+    # What is asked is in the terms, so that both ask the same.
+    names = {
+        party: [" and ".join(f"{column}={value}" for column, value in conditions)]
+        for party, conditions in wanted.items()
+    }
+    columns = {}
+    for party in filter(parties.here, parties.names):
+        table = parties.tables[party]
+        columns[party] = {
+            names[party][0]: [all(row) for row in zip(*(table[column] == value for column, value in wanted[party]))]
+        }
+    matrix = products(parties, "count", names, columns, reveal_to or parties.names)
+    return None if matrix is None else matrix[0][0]
+
+
+def correlation(
+    parties: Parties,
+    ones: Union[str, Sequence[str]],
+    others: Union[str, Sequence[str]],
+    *,
+    reveal_to: Optional[Sequence[str]] = None,
+) -> Optional[pandas.DataFrame]:
+    """Pearson's correlation of every column of numbers of one party with every one of the other. Those in `reveal_to` (both, if it is absent) learn them.
+
+    Each party standardises its columns by itself, so that nothing but the correlations is learned: no means, no variances. They are exact to within √rows
+    · 10⁻⁹, because
+    standardised numbers are rounded to nine digits. **Of few rows, or where somebody knows most of a column, a correlation can tell a number.**
+
+    >>> import pandas as pd
+    >>> from tacita import learn
+    >>> tables = {"a": pd.DataFrame({"x": [1, 2, 3, 4]}), "b": pd.DataFrame({"y": [2.0, 1.0, 4.0, 3.0]})}
+    >>> learn.correlation(learn.Parties.simulated(tables, tell=None), "a.x", "b.y").round(6)
+         b.y
+    a.x  0.6
+    """
+    import pandas
+
+    (one, own), (other, theirs) = _sides(parties, ones, others)
+    names = {one: own, other: theirs}
+    columns = {
+        party: {name: _standardised(parties, party, name) for name in names[party]}
+        for party in filter(parties.here, parties.names)
+    }
+    matrix = products(parties, "correlation", names, columns, reveal_to or parties.names, bits=32, signed=True)
+    if matrix is None:
+        return None
+    first, second = parties.names
+    values = [[number / 10 ** (2 * DIGITS) for number in row] for row in matrix]
+    index, header = ([f"{party}.{name}" for name in names[party]] for party in (first, second))
+    table = pandas.DataFrame(values, index=index, columns=header)
+    return table if one == first else table.T
+
+
+def _standardised(parties: Parties, party: str, column: str) -> Any:
+    """A column less its mean, such that its squares add up to one, in whole billionths."""
+    import numpy
+
+    values = parties.tables[party][column].to_numpy(dtype=float)
+    if not numpy.isfinite(values).all():
+        raise _input(f"{party}: {column} has empty cells: leave their rows out before the parties are aligned")
+    apart = values - values.mean() if len(values) else values
+    length = math.sqrt(float(apart @ apart))
+    if length == 0:
+        raise _input(f"{party}: {column} is the same in all rows: it has no correlation with anything")
+    return numpy.rint(apart / length * 10**DIGITS).astype(numpy.int64)
+
+
+def _sides(
+    parties: Parties, ones: Union[str, Sequence[str]], others: Union[str, Sequence[str]]
+) -> list[tuple[str, list[str]]]:
+    """The party and the columns of each side."""
+    sides = []
+    for references in (ones, others):
+        columns = [
+            parties.column(reference) for reference in ([references] if isinstance(references, str) else references)
+        ]
+        if len({party for party, _ in columns}) != 1:
+            raise _input("a side has columns of one party, and one at least")
+        sides.append((columns[0][0], [column for _, column in columns]))
+    if sides[0][0] == sides[1][0]:
+        raise _input(f"both sides are columns of {sides[0][0]}, which needs nobody for that: pandas.crosstab, or corr")
+    return sides
+
+
+def _index(party: str, labels: list[tuple[str, object]]) -> pandas.Index:
+    import pandas
+
+    columns = {column for column, _ in labels}
+    if len(columns) == 1:
+        return pandas.Index([value for _, value in labels], name=f"{party}.{labels[0][0]}")
+    return pandas.MultiIndex.from_tuples(
+        [(f"{party}.{column}", value) for column, value in labels], names=("column", "value")
+    )

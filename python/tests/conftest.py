@@ -1,0 +1,50 @@
+"""What the tests share: the command of the same wheel, the samples, identities and free ports."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import socket
+import subprocess
+import sysconfig
+
+import pytest
+
+import tacita
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+COMMAND = pathlib.Path(sysconfig.get_path("scripts")) / "tacita"
+
+assert ROOT not in pathlib.Path(tacita.__file__).parents or "site-packages" in tacita.__file__, (
+    "the source tree is tested, not the wheel"
+)
+
+
+def command(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    """Runs the command that came with the wheel."""
+    told = [str(COMMAND), *map(str, arguments)]
+    return subprocess.run(told, capture_output=True, text=True, timeout=300, **options)  # type: ignore[call-overload]
+
+
+def free_address() -> str:
+    """An address of this machine at which nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{free.getsockname()[1]}"
+
+
+@pytest.fixture
+def pair(tmp_path: pathlib.Path) -> tuple[dict[str, tacita.Identity], dict[str, dict[str, str]]]:
+    """Two identities, and the parties of a job who have them."""
+    ids = {name: tacita.Identity.create(tmp_path / name, name) for name in ("hospital", "insurer")}
+    parties = {name: {"identity": identity.fingerprint} for name, identity in ids.items()}
+    parties["hospital"]["address"] = free_address()
+    return ids, parties
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test stands in the source tree."""
+    monkeypatch.chdir(tmp_path)
+    os.environ.pop("PYTHONPATH", None)

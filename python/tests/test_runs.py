@@ -1,0 +1,264 @@
+"""Runs of parties: with the command at the other end, several at once, interrupted, and watched."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pathlib
+import pickle
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow
+import pytest
+from conftest import COMMAND, EXAMPLES, command, free_address
+
+import tacita
+
+PATIENTS = EXAMPLES / "patients"
+
+
+def patients(parties: dict[str, dict[str, str]], **more: object) -> dict[str, object]:
+    """The samples' job with these parties."""
+    spec = tomllib.loads((PATIENTS / "job.toml").read_text())
+    for name, own in parties.items():
+        spec["parties"][name] = {
+            **{k: v for k, v in spec["parties"][name].items() if k not in ("address", "identity")},
+            **own,
+        }
+    return {**spec, **more}
+
+
+@pytest.mark.parametrize("ours", ["hospital", "insurer"])
+def test_the_command_is_the_other_party(ours: str, pair, tmp_path: pathlib.Path) -> None:
+    ids, parties = pair
+    theirs = "insurer" if ours == "hospital" else "hospital"
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps(patients(parties)))
+    told = [
+        COMMAND,
+        "run",
+        path,
+        "--as",
+        theirs,
+        "--input",
+        PATIENTS / f"{theirs}.csv",
+        "--identity",
+        tmp_path / theirs,
+    ]
+    other = subprocess.Popen([*map(str, told), "--output", "theirs.csv", "--report", "theirs.json", "--quiet"])
+    result = tacita.run(tacita.Job.load(path), ours, PATIENTS / f"{ours}.csv", ids[ours])
+    assert other.wait(60) == 0
+    report = json.loads(pathlib.Path("theirs.json").read_text())
+    assert result.report["agreement"] == report["agreement"]
+    assert result.report["bytes"]["sent"] == report["bytes"]["received"]
+    summary = json.loads((PATIENTS / "expected" / "summary.json").read_text())["job"]
+    assert result.value == {"rows": summary["lines"][ours]} and report["result"] == {"rows": summary["lines"][theirs]}
+
+
+def test_functions_for_two_meet_the_command(pair, tmp_path: pathlib.Path) -> None:
+    ids, _ = pair
+    for name, keys in {
+        "intersect": (["--key", "id"], {"key": ["id"]}),
+        "union": (["--key", "id"], {"key": ["id"]}),
+        "dot": (["--column", "n", "--bits", "8"], {"column": "m", "bits": 8}),
+    }.items():
+        (tmp_path / "in.csv").write_text("id,n\n1,2\n2,3\n3,4\n")
+        address = free_address()
+        told = [
+            COMMAND,
+            name,
+            "--listen",
+            address,
+            "--peer",
+            ids["insurer"].fingerprint,
+            "--identity",
+            tmp_path / "hospital",
+        ]
+        other = subprocess.Popen(
+            [
+                *map(str, told),
+                "--input",
+                "in.csv",
+                *keys[0],
+                "--output",
+                f"{name}.csv",
+                "--receiver",
+                "both" if name != "union" else "peer",
+            ]
+        )
+        own = pyarrow.table({"id": [2, 3, 4], "m": [1, 1, 1]})
+        function = getattr(tacita, name)
+        receiver = "both" if name != "union" else "me"
+        result = function(
+            own, ids["hospital"].fingerprint, ids["insurer"], connect=address, receiver=receiver, **keys[1]
+        )
+        assert other.wait(60) == 0
+        assert result.value == {"intersect": {"rows": 2}, "union": {"rows": 4}, "dot": {"value": 9}}[name]
+
+
+def test_different_terms_are_the_same_error_at_both(pair, tmp_path: pathlib.Path) -> None:
+    ids, parties = pair
+    (tmp_path / "job.json").write_text(json.dumps(patients(parties, limits={"max_rows": 100_000})))
+    told = [
+        COMMAND,
+        "run",
+        "job.json",
+        "--as",
+        "hospital",
+        "--input",
+        PATIENTS / "hospital.csv",
+        "--identity",
+        tmp_path / "hospital",
+    ]
+    other = subprocess.Popen([*map(str, told), "--quiet"], stderr=subprocess.PIPE, text=True)
+    with pytest.raises(tacita.TermsError) as raised:
+        tacita.run(tacita.Job(**patients(parties)), "insurer", PATIENTS / "insurer.csv", ids["insurer"])
+    _, text = other.communicate(timeout=60)
+    assert other.returncode == raised.value.code == 5
+    assert "limits.max_rows" in text and "limits.max_rows" in str(raised.value)
+    assert raised.value.kind == "terms"
+
+
+def test_another_identity_is_refused(pair, tmp_path: pathlib.Path) -> None:
+    ids, parties = pair
+    with pytest.raises(tacita.InputError, match="parties.insurer.identity"):
+        tacita.run(tacita.Job(**patients(parties)), "insurer", PATIENTS / "insurer.csv", ids["hospital"])
+
+
+def test_a_peer_that_is_not_there(pair) -> None:
+    ids, parties = pair
+    with pytest.raises(tacita.NetworkError) as raised:
+        tacita.run(tacita.Job(**patients(parties)), "insurer", PATIENTS / "insurer.csv", ids["insurer"], timeout=0.3)
+    assert (raised.value.code, raised.value.peer, raised.value.kind) == (3, "hospital", "network")
+    copy = pickle.loads(pickle.dumps(raised.value))
+    assert (type(copy), copy.code, copy.peer, str(copy)) == (tacita.NetworkError, 3, "hospital", str(raised.value))
+
+
+def test_several_runs_at_once() -> None:
+    job = tacita.Job(job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
+
+    def one(shift: int) -> object:
+        a, b = pyarrow.table({"id": range(1000)}), pyarrow.table({"id": range(shift, 1000 + shift)})
+        return tacita.simulate(job, {"a": a, "b": b})["a"].value
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(one, range(0, 600, 100))) == [{"rows": 1000 - shift} for shift in range(0, 600, 100)]
+
+
+def test_others_run_meanwhile(pair) -> None:
+    """The interpreter is released: this thread goes on while another waits in vain for its peer."""
+    ids, parties = pair
+    job, ended = tacita.Job(**patients(parties)), threading.Event()
+
+    def wait() -> None:
+        with pytest.raises(tacita.NetworkError):
+            tacita.run(job, "hospital", PATIENTS / "hospital.csv", ids["hospital"], timeout=1.0)
+        ended.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    steps = 0
+    while not ended.is_set():
+        steps += 1
+        time.sleep(0.001)
+    thread.join()
+    assert steps > 20
+
+
+INTERRUPTED = """
+import sys, time, signal, os, threading, pyarrow, tacita
+job = tacita.Job.load(sys.argv[1])
+def interrupt():
+    time.sleep(0.5)
+    global began
+    began = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt).start()
+try:
+    if sys.argv[2] == "run":
+        tacita.run(job, "hospital", pyarrow.table({"name": ["x"], "dob": ["2000-01-01"]}), sys.argv[3])
+    else:
+        n = 3_000_000
+        tacita.simulate(job, {"a": pyarrow.table({"id": range(n)}), "b": pyarrow.table({"id": range(n)})})
+except KeyboardInterrupt:
+    print(time.monotonic() - began)
+"""
+
+
+@pytest.mark.parametrize("what", ["run", "simulate"])
+def test_ctrl_c_ends_a_run_within_a_second(what: str, pair, tmp_path: pathlib.Path) -> None:
+    _, parties = pair
+    spec = {
+        "job": "intersect",
+        "id": "x",
+        "reveal_to": ["a"],
+        "key": {"columns": ["id"]},
+        "protocol": "ecdh",
+        "parties": {"a": {}, "b": {}},
+    }
+    (tmp_path / "job.json").write_text(json.dumps(patients(parties) if what == "run" else spec))
+    told = [sys.executable, "-c", INTERRUPTED, "job.json", what, str(tmp_path / "hospital")]
+    ran = subprocess.run(told, capture_output=True, text=True, timeout=60)
+    assert ran.stdout and float(ran.stdout) < 1.0, ran.stderr
+
+
+def test_progress_is_told_and_may_end_a_run() -> None:
+    job = tacita.Job(
+        job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, protocol="ecdh", parties=["a", "b"]
+    )
+    tables = {name: pyarrow.table({"id": range(30_000)}) for name in "ab"}
+    seen: list[tacita.Progress] = []
+    tacita.simulate(job, tables, progress=seen.append)
+    assert {one.party for one in seen} == {"a", "b"} and all(
+        one.phase and one.done <= one.total for one in seen if one.total
+    )
+
+    def enough(now: tacita.Progress) -> None:
+        raise LookupError(now.party)
+
+    with pytest.raises(LookupError):
+        tacita.simulate(job, tables, progress=enough)
+
+
+def test_what_is_said_goes_to_logging_without_values(caplog: pytest.LogCaptureFixture) -> None:
+    job = tacita.Job(
+        job="intersect", id="x", reveal_to=["a"], parties=["a", "b"], key={"columns": ["born"], "normalize": ["date"]}
+    )
+    with caplog.at_level(logging.INFO, logger="tacita"):
+        dates = ["2026-01-01"] * 8 + ["nonsense-17"]
+        tacita.simulate(job, {name: pyarrow.table({"born": dates}) for name in "ab"})
+    assert any("a learns which of its own rows" in one.message for one in caplog.records)
+    assert any(one.levelname == "WARNING" and "cannot be read" in one.message for one in caplog.records)
+    assert "nonsense-17" not in caplog.text
+
+
+def test_a_plan_says_what_the_command_says() -> None:
+    path = PATIENTS / "job.toml"
+    told = command("plan", path, "--rows", "hospital=5000", "--rows", "insurer=6000", "--json")
+    theirs, plan = json.loads(told.stdout), tacita.plan(tacita.Job.load(path), rows={"hospital": 5000, "insurer": 6000})
+    for key in ("protocol", "choice", "rounds"):
+        assert plan.json[key] == theirs[key]
+    for name, share in theirs["parties"].items():
+        assert (
+            plan.learned(name) == share["learned"] and plan.json["parties"][name]["bytes_sent"] == share["bytes_sent"]
+        )
+    assert "hospital sends" in repr(plan) and "<table>" in plan._repr_html_()
+    exact = tacita.plan(
+        tacita.Job.load(path), tables={name: PATIENTS / f"{name}.csv" for name in ("hospital", "insurer")}
+    )
+    assert exact.json["parties"]["hospital"]["items"] == 186
+    with pytest.raises(tacita.InputError, match="how many .* has insurer"):
+        tacita.plan(tacita.Job.load(path), rows={"hospital": 1})
+
+
+def test_notebooks_get_html_that_is_escaped() -> None:
+    job = tacita.Job(job="intersect", id="<b>", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
+    table = pyarrow.table({"id": ["<i>1</i>"]})
+    result = tacita.simulate(job, {"a": table, "b": table})
+    for html in (job._repr_html_(), result._repr_html_(), result["a"]._repr_html_()):
+        assert "<table" in html and "<b>'" not in html and "<i>" not in html

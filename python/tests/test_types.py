@@ -1,0 +1,65 @@
+"""The types are true: of the stubs beside the binary, and for a user who checks strictly."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+from conftest import ROOT
+
+SAMPLE = """
+import polars as pl
+import tacita
+
+
+def common(hospital: pl.DataFrame, insurer: pl.DataFrame) -> int:
+    job = tacita.Job(
+        job="intersect", id="demo", reveal_to=["hospital"], parties=["hospital", "insurer"],
+        key={"columns": ["name"], "normalize": ["name"]},
+    )
+    plan: tacita.Plan = tacita.plan(job, rows={"hospital": hospital.height, "insurer": insurer.height})
+    print(plan.protocol, plan.seconds + 1.0)
+    try:
+        results = tacita.simulate(job, {"hospital": hospital, "insurer": insurer}, progress=lambda now: print(now.done))
+    except tacita.NetworkError as error:
+        print(error.peer, error.code + 1)
+        raise
+    frame: pl.DataFrame = results["hospital"].to_polars()
+    identity = tacita.Identity("id")
+    again: tacita.Result = tacita.run(job, "hospital", hospital, identity, timeout=5.0)
+    return frame.height + len(again.learned)
+"""
+
+WRONG = """
+import tacita
+
+tacita.run(tacita.Job.load("job.toml"), "hospital", 17, "id")
+"""
+
+
+def mypy(text: str, path: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    path.write_text(text)
+    return subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", str(path)], capture_output=True, text=True, cwd=path.parent
+    )
+
+
+def test_a_users_sample_passes_strictly(tmp_path: pathlib.Path) -> None:
+    ran = mypy(SAMPLE, tmp_path / "sample.py")
+    assert ran.returncode == 0, ran.stdout
+    ran = mypy(WRONG, tmp_path / "wrong.py")
+    assert ran.returncode == 1 and "arg-type" in ran.stdout, ran.stdout
+
+
+def test_the_package_itself_passes_strictly(tmp_path: pathlib.Path) -> None:
+    told = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "python" / "pyproject.toml"), "-p", "tacita"]
+    ran = subprocess.run(told, capture_output=True, text=True, cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout
+
+
+def test_the_stubs_are_those_of_the_binary(tmp_path: pathlib.Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "mypy.stubtest", "tacita._tacita"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
