@@ -98,7 +98,8 @@ def test_shares(tmp_path: pathlib.Path) -> None:
 
 
 WRONG = {
-    "no column": ({"key": {"columns": ["nome"]}}, "input", 2),
+    # The insurer calls it otherwise; where both are at fault, either may be the first to say so.
+    "no column": ({"key": {"columns": ["dob"]}}, "input", 2),
     "no profile": ({"key": {"columns": ["name"], "normalize": ["nane"]}}, "input", 2),
     "too many rows": ({"key": {"columns": ["name"]}, "limits": {"max_rows": 3}}, "input", 2),
     "nobody gives": ({"key": {"columns": ["name"]}, "reveal": "sum:cost"}, "input", 2),

@@ -338,7 +338,7 @@ impl Roles {
         let mut outcomes = BTreeMap::new();
         for (name, lines) in ended.printed {
             let mut tables = Vec::new();
-            for (what, file) in [(MAIN, format!("{name}.arrow")), (HISTOGRAM, format!("{name}.{HISTOGRAM}.arrow"))] {
+            for (what, file) in [(MAIN, format!("{name}.arrow")), (HISTOGRAM, format!("{name}.{HISTOGRAM}.csv"))] {
                 tables.extend(table_in(&output.join(file))?.map(|table| (what, table)));
             }
             let report = ended.report["parties"][&name].clone();
