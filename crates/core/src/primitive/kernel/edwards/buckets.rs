@@ -1,7 +1,7 @@
-//! Sums of products of many points with public scalars, by buckets (Bernstein, Doumen, Lange & Oosterwijk, "Faster Batch Forgery
-//! Identification", INDOCRYPT 2012, section 4, who name Pippenger). Each lane has digits of its own: for each point eight digits of its scalar say to which
-//! of a lane's buckets it is added, or from which it is taken. A bucket counts as often as its number says, and what a lane comes to is multiplied by
-//! the weight of its digit at the end.
+//! Sums of products of many points with public scalars, by buckets (Pippenger's way; Bernstein, Doumen, Lange & Oosterwijk, "Faster Batch
+//! Forgery Identification", INDOCRYPT 2012, section 4). Each lane has a digit of its own: eight digits of a point's scalar say to which
+//! bucket of each lane it is added, or from which it is taken. A bucket counts as often as its number says, and what a lane comes to is
+//! multiplied by the weight of its digit at the end.
 //!
 //! Addresses depend on the scalars here.
 

@@ -7,8 +7,8 @@
 //! **Products** are columns that are carried: how they come about is the vectors' own ([`super::fused`], [`super::doubles`]).
 //!
 //! **Carrying.** Each column gives what it has above 51 bits to the next one, the highest 19 times that to the lowest, all at the same
-//! time. From columns below 2^61, which twice a product has, come carries below 2^10 and 19 2^10 < 2^15, hence limbs below 2^51 + 2^15. Sums and differences are of
-//! less than eight terms, and 2 p each: columns below 2^56, carries below 2^5. Both are reduced.
+//! time. From columns below 2^61, which twice a product has, come carries below 2^10 and 19 2^10 < 2^15, hence limbs below 2^51 + 2^15.
+//! Sums and differences are of less than eight terms, and 2 p each: columns below 2^56, carries below 2^5. Both are reduced.
 
 #![expect(
     clippy::needless_range_loop,

@@ -353,7 +353,7 @@ proptest! {
             limbs.iter().rev().fold(BoxedUint::zero_with_precision(512), |sum, limb| sum.shl(51).wrapping_add(BoxedUint::from(*limb)))
         };
         let modulus = number(&field::MODULUS).to_nz().unwrap();
-        let truth = number(&a).wrapping_mul(&number(&b)).rem(&modulus);
+        let truth = number(&a).wrapping_mul(number(&b)).rem(&modulus);
         let plain = |limbs: &Limbs| Field::<vector::Plain<true>>::all(limbs);
         let product = plain(&a).times(plain(&b)).encode().map(|words| words[0]);
         prop_assert_eq!(&product[..], &truth.as_words()[..4]);
@@ -369,8 +369,8 @@ fn words_are_transposed() {
         #[inline(always)]
         fn run<V: Vector>(self) -> Self::Output {
             let mut rows = [V::all(0); LANES];
-            for row in 0..LANES {
-                rows[row] = V::load(&self.0[row]);
+            for (row, words) in rows.iter_mut().zip(&self.0) {
+                *row = V::load(words);
             }
             V::transposed(&rows).map(|column| column.store())
         }

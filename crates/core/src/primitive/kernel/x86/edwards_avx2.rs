@@ -1,5 +1,10 @@
 //! Vectors for points: AVX2's words, two registers of four, with products by FMA.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "limbs and registers of several residues stand side by side, and an iterator's closures are compiled for other processors"
+)]
+
 use std::arch::asm;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
