@@ -81,7 +81,9 @@ class Result:
         """How many keys of a round were reported how often, where the job reveals it: ``measure``, ``size``, ``rows``. Needs pyarrow."""
         import pyarrow
 
-        return pyarrow.table(self._stream("histogram"))
+        # In a simulation it comes from a file of text.
+        types = {"measure": pyarrow.string(), "size": pyarrow.int64(), "rows": pyarrow.int64()}
+        return pyarrow.table(self._stream("histogram")).cast(pyarrow.schema(types))
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table for pandas. Needs pyarrow."""

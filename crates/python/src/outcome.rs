@@ -1,6 +1,6 @@
 //! What has come of a run, for one party.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
@@ -96,7 +96,7 @@ impl Outcome {
         Ok(Some(ArrowTable::new(rows.schema().clone(), rows.batches().collect::<Result<_>>()?)))
     }
 
-    fn write(&self, path: &PathBuf) -> Result<()> {
+    fn write(&self, path: &Path) -> Result<()> {
         if let Some(share) = &self.share {
             check_replaceable(path)?;
             return write_whole_private(path, share.as_bytes());
@@ -113,11 +113,18 @@ impl Outcome {
                 path.display()
             )));
         };
+        let places = others.iter().map(|(what, _)| match *what {
+            // Whatever the result is written as, the command writes its histogram as CSV.
+            HISTOGRAM => Ok(path
+                .file_stem()
+                .map(|stem| path.with_file_name(format!("{}.{HISTOGRAM}.csv", stem.to_string_lossy())))),
+            what => beside(self.job.job.name(), path, what),
+        });
+        let places: Vec<_> = places.collect::<Result<_>>()?;
         let mut staged = Vec::new();
-        for (what, rows) in others {
-            if let Some(path) = beside(self.job.job.name(), path, what)? {
-                staged.push(output::stage(&**rows, &path, None)?);
-            }
+        for ((_, rows), path) in others.iter().zip(&places) {
+            // Beside standard output there is no place.
+            staged.extend(path.as_ref().map(|path| output::stage(&**rows, path, None)).transpose()?);
         }
         staged.push(output::stage(&**main, path, None)?);
         staged.into_iter().try_for_each(|file| file.place())

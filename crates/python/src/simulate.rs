@@ -290,10 +290,12 @@ impl Parties {
 
 /// What ends the processes of a simulation, once there is something to end.
 #[derive(Clone, Default)]
-struct Stop(Arc<Mutex<Option<Box<dyn Fn() + Send>>>>);
+struct Stop(Arc<Mutex<Option<End>>>);
+
+type End = Box<dyn Fn() + Send>;
 
 impl Stop {
-    fn set(&self, stop: Box<dyn Fn() + Send>) {
+    fn set(&self, stop: End) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
     }
 
@@ -338,7 +340,7 @@ impl Roles {
         let mut outcomes = BTreeMap::new();
         for (name, lines) in ended.printed {
             let mut tables = Vec::new();
-            for (what, file) in [(MAIN, format!("{name}.arrow")), (HISTOGRAM, format!("{name}.{HISTOGRAM}.arrow"))] {
+            for (what, file) in [(MAIN, format!("{name}.arrow")), (HISTOGRAM, format!("{name}.{HISTOGRAM}.csv"))] {
                 tables.extend(table_in(&output.join(file))?.map(|table| (what, table)));
             }
             let report = ended.report["parties"][&name].clone();
