@@ -63,8 +63,9 @@ licences: fetch  ## deny.toml holds for the dependency graph
 	cargo deny --offline --locked check --hide-inclusion-graph licenses bans sources
 
 # The kernels are all in the primitives; the same test programs run a second time, so nothing is built for it.
-portable: fetch  ## the primitives' tests, on the kernels that every processor runs
+portable: fetch  ## the primitives' tests, on the kernels that every processor runs, and the groups' on those without AVX-512
 	TACITA_PORTABLE=1 cargo test $(FLAGS) --workspace --lib -- primitive::
+	TACITA_PORTABLE=avx2 cargo test $(FLAGS) --workspace --lib -- primitive::group primitive::okvs primitive::elgamal
 
 unit: fetch  ## the tests, those of whole processes and of the page in a browser included
 	scripts/need chromium etcd postgresql schemas

@@ -1,7 +1,8 @@
-"""SecretFlow's `spu` (pip install spu) on two CSV files with a column `id`: RR22 between two processes over loopback.
+"""SecretFlow's `spu` (pip install spu) on two CSV files with a column `id`, between two processes over loopback.
 
-beside_spu.py A.csv B.csv prints `cpu SECONDS wall SECONDS common N`: CPU of both parties, imports included, and the time from
-the start of both processes to their end. For `files --beside "python benches/beside_spu.py"`.
+beside_spu.py [rr22 | ecdh] A.csv B.csv prints `cpu SECONDS wall SECONDS common N`: CPU of both parties, imports included, and
+the time from the start of both processes to their end. RR22 unless `ecdh` is asked for, which is on curve25519. For
+`files --beside "python benches/beside_spu.py"` and `files --job ecdh --beside "python benches/beside_spu.py ecdh"`.
 """
 
 import multiprocessing
@@ -12,7 +13,7 @@ import tempfile
 import time
 
 
-def party(rank, ports, path, results):
+def party(protocol, rank, ports, path, results):
     import spu.libspu.link as link
     from spu import psi
 
@@ -22,10 +23,14 @@ def party(rank, ports, path, results):
     context = link.create_brpc(description, rank)
     with tempfile.TemporaryDirectory() as directory:
         csv = psi.SourceType.SOURCE_TYPE_FILE_CSV
+        curve = psi.EcdhParams(curve=psi.EllipticCurveType.CURVE_25519)
         report = psi.psi_execute(
             psi.PsiExecuteConfig(
                 protocol_conf=psi.PsiProtocolConfig(
-                    protocol=psi.PsiProtocol.PROTOCOL_RR22, receiver_rank=0, broadcast_result=False
+                    protocol=getattr(psi.PsiProtocol, f"PROTOCOL_{protocol.upper()}"),
+                    receiver_rank=0,
+                    broadcast_result=False,
+                    ecdh_params=curve,
                 ),
                 input_params=psi.InputParams(type=csv, path=path, selected_keys=["id"]),
                 output_params=psi.OutputParams(type=csv, path=f"{directory}/out.csv"),
@@ -44,9 +49,10 @@ def free_port():
 
 
 def main():
-    paths, ports, results = sys.argv[1:3], [free_port(), free_port()], multiprocessing.Queue()
+    protocol = sys.argv[1] if len(sys.argv) > 3 else "rr22"
+    paths, ports, results = sys.argv[-2:], [free_port(), free_port()], multiprocessing.Queue()
     started = time.time()
-    parties = [multiprocessing.Process(target=party, args=(rank, ports, paths[rank], results)) for rank in (0, 1)]
+    parties = [multiprocessing.Process(target=party, args=(protocol, rank, ports, paths[rank], results)) for rank in (0, 1)]
     for process in parties:
         process.start()
     used = sorted(results.get(timeout=600) for _ in parties)

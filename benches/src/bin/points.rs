@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use chacha20::ChaCha20Rng;
 use clap::Parser;
 use curve25519_dalek::ristretto::CompressedRistretto;
-use curve25519_dalek::traits::MultiscalarMul;
+use curve25519_dalek::traits::{MultiscalarMul, VartimeMultiscalarMul};
 use curve25519_dalek::{RistrettoPoint, Scalar};
 use rand_core::{Rng, SeedableRng};
 use tacita_bench::{Repeat, Verdicts, about, median};
@@ -157,6 +157,11 @@ fn compare(n: usize, runs: u32) -> Vec<(&'static str, f64)> {
                 black_box(RistrettoPoint::multiscalar_mul(numbers, points));
             }
         }),
+    );
+    line(
+        "public sums of all products",
+        cpu(runs, || drop(black_box(group.combine_public(&points, &scalars)))),
+        cpu(runs, || drop(black_box(RistrettoPoint::vartime_multiscalar_mul(&numbers, &theirs)))),
     );
     line(
         "decodings",

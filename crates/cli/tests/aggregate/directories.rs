@@ -1,6 +1,7 @@
 //! A proxy comes back without the state directory that has what it acknowledged: none of that is lost without a word.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -48,7 +49,12 @@ fn what_is_in_another_state_directory_is_waited_for() {
     let waits = "proxy 2, which is there without the state directory that has its reports";
     let told = ["waits for", waits];
     world.as_participant("results", "a", &["--output", &world.home.at("none.csv")]).end().failed(75, &told);
-    assert!(world.status(ROUND)["waits_for"].as_array().unwrap().contains(&json!(waits)));
+    // The others have told what they have, and wait for this one themselves.
+    let until = Instant::now() + Duration::from_secs(30);
+    while world.status(ROUND)["waits_for"] != json!([waits]) {
+        assert!(Instant::now() < until, "{}", world.status(ROUND));
+        std::thread::sleep(Duration::from_millis(50));
+    }
     // Of another round it takes reports.
     world.operate("open", "two", &[]).well();
     world.role("proxy-1").until_it_says("round two takes reports");

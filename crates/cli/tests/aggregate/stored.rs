@@ -44,7 +44,7 @@ fn a_round_in_postgresql_has_the_result_of_one_in_a_directory() {
     // While it is away the round cannot be closed; it is waited for.
     server.kill();
     // Its operator is told why, and no number that nobody knows.
-    stored.operate("close", ROUND, &[]).failed(2, &["PostgreSQL at /", "does not answer"]);
+    stored.operate("close", ROUND, &[]).failed(75, &["PostgreSQL at /", "does not answer"]);
     assert!(stored.status(ROUND).get("numbers").is_none());
     stored.role("database").until_it_says("is waited for, and others are told to come again");
     server.start_again();

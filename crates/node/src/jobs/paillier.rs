@@ -23,17 +23,17 @@ pub struct Seconds {
 
 /// Under a key of 3072 bits on one thread of the machine that `docs/protocols/paillier.md`, *Cost*, names, with AVX-512.
 const MEASURED: Seconds = Seconds {
-    key: 0.45,
-    encrypt: 1.0 / 2190.0,
-    decrypt: 1.0 / 390.0,
-    rerandomize: 1.0 / 110.0,
-    multiply: 1.0 / 240_000.0,
-    check: 2e-3,
+    key: 0.33,
+    encrypt: 1.0 / 7080.0,
+    decrypt: 1.0 / 1460.0,
+    rerandomize: 1.0 / 490.0,
+    multiply: 1.0 / 490_000.0,
+    check: 0.9e-3,
 };
 const MEASURED_BITS: f64 = 3072.0;
 
 /// A re-randomisation there under a key of 1024 bits: see [`Calibration::paillier_power`].
-pub const MEASURED_POWER: f64 = 1.0 / 2500.0;
+pub const MEASURED_POWER: f64 = 1.0 / 10_000.0;
 
 impl Seconds {
     /// With keys of this size on a machine as this one; without one, on that where all was measured. Exponentiations grow with the

@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-/// The environment variable that, set to `1`, makes every kernel take its portable form.
+/// The environment variable that, set to `1`, makes every kernel take its portable form, and set to the name of a family
+/// that the processor can run ([`Backend::name`]), its form for that.
 pub const PORTABLE_VARIABLE: &str = "TACITA_PORTABLE";
 
 /// A family of kernels that the processor can run: a value is made after it has been asked, so that whoever has one may
@@ -18,7 +19,7 @@ pub(crate) enum Family {
     Portable,
     /// x86-64 with PCLMULQDQ: as `Portable`, with multiplication in GF(2^128) by carry-less products.
     Pclmul,
-    /// x86-64 with PCLMULQDQ and AVX2: as `Pclmul`, with products modulo long numbers and Jacobi symbols
+    /// x86-64 with PCLMULQDQ, AVX2 and FMA: as `Pclmul`, with products modulo long numbers, Jacobi symbols and points
     /// in vectors. Intel since Haswell, AMD since Zen.
     Avx2,
     /// x86-64 with AVX-512 (F, BW, DQ, VL, VBMI, IFMA), VAES, VPCLMULQDQ and GFNI: Intel since Ice Lake, AMD since Zen 4.
@@ -68,7 +69,7 @@ impl Family {
         match self {
             Family::Portable => true,
             Family::Pclmul => has!("pclmulqdq"),
-            Family::Avx2 => has!("pclmulqdq") && has!("avx2"),
+            Family::Avx2 => has!("pclmulqdq") && has!("avx2") && has!("fma"),
             Family::Avx512 => {
                 has!("pclmulqdq") && has!("aes") && has!("vaes") && has!("vpclmulqdq") && has!("gfni") && vectors()
             }
@@ -81,16 +82,17 @@ impl Family {
     }
 }
 
-/// The fastest family that the processor can run, found once; [`Backend::PORTABLE`] if the environment asks for it.
+/// The fastest family that the processor can run, found once; another one if the environment asks for it
+/// ([`PORTABLE_VARIABLE`]).
 pub fn chosen() -> Backend {
     static CHOSEN: OnceLock<Backend> = OnceLock::new();
-    *CHOSEN.get_or_init(|| {
-        if std::env::var_os(PORTABLE_VARIABLE).is_some_and(|value| value == "1") {
-            Backend::PORTABLE
-        } else {
-            fastest()
-        }
-    })
+    *CHOSEN.get_or_init(|| asked(&std::env::var(PORTABLE_VARIABLE).unwrap_or_default()))
+}
+
+/// What this value of the variable asks for.
+fn asked(value: &str) -> Backend {
+    let name = if value == "1" { Backend::PORTABLE.name() } else { value };
+    available().into_iter().find(|backend| backend.name() == name).unwrap_or_else(fastest)
 }
 
 /// The fastest family that the processor can run.
@@ -102,4 +104,18 @@ fn fastest() -> Backend {
 pub fn available() -> Vec<Backend> {
     let families = [Family::Portable, Family::Pclmul, Family::Avx2, Family::Avx512];
     families.into_iter().filter_map(Family::available).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_chooses_among_what_there_is() {
+        assert!(asked("1") == Backend::PORTABLE);
+        for value in ["", "0", "sse9"] {
+            assert!(asked(value) == fastest());
+        }
+        assert!(available().into_iter().all(|backend| asked(backend.name()) == backend));
+    }
 }

@@ -1,6 +1,6 @@
 //! What oblivious transfer and VOLE spend their time in: blocks of 128 bits, AES, GF(2^128), bit matrices; and what
 //! encryption on lattices does: transforms and products modulo primes; and Paillier's: products and powers modulo long
-//! numbers, and whether those are squares.
+//! numbers and their squares, and whether numbers are squares.
 //!
 //! Everything works on slices, on one thread, and in time that depends on lengths only. Callers divide long slices
 //! among threads. Each kernel has a portable form and one for x86-64 processors with AVX-512, and some have one for less;
@@ -21,10 +21,12 @@ pub(crate) mod mask;
 pub(crate) mod memory;
 pub mod montgomery;
 pub mod ntt;
+pub mod pairs;
 mod portable;
 pub mod power;
 mod prg;
 mod prime;
+pub(crate) mod table;
 pub mod transpose;
 #[cfg(target_arch = "x86_64")]
 mod x86;

@@ -164,27 +164,32 @@ impl Montgomery {
 
     /// Products' own words, reduced: numbers below 2 n in no form.
     pub fn unpack(&self, numbers: &Lanes) -> Vec<u64> {
+        self.words_of(&self.reduced(numbers).0)
+    }
+
+    /// Numbers below 2 n less n if they are not below n, and 1 in the lanes for which that was so.
+    pub(super) fn reduced(&self, numbers: &Lanes) -> (Lanes, Limbs) {
+        let (mut less, borrows) = carried(&numbers.0, &numbers.0, &self.modulus, |a, _, n| a.wrapping_sub(n));
+        let keep = std::hint::black_box(borrows.map(|borrow| borrow as u64));
+        for (less, limbs) in less.0.iter_mut().zip(&numbers.0) {
+            (0..LANES).for_each(|lane| less[lane] ^= (less[lane] ^ limbs[lane]) & keep[lane]);
+        }
+        (less, keep.map(|keep| keep.wrapping_add(1)))
+    }
+
+    /// The words of numbers that are reduced, all of one lane after the other.
+    pub(super) fn words_of(&self, numbers: &Lanes) -> Vec<u64> {
         let mut words = vec![0; LANES * self.words];
         for (lane, words) in words.chunks_exact_mut(self.words).enumerate() {
-            let mut borrow = 0;
-            let mut less: Vec<u64> = Vec::with_capacity(self.limbs());
-            for (limbs, modulus) in numbers.0.iter().zip(&self.modulus) {
-                let difference = limbs[lane].wrapping_sub(*modulus).wrapping_sub(borrow);
-                borrow = difference >> 63;
-                less.push(difference & LIMB);
-            }
-            let keep = std::hint::black_box(borrow).wrapping_neg();
-            for (limb, (less, limbs)) in less.iter_mut().zip(&numbers.0).enumerate() {
-                *less ^= (*less ^ limbs[lane]) & keep;
+            for (limb, limbs) in numbers.0.iter().enumerate() {
                 let (word, shift) = (limb * LIMB_BITS / 64, limb * LIMB_BITS % 64);
                 if word < self.words {
-                    words[word] |= *less << shift;
+                    words[word] |= limbs[lane] << shift;
                 }
                 if word + 1 < self.words && shift + LIMB_BITS > 64 {
-                    words[word + 1] |= *less >> (64 - shift);
+                    words[word + 1] |= limbs[lane] >> (64 - shift);
                 }
             }
-            zeroize::Zeroize::zeroize(&mut less);
         }
         words
     }
@@ -230,57 +235,77 @@ impl Montgomery {
         }
     }
 
+    /// As [`Montgomery::multiply_into`] with itself. Faster where there is a form of its own.
+    pub fn square_into(&self, a: &Lanes, product: &mut Lanes) {
+        let limbs = self.limbs();
+        assert!(a.0.len() == limbs && product.0.len() == limbs, "residues of this modulus");
+        match self.backend.family() {
+            // SAFETY: the processor has what the back end needs.
+            #[cfg(target_arch = "x86_64")]
+            backend::Family::Avx512 => unsafe { x86::montgomery::square(self, &a.0, &mut product.0) },
+            _ => self.multiply_into(a, a, product),
+        }
+    }
+
+    /// Products modulo n^2 of pairs; see [`super::pairs`].
+    pub(super) fn multiply_pairs(&self, a: &Lanes, b: &Lanes, product: &mut Lanes) {
+        let limbs = 2 * self.limbs();
+        assert!(a.0.len() == limbs && b.0.len() == limbs && product.0.len() == limbs, "pairs of this modulus");
+        match self.backend.family() {
+            // SAFETY: the processor has what the back end needs.
+            #[cfg(target_arch = "x86_64")]
+            backend::Family::Avx512 => unsafe { x86::montgomery::multiply_pairs(self, &a.0, &b.0, &mut product.0) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            backend::Family::Avx2 => unsafe { x86::montgomery_avx2::multiply_pairs(self, &a.0, &b.0, &mut product.0) },
+            _ => portable::montgomery::multiply_pairs(self, &a.0, &b.0, &mut product.0),
+        }
+    }
+
+    /// As [`Montgomery::multiply_pairs`] with itself.
+    pub(super) fn square_pairs(&self, a: &Lanes, product: &mut Lanes) {
+        let limbs = 2 * self.limbs();
+        assert!(a.0.len() == limbs && product.0.len() == limbs, "pairs of this modulus");
+        match self.backend.family() {
+            // SAFETY: the processor has what the back end needs.
+            #[cfg(target_arch = "x86_64")]
+            backend::Family::Avx512 => unsafe { x86::montgomery::square_pairs(self, &a.0, &mut product.0) },
+            _ => self.multiply_pairs(a, a, product),
+        }
+    }
+
     /// a + b, below 4 n, for a and b below 2 n.
     pub fn add(&self, a: &Lanes, b: &Lanes) -> Lanes {
-        self.carried(a, b, |a, b, _| a.wrapping_add(b))
+        carried(&a.0, &b.0, &self.modulus, |a, b, _| a.wrapping_add(b)).0
     }
 
     /// a - b modulo n, below 4 n, for a and b below 2 n.
     pub fn subtract(&self, a: &Lanes, b: &Lanes) -> Lanes {
-        self.carried(a, b, |a, b, n| a.wrapping_add(n << 1).wrapping_sub(b))
+        carried(&a.0, &b.0, &self.modulus, |a, b, n| a.wrapping_add(n << 1).wrapping_sub(b)).0
     }
 
-    fn carried(&self, a: &Lanes, b: &Lanes, combine: impl Fn(u64, u64, u64) -> u64) -> Lanes {
-        let mut carries = [0i64; LANES];
-        let rows = a.0.iter().zip(&b.0).zip(&self.modulus).map(|((a, b), &n)| {
-            std::array::from_fn(|lane| {
-                let sum = (combine(a[lane], b[lane], n) as i64).wrapping_add(carries[lane]);
-                carries[lane] = sum >> LIMB_BITS;
-                sum as u64 & LIMB
-            })
-        });
-        Lanes(rows.collect())
-    }
-
-    /// For each lane the entry of this number of a table whose entries are limbs one after the other. All are read.
-    pub(super) fn choose(&self, table: &[u64], numbers: &Limbs, chosen: &mut Lanes) {
-        match self.backend.family() {
-            // SAFETY: the processor has what the back end needs.
-            #[cfg(target_arch = "x86_64")]
-            backend::Family::Avx512 => unsafe { x86::montgomery::choose(table, numbers, &mut chosen.0) },
-            _ => portable::montgomery::choose(table, numbers, &mut chosen.0),
-        }
-    }
-
-    /// For each lane its number in the entry of this number. All are read.
-    pub(crate) fn choose_lanes(&self, table: &[Lanes], numbers: &Limbs, chosen: &mut Lanes) {
-        chosen.0.fill([0; LANES]);
-        for (number, entry) in (0u64..).zip(table) {
-            let masks = masks(number, numbers);
-            for (chosen, limbs) in chosen.0.iter_mut().zip(&entry.0) {
-                (0..LANES).for_each(|lane| chosen[lane] |= limbs[lane] & masks[lane]);
-            }
-        }
+    /// What this process, or who asked for it, chose.
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend
     }
 }
 
-/// All ones in the lanes whose number this is.
-pub(super) fn masks(number: u64, numbers: &Limbs) -> Limbs {
-    std::hint::black_box(numbers.map(|other| {
-        let difference = number ^ other;
-        // The highest bit of x | -x says whether x is not zero.
-        ((difference | difference.wrapping_neg()) >> 63).wrapping_sub(1)
-    }))
+/// Limbs that are made of two numbers' and a third one's, carried: and what is carried out of the highest.
+pub(super) fn carried(
+    a: &[Limbs],
+    b: &[Limbs],
+    shared: &[u64],
+    combine: impl Fn(u64, u64, u64) -> u64,
+) -> (Lanes, [i64; LANES]) {
+    let mut carries = [0i64; LANES];
+    let rows = a.iter().zip(b).zip(shared).map(|((a, b), &shared)| {
+        std::array::from_fn(|lane| {
+            let sum = (combine(a[lane], b[lane], shared) as i64).wrapping_add(carries[lane]);
+            carries[lane] = sum >> LIMB_BITS;
+            sum as u64 & LIMB
+        })
+    });
+    (Lanes(rows.collect()), carries)
 }
 
 /// Cuts words into limbs.
@@ -336,8 +361,11 @@ mod tests {
                     let field = Montgomery::on(backend, &n);
                     let pack = |numbers: &[Vec<u64>]| field.pack(numbers.iter().map(Vec::as_slice));
                     let (x, y) = (field.enter(&pack(&a)), field.enter(&pack(&b)));
+                    let mut square = field.one();
+                    field.square_into(&x, &mut square);
                     let results = [
                         field.multiply(&x, &y),
+                        square,
                         field.add(&x, &y),
                         field.subtract(&x, &y),
                         // Sums of sums may be factors.
@@ -351,6 +379,7 @@ mod tests {
                         let wide: Vec<u64> = a.as_words().iter().chain(b.as_words()).copied().collect();
                         let truth = [
                             a.mul_mod(&b, nz),
+                            a.mul_mod(&a, nz),
                             sum.clone(),
                             difference.clone(),
                             sum.mul_mod(&difference, nz),
@@ -398,6 +427,11 @@ mod tests {
                         let truth = a.rem(nz).mul_mod(&b.rem(nz), nz).mul_mod(&inverse, nz);
                         assert_eq!(left[..words], *truth.as_words());
                         assert!(product.0.iter().flatten().all(|limb| *limb <= LIMB));
+                        if a == b {
+                            let mut square = field.one();
+                            field.square_into(&lanes(a), &mut square);
+                            assert_eq!(square, product);
+                        }
                     }
                 }
             }
@@ -405,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_rotate_and_are_chosen() {
+    fn lanes_rotate() {
         let mut rng = ChaCha20Rng::from_seed([3; 32]);
         let n = modulus(4, 0, &mut rng);
         for backend in backend::available() {
@@ -414,20 +448,6 @@ mod tests {
             let lanes = field.pack(numbers.iter().map(Vec::as_slice));
             assert_eq!(field.unpack(&lanes), numbers.concat());
             assert_eq!(field.unpack(&lanes.rotated(3))[..4], numbers[3]);
-            let table: Vec<u64> = (0..16 * field.limbs() as u64).collect();
-            let wanted = [0, 15, 3, 3, 7, 8, 1, 14];
-            let mut chosen = field.one();
-            field.choose(&table, &wanted, &mut chosen);
-            for (limb, limbs) in chosen.0.iter().enumerate() {
-                for lane in 0..LANES {
-                    assert_eq!(limbs[lane], wanted[lane] * field.limbs() as u64 + limb as u64);
-                }
-            }
-            let entries: Vec<_> = (0..16).map(|by| lanes.rotated(by % LANES)).collect();
-            field.choose_lanes(&entries, &wanted, &mut chosen);
-            for lane in 0..LANES {
-                assert_eq!(field.unpack(&chosen)[4 * lane..][..4], numbers[(lane + wanted[lane] as usize) % LANES]);
-            }
         }
     }
 }

@@ -2,16 +2,78 @@
 
 use zeroize::ZeroizeOnDrop;
 
+use super::backend::Backend;
 use super::montgomery::{LANES, Lanes, Limbs, Montgomery};
-
-/// Bits of a digit of exponents: 2^6 entries of a row are read about as fast as one product is made.
-const FIXED_WINDOW: usize = 6;
+use super::pairs::Pairs;
+use super::table::{self, SIZE, WINDOW as FIXED_WINDOW};
 
 /// Bits of a digit where each lane has a table of its own.
 const WINDOW: usize = 5;
 
 /// Eight exponents of one lane each, from the lowest word on; fewer for fewer lanes.
 pub type Exponents<'a> = [&'a [u64]];
+
+/// What powers are made by: products of eight residues at a time, in Montgomery's form.
+pub trait Ring {
+    /// Limbs of a residue.
+    fn limbs(&self) -> usize;
+
+    /// One, in all lanes.
+    fn one(&self) -> Lanes;
+
+    /// Makes a product of residues that are themselves products.
+    fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes);
+
+    /// Makes a square.
+    fn square_into(&self, a: &Lanes, product: &mut Lanes);
+
+    /// Which kernels it takes.
+    fn backend(&self) -> Backend;
+}
+
+impl Ring for Montgomery {
+    fn limbs(&self) -> usize {
+        self.limbs()
+    }
+
+    fn one(&self) -> Lanes {
+        self.one()
+    }
+
+    fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes) {
+        self.multiply_into(a, b, product);
+    }
+
+    fn square_into(&self, a: &Lanes, product: &mut Lanes) {
+        self.square_into(a, product);
+    }
+
+    fn backend(&self) -> Backend {
+        self.backend()
+    }
+}
+
+impl Ring for Pairs {
+    fn limbs(&self) -> usize {
+        self.limbs()
+    }
+
+    fn one(&self) -> Lanes {
+        self.one()
+    }
+
+    fn multiply_into(&self, a: &Lanes, b: &Lanes, product: &mut Lanes) {
+        self.multiply_into(a, b, product);
+    }
+
+    fn square_into(&self, a: &Lanes, product: &mut Lanes) {
+        self.square_into(a, product);
+    }
+
+    fn backend(&self) -> Backend {
+        self.field().backend()
+    }
+}
 
 /// Digit number `index` of `bits` bits of each exponent.
 pub(crate) fn digits(exponents: &Exponents<'_>, bits: usize, index: usize) -> Limbs {
@@ -25,26 +87,32 @@ pub(crate) fn digits(exponents: &Exponents<'_>, bits: usize, index: usize) -> Li
 }
 
 /// Powers of residues in Montgomery's form, each lane with its own exponent of at most `bits` bits.
-pub fn power(field: &Montgomery, base: &Lanes, exponents: &Exponents<'_>, bits: usize) -> Lanes {
+pub fn power(ring: &impl Ring, base: &Lanes, exponents: &Exponents<'_>, bits: usize) -> Lanes {
     assert!(exponents.len() <= LANES, "an exponent for each lane");
-    let mut table = vec![field.one(), base.clone()];
+    let mut table = vec![ring.one(), base.clone()];
     while table.len() < 1 << WINDOW {
-        table.push(field.multiply(&table[table.len() - 1], base));
+        let mut next = ring.one();
+        ring.multiply_into(&table[table.len() - 1], base, &mut next);
+        table.push(next);
     }
-    let (mut result, mut spare, mut chosen) = (field.one(), field.one(), field.one());
+    let (mut result, mut spare, mut chosen) = (ring.one(), ring.one(), ring.one());
     let count = bits.div_ceil(WINDOW);
     for index in (0..count).rev() {
         if index + 1 < count {
-            for _ in 0..WINDOW {
-                field.multiply_into(&result, &result, &mut spare);
-                std::mem::swap(&mut result, &mut spare);
-            }
+            square_times(ring, WINDOW, &mut result, &mut spare);
         }
-        field.choose_lanes(&table, &digits(exponents, WINDOW, index), &mut chosen);
-        field.multiply_into(&result, &chosen, &mut spare);
+        table::choose_lanes(ring.backend(), &table, &digits(exponents, WINDOW, index), &mut chosen);
+        ring.multiply_into(&result, &chosen, &mut spare);
         std::mem::swap(&mut result, &mut spare);
     }
     result
+}
+
+fn square_times(ring: &impl Ring, times: usize, result: &mut Lanes, spare: &mut Lanes) {
+    for _ in 0..times {
+        ring.square_into(result, spare);
+        std::mem::swap(result, spare);
+    }
 }
 
 /// Tables for powers of one residue: a row for every `spacing`-th digit of exponents. With rows for all there are no
@@ -70,38 +138,35 @@ impl FixedBase {
     }
 
     /// Memory of tables with a row for every digit.
-    pub fn bytes(field: &Montgomery, bits: usize) -> usize {
-        (FixedBase::digits(bits) * 8 * field.limbs()) << FIXED_WINDOW
+    pub fn bytes(ring: &impl Ring, bits: usize) -> usize {
+        FixedBase::digits(bits) * 8 * ring.limbs() * SIZE
     }
 
-    /// Tables for powers of `base`, a residue in no form, to exponents of at most `bits` bits.
-    pub fn new(field: &Montgomery, base: &[u64], bits: usize, spacing: usize) -> FixedBase {
+    /// Tables for powers of `base`, in Montgomery's form and the same in all lanes, to exponents of at most `bits` bits.
+    pub fn new(ring: &impl Ring, base: Lanes, bits: usize, spacing: usize) -> FixedBase {
         let count = FixedBase::digits(bits).div_ceil(spacing);
-        let mut current = field.enter(&field.pack(std::iter::repeat_n(base, LANES)));
-        let mut spare = field.one();
+        let (mut current, mut spare) = (base, ring.one());
         let mut rows = Vec::with_capacity(count);
         // Eight rows at a time, from their first powers.
         for group in (0..count).step_by(LANES) {
             let size = LANES.min(count - group);
-            let mut firsts = field.one();
+            let mut firsts = ring.one();
             for row in 0..size {
                 for (firsts, limbs) in firsts.0.iter_mut().zip(&current.0) {
                     firsts[row] = limbs[row];
                 }
                 if group + row + 1 < count {
-                    for _ in 0..FIXED_WINDOW * spacing {
-                        field.multiply_into(&current, &current, &mut spare);
-                        std::mem::swap(&mut current, &mut spare);
-                    }
+                    square_times(ring, FIXED_WINDOW * spacing, &mut current, &mut spare);
                 }
             }
-            let mut some = vec![Vec::with_capacity(field.limbs() << FIXED_WINDOW); size];
-            let mut entry = field.one();
-            for _ in 0..1 << FIXED_WINDOW {
+            let mut some = vec![vec![0; ring.limbs() * SIZE]; size];
+            let mut entry = ring.one();
+            for number in 0..SIZE {
                 for (row, entries) in some.iter_mut().enumerate() {
-                    entries.extend(entry.0.iter().map(|limbs| limbs[row]));
+                    let same = entries.chunks_exact_mut(SIZE).zip(&entry.0);
+                    same.for_each(|(entries, limbs)| entries[number] = limbs[row]);
                 }
-                field.multiply_into(&entry, &firsts, &mut spare);
+                ring.multiply_into(&entry, &firsts, &mut spare);
                 std::mem::swap(&mut entry, &mut spare);
             }
             rows.extend(some);
@@ -111,18 +176,13 @@ impl FixedBase {
 
     /// The base's powers, in Montgomery's form: as many lanes as there are exponents. `groups` are worked on side by side,
     /// so that a row is read from memory once for all of them.
-    pub fn powers(&self, field: &Montgomery, groups: &[&Exponents<'_>]) -> Vec<Lanes> {
+    pub fn powers(&self, ring: &impl Ring, groups: &[&Exponents<'_>]) -> Vec<Lanes> {
         let count = FixedBase::digits(self.bits);
-        let mut results: Vec<Lanes> = groups.iter().map(|_| field.one()).collect();
-        let (mut spare, mut chosen) = (field.one(), field.one());
+        let mut results: Vec<Lanes> = groups.iter().map(|_| ring.one()).collect();
+        let (mut spare, mut chosen) = (ring.one(), ring.one());
         for step in (0..self.spacing).rev() {
             if step + 1 < self.spacing {
-                for result in &mut results {
-                    for _ in 0..FIXED_WINDOW {
-                        field.multiply_into(result, result, &mut spare);
-                        std::mem::swap(result, &mut spare);
-                    }
-                }
+                results.iter_mut().for_each(|result| square_times(ring, FIXED_WINDOW, result, &mut spare));
             }
             for (row, table) in self.rows.iter().enumerate() {
                 let index = row * self.spacing + step;
@@ -130,8 +190,8 @@ impl FixedBase {
                     break;
                 }
                 for (result, exponents) in results.iter_mut().zip(groups) {
-                    field.choose(table, &digits(exponents, FIXED_WINDOW, index), &mut chosen);
-                    field.multiply_into(result, &chosen, &mut spare);
+                    table::choose(ring.backend(), table, &digits(exponents, FIXED_WINDOW, index), &mut chosen);
+                    ring.multiply_into(result, &chosen, &mut spare);
                     std::mem::swap(result, &mut spare);
                 }
             }
@@ -180,7 +240,8 @@ mod tests {
                 }
                 let digits = FixedBase::digits(64 * length);
                 for spacing in [1, 2, 3, digits - 1, digits] {
-                    let table = FixedBase::new(&field, &bases[2], 64 * length, spacing);
+                    let table =
+                        FixedBase::new(&field, field.enter(&field.pack([&bases[2][..]; LANES])), 64 * length, spacing);
                     let groups = [&slices[..LANES], &slices[LANES..2 * LANES - 3]];
                     let results = table.powers(&field, &groups);
                     for (result, group) in results.iter().zip(groups) {

@@ -41,6 +41,16 @@ pub trait Element: Send + Sync {
     /// `coefficient * self`.
     fn scaled(&self, coefficient: &Self::Coefficient) -> Self;
 
+    /// Subtracts coefficient by coefficient times an element. The slices are equally long.
+    fn subtract_multiples(values: &mut [Self], element: &Self, coefficients: &[Self::Coefficient])
+    where
+        Self: Sized,
+    {
+        for (value, coefficient) in values.iter_mut().zip(coefficients).filter(|(_, factor)| !factor.is_zero()) {
+            value.subtract(&element.scaled(coefficient));
+        }
+    }
+
     /// Adds to each value what the dense columns d_1 ... d_g contribute to its key's row: k d_1 + k^2 d_2 + ... + k^g d_g
     /// for the key's coefficient k, by Horner's rule.
     fn add_dense(values: &mut [Self], keys: &[Block], columns: &[Self])

@@ -70,6 +70,13 @@ impl Element for Point {
         Ristretto255.multiply(std::slice::from_ref(self), &Multiplier::from_library(*coefficient)).swap_remove(0)
     }
 
+    /// All products at once.
+    fn subtract_multiples(values: &mut [Point], element: &Point, coefficients: &[Scalar]) {
+        let numbers: Vec<_> = coefficients.iter().map(|factor| Multiplier::from_library(*factor)).collect();
+        let differences = Ristretto255.subtract(values, &Ristretto255.multiply_one(element, &numbers));
+        values.iter_mut().zip(differences).for_each(|(value, difference)| *value = difference);
+    }
+
     /// A column is multiplied by a power for each key: a table of its multiples pays from a few keys on.
     fn add_dense(values: &mut [Point], keys: &[Block], columns: &[Point]) {
         let coefficients: Zeroizing<Vec<_>> = Zeroizing::new(keys.iter().map(|key| Scalar::from_block(*key)).collect());
@@ -110,6 +117,14 @@ impl<E: Element, const N: usize> Element for [E; N] {
 
     fn scaled(&self, coefficient: &E::Coefficient) -> [E; N] {
         std::array::from_fn(|index| self[index].scaled(coefficient))
+    }
+
+    fn subtract_multiples(values: &mut [[E; N]], element: &[E; N], coefficients: &[E::Coefficient]) {
+        for side in 0..N {
+            let mut of_side: Vec<E> = values.iter().map(|value| value[side].copy()).collect();
+            E::subtract_multiples(&mut of_side, &element[side], coefficients);
+            values.iter_mut().zip(of_side).for_each(|(value, of_side)| value[side] = of_side);
+        }
     }
 
     fn add_dense(values: &mut [[E; N]], keys: &[Block], columns: &[[E; N]]) {

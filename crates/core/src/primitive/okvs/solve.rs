@@ -168,28 +168,31 @@ fn solve_core<E: Element>(rows: Rows<'_>, core: &[u32], values: &[E], columns: &
         matrix[done].iter_mut().for_each(|coefficient| *coefficient = coefficient.times(&inverse));
         right[done] = right[done].scaled(&inverse);
         let pivot_row = matrix[done].clone();
+        let mut factors = vec![E::Coefficient::zero(); core.len()];
         for row in (0..core.len()).filter(|&row| row != done) {
-            let factor = matrix[row][unknown].clone();
-            if factor.is_zero() {
+            factors[row] = matrix[row][unknown].clone();
+            if factors[row].is_zero() {
                 continue;
             }
             for (coefficient, pivot) in matrix[row].iter_mut().zip(&pivot_row) {
-                *coefficient = coefficient.minus(&pivot.times(&factor));
+                *coefficient = coefficient.minus(&pivot.times(&factors[row]));
             }
-            let subtrahend = right[done].scaled(&factor);
-            right[row].subtract(&subtrahend);
         }
+        let pivot = right[done].copy();
+        E::subtract_multiples(&mut right, &pivot, &factors);
         pivots.push(unknown);
     }
     if pivots.len() < core.len() {
         return Err(Singular);
     }
-    for ((&pivot, coefficients), mut value) in pivots.iter().zip(&matrix).zip(right) {
-        for (&unknown, coefficient) in unknowns.iter().zip(coefficients).filter(|(_, c)| !c.is_zero()) {
-            if unknown != unknowns[pivot] {
-                value.subtract(&columns[unknown as usize].scaled(coefficient));
-            }
-        }
+    // Unknowns that are no pivots are what they are.
+    let mut values = right;
+    let is_pivot = |place: usize| pivots.contains(&place);
+    for place in (0..unknowns.len()).filter(|&place| !is_pivot(place)) {
+        let coefficients: Vec<_> = matrix.iter().map(|row| row[place].clone()).collect();
+        E::subtract_multiples(&mut values, &columns[unknowns[place] as usize], &coefficients);
+    }
+    for (&pivot, value) in pivots.iter().zip(values) {
         columns[unknowns[pivot] as usize] = value;
     }
     Ok(())

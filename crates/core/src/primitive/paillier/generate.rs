@@ -19,12 +19,11 @@ impl SecretKey {
 
 /// h_s: -x^2 to the power of N.
 fn base(public: &PublicKey, rng: &mut impl CryptoRng) -> Vec<u64> {
-    let field = &public.field;
+    let ring = &public.ring;
     let x = public.random(1, rng);
     let divisor = public.modulus.as_nz_ref();
     let x = number(&x.all);
     let h = x.mul_mod(&x, divisor).neg_mod(divisor);
-    let h = field.enter(&field.pack([h.as_words()]));
-    let power = power(field, &h, &[public.modulus.as_words(); LANES], public.size().bits());
-    field.leave(&power)[..2 * public.size().words()].to_vec()
+    let power = power(ring, &ring.enter([h.as_words()]), &[public.modulus.as_words(); LANES], public.size().bits());
+    ring.leave(&power)[..ring.words()].to_vec()
 }

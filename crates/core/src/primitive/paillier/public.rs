@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use super::{Ciphertexts, Invalid, KeySize, Plaintexts, Products, in_groups, number, words};
 use crate::primitive::kernel::mask::mask;
 use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
+use crate::primitive::kernel::pairs::Pairs;
 use crate::primitive::kernel::power::{FixedBase, power};
 
 /// Encryptions from which on tables are made. Below, tables would take longer.
@@ -18,7 +19,7 @@ const TABLES_FROM: usize = 4 * LANES;
 const TABLES_BYTES: usize = 32 << 20;
 
 /// Groups of eight encryptions that go through the tables together.
-pub(super) const GROUPS: usize = 4;
+pub(super) const GROUPS: usize = 16;
 
 /// N and h_s.
 #[derive(Clone)]
@@ -26,8 +27,12 @@ pub struct PublicKey {
     size: KeySize,
     pub(super) modulus: Odd<BoxedUint>,
     square: BoxedUint,
-    /// Modulo N^2.
+    /// Modulo N^2, for single products of ciphertexts as they are.
     pub(super) field: Montgomery,
+    /// N R^2.
+    factor: Lanes,
+    /// Modulo N^2, for powers.
+    pub(super) ring: Pairs,
     pub(super) base: Vec<u64>,
     encoder: Encoder,
     tables: OnceLock<FixedBase>,
@@ -49,24 +54,23 @@ impl PartialEq for PublicKey {
 
 impl Eq for PublicKey {}
 
-/// 1 + m N, modulo N^2 or a divisor of it.
+/// 1 + m N, modulo n^2 for a divisor n of N.
 #[derive(Clone)]
 pub(super) struct Encoder {
-    /// N R^2.
+    /// -N / n modulo n, in no form.
     factor: Lanes,
-    one: Lanes,
 }
 
 impl Encoder {
-    /// `modulus` is N's words, reduced.
-    pub(super) fn new(field: &Montgomery, modulus: &[u64]) -> Encoder {
-        let modulus = field.pack(std::iter::repeat_n(modulus, LANES));
-        Encoder { factor: field.enter(&field.enter(&modulus)), one: field.one() }
+    /// `cofactor` is N / n, reduced.
+    pub(super) fn new(field: &Montgomery, modulus: &BoxedUint, cofactor: &BoxedUint) -> Encoder {
+        let negative = Zeroizing::new(modulus.wrapping_sub(cofactor));
+        Encoder { factor: field.pack([negative.as_words(); LANES]) }
     }
 
-    /// In Montgomery's form, of plaintexts in no form.
-    pub(super) fn encode(&self, field: &Montgomery, plaintexts: &Lanes) -> Lanes {
-        field.add(&field.multiply(plaintexts, &self.factor), &self.one)
+    /// In no form, of plaintexts modulo n in Montgomery's.
+    pub(super) fn encode(&self, ring: &Pairs, plaintexts: &Lanes) -> Lanes {
+        ring.one_less(&ring.field().multiply(plaintexts, &self.factor))
     }
 }
 
@@ -75,8 +79,12 @@ impl PublicKey {
     pub(super) fn new(size: KeySize, modulus: Odd<BoxedUint>, base: Option<Vec<u64>>) -> PublicKey {
         let square = modulus.as_ref().concatenating_square();
         let field = Montgomery::new(&square.clone().into_odd().expect("the square of an odd number"));
-        let encoder = Encoder::new(&field, modulus.as_words());
-        PublicKey { size, square, field, encoder, base: base.unwrap_or_default(), modulus, tables: OnceLock::new() }
+        let factor = field.enter(&field.enter(&field.pack([modulus.as_words(); LANES])));
+        let ring = Pairs::new(&modulus);
+        let one = BoxedUint::one_with_precision(modulus.bits_precision());
+        let encoder = Encoder::new(ring.field(), modulus.as_ref(), &one);
+        let (base, tables) = (base.unwrap_or_default(), OnceLock::new());
+        PublicKey { size, square, field, factor, ring, encoder, base, modulus, tables }
     }
 
     /// How long it is.
@@ -227,23 +235,26 @@ impl PublicKey {
         let count = plaintexts.len();
         let exponents = self.exponents(count, rng);
         let bits = self.size.random_bits();
+        let ring = &self.ring;
+        let base = || ring.enter_all(&number(&self.base));
         let few;
         let tables = if count < TABLES_FROM {
-            few = FixedBase::new(&self.field, &self.base, bits, FixedBase::digits(bits));
+            few = FixedBase::new(ring, base(), bits, FixedBase::digits(bits));
             &few
         } else {
             self.tables.get_or_init(|| {
-                let spacing = FixedBase::bytes(&self.field, bits).div_ceil(TABLES_BYTES);
-                FixedBase::new(&self.field, &self.base, bits, spacing)
+                let spacing = FixedBase::bytes(ring, bits).div_ceil(TABLES_BYTES);
+                FixedBase::new(ring, base(), bits, spacing)
             })
         };
         let all = in_groups(count, 2 * self.size.words(), GROUPS, |range| {
             let groups = exponents.groups(range.clone());
-            let powers = tables.powers(&self.field, &groups.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let powers = tables.powers(ring, &groups.iter().map(Vec::as_slice).collect::<Vec<_>>());
             let starts = range.clone().step_by(LANES);
             let each = starts.zip(powers).flat_map(|(start, power)| {
-                let group = self.field.pack(plaintexts.range(start..range.end.min(start + LANES)));
-                self.field.leave(&self.field.multiply(&power, &self.encoder.encode(&self.field, &group)))
+                let group = plaintexts.range(start..range.end.min(start + LANES));
+                let group = ring.field().enter(&ring.field().pack(group));
+                ring.unpack(&ring.multiply(&power, &self.encoder.encode(ring, &group)))
             });
             each.collect()
         });
@@ -262,11 +273,11 @@ impl PublicKey {
     /// owner: by x^N with a random x. Far slower than encrypting.
     pub fn rerandomize(&self, ciphertexts: &Ciphertexts, rng: &mut impl CryptoRng) -> Ciphertexts {
         let random = self.random(ciphertexts.len(), rng);
-        let (field, bits) = (&self.field, self.size.bits());
+        let (ring, bits) = (&self.ring, self.size.bits());
         self.map(ciphertexts.len(), |range| {
-            let base = field.enter(&field.pack(random.range(range.clone())));
-            let power = power(field, &base, &[self.modulus.as_words(); LANES], bits);
-            field.multiply(&power, &field.pack(ciphertexts.range(range)))
+            let base = ring.enter(random.range(range.clone()).collect::<Vec<_>>());
+            let power = power(ring, &base, &[self.modulus.as_words(); LANES], bits);
+            ring.unpack(&ring.multiply(&power, &ring.reduce(ciphertexts.range(range).collect::<Vec<_>>())))
         })
     }
 
@@ -279,7 +290,7 @@ impl PublicKey {
         assert_eq!(a.len(), b.len(), "equally many ciphertexts");
         self.map(a.len(), |range| {
             let first = self.field.enter(&self.field.pack(a.range(range.clone())));
-            self.field.multiply(&first, &self.field.pack(b.range(range)))
+            self.field.unpack(&self.field.multiply(&first, &self.field.pack(b.range(range))))
         })
     }
 
@@ -290,9 +301,11 @@ impl PublicKey {
     /// If there are not equally many.
     pub fn add_plain(&self, ciphertexts: &Ciphertexts, plaintexts: &Plaintexts) -> Ciphertexts {
         assert_eq!(ciphertexts.len(), plaintexts.len(), "equally many ciphertexts and plaintexts");
+        let field = &self.field;
         self.map(ciphertexts.len(), |range| {
-            let encoded = self.encoder.encode(&self.field, &self.field.pack(plaintexts.range(range.clone())));
-            self.field.multiply(&encoded, &self.field.pack(ciphertexts.range(range)))
+            let multiples = field.multiply(&field.pack(plaintexts.range(range.clone())), &self.factor);
+            let encoded = field.add(&multiples, &field.one());
+            field.unpack(&field.multiply(&encoded, &field.pack(ciphertexts.range(range))))
         })
     }
 
@@ -303,15 +316,11 @@ impl PublicKey {
     /// If there are not equally many.
     pub fn multiply(&self, ciphertexts: &Ciphertexts, plaintexts: &Plaintexts) -> Ciphertexts {
         assert_eq!(ciphertexts.len(), plaintexts.len(), "equally many ciphertexts and plaintexts");
-        let field = &self.field;
+        let ring = &self.ring;
         self.map(ciphertexts.len(), |range| {
             let exponents: Vec<&[u64]> = plaintexts.range(range.clone()).collect();
-            let base = field.enter(&field.pack(ciphertexts.range(range)));
-            let power = power(field, &base, &exponents, self.size.bits());
-            // Out of Montgomery's form.
-            let mut one = vec![0; 2 * self.size.words()];
-            one[0] = 1;
-            field.multiply(&power, &field.pack(std::iter::repeat_n(&one[..], LANES)))
+            let base = ring.enter(ciphertexts.range(range).collect::<Vec<_>>());
+            ring.leave(&power(ring, &base, &exponents, self.size.bits()))
         })
     }
 
@@ -329,10 +338,10 @@ impl PublicKey {
         Ciphertexts { words, all }
     }
 
-    /// Ciphertexts from products in no form, eight at a time.
-    fn map(&self, count: usize, make: impl Fn(std::ops::Range<usize>) -> Lanes + Sync) -> Ciphertexts {
+    /// Ciphertexts from their words, eight at a time.
+    fn map(&self, count: usize, make: impl Fn(std::ops::Range<usize>) -> Vec<u64> + Sync) -> Ciphertexts {
         let words = 2 * self.size.words();
-        Ciphertexts { words, all: in_groups(count, words, 1, |range| self.field.unpack(&make(range))) }
+        Ciphertexts { words, all: in_groups(count, words, 1, make) }
     }
 }
 

@@ -1,13 +1,14 @@
 //! What the owner of a key can do: encrypt and decrypt modulo p^2 and q^2.
 
-use crypto_bigint::{BoxedUint, ConcatenatingMul, ConcatenatingSquare, NonZero, Resize};
+use crypto_bigint::{BoxedUint, ConcatenatingSquare, NonZero};
 use rand_core::CryptoRng;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::public::{Encoder, GROUPS};
 use super::{Ciphertexts, Plaintexts, PublicKey, in_groups, number};
 use crate::primitive::blum::Primes;
-use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
+use crate::primitive::kernel::montgomery::{LANES, Lanes};
+use crate::primitive::kernel::pairs::{self, Pairs};
 use crate::primitive::kernel::power::{FixedBase, power};
 
 /// Bytes of the tables for one prime at most.
@@ -18,10 +19,10 @@ pub struct SecretKey {
     public: PublicKey,
     p: Half,
     q: Half,
-    /// 1 / p^2 modulo q^2, in no form.
+    /// 1 / p^2 modulo q^2, in Montgomery's form.
     inverse_square: Lanes,
-    /// 1 / p modulo q.
-    inverse: Zeroizing<BoxedUint>,
+    /// 1 / p modulo q, likewise.
+    inverse: Lanes,
 }
 
 /// One of the primes.
@@ -31,11 +32,9 @@ struct Half {
     square: BoxedUint,
     /// p - 1.
     exponent: BoxedUint,
-    /// 1 / p modulo 2^(bits of p).
-    inverse: BoxedUint,
-    /// 1 / L((1 + N)^(p-1) mod p^2) modulo p, with L(x) = (x - 1) / p.
-    scale: BoxedUint,
-    field: Montgomery,
+    /// 1 / L((1 + N)^(p-1) mod p^2) modulo p, with L(x) = (x - 1) / p, in Montgomery's form.
+    scale: Lanes,
+    ring: Pairs,
     #[zeroize(skip)]
     encoder: Encoder,
     base: FixedBase,
@@ -51,35 +50,36 @@ impl std::fmt::Debug for SecretKey {
 impl Half {
     fn new(public: &PublicKey, prime: &BoxedUint, other: &BoxedUint) -> Half {
         let square = prime.concatenating_square();
-        let odd = square.clone().into_odd().expect("an odd prime");
-        let field = Montgomery::new(&odd);
-        let encoder = Encoder::new(&field, public.modulus.as_ref().rem(odd.as_nz_ref()).as_words());
+        let prime = Zeroizing::new(prime.clone()).to_odd().expect("an odd prime");
+        let ring = Pairs::new(&prime);
+        let other = Zeroizing::new(other.rem(prime.as_nz_ref()));
+        let encoder = Encoder::new(ring.field(), prime.as_ref(), &other);
         let bits = public.size().random_bits();
-        let base = Zeroizing::new(number(&public.base).rem(odd.as_nz_ref()));
-        let spacing = FixedBase::bytes(&field, bits).div_ceil(TABLES_BYTES);
-        let base = FixedBase::new(&field, base.as_words(), bits, spacing);
-        let prime = prime.clone().into_odd().expect("an odd prime");
+        let base = ring.enter_all(&number(&public.base));
+        let spacing = FixedBase::bytes(&ring, bits).div_ceil(TABLES_BYTES);
+        let base = FixedBase::new(&ring, base, bits, spacing);
         // (1 + N)^(p-1) = 1 + (p-1) N = 1 - p q modulo p^2.
-        let scale = Zeroizing::new(other.rem(prime.as_nz_ref()).neg_mod(prime.as_nz_ref()));
-        let scale = scale.invert_odd_mod(&prime).into_option().expect("different primes");
-        let inverse = prime.as_ref().invert_mod2k(prime.bits_precision()).0;
+        let scale = Zeroizing::new(other.neg_mod(prime.as_nz_ref()));
+        let scale = Zeroizing::new(scale.invert_odd_mod(&prime).into_option().expect("different primes"));
+        let scale = ring.field().enter(&ring.field().pack([scale.as_words(); LANES]));
         let exponent = prime.wrapping_sub(BoxedUint::one());
-        Half { prime: prime.as_nz_ref().clone(), square, exponent, inverse, scale, field, encoder, base }
+        Half { prime: prime.as_nz_ref().clone(), square, exponent, scale, ring, encoder, base }
     }
 
-    /// Plaintexts modulo p, of ciphertexts given by their lower and upper halves.
-    fn decrypt(&self, low: &Lanes, high: &Lanes) -> Vec<Zeroizing<BoxedUint>> {
-        let field = &self.field;
-        let bits = self.prime.bits_precision();
+    /// 1 + m N modulo p^2 times powers in Montgomery's form, in no form.
+    fn encode(&self, plaintexts: &[&[u64]], power: &Lanes) -> Lanes {
+        let (field, words) = (self.ring.field(), self.ring.field().words());
+        let [low, high] = [0, 1].map(|part| field.pack(plaintexts.iter().map(|all| &all[part * words..][..words])));
+        let encoded = self.encoder.encode(&self.ring, &field.enter_wide(&low, &high));
+        self.ring.multiply(power, &encoded)
+    }
+
+    /// Plaintexts modulo p, below 2 p.
+    fn decrypt(&self, ciphertexts: &[&[u64]]) -> Lanes {
         let exponents = [self.exponent.as_words(); LANES];
-        let result = power(field, &field.enter_wide(low, high), &exponents, bits as usize);
-        let plaintext = |words: &[u64]| {
-            // x - 1 is a multiple of p, whose quotient is that modulo 2^bits.
-            let less = Zeroizing::new(number(&words[..bits as usize / 64]).wrapping_sub(BoxedUint::one()));
-            let quotient = Zeroizing::new(less.wrapping_mul(&self.inverse));
-            Zeroizing::new(quotient.mul_mod(&self.scale, &self.prime))
-        };
-        Zeroizing::new(field.leave(&result)).chunks_exact(field.words()).map(plaintext).collect()
+        let base = self.ring.enter(ciphertexts.iter().copied());
+        let result = power(&self.ring, &base, &exponents, self.prime.bits_precision() as usize);
+        self.ring.field().multiply(&self.ring.logarithms(&result), &self.scale)
     }
 }
 
@@ -91,11 +91,12 @@ impl SecretKey {
         let modulus = q.square.clone().into_odd().expect("an odd prime");
         let square = Zeroizing::new(p.square.rem(modulus.as_nz_ref()));
         let inverse_square = Zeroizing::new(square.invert_odd_mod(&modulus).into_option().expect("different primes"));
-        let inverse_square = q.field.pack(std::iter::repeat_n(inverse_square.as_words(), LANES));
+        let inverse_square = q.ring.enter_all(&inverse_square);
         let modulus = Zeroizing::new(q.prime.as_ref().clone()).to_odd().expect("an odd prime");
         let residue = Zeroizing::new(p.prime.as_ref().rem(&q.prime));
-        let inverse = residue.invert_odd_mod(&modulus).into_option().expect("different primes");
-        SecretKey { public, p, q, inverse_square, inverse: Zeroizing::new(inverse) }
+        let inverse = Zeroizing::new(residue.invert_odd_mod(&modulus).into_option().expect("different primes"));
+        let inverse = q.ring.field().enter(&q.ring.field().pack([inverse.as_words(); LANES]));
+        SecretKey { public, p, q, inverse_square, inverse }
     }
 
     /// What others may know.
@@ -108,23 +109,19 @@ impl SecretKey {
         [&self.p, &self.q].map(|half| half.prime.as_ref())
     }
 
-    /// Encrypts. The ciphertexts are as those of [`PublicKey::encrypt`], and several times as fast.
+    /// Encrypts. The ciphertexts are as those of [`PublicKey::encrypt`], from the same randomness, and take less time.
     pub fn encrypt(&self, plaintexts: &Plaintexts, rng: &mut impl CryptoRng) -> Ciphertexts {
         let exponents = self.public.exponents(plaintexts.len(), rng);
         let words = 2 * self.public.size().words();
         let all = in_groups(plaintexts.len(), words, GROUPS, |range| {
             let groups = exponents.groups(range.clone());
             let groups: Vec<_> = groups.iter().map(Vec::as_slice).collect();
-            let powers = [&self.p, &self.q].map(|half| half.base.powers(&half.field, &groups));
+            let powers = [&self.p, &self.q].map(|half| half.base.powers(&half.ring, &groups));
             let starts = range.clone().step_by(LANES);
             let [of_p, of_q] = powers;
             let each = starts.zip(of_p.iter().zip(&of_q)).flat_map(|(start, (p, q))| {
                 let group: Vec<_> = plaintexts.range(start..range.end.min(start + LANES)).collect();
-                let encoded = |half: &Half, power: &Lanes| {
-                    let group = half.field.pack(group.iter().copied());
-                    half.field.multiply(power, &half.encoder.encode(&half.field, &group))
-                };
-                self.combine(&encoded(&self.p, p), &encoded(&self.q, q))
+                self.combine(&self.p.encode(&group, p), &self.q.encode(&group, q))
             });
             each.collect()
         });
@@ -133,46 +130,30 @@ impl SecretKey {
 
     /// Numbers modulo N^2 from what they are modulo p^2 and q^2: x_p + p^2 ((x_q - x_p) / p^2 mod q^2).
     fn combine(&self, of_p: &Lanes, of_q: &Lanes) -> Vec<u64> {
-        let (p, q, words) = (&self.p, &self.q.field, self.p.field.words());
-        let low = Zeroizing::new(p.field.leave(of_p));
-        let difference = q.subtract(of_q, &q.enter(&q.pack(low.chunks_exact(words))));
+        let (p, q, words) = (&self.p, &self.q.ring, self.p.ring.words());
+        let low = Zeroizing::new(p.ring.unpack(of_p));
+        let difference = q.subtract(of_q, &q.reduce(low.chunks_exact(words)));
         let high = Zeroizing::new(q.unpack(&q.multiply(&difference, &self.inverse_square)));
-        let mut all = Vec::with_capacity(2 * LANES * words);
-        for (low, high) in low.chunks_exact(words).zip(high.chunks_exact(words)) {
-            // Each of these by itself gives p^2 away; the sum is the ciphertext.
-            let (high, low) = (Zeroizing::new(number(high)), Zeroizing::new(number(low)));
-            let multiple = Zeroizing::new(high.concatenating_mul(&p.square));
-            let low = Zeroizing::new((&*low).resize(128 * words as u32));
-            all.extend_from_slice(multiple.wrapping_add(&*low).as_words());
-        }
-        all
+        pairs::join(&low, &high, words, &p.square)
     }
 
     /// Decrypts.
     pub fn decrypt(&self, ciphertexts: &Ciphertexts) -> Plaintexts {
         let words = self.public.size().words();
         let all = in_groups(ciphertexts.len(), words, 1, |range| {
-            let halves = [&self.p, &self.q].map(|half| {
-                let pack = |part: usize| {
-                    half.field.pack(ciphertexts.range(range.clone()).map(move |all| &all[part * words..][..words]))
-                };
-                half.decrypt(&pack(0), &pack(1))
-            });
-            let [of_p, of_q] = halves;
-            let mut joined = Vec::with_capacity(LANES * words);
-            of_p.iter().zip(&of_q).for_each(|(p, q)| joined.extend_from_slice(self.join(p, q).as_words()));
-            joined
+            let group: Vec<_> = ciphertexts.range(range).collect();
+            self.join(&self.p.decrypt(&group), &self.q.decrypt(&group))
         });
         Plaintexts { words, all }
     }
 
-    /// A number modulo N from what it is modulo p and q: m_p + p ((m_q - m_p) / p mod q).
-    fn join(&self, of_p: &BoxedUint, of_q: &BoxedUint) -> Zeroizing<BoxedUint> {
-        let prime = &self.q.prime;
-        let difference = Zeroizing::new(of_q.sub_mod(&Zeroizing::new(of_p.rem(prime)), prime));
-        let quotient = Zeroizing::new(difference.mul_mod(&self.inverse, prime));
-        let multiple = Zeroizing::new(quotient.concatenating_mul(self.p.prime.as_ref()));
-        let low = Zeroizing::new(of_p.resize(self.public.size().bits() as u32));
-        Zeroizing::new(multiple.wrapping_add(&*low))
+    /// Numbers modulo N from what they are modulo p and q: m_p + p ((m_q - m_p) / p mod q).
+    fn join(&self, of_p: &Lanes, of_q: &Lanes) -> Vec<u64> {
+        let (p, q) = (self.p.ring.field(), self.q.ring.field());
+        let low = Zeroizing::new(p.unpack(of_p));
+        // p is below 2 q: both have as many bits.
+        let difference = q.subtract(of_q, &q.pack(low.chunks_exact(p.words())));
+        let high = Zeroizing::new(q.unpack(&q.multiply(&difference, &self.inverse)));
+        pairs::join(&low, &high, p.words(), &self.p.prime)
     }
 }

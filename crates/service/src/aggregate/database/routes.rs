@@ -356,6 +356,9 @@ impl Database {
             Some(Numbers { reports: totals.reports, ..record.numbers.clone() })
         };
         let waits = self.waits_for(&record);
+        // Who has told what it has waits for the others itself, until all have.
+        let all_told = waits.iter().all(|(place, _)| record.rests.contains_key(place));
+        let is_waited_for = |place: &usize| all_told || !record.rests.contains_key(place);
         let revealed = record.state == Stage::Revealed && self.learner(caller).is_ok();
         Status {
             round: round.name.clone(),
@@ -363,7 +366,7 @@ impl Database {
             closed: record.closed,
             reveal_when: predicate,
             waits: waits.iter().map(|(place, _)| *place).collect(),
-            waits_for: waits.into_iter().map(|(_, told)| told).collect(),
+            waits_for: waits.into_iter().filter(|(place, _)| is_waited_for(place)).map(|(_, told)| told).collect(),
             rests: if caller.proxy().is_some() { record.rests.clone() } else { BTreeMap::new() },
             without: record.without.iter().copied().collect(),
             failure: record.failure.clone().map(|failure| failure.for_others(caller.is_database())),

@@ -47,11 +47,7 @@ impl Proxy {
         match answer.told().error {
             Kind::Conflict => {
                 lock(&self.strange).insert(round.to_owned(), Instant::now());
-                Err(Error::Input(format!(
-                    "{}: start it with that one; {}",
-                    self.not_here(round),
-                    self.if_it_is_lost(round)
-                )))
+                Err(Error::Input(format!("{}: start it with that one; {}", self.not_here(), self.if_it_is_lost(round))))
             }
             Kind::Closed => Err(Error::NotReady(answer.told().message)),
             _ => Err(wrong(by, &format!("it does not take the name of a directory: {}", answer.told().message))),
@@ -60,7 +56,7 @@ impl Proxy {
 
     /// What is said of a round of which another directory has what was acknowledged, if that is so.
     pub(super) fn is_elsewhere(&self, round: &str) -> Option<String> {
-        lock(&self.strange).contains_key(round).then(|| self.not_here(round))
+        lock(&self.strange).contains_key(round).then(|| format!("round {round}: {}", self.not_here()))
     }
 
     /// Whether such a round was asked about just now, and need not be again yet.
@@ -68,11 +64,8 @@ impl Proxy {
         lock(&self.strange).get(round).is_some_and(|last| last.elapsed() < TELL)
     }
 
-    fn not_here(&self, round: &str) -> String {
-        format!(
-            "round {round}: what this proxy acknowledged of it is in another state directory than {}",
-            self.state.display()
-        )
+    fn not_here(&self) -> String {
+        format!("what this proxy acknowledged of it is in another state directory than {}", self.state.display())
     }
 
     fn if_it_is_lost(&self, round: &str) -> String {

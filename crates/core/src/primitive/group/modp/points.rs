@@ -12,6 +12,7 @@ use crate::primitive::group::{DecodeError, Group, expand_message_xmd};
 use crate::primitive::kernel::mask::mask;
 use crate::primitive::kernel::montgomery::{LANES, Lanes, Montgomery};
 use crate::primitive::kernel::power::{FixedBase, digits, power};
+use crate::primitive::kernel::table::choose_lanes;
 
 /// Powers of one point from which on tables are made. Below, tables would take longer.
 const TABLES_FROM: usize = 4 * LANES;
@@ -102,6 +103,7 @@ impl ModP {
             true => FixedBase::digits(bits),
             false => FixedBase::bytes(&self.field, bits).div_ceil(TABLES_BYTES),
         };
+        let base = self.field.enter(&self.field.pack([base; LANES]));
         FixedBase::new(&self.field, base, bits, spacing)
     }
 
@@ -152,11 +154,11 @@ impl ModP {
         let (mut product, mut spare, mut chosen) = (field.one(), field.one(), field.one());
         for digit in (0..self.order_bits().div_ceil(WINDOW)).rev() {
             for _ in 0..WINDOW {
-                field.multiply_into(&product, &product, &mut spare);
+                field.square_into(&product, &mut spare);
                 std::mem::swap(&mut product, &mut spare);
             }
             for (table, exponents) in &groups {
-                field.choose_lanes(table, &digits(exponents, WINDOW, digit), &mut chosen);
+                choose_lanes(field.backend(), table, &digits(exponents, WINDOW, digit), &mut chosen);
                 field.multiply_into(&product, &chosen, &mut spare);
                 std::mem::swap(&mut product, &mut spare);
             }

@@ -106,8 +106,7 @@ impl Batch for Eight {
         Point(Form::Eight(edwards::combine(kernel(), &own(points), &bytes(scalars), SCALAR_BITS)))
     }
 
-    /// Short scalars, such as the weights of proofs that are checked together, take half the time. (The library's buckets are faster from
-    /// some hundreds of points on, but would need each point in its form: a square root for each.)
+    /// Short scalars, such as the weights of proofs that are checked together, take half the time.
     fn combine_public(&self, points: &[Point], scalars: &[Scalar]) -> Point {
         let (points, scalars) = (own(points), bytes(scalars));
         let mut sums = [Extended::IDENTITY; 2];
@@ -115,14 +114,15 @@ impl Batch for Eight {
             let of_kind = |scalar: &[u8; 32]| scalar[SHORT_BITS as usize / 8..].iter().all(|&byte| byte == 0) == short;
             let kind = points.iter().zip(scalars.iter()).filter(|(_, scalar)| of_kind(scalar));
             let (points, scalars): (Vec<_>, Vec<_>) = kind.unzip();
-            *sum = edwards::combine(kernel(), &points, &scalars, bits);
+            *sum = edwards::combine_public(kernel(), &points, &scalars, bits);
         }
         let [short, long] = sums.map(|sum| Point(Form::Eight(sum)));
         short.combined(Sign::Plus, &long)
     }
 
+    /// They fall into buckets (Pippenger), too.
     fn combined_public(&self) -> usize {
-        8 * COMBINED
+        32 * COMBINED
     }
 
     fn encode(&self, points: &[Point], out: &mut [u8]) {

@@ -151,7 +151,7 @@ fn secrets_are_not_printed() {
 fn tables_and_sums_of_products_agree_with_their_definitions() {
     let mut rng = ChaCha20Rng::from_seed([8; 32]);
     let worth = form().worth_multiples();
-    for count in [0, 1, worth - 1, worth, COMBINED + 1, 3 * COMBINED] {
+    for count in [0, 1, worth - 1, worth, COMBINED + 1, 3 * COMBINED, 9 * COMBINED + 5] {
         let points = Ristretto255.random_points(count, &mut rng);
         let scalars = Ristretto255.random_scalars(count, &mut rng);
         let base = own(RistrettoPoint::random(&mut rng));

@@ -4,21 +4,18 @@
 //! limbs are below 2^51 + 2^17, and all functions take and give reduced ones. That is below 2^52, which is what a product takes of a
 //! factor, and below the limbs of 2 p, which are 2^52 - 38 and four times 2^52 - 2, so that 2 p + a - b is never negative.
 //!
-//! **A product.** The product of limbs i and j is low + 2^52 high, low and high below 2^52; at weight 2^(51 (i + j)) stands low, and
-//! one column above it 2 high, since 52 = 51 + 1. high is below 2^50 + 2^17, the factors being below 2^51 + 2^17. A column is a sum of at
-//! most five lows and five times 2 high: less than 5 2^52 + 5 (2^51 + 2^18) < 2^55. Five columns at the top stand for 19 times those
-//! below: so the sum is below 20 2^55 < 2^60.
+//! **Products** are columns that are carried: how they come about is the vectors' own ([`super::fused`], [`super::doubles`]).
 //!
 //! **Carrying.** Each column gives what it has above 51 bits to the next one, the highest 19 times that to the lowest, all at the same
-//! time. From columns below 2^61, which twice a product has, come carries below 2^10 and 19 2^10 < 2^15, hence limbs below 2^51 + 2^15. Sums and differences are of
-//! less than eight terms, and 2 p each: columns below 2^56, carries below 2^5. Both are reduced.
+//! time. From columns below 2^61, which twice a product has, come carries below 2^10 and 19 2^10 < 2^15, hence limbs below 2^51 + 2^15.
+//! Sums and differences are of less than eight terms, and 2 p each: columns below 2^56, carries below 2^5. Both are reduced.
 
 #![expect(
     clippy::needless_range_loop,
     reason = "limbs of several residues stand side by side, and an iterator's closures are compiled for other processors"
 )]
 
-use super::vector::{LANES, Vector};
+use super::vector::{LANES, Vector, Words};
 
 /// Bits of a limb.
 pub(super) const LIMB_BITS: u32 = 51;
@@ -37,7 +34,7 @@ pub(super) const REDUCED: u64 = (1 << LIMB_BITS) + (1 << 17);
 pub(crate) type Limbs = [u64; LIMBS];
 
 /// p.
-const MODULUS: Limbs = [LIMB - 18, LIMB, LIMB, LIMB, LIMB];
+pub(super) const MODULUS: Limbs = [LIMB - 18, LIMB, LIMB, LIMB, LIMB];
 
 /// d = -121665 / 121666, the curve's constant.
 pub(super) const D: Limbs = [0x34dca135978a3, 0x1a8283b156ebd, 0x5e7a26001c029, 0x739c663a03cbb, 0x52036cee2b6ff];
@@ -84,10 +81,26 @@ impl<V: Vector> Field<V> {
         Field(packed)
     }
 
+    /// Its limbs.
+    #[inline(always)]
+    pub(super) fn limbs(self) -> [V; LIMBS] {
+        self.0
+    }
+
     /// As it is in memory.
     #[inline(always)]
     pub(super) fn load([a, b, c, d, e]: &[[u64; LANES]; LIMBS]) -> Field<V> {
         Field([V::load(a), V::load(b), V::load(c), V::load(d), V::load(e)])
+    }
+
+    /// That of one lane, in all lanes.
+    #[inline(always)]
+    pub(super) fn of_lane(limbs: &[[u64; LANES]; LIMBS], lane: usize) -> Field<V> {
+        let mut all = [V::all(0); LIMBS];
+        for limb in 0..LIMBS {
+            all[limb] = V::all(limbs[limb][lane]);
+        }
+        Field(all)
     }
 
     #[inline(always)]
@@ -106,22 +119,16 @@ impl<V: Vector> Field<V> {
         Field(picked)
     }
 
-    /// What the columns stand for, which are below 2^61.
     #[inline(always)]
     fn carried(columns: [V; LIMBS]) -> Field<V> {
-        let (low, mut limbs) = (V::all(LIMB), columns);
-        limbs[0] = columns[0].and(low).add_low(columns[LIMBS - 1].shr::<LIMB_BITS>(), V::all(19));
-        for limb in 1..LIMBS {
-            limbs[limb] = columns[limb].and(low).add(columns[limb - 1].shr::<LIMB_BITS>());
-        }
-        Field(limbs).checked()
+        Field(carried(columns)).checked()
     }
 
-    /// The same, after a look at the limbs in builds that look.
+    /// The same residues, after a look at the limbs in builds that look.
     #[inline(always)]
     fn checked(self) -> Field<V> {
         #[cfg(debug_assertions)]
-        assert!(self.0.iter().all(|limb| limb.store().iter().all(|word| *word < REDUCED)), "reduced limbs");
+        assert_below(&self.0, REDUCED);
         self
     }
 
@@ -171,66 +178,19 @@ impl<V: Vector> Field<V> {
     /// The products.
     #[inline(always)]
     pub(super) fn times(self, other: Field<V>) -> Field<V> {
-        Field::carried(self.product(other))
+        Field(V::product(&self.0, &other.0)).checked()
     }
 
     /// Twice the products.
     #[inline(always)]
     pub(super) fn twice_times(self, other: Field<V>) -> Field<V> {
-        let mut columns = self.product(other);
-        for column in 0..LIMBS {
-            columns[column] = columns[column].shl::<1>();
-        }
-        Field::carried(columns)
+        Field(V::twice_product(&self.0, &other.0)).checked()
     }
 
-    /// The columns of the products, below 2^60. All that stands at twice its weight is added up first, and doubled.
-    #[inline(always)]
-    fn product(self, other: Field<V>) -> [V; LIMBS] {
-        let (a, b) = (self.0, other.0);
-        let mut columns = [V::all(0); 2 * LIMBS];
-        for i in 0..LIMBS {
-            for j in 0..LIMBS {
-                columns[i + j + 1] = columns[i + j + 1].add_high(a[i], b[j]);
-            }
-        }
-        for column in 1..2 * LIMBS {
-            columns[column] = columns[column].shl::<1>();
-        }
-        for i in 0..LIMBS {
-            for j in 0..LIMBS {
-                columns[i + j] = columns[i + j].add_low(a[i], b[j]);
-            }
-        }
-        folded(columns)
-    }
-
-    /// The squares: the products of different limbs are computed once, and doubled with what else stands at twice its weight.
+    /// The squares.
     #[inline(always)]
     pub(super) fn squared(self) -> Field<V> {
-        let a = self.0;
-        let mut columns = [V::all(0); 2 * LIMBS];
-        for i in 0..LIMBS {
-            for j in i + 1..LIMBS {
-                columns[i + j + 1] = columns[i + j + 1].add_high(a[i], a[j]);
-            }
-        }
-        for column in 2..2 * LIMBS {
-            columns[column] = columns[column].shl::<1>();
-        }
-        for i in 0..LIMBS {
-            columns[2 * i + 1] = columns[2 * i + 1].add_high(a[i], a[i]);
-            for j in i + 1..LIMBS {
-                columns[i + j] = columns[i + j].add_low(a[i], a[j]);
-            }
-        }
-        for column in 1..2 * LIMBS {
-            columns[column] = columns[column].shl::<1>();
-        }
-        for i in 0..LIMBS {
-            columns[2 * i] = columns[2 * i].add_low(a[i], a[i]);
-        }
-        Field::carried(folded(columns))
+        Field(V::square(&self.0)).checked()
     }
 
     /// The squares of the squares, and so on.
@@ -308,7 +268,7 @@ impl<V: Vector> Field<V> {
         // Reduced residues are below 2^255 + 2^222: if there is a carry, it is 1 and next to nothing is left, so that the second pass
         // ends without one.
         let (mut limbs, carry) = Field::ripple(self.0);
-        limbs[0] = limbs[0].add_low(carry, V::all(19));
+        limbs[0] = limbs[0].add_nineteen(carry);
         let (mut limbs, _) = Field::ripple(limbs);
         // Below 2^255: p or more if it is 2^255 or more with 19 added, and then that without the 2^255 is what is left.
         let mut less = limbs;
@@ -404,12 +364,22 @@ impl<V: Vector> Field<V> {
     }
 }
 
-/// Ten columns, of which those at the top stand for 19 times those below.
+/// What the columns stand for, which are below 2^61: limbs of reduced residues.
 #[inline(always)]
-fn folded<V: Vector>(columns: [V; 2 * LIMBS]) -> [V; LIMBS] {
-    let mut folded = [V::all(0); LIMBS];
-    for column in 0..LIMBS {
-        folded[column] = columns[column].add(columns[column + LIMBS].mul(V::all(19)));
+pub(super) fn carried<W: Words>(columns: [W; LIMBS]) -> [W; LIMBS] {
+    #[cfg(debug_assertions)]
+    assert_below(&columns, 1 << 61);
+    let (low, mut limbs) = (W::all(LIMB), columns);
+    limbs[0] = columns[0].and(low).add_nineteen(columns[LIMBS - 1].shr::<LIMB_BITS>());
+    for limb in 1..LIMBS {
+        limbs[limb] = columns[limb].and(low).add(columns[limb - 1].shr::<LIMB_BITS>());
     }
-    folded
+    limbs
+}
+
+/// Is not inlined, for it is called wherever anything is computed.
+#[cfg(debug_assertions)]
+#[inline(never)]
+fn assert_below<W: Words>(words: &[W; LIMBS], bound: u64) {
+    assert!(words.iter().all(|word| word.is_below(bound)), "limbs or columns at most as large as they may be");
 }

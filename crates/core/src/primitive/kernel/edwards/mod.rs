@@ -1,8 +1,9 @@
 //! Eight points of ristretto255 at a time: sums, products with scalars, encodings, and the map that hashes to points.
 //!
 //! All is written over vectors of eight words ([`vector`]), in [`field`], [`point`], [`ristretto`] and [`multiply`], and compiled
-//! for AVX-512. Processors without it are better off with a library that works on one point at a time ([`is_fast`]). Plain words are
-//! there for tests of the field, which give the same limbs.
+//! for AVX-512 and for AVX2, which differ in how residues are multiplied ([`fused`], [`doubles`]). Processors without either are better
+//! off with a library that works on one point at a time ([`is_fast`]). Plain words are there for tests of the field, which give the same
+//! limbs.
 //!
 //! What is computed on vectors is inlined into functions that are compiled for the processor's features. A closure that is handed to an
 //! iterator is not, so that whatever computes is in loops.
@@ -11,7 +12,10 @@
 //! point or a scalar, but for what is returned: whether bytes are encodings, and whether a point is the identity. No address depends on
 //! one.
 
-mod field;
+mod buckets;
+pub(super) mod doubles;
+pub(super) mod field;
+pub(super) mod fused;
 mod multiply;
 mod point;
 mod ristretto;
@@ -38,7 +42,7 @@ pub(crate) const UNIFORM_BYTES: usize = 64;
 
 /// Whether the back end has a form that is worth its while.
 pub(crate) fn is_fast(backend: Backend) -> bool {
-    backend.family() == Family::Avx512
+    matches!(backend.family(), Family::Avx2 | Family::Avx512)
 }
 
 /// What is computed on vectors, whichever they are. Its `run` has to be inlined, so that it is compiled for the processor's features.
@@ -57,6 +61,9 @@ fn run<W: Work>(backend: Backend, work: W) -> W::Output {
         // SAFETY: the processor has what the back end needs.
         #[cfg(target_arch = "x86_64")]
         Family::Avx512 => unsafe { x86::edwards::run(work) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Family::Avx2 => unsafe { x86::edwards_avx2::run(work) },
         _ => unreachable!("it is asked for only where it is fast"),
     }
 }
@@ -100,6 +107,29 @@ pub(crate) fn combine(backend: Backend, points: &[Extended], scalars: &[[u8; SCA
     }
     assert_eq!(points.len(), scalars.len(), "every point has its scalar");
     run(backend, Sum(points, scalars, bits))
+}
+
+/// The same sum, in a time that depends on the scalars.
+pub(crate) fn combine_public(
+    backend: Backend,
+    points: &[Extended],
+    scalars: &[[u8; SCALAR_BYTES]],
+    bits: u32,
+) -> Extended {
+    struct Sum<'a>(&'a [Extended], &'a [[u8; SCALAR_BYTES]], u32);
+    impl Work for Sum<'_> {
+        type Output = Extended;
+
+        #[inline(always)]
+        fn run<V: Vector>(self) -> Extended {
+            buckets::sum::<V>(self.0, self.1, self.2)
+        }
+    }
+    assert_eq!(points.len(), scalars.len(), "every point has its scalar");
+    match points.len() < buckets::LEAST {
+        true => combine(backend, points, scalars, bits),
+        false => run(backend, Sum(points, scalars, bits)),
+    }
 }
 
 /// A point that is multiplied by many scalars.

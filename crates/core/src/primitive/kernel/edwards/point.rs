@@ -45,6 +45,9 @@ pub(super) type Stored = [[[u64; LANES]; LIMBS]; 4];
 /// Sixteen points of which Z is 1: y + x, y - x, 2 d x y, limb by limb.
 pub(super) type Sixteen = [[[u64; 2 * LANES]; LIMBS]; 3];
 
+/// Eight points, each as it lies in memory: in three rows of each lane, of which the last is half empty.
+pub(super) type Rows<V> = [[V; LANES]; 3];
+
 /// What a doubling or an addition is before its last products.
 struct Halfway<V> {
     e: Field<V>,
@@ -56,6 +59,15 @@ struct Halfway<V> {
 impl Extended {
     /// The neutral element.
     pub(crate) const IDENTITY: Extended = Extended([[0; LIMBS], [1, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0; LIMBS]]);
+}
+
+/// The point of a lane.
+#[inline(always)]
+pub(super) fn put<V: Vector>(rows: &Rows<V>, lane: usize, point: &mut Extended) {
+    let (eights, rest) = point.0.as_flattened_mut().as_chunks_mut::<LANES>();
+    (eights[0], eights[1]) = (rows[0][lane].store(), rows[1][lane].store());
+    let last = rows[2][lane].store();
+    rest.copy_from_slice(&last[..rest.len()]);
 }
 
 impl<V: Vector> Halfway<V> {
@@ -88,6 +100,12 @@ impl<V: Vector> Points<V> {
         for (lane, point) in lanes.iter_mut().zip(points) {
             *lane = point;
         }
+        Points::gather(lanes)
+    }
+
+    /// A point for each lane.
+    #[inline(always)]
+    pub(super) fn gather(lanes: [&Extended; LANES]) -> Points<V> {
         let coordinate = |place: usize| -> [&Limbs; LANES] { lanes.map(|point| &point.0[place]) };
         let [x, y, z, t] = [coordinate(0), coordinate(1), coordinate(2), coordinate(3)];
         Points { x: Field::pack(x), y: Field::pack(y), z: Field::pack(z), t: Field::pack(t) }
@@ -96,14 +114,22 @@ impl<V: Vector> Points<V> {
     /// As many of the points as there is room for.
     #[inline(always)]
     pub(super) fn unpack(self, points: &mut [Extended]) {
-        let coordinates = [self.x.store(), self.y.store(), self.z.store(), self.t.store()];
+        let rows = self.rows();
         for (lane, point) in points.iter_mut().take(LANES).enumerate() {
-            for (limbs, words) in point.0.iter_mut().zip(&coordinates) {
-                for (limb, words) in limbs.iter_mut().zip(words) {
-                    *limb = words[lane];
-                }
-            }
+            put(&rows, lane, point);
         }
+    }
+
+    /// The points as they lie in memory.
+    #[inline(always)]
+    pub(super) fn rows(self) -> Rows<V> {
+        let ([x, y], [z, t]) = ([self.x, self.y].map(Field::limbs), [self.z, self.t].map(Field::limbs));
+        let none = V::all(0);
+        [
+            V::transposed(&[x[0], x[1], x[2], x[3], x[4], y[0], y[1], y[2]]),
+            V::transposed(&[y[3], y[4], z[0], z[1], z[2], z[3], z[4], t[0]]),
+            V::transposed(&[t[1], t[2], t[3], t[4], none, none, none, none]),
+        ]
     }
 
     /// To be added.
@@ -212,6 +238,17 @@ impl<V: Vector> Addends<V> {
     #[inline(always)]
     pub(super) fn load([plus, minus, z, t]: &Stored) -> Addends<V> {
         Addends { plus: Field::load(plus), minus: Field::load(minus), z: Field::load(z), t: Field::load(t) }
+    }
+
+    /// Those of one lane, in all lanes.
+    #[inline(always)]
+    pub(super) fn of_lane([plus, minus, z, t]: &Stored, lane: usize) -> Addends<V> {
+        Addends {
+            plus: Field::of_lane(plus, lane),
+            minus: Field::of_lane(minus, lane),
+            z: Field::of_lane(z, lane),
+            t: Field::of_lane(t, lane),
+        }
     }
 
     /// For each lane the point of this number of a table.

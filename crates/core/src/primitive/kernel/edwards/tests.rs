@@ -1,9 +1,12 @@
-//! Everything is compared with curve25519-dalek, on random and on edge input, on each back end; and the two forms limb by limb.
+//! Everything is compared with curve25519-dalek, on random and on edge input, on each back end; and the forms limb by limb with plain ones.
 
 use chacha20::ChaCha20Rng;
+use crypto_bigint::BoxedUint;
 use curve25519_dalek::constants::RISTRETTO_BASEPOINT_POINT;
 use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar;
+use curve25519_dalek::traits::VartimeMultiscalarMul;
+use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 
 use super::super::backend::available;
@@ -119,6 +122,29 @@ fn products_agree_with_the_library() {
     }
 }
 
+/// Of as many points as have buckets, with scalars at their edges, short and long.
+#[test]
+fn public_sums_agree_with_the_library() {
+    let mut rng = ChaCha20Rng::from_seed([7; 32]);
+    for count in [buckets::LEAST - 1, buckets::LEAST, buckets::LEAST + 9] {
+        let (all, factors) = (some(count, &mut rng), scalars(count, &mut rng));
+        for bits in [253_usize, 129, 128, 64, 1] {
+            let mut numbers: Vec<_> = factors.iter().map(Scalar::to_bytes).collect();
+            for (index, number) in numbers.iter_mut().enumerate().filter(|_| bits < 253) {
+                number.iter_mut().filter(|_| index % 3 == 0).for_each(|byte| *byte = 0xff);
+                number[bits.div_ceil(8)..].fill(0);
+                number[(bits - 1) / 8] &= 0xff >> (7 - (bits - 1) % 8);
+            }
+            let reduced = numbers.iter().map(|number| Scalar::from_bytes_mod_order(*number));
+            let sum = bytes(&RistrettoPoint::vartime_multiscalar_mul(reduced, &all));
+            for backend in fast() {
+                let own = combine_public(backend, &points(backend, &all), &numbers, bits as u32);
+                assert_eq!(encodings(backend, &[own]), [sum], "{backend:?}, {count} points, {bits} bits");
+            }
+        }
+    }
+}
+
 #[test]
 fn sums_and_differences_agree_with_the_library() {
     let mut rng = ChaCha20Rng::from_seed([3; 32]);
@@ -225,6 +251,8 @@ fn what_is_no_encoding_is_refused_as_the_library_refuses_it() {
 /// Limbs as large as reduced ones may be, and everything else at random.
 fn residues(rng: &mut ChaCha20Rng) -> Vec<Limbs> {
     let mut all = vec![[0; 5], [REDUCED - 1; 5], [1, 0, 0, 0, 0]];
+    // Products of doubles whose lower parts are as far below zero as they can be, and the higher ones next to nothing.
+    all.extend([[1 << 25; 5], [(1 << 25) + 1; 5]]);
     // p - 1, p, p + 1.
     for lowest in [0x7ffffffffffec_u64, 0x7ffffffffffed, 0x7ffffffffffee] {
         all.push([lowest, (1 << 51) - 1, (1 << 51) - 1, (1 << 51) - 1, (1 << 51) - 1]);
@@ -236,7 +264,7 @@ fn residues(rng: &mut ChaCha20Rng) -> Vec<Limbs> {
 /// The curve's constants satisfy what defines them, in the plain form of the field.
 #[test]
 fn constants_are_what_they_should_be() {
-    type Plain = Field<vector::Plain>;
+    type Plain = Field<vector::Plain<false>>;
     let all = |limbs: &Limbs| Plain::all(limbs);
     let same = |a: Plain, b: Plain| a.encode() == b.encode();
     let (one, d) = (Plain::one(), all(&field::D));
@@ -255,34 +283,122 @@ fn constants_are_what_they_should_be() {
     assert!(same(all(&ristretto::D_MINUS_ONE_SQ), d.minus(one).squared()));
 }
 
-/// Both forms give the same limbs, all of them reduced: operations on residues at the bounds.
+/// What the field computes of vectors of these residues: limbs, and encodings.
+struct All<'a>(&'a [Limbs]);
+
+impl Work for All<'_> {
+    type Output = (Vec<[[u64; LANES]; 5]>, Vec<[[u64; LANES]; 4]>);
+
+    #[inline(always)]
+    fn run<V: Vector>(self) -> Self::Output {
+        let mut all = Vec::new();
+        let vectors: Vec<Field<V>> =
+            self.0.windows(LANES).map(|lanes| Field::pack(std::array::from_fn(|lane| &lanes[lane]))).collect();
+        for a in &vectors {
+            for b in &vectors {
+                all.extend([a.times(*b), a.twice_times(*b), a.plus(*b), a.minus(*b), a.twice_plus_minus(*b, *a)]);
+            }
+            all.extend([a.squared(), a.negated(), a.doubled(), a.inverted(), a.absolute()]);
+            assert_eq!(a.squared().encode(), a.times(*a).encode());
+        }
+        (all.iter().map(|field| field.store()).collect(), all.iter().map(|field| field.encode()).collect())
+    }
+}
+
+/// Each form gives the limbs that the plain one with its products does, all of them reduced, and both have the same residues.
+fn check_field(residues: &[Limbs]) {
+    let doubles = All(residues).run::<vector::Plain<true>>();
+    let integers = All(residues).run::<vector::Plain<false>>();
+    for (limbs, _) in [&doubles, &integers] {
+        assert!(limbs.iter().flatten().flatten().all(|word| *word < REDUCED));
+    }
+    assert!(doubles.1 == integers.1);
+    for backend in fast() {
+        let plain = if backend.family() == Family::Avx2 { &doubles } else { &integers };
+        assert!(run(backend, All(residues)) == *plain, "{backend:?}");
+    }
+}
+
 #[test]
 fn residues_at_the_bounds_stay_within_them() {
-    struct All<'a>(&'a [Limbs]);
-    impl Work for All<'_> {
-        type Output = Vec<[[u64; LANES]; 5]>;
+    check_field(&residues(&mut ChaCha20Rng::from_seed([6; 32])));
+}
+
+/// A limb at an end of what it may be, or anywhere.
+fn limb() -> impl Strategy<Value = u64> {
+    let edge = |value: u64| (value.saturating_sub(2)..(value + 3).min(REDUCED)).boxed();
+    proptest::strategy::Union::new([
+        edge(0),
+        edge(1 << 25),
+        edge(1 << 26),
+        edge(1 << 50),
+        edge(1 << 51),
+        edge(REDUCED - 3),
+        (0..REDUCED).boxed(),
+    ])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn residues_are_multiplied_as_plainly(residues in prop::collection::vec([limb(), limb(), limb(), limb(), limb()], LANES + 1)) {
+        check_field(&residues);
+    }
+
+    /// Of long numbers: both plain forms could be wrong alike.
+    #[test]
+    fn products_are_those_of_long_numbers(a in [limb(), limb(), limb(), limb(), limb()], b in [limb(), limb(), limb(), limb(), limb()]) {
+        let number = |limbs: &Limbs| {
+            limbs.iter().rev().fold(BoxedUint::zero_with_precision(512), |sum, limb| sum.shl(51).wrapping_add(BoxedUint::from(*limb)))
+        };
+        let modulus = number(&field::MODULUS).to_nz().unwrap();
+        let truth = number(&a).wrapping_mul(number(&b)).rem(&modulus);
+        let plain = |limbs: &Limbs| Field::<vector::Plain<true>>::all(limbs);
+        let product = plain(&a).times(plain(&b)).encode().map(|words| words[0]);
+        prop_assert_eq!(&product[..], &truth.as_words()[..4]);
+    }
+}
+
+#[test]
+fn words_are_transposed() {
+    struct Transpose([[u64; LANES]; LANES]);
+    impl Work for Transpose {
+        type Output = [[u64; LANES]; LANES];
 
         #[inline(always)]
         fn run<V: Vector>(self) -> Self::Output {
-            let mut out = Vec::new();
-            let vectors: Vec<Field<V>> =
-                self.0.windows(LANES).map(|lanes| Field::pack(std::array::from_fn(|lane| &lanes[lane]))).collect();
-            for a in &vectors {
-                for b in &vectors {
-                    out.extend(
-                        [a.times(*b), a.twice_times(*b), a.plus(*b), a.minus(*b), a.twice_plus_minus(*b, *a)]
-                            .map(Field::store),
-                    );
-                }
-                out.extend([a.squared(), a.negated(), a.doubled(), a.inverted(), a.absolute()].map(Field::store));
-                assert_eq!(a.squared().encode(), a.times(*a).encode());
+            let mut rows = [V::all(0); LANES];
+            for (row, words) in rows.iter_mut().zip(&self.0) {
+                *row = V::load(words);
             }
-            out
+            V::transposed(&rows).map(|column| column.store())
         }
     }
-    let mut rng = ChaCha20Rng::from_seed([6; 32]);
-    let all = residues(&mut rng);
-    let plain = All(&all).run::<vector::Plain>();
-    assert!(plain.iter().flatten().flatten().all(|word| *word < REDUCED));
-    assert!(fast().into_iter().all(|backend| run(backend, All(&all)) == plain));
+    let rows: [[u64; LANES]; LANES] = std::array::from_fn(|row| std::array::from_fn(|word| (10 * row + word) as u64));
+    let truth = std::array::from_fn(|column| rows.map(|row| row[column]));
+    assert!(fast().into_iter().all(|backend| run(backend, Transpose(rows)) == truth));
+}
+
+/// All words that a table may have, picked by all numbers.
+#[test]
+fn words_are_picked_from_tables() {
+    struct Pick([u64; 2 * LANES]);
+    impl Work for Pick {
+        type Output = Vec<[u64; LANES]>;
+
+        #[inline(always)]
+        fn run<V: Vector>(self) -> Self::Output {
+            let mut picked = Vec::new();
+            for first in 0..16u64 {
+                let numbers = std::array::from_fn(|lane| (first + 3 * lane as u64) % 16);
+                picked.push(V::pick(V::load(&numbers), &self.0).store());
+            }
+            picked
+        }
+    }
+    let table: [u64; 16] = std::array::from_fn(|index| 0x0123_4567_89ab_cdef_u64.rotate_left(4 * index as u32));
+    let truth: Vec<[u64; LANES]> =
+        (0..16).map(|first| std::array::from_fn(|lane| table[(first + 3 * lane) % 16])).collect();
+    assert!(fast().into_iter().all(|backend| run(backend, Pick(table)) == truth));
 }

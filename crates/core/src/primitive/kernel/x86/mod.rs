@@ -1,6 +1,6 @@
 //! The kernels for x86-64.
 //!
-//! All functions but those of `pclmul`, `jacobi_avx2` and `montgomery_avx2` need what
+//! All functions but those of `pclmul`, `edwards_avx2`, `jacobi_avx2` and `montgomery_avx2` need what
 //! `Family::Avx512` stands for. Vectors hold four blocks. A function works on whole chunks of
 //! several vectors, which keep the units for AES and for products busy; what is left at the end is padded to a chunk.
 
@@ -8,6 +8,7 @@ pub(super) mod aes;
 pub(super) mod bits;
 pub(super) mod doubling;
 pub(super) mod edwards;
+pub(super) mod edwards_avx2;
 pub(super) mod fold;
 pub(super) mod gf128;
 pub(super) mod hash;
@@ -17,6 +18,7 @@ pub(super) mod montgomery;
 pub(super) mod montgomery_avx2;
 pub(super) mod ntt;
 pub(super) mod pclmul;
+pub(super) mod table;
 pub(super) mod transpose;
 
 use std::arch::x86_64::*;

@@ -1,12 +1,24 @@
 //! Montgomery's products by AVX-512's products of 52 bits (IFMA), one residue in each of eight lanes.
 //!
-//! Four limbs of one factor are worked in at a time. A column of the sum is then read and written once for sixteen
-//! products. Columns hold up to 64 bits, and are carried once at the end: each gets four halves of products for every
-//! limb, which fits for less than 1024 of them.
+//! Four limbs of one factor, a *row*, are worked in at a time, four columns of the sum after the other: a column is then read
+//! and written once for sixteen products. Columns hold up to 64 bits, and are carried once at the end: each gets two halves
+//! of products for every limb of every factor, the modulus' multiple included.
+//!
+//! A row begins with a chain of products that depend on each other. Modulo a square, two sums are worked on row by row in
+//! turn, so that one's chain is behind the other's products.
 
 use std::arch::x86_64::*;
 
 use super::super::montgomery::{LIMB, LIMB_BITS, Limbs, Montgomery, TOGETHER};
+
+/// Four limbs, of all lanes.
+type Four = [__m512i; TOGETHER];
+
+/// Limbs in memory, by fours.
+type Fours = [[Limbs; TOGETHER]];
+
+/// Factors that are added up and reduced together, at most.
+const TERMS: usize = 2;
 
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -28,83 +40,256 @@ pub(super) fn all(limb: u64) -> __m512i {
     _mm512_set1_epi64(limb as i64)
 }
 
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_four(limbs: &[Limbs; TOGETHER]) -> Four {
+    [load(&limbs[0]), load(&limbs[1]), load(&limbs[2]), load(&limbs[3])]
+}
+
+/// The same limbs in all lanes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn all_four(limbs: &[u64; TOGETHER]) -> Four {
+    [all(limbs[0]), all(limbs[1]), all(limbs[2]), all(limbs[3])]
+}
+
 /// a b / R in all lanes.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(in super::super) fn multiply(field: &Montgomery, a: &[Limbs], b: &[Limbs], product: &mut [Limbs]) {
-    let modulus = &field.modulus[..];
-    let count = modulus.len();
-    assert!(
-        count.is_multiple_of(TOGETHER) && count < 1 << (64 - LIMB_BITS - 2) && count > 0,
-        "limbs that columns have room for"
-    );
-    assert!(a.len() == count && b.len() == count && product.len() == count, "equally many limbs");
-    let (zero, low, inverse) = (_mm512_setzero_si512(), all(LIMB), all(field.inverse));
+    check(field, [a, b, product]);
     product.fill([0; 8]);
-    for factors in b.as_chunks::<TOGETHER>().0 {
-        let b = [load(&factors[0]), load(&factors[1]), load(&factors[2]), load(&factors[3])];
-        // The lowest columns say which multiples of the modulus make them zero.
-        let mut m = [zero; TOGETHER];
-        let mut carry = zero;
-        for column in 0..TOGETHER {
-            let mut sum = _mm512_add_epi64(load(&product[column]), carry);
-            for row in 0..=column {
-                sum = _mm512_madd52lo_epu64(sum, load(&a[column - row]), b[row]);
-            }
-            for row in 0..column {
-                sum = _mm512_madd52hi_epu64(sum, load(&a[column - 1 - row]), b[row]);
-                sum = _mm512_madd52lo_epu64(sum, all(modulus[column - row]), m[row]);
-                sum = _mm512_madd52hi_epu64(sum, all(modulus[column - 1 - row]), m[row]);
-            }
-            m[column] = _mm512_madd52lo_epu64(zero, _mm512_and_si512(sum, low), inverse);
-            sum = _mm512_madd52lo_epu64(sum, all(modulus[0]), m[column]);
-            carry = _mm512_srli_epi64(sum, LIMB_BITS as u32);
+    let zero = [_mm512_setzero_si512(); TOGETHER];
+    let (a, product) = (a.as_chunks().0, product.as_chunks_mut().0);
+    for row in b.as_chunks().0 {
+        add_row(field, [(a, load_four(row))], zero, product);
+    }
+    carry(product);
+}
+
+/// a a / R in all lanes.
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(in super::super) fn square(field: &Montgomery, a: &[Limbs], product: &mut [Limbs]) {
+    check(field, [a, a, product]);
+    product.fill([0; 8]);
+    let (a, product) = (a.as_chunks().0, product.as_chunks_mut().0);
+    for row in 0..a.len() {
+        add_square_row(field, a, row, product);
+    }
+    carry(product);
+}
+
+/// The product modulo the modulus' square of pairs; see [`super::super::pairs`].
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(in super::super) fn multiply_pairs(field: &Montgomery, a: &[Limbs], b: &[Limbs], product: &mut [Limbs]) {
+    let ((a, higher_a), (b, higher_b)) = (a.split_at(field.limbs()), b.split_at(field.limbs()));
+    product.fill([0; 8]);
+    let (low, high) = product.split_at_mut(field.limbs());
+    check(field, [a, b, low]);
+    check(field, [higher_a, higher_b, high]);
+    let zero = [_mm512_setzero_si512(); TOGETHER];
+    let (a, higher_a) = (a.as_chunks().0, higher_a.as_chunks().0);
+    let (low, high) = (low.as_chunks_mut().0, high.as_chunks_mut().0);
+    for (row, higher) in b.as_chunks().0.iter().zip(higher_b.as_chunks().0) {
+        let row = load_four(row);
+        let quotient = add_row(field, [(a, row)], zero, low);
+        add_row(field, [(higher_a, row), (a, load_four(higher))], quotient, high);
+    }
+    carry(low);
+    carry(high);
+}
+
+/// The square modulo the modulus' square of pairs; see [`super::super::pairs`].
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(in super::super) fn square_pairs(field: &Montgomery, a: &[Limbs], product: &mut [Limbs]) {
+    let (a, higher) = a.split_at(field.limbs());
+    product.fill([0; 8]);
+    let (low, high) = product.split_at_mut(field.limbs());
+    check(field, [a, a, low]);
+    check(field, [higher, higher, high]);
+    let (a, low, high) = (a.as_chunks().0, low.as_chunks_mut().0, high.as_chunks_mut().0);
+    let mut below = _mm512_setzero_si512();
+    for (row, higher) in higher.as_chunks().0.iter().enumerate() {
+        let quotient = add_square_row(field, a, row, low);
+        let twice = doubled(higher, below);
+        below = load(&higher[TOGETHER - 1]);
+        add_row(field, [(a, twice)], quotient, high);
+    }
+    carry(low);
+    carry(high);
+}
+
+/// All are as long as the modulus, for which columns have room.
+fn check(field: &Montgomery, limbs: [&[Limbs]; 3]) {
+    let count = field.limbs();
+    let room = 1 << (64 - LIMB_BITS);
+    assert!(count.is_multiple_of(TOGETHER) && count > 0 && 2 * (TERMS + 1) * (count + 1) < room, "limbs that fit");
+    assert!(limbs.iter().all(|limbs| limbs.len() == count), "equally many limbs");
+}
+
+/// Adds to the columns products of numbers with four limbs, and four limbs; then the multiple of the modulus with which the
+/// lowest four columns are zero; the others move down by four. Four limbs of the quotient, which says which multiple it was.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn add_row<const TERMS: usize>(
+    field: &Montgomery,
+    terms: [(&Fours, Four); TERMS],
+    addend: Four,
+    columns: &mut Fours,
+) -> Four {
+    let modulus = field.modulus.as_chunks().0;
+    let (zero, last) = (_mm512_setzero_si512(), columns.len() - 1);
+    let mut below = [[zero; TOGETHER]; TERMS];
+    let mut sums = load_four(&columns[0]);
+    for column in 0..TOGETHER {
+        sums[column] = _mm512_add_epi64(sums[column], addend[column]);
+    }
+    for term in 0..TERMS {
+        below[term] = load_four(&terms[term].0[0]);
+        sums = add_upper(sums, below[term], terms[term].1);
+    }
+    let mut of_modulus = all_four(&modulus[0]);
+    let (quotient, mut carry) = reduce(field, sums, of_modulus);
+    for block in 1..=last {
+        let mut sums = load_four(&columns[block]);
+        for term in 0..TERMS {
+            let above = load_four(&terms[term].0[block]);
+            sums = add_lower(add_upper(sums, above, terms[term].1), below[term], terms[term].1);
+            below[term] = above;
         }
-        // The other columns move down by four limbs.
-        let mut x = [load(&a[0]), load(&a[1]), load(&a[2]), load(&a[3])];
-        let mut n = [all(modulus[0]), all(modulus[1]), all(modulus[2]), all(modulus[3])];
-        for column in 0..count {
-            let (next, above) = match column + TOGETHER < count {
-                true => ((load(&a[column + 4]), all(modulus[column + 4])), load(&product[column + 4])),
-                false => ((zero, zero), zero),
-            };
-            let lows = [next.0, x[3], x[2], x[1]];
-            let highs = [x[3], x[2], x[1], x[0]];
-            let of_n = ([next.1, n[3], n[2], n[1]], [n[3], n[2], n[1], n[0]]);
-            let (mut sum, mut other) = (_mm512_add_epi64(above, carry), zero);
-            carry = zero;
-            for row in 0..TOGETHER {
-                sum = _mm512_madd52lo_epu64(sum, lows[row], b[row]);
-                other = _mm512_madd52lo_epu64(other, of_n.0[row], m[row]);
-                sum = _mm512_madd52hi_epu64(sum, highs[row], b[row]);
-                other = _mm512_madd52hi_epu64(other, of_n.1[row], m[row]);
-            }
-            store(&mut product[column], _mm512_add_epi64(sum, other));
-            x = [x[1], x[2], x[3], next.0];
-            n = [n[1], n[2], n[3], next.1];
+        let above = all_four(&modulus[block]);
+        let multiple = add_lower([carry, zero, zero, zero], of_modulus, quotient);
+        store_sums(sums, add_upper(multiple, above, quotient), &mut columns[block - 1]);
+        (of_modulus, carry) = (above, zero);
+    }
+    let mut sums = [zero; TOGETHER];
+    for term in 0..TERMS {
+        sums = add_lower(sums, below[term], terms[term].1);
+    }
+    let multiple = add_lower([carry, zero, zero, zero], of_modulus, quotient);
+    store_sums(sums, multiple, &mut columns[last]);
+    quotient
+}
+
+/// As [`add_row`], for the square of a number: its four limbs of that row with themselves, and with twice those above them.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn add_square_row(field: &Montgomery, a: &Fours, row: usize, columns: &mut Fours) -> Four {
+    let modulus = field.modulus.as_chunks().0;
+    let (zero, last) = (_mm512_setzero_si512(), columns.len() - 1);
+    let own = load_four(&a[row]);
+    let mut sums = load_four(&columns[0]);
+    if row == 0 {
+        sums = add_upper(sums, own, own);
+    }
+    let mut of_modulus = all_four(&modulus[0]);
+    let (quotient, mut carry) = reduce(field, sums, of_modulus);
+    for block in 1..=row {
+        let mut sums = load_four(&columns[block]);
+        if block == row {
+            sums = add_upper(sums, own, own);
+        }
+        let above = all_four(&modulus[block]);
+        let multiple = add_lower([carry, zero, zero, zero], of_modulus, quotient);
+        store_sums(sums, add_upper(multiple, above, quotient), &mut columns[block - 1]);
+        (of_modulus, carry) = (above, zero);
+    }
+    // The highest bit of the row's own limbs is not what is doubled.
+    let (mut below, mut under) = (own, zero);
+    for block in row + 1..=last {
+        let above = doubled(&a[block], under);
+        under = load(&a[block][TOGETHER - 1]);
+        let sums = add_lower(add_upper(load_four(&columns[block]), above, own), below, own);
+        let of_above = all_four(&modulus[block]);
+        let multiple = add_lower([carry, zero, zero, zero], of_modulus, quotient);
+        store_sums(sums, add_upper(multiple, of_above, quotient), &mut columns[block - 1]);
+        (below, of_modulus, carry) = (above, of_above, zero);
+    }
+    let multiple = add_lower([carry, zero, zero, zero], of_modulus, quotient);
+    store_sums(add_lower([zero; TOGETHER], below, own), multiple, &mut columns[last]);
+    quotient
+}
+
+/// Four limbs of twice a number, of which `below` is the limb below them.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn doubled(limbs: &[Limbs; TOGETHER], mut below: __m512i) -> Four {
+    let mut twice = [below; TOGETHER];
+    for limb in 0..TOGETHER {
+        let own = load(&limbs[limb]);
+        let shifted = _mm512_and_si512(_mm512_slli_epi64::<1>(own), all(LIMB));
+        twice[limb] = _mm512_or_si512(shifted, _mm512_srli_epi64::<{ LIMB_BITS as u32 - 1 }>(below));
+        below = own;
+    }
+    twice
+}
+
+/// Which multiples of the modulus make four columns zero, and what is carried out of them.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn reduce(field: &Montgomery, sums: Four, modulus: Four) -> (Four, __m512i) {
+    let (zero, inverse) = (_mm512_setzero_si512(), all(field.inverse));
+    let (mut quotient, mut carry) = ([zero; TOGETHER], zero);
+    for column in 0..TOGETHER {
+        let mut sum = sums[column];
+        for row in 0..column {
+            sum = _mm512_madd52lo_epu64(sum, modulus[column - row], quotient[row]);
+            sum = _mm512_madd52hi_epu64(sum, modulus[column - 1 - row], quotient[row]);
+        }
+        sum = _mm512_add_epi64(sum, carry);
+        // Products take the lowest 52 bits.
+        quotient[column] = _mm512_madd52lo_epu64(zero, sum, inverse);
+        sum = _mm512_madd52lo_epu64(sum, modulus[0], quotient[column]);
+        carry = _mm512_srli_epi64::<{ LIMB_BITS as u32 }>(sum);
+    }
+    (quotient, carry)
+}
+
+/// What four limbs add to the four columns that begin where they begin.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn add_upper(mut sums: Four, limbs: Four, factors: Four) -> Four {
+    for row in 0..TOGETHER {
+        for column in row..TOGETHER {
+            sums[column] = _mm512_madd52lo_epu64(sums[column], limbs[column - row], factors[row]);
+        }
+        for column in row + 1..TOGETHER {
+            sums[column] = _mm512_madd52hi_epu64(sums[column], limbs[column - 1 - row], factors[row]);
         }
     }
-    let mut carry = zero;
-    for limbs in product {
-        let sum = _mm512_add_epi64(load(limbs), carry);
-        store(limbs, _mm512_and_si512(sum, low));
-        carry = _mm512_srli_epi64(sum, LIMB_BITS as u32);
+    sums
+}
+
+/// What four limbs add to the next four columns.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn add_lower(mut sums: Four, limbs: Four, factors: Four) -> Four {
+    for row in 0..TOGETHER {
+        for column in 0..row {
+            sums[column] = _mm512_madd52lo_epu64(sums[column], limbs[TOGETHER + column - row], factors[row]);
+        }
+        for column in 0..=row {
+            sums[column] = _mm512_madd52hi_epu64(sums[column], limbs[TOGETHER - 1 + column - row], factors[row]);
+        }
+    }
+    sums
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store_sums(a: Four, b: Four, columns: &mut [Limbs; TOGETHER]) {
+    for column in 0..TOGETHER {
+        store(&mut columns[column], _mm512_add_epi64(a[column], b[column]));
     }
 }
 
-/// See [`Montgomery`]'s.
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(in super::super) fn choose(table: &[u64], numbers: &Limbs, chosen: &mut [Limbs]) {
-    let (length, numbers) = (chosen.len(), load(numbers));
-    for (block, chosen) in chosen.as_chunks_mut::<TOGETHER>().0.iter_mut().enumerate() {
-        let mut sums = [_mm512_setzero_si512(); TOGETHER];
-        for (number, entry) in (0u64..).zip(table.chunks_exact(length)) {
-            let mask = _mm512_movm_epi64(_mm512_cmpeq_epi64_mask(numbers, all(number)));
-            let limbs: &[u64; TOGETHER] = entry[TOGETHER * block..].first_chunk().expect("entries have as many limbs");
-            for (sum, limb) in sums.iter_mut().zip(limbs) {
-                // sum | mask & limb.
-                *sum = _mm512_ternarylogic_epi64::<0xf8>(*sum, mask, all(*limb));
-            }
-        }
-        chosen.iter_mut().zip(sums).for_each(|(chosen, sum)| store(chosen, sum));
+/// Makes limbs of columns.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn carry(columns: &mut Fours) {
+    let mut carry = _mm512_setzero_si512();
+    for limbs in columns.as_flattened_mut() {
+        let sum = _mm512_add_epi64(load(limbs), carry);
+        store(limbs, _mm512_and_si512(sum, all(LIMB)));
+        carry = _mm512_srli_epi64::<{ LIMB_BITS as u32 }>(sum);
     }
 }

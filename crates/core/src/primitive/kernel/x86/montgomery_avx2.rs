@@ -27,22 +27,64 @@ pub(super) const HALVES: usize = LANES / WIDTH;
 /// Digits that are worked on together: those of two limbs.
 type Digits = [__m256i; 4];
 
+/// Limbs in memory, by fours of digits.
+type Fours = [[Limbs; 2]];
+
+/// Sums that are not carried yet, by fours.
+type Columns = Zeroizing<Vec<[Limbs; 4]>>;
+
+/// Factors that are added up and reduced together, at most.
+const TERMS: usize = 2;
+
 /// a b / R in all lanes.
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn multiply(field: &Montgomery, a: &[Limbs], b: &[Limbs], product: &mut [Limbs]) {
-    let modulus = &field.modulus[..];
-    let count = modulus.len();
-    assert!(
-        count.is_multiple_of(TOGETHER) && count < 1 << (64 - LIMB_BITS - 2) && count > 0,
-        "limbs that columns have room for"
-    );
-    assert!(a.len() == count && b.len() == count && product.len() == count, "equally many limbs");
-    let mut columns = Zeroizing::new(vec![[[0; LANES]; 4]; count / 2]);
-    for factors in b.as_chunks().0 {
+    check(field, [a, b, product]);
+    let (a, zero, mut columns) = (a.as_chunks().0, [_mm256_setzero_si256(); 4], columns(field));
+    for row in b.as_chunks().0 {
         for half in 0..HALVES {
-            work_in(field, a.as_chunks().0, digits(factors, half), half, &mut columns);
+            add_row(field, [(a, digits(row, half))], zero, half, &mut columns);
         }
     }
+    carry(&columns, product);
+}
+
+/// The product modulo the modulus' square of pairs; see [`super::super::pairs`].
+#[target_feature(enable = "avx2")]
+pub(in super::super) fn multiply_pairs(field: &Montgomery, a: &[Limbs], b: &[Limbs], product: &mut [Limbs]) {
+    let ((a, higher_a), (b, higher_b)) = (a.split_at(field.limbs()), b.split_at(field.limbs()));
+    let (low, high) = product.split_at_mut(field.limbs());
+    check(field, [a, b, low]);
+    check(field, [higher_a, higher_b, high]);
+    let (a, higher_a, zero) = (a.as_chunks().0, higher_a.as_chunks().0, [_mm256_setzero_si256(); 4]);
+    let (mut of_low, mut of_high) = (columns(field), columns(field));
+    for (row, higher) in b.as_chunks().0.iter().zip(higher_b.as_chunks().0) {
+        for half in 0..HALVES {
+            let row = digits(row, half);
+            let quotient = add_row(field, [(a, row)], zero, half, &mut of_low);
+            add_row(field, [(higher_a, row), (a, digits(higher, half))], quotient, half, &mut of_high);
+        }
+    }
+    carry(&of_low, low);
+    carry(&of_high, high);
+}
+
+/// All are as long as the modulus, for which columns have room.
+fn check(field: &Montgomery, limbs: [&[Limbs]; 3]) {
+    let count = field.limbs();
+    let room = 1 << (64 - LIMB_BITS);
+    assert!(count.is_multiple_of(TOGETHER) && count > 0 && 2 * (TERMS + 1) * (count + 1) < room, "limbs that fit");
+    assert!(limbs.iter().all(|limbs| limbs.len() == count), "equally many limbs");
+}
+
+fn columns(field: &Montgomery) -> Columns {
+    Zeroizing::new(vec![[[0; LANES]; 4]; field.limbs() / 2])
+}
+
+/// Makes limbs of columns.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn carry(columns: &Columns, product: &mut [Limbs]) {
     for half in 0..HALVES {
         let mut carry = _mm256_setzero_si256();
         for (limbs, columns) in product.iter_mut().zip(columns.as_flattened().as_chunks::<2>().0) {
@@ -55,20 +97,32 @@ pub(in super::super) fn multiply(field: &Montgomery, a: &[Limbs], b: &[Limbs], p
     }
 }
 
-/// Adds a times four digits of b, and the multiple of the modulus with which the lowest four columns are zero; the others
-/// move down by four.
+/// Adds products of numbers with four digits, and four digits; then the multiple of the modulus with which the lowest four
+/// columns are zero; the others move down by four. Four digits of the quotient, which says which multiple it was.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn work_in(field: &Montgomery, a: &[[Limbs; 2]], b: Digits, half: usize, columns: &mut [[Limbs; 4]]) {
+fn add_row<const TERMS: usize>(
+    field: &Montgomery,
+    terms: [(&Fours, Digits); TERMS],
+    addend: Digits,
+    half: usize,
+    columns: &mut [[Limbs; 4]],
+) -> Digits {
     let modulus = field.modulus.as_chunks().0;
     let zero = _mm256_setzero_si256();
-    let (mut x, mut n) = (digits(&a[0], half), digits_of_all(&modulus[0]));
+    let mut below = [[zero; 4]; TERMS];
+    for term in 0..TERMS {
+        below[term] = digits(&terms[term].0[0], half);
+    }
+    let mut n = digits_of_all(&modulus[0]);
     let mut m = [zero; 4];
     let mut carry = zero;
     for column in 0..4 {
-        let mut sum = _mm256_add_epi64(load(&columns[0][column], half), carry);
-        for row in 0..=column {
-            sum = add_product(sum, x[column - row], b[row]);
+        let mut sum = _mm256_add_epi64(load(&columns[0][column], half), _mm256_add_epi64(carry, addend[column]));
+        for term in 0..TERMS {
+            for row in 0..=column {
+                sum = add_product(sum, below[term][column - row], terms[term].1[row]);
+            }
         }
         for row in 0..column {
             sum = add_product(sum, n[column - row], m[row]);
@@ -77,23 +131,28 @@ fn work_in(field: &Montgomery, a: &[[Limbs; 2]], b: Digits, half: usize, columns
         m[column] = _mm256_and_si256(multiply_low(sum, all(field.inverse & DIGIT)), all(DIGIT));
         carry = _mm256_srli_epi64::<DIGIT_BITS>(add_product(sum, n[0], m[column]));
     }
-    for block in 0..a.len() {
-        let (mut sums, above, of_modulus) = match block + 1 < a.len() {
-            true => {
-                let [p, q, r, s] = &columns[block + 1];
-                let sums = [load(p, half), load(q, half), load(r, half), load(s, half)];
-                (sums, digits(&a[block + 1], half), digits_of_all(&modulus[block + 1]))
-            }
-            false => ([zero; 4], [zero; 4], [zero; 4]),
-        };
+    for block in 0..columns.len() {
+        let more = block + 1 < columns.len();
+        let (mut sums, mut of_modulus) = ([zero; 4], [zero; 4]);
+        if more {
+            let [p, q, r, s] = &columns[block + 1];
+            sums = [load(p, half), load(q, half), load(r, half), load(s, half)];
+            of_modulus = digits_of_all(&modulus[block + 1]);
+        }
         sums[0] = _mm256_add_epi64(sums[0], carry);
         carry = zero;
-        let sums = add_products(add_products(sums, x, above, b), n, of_modulus, m);
+        for term in 0..TERMS {
+            let above = if more { digits(&terms[term].0[block + 1], half) } else { [zero; 4] };
+            sums = add_products(sums, below[term], above, terms[term].1);
+            below[term] = above;
+        }
+        sums = add_products(sums, n, of_modulus, m);
+        n = of_modulus;
         for column in 0..4 {
             store(&mut columns[block][column], half, sums[column]);
         }
-        (x, n) = (above, of_modulus);
     }
+    m
 }
 
 /// Adds to four columns what four digits of each factor give, the first one's with four digits above them.

@@ -140,17 +140,18 @@ impl Pool {
         self.block_on(async { within(ANSWER, async { Ok(step.await?) }).await })?.map_err(|fault| self.error(&fault))
     }
 
-    /// What is said of a fault.
+    /// What is said of a fault: [`Error::NotReady`] of what passes, [`Error::Input`] of what lasts, and [`Error::Network`] of a server that was never there.
     pub(super) fn error(&self, fault: &Fault) -> Error {
-        Error::Input(match fault {
-            // Nothing was begun yet.
+        let shown = &self.place.shown;
+        match fault {
             Fault::Away(what) if !self.known.load(Ordering::Acquire) => {
                 let what = format!("does not answer: {what}: start it, or mend the address, and start this again");
-                return Error::Network { peer: self.place.shown.clone(), what };
+                Error::Network { peer: shown.clone(), what }
             }
-            Fault::Away(what) => format!("{} does not answer: {what}", self.place.shown),
-            Fault::Again(what) | Fault::Lasting(what) => format!("{}: {what}", self.place.shown),
-        })
+            Fault::Away(what) => Error::NotReady(format!("{shown} does not answer: {what}")),
+            Fault::Again(what) => Error::NotReady(format!("{shown}: {what}")),
+            Fault::Lasting(what) => Error::Input(format!("{shown}: {what}")),
+        }
     }
 
     fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T> {

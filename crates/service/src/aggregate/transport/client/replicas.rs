@@ -192,13 +192,7 @@ pub fn all_silent(all: impl IntoIterator<Item = (String, String)>) -> Error {
     match &peers[..] {
         [] => Error::Internal("nobody was asked".into()),
         [peer] => Error::Network { peer: peer.clone(), what: ways.concat() },
-        _ => {
-            let each = peers.iter().zip(&ways).map(|(peer, way)| format!("{peer} {way}"));
-            Error::Network {
-                peer: peers.join(" and "),
-                what: format!("none answers: {}", each.collect::<Vec<_>>().join("; ")),
-            }
-        }
+        _ => Error::Network { peer: peers.join(" and "), what: ways.join("; ") },
     }
 }
 
