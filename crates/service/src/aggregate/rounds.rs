@@ -113,7 +113,8 @@ impl Failure {
 
     /// As it is told to the operator, or to others: what failed here may name a file.
     pub(super) fn for_others(self, operator: bool) -> Failure {
-        let own = [ErrorKind::Input, ErrorKind::Internal, ErrorKind::NotReady].iter().any(|kind| kind.code() == self.kind);
+        let own =
+            [ErrorKind::Input, ErrorKind::Internal, ErrorKind::NotReady].iter().any(|kind| kind.code() == self.kind);
         match own && !operator {
             true => Failure {
                 reason: "it failed at the database, whose operator finds the reason in the log".into(),
