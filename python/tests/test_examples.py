@@ -57,8 +57,11 @@ def test_a_sample_gives_what_the_command_gives(name: str, tmp_path: pathlib.Path
         if result.table_names:
             result.save(saved / f"{party}.csv")
         if party in theirs["parties"]:
-            for key in ("protocol", "rows", "result", "learned", "peers"):
-                assert result.report.get(key) == theirs["parties"][party].get(key), (party, key)
+            its = theirs["parties"][party]
+            # Which protocol `auto` takes depends on what this machine does just then.
+            same = job.protocol != "auto" or result.report.get("protocol") == its.get("protocol")
+            for key in ("protocol", "rows", "result", "learned", "peers") if same else ("rows", "result", "peers"):
+                assert result.report.get(key) == its.get(key), (party, key)
     written = {one.name for one in out.iterdir()}
     assert {one.name for one in saved.iterdir()} == written
     for one in written:
