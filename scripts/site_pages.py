@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Puts the pages of the documentation's site into a directory, in the places that they have in the project, so that links between them hold: Markdown as it
-stands, notebooks run and turned into Markdown, and whatever else a page links to. Usage: site_pages.py DIRECTORY"""
+stands, notebooks run and turned into Markdown, and whatever else a page links to; and mkdocs.yml beside the directory. Usage: site_pages.py DIRECTORY"""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def listing(directory: pathlib.Path) -> str:
 
 
 def for_mkdocs(text: str, page: pathlib.Path) -> str:
-    """Markdown as mkdocs reads it: lists stand after a blank line, and links to a directory lead to its page."""
+    """Markdown as mkdocs reads it: lists stand after a blank line, and links to a directory or a notebook lead to its page."""
     blocks = re.split(r"(^ *```.*?^ *```$)", text, flags=re.MULTILINE | re.DOTALL)
     for place in range(0, len(blocks), 2):
         block = re.sub(r"(?<=\S)\n(?=(?:[-*]|\d+\.) )(?<!^)", _blank_before, blocks[place])
@@ -64,6 +64,8 @@ def _blank_before(at: re.Match[str]) -> str:
 
 
 def _to_page(link: str, page: pathlib.Path) -> str:
+    if link.endswith(".ipynb"):
+        return link.removesuffix(".ipynb") + ".md"
     if ":" in link or not (page.parent / link).is_dir():
         return link
     return f"{link.rstrip('/')}/README.md"
@@ -74,6 +76,7 @@ def run(notebook: pathlib.Path) -> tuple[str, dict[str, bytes]]:
     import nbclient
     import nbconvert
     import nbformat
+    from jupyter_client import AsyncKernelManager
 
     read = nbformat.read(notebook, as_version=4)
     nbclient.NotebookClient(
@@ -81,8 +84,34 @@ def run(notebook: pathlib.Path) -> tuple[str, dict[str, bytes]]:
     ).execute()
     resources = {"unique_key": notebook.stem, "output_files_dir": f"{notebook.stem}_files"}
     text, resources = nbconvert.MarkdownExporter().from_notebook_node(read, resources)
-    text = re.sub(r"<style scoped>.*?</style>\n*", "", text, flags=re.DOTALL)
+    # The site has its own look for tables.
+    text = re.sub(r"<style scoped>.*?</style>\n*", "", text, flags=re.DOTALL).replace(' border="1" class="dataframe"', "")
     return text, resources["outputs"]
+
+
+def navigation() -> dict[str, list[str]]:
+    """The pages by section, in the order in which docs/README.md lists them."""
+    listed = LINK.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
+    pages = [f"docs/{link}" for link in dict.fromkeys(listed) if link.endswith(".md") and not link.startswith("..")]
+    python = ["docs/guides/python.md", "docs/guides/learn.md"]
+    notebooks = [f"docs/notebooks/{path.stem}.md" for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
+    return {
+        "Guides": ["docs/README.md", "docs/start.md", *(page for page in pages if "/guides/" in page and page not in python)],
+        "Python": [*python, "docs/python/api.md"],
+        "Notebooks": notebooks,
+        "Protocols": [page for page in pages if "/protocols/" in page],
+        "Reference": [page for page in pages if page.count("/") == 1 and page != "docs/start.md"],
+        "Examples": [str(path.relative_to(ROOT)) for path in sorted((ROOT / "examples").glob("*/README.md"))],
+        "Project": [name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md") if (ROOT / name).exists()],
+    }
+
+
+def configuration() -> str:
+    """The site's configuration, with what it has to show and where it goes."""
+    lines = [f"INHERIT: {ROOT}/docs/site/mkdocs.yml", "nav:", "  - Tacita: README.md"]
+    for section, pages in navigation().items():
+        lines += [f"  - {section}:", *(f"    - {page}" for page in pages)]
+    return "\n".join(lines) + "\n"
 
 
 def main(target: pathlib.Path) -> None:
@@ -101,6 +130,7 @@ def main(target: pathlib.Path) -> None:
             shutil.copyfile(path, place)
     (target / "docs" / "python").mkdir(parents=True)
     shutil.copyfile(ROOT / "docs" / "site" / "api.md", target / "docs" / "python" / "api.md")
+    (target.parent / "mkdocs.yml").write_text(configuration(), encoding="utf-8")
     for notebook in sorted(NOTEBOOKS.glob("*.ipynb")):
         text, pictures = run(notebook)
         place = target / "docs" / "notebooks" / f"{notebook.stem}.md"

@@ -269,6 +269,24 @@ WRONG: dict[str, tuple[Callable[[learn.Parties], object], str]] = {
         lambda p: p.with_tables({**p.tables, "bank": p.tables["bank"].assign(person="X")[:1]}).align(["person"]),
         "no row is common",
     ),
+    "two of a name": (
+        lambda p: learn.contingency(
+            p.with_tables(
+                {
+                    **p.tables,
+                    "bank": p.tables["bank"].assign(savings=[1, "1"] * (len(JOINED) // 2) + [2] * (len(JOINED) % 2)),
+                },
+                {"bank": {"savings": [1, "1", 2]}},
+            ),
+            "bank.savings",
+            "registry.age",
+        ),
+        "two categories are called 'savings=1'",
+    ),
+    "too many neighbours": (
+        lambda p: learn.KNeighborsClassifier(10_000).fit(p, "bank.income", ["person"]).predict(p),
+        "n_neighbors = 10000, and bank has",
+    ),
     "no neighbours": (lambda p: learn.KNeighborsClassifier(0), "one at least"),
 }
 

@@ -1,6 +1,6 @@
 //! What has come of a run, for one party.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
@@ -96,7 +96,7 @@ impl Outcome {
         Ok(Some(ArrowTable::new(rows.schema().clone(), rows.batches().collect::<Result<_>>()?)))
     }
 
-    fn write(&self, path: &PathBuf) -> Result<()> {
+    fn write(&self, path: &Path) -> Result<()> {
         if let Some(share) = &self.share {
             check_replaceable(path)?;
             return write_whole_private(path, share.as_bytes());

@@ -290,10 +290,12 @@ impl Parties {
 
 /// What ends the processes of a simulation, once there is something to end.
 #[derive(Clone, Default)]
-struct Stop(Arc<Mutex<Option<Box<dyn Fn() + Send>>>>);
+struct Stop(Arc<Mutex<Option<End>>>);
+
+type End = Box<dyn Fn() + Send>;
 
 impl Stop {
-    fn set(&self, stop: Box<dyn Fn() + Send>) {
+    fn set(&self, stop: End) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
     }
 

@@ -57,6 +57,8 @@ class KNeighborsClassifier:
             f"{peer} learns a label for each of its rows, and how many rows {owner} has.",
         )
         sizes = _exchanged(parties)
+        if self.n_neighbors > sizes[owner]:
+            raise _input(f"n_neighbors = {self.n_neighbors}, and {owner} has {sizes[owner]} rows")
         names = {party: [f"{party} {row}" for row in range(sizes[party])] for party in parties.names}
         given = {}
         for party in filter(parties.here, parties.names):
@@ -78,14 +80,11 @@ class KNeighborsClassifier:
             )
             for feature in self.features
         }
-        both = parties.with_tables(parties.tables)
-        both._categories = {party: every for party in parties.names}
+        both = parties.with_tables(parties.tables, {party: every for party in parties.names})
         return indicators(both, party, self.features)[1]
 
     def _vote(self, agree: Any, labels: Any) -> list[object]:
         """The label of each of the other's rows."""
-        if self.n_neighbors > len(labels):
-            raise _input(f"n_neighbors = {self.n_neighbors}, and {self.owner} has {len(labels)} rows")
         # Stable: of equally near ones the first.
         nearest = (-agree).argsort(axis=0, kind="stable")[: self.n_neighbors]
         chosen = []

@@ -114,20 +114,20 @@ class Parties:
         tables = {name: result.to_pandas().reset_index(drop=True) for name, result in results.items()}
         if not all(map(len, tables.values())):
             raise _input("no row is common: compare how keys are written, and see normalize")
-        made = self.with_tables(tables)
-        made._runs = self._runs
-        return made
+        return self.with_tables(tables)
 
-    def with_tables(self, tables: Mapping[str, pandas.DataFrame]) -> Parties:
-        """The same parties with other tables."""
-        return Parties(
+    def with_tables(self, tables: Mapping[str, pandas.DataFrame], categories: Optional[Categories] = None) -> Parties:
+        """The same parties with other tables; and with other `categories`, if there are any."""
+        made = Parties(
             tables,
             self._parties,
             identity=self._identity,
-            categories=self._categories,
+            categories=self._categories if categories is None else categories,
             tell=self._tell,
             options=self._options,
         )
+        made._runs = self._runs
+        return made
 
     def here(self, party: str) -> bool:
         """Whether a party's table is here."""

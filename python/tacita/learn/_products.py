@@ -86,6 +86,8 @@ def indicators(parties: Parties, party: str, columns: Sequence[str]) -> tuple[li
         values = _values(parties, party, column) if parties.here(party) else None
         for category in parties.categories(party, column):
             name = f"{column}={category}"
+            if name in names:
+                raise _input(f"{party}: two categories are called {name!r}: give one of them another name")
             names.append(name)
             if values is not None:
                 made[name] = (values == category).to_numpy()
