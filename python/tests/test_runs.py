@@ -225,6 +225,29 @@ def test_progress_is_told_and_may_end_a_run() -> None:
         tacita.simulate(job, tables, progress=enough)
 
 
+BARS = """
+import sys, pyarrow, tacita, tacita._progress
+there = tacita._progress._there
+tacita._progress._there = lambda package: package == sys.argv[1] and there(package)
+job = tacita.Job(job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, protocol="ecdh", parties=["a", "b"])
+print(tacita.simulate(job, {name: pyarrow.table({"id": range(20_000)}) for name in "ab"}, progress=True)["a"])
+print([name for name in ("rich.progress", "tqdm.auto") if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize("package", ["rich", "tqdm", "neither"])
+def test_bars_are_drawn_by_what_is_there(package: str, tmp_path: pathlib.Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", BARS, package], capture_output=True, text=True, timeout=60)
+    drawn = {"rich": "['rich.progress']", "tqdm": "['tqdm.auto']", "neither": "[]"}[package]
+    assert ran.stdout.splitlines() == ["Result(a: rows 20000)", drawn], ran.stderr
+    assert "Traceback" not in ran.stderr and (package != "tqdm" or "a: " in ran.stderr)
+
+
+def test_the_command_is_a_module_too() -> None:
+    ran = subprocess.run([sys.executable, "-m", "tacita", "--version"], capture_output=True, text=True, timeout=60)
+    assert ran.stdout == f"tacita {tacita.__version__}\n"
+
+
 def test_what_is_said_goes_to_logging_without_values(caplog: pytest.LogCaptureFixture) -> None:
     job = tacita.Job(
         job="intersect", id="x", reveal_to=["a"], parties=["a", "b"], key={"columns": ["born"], "normalize": ["date"]}
