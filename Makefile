@@ -45,7 +45,7 @@ docs-site: fetch  ## the documentation as a site in target/site/html, with the n
 
 ##@ Check
 .PHONY: test format lint docs licences unit portable python examples test-slow advisories fuzz
-test: format lint docs licences portable unit python examples  ## all that a change has to pass (about 10 minutes from cold)
+test: format lint docs licences portable unit python examples  ## all that a change has to pass (about half an hour from cold on two cores)
 
 format:  ## the code is as rustfmt writes it
 	scripts/need rustfmt

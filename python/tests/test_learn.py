@@ -18,6 +18,7 @@ import tacita
 from tacita import learn
 
 sys.path.append(str(ROOT / "docs" / "notebooks"))
+# Behind the line that says where it is.
 from adult import people, split  # noqa: E402
 
 REGISTRY, BANK = split(people(900))

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::watched::{page, pages};
 use super::world::{ROUND, World};
 use crate::common::json as read_json;
 
@@ -88,4 +89,34 @@ fn a_round_goes_on_without_what_is_lost_if_its_operator_says_so() {
     world.operate("open", "two", &[]).well();
     world.role("proxy-1").until_it_says("round two takes reports");
     assert_eq!(world.collected("a", ROUND), expected);
+    // Nobody is told that it was taken in a round that does not count it.
+    for _ in 0..2 {
+        let told =
+            ["proxy 2 does not know any more", "round one went on without what this proxy had", "use --round two"];
+        world.submit("b", &["all", "of-b"]).failed(2, &told);
+    }
+    world.submit_with("b", &["all", "of-b"], &["--round", "two"]).well();
+    assert_eq!(world.until("two", &["open"])["state"], "open");
+}
+
+#[test]
+fn a_proxy_is_ready_again_when_a_round_goes_on_without_it() {
+    let mut world = bereft();
+    world.take("proxy-1").stop();
+    world.start_with("proxy-1", &["--status", "127.0.0.1:0"]);
+    let address = pages(&mut world, "proxy-1");
+    let until = |code: u16, words: &str| {
+        let until = Instant::now() + Duration::from_secs(40);
+        loop {
+            let (found, said) = page(&address, "/readyz");
+            if found == code && said.contains(words) {
+                return;
+            }
+            assert!(Instant::now() < until, "{found} {said}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    };
+    until(503, "another state directory");
+    world.operate("close", ROUND, &["--without-proxy", "2"]).well();
+    until(200, "");
 }

@@ -11,7 +11,7 @@ use super::house::{FOR_GOOD, MOST_BYTES, TELL, wrong};
 use super::{Proxy, lock};
 use crate::aggregate::database::directories::DIRECTORY_BYTES;
 use crate::aggregate::rounds::Directory;
-use crate::aggregate::transport::{Ask, Kind};
+use crate::aggregate::transport::{Ask, Kind, Reply};
 
 const FILE: &str = "directory";
 
@@ -54,9 +54,17 @@ impl Proxy {
         }
     }
 
+    /// What is said of a round that goes on without what this proxy had, whichever directory it works with: nothing of that counts, and nobody is told that
+    /// it was taken.
+    pub(super) fn is_given_up(&self, round: &str) -> Option<Reply> {
+        let given_up = lock(&self.told).get(round).is_some_and(|status| status.without.contains(&self.place));
+        given_up.then(|| Reply::new(Kind::Closed, format!("round {round} went on without what this proxy had")))
+    }
+
     /// What is said of a round of which another directory has what was acknowledged, if that is so.
     pub(super) fn is_elsewhere(&self, round: &str) -> Option<String> {
-        lock(&self.strange).contains_key(round).then(|| format!("round {round}: {}", self.not_here()))
+        let is_strange = lock(&self.strange).contains_key(round);
+        (is_strange && self.is_given_up(round).is_none()).then(|| format!("round {round}: {}", self.not_here()))
     }
 
     /// Whether such a round was asked about just now, and need not be again yet.

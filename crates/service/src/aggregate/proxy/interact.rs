@@ -45,7 +45,7 @@ pub(super) async fn interact(
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
     // Also of a round that has closed: what was taken before is known, as where reports are sent.
-    let round = proxy.round(&name).ok_or_else(|| proxy.elsewhere(&name))?;
+    let round = proxy.known(&name)?;
     let Secret::NaorReingold(_) = &round.secret else {
         return Err(Reply::new(Kind::Malformed, "reports of this job are sent, and not made together"));
     };

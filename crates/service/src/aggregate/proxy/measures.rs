@@ -45,8 +45,8 @@ impl Proxy {
         vec![
             Check::new("database", || heard(self.database.current().name(), self.database.silent())),
             Check::new("state", || {
-                let strange = lock(&self.strange).keys().next().cloned();
-                strange.and_then(|round| self.is_elsewhere(&round)).map_or(Ok(()), Err)
+                let strange: Vec<_> = lock(&self.strange).keys().cloned().collect();
+                strange.iter().find_map(|round| self.is_elsewhere(round)).map_or(Ok(()), Err)
             }),
             Check::new("secrets", || {
                 let told = lock(&self.told);

@@ -63,6 +63,9 @@ async fn is_there(
 ) -> Granted<Json<serde_json::Value>> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
+    if let Some(refused) = proxy.is_given_up(&name) {
+        return Err(refused);
+    }
     let Some(round) = proxy.round(&name) else {
         if let Some(what) = proxy.is_elsewhere(&name) {
             return Err(Reply::new(Kind::NotYet, what).again_in(2));
@@ -96,7 +99,7 @@ async fn reports(
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
     // Also of a round that has closed: what was taken before is known, and goes to no other round for want of the answer.
-    let round = proxy.round(&name).ok_or_else(|| proxy.elsewhere(&name))?;
+    let round = proxy.known(&name)?;
     let body = read(&headers, body, Setting::batch(&round.params) * round.params.report_bytes()).await?;
     let pool = proxy.pool.clone();
     pool.run(move || {
@@ -164,6 +167,14 @@ impl Proxy {
         timeout(NEWS, looks.wait_for(|looks| *looks >= enough)).await.is_ok()
     }
 
+    /// A round, open or not, in which what was taken counts.
+    pub(super) fn known(&self, name: &str) -> Granted<Arc<Round>> {
+        match self.is_given_up(name) {
+            Some(refused) => Err(refused),
+            None => self.round(name).ok_or_else(|| self.elsewhere(name)),
+        }
+    }
+
     /// A round that takes reports.
     fn taking(&self, name: &str) -> Granted<Arc<Round>> {
         self.round(name).filter(|round| round.is_open()).ok_or_else(|| self.elsewhere(name))
@@ -171,6 +182,7 @@ impl Proxy {
 
     /// Why a round takes no reports, and which one does.
     pub(super) fn elsewhere(&self, name: &str) -> Reply {
+        let strange = self.is_elsewhere(name);
         let told = lock(&self.told);
         let mut next = told.values().filter(|status| status.state == Stage::Open && status.round != name);
         let next = told
@@ -178,7 +190,7 @@ impl Proxy {
             .and_then(|status| status.next.clone())
             .or_else(|| next.next_back().map(|one| one.round.clone()));
         let state = told.get(name).map(|status| status.state);
-        if let (Some(Stage::Open | Stage::Closed), Some(what)) = (state, self.is_elsewhere(name)) {
+        if let (Some(Stage::Open | Stage::Closed), Some(what)) = (state, strange) {
             return Reply::new(Kind::NotYet, what);
         }
         match state {
