@@ -102,7 +102,7 @@ impl Service {
         let make = |name: &str| Identity::create(&home.path().join(name), name).map_err(Error::other);
         let mut job = terms.job();
         for (role, number) in [("proxy", proxies), ("oracle", 1), ("database", 1)] {
-            let member = |place| Ok(json!({ "identity": make(&format!("{role}-{place}"))?.fingerprint().to_string() }));
+            let member = |place| Ok(json!({ "identity": make(&format!("{role}-{}", place + 1))?.fingerprint().to_string() }));
             job[role] = (0..number).map(member).collect::<Result<Vec<_>>>()?.into();
         }
         let named = (0..participants).map(|place| make(&name(place))).collect::<Result<Vec<_>>>()?;
@@ -122,7 +122,7 @@ impl Service {
         for role in proxies.iter_mut().chain([&mut oracle, &mut database]) {
             role.listens(&home)?;
         }
-        let identity = Identity::load(&home.path().join("database-0")).map_err(Error::other)?;
+        let identity = Identity::load(&home.path().join("database-1")).map_err(Error::other)?;
         let operator = Operator::new(&setting, &identity, Some(&addresses)).map_err(Error::other)?;
         until("all proxies take reports", || Ok(status(&operator)?.proxy.is_some()))?;
         for role in proxies.iter_mut().chain([&mut oracle, &mut database]) {
@@ -243,7 +243,7 @@ impl Role {
     /// Starts one on a core.
     fn start(home: &TempDir, role: &str, place: usize, core: usize) -> Result<Role> {
         let at = |name: &str| home.path().join(name);
-        let name = format!("{role}-{place}");
+        let name = format!("{role}-{}", place + 1);
         let mut command = pinned(&tacita(), core);
         command.arg(role).arg(at("job.json")).args(["--listen", "127.0.0.1:0", "--threads", "1", "--identity"]);
         command.arg(at(&name)).arg("--state").arg(at(&format!("{name}.state")));
