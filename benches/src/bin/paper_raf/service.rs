@@ -102,7 +102,8 @@ impl Service {
         let make = |name: &str| Identity::create(&home.path().join(name), name).map_err(Error::other);
         let mut job = terms.job();
         for (role, number) in [("proxy", proxies), ("oracle", 1), ("database", 1)] {
-            let member = |place| Ok(json!({ "identity": make(&format!("{role}-{}", place + 1))?.fingerprint().to_string() }));
+            let member =
+                |place| Ok(json!({ "identity": make(&format!("{role}-{}", place + 1))?.fingerprint().to_string() }));
             job[role] = (0..number).map(member).collect::<Result<Vec<_>>>()?.into();
         }
         let named = (0..participants).map(|place| make(&name(place))).collect::<Result<Vec<_>>>()?;
