@@ -93,7 +93,7 @@ def navigation() -> dict[str, list[str]]:
     """The pages by section, in the order in which docs/README.md lists them."""
     listed = LINK.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
     pages = [f"docs/{link}" for link in dict.fromkeys(listed) if link.endswith(".md") and not link.startswith("..")]
-    python = ["docs/guides/python.md", "docs/guides/learn.md"]
+    python = ["docs/guides/python.md", "docs/guides/learn.md", "docs/guides/ray.md"]
     notebooks = [f"docs/notebooks/{path.stem}.md" for path in sorted(NOTEBOOKS.glob("*.ipynb"))]
     return {
         "Guides": ["docs/README.md", "docs/start.md", *(page for page in pages if "/guides/" in page and page not in python)],

@@ -108,6 +108,7 @@ def run(
             data,
             _inner(identity),
             listen=listen,
+            announce=None,
             timeout=timeout,
             patience=patience,
             memory=memory,

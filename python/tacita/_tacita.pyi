@@ -1,18 +1,27 @@
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 __all__ = [
     "ArrowTable",
+    "Commitment",
+    "Drivers",
     "Identity",
     "Outcome",
     "Spec",
+    "Work",
     "__version__",
+    "bucket_bound",
+    "bucket_range",
+    "can_spread",
     "plan",
+    "read_block",
     "results",
     "run",
+    "scatter",
     "simulate",
     "submit",
+    "usual_buckets",
 ]
 __version__: str
 
@@ -60,6 +69,22 @@ class Spec:
     def agreement(self) -> str: ...
     @property
     def terms(self) -> str: ...
+    @property
+    def text(self) -> tuple[str, bool]: ...
+    @property
+    def relay(self) -> str | None: ...
+    def address(self, party: str) -> str | None: ...
+    def bucket(
+        self,
+        *,
+        session: str,
+        number: int,
+        of: int,
+        attempt: int,
+        bounds: Mapping[str, int],
+        protocol: str,
+        addresses: Mapping[str, str],
+    ) -> Spec: ...
     def learned(self, party: str) -> list[str]: ...
 
 @final
@@ -73,6 +98,66 @@ class Outcome:
     def table(self, name: str) -> ArrowTable | None: ...
     def save(self, path: str | os.PathLike[str]) -> None: ...
 
+@final
+class Commitment:
+    def __new__(cls) -> Commitment: ...
+    def add(self, digest: bytes) -> None: ...
+
+@final
+class Work:
+    @staticmethod
+    def open(
+        directory: str | os.PathLike[str], spec: Spec, party: str, identity: Identity, resume: bool
+    ) -> Work: ...
+    @property
+    def has_run(self) -> bool: ...
+    def clear(self) -> None: ...
+    def close(self) -> None: ...
+
+@final
+class Drivers:
+    @staticmethod
+    def meet(
+        spec: Spec,
+        party: str,
+        identity: Identity,
+        work: Work,
+        *,
+        rows: int,
+        commitment: Commitment,
+        buckets: int,
+        finished: list[int],
+        listen: str | None,
+        timeout: float,
+        patience: float,
+    ) -> Drivers: ...
+    @property
+    def buckets(self) -> int: ...
+    @property
+    def remaining(self) -> list[int]: ...
+    @property
+    def sizes(self) -> dict[str, int]: ...
+    @property
+    def bounds(self) -> dict[str, int]: ...
+    @property
+    def protocol(self) -> str: ...
+    @property
+    def session(self) -> str: ...
+    @property
+    def item_key(self) -> bytes: ...
+    @property
+    def leads(self) -> bool: ...
+    def turn(self, words: Mapping[str, str]) -> dict[str, str]: ...
+    def add_up(self, spec: Spec, files: Sequence[str | os.PathLike[str]], report: str) -> Outcome: ...
+    def end(self) -> None: ...
+    def stop(self, kind: str) -> None: ...
+
+def can_spread(spec: Spec, party: str) -> None: ...
+def usual_buckets(rows: int, slots: int) -> int: ...
+def bucket_bound(rows: int, buckets: int, parties: int) -> int: ...
+def bucket_range(bucket: int, buckets: int, rows: int) -> tuple[int, int]: ...
+def read_block(spec: Spec, party: str, data: Any, allow_unreadable: bool) -> tuple[ArrowTable, str, bytes]: ...
+def scatter(block: Any, item_key: bytes, buckets: int) -> tuple[ArrowTable, list[int]]: ...
 def run(
     spec: Spec,
     party: str,
@@ -80,6 +165,7 @@ def run(
     identity: Identity,
     *,
     listen: str | None,
+    announce: str | os.PathLike[str] | None,
     timeout: float,
     patience: float,
     memory: int | None,

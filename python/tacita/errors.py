@@ -40,6 +40,9 @@ class Error(Exception):
     party: str | None
     """The party at which it began, in a simulation."""
 
+    _ended_there = False
+    """Whether a peer has ended it, for a reason that does not pass."""
+
     def __init__(
         self, message: str, kind: str = "internal", code: int = 70, peer: str | None = None, party: str | None = None
     ) -> None:

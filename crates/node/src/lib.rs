@@ -10,6 +10,7 @@ pub mod jobs;
 pub mod plan;
 pub mod run;
 pub mod simulate;
+pub mod spread;
 pub mod store;
 pub mod table;
 pub mod transport;

@@ -3,8 +3,20 @@
 use std::path::{Path, PathBuf};
 
 /// The rooms, from the ground up.
-const ROOMS: [&str; 11] =
-    ["base", "identity", "transport", "table", "watch", "store", "agreement", "jobs", "run", "plan", "simulate"];
+const ROOMS: [&str; 12] = [
+    "base",
+    "identity",
+    "transport",
+    "table",
+    "watch",
+    "store",
+    "agreement",
+    "jobs",
+    "run",
+    "plan",
+    "spread",
+    "simulate",
+];
 
 /// No file is longer.
 const MOST_LINES: usize = 450;

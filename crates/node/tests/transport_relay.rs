@@ -50,7 +50,7 @@ impl Scene {
 
     fn place(&self) -> Place {
         let address = self.listener.local_addr().unwrap().to_string();
-        Place { address, pin: self.relay.fingerprint(), agreement: [1; 32] }
+        Place { address, pin: self.relay.fingerprint(), agreement: [1; 32], lane: 0 }
     }
 
     fn meet(&self, side: Side, seconds: u64) -> Option<Error> {

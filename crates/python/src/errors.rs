@@ -12,11 +12,18 @@ pub struct Failure {
     message: String,
     peer: Option<String>,
     party: Option<String>,
+    /// A peer has ended it for a reason of its own that does not pass.
+    ended_there: bool,
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure { kind: error.kind(), message: one_line(&error), peer: error.peer().map(str::to_owned), party: None }
+        let ended_there = match &error {
+            Error::Peer { kind, .. } | Error::Reported { kind, .. } => *kind != ErrorKind::Network,
+            _ => false,
+        };
+        let peer = error.peer().map(str::to_owned);
+        Failure { kind: error.kind(), message: one_line(&error), peer, party: None, ended_there }
     }
 }
 
@@ -25,7 +32,7 @@ impl From<simulate::Failure> for Failure {
     fn from(simulate::Failure { party, text, code }: simulate::Failure) -> Failure {
         let kinds = (0..=u8::MAX).filter_map(ErrorKind::from_code);
         let kind = kinds.into_iter().find(|kind| exit_code(*kind) == code).unwrap_or(ErrorKind::Internal);
-        Failure { kind, message: format!("{party}: {text}"), peer: None, party: Some(party) }
+        Failure { kind, message: format!("{party}: {text}"), peer: None, party: Some(party), ended_there: false }
     }
 }
 
@@ -47,7 +54,9 @@ impl Failure {
         }
         let made = py.import("tacita.errors").and_then(|errors| {
             let fields = (word(self.kind), exit_code(self.kind), self.message, self.peer, self.party);
-            errors.getattr("_made")?.call1(fields)
+            let made = errors.getattr("_made")?.call1(fields)?;
+            made.setattr("_ended_there", self.ended_there)?;
+            Ok(made)
         });
         made.map_or_else(|error| error, PyErr::from_value)
     }
@@ -58,7 +67,8 @@ pub fn raise(py: Python<'_>, error: Error) -> PyErr {
     Failure::from(error).raise(py)
 }
 
-fn word(kind: ErrorKind) -> &'static str {
+/// The word for a kind, as exceptions have it.
+pub fn word(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Input => "input",
         ErrorKind::Terms => "terms",
@@ -68,5 +78,20 @@ fn word(kind: ErrorKind) -> &'static str {
         ErrorKind::NotReady => "not-ready",
         ErrorKind::Interrupted => "interrupted",
         ErrorKind::Internal => "internal",
+    }
+}
+
+/// An error of a kind, for those who are told the kind alone.
+pub fn of_kind(kind: ErrorKind) -> Error {
+    let what = || "this party has stopped".to_owned();
+    match kind {
+        ErrorKind::Input => Error::Input(what()),
+        ErrorKind::Terms => Error::Terms(what()),
+        ErrorKind::NotReady => Error::NotReady(what()),
+        ErrorKind::Interrupted => Error::Interrupted,
+        ErrorKind::Network => Error::Network { peer: "another party".into(), what: what() },
+        ErrorKind::Protocol => Error::Protocol { peer: "another party".into(), check: what() },
+        ErrorKind::Authentication => Error::Authentication { peer: "another party".into(), what: what() },
+        ErrorKind::Internal => Error::Internal(what()),
     }
 }

@@ -14,6 +14,7 @@ mod round;
 mod run;
 mod simulate;
 mod spec;
+mod spread;
 mod work;
 
 use pyo3::prelude::*;
@@ -37,6 +38,10 @@ mod _tacita {
     use super::simulate::simulate;
     #[pymodule_export]
     use super::spec::Spec;
+    #[pymodule_export]
+    use super::spread::{
+        Commitment, Drivers, Work, bucket_bound, bucket_range, can_spread, read_block, scatter, usual_buckets,
+    };
 
     use super::*;
 

@@ -40,7 +40,12 @@ pub struct Outcome {
 impl Outcome {
     /// Of an answer.
     pub fn new(job: &JobSpec, report: &Report, answer: Answer) -> Result<Outcome> {
-        let mut report = serde_json::to_value(report).map_err(|error| Error::Internal(error.to_string()))?;
+        let report = serde_json::to_value(report).map_err(|error| Error::Internal(error.to_string()))?;
+        Outcome::with(job, report, answer)
+    }
+
+    /// Of an answer, with a report that is to have its result.
+    pub fn with(job: &JobSpec, mut report: Value, answer: Answer) -> Result<Outcome> {
         let whole = |table: Table| -> Box<dyn Rows> { Box::new(Selection::all(&table).of_others()) };
         let mut share = None;
         let (json, line, tables) = match answer {

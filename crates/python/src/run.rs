@@ -9,6 +9,7 @@ use tacita_node::agreement::PoolPlace;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::jobs::intersect::live;
 use tacita_node::run::check::check_identity;
+use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::PartyRun;
 use tacita_node::run::reach::meeting;
 use tacita_service::helper::Hosting;
@@ -22,7 +23,7 @@ use crate::work::{Shown, cancels, wait};
 
 /// Runs a party of a job to its end. Times are in seconds, `memory` in bytes.
 #[pyfunction]
-#[pyo3(signature = (spec, party, data, identity, *, listen, timeout, patience, memory, pool, pool_key, allow_unreadable, allow_insecure, progress))]
+#[pyo3(signature = (spec, party, data, identity, *, listen, announce, timeout, patience, memory, pool, pool_key, allow_unreadable, allow_insecure, progress))]
 #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
 pub fn run(
     py: Python<'_>,
@@ -31,6 +32,7 @@ pub fn run(
     data: &Bound<'_, PyAny>,
     identity: &Identity,
     listen: Option<String>,
+    announce: Option<PathBuf>,
     timeout: f64,
     patience: f64,
     memory: Option<u64>,
@@ -49,7 +51,7 @@ pub fn run(
         live::refuse_run(&job)?;
         let scratch = scratch()?;
         let source = data.source(&job, allow_unreadable, scratch.path())?;
-        let meeting = meeting(&job, &party, listen)?;
+        let meeting = Meeting { announce, ..meeting(&job, &party, listen)? };
         job.check_secure(allow_insecure)?;
         // Else the others would be served under a name that is not this party's.
         check_identity(&job, &party, &identity)?;
@@ -77,7 +79,9 @@ pub fn run(
         let _kept = scratch;
         let hosting = Hosting::begin(&run.job, &run.identity, &mut run.meeting, times)?;
         let job = run.job.clone();
-        run.announce();
+        if job.spread.is_none() {
+            run.announce();
+        }
         let outcome = run.answer().and_then(|(report, answer)| Outcome::new(&job, &report, answer));
         let hosted = hosting.map_or(Ok(()), |hosting| hosting.end(outcome.is_ok()));
         Ok(outcome.and_then(|outcome| hosted.map(|()| outcome))?)

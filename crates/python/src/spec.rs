@@ -1,9 +1,11 @@
 //! Jobs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use tacita_node::agreement::{JobSpec, Known, Terms};
+use tacita_node::agreement::{Bucket, JobSpec, Known, Terms};
+use tacita_node::jobs::protocol as protocol_called;
 use tacita_node::simulate::JobText;
 
 use crate::errors::raise;
@@ -79,6 +81,43 @@ impl Spec {
     #[getter]
     fn terms(&self) -> String {
         Terms::of(&self.job).canonical()
+    }
+
+    /// The text that it was read from, and whether that is JSON.
+    #[getter]
+    fn text(&self) -> (&str, bool) {
+        (&self.text.text, self.text.is_json)
+    }
+
+    /// What a relay, who is in the job, means for where the parties meet.
+    #[getter]
+    fn relay(&self) -> Option<String> {
+        self.job.relay.as_ref().map(|relay| relay.address.clone().unwrap_or_default())
+    }
+
+    /// Where a party listens, as the job says.
+    fn address(&self, party: &str) -> Option<String> {
+        self.job.parties.get(party).and_then(|party| party.address.clone())
+    }
+
+    /// One bucket of this job; see `Drivers`.
+    #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
+    #[pyo3(signature = (*, session, number, of, attempt, bounds, protocol, addresses))]
+    fn bucket(
+        &self,
+        py: Python<'_>,
+        session: String,
+        number: usize,
+        of: usize,
+        attempt: u32,
+        bounds: BTreeMap<String, u64>,
+        protocol: &str,
+        addresses: BTreeMap<String, String>,
+    ) -> PyResult<Spec> {
+        let bucket = Bucket { session, number, of, attempt, bounds };
+        let job = protocol_called(protocol).and_then(|protocol| self.job.of_bucket(bucket, protocol, &addresses));
+        let text = JobText { text: self.text.text.clone(), is_json: self.text.is_json };
+        job.map(|job| Spec { job, text }).map_err(|error| raise(py, error))
     }
 
     fn learned(&self, py: Python<'_>, party: &str) -> PyResult<Vec<String>> {

@@ -38,8 +38,8 @@ fn all_pairs_of_a_large_job_meet() {
     let job = JobSpec::parse(&text.replace("\"p0\"]", &format!("{}]", learners.join(", "))), false).unwrap();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let relay = identity("relay");
-    let place =
-        Place { address: address.clone(), pin: relay.fingerprint(), agreement: Terms::of(&job).agreement_bytes() };
+    let agreement = Terms::of(&job).agreement_bytes();
+    let place = Place { address: address.clone(), pin: relay.fingerprint(), agreement, lane: 0 };
     let cancel = Cancel::default();
     let serving = Serving {
         jobs: vec![(PathBuf::from("job.toml"), job)],
@@ -62,6 +62,54 @@ fn all_pairs_of_a_large_job_meet() {
                     channel.finish().unwrap();
                 });
             }
+        }
+    });
+    cancel.cancel();
+    assert_eq!(served.join().unwrap(), Ok(()));
+}
+
+/// Two parties have as many connections at a time as a job that is spread needs, each between those who name the same lane, and not more than the relay allows.
+#[test]
+fn lanes_of_two_parties_are_apart() {
+    const LANES: u64 = 256;
+    let identities = ["a", "b"].map(identity);
+    let [a, b] = identities.each_ref().map(|identity| identity.fingerprint().to_string());
+    let text = format!(
+        "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"k\"]\n[parties.a]\nidentity = \"{a}\"\n[parties.b]\nidentity = \"{b}\"\n"
+    );
+    let job = JobSpec::parse(&text, false).unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let relay = identity("relay");
+    let agreement = Terms::of(&job).agreement_bytes();
+    let place = |lane| Place { address: address.clone(), pin: relay.fingerprint(), agreement, lane };
+    let cancel = Cancel::default();
+    let serving = Serving {
+        jobs: vec![(PathBuf::from("job.toml"), job)],
+        identity: relay.clone(),
+        listen: address.clone(),
+        cancel: cancel.clone(),
+    };
+    let served = std::thread::spawn(move || serve(serving));
+    let come = |lane: u64, own: usize, timeout: Duration| {
+        let peer = Peer { name: ["a", "b"][1 - own].into(), pin: identities[1 - own].fingerprint() };
+        let side = if own == 1 { Side::Dials } else { Side::Listens };
+        meet(&place(lane), &peer, side, &identities[own], &Options { timeout, ..Options::default() })
+    };
+    let (all, come) = (std::sync::Barrier::new(2 * LANES as usize), &come);
+    std::thread::scope(|scope| {
+        for (lane, own) in (0..LANES).flat_map(|lane| [(lane, 0), (lane, 1)]) {
+            let all = &all;
+            scope.spawn(move || {
+                let mut channel = come(lane, own, Duration::from_secs(60)).unwrap().channel;
+                // All are connected at once; one more is not.
+                if all.wait().is_leader() {
+                    assert!(come(LANES, own, Duration::from_millis(500)).is_err());
+                }
+                all.wait();
+                let said = channel.exchange(SAID, lane.to_le_bytes().to_vec(), 8).unwrap();
+                assert_eq!(said, lane.to_le_bytes());
+                channel.finish().unwrap();
+            });
         }
     });
     cancel.cancel();

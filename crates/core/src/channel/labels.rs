@@ -276,6 +276,8 @@ labels! {
         PARTIES = 0xf4, "parties";
         /// Both at once, of doctors alone: what time it is.
         CLOCK = 0xf5, "clock";
+        /// Of a job that is spread over many machines, between its drivers in turn: which bucket is to be done, and how it went.
+        DRIVERS = 0xf6, "drivers";
     }
 }
 

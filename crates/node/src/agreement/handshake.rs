@@ -9,11 +9,12 @@ use serde_json::Value;
 use subtle::ConstantTimeEq;
 use tacita_core::channel::labels::handshake::{CHOICE, CONFIRM, HELLO, SIZES};
 use tacita_core::channel::{Channel, HEADER_BYTES, Label};
+use tacita_core::protocol::intersect::buckets::MAX_BUCKETS;
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 use zeroize::Zeroizing;
 
-use crate::agreement::{Chosen, JobSpec, Sizes, Terms};
+use crate::agreement::{Chosen, JobSpec, MOST_SPREAD_ROWS, Sizes, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::base::text::shown;
 
@@ -242,7 +243,8 @@ fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
     }
     alternatives.iter().zip(&sizes.any).try_for_each(|(job, sizes)| check_sizes(job, sizes, channel))?;
     for (what, count) in [("keys", sizes.items), ("given rows", sizes.entries)] {
-        if count > u64::from(u32::MAX) {
+        let most = if job.is_of_drivers() { MOST_SPREAD_ROWS } else { u64::from(u32::MAX) };
+        if count > most {
             return refuse(format!("it claims {count} {what}"));
         }
         if let Some(limit) = job.limits.max_rows
@@ -251,10 +253,16 @@ fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
             return refuse(format!("it claims {count} {what}, and limits.max_rows is {limit}"));
         }
     }
-    if let Some(bound) = job.limits.pad_to.filter(|_| job.job.pads(job, channel.peer())) {
+    let wished = sizes.spread.as_ref().map(|wish| wish.buckets);
+    if wished.is_some() != job.is_of_drivers()
+        || !wished.is_none_or(|buckets| (1..=MAX_BUCKETS as u64).contains(&buckets))
+    {
+        return refuse("it asks for buckets where there are none, or for no possible number of them".into());
+    }
+    if let Some(bound) = job.padded_to(channel.peer()) {
         let entries = if sizes.schema.is_empty() { 0 } else { bound };
         if (sizes.items, sizes.entries) != (bound, entries) {
-            return refuse(format!("it does not pad to {bound}, as limits.pad_to says"));
+            return refuse(format!("it does not pad to {bound}, as was agreed on"));
         }
     }
     Ok(())

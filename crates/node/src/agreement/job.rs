@@ -9,12 +9,14 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
+use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
 
 use super::cost::{Calibration, Cost};
 use super::{
-    Choice, Chosen, Filters, Found, JobSpec, Known, Network, Part, Polynomials, PoolPlace, Protocol, Reveal, Sizes,
-    Source,
+    Answer, Choice, Chosen, Filters, Found, JobSpec, Known, Network, Part, Polynomials, PoolPlace, Protocol, Reveal,
+    Sizes, Source,
 };
 use crate::transport::depot::Expected;
 
@@ -303,6 +305,22 @@ pub trait Job: Any + Debug + Send + Sync {
 
     /// Reads a party's data. `pool` is where encryptions are taken from that were made in advance, in a job that can.
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>>;
+
+    /// The job that is done in each bucket where this one is spread over many machines; the error says why it is not.
+    fn in_buckets(&self, _spec: &JobSpec) -> Result<JobSpec> {
+        Err(Error::Input(format!("job \"{}\" runs on one machine of each party", self.name())))
+    }
+
+    /// Puts together the shares that buckets have left, as the text of their files, with the peer's driver.
+    fn add_up(
+        &self,
+        _spec: &JobSpec,
+        _me: &str,
+        _shares: &[Zeroizing<String>],
+        _channel: &mut Channel,
+    ) -> Result<Answer> {
+        Err(Error::Internal(format!("{} leaves no shares", self.name())))
+    }
 
     /// Whether a directory holds a run that was cut off.
     fn holds_run(&self, _directory: &Path) -> bool {

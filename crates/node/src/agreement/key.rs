@@ -12,7 +12,7 @@ use super::JobSpec;
 use super::check::MAX_COLUMNS;
 use super::words::{bad, check_distinct};
 use crate::base::text::shown;
-use crate::table::{Duplicates, Nulls, Profile};
+use crate::table::{Duplicates, KeyColumn, KeySpec, Nulls, Profile};
 
 /// The most keys of which one is enough: the chances of what may go wrong in one of them add up.
 pub const MAX_ALTERNATIVES: usize = 8;
@@ -252,6 +252,17 @@ impl JobSpec {
     /// Whether each row is a key of its own: the tables are multisets of keys.
     pub fn is_of_multisets(&self) -> bool {
         self.key.as_ref().is_some_and(|key| key.duplicates == Duplicates::Multiset)
+    }
+
+    /// What `party`'s rows are matched by.
+    pub fn key_spec(&self, party: &str, allow_unreadable: bool) -> Result<KeySpec> {
+        let key = self.key.as_ref().ok_or_else(|| Error::Internal("rows are matched, and by no key".into()))?;
+        let columns = key.columns.iter().zip(self.profiles(party)).map(|(name, profile)| KeyColumn {
+            name: name.clone(),
+            header: self.header(party, name).to_owned(),
+            profile,
+        });
+        Ok(KeySpec { columns: columns.collect(), duplicates: key.duplicates, nulls: key.nulls, allow_unreadable })
     }
 
     /// How many keys there are of which this job has one.

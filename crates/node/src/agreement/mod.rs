@@ -23,6 +23,7 @@ mod reveal;
 mod sizes;
 mod source;
 mod spec;
+mod spread;
 mod terms;
 pub(crate) mod words;
 pub(crate) mod written;
@@ -43,6 +44,7 @@ pub use reveal::Reveal;
 pub use sizes::{Each, Kept, Sizes, Slices, Work};
 pub use source::{OnDisk, PoolPlace, Source};
 pub use spec::{Admitted, JobSpec, Limits, Member, Parties, Party, RELAY_LEARNS};
+pub use spread::{Bucket, MOST_SPREAD_ROWS, Spread, Wish};
 pub use terms::Terms;
 pub use written::Written;
 

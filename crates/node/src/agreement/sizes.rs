@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use tacita_core::Result;
 use tacita_core::channel::Channel;
 
+use super::Wish;
+
 /// How much a party brings, after its table is loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +36,9 @@ pub struct Sizes {
     /// The own work is on disk, which the peer is not told.
     #[serde(skip)]
     pub on_disk: bool,
+    /// How many buckets the sender asks for, where drivers of a job that is spread say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Wish>,
     /// Of several keys of which one is enough, the sizes by each; the others are then those of [`Sizes::of_alternatives`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any: Vec<Sizes>,

@@ -10,7 +10,7 @@ use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use tacita_core::{Error, Level, Result, Security};
 
 use super::words::{maybe_from_word, maybe_seconds};
-use super::{ItemsFrom, Job, Key, Profiles, Protocol, Reveal, Role};
+use super::{ItemsFrom, Job, Key, Profiles, Protocol, Reveal, Role, Spread};
 use crate::identity::Fingerprint;
 use crate::table::Profile;
 use crate::table::read::Listing;
@@ -49,6 +49,8 @@ pub struct JobSpec {
     pub helper: Option<Member>,
     /// The parties, in the order of the file: a later one dials earlier ones, the first resolves `auto`.
     pub parties: Parties,
+    /// What a run of it is, where the job is spread over many machines; nothing in job files.
+    pub spread: Option<Spread>,
 }
 
 /// `[limits]`: bounds that the parties agree on.
@@ -152,6 +154,7 @@ impl JobSpec {
             relay: None,
             helper: None,
             parties,
+            spread: None,
         }
     }
 

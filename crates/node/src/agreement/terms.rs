@@ -67,6 +67,9 @@ impl Terms {
         if let Some(helper) = &job.helper {
             put("helper", json!({ "identity": helper.identity.as_ref().map(ToString::to_string) }));
         }
+        if let Some(spread) = &job.spread {
+            put("spread", spread.terms());
+        }
         let agreed: Vec<_> = job.parties.0.iter().filter(|(name, _)| job.job.agrees_on(job, name)).collect();
         put("order", agreed.iter().map(|(name, _)| name.as_str()).collect());
         let parties = agreed.iter().map(|(name, party)| {

@@ -129,6 +129,7 @@ impl JobSpec {
             relay: common.relay,
             helper: common.helper,
             parties,
+            spread: None,
         };
         job.check()?;
         Ok(job)

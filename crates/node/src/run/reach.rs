@@ -2,7 +2,7 @@
 
 use tacita_core::{Error, Result};
 
-use crate::agreement::{JobSpec, Party, Terms};
+use crate::agreement::{JobSpec, Party};
 use crate::run::meet::Meeting;
 use crate::transport::relay::Place;
 use crate::transport::{Peer, Shape, depot};
@@ -79,7 +79,7 @@ pub fn place(job: &JobSpec) -> Result<Place> {
     let pin = relay.identity.ok_or_else(|| {
         Error::Input("relay.identity is missing: ask who runs the relay for its `tacita identity show`".into())
     })?;
-    Ok(Place { address, pin, agreement: Terms::of(job).agreement_bytes() })
+    Ok(Place { address, pin, agreement: job.agreement_in_file(), lane: job.lane() })
 }
 
 /// How a party of a job reaches its helper: one that the file names, or the first party in its place, which listens for the others.

@@ -169,7 +169,7 @@ pub(crate) struct Travelled {
 }
 
 /// Ends all connections in good order, at the same time.
-fn finish(channels: Vec<Channel>) -> Result<Travelled> {
+pub(crate) fn finish(channels: Vec<Channel>) -> Result<Travelled> {
     let peers: Vec<_> = channels.iter().map(|channel| channel.peer().to_owned()).collect();
     let all = std::thread::scope(|scope| {
         let ending: Vec<_> = channels.into_iter().map(|channel| scope.spawn(move || channel.finish())).collect();

@@ -33,7 +33,7 @@ pub const DESK_ALPN: &[u8] = b"tacita-desk/1";
 pub const HELPER_ALPN: &[u8] = b"tacita-helper/1";
 
 /// That of a party and the relay at which it meets another.
-pub const RELAY_ALPN: &[u8] = b"tacita-relay/1";
+pub const RELAY_ALPN: &[u8] = b"tacita-relay/2";
 
 /// What HTTP/2 is called in ALPN (RFC 9113 section 3.1): that of services and those who ask them.
 pub const HTTP_ALPN: &[u8] = b"h2";

@@ -27,11 +27,15 @@ pub(super) struct Guest {
     pub(super) who: Fingerprint,
 }
 
-/// Two parties of a job, by their places; the earlier one first.
+/// So many connections two parties of a job have at a time at most.
+const MOST_LANES: usize = 256;
+
+/// Two parties of a job, by their places, the earlier one first; and which of their connections it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Pair {
     job: usize,
     places: [usize; 2],
+    lane: u64,
 }
 
 /// How a pair stands.
@@ -100,7 +104,7 @@ impl Hall {
         let place = |pin: &Fingerprint| self.jobs[job].parties.iter().position(|(_, party)| party == pin);
         let peer = match request.wish {
             Wish::Look => None,
-            Wish::Meet(peer) => Some(place(&peer)),
+            Wish::Meet { peer, lane } => Some((place(&peer), lane)),
         };
         match (place(&guest.who), peer) {
             (Some(own), None) => {
@@ -108,9 +112,9 @@ impl Hall {
                 guest.dismiss(Word::Known).await;
                 Ok(())
             }
-            (Some(own), Some(Some(peer))) if own != peer => {
+            (Some(own), Some((Some(peer), lane))) if own != peer => {
                 let places = [own.min(peer), own.max(peer)];
-                self.come(guest, Pair { job, places }, own).await;
+                self.come(guest, Pair { job, places, lane }, own).await;
                 Ok(())
             }
             _ => {
@@ -134,6 +138,27 @@ impl Hall {
         self.jobs[job].parties.get(place).map_or("", |(name, _)| name)
     }
 
+    /// Has one of a pair wait, or joined with who waits. Returns how the pair stood before; as one that is here, if the two have as many
+    /// connections as they may.
+    fn stand(&self, pair: Pair, own: usize, waits: Standing) -> Option<Standing> {
+        let mut pairs = lock(&self.pairs);
+        let of_two = |other: &&Pair| (other.job, other.places) == (pair.job, pair.places);
+        if !pairs.contains_key(&pair) && pairs.keys().filter(of_two).count() >= MOST_LANES {
+            return Some(Standing::Joined);
+        }
+        match pairs.entry(pair) {
+            Entry::Vacant(free) => {
+                free.insert(waits);
+                None
+            }
+            Entry::Occupied(mut taken) => match taken.get() {
+                Standing::Joined => Some(Standing::Joined),
+                Standing::Waits { place, .. } if *place == own => Some(taken.insert(waits)),
+                Standing::Waits { .. } => Some(taken.insert(Standing::Joined)),
+            },
+        }
+    }
+
     /// One of a pair has come.
     async fn come(self: Arc<Hall>, mut guest: Guest, pair: Pair, own: usize) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -143,17 +168,7 @@ impl Hall {
             }
             let (called, calls) = oneshot::channel();
             let waits = Standing::Waits { place: own, number, called };
-            let before = match lock(&self.pairs).entry(pair) {
-                Entry::Vacant(free) => {
-                    free.insert(waits);
-                    None
-                }
-                Entry::Occupied(mut taken) => match taken.get() {
-                    Standing::Joined => Some(Standing::Joined),
-                    Standing::Waits { place, .. } if *place == own => Some(taken.insert(waits)),
-                    Standing::Waits { .. } => Some(taken.insert(Standing::Joined)),
-                },
-            };
+            let before = self.stand(pair, own, waits);
             match before {
                 None => break calls,
                 Some(Standing::Joined) => {
@@ -249,7 +264,7 @@ impl Hall {
 
     /// Both are here.
     async fn join(self: Arc<Hall>, mut first: Guest, mut second: Guest, joined: Joined) {
-        let Pair { job, places } = joined.pair;
+        let Pair { job, places, .. } = joined.pair;
         let (id, [one, two]) = (&self.jobs[job].id, places.map(|place| self.name(job, place)));
         if !first.tell(Word::Joined).await || !second.tell(Word::Joined).await {
             tracing::info!("{id}: {one} or {two} left when both were here");

@@ -36,6 +36,7 @@ pub fn alignment(job: &JobSpec, row_id: Option<&Names>) -> Option<JobSpec> {
             ..Key::default()
         }),
         limits: Limits { min_rows: None, ..job.limits.clone() },
+        spread: job.spread.clone(),
         ..JobSpec::new(Arc::new(Intersect::default()), &job.id, parties)
     })
 }

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tacita_core::channel::Channel;
 use tacita_core::{Result, Security};
+use zeroize::Zeroizing;
 
 use super::methods::{self, Keys};
 use super::spec::{ColumnNames, Dot, Spec};
-use super::{Brought, choose, clients, cost, density, learned, memory};
+use super::{Brought, choose, clients, cost, density, learned, memory, spread};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question, Reveal,
-    Shared, Sizes, Source,
+    Ability, Answer, Answering, Choice, Chosen, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol, Question,
+    Reveal, Shared, Sizes, Source,
 };
 use crate::jobs::{Own, aligned};
 
@@ -215,6 +217,14 @@ impl Job for Dot {
             Some(roles) => clients::learned(&self.of(spec), &roles, party, known.slices),
             None => learned::dot(&self.of(spec), party, known),
         }
+    }
+
+    fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
+        spread::in_buckets(&self.of(spec))
+    }
+
+    fn add_up(&self, spec: &JobSpec, me: &str, shares: &[Zeroizing<String>], channel: &mut Channel) -> Result<Answer> {
+        spread::add_up(&self.of(spec), me, shares, channel)
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {

@@ -11,6 +11,7 @@ pub mod methods;
 pub mod pool;
 mod run;
 pub mod spec;
+mod spread;
 
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ impl Brought {
             check_density(job, me, &columns)?;
             let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
             let sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
-            intersect::check_limits(job, table.source(), &mut sizes.clone())?;
+            intersect::check_limits(job, me, table.source(), &mut sizes.clone())?;
             return Ok(Brought { own: job.own.clone(), columns, rows, ids: None, sizes, pool });
         };
         let loaded = intersect::Loaded::of(&alignment, me, table, allow_unreadable)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::load::{Loaded, key_spec};
+use super::load::Loaded;
 use crate::agreement::JobSpec;
 use crate::base::text::{names, shape};
 use crate::table::key::parts;
@@ -14,7 +14,7 @@ const LOOKED_AT: usize = 1000;
 /// Warns a party whose keys have none in common with the peer's, although both have some: how its own keys look, as the job reads
 /// them, without their digits and letters.
 pub(crate) fn warn_of_nothing(job: &JobSpec, me: &str, loaded: &Loaded) {
-    let Ok(spec) = key_spec(job, me, true) else { return };
+    let Ok(spec) = job.key_spec(me, true) else { return };
     let mut shapes: Vec<BTreeMap<String, usize>> = vec![BTreeMap::new(); spec.columns.len()];
     for key in loaded.keys().iter().take(LOOKED_AT) {
         for (shapes, part) in shapes.iter_mut().zip(parts(key)) {

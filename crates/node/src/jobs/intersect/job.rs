@@ -11,7 +11,9 @@ use tacita_core::primitive::elgamal::threshold::Order;
 use tacita_core::protocol::intersect::polynomial::Strategy;
 use tacita_core::{Result, Role, Security};
 
-use super::{any, choose, cost, disk, kissner_song, learned, live, load, memory, methods, multiset, outsourced, star};
+use super::{
+    any, choose, cost, disk, kissner_song, learned, live, load, memory, methods, multiset, outsourced, spread, star,
+};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::polynomials::{OrAuto, POLYNOMIAL, Polynomials};
 use crate::agreement::words::{MAX_ROWS, bad, maybe_from_word};
@@ -287,6 +289,10 @@ impl Job for Intersect {
             _ if spec.is_outsourced() => outsourced::at_a_glance(spec),
             _ => star::at_a_glance(spec),
         }
+    }
+
+    fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
+        spread::in_buckets(spec)
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {

@@ -12,7 +12,7 @@ use crate::agreement::{JobSpec, Reveal, Sizes};
 use crate::base::hex::hex;
 use crate::base::text;
 use crate::table::payload::{PayloadEncoder, PayloadSchema, received_name};
-use crate::table::{Duplicates, KeyColumn, KeySpec, Keys, ReadOptions, Table, numbers, read};
+use crate::table::{Duplicates, KeySpec, Keys, ReadOptions, Table, numbers, read};
 use crate::watch::warn_own_user;
 
 /// Length of the number of a given row.
@@ -61,7 +61,7 @@ pub(crate) struct Given {
 
 /// For each row of a table the first one of its key, which may be itself; none if it has no key.
 pub fn first_rows(job: &JobSpec, me: &str, table: &Table) -> Result<Vec<Option<u32>>> {
-    let spec = KeySpec { duplicates: Duplicates::All, ..key_spec(job, me, true)? };
+    let spec = KeySpec { duplicates: Duplicates::All, ..job.key_spec(me, true)? };
     let (keys, _) = Keys::build(table, &spec)?;
     let mut first = vec![None; table.rows()];
     for key in 0..keys.len() {
@@ -91,7 +91,7 @@ impl Loaded {
         numbers: Option<&NumberKey>,
     ) -> Result<Loaded> {
         check_names(job, me, &table)?;
-        let spec = key_spec(job, me, allow_unreadable)?;
+        let spec = job.key_spec(me, allow_unreadable)?;
         let (keys, warnings) = Keys::build(&table, &spec)?;
         for warning in warnings {
             warn_own_user(&warning);
@@ -110,7 +110,7 @@ impl Loaded {
             sizes.row_bytes = given.rows.row_bytes() as u32;
             sizes.schema = hex(&given.schema.encode());
         }
-        check_limits(job, table.source(), &mut sizes)?;
+        check_limits(job, me, table.source(), &mut sizes)?;
         Ok(Loaded { table, keys, given, numbers, sizes })
     }
 
@@ -152,17 +152,6 @@ impl Loaded {
     pub fn items(&self, key: &[u8; 32]) -> Vec<Item> {
         (0..self.keys.len()).into_par_iter().map(|index| Item::new(key, self.keys.key(index))).collect()
     }
-}
-
-/// What a party's rows are matched by.
-pub fn key_spec(job: &JobSpec, me: &str, allow_unreadable: bool) -> Result<KeySpec> {
-    let key = job.key.as_ref().ok_or_else(|| Error::Internal("an intersection without a key".into()))?;
-    let columns = key.columns.iter().zip(job.profiles(me)).map(|(name, profile)| KeyColumn {
-        name: name.clone(),
-        header: job.header(me, name).to_owned(),
-        profile,
-    });
-    Ok(KeySpec { columns: columns.collect(), duplicates: key.duplicates, nulls: key.nulls, allow_unreadable })
 }
 
 impl Given {
@@ -236,7 +225,7 @@ fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
 }
 
 /// Own sizes against the job's limits; where sets are padded, the sizes become the bound.
-pub fn check_limits(job: &JobSpec, source: &str, sizes: &mut Sizes) -> Result<()> {
+pub fn check_limits(job: &JobSpec, me: &str, source: &str, sizes: &mut Sizes) -> Result<()> {
     let most = sizes.items.max(sizes.entries);
     // Rows are counted where all of a key's are sent, or count.
     let brought = match job.things() {
@@ -254,7 +243,13 @@ pub fn check_limits(job: &JobSpec, source: &str, sizes: &mut Sizes) -> Result<()
             text::count(limit)
         )));
     }
-    if let Some(bound) = job.limits.pad_to {
+    if let Some(bound) = job.padded_to(me) {
+        if most > bound && job.spread.is_some() {
+            return Err(Error::NotReady(format!(
+                "{source}: {brought} do not fit a bucket of {}, which happens less than once in 2^40 runs: start anew, and not with resume",
+                text::count(bound)
+            )));
+        }
         if most > bound {
             return Err(Error::Input(format!(
                 "{source}: {brought} do not fit limits.pad_to = {}: agree on a higher bound",

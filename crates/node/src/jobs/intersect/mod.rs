@@ -19,6 +19,7 @@ pub mod outsourced;
 pub mod prepared;
 mod run;
 mod sizes;
+mod spread;
 mod star;
 
 use std::sync::Arc;
@@ -34,7 +35,7 @@ use prepared::Prepared;
 pub use found::Found;
 use groups::in_group;
 pub use job::Intersect;
-pub use load::{Loaded, check_limits, empty_rows, first_rows, key_spec};
+pub use load::{Loaded, check_limits, empty_rows, first_rows};
 pub use run::run;
 pub use sizes::{check_peer, item_key_of_epoch, params};
 

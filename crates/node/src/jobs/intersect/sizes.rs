@@ -112,8 +112,8 @@ pub fn params(job: &JobSpec, me: &str, own: &Sizes, theirs: &Sizes) -> Params {
         | Reveal::Keys { .. } => Params::rows(receiver_items, sender_items),
     };
     params = params.in_suite(methods::ecdh::suite(job.level));
-    if job.keys_in_all() > 1 {
-        params = params.one_of(job.keys_in_all());
+    if job.runs_in_all() > 1 {
+        params = params.one_of(job.runs_in_all());
     }
     if sender_learns {
         params = params.to_both();

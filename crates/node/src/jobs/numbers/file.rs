@@ -99,6 +99,48 @@ impl ShareFile {
         file
     }
 
+    /// The sum of shares that runs of the buckets of `job` have left at `me`, in the order of the buckets.
+    ///
+    /// Errors ([`Error::Input`]): there are none, or they are not all of one job.
+    pub fn sum(job: &Spec<'_>, me: &str, parts: &[ShareFile]) -> Result<ShareFile> {
+        let bad = || Error::Input("the shares of the buckets are not of one run".into());
+        let first = parts.first().ok_or_else(bad)?;
+        let modulus = first.shares()?.modulus();
+        let (mut sums, mut range) = (Zeroizing::new(vec![0; first.count()]), [0i128; 2]);
+        let mut run = blake3::Hasher::new_derive_key("tacita 1 sum of shares");
+        for part in parts {
+            let same = (part.party == me, part.columns == first.columns, part.signed == first.signed);
+            if same != (true, true, true)
+                || part.modulus != first.modulus
+                || part.decimals != first.decimals
+                || part.telling
+            {
+                return Err(bad());
+            }
+            let shares = part.shares()?;
+            sums.iter_mut().zip(shares.residues()).for_each(|(sum, share)| *sum = modulus.add(*sum, *share));
+            range = std::array::from_fn(|end| range[end].saturating_add(part.range()[end]));
+            run.update(part.run.as_bytes());
+        }
+        let mut file = ShareFile {
+            tacita_share: 1,
+            job: job.id.clone(),
+            agreement: Terms::of(job).agreement(),
+            party: me.into(),
+            modulus: first.modulus.clone(),
+            values: sums.iter().map(u128::to_string).collect(),
+            run: run.finalize().to_hex().to_string(),
+            signed: first.signed,
+            decimals: first.decimals,
+            range: range.map(|bound| bound.to_string()),
+            columns: first.columns.clone(),
+            telling: false,
+            check: String::new(),
+        };
+        file.check = file.digest();
+        Ok(file)
+    }
+
     /// Reads a file that holds [`ShareFile::text`].
     ///
     /// Errors ([`Error::Input`]): it is no share file, of another version, or changed.

@@ -114,16 +114,12 @@ pub struct Sorted {
 }
 
 impl Directory {
-    /// Opens a directory for this process alone. Returns how far the run has come that is kept in it, if one is to be
-    /// resumed.
+    /// Opens a directory for this process alone. Returns how far the run has come that is kept in it, as [`Directory::keep`] has
+    /// kept it, if one is to be resumed.
     ///
     /// Errors: others can write to it; another process has it; there is an unfinished run and `resume` is not set, or one
     /// of another party, identity or other terms; its files are damaged.
-    pub fn open<R: DeserializeOwned>(
-        path: &Path,
-        owner: &Owner<'_>,
-        resume: bool,
-    ) -> Result<(Directory, Option<State<R>>)> {
+    pub fn open<S: DeserializeOwned>(path: &Path, owner: &Owner<'_>, resume: bool) -> Result<(Directory, Option<S>)> {
         let fault = |what: String| Error::Input(format!("{}: {what}", path.display()));
         let folder = Folder::make(path)?;
         let lock = folder
@@ -243,7 +239,7 @@ impl Directory {
     }
 
     /// Keeps how far the run has come.
-    pub fn keep(&self, state: &State<impl Serialize>) -> Result<()> {
+    pub fn keep(&self, state: &impl Serialize) -> Result<()> {
         let bytes = serde_json::to_vec(state).map_err(|error| Error::Internal(error.to_string()))?;
         self.put(STATE_FILE, STATE_FILE, bytes)
     }

@@ -4,7 +4,7 @@
 //! `prepare` sorts a table by key into two files, with `sort`. All files are sealed (`store::seal`) with a key that only the party's
 //! identity can derive (`directory`), and are gone after the run.
 
-pub(super) mod directory;
+pub(crate) mod directory;
 mod heap;
 pub mod memory;
 pub(super) mod prepare;

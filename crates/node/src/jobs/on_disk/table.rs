@@ -111,7 +111,7 @@ impl<R: Serialize + DeserializeOwned> SortedTable<R> {
     pub fn note(&self, change: impl FnOnce(&mut State<R>)) -> Result<()> {
         let mut state = self.state();
         change(&mut state);
-        self.directory.keep(&state)
+        self.directory.keep(&*state)
     }
 
     /// Removes the run's files, now that it has succeeded.

@@ -27,7 +27,7 @@ impl Brought {
                     if let InLines::Text(separator) = &between {
                         warn_of_separator(&source, &items, separator);
                     }
-                    by_position(job, items, &source)
+                    by_position(job, me, items, &source)
                 }
                 Some(_) => Err(Error::Input(format!(
                     "{}: baskets in this form have no ids, and row_id asks for them: write them as CSV, or leave out row_id",
@@ -48,7 +48,7 @@ impl Brought {
                     table.source()
                 )));
             }
-            return by_position(job, items(job, me, &table)?, table.source());
+            return by_position(job, me, items(job, me, &table)?, table.source());
         };
         let mut items = items(job, me, &table)?;
         if matches!(job.items_of(me), ItemsFrom::Basket(Basket { long: true, .. })) {
@@ -88,10 +88,10 @@ fn in_lines(path: &Path, items: &ItemsFrom) -> Option<InLines> {
     }
 }
 
-fn by_position(job: &Spec<'_>, items: Items, source: &str) -> Result<Brought> {
+fn by_position(job: &Spec<'_>, me: &str, items: Items, source: &str) -> Result<Brought> {
     let rows = RowCounts { read: items.rows(), items: items.rows(), ..RowCounts::default() };
     let mut sizes = Sizes { items: items.rows() as u64, ..Sizes::default() };
-    intersect::check_limits(job, source, &mut sizes)?;
+    intersect::check_limits(job, me, source, &mut sizes)?;
     Ok(Brought { own: job.own.clone(), items, rows, ids: None, sizes })
 }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tacita_core::Result;
 use tacita_core::protocol::intersect::polynomial::Strategy;
+use tacita_core::{Error, Result};
 
 use super::methods::{self, Pair};
 use super::{disk, learned, load};
@@ -184,7 +184,7 @@ impl Job for Union {
             return Ok(Choice { chosen: Chosen::only(named.protocol()), why: format!("the job names it{way}") });
         }
         let usual = methods::all().find_map(|method| Some((method, method.advantage()?)));
-        let (method, why) = usual.ok_or_else(|| tacita_core::Error::Internal("no protocol for a union".into()))?;
+        let (method, why) = usual.ok_or_else(|| Error::Internal("no protocol for a union".into()))?;
         Ok(Choice { chosen: Chosen::only(method.protocol()), why: why.into() })
     }
 
@@ -243,6 +243,14 @@ impl Job for Union {
 
     fn learned(&self, spec: &JobSpec, party: &str, known: Known<'_>) -> Vec<String> {
         learned::union(spec, party, known)
+    }
+
+    fn in_buckets(&self, _spec: &JobSpec) -> Result<JobSpec> {
+        Err(Error::Input(
+            "this job runs on one machine of each party: who learns a union would see from which bucket each row of the others came, and how many there are in \
+             each; `tacita run --work` does it with a table of any length"
+                .into(),
+        ))
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {

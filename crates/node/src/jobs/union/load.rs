@@ -8,7 +8,6 @@ use super::sizes::{given_columns, hands_over, payload_bytes};
 use crate::agreement::{Duplicates, Each, JobSpec, Reveal, Sizes};
 use crate::base::hex::hex;
 use crate::base::text;
-use crate::jobs::intersect::key_spec;
 use crate::table::payload::{PayloadEncoder, PayloadSchema, received_name};
 use crate::table::{Keys, Table};
 use crate::watch::warn_own_user;
@@ -36,7 +35,7 @@ impl Loaded {
     /// Collects a table's keys, and what is given for them.
     pub(super) fn of(job: &JobSpec, me: &str, table: Table, allow_unreadable: bool) -> Result<Loaded> {
         check_names(job, me, table.source(), table.schema())?;
-        let (keys, warnings) = Keys::build(&table, &key_spec(job, me, allow_unreadable)?)?;
+        let (keys, warnings) = Keys::build(&table, &job.key_spec(me, allow_unreadable)?)?;
         for warning in warnings {
             warn_own_user(&warning);
         }
@@ -58,7 +57,7 @@ impl Loaded {
 
     /// The same, with the keys of another table to be tried.
     pub(super) fn trying(self, job: &JobSpec, me: &str, candidates: Table, allow_unreadable: bool) -> Result<Loaded> {
-        let (keys, warnings) = Keys::build(&candidates, &key_spec(job, me, allow_unreadable)?)?;
+        let (keys, warnings) = Keys::build(&candidates, &job.key_spec(me, allow_unreadable)?)?;
         for warning in warnings {
             warn_own_user(&warning);
         }

@@ -28,6 +28,8 @@ pub struct Place {
     pub pin: Fingerprint,
     /// The agreement of the job.
     pub agreement: [u8; AGREEMENT_BYTES],
+    /// Which of several connections of two parties it is about; 0 where there is one.
+    pub lane: u64,
 }
 
 /// Which end a party is of the connection to its peer.
@@ -230,7 +232,8 @@ fn visit(
     doctors: &mut usize,
 ) -> std::result::Result<Connected, Miss> {
     let socket = place.socket(until, &options.cancel)?;
-    let mut words = place.ask(&socket, Wish::Meet(peer.pin), identity, until, &options.cancel)?;
+    let mut words =
+        place.ask(&socket, Wish::Meet { peer: peer.pin, lane: place.lane }, identity, until, &options.cancel)?;
     let mut waits = false;
     loop {
         match words.next(place, identity, until)? {

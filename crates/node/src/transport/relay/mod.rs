@@ -19,8 +19,11 @@ pub const WAIT_SIGN: Duration = Duration::from_secs(2);
 /// Length of an agreement in bytes.
 pub const AGREEMENT_BYTES: usize = 32;
 
+/// Length of a lane in bytes.
+const LANE_BYTES: usize = 8;
+
 /// Length of a [`Request`] in bytes.
-pub const REQUEST_BYTES: usize = 1 + AGREEMENT_BYTES + FINGERPRINT_BYTES;
+pub const REQUEST_BYTES: usize = 1 + AGREEMENT_BYTES + FINGERPRINT_BYTES + LANE_BYTES;
 
 /// Length of the header of a TLS record.
 pub const HEADER_BYTES: usize = 5;
@@ -41,7 +44,12 @@ pub struct Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
     /// To meet the owner of this key.
-    Meet(Fingerprint),
+    Meet {
+        /// Of its key.
+        peer: Fingerprint,
+        /// Which of several connections between the two this is; 0 where there is one.
+        lane: u64,
+    },
     /// To know whether the relay knows the job.
     Look,
 }
@@ -49,24 +57,26 @@ pub enum Wish {
 impl Request {
     /// The bytes that stand for it.
     pub fn write(&self) -> [u8; REQUEST_BYTES] {
-        let (kind, peer) = match self.wish {
-            Wish::Meet(peer) => (1, peer.0),
-            Wish::Look => (2, [0; FINGERPRINT_BYTES]),
+        let (kind, peer, lane) = match self.wish {
+            Wish::Meet { peer, lane } => (1, peer.0, lane),
+            Wish::Look => (2, [0; FINGERPRINT_BYTES], 0),
         };
         let mut bytes = [kind; REQUEST_BYTES];
         bytes[1..1 + AGREEMENT_BYTES].copy_from_slice(&self.agreement);
-        bytes[1 + AGREEMENT_BYTES..].copy_from_slice(&peer);
+        bytes[1 + AGREEMENT_BYTES..][..FINGERPRINT_BYTES].copy_from_slice(&peer);
+        bytes[1 + AGREEMENT_BYTES + FINGERPRINT_BYTES..].copy_from_slice(&lane.to_le_bytes());
         bytes
     }
 
     /// What these bytes stand for; nothing but what [`Request::write`] writes is taken.
     pub fn read(bytes: &[u8; REQUEST_BYTES]) -> Option<Request> {
         let (kind, rest) = bytes.split_first()?;
-        let (agreement, peer) = rest.split_at_checked(AGREEMENT_BYTES)?;
-        let peer: [u8; FINGERPRINT_BYTES] = peer.try_into().ok()?;
+        let (agreement, rest) = rest.split_at_checked(AGREEMENT_BYTES)?;
+        let (peer, lane) = rest.split_first_chunk::<FINGERPRINT_BYTES>()?;
+        let lane = u64::from_le_bytes(lane.try_into().ok()?);
         let wish = match kind {
-            1 => Wish::Meet(Fingerprint(peer)),
-            2 if peer == [0; FINGERPRINT_BYTES] => Wish::Look,
+            1 => Wish::Meet { peer: Fingerprint(*peer), lane },
+            2 if *peer == [0; FINGERPRINT_BYTES] && lane == 0 => Wish::Look,
             _ => return None,
         };
         Some(Request { agreement: agreement.try_into().ok()?, wish })
@@ -126,14 +136,18 @@ mod tests {
 
     #[test]
     fn a_request_is_what_was_written_and_nothing_else() {
-        for wish in [Wish::Meet(Fingerprint([7; 32])), Wish::Meet(Fingerprint([0; 32])), Wish::Look] {
+        for wish in [(7, 0), (0, 0), (7, u64::MAX)]
+            .map(|(byte, lane)| Wish::Meet { peer: Fingerprint([byte; 32]), lane })
+            .into_iter()
+            .chain([Wish::Look])
+        {
             let request = Request { agreement: [3; 32], wish };
             assert_eq!(Request::read(&request.write()), Some(request));
         }
         let mut looks = Request { agreement: [3; 32], wish: Wish::Look }.write();
         looks[REQUEST_BYTES - 1] = 1;
         assert_eq!(Request::read(&looks), None);
-        let good = Request { agreement: [3; 32], wish: Wish::Meet(Fingerprint([7; 32])) }.write();
+        let good = Request { agreement: [3; 32], wish: Wish::Meet { peer: Fingerprint([7; 32]), lane: 0 } }.write();
         for kind in (0..=255).filter(|kind| *kind != 1) {
             let mut bytes = good;
             bytes[0] = kind;

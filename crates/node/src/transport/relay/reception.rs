@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn one_of_the_parties_is_let_in_and_asks() {
         let (relay, party, other) = (identity("relay"), identity("party"), identity("other"));
-        let request = Request { agreement: [9; 32], wish: Wish::Meet(other.fingerprint()) };
+        let request = Request { agreement: [9; 32], wish: Wish::Meet { peer: other.fingerprint(), lane: 3 } };
         for extra in [false, true] {
             let mut host = Reception::new(&relay, vec![other.fingerprint(), party.fingerprint()]).unwrap();
             let (mut guest, _) = tls::guest(&party, relay.fingerprint()).unwrap();

@@ -12,7 +12,6 @@ use tacita_core::{Error, Result};
 
 use super::keys::{Packing, Unpackable};
 use super::spec::{KEY_BYTES, MAX_KEY_BYTES, Spec};
-use crate::jobs::intersect::key_spec;
 use crate::table::key::build::{Piece, Tally, find_columns, read_pieces, same_key};
 use crate::table::key::parts;
 use crate::table::read::{ListOptions, Listing, Stream, USUAL_EXPANSION, WantedColumn, lists};
@@ -89,7 +88,7 @@ impl Reports {
     ///
     /// Errors ([`Error::Input`]): it cannot be read, or lacks a column.
     pub fn open(job: &Spec<'_>, participant: &str, input: &Input) -> Result<Reports> {
-        let spec = key_spec(job.spec, participant, input.allow_unreadable)?;
+        let spec = job.spec.key_spec(participant, input.allow_unreadable)?;
         let party = job.parties.get(participant);
         let wanted = |name: &str| WantedColumn {
             header: job.spec.header(participant, name).to_owned(),

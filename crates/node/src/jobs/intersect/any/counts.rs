@@ -6,7 +6,6 @@ use arrow_array::RecordBatch;
 use tacita_core::{Error, Result};
 
 use crate::agreement::{JobSpec, Nulls};
-use crate::jobs::intersect::key_spec;
 use crate::table::key::build::{find_columns, read_pieces};
 use crate::table::{KeySpec, Lines, Origin, ReadOptions, RowCounts, Table, read};
 
@@ -50,7 +49,7 @@ struct Counts {
 impl Counts {
     fn new(job: &JobSpec, me: &str, source: &str, schema: &arrow_schema::Schema) -> Result<Counts> {
         let key = |job: &JobSpec| -> Result<(KeySpec, Vec<usize>)> {
-            let spec = key_spec(job, me, true)?;
+            let spec = job.key_spec(me, true)?;
             let columns = find_columns(source, schema, &spec)?;
             Ok((spec, columns))
         };

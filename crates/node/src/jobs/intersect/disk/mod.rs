@@ -18,7 +18,7 @@ use tacita_core::{Error, Result, Security};
 pub use self::attempt::{Attempt, Party, check_fresh, resumed, run_attempt, terms_of};
 pub use self::run::{LANES, bucketed, buckets_of, check_sizes, is_bucketed, params, run};
 use crate::agreement::{JobSpec, Kept, OnDisk as Work, Protocol, Reveal, Sizes, Work as WorkSizes};
-use crate::jobs::intersect::{check_limits, key_spec, methods, star};
+use crate::jobs::intersect::{check_limits, methods, star};
 use crate::jobs::on_disk::rows::OnDisk;
 use crate::jobs::on_disk::table::{Loading, SortedTable};
 use crate::jobs::on_disk::{self, memory};
@@ -107,12 +107,12 @@ impl Disk {
         work: &Work,
     ) -> Result<Disk> {
         check_job(job)?;
-        let spec = key_spec(job, me, allow_unreadable)?;
+        let spec = job.key_spec(me, allow_unreadable)?;
         let memory = memory::enough_for_data(work.memory)?;
         let (rows, numbered) = (job.learns(me), job.keys_in_all() > 1);
         let table = SortedTable::load(job, me, work, &Loading { path, options, spec, rows, numbered, memory })?;
         let mut sizes = Sizes { items: table.sorted().counts.items as u64, ..Sizes::default() };
-        check_limits(job, &path.display().to_string(), &mut sizes)?;
+        check_limits(job, me, &path.display().to_string(), &mut sizes)?;
         let kept = match &table.state().run {
             Some(run) => Some(Kept {
                 run: run::public_id(run),

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use tacita_core::{Error, Item, Result};
 
 use super::Live;
-use crate::jobs::intersect::key_spec;
 use crate::table::{Duplicates, KeySpec, Keys, RowCounts, Table};
 use crate::watch::warn_own_user;
 
@@ -37,7 +36,7 @@ impl Roll {
         let mut has_key = vec![false; table.rows()];
         let mut counts = RowCounts::default();
         for job in live.jobs() {
-            let spec = KeySpec { duplicates: Duplicates::All, ..key_spec(&job, &live.authority, allow_unreadable)? };
+            let spec = KeySpec { duplicates: Duplicates::All, ..job.key_spec(&live.authority, allow_unreadable)? };
             let (keys, warnings) = Keys::build(table, &spec)?;
             warnings.iter().for_each(warn_own_user);
             counts = keys.counts();

@@ -168,6 +168,6 @@ fn polynomials(job: &JobSpec, sizes: &entries::Params) -> Result<Params> {
         _ => polynomial::Reveal::Rows,
     };
     let (strategy, bins) = (job.job.polynomials().strategy(), job.job.polynomials().bins());
-    let wanted = Wanted { level: job.level, reveal, strategy, bins, runs: job.keys_in_all() };
+    let wanted = Wanted { level: job.level, reveal, strategy, bins, runs: job.runs_in_all() };
     Params::new(wanted, sizes.receiver_items, sizes.sender_entries)
 }

@@ -87,7 +87,7 @@ pub(super) fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<P
         let sizes = &sizes[*name];
         Gives { party, rows: sizes.entries as usize, row_bytes: sizes.row_bytes as usize }
     });
-    Params::new(items, leader, learners, givers.collect())
+    Params::new(items, leader, learners, givers.collect())?.one_of(job.runs_in_all())
 }
 
 /// The items of all, by place; the place of the leader, and those of who learn.

@@ -22,7 +22,6 @@ use super::sizes::sends;
 use crate::agreement::polynomials::is_of_polynomials;
 use crate::agreement::{Duplicates, JobSpec, OnDisk as Work, Protocol, Reveal, Sizes};
 use crate::base::hex::hex;
-use crate::jobs::intersect::key_spec;
 use crate::jobs::on_disk::records::{FileWriter, Room};
 use crate::jobs::on_disk::rows::{Batches, OnDisk as Rows};
 use crate::jobs::on_disk::table::{Loading, SortedTable};
@@ -92,7 +91,7 @@ impl Disk {
         work: &Work,
     ) -> Result<Disk> {
         check_job(job)?;
-        let spec = key_spec(job, me, allow_unreadable)?;
+        let spec = job.key_spec(me, allow_unreadable)?;
         let memory = memory::enough_for_data(work.memory)?;
         let loading = Loading { path, options, spec, rows: true, numbered: sends(job, me), memory };
         let table = SortedTable::load(job, me, work, &loading)?;

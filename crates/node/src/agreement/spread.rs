@@ -1,0 +1,134 @@
+//! A job that is spread over many machines of each party: what is said of its parts in their terms, and how many buckets each party asks for.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tacita_core::{Error, Result};
+
+use super::{JobSpec, Protocol, Terms};
+use crate::base::hex::hex;
+
+/// More rows than this no party has, in all its buckets together.
+pub const MOST_SPREAD_ROWS: u64 = 1 << 40;
+
+/// What a run is of a job that is spread over many machines of each party.
+#[derive(Debug, Clone)]
+pub enum Spread {
+    /// That of those who say which bucket is done when, at each party one.
+    Drivers,
+    /// That of one bucket, between one machine of each party.
+    Bucket {
+        /// Which one.
+        bucket: Bucket,
+        /// The agreement of the job that it is of.
+        of: [u8; 32],
+    },
+}
+
+/// One bucket of a job.
+#[derive(Debug, Clone)]
+pub struct Bucket {
+    /// What stands for the run of the drivers: public, and another one each time they meet.
+    pub session: String,
+    /// Its number, from 0 on.
+    pub number: usize,
+    /// How many there are.
+    pub of: usize,
+    /// How often it has been begun before.
+    pub attempt: u32,
+    /// What each party fills it up to, by name; none where its rows are counted openly.
+    pub bounds: BTreeMap<String, u64>,
+}
+
+/// What a party brings to a job that is spread, besides rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wish {
+    /// How many buckets it asks for: there are as many as the party asks for that asks for most.
+    pub buckets: u64,
+    /// Fingerprint of the run that it has kept and would go on with, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+}
+
+impl Spread {
+    /// What the terms say of it.
+    pub(super) fn terms(&self) -> Value {
+        match self {
+            Spread::Drivers => json!("drivers"),
+            Spread::Bucket { bucket: Bucket { session, number, of, attempt, bounds }, of: job } => json!({
+                "agreement": hex(job), "session": session, "bucket": number, "of": of, "attempt": attempt, "bounds": bounds,
+            }),
+        }
+    }
+}
+
+impl JobSpec {
+    /// The same job as its drivers run it.
+    pub fn of_drivers(&self) -> JobSpec {
+        JobSpec { spread: Some(Spread::Drivers), ..self.clone() }
+    }
+
+    /// A bucket of the job, by the protocol that the drivers have chosen, with earlier parties at these addresses.
+    pub fn of_bucket(
+        &self,
+        bucket: Bucket,
+        protocol: Protocol,
+        addresses: &BTreeMap<String, String>,
+    ) -> Result<JobSpec> {
+        let spread = Some(Spread::Bucket { bucket, of: self.agreement_in_file() });
+        let mut job = JobSpec { spread, protocol, ..self.job.in_buckets(self)? };
+        // The bounds of each bucket hide what they would.
+        job.limits.pad_to = None;
+        for (name, address) in addresses {
+            let party = job.parties.get_mut(name);
+            party.ok_or_else(|| Error::Internal(format!("no party is called {name}")))?.address = Some(address.clone());
+        }
+        Ok(job)
+    }
+
+    /// How many keys `party` fills its set up to, if it does.
+    pub fn padded_to(&self, party: &str) -> Option<u64> {
+        let bound = match &self.spread {
+            Some(Spread::Bucket { bucket, .. }) => bucket.bounds.get(party).copied(),
+            _ => self.limits.pad_to,
+        };
+        bound.filter(|_| self.job.pads(self, party))
+    }
+
+    /// Of how many runs this is one of which none may go wrong by chance: one for each of several keys, and each bucket.
+    pub fn runs_in_all(&self) -> usize {
+        let buckets = match &self.spread {
+            Some(Spread::Bucket { bucket, .. }) => bucket.of,
+            _ => 1,
+        };
+        self.keys_in_all() * buckets
+    }
+
+    /// The agreement of the job as its file says it, whatever run of it this is.
+    pub fn agreement_in_file(&self) -> [u8; 32] {
+        match &self.spread {
+            Some(Spread::Bucket { of, .. }) => *of,
+            Some(Spread::Drivers) => Terms::of(&JobSpec { spread: None, ..self.clone() }).agreement_bytes(),
+            None => Terms::of(self).agreement_bytes(),
+        }
+    }
+
+    /// Which of several connections of two parties its own is: of each attempt at a bucket another one.
+    pub fn lane(&self) -> u64 {
+        let Some(Spread::Bucket { bucket: Bucket { session, number, attempt, .. }, .. }) = &self.spread else {
+            return 0;
+        };
+        let mut hasher = blake3::Hasher::new_derive_key("tacita 1 spread lane");
+        hasher.update(session.as_bytes()).update(&(*number as u64).to_le_bytes()).update(&attempt.to_le_bytes());
+        let lane = u64::from_le_bytes(std::array::from_fn(|byte| hasher.finalize().as_bytes()[byte]));
+        // 0 is the drivers' own.
+        lane.max(1)
+    }
+
+    /// Whether drivers run it.
+    pub fn is_of_drivers(&self) -> bool {
+        matches!(self.spread, Some(Spread::Drivers))
+    }
+}

@@ -1,0 +1,30 @@
+//! Intersections that are spread over many machines: of which it can be done, and why not of others.
+
+use tacita_core::{Error, Result, Security};
+
+use super::{kissner_song, live};
+use crate::agreement::{JobSpec, Reveal};
+
+/// The same job, if it can be done bucket by bucket.
+pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
+    let bad = |text: &str| Err(Error::Input(format!("this job runs on one machine of each party: {text}")));
+    live::refuse_run(job)?;
+    if job.security != Security::SemiHonest {
+        return bad(
+            "buckets have room for more keys than a party says that it has, which one that cheats would use; security = \"semi-honest\" is spread",
+        );
+    }
+    if job.is_outsourced() || kissner_song::is_for(job) {
+        return bad("it goes through a helper, or by a published protocol for comparisons");
+    }
+    if !matches!(job.reveal, Reveal::Rows | Reveal::Payload | Reveal::Count) {
+        return bad(&format!("reveal = \"{}\" would be told of each bucket, and nearly of each row", job.reveal));
+    }
+    if job.reveal == Reveal::Count && job.limits.min_result.is_some() {
+        return bad("limits.min_result: the count of each bucket is told, however small the sum is");
+    }
+    if job.is_of_multisets() || job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
+        return bad("duplicates = \"multiset\", and several keys of which one is enough (key.any), are not spread");
+    }
+    Ok(job.clone())
+}

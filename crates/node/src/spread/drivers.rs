@@ -1,0 +1,130 @@
+//! The drivers of a job, connected: they say in turn what is to be done, and make the runs of the buckets.
+
+use std::collections::BTreeMap;
+
+use tacita_core::channel::labels::handshake::DRIVERS;
+use tacita_core::channel::{Channel, each};
+use tacita_core::{Error, Result};
+use zeroize::Zeroizing;
+
+use super::Meet;
+use super::meet::Settled;
+use super::words::{MAX_MESSAGE_BYTES, Word, read, write};
+use crate::agreement::{Answer, Bucket, JobSpec, Protocol};
+use crate::run::settle::finish;
+use crate::transport::links::Links;
+
+/// A driver that has met the others.
+pub struct Drivers {
+    job: JobSpec,
+    me: String,
+    settled: Settled,
+    channels: Vec<Channel>,
+    links: Links,
+}
+
+impl Drivers {
+    pub(super) fn new(meet: &Meet<'_>, settled: Settled, channels: Vec<Channel>, links: Links) -> Drivers {
+        Drivers { job: meet.job.clone(), me: meet.me.to_owned(), settled, channels, links }
+    }
+
+    /// Number of buckets.
+    pub fn buckets(&self) -> usize {
+        self.settled.buckets
+    }
+
+    /// Those that are left to do, ascending: none where a party has no rows.
+    pub fn remaining(&self) -> &[usize] {
+        let nobody = self.settled.sizes.values().any(|items| *items == 0);
+        if nobody { &[] } else { &self.settled.run.remaining }
+    }
+
+    /// How many rows with a key each party says that it has, or the bound that they are padded to.
+    pub fn sizes(&self) -> &BTreeMap<String, u64> {
+        &self.settled.sizes
+    }
+
+    /// What each party fills a bucket up to; nothing where rows go by their position.
+    pub fn bounds(&self) -> &BTreeMap<String, u64> {
+        &self.settled.bounds
+    }
+
+    /// What runs in each bucket.
+    pub fn protocol(&self) -> Protocol {
+        self.settled.protocol
+    }
+
+    /// What stands for this meeting, in hexadecimal. Public.
+    pub fn session(&self) -> &str {
+        &self.settled.session
+    }
+
+    /// The key by which keys of rows go to buckets: a secret of the parties.
+    pub fn item_key(&self) -> [u8; 32] {
+        self.settled.run.run.item_key()
+    }
+
+    /// A bucket, as its terms name it.
+    pub fn bucket(&self, number: usize, attempt: u32) -> Bucket {
+        let Settled { session, buckets, bounds, .. } = &self.settled;
+        Bucket { session: session.clone(), number, of: *buckets, attempt, bounds: bounds.clone() }
+    }
+
+    /// Whether this is the leading driver: the first party's.
+    pub fn leads(&self) -> bool {
+        self.job.parties.position(&self.me) == Some(0)
+    }
+
+    /// One turn: the leader tells each of the others what is for it, and hears what each answers; another hears, and then answers with what it has
+    /// ready. `words` are by the party that they are for; so is what comes back, by whom it is from.
+    ///
+    /// Errors: a connection fails, or a peer says what cannot be. All connections end then.
+    pub fn turn(&mut self, words: &BTreeMap<String, Vec<Word>>) -> Result<BTreeMap<String, Vec<Word>>> {
+        let (leads, buckets) = (self.leads(), self.settled.buckets);
+        let (names, first) = (self.job.parties.names(), self.job.parties.names()[0]);
+        let nothing = Vec::new();
+        let mut of_turn = Vec::new();
+        for channel in &mut self.channels {
+            if leads || channel.peer() == first {
+                of_turn.push(write(words.get(channel.peer()).unwrap_or(&nothing))?);
+            }
+        }
+        let count = of_turn.len();
+        let speak = |message: Vec<u8>, channel: &mut Channel| {
+            if leads {
+                channel.send(DRIVERS, message)?;
+                let answer = channel.receive_up_to(DRIVERS, MAX_MESSAGE_BYTES)?;
+                return Ok((channel.peer().to_owned(), read(&answer, false, buckets, &names, channel)?));
+            }
+            let heard = channel.receive_up_to(DRIVERS, MAX_MESSAGE_BYTES)?;
+            channel.send(DRIVERS, message)?;
+            Ok((channel.peer().to_owned(), read(&heard, true, buckets, &names, channel)?))
+        };
+        // The first party's connection is the first one of every other party.
+        let channels = &mut self.channels[..count];
+        let heard = self.links.guard(|| each(channels, of_turn, speak))?;
+        Ok(heard.into_iter().collect())
+    }
+
+    /// Puts together what all buckets have left in shares, as the text of their files in the order of the buckets, after [`Word::End`].
+    ///
+    /// Errors: those of [`Job::add_up`](crate::agreement::Job::add_up).
+    pub fn add_up(&mut self, shares: &[Zeroizing<String>]) -> Result<Answer> {
+        let (job, me) = (&self.job, &self.me);
+        match &mut self.channels[..] {
+            [channel] => self.links.guard(|| job.job.add_up(job, me, shares, channel)),
+            _ => Err(Error::Internal("shares among more than two".into())),
+        }
+    }
+
+    /// Ends in good order, after [`Word::End`].
+    pub fn end(self) -> Result<()> {
+        let Drivers { channels, links, .. } = self;
+        links.guard(|| finish(channels)).map(drop)
+    }
+
+    /// Ends because of an error of this party's, of which the others are told the kind.
+    pub fn stop(self, error: &Error) {
+        self.links.end(error);
+    }
+}

@@ -1,0 +1,259 @@
+//! How drivers meet: connections to all others, terms, sizes, what runs, and the seed of the buckets.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tacita_core::channel::{Channel, conclude_all_for};
+use tacita_core::protocol::intersect::buckets::{self, Kept, Party, Shape};
+use tacita_core::{Error, Result};
+
+use super::work::Agreed;
+use super::{Drivers, Work, bound, check_rows, in_buckets};
+use crate::agreement::handshake::{self, Greeted, fresh_nonce};
+use crate::agreement::{JobSpec, Network, Protocol, Reveal, Sizes, Terms, Wish, mesh};
+use crate::base::cancel::Cancel;
+use crate::base::hex::hex;
+use crate::base::random::fresh_rng;
+use crate::base::text::counted;
+use crate::identity::Identity;
+use crate::run::check::check_identity;
+use crate::run::meet::{Meeting, company};
+use crate::transport::links::Links;
+use crate::transport::{self, Connected};
+
+/// What a driver comes with.
+pub struct Meet<'a> {
+    /// The job.
+    pub job: &'a JobSpec,
+    /// The party.
+    pub me: &'a str,
+    /// Its key pair.
+    pub identity: &'a Identity,
+    /// Where it meets the others.
+    pub meeting: Meeting,
+    /// How many rows with a key the party has.
+    pub rows: u64,
+    /// [`Commitment::digest`](super::Commitment::digest) of them.
+    pub digest: [u8; 32],
+    /// How many buckets it asks for.
+    pub buckets: usize,
+    /// The buckets of which it has kept what it learns.
+    pub finished: Vec<usize>,
+    /// How long to wait for the others.
+    pub timeout: Duration,
+    /// How long they may be connected and alive, and send or read nothing.
+    pub patience: Duration,
+    /// Ends it.
+    pub cancel: Cancel,
+}
+
+/// Meets the drivers of the other parties, and agrees with them on a run, or on resuming the one in `work`.
+///
+/// Errors: the job cannot be spread; connections fail; another party has other terms, resumes another run, or rows that have changed.
+pub fn meet(meet: &Meet<'_>, work: &mut Work) -> Result<Drivers> {
+    let of_buckets = in_buckets(meet.job)?;
+    check_identity(meet.job, meet.me, meet.identity)?;
+    let items = check_rows(meet.job, meet.me, meet.rows)?;
+    let links = Links::new(meet.cancel.clone());
+    let job = meet.job.of_drivers();
+    let (mut channels, greeted, round_trip) = connect(meet, &job, &links)?;
+    links
+        .guard(|| settle(meet, &job, &of_buckets, items, work, &mut channels, greeted, round_trip))
+        .map(|settled| Drivers::new(meet, settled, channels, links))
+}
+
+/// What drivers have settled.
+pub(super) struct Settled {
+    pub session: String,
+    pub protocol: Protocol,
+    pub sizes: BTreeMap<String, u64>,
+    pub bounds: BTreeMap<String, u64>,
+    pub run: buckets::Agreed,
+    pub buckets: usize,
+}
+
+type Met = (Vec<Channel>, Vec<Greeted>, Duration);
+
+/// Connects to all others, and compares terms.
+fn connect(meet: &Meet<'_>, job: &JobSpec, links: &Links) -> Result<Met> {
+    let listener = meet.meeting.listener()?;
+    let options =
+        transport::Options { timeout: meet.timeout, shape: meet.meeting.shape, ..transport::Options::default() };
+    let nonce = fresh_nonce(&mut fresh_rng()?);
+    let greet = |connected: Connected| {
+        let Connected { mut channel, exporter, round_trip } = connected;
+        company(job, meet.me, &mut channel);
+        links.add(channel.handle());
+        channel.set_patience(meet.timeout);
+        let greeted = handshake::greet_as(job, meet.me, nonce, &exporter, &mut channel).map_err(|error| {
+            // What is told to the others.
+            links.end(&error);
+            error
+        })?;
+        channel.set_patience(meet.patience);
+        Ok((channel, greeted, round_trip))
+    };
+    let met = Mutex::new((Vec::new(), None));
+    std::thread::scope(|scope| {
+        let (connecting, connected) = std::sync::mpsc::channel::<()>();
+        // Ctrl-C ends the wait for those who have not come.
+        scope.spawn(|| {
+            let connected = connected;
+            while let Err(std::sync::mpsc::RecvTimeoutError::Timeout) =
+                connected.recv_timeout(Duration::from_millis(100))
+            {
+                if meet.cancel.is_cancelled() {
+                    options.cancel.cancel();
+                }
+            }
+        });
+        meet.meeting.connect(listener, meet.identity, &options, |_, connected| {
+            let greeted = connected.and_then(greet);
+            let mut met = met.lock().unwrap_or_else(PoisonError::into_inner);
+            match greeted {
+                Ok(greeted) => met.0.push(greeted),
+                Err(error) => {
+                    met.1.get_or_insert(error);
+                    options.cancel.cancel();
+                }
+            }
+        });
+        drop(connecting);
+    });
+    let (mut met, failed) = met.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = failed {
+        links.end(&error);
+        return Err(meet.meeting.blame(error, meet.identity));
+    }
+    met.sort_by_key(|(channel, ..)| job.parties.position(channel.peer()));
+    let round_trip = met.iter().map(|(.., round_trip)| *round_trip).max().unwrap_or_default();
+    let (channels, greeted) = met.into_iter().map(|(channel, greeted, _)| (channel, greeted)).unzip();
+    Ok((channels, greeted, round_trip))
+}
+
+fn settle(
+    meet: &Meet<'_>,
+    job: &JobSpec,
+    of_buckets: &JobSpec,
+    items: u64,
+    work: &mut Work,
+    channels: &mut [Channel],
+    greeted: Vec<Greeted>,
+    round_trip: Duration,
+) -> Result<Settled> {
+    for warning in greeted.iter().flat_map(|greeted| &greeted.warnings) {
+        tracing::warn!("{warning}");
+    }
+    let kept = work.agreed().cloned();
+    let wish = Wish { buckets: kept.as_ref().map_or(meet.buckets, |kept| kept.buckets) as u64, kept: work.public_id() };
+    let own = Sizes { items, spread: Some(wish), ..Sizes::default() };
+    let check = |theirs: &Sizes, channel: &Channel| match *theirs
+        == (Sizes { items: theirs.items, spread: theirs.spread.clone(), ..Sizes::default() })
+    {
+        true => Ok(()),
+        false => Err(channel.violation("it announces more than rows and buckets")),
+    };
+    let network = Network { round_trip, bandwidth: meet.meeting.shape.bandwidth };
+    let choose = |sizes: &BTreeMap<String, Sizes>| choose(of_buckets, meet.me, sizes, buckets_of(sizes), network);
+    let agreed = mesh::agree(job, meet.me, &own, greeted, channels, check, choose)?;
+
+    let names = job.parties.names();
+    let buckets = buckets_of(&agreed.sizes);
+    check_resumed(meet.me, &agreed.sizes).map_err(|error| conclude_all_for(channels, error))?;
+    let protocol = agreed.chosen.protocol;
+    if let Some(kept) = kept.as_ref().filter(|kept| kept.protocol != protocol.name()) {
+        let what = format!("the run that is kept is by {}, and {} was chosen now", kept.protocol, protocol.name());
+        return Err(conclude_all_for(channels, Error::Terms(format!("{what}: name it in the job, or start anew"))));
+    }
+    let place = job.parties.position(meet.me).unwrap_or_default();
+    let each = names.iter().map(|name| agreed.sizes[*name].items);
+    let shape = Shape { buckets, learners: learners(of_buckets), numbers: each.chain([buckets as u64]).collect() };
+    let commitment = work.commitment(&meet.digest);
+    let run = work.run()?;
+    let kept = run.as_ref().map(|run| Kept { run, finished: &meet.finished });
+    let party = Party { place, commitment: &commitment, kept };
+    let terms = Terms::of(job).agreement_bytes();
+    let run = buckets::agree(party, &terms, &shape, &agreed.session, channels, &mut fresh_rng()?)?;
+    work.keep(Agreed { run: hex(&run.run.to_bytes()), protocol: protocol.name().into(), buckets })?;
+    let each: Vec<_> =
+        names.iter().map(|name| format!("{name} {}", counted(agreed.sizes[*name].items, "row"))).collect();
+    tracing::info!(
+        "agreed with all: {}, {}, {} of them left: {}",
+        protocol.name(),
+        counted(buckets as u64, "bucket"),
+        run.remaining.len(),
+        each.join(", ")
+    );
+    Ok(Settled {
+        session: hex(agreed.session.id()),
+        protocol,
+        bounds: bounds(job, &agreed.sizes, buckets),
+        sizes: agreed.sizes.into_iter().map(|(name, sizes)| (name, sizes.items)).collect(),
+        run,
+        buckets,
+    })
+}
+
+/// As many buckets as the party asks for that asks for most.
+fn buckets_of(sizes: &BTreeMap<String, Sizes>) -> usize {
+    sizes.values().filter_map(|sizes| Some(sizes.spread.as_ref()?.buckets)).max().unwrap_or(1) as usize
+}
+
+/// What each party fills a bucket up to. Where rows go by their position, all parties have as many in each.
+fn bounds(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, buckets: usize) -> BTreeMap<String, u64> {
+    if job.job.alignment(job).is_none() && job.key.is_none() {
+        return BTreeMap::new();
+    }
+    sizes.iter().map(|(name, theirs)| (name.clone(), bound(theirs.items, buckets, sizes.len()))).collect()
+}
+
+/// The places of those who must have kept a bucket for it to be done: who learn; all where each has a share.
+fn learners(job: &JobSpec) -> Vec<usize> {
+    let shares = job.reveal == Reveal::Shares;
+    let learns = |(place, name): (usize, &str)| (shares || job.learns(name)).then_some(place);
+    job.parties.names().into_iter().enumerate().filter_map(learns).collect()
+}
+
+/// What runs in each bucket.
+fn choose(
+    job: &JobSpec,
+    me: &str,
+    sizes: &BTreeMap<String, Sizes>,
+    buckets: usize,
+    network: Network,
+) -> Result<crate::agreement::Chosen> {
+    let bounds = bounds(job, sizes, buckets);
+    let of_bucket = |(name, sizes): (&String, &Sizes)| {
+        let items = bounds.get(name).copied().unwrap_or(sizes.items.div_ceil(buckets as u64));
+        let given = job.reveal == Reveal::Payload && !job.given_by(name).is_empty();
+        (name.clone(), Sizes { items, entries: if given { items } else { 0 }, ..Sizes::default() })
+    };
+    let sizes: BTreeMap<_, _> = sizes.iter().map(of_bucket).collect();
+    let choice = match job.is_mesh() {
+        true => job.job.choose_among(job, &sizes),
+        false => job.job.choose(job, me, &sizes[me], &sizes[job.peer_of(me)], network),
+    };
+    choice.map(|choice| choice.chosen)
+}
+
+/// Whether all go on with one run, or all begin one; else what to do.
+fn check_resumed(me: &str, sizes: &BTreeMap<String, Sizes>) -> Result<()> {
+    let kept = |sizes: &Sizes| sizes.spread.as_ref().and_then(|wish| wish.kept.clone());
+    let own = kept(&sizes[me]);
+    let differs = |(_, theirs): &(&String, &Sizes)| kept(theirs) != own;
+    match (sizes.iter().find(differs), &own) {
+        (None, _) => Ok(()),
+        (Some((peer, theirs)), Some(_)) if kept(theirs).is_some() => Err(Error::Terms(format!(
+            "{peer} resumes another run than this one: take the work directories of one run, or all remove them and start anew"
+        ))),
+        (Some((peer, _)), Some(_)) => Err(Error::Terms(format!(
+            "this run is resumed, and {peer} begins a new one: {peer} resumes it with resume=True and the work directory of before, or all remove \
+             theirs and start anew"
+        ))),
+        (Some((peer, _)), None) => Err(Error::Terms(format!(
+            "{peer} resumes a run, and this one is new: go on with that one here, too, with resume=True and its work directory, or all remove theirs \
+             and start anew"
+        ))),
+    }
+}

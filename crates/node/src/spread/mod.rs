@@ -1,0 +1,93 @@
+//! A job that is spread over many machines of each party: its rows over buckets by a seed that the parties draw together, each bucket a run of
+//! its own between one machine of each.
+//!
+//! 1. Every machine reads a part of the table, with its keys and a digest of them ([`Block`]).
+//! 2. One machine of each party, the driver, meets those of the others ([`meet`]): terms, sizes and the number of buckets are settled, and when
+//!    all have committed to the digest of their rows the seed is drawn, or a run that was cut off is resumed ([`Work`]).
+//! 3. Every machine spreads its rows over the buckets ([`Block::scatter`]).
+//! 4. The drivers say which bucket is begun when and where, and how it went ([`Word`]). A bucket is an ordinary run of the same job, with
+//!    [`agreement::Bucket`](crate::agreement::Bucket) in its terms.
+//!
+//! Who schedules, and where, is not said here: the package for Python does, on Ray or on processes. Why this hides what it should is in
+//! `docs/guides/ray.md`, *What it tells*.
+
+mod block;
+mod drivers;
+mod meet;
+mod words;
+mod work;
+
+use tacita_core::protocol::intersect::buckets::{self, MAX_BUCKETS};
+use tacita_core::{Error, Result};
+
+use crate::agreement::JobSpec;
+use crate::base::text::count;
+
+pub use block::{Block, Commitment};
+pub use drivers::Drivers;
+pub use meet::{Meet, meet};
+pub use words::{MOST_WORDS, Word, parse as parse_words};
+pub use work::Work;
+
+/// The most buckets that a job is spread over.
+pub const MOST_BUCKETS: usize = MAX_BUCKETS;
+
+/// The job of one bucket; or why this one runs on one machine of each party.
+pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
+    job.job.in_buckets(job)
+}
+
+/// How many buckets are usual: enough that a party's `slots` are all busy to the end, few enough that what fills them up is little, and none so large
+/// that a machine could not hold it.
+pub fn usual_buckets(rows: u64, slots: usize) -> usize {
+    /// About so many rows in a bucket take seconds, and what fills it up is a few per cent of it.
+    const ROWS: u64 = 250_000;
+    /// More buckets than this are as many objects to keep track of.
+    const MANY: u64 = 2000;
+    /// What one machine holds.
+    const MOST_ROWS: u64 = 4_000_000;
+    let by_size = (rows / ROWS).clamp(1, MANY).max(rows / MOST_ROWS);
+    let of_slots = if rows > ROWS { 4 * slots as u64 } else { 1 };
+    by_size.max(of_slots).min(MOST_BUCKETS as u64) as usize
+}
+
+/// How many rows each of so many buckets of a party's is filled up to, in a job of so many parties; see [`buckets::bound`].
+pub fn bound(rows: u64, buckets: usize, parties: usize) -> u64 {
+    buckets::bound(rows as usize, buckets, parties) as u64
+}
+
+/// Refuses more rows than the terms allow.
+pub(crate) fn check_rows(job: &JobSpec, me: &str, rows: u64) -> Result<u64> {
+    let limits = [("max_rows", job.limits.max_rows), ("pad_to", job.padded_to(me))];
+    for (name, limit) in limits {
+        if let Some(limit) = limit
+            && rows > limit
+        {
+            return Err(Error::Input(format!(
+                "{me} has {} rows with a key, and limits.{name} is {}: agree on a higher limit",
+                count(rows),
+                count(limit)
+            )));
+        }
+    }
+    Ok(job.padded_to(me).unwrap_or(rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_of_a_good_size() {
+        for (rows, slots, buckets) in [
+            (0, 8, 1),
+            (1000, 8, 1),
+            (10_000_000, 2, 40),
+            (1_000_000, 8, 32),
+            (10_u64.pow(9), 64, 2000),
+            (1 << 40, 64, 1 << 16),
+        ] {
+            assert_eq!(usual_buckets(rows, slots), buckets, "{rows}, {slots}");
+        }
+    }
+}

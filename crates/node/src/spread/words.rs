@@ -1,0 +1,179 @@
+//! What drivers say to each other: in turn, first the leading one, which is the first party's, then each of the others.
+
+use std::collections::BTreeMap;
+use std::net::ToSocketAddrs;
+
+use serde::{Deserialize, Serialize};
+use tacita_core::channel::Channel;
+use tacita_core::{Error, Result};
+
+/// So many words stand in one message at most.
+pub const MOST_WORDS: usize = 4096;
+
+/// No message is longer.
+pub(super) const MAX_MESSAGE_BYTES: usize = 4 << 20;
+
+/// No address is longer: a name of a host, and a port.
+const MAX_ADDRESS_BYTES: usize = 261;
+
+/// What one driver tells another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Word {
+    /// So many buckets can be done here at a time.
+    Slots {
+        /// How many.
+        slots: u32,
+    },
+    /// From the leader: begin with a bucket.
+    Start {
+        /// Which one.
+        bucket: u32,
+        /// How often it has been begun before.
+        attempt: u32,
+        /// Where the machines of earlier parties listen that do it, by the parties' names.
+        at: BTreeMap<String, String>,
+    },
+    /// To the leader: the machine that does it listens here.
+    Stands {
+        /// Which bucket.
+        bucket: u32,
+        /// Which attempt at it.
+        attempt: u32,
+        /// Where.
+        address: String,
+    },
+    /// To the leader: what this party learns of it is kept.
+    Done {
+        /// Which bucket.
+        bucket: u32,
+        /// Which attempt at it.
+        attempt: u32,
+    },
+    /// To the leader: it did not come to its end here, and may be tried again.
+    Failed {
+        /// Which bucket.
+        bucket: u32,
+        /// Which attempt at it.
+        attempt: u32,
+    },
+    /// From the leader: it has failed elsewhere.
+    Stop {
+        /// Which bucket.
+        bucket: u32,
+        /// Which attempt at it.
+        attempt: u32,
+    },
+    /// From the leader: all buckets are done.
+    End,
+}
+
+impl Word {
+    /// Whether a peer may say it, in a job with so many buckets of which these are the parties.
+    fn is_possible(&self, from_leader: bool, buckets: usize, parties: &[&str]) -> bool {
+        let (bucket, of_leader) = match self {
+            Word::Slots { slots } => return !from_leader && (1..=1 << 16).contains(slots),
+            Word::End => return from_leader,
+            Word::Start { bucket, at, .. } => {
+                let known = at.iter().all(|(name, address)| parties.contains(&name.as_str()) && is_address(address));
+                (known.then_some(bucket), true)
+            }
+            Word::Stop { bucket, .. } => (Some(bucket), true),
+            Word::Stands { bucket, address, .. } => (is_address(address).then_some(bucket), false),
+            Word::Done { bucket, .. } | Word::Failed { bucket, .. } => (Some(bucket), false),
+        };
+        of_leader == from_leader && bucket.is_some_and(|bucket| (*bucket as usize) < buckets)
+    }
+}
+
+/// Whether this can be where a machine listens: a host and a port, and nothing that is looked up here.
+fn is_address(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else { return false };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'[' | b']');
+    let literal = match host.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']').is_some_and(|inner| (inner, 0u16).to_socket_addrs().is_ok()),
+        None => !host.contains([':', '[', ']']),
+    };
+    let named = !host.is_empty() && text.len() <= MAX_ADDRESS_BYTES && text.bytes().all(plain);
+    named && literal && port.parse::<u16>().is_ok_and(|port| port > 0 && port.to_string() == text[host.len() + 1..])
+}
+
+/// A message of these words.
+pub(super) fn write(words: &[Word]) -> Result<Vec<u8>> {
+    let bytes = serde_json::to_vec(words).map_err(|error| Error::Internal(error.to_string()))?;
+    match words.len() <= MOST_WORDS && bytes.len() <= MAX_MESSAGE_BYTES {
+        true => Ok(bytes),
+        false => Err(Error::Internal(format!("{} words at a time", words.len()))),
+    }
+}
+
+/// The words of a peer's message; or why there are none.
+pub fn parse(
+    bytes: &[u8],
+    from_leader: bool,
+    buckets: usize,
+    parties: &[&str],
+) -> std::result::Result<Vec<Word>, String> {
+    let words: Vec<Word> =
+        serde_json::from_slice(bytes).map_err(|_| "`drivers` is not what it should be".to_owned())?;
+    let possible = |word: &Word| word.is_possible(from_leader, buckets, parties);
+    match words.len() <= MOST_WORDS && words.iter().all(possible) {
+        true => Ok(words),
+        false => Err("`drivers` says what cannot be".into()),
+    }
+}
+
+/// The words of what came over a channel.
+pub(super) fn read(
+    bytes: &[u8],
+    from_leader: bool,
+    buckets: usize,
+    parties: &[&str],
+    channel: &Channel,
+) -> Result<Vec<Word>> {
+    parse(bytes, from_leader, buckets, parties).map_err(|wrong| channel.violation(wrong))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_can_be_is_taken() {
+        let start = |at: &str| format!("[{{\"what\":\"start\",\"bucket\":3,\"attempt\":0,\"at\":{at}}}]");
+        let good = |text: &str, from_leader| parse(text.as_bytes(), from_leader, 4, &["a", "b"]).is_ok();
+        assert!(good("[]", true) && good("[]", false));
+        assert!(good(&start("{}"), true) && !good(&start("{}"), false));
+        assert!(good(&start("{\"a\":\"node-1.example:7400\"}"), true));
+        assert!(good(&start("{\"a\":\"[::1]:7400\"}"), true));
+        for at in [
+            "{\"c\":\"x:1\"}",
+            "{\"a\":\"x\"}",
+            "{\"a\":\":1\"}",
+            "{\"a\":\"x:0\"}",
+            "{\"a\":\"x:99999\"}",
+            "{\"a\":\"x y:1\"}",
+            "{\"a\":\"::1:1\"}",
+            "{\"a\":\"[x:1\"}",
+            "{\"a\":\"x:+1\"}",
+            "{\"a\":\"x:01\"}",
+        ] {
+            assert!(!good(&start(at), true), "{at}");
+        }
+        assert!(!good(&start("{}").replace('3', "4"), true), "a bucket that there is not");
+        assert!(good("[{\"what\":\"end\"}]", true) && !good("[{\"what\":\"end\"}]", false));
+        assert!(
+            good("[{\"what\":\"slots\",\"slots\":2}]", false) && !good("[{\"what\":\"slots\",\"slots\":0}]", false)
+        );
+        assert!(!good("[{\"what\":\"done\",\"bucket\":0,\"attempt\":0,\"more\":1}]", false));
+        assert!(
+            !good("[{\"what\":\"done\",\"bucket\":-1,\"attempt\":0}]", false)
+                && !good("[{\"what\":\"else\"}]", true)
+                && !good("{}", true)
+        );
+        let many = format!("[{}]", vec!["{\"what\":\"end\"}"; MOST_WORDS + 1].join(","));
+        assert!(!good(&many, true));
+        let words = vec![Word::Stands { bucket: 1, attempt: 2, address: "10.0.0.1:80".into() }];
+        assert_eq!(parse(&write(&words).unwrap(), false, 4, &[]).unwrap(), words);
+    }
+}

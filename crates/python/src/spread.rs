@@ -1,0 +1,327 @@
+//! Jobs that are spread over many machines: what each of them does, and the driver's part of what the parties say to each other.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::RecordBatch;
+use pyo3::prelude::*;
+use serde_json::json;
+use tacita_core::{Error, ErrorKind};
+use tacita_node::base::cancel::Cancel;
+use tacita_node::run::reach::meeting;
+use tacita_node::spread::{self, Block, Meet, Word};
+use zeroize::Zeroizing;
+
+use crate::arrow::{self, ArrowTable};
+use crate::data::{Data, scratch};
+use crate::errors::raise;
+use crate::identity::Identity;
+use crate::outcome::Outcome;
+use crate::run::seconds;
+use crate::spec::Spec;
+use crate::work::{Shown, cancels, wait};
+
+/// Refuses a job that cannot be spread over many machines.
+#[pyfunction]
+pub fn can_spread(py: Python<'_>, spec: &Spec, party: &str) -> PyResult<()> {
+    let can = spec.job.party(party).and_then(|_| spec.job.check_run()).and_then(|()| spread::in_buckets(&spec.job));
+    can.map(drop).map_err(|error| raise(py, error))
+}
+
+/// How many buckets are usual.
+#[pyfunction]
+pub fn usual_buckets(rows: u64, slots: usize) -> usize {
+    spread::usual_buckets(rows, slots)
+}
+
+/// The rows of a bucket where rows go by their position: the first, and the one after the last.
+#[pyfunction]
+pub fn bucket_range(bucket: usize, buckets: usize, rows: u64) -> (u64, u64) {
+    let range = Block::range(bucket, buckets.max(1), rows);
+    (range.start, range.end)
+}
+
+/// How many rows a bucket is filled up to, of so many rows of one of so many parties.
+#[pyfunction]
+pub fn bucket_bound(rows: u64, buckets: usize, parties: usize) -> u64 {
+    spread::bound(rows, buckets.max(1), parties)
+}
+
+/// Reads a part of a party's table: its rows with their keys, what became of the rows as JSON, and their digest.
+#[pyfunction]
+pub fn read_block(
+    py: Python<'_>,
+    spec: &Spec,
+    party: String,
+    data: &Bound<'_, PyAny>,
+    allow_unreadable: bool,
+) -> PyResult<(ArrowTable, String, Vec<u8>)> {
+    let (data, job) = (Data::of(data, &party)?, spec.job.clone());
+    let work = move || {
+        let scratch = scratch()?;
+        let source = data.source(&job, allow_unreadable, scratch.path())?;
+        let (table, allow_unreadable) =
+            source.table()?.ok_or_else(|| Error::Input(format!("{party}: give one table, or one file, at a time")))?;
+        Ok(Block::read(&job, &party, &table, allow_unreadable)?)
+    };
+    let block = wait(py, || (), &Shown::default(), None, work)?;
+    let counts = json!(block.counts).to_string();
+    Ok((ArrowTable::new(block.schema, block.batches), counts, block.digest.to_vec()))
+}
+
+/// Sorts the rows of a block by their bucket. Returns them without keys, and where each bucket begins.
+#[pyfunction]
+pub fn scatter(
+    py: Python<'_>,
+    block: &Bound<'_, PyAny>,
+    item_key: [u8; 32],
+    buckets: usize,
+) -> PyResult<(ArrowTable, Vec<usize>)> {
+    let table = arrow::import(block, "block")?
+        .ok_or_else(|| raise(py, Error::Internal("rows are to be spread that are no table".into())))?;
+    let scattered = py.detach(|| Block::scatter(table.schema(), table.batches(), &item_key, buckets));
+    let (batch, starts): (RecordBatch, _) = scattered.map_err(|error| raise(py, error))?;
+    Ok((ArrowTable::new(batch.schema(), vec![batch]), starts))
+}
+
+/// What commits to all rows of a party.
+#[pyclass(module = "tacita._tacita")]
+#[derive(Default)]
+pub struct Commitment(spread::Commitment);
+
+#[pymethods]
+impl Commitment {
+    #[new]
+    fn new() -> Commitment {
+        Commitment::default()
+    }
+
+    /// Takes the digest of the next block.
+    fn add(&mut self, digest: &[u8]) {
+        self.0.add(digest);
+    }
+}
+
+/// Where a driver keeps its run, until it is closed.
+#[pyclass(frozen, module = "tacita._tacita")]
+pub struct Work(Arc<Mutex<Option<spread::Work>>>);
+
+impl Work {
+    fn with<T>(&self, py: Python<'_>, what: impl FnOnce(&spread::Work) -> Result<T, Error>) -> PyResult<T> {
+        let work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work.as_ref().ok_or_else(closed).and_then(what).map_err(|error| raise(py, error))
+    }
+}
+
+fn closed() -> Error {
+    Error::Internal("the work is closed".into())
+}
+
+#[pymethods]
+impl Work {
+    #[staticmethod]
+    fn open(
+        py: Python<'_>,
+        directory: PathBuf,
+        spec: &Spec,
+        party: &str,
+        identity: &Identity,
+        resume: bool,
+    ) -> PyResult<Work> {
+        let work = spread::Work::open(&directory, &spec.job, party, &identity.inner(), resume);
+        work.map(|work| Work(Arc::new(Mutex::new(Some(work))))).map_err(|error| raise(py, error))
+    }
+
+    /// Whether a run was agreed on before.
+    #[getter]
+    fn has_run(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |work| Ok(work.has_run()))
+    }
+
+    /// Removes it, now that the run has succeeded or nothing of it is to be kept.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, spread::Work::clear)
+    }
+
+    /// Leaves it to others.
+    fn close(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+/// A driver that has met the others.
+#[pyclass(frozen, module = "tacita._tacita")]
+pub struct Drivers {
+    drivers: Arc<Mutex<Option<spread::Drivers>>>,
+    cancel: Cancel,
+    facts: Facts,
+}
+
+/// What was settled.
+struct Facts {
+    buckets: usize,
+    remaining: Vec<usize>,
+    sizes: BTreeMap<String, u64>,
+    bounds: BTreeMap<String, u64>,
+    protocol: &'static str,
+    session: String,
+    item_key: [u8; 32],
+    leads: bool,
+}
+
+#[pymethods]
+impl Drivers {
+    /// Meets the drivers of the other parties. Times are in seconds.
+    #[staticmethod]
+    #[pyo3(signature = (spec, party, identity, work, *, rows, commitment, buckets, finished, listen, timeout, patience))]
+    #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
+    fn meet(
+        py: Python<'_>,
+        spec: &Spec,
+        party: String,
+        identity: &Identity,
+        work: &Work,
+        rows: u64,
+        commitment: &Commitment,
+        buckets: usize,
+        finished: Vec<usize>,
+        listen: Option<String>,
+        timeout: f64,
+        patience: f64,
+    ) -> PyResult<Drivers> {
+        let (job, identity, cancel, kept) = (spec.job.clone(), identity.inner(), Cancel::default(), work.0.clone());
+        let (digest, ends) = (commitment.0.digest(), cancel.clone());
+        let times = seconds("timeout", timeout).and_then(|timeout| Ok([timeout, seconds("patience", patience)?]));
+        let [timeout, patience] = times.map_err(|error| raise(py, error))?;
+        let work = move || {
+            let meeting = meeting(&job, &party, listen)?;
+            let (me, cancel) = (party.as_str(), ends);
+            let meet = Meet {
+                job: &job,
+                me,
+                identity: &identity,
+                meeting,
+                rows,
+                digest,
+                buckets,
+                finished,
+                timeout,
+                patience,
+                cancel,
+            };
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(spread::meet(&meet, kept.as_mut().ok_or_else(closed)?)?)
+        };
+        let drivers = wait(py, cancels(&cancel), &Shown::default(), None, work)?;
+        let facts = Facts {
+            buckets: drivers.buckets(),
+            remaining: drivers.remaining().to_vec(),
+            sizes: drivers.sizes().clone(),
+            bounds: drivers.bounds().clone(),
+            protocol: drivers.protocol().name(),
+            session: drivers.session().to_owned(),
+            item_key: drivers.item_key(),
+            leads: drivers.leads(),
+        };
+        Ok(Drivers { drivers: Arc::new(Mutex::new(Some(drivers))), cancel, facts })
+    }
+
+    #[getter]
+    fn buckets(&self) -> usize {
+        self.facts.buckets
+    }
+
+    #[getter]
+    fn remaining(&self) -> Vec<usize> {
+        self.facts.remaining.clone()
+    }
+
+    #[getter]
+    fn sizes(&self) -> BTreeMap<String, u64> {
+        self.facts.sizes.clone()
+    }
+
+    #[getter]
+    fn bounds(&self) -> BTreeMap<String, u64> {
+        self.facts.bounds.clone()
+    }
+
+    #[getter]
+    fn protocol(&self) -> &'static str {
+        self.facts.protocol
+    }
+
+    #[getter]
+    fn session(&self) -> &str {
+        &self.facts.session
+    }
+
+    /// Secret of the parties.
+    #[getter]
+    fn item_key(&self) -> [u8; 32] {
+        self.facts.item_key
+    }
+
+    #[getter]
+    fn leads(&self) -> bool {
+        self.facts.leads
+    }
+
+    /// One turn: lists of words, as JSON, by the party that they are for; likewise what comes back, by whom it is from.
+    fn turn(&self, py: Python<'_>, words: BTreeMap<String, String>) -> PyResult<BTreeMap<String, String>> {
+        let parse = |(name, text): (String, String)| match serde_json::from_str::<Vec<Word>>(&text) {
+            Ok(words) => Ok((name, words)),
+            Err(error) => Err(raise(py, Error::Internal(format!("words of drivers: {error}")))),
+        };
+        let words = words.into_iter().map(parse).collect::<PyResult<BTreeMap<_, _>>>()?;
+        let drivers = self.drivers.clone();
+        let work = move || {
+            let mut drivers = drivers.lock().unwrap_or_else(PoisonError::into_inner);
+            let drivers = drivers.as_mut().ok_or_else(|| Error::Internal("the drivers have parted".into()))?;
+            Ok(drivers.turn(&words)?)
+        };
+        let heard = wait(py, cancels(&self.cancel), &Shown::default(), None, work)?;
+        Ok(heard.into_iter().map(|(name, words)| (name, json!(words).to_string())).collect())
+    }
+
+    /// Adds up the shares that buckets have left, in the order of the buckets; what has come of the job, with this report.
+    fn add_up(&self, py: Python<'_>, spec: &Spec, files: Vec<PathBuf>, report: &str) -> PyResult<Outcome> {
+        let (drivers, job) = (self.drivers.clone(), spec.job.clone());
+        let report = serde_json::from_str(report).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
+        let work = move || {
+            let read = |path: &PathBuf| {
+                let failed = |error| Error::Input(format!("{}: cannot be read: {error}", path.display()));
+                std::fs::read_to_string(path).map(Zeroizing::new).map_err(failed)
+            };
+            let shares = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+            let mut drivers = drivers.lock().unwrap_or_else(PoisonError::into_inner);
+            let drivers = drivers.as_mut().ok_or_else(|| Error::Internal("the drivers have parted".into()))?;
+            Ok(Outcome::with(&job, report, drivers.add_up(&shares)?)?)
+        };
+        wait(py, cancels(&self.cancel), &Shown::default(), None, work)
+    }
+
+    /// Ends in good order, when all buckets are done.
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        let drivers = self.drivers.clone();
+        let work = move || {
+            let drivers = drivers.lock().unwrap_or_else(PoisonError::into_inner).take();
+            Ok(drivers.map_or(Ok(()), spread::Drivers::end)?)
+        };
+        wait(py, cancels(&self.cancel), &Shown::default(), None, work)
+    }
+
+    /// Ends because of what failed here: an exception's `kind`. The others are told that.
+    fn stop(&self, py: Python<'_>, kind: &str) {
+        let kinds = (0..=u8::MAX).filter_map(ErrorKind::from_code);
+        let kind = kinds.into_iter().find(|known| crate::errors::word(*known) == kind);
+        let error = crate::errors::of_kind(kind.unwrap_or(ErrorKind::Internal));
+        let drivers = self.drivers.clone();
+        py.detach(move || {
+            if let Some(drivers) = drivers.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                drivers.stop(&error);
+            }
+        });
+    }
+}

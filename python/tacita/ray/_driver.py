@@ -1,0 +1,244 @@
+"""Which bucket is begun when: the leading driver, which is the first party's, says so, and every driver sees to its own party's part of it.
+
+A bucket is begun at all parties when each has room for it, and is done when all have kept what they learn of it. Where it fails anywhere, for whatever
+passes, it is stopped everywhere and begun again, under fresh keys.
+"""
+
+from __future__ import annotations
+
+import heapq
+import ipaddress
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Optional
+
+from .. import _tacita
+from ..errors import InternalError, NetworkError, ProtocolError, _input
+from ._pools import Pool, Task, WorkerLost
+
+_log = logging.getLogger("tacita")
+
+LOOK = 0.02
+"""How often drivers talk, in seconds, while nothing happens here."""
+
+Begin = Callable[[int, int, dict[str, str]], Task]
+"""Starts the own part of a bucket: its number, the attempt, where machines of earlier parties listen."""
+
+Word = dict[str, Any]
+Told = Callable[[int, int], None]
+
+
+class Here:
+    """The own party's part of the buckets."""
+
+    def __init__(self, pool: Pool, begin: Begin, retries: int, finished: Callable[[int, dict[str, Any]], None]) -> None:
+        self.pool, self._begin, self._retries, self._finished = pool, begin, retries, finished
+        self._tasks: dict[tuple[int, int], Task] = {}
+        self._failed: dict[int, int] = {}
+
+    def start(self, bucket: int, attempt: int, at: dict[str, str]) -> None:
+        """Begins with a bucket."""
+        self._tasks[bucket, attempt] = self._begin(bucket, attempt, at)
+
+    def stop(self, bucket: int, attempt: int) -> None:
+        """Ends it before its time."""
+        task = self._tasks.get((bucket, attempt))
+        if task is not None:
+            self.pool.stop(task)
+
+    def stop_all(self) -> None:
+        """Ends all, and waits until all have ended."""
+        for task in self._tasks.values():
+            self.pool.stop(task)
+        left = list(self._tasks.values())
+        while left:
+            ended = {id(task) for task in self.pool.done(left, 1.0)}
+            left = [task for task in left if id(task) not in ended]
+        self._tasks.clear()
+
+    def words(self, timeout: float) -> list[Word]:
+        """What has happened, for the leader. Waits so many seconds for something to happen.
+
+        What cannot pass is raised: an error in the own data, or a peer that breaks the protocol.
+        """
+        done = {id(task) for task in self.pool.done(list(self._tasks.values()), timeout)}
+        posted = self.pool.posted()
+        words = [_word("stands", bucket, attempt, address=at) for bucket, attempt, at in posted if (bucket, attempt) in self._tasks]
+        for (bucket, attempt), task in list(self._tasks.items()):
+            if id(task) not in done:
+                continue
+            del self._tasks[bucket, attempt]
+            if task.error is None:
+                self._finished(bucket, self.pool.value(task.refs[0]))
+                words.append(_word("done", bucket, attempt))
+                continue
+            self._passes(bucket, task.error)
+            words.append(_word("failed", bucket, attempt))
+        return words
+
+    def _passes(self, bucket: int, error: BaseException) -> None:
+        if not isinstance(error, (WorkerLost, NetworkError, InternalError, KeyboardInterrupt)):
+            raise error
+        times = self._failed[bucket] = self._failed.get(bucket, 0) + 1
+        _log.warning("bucket %d is begun again: %s", bucket, error)
+        if times > self._retries:
+            raise error if not isinstance(error, WorkerLost) else InternalError(f"bucket {bucket} has failed {times} times; the last time: {error}")
+
+
+def _word(what: str, bucket: int, attempt: int, **more: Any) -> Word:
+    return {"what": what, "bucket": bucket, "attempt": attempt, **more}
+
+
+class _Active:
+    """A bucket under way."""
+
+    def __init__(self, attempt: int) -> None:
+        self.attempt = attempt
+        self.addresses: dict[str, str] = {}
+        self.started: list[str] = []
+        self.ended: set[str] = set()
+        self.done: set[str] = set()
+        self.failed = False
+
+
+class Leader:
+    """The first party's driver."""
+
+    def __init__(self, drivers: _tacita.Drivers, here: Here, parties: Sequence[str], direct: bool) -> None:
+        self._drivers, self._here, self._parties, self._direct = drivers, here, list(parties), direct
+        self.me = parties[0]
+        self._pending = list(drivers.remaining)
+        self._attempts = dict.fromkeys(self._pending, 0)
+        self._active: dict[int, _Active] = {}
+        self._slots = {self.me: here.pool.slots}
+        self._out: dict[str, list[Word]] = {name: [] for name in self._parties[1:]}
+
+    def run(self) -> None:
+        """Has all buckets done."""
+        while self._pending or self._active:
+            room = min(self._slots.values()) if len(self._slots) == len(self._parties) else 0
+            if self._direct and room:
+                # One stands ready, so that no machine waits for what drivers have to say. Through a relay a party could have another one running than the rest.
+                room += 1
+            while self._pending and len(self._active) < room:
+                bucket = heapq.heappop(self._pending)
+                self._active[bucket] = _Active(self._attempts[bucket])
+                self._go_on(bucket)
+            for word in self._here.words(LOOK):
+                self._hear(self.me, word)
+            for name, words in self._turn().items():
+                for word in words:
+                    self._hear(name, word)
+        self._out = {name: [{"what": "end"}] for name in self._parties[1:]}
+        self._turn()
+
+    def _turn(self) -> dict[str, list[Word]]:
+        heard = self._drivers.turn({name: json.dumps(words) for name, words in self._out.items()})
+        self._out = {name: [] for name in self._parties[1:]}
+        return {name: json.loads(words) for name, words in heard.items()}
+
+    def _go_on(self, bucket: int) -> None:
+        """Starts a bucket at the next party, which dials those that were started before: once they listen."""
+        active = self._active[bucket]
+        while not active.failed and len(active.started) < len(self._parties):
+            if self._direct and not all(name in active.addresses for name in active.started):
+                return
+            name = self._parties[len(active.started)]
+            active.started.append(name)
+            if name == self.me:
+                self._here.start(bucket, active.attempt, {})
+            else:
+                self._out[name].append(_word("start", bucket, active.attempt, at=active.addresses))
+
+    def _hear(self, name: str, word: Word) -> None:
+        if word["what"] == "slots":
+            self._slots[name] = word["slots"]
+            return
+        bucket = word["bucket"]
+        active = self._active.get(bucket)
+        if active is None or active.attempt != word["attempt"] or name not in active.started or name in active.ended:
+            raise ProtocolError(f"{name} speaks of bucket {bucket}, which is not under way there", "protocol", 4, name)
+        if word["what"] == "stands":
+            active.addresses.setdefault(name, word["address"])
+            self._go_on(bucket)
+            return
+        active.ended.add(name)
+        if word["what"] == "done":
+            active.done.add(name)
+        elif not active.failed:
+            active.failed = True
+            for other in active.started:
+                if other in active.ended:
+                    continue
+                if other == self.me:
+                    self._here.stop(bucket, active.attempt)
+                else:
+                    self._out[other].append(_word("stop", bucket, active.attempt))
+        if active.failed and active.ended >= set(active.started):
+            del self._active[bucket]
+            self._attempts[bucket] += 1
+            heapq.heappush(self._pending, bucket)
+        elif len(active.done) == len(self._parties):
+            del self._active[bucket]
+
+
+class Follower:
+    """Another party's driver."""
+
+    def __init__(self, drivers: _tacita.Drivers, here: Here, leader: str, may_dial: Callable[[str, str], None]) -> None:
+        self._drivers, self._here, self._leader, self._may_dial = drivers, here, leader, may_dial
+
+    def run(self) -> None:
+        """Does what the leader says, to the end."""
+        out: list[Word] = [{"what": "slots", "slots": self._here.pool.slots}]
+        while True:
+            heard = self._drivers.turn({self._leader: json.dumps(out)})
+            out = []
+            for word in json.loads(heard[self._leader]):
+                if word["what"] == "end":
+                    return
+                if word["what"] == "start":
+                    for name, address in word["at"].items():
+                        self._may_dial(name, address)
+                    self._here.start(word["bucket"], word["attempt"], word["at"])
+                else:
+                    self._here.stop(word["bucket"], word["attempt"])
+            out = self._here.words(0.0)
+
+
+class Hosts:
+    """At which hosts machines of the others are dialed: their drivers say where, and not every place of this network is theirs to name."""
+
+    def __init__(self, named: Mapping[str, Sequence[str]], usual: Mapping[str, Optional[str]]) -> None:
+        self._named = {name: set(hosts) for name, hosts in named.items()}
+        for name, address in usual.items():
+            if name not in self._named and address:
+                self._named[name] = {address.rpartition(":")[0].strip("[]")}
+        self._networks: dict[str, list[Any]] = {}
+        for name, hosts in self._named.items():
+            if name not in usual:
+                raise _input(f"hosts: no other party is called {name!r}: the job has {', '.join(usual)}")
+            self._networks[name] = [network for host in hosts if (network := _network(host)) is not None]
+
+    def check(self, name: str, address: str) -> None:
+        """Refuses an address that is not among them."""
+        host = address.rpartition(":")[0].strip("[]")
+        literal = _network(host)
+        known = host in self._named.get(name, ())
+        if literal is not None:
+            known = known or any(
+                literal.version == network.version and literal.subnet_of(network) for network in self._networks.get(name, ())
+            )
+        if not known:
+            raise _input(
+                f"{name} says that a machine of it is at {address}, and this party dials {name} at "
+                f"{', '.join(sorted(self._named.get(name, ()))) or 'no host'}: if it is right, say hosts={{{name!r}: [...]}}, with names, addresses or networks"
+            )
+
+
+def _network(host: str) -> Any:
+    try:
+        return ipaddress.ip_network(host, strict=False)
+    except ValueError:
+        return None

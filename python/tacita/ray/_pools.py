@@ -1,0 +1,362 @@
+"""Where tasks run: on a Ray cluster, or on processes of this machine. Both do the same for a driver."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import os
+import pathlib
+import pickle
+import shutil
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, Optional, Protocol
+
+from ..errors import Error, _input
+
+__all__ = ["Cluster", "Pool", "Processes", "Task", "WorkerLost"]
+
+
+class WorkerLost(Exception):
+    """A machine or a process went away while it did a task, or was told to."""
+
+
+class Task(Protocol):
+    """Work under way."""
+
+    refs: Sequence[Any]
+    """What comes of it, for other tasks to take. The first one is small: the driver looks at it."""
+    error: Optional[BaseException]
+    """Why it failed, once it has."""
+
+
+class Pool(Protocol):
+    """Where tasks run."""
+
+    slots: int
+    """How many tasks run at a time."""
+    post: Callable[[int, int, str], object]
+    """What a task tells its driver with: see `posted`."""
+
+    def at(self, address: Optional[str]) -> Optional[str]:
+        """At which host machines are found whose party is at this address; each knows its own, if this does not."""
+
+    def start(self, function: Callable[..., Any], *arguments: Any, returns: int = 1, again: bool = False) -> Task:
+        """Starts a task. Of several results each has a reference of its own; `again` if it may be done again elsewhere when its worker is lost."""
+
+    def done(self, tasks: Sequence[Task], timeout: float) -> list[Task]:
+        """Those of the tasks that have ended; waits for one of them for so many seconds."""
+
+    def value(self, ref: Any) -> Any:
+        """What a reference stands for."""
+
+    def posted(self) -> list[tuple[int, int, str]]:
+        """What tasks have told since the last time."""
+
+    def stop(self, task: Task) -> None:
+        """Ends a task before its time."""
+
+    def close(self) -> None:
+        """Ends all."""
+
+
+class Cluster:
+    """A Ray cluster, of which Ray's own rules say where tasks run.
+
+    `address` is the cluster's, as ``ray.init`` takes it, where the process is in none yet; `cpus` are the cores of a task, `slots` how many buckets are done
+    at a time (all cores of the cluster, if that is not said), and `options` what else ``ray.remote`` takes, as ``resources`` or ``memory``.
+
+    >>> tacita.ray.Cluster("auto", cpus=4)  # doctest: +SKIP
+    """
+
+    def __init__(self, address: Optional[str] = None, *, cpus: int = 1, slots: Optional[int] = None, **options: Any) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise _input("on: Ray is not installed: `pip install ray`, or give on=tacita.ray.Processes(N)") from error
+        self._ray = ray
+        if not ray.is_initialized():
+            ray.init(address=address, log_to_driver=False, logging_level="warning")
+        self.cpus = cpus
+        self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)) // cpus)
+        environment = {"env_vars": {"RAYON_NUM_THREADS": str(cpus)}}
+        self._options = {"num_cpus": cpus, "runtime_env": environment, **options}
+        self._board = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Board).remote()
+        self.post = _RayPost(self._board)
+        self._functions: dict[Callable[..., Any], Any] = {}
+
+    def at(self, address: Optional[str]) -> Optional[str]:
+        return None
+
+    def start(self, function: Callable[..., Any], *arguments: Any, returns: int = 1, again: bool = False) -> _RayTask:
+        if function not in self._functions:
+            self._functions[function] = self._ray.remote(function)
+        remote = self._functions[function].options(num_returns=returns, max_retries=3 if again else 0, **self._options)
+        refs = remote.remote(*arguments)
+        return _RayTask([refs] if returns == 1 else refs)
+
+    def done(self, tasks: Sequence[_RayTask], timeout: float) -> list[_RayTask]:
+        of_refs = {task.refs[0]: task for task in tasks}
+        if not of_refs:
+            return []
+        ready, _ = self._ray.wait(list(of_refs), num_returns=1, timeout=timeout, fetch_local=False)
+        if ready and len(of_refs) > 1:
+            ready, _ = self._ray.wait(list(of_refs), num_returns=len(of_refs), timeout=0, fetch_local=False)
+        for ref in ready:
+            of_refs[ref].error = self._failure(ref)
+        return [of_refs[ref] for ref in ready]
+
+    def _failure(self, ref: Any) -> Optional[BaseException]:
+        try:
+            self._ray.get(ref)
+        except self._ray.exceptions.RayTaskError as error:
+            return error.cause if isinstance(error.cause, Exception) else error
+        except self._ray.exceptions.RayError as error:
+            return WorkerLost(str(error).splitlines()[0])
+        return None
+
+    def value(self, ref: Any) -> Any:
+        failure = self._failure(ref)
+        if failure is not None:
+            raise failure
+        return self._ray.get(ref)
+
+    def posted(self) -> list[tuple[int, int, str]]:
+        told: list[tuple[int, int, str]] = self._ray.get(self._board.take.remote())
+        return told
+
+    def stop(self, task: _RayTask) -> None:
+        self._ray.cancel(task.refs[0], force=True)
+
+    def close(self) -> None:
+        self._ray.kill(self._board)
+
+
+class _RayTask:
+    def __init__(self, refs: Sequence[Any]) -> None:
+        self.refs = refs
+        self.error: Optional[BaseException] = None
+
+
+class _Board:
+    """Where tasks on a cluster leave what their driver is to know."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, int, str]] = []
+
+    def post(self, bucket: int, attempt: int, address: str) -> None:
+        self.told.append((bucket, attempt, address))
+
+    def take(self) -> list[tuple[int, int, str]]:
+        told, self.told = self.told, []
+        return told
+
+
+class _RayPost:
+    def __init__(self, board: Any) -> None:
+        self.board = board
+
+    def __call__(self, bucket: int, attempt: int, address: str) -> None:
+        self.board.post.remote(bucket, attempt, address)
+
+
+class Processes:
+    """So many processes of this machine, with so many threads each: the same without Ray.
+
+    What is on its way between tasks is in files of a directory of its own in `scratch`, which only this user can read; the system's for temporary files, if that is not said.
+
+    >>> tacita.ray.Processes(4).slots
+    4
+    """
+
+    def __init__(self, processes: int, *, threads: int = 1, scratch: Optional[str] = None) -> None:
+        if processes < 1 or threads < 1:
+            raise _input(f"on: Processes({processes}, threads={threads}): one or more of each")
+        self.slots = processes
+        self.post: Callable[[int, int, str], object] = _post
+        self._threads = threads
+        self._scratch_in = scratch
+        self._scratch: Optional[pathlib.Path] = None
+        self._context = multiprocessing.get_context("spawn")
+        self._idle: list[_Worker] = []
+        self._busy: dict[_Worker, _ProcessTask] = {}
+        self._waiting: list[_ProcessTask] = []
+        self._told: list[tuple[int, int, str]] = []
+        self._made = 0
+
+    def at(self, address: Optional[str]) -> Optional[str]:
+        return address.rpartition(":")[0] if address else "127.0.0.1"
+
+    def start(self, function: Callable[..., Any], *arguments: Any, returns: int = 1, again: bool = False) -> _ProcessTask:
+        if self._scratch is None:
+            self._scratch = pathlib.Path(tempfile.mkdtemp(prefix="tacita-", dir=self._scratch_in))
+        self._made += 1
+        refs = [_Ref(str(self._scratch / f"{self._made}-{number}"), os.getpid()) for number in range(returns)]
+        task = _ProcessTask(function, arguments, refs, again)
+        self._waiting.append(task)
+        self._assign()
+        return task
+
+    def _assign(self) -> None:
+        while self._waiting and (self._idle or len(self._busy) < self.slots):
+            worker = self._idle.pop() if self._idle else _Worker(self._context, self._threads)
+            task = self._waiting.pop(0)
+            try:
+                worker.pipe.send((task.function, task.arguments, task.refs))
+            except OSError:
+                # It died while it had nothing to do.
+                self._waiting.insert(0, task)
+                continue
+            self._busy[worker] = task
+
+    def done(self, tasks: Sequence[_ProcessTask], timeout: float) -> list[_ProcessTask]:
+        if not any(task.ended for task in tasks) and self._busy:
+            of_pipes = {worker.pipe: worker for worker in self._busy}
+            for pipe in multiprocessing.connection.wait(list(of_pipes), timeout):
+                self._hear(of_pipes[pipe])  # type: ignore[index]
+        return [task for task in tasks if task.ended]
+
+    def _hear(self, worker: _Worker) -> None:
+        task = self._busy[worker]
+        try:
+            what, told = worker.pipe.recv()
+        except (EOFError, OSError):
+            del self._busy[worker]
+            worker.end()
+            if task.again and not task.stopped:
+                self._waiting.insert(0, task)
+            else:
+                task.end(WorkerLost("a process of this machine was ended"))
+            self._assign()
+            return
+        if what == "post":
+            self._told.append(told)
+            return
+        del self._busy[worker]
+        self._idle.append(worker)
+        task.end(told)
+        self._assign()
+
+    def value(self, ref: _Ref) -> Any:
+        return ref.load()
+
+    def posted(self) -> list[tuple[int, int, str]]:
+        told, self._told = self._told, []
+        return told
+
+    def stop(self, task: _ProcessTask) -> None:
+        task.stopped = True
+        if task in self._waiting:
+            self._waiting.remove(task)
+            task.end(WorkerLost("it was stopped"))
+        for worker, busy in self._busy.items():
+            if busy is task:
+                worker.process.kill()
+
+    def close(self) -> None:
+        for worker in [*self._idle, *self._busy]:
+            worker.end()
+        self._idle, self._busy, self._waiting = [], {}, []
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch = None
+
+
+class _ProcessTask:
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], refs: Sequence[_Ref], again: bool) -> None:
+        self.function, self.arguments, self.refs, self.again = function, arguments, refs, again
+        self.error: Optional[BaseException] = None
+        self.ended = self.stopped = False
+
+    def end(self, error: Optional[BaseException]) -> None:
+        self.error, self.ended = error, True
+
+
+class _Ref:
+    """What a task leaves in a file."""
+
+    def __init__(self, path: str, owner: int) -> None:
+        self.path, self.owner = path, owner
+
+    def keep(self, value: Any) -> None:
+        import pyarrow
+
+        with open(self.path, "wb") as file:
+            if isinstance(value, pyarrow.Table):
+                file.write(b"A" + b"\0" * 63)
+                with pyarrow.ipc.new_stream(file, value.schema) as writer:
+                    writer.write_table(value)
+            else:
+                file.write(b"P")
+                pickle.dump(value, file)
+
+    def load(self) -> Any:
+        import pyarrow
+
+        with open(self.path, "rb") as file:
+            if file.read(1) == b"P":
+                return pickle.load(file)
+        with pyarrow.memory_map(self.path) as mapped:
+            mapped.seek(64)
+            return pyarrow.ipc.open_stream(mapped).read_all()
+
+    def __del__(self) -> None:
+        # Nobody can ask for it any more. Copies in other processes are no owners.
+        if self.owner == os.getpid():
+            pathlib.Path(self.path).unlink(missing_ok=True)
+
+
+class _Worker:
+    def __init__(self, context: Any, threads: int) -> None:
+        self.pipe, theirs = context.Pipe()
+        before = os.environ.get("RAYON_NUM_THREADS")
+        os.environ["RAYON_NUM_THREADS"] = str(threads)
+        try:
+            self.process = context.Process(target=_work, args=(theirs,), daemon=True)
+            self.process.start()
+        finally:
+            if before is None:
+                del os.environ["RAYON_NUM_THREADS"]
+            else:
+                os.environ["RAYON_NUM_THREADS"] = before
+        theirs.close()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+_pipe: Any = None
+_speaking = threading.Lock()
+
+
+def _tell(what: str, told: object) -> None:
+    with _speaking:
+        _pipe.send((what, told))
+
+
+def _post(bucket: int, attempt: int, address: str) -> None:
+    _tell("post", (bucket, attempt, address))
+
+
+def _work(pipe: Any) -> None:
+    """Does tasks, one after the other."""
+    global _pipe
+    _pipe = pipe
+    while True:
+        try:
+            function, arguments, refs = pipe.recv()
+        except (EOFError, KeyboardInterrupt):
+            return
+        try:
+            told = function(*(one.load() if isinstance(one, _Ref) else one for one in arguments))
+            for ref, value in zip(refs, [told] if len(refs) == 1 else told):
+                ref.keep(value)
+            _tell("done", None)
+        except Error as error:
+            _tell("done", error)
+        except Exception as error:
+            _tell("done", RuntimeError("".join(traceback.format_exception(error))))

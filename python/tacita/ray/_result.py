@@ -1,0 +1,91 @@
+"""What comes of a run on many machines."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import TYPE_CHECKING, Any, Optional
+
+from .. import _tacita
+from .._html import bytes_text, page, seconds_text, table
+
+if TYPE_CHECKING:
+    import pyarrow.dataset
+
+__all__ = ["ClusterResult"]
+
+
+class ClusterResult:
+    """What a party has learned in a run on many machines, and the report of it.
+
+    >>> result = tacita.ray.run(job, "hospital", "patients/", "id/hospital", "common/")  # doctest: +SKIP
+    >>> result.value  # doctest: +SKIP
+    {'rows': 1250}
+    """
+
+    def __init__(self, party: str, output: Optional[pathlib.Path], report: dict[str, Any]) -> None:
+        self.party = party
+        """Whose it is."""
+        self.output = output
+        """The directory of its rows, a file of Parquet for each bucket; nothing where it learns none. Files of the same name have the same keys, in the
+        same order, at all parties that learn rows."""
+        self.report = report
+        """The report, with the keys that ``--report`` writes, and ``buckets``: how many there were, and how often one was begun."""
+
+    @property
+    def value(self) -> Optional[dict[str, Any]]:
+        """What was learned as numbers, as ``{"rows": 756}``; nothing where nothing was."""
+        value: Optional[dict[str, Any]] = self.report["result"]
+        return value
+
+    @property
+    def learned(self) -> list[str]:
+        """What this party has learned, in sentences."""
+        learned: list[str] = self.report["learned"]
+        return learned
+
+    def dataset(self) -> pyarrow.dataset.Dataset:
+        """The rows, as a dataset of pyarrow. On Ray, ``ray.data.read_parquet(result.output)`` reads them."""
+        import pyarrow.dataset
+
+        if self.output is None:
+            from ..errors import _input
+
+            raise _input(f"{self.party} learns no rows in this job")
+        return pyarrow.dataset.dataset(self.output, format="parquet")
+
+    def __repr__(self) -> str:
+        value = ", ".join(f"{name} {number}" for name, number in (self.value or {}).items())
+        return f"ClusterResult({self.party}: {value or 'learns nothing'})"
+
+    def _repr_html_(self) -> str:
+        report = self.report
+        facts = [
+            ("protocol", report["protocol"]),
+            ("buckets", str(report["buckets"]["number"])),
+            ("sent, received", f"{bytes_text(report['bytes']['sent'])}, {bytes_text(report['bytes']['received'])}"),
+            ("time", seconds_text(report["seconds"]["total"])),
+            ("learned", "<br>".join(self.learned)),
+        ]
+        return page(repr(self), table(("", ""), facts, raw=1))
+
+
+def learned(spec: _tacita.Spec, party: str, drivers: _tacita.Drivers) -> list[str]:
+    """What a party learns, with what the buckets tell."""
+    sentences = spec.learned(party)
+    others = [name for name in spec.parties if name != party]
+    sizes = " and ".join(f"{name} has {drivers.sizes[name]:,}" for name in others)
+    bounds = ", ".join(f"{bound:,} of {name}" for name, bound in drivers.bounds.items())
+    filled = f", each filled up to {bounds}" if bounds else ""
+    sentences.append(
+        f"Told of the buckets: that there are {drivers.buckets:,}{filled}; when each was begun, how long it took and how often it was begun again; and from "
+        "which addresses machines of the others do them."
+    )
+    if drivers.bounds and "pad_to" not in str(spec.terms):
+        sentences.append(f"In place of how many keys each of the others has, how many of its rows have a key, equal ones counted too: {sizes}.")
+    if spec.reveal == "count" and party in spec.reveal_to:
+        sentences.append(
+            f"{party} learns the number of common keys in each of {drivers.buckets:,} buckets, over which keys are spread at random, and not their sum alone."
+        )
+    if spec.reveal == "payload" and party in spec.reveal_to:
+        sentences.append(f"{party} learns the length of the longest row that is given in each bucket, where limits.max_text does not say one.")
+    return sentences

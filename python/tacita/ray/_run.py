@@ -1,0 +1,416 @@
+"""One party's run of a job on many machines."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pathlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from .. import _tacita
+from .._identity import Identity
+from .._job import Job
+from .._progress import ShowProgress, watching
+from .._types import Path
+from ..errors import Error, NetworkError, _input
+from . import _tasks
+from ._driver import Follower, Here, Hosts, Leader
+from ._pools import Cluster, Pool, Task
+from ._result import ClusterResult, learned
+
+if TYPE_CHECKING:
+    import ray.data
+
+__all__ = ["run"]
+
+_log = logging.getLogger("tacita")
+
+ENDINGS = (".parquet", ".csv", ".tsv", ".arrow", ".feather", ".csv.gz")
+"""Of files in a directory, those that are tables."""
+
+PAUSE = 2.0
+"""Between two attempts to meet drivers that went away, in seconds."""
+
+Data = Union[Path, Sequence[Any], "ray.data.Dataset"]
+"""A directory of tables, a file, a list of files or tables, or a Ray dataset."""
+
+
+def run(
+    job: Job,
+    party: str,
+    data: Data,
+    identity: Path,
+    output: Path,
+    *,
+    on: Optional[Pool] = None,
+    work: Optional[Path] = None,
+    resume: bool = False,
+    buckets: Optional[int] = None,
+    listen: Optional[str] = None,
+    workers_at: Optional[str] = None,
+    hosts: Optional[Mapping[str, Sequence[str]]] = None,
+    timeout: float = 60.0,
+    patience: float = 1800.0,
+    retries: int = 10,
+    allow_unreadable: bool = False,
+    allow_insecure: bool = False,
+    progress: ShowProgress = None,
+) -> ClusterResult:
+    """Runs one party of a job on many machines, with those of the other parties elsewhere: each party runs this, on machines of its own.
+
+    `data` is a directory of Parquet or CSV files, a list of files or tables, or a Ray dataset; `identity` and `output` are directories that every machine of this
+    party sees, `output` one that is not there yet: it gets a file of rows for each bucket. `on` is where it runs: a `Cluster` of Ray (the one that
+    the process is in, if nothing is said) or `Processes` of this machine. `work` is a directory in which the run is kept, so that with
+    `resume` another driver goes on with it. `buckets` is how many this party asks for. The driver listens at the party's address in the job, or at `listen`; its
+    machines at `workers_at`, a host and perhaps ports (``10.0.0.1:7500-7599``), by default each at its own address in the cluster. `hosts` says at which
+    hosts or networks machines of others are dialed, by party; by default at the host of their address in the job alone. `timeout` is how long the others are
+    waited for, `patience` how long they may be away or silent, in seconds; `retries` how often a bucket that fails is begun again.
+
+    >>> tacita.ray.run(
+    ...     job, "hospital", "patients/", "id/hospital", "common/", on=tacita.ray.Processes(8)
+    ... )  # doctest: +SKIP
+    """
+    spec = job._spec
+    _tacita.can_spread(spec, party)
+    if isinstance(identity, Identity):
+        raise _input("identity: give its directory, which every machine of this party sees")
+    owner = _tacita.Identity.load(identity)
+    target = pathlib.Path(output).absolute()
+    if target.exists():
+        raise _input(f"output: {target} is there already: give a directory that is not")
+    with watching(progress) as shown, tempfile.TemporaryDirectory() as scratch:
+        place = pathlib.Path(work) if work is not None else pathlib.Path(scratch) / "work"
+        kept = _tacita.Work.open(place, spec, party, owner, resume)
+        pool: Optional[Pool] = None
+        try:
+            pool = on or Cluster()
+            one = _Run(
+                job=job,
+                party=party,
+                owner=owner,
+                identity=str(pathlib.Path(identity).absolute()),
+                target=target,
+                pool=pool,
+                work=kept,
+                buckets=buckets,
+                listen=listen,
+                workers_at=workers_at or pool.at(spec.address(party)),
+                hosts=Hosts(hosts or {}, {name: spec.address(name) for name in spec.parties if name != party}),
+                times=(timeout, patience),
+                retries=retries,
+                options={"allow_unreadable": True, "allow_insecure": allow_insecure},
+                shown=shown,
+            )
+            try:
+                result = one.to_its_end(data, allow_unreadable)
+            except BaseException:
+                if work is None or not kept.has_run:
+                    # Nobody can go on with it.
+                    one.forget()
+                    kept.clear()
+                raise
+            kept.clear()
+            return result
+        finally:
+            kept.close()
+            if pool is not None:
+                pool.close()
+
+
+class _Run:
+    def __init__(
+        self,
+        *,
+        job: Job,
+        party: str,
+        owner: _tacita.Identity,
+        identity: str,
+        target: pathlib.Path,
+        pool: Pool,
+        work: _tacita.Work,
+        buckets: Optional[int],
+        listen: Optional[str],
+        workers_at: Optional[str],
+        hosts: Hosts,
+        times: tuple[float, float],
+        retries: int,
+        options: dict[str, Any],
+        shown: Any,
+    ) -> None:
+        self.job, self.party, self.owner, self.identity, self.target, self.pool = job, party, owner, identity, target, pool
+        self.work, self.asked, self.listen, self.workers_at, self.hosts = work, buckets, listen, workers_at, hosts
+        self.times, self.retries, self.options, self.shown = times, retries, options, shown
+        self.spec = job._spec
+        self.text = _tasks.Text(*self.spec.text)
+        self.started = time.monotonic()
+        self.seconds: dict[str, float] = {}
+        self.cpu = 0.0
+        learns_rows = party in self.spec.reveal_to and self.spec.reveal in ("rows", "payload")
+        self.keeps = "shares" if self.spec.kind == "dot" else "rows" if learns_rows else "numbers"
+        # Readers of datasets leave out what begins with a point.
+        self.part = target.with_name(f".{target.name}.{self.spec.agreement[:16]}.part")
+        self.reports: dict[int, dict[str, Any]] = {}
+        self.attempts = 0
+
+    def to_its_end(self, data: Data, allow_unreadable: bool) -> ClusterResult:
+        """From the data to the result."""
+        if not self.work.has_run:
+            self.forget()
+        self.part.mkdir(parents=True, exist_ok=True)
+        blocks, facts = self._read(data, allow_unreadable)
+        counts = {name: sum(fact["counts"][name] for fact in facts) for name in facts[0]["counts"]}
+        commitment = _tacita.Commitment()
+        for fact in facts:
+            commitment.add(fact["digest"])
+        asked = self.asked or _tacita.usual_buckets(counts["items"], self.pool.slots)
+        of_blocks = [fact["counts"]["items"] for fact in facts]
+        drivers, summed = self._with_others(counts["items"], commitment, asked, blocks, of_blocks)
+        report = self._report(drivers, counts, summed)
+        return ClusterResult(self.party, self._place(summed), report)
+
+    def forget(self) -> None:
+        """Removes what was kept of buckets."""
+        shutil.rmtree(self.part, ignore_errors=True)
+
+    def _place(self, summed: Optional[_tacita.Outcome]) -> Optional[pathlib.Path]:
+        """Puts what this party learns where the user wants it, if that is not a number."""
+        if self.keeps == "rows":
+            os.rename(self.part, self.target)
+            return self.target
+        if self.spec.reveal == "shares" and summed is not None:
+            summed.save(self.target)
+        self.forget()
+        return self.target if self.target.exists() else None
+
+    def _timed(self, what: str, since: float) -> None:
+        self.seconds[what] = round(self.seconds.get(what, 0.0) + time.monotonic() - since, 3)
+
+    def _show(self, phase: str, done: int, total: int) -> None:
+        if self.shown is not None:
+            self.shown(self.party, phase, done, total, 0, 0)
+
+    def _all(self, phase: str, tasks: list[Task]) -> None:
+        """Waits for tasks that are this party's own matter."""
+        waiting = list(tasks)
+        while waiting:
+            self._show(phase, len(tasks) - len(waiting), len(tasks))
+            done = self.pool.done(waiting, 0.5)
+            for task in done:
+                if task.error is not None:
+                    raise task.error
+            ended = {id(task) for task in done}
+            waiting = [task for task in waiting if id(task) not in ended]
+
+    def _read(self, data: Data, allow_unreadable: bool) -> tuple[list[Any], list[dict[str, Any]]]:
+        started = time.monotonic()
+        pieces = pieces_of(data)
+        tasks = [
+            self.pool.start(_tasks.read, self.text, self.party, piece, allow_unreadable, returns=2, again=True) for piece in pieces
+        ]
+        self._all("reading", tasks)
+        facts = [self.pool.value(task.refs[0]) for task in tasks]
+        self._timed("load", started)
+        return [task.refs[1] for task in tasks], facts
+
+    def _with_others(
+        self, rows: int, commitment: _tacita.Commitment, asked: int, blocks: list[Any], of_blocks: list[int]
+    ) -> tuple[_tacita.Drivers, Optional[_tacita.Outcome]]:
+        """Meets the others, does the buckets that are left, and meets them again if they went away. Returns what shares were put together, too."""
+        shelves: Optional[list[list[Any]]] = None
+        away: Optional[float] = None
+        met = False
+        while True:
+            try:
+                drivers = _tacita.Drivers.meet(
+                    self.spec,
+                    self.party,
+                    self.owner,
+                    self.work,
+                    rows=rows,
+                    commitment=commitment,
+                    buckets=asked,
+                    finished=self._finished(),
+                    listen=self.listen,
+                    timeout=self.times[0],
+                    patience=self.times[1],
+                )
+                met, away = True, None
+                if shelves is None and drivers.remaining:
+                    shelves = self._scatter(drivers, blocks, of_blocks, rows)
+                    blocks.clear()
+                return drivers, self._buckets(drivers, shelves or [])
+            except NetworkError as error:
+                # Whoever has not been there yet may never come.
+                away = away or time.monotonic()
+                if not met or error._ended_there or time.monotonic() - away > self.times[1]:
+                    raise
+                _log.warning("%s; waiting for it to come back", error)
+                time.sleep(PAUSE)
+
+    def _finished(self) -> list[int]:
+        """The buckets of which this party has kept what it learns."""
+        return [number for number in map(_number, os.listdir(self.part)) if number is not None]
+
+    def _scatter(self, drivers: _tacita.Drivers, blocks: list[Any], of_blocks: list[int], rows: int) -> list[list[Any]]:
+        """The rows of every bucket: what each block has of it."""
+        started = time.monotonic()
+        buckets, first, tasks = drivers.buckets, 0, []
+        for block, own in zip(blocks, of_blocks):
+            if drivers.bounds:
+                task = self.pool.start(_tasks.scatter, block, drivers.item_key, buckets, returns=1 + buckets, again=True)
+            else:
+                task = self.pool.start(_tasks.cut, block, first, rows, buckets, returns=1 + buckets, again=True)
+            tasks.append(task)
+            first += own
+        self._all("spreading", tasks)
+        self._timed("spread", started)
+        return [[task.refs[1 + bucket] for task in tasks] for bucket in range(buckets)]
+
+    def _buckets(self, drivers: _tacita.Drivers, shelves: list[list[Any]]) -> Optional[_tacita.Outcome]:
+        started, left = time.monotonic(), len(drivers.remaining)
+        parties, direct = self.spec.parties, self.spec.relay is None
+        self._show("intersecting", 0, left)
+
+        def begin(bucket: int, attempt: int, at: dict[str, str]) -> Task:
+            self.attempts += 1
+            order = _tasks.Order(
+                job=self.text,
+                party=self.party,
+                identity=self.identity,
+                session=drivers.session,
+                number=bucket,
+                of=drivers.buckets,
+                attempt=attempt,
+                bounds=drivers.bounds,
+                protocol=drivers.protocol,
+                addresses=at,
+                listens=direct and self.party != parties[-1],
+                at=self.workers_at,
+                output=str(self.part),
+                keeps=self.keeps,
+                timeout=self.times[0],
+                patience=self.times[1],
+                options=self.options,
+            )
+            return self.pool.start(_tasks.bucket, order, self.pool.post, *shelves[bucket])
+
+        def finished(bucket: int, report: dict[str, Any]) -> None:
+            if self.keeps == "numbers":
+                part = self.part / _tasks.part_name(bucket, "json")
+                _tasks.write_whole(part, lambda path: path.write_text(json.dumps(report["report"]["result"])))
+            self.reports[bucket] = report
+            self._show("intersecting", len(self.reports), left)
+
+        here = Here(self.pool, begin, self.retries, finished)
+        try:
+            if self.party == parties[0]:
+                Leader(drivers, here, parties, direct).run()
+            else:
+                Follower(drivers, here, parties[0], self.hosts.check).run()
+            summed = self._add_up(drivers) if self.keeps == "shares" else None
+            drivers.end()
+            return summed
+        except BaseException as error:
+            drivers.stop(error.kind if isinstance(error, Error) else "interrupted" if isinstance(error, KeyboardInterrupt) else "internal")
+            here.stop_all()
+            raise
+        finally:
+            self._timed("protocol", started)
+
+    def _parts(self) -> list[pathlib.Path]:
+        """What is kept of each bucket, in their order."""
+        return sorted(self.part / name for name in os.listdir(self.part) if _number(name) is not None)
+
+    def _add_up(self, drivers: _tacita.Drivers) -> _tacita.Outcome:
+        """The sum of the shares of all buckets, opened as far as the job says."""
+        return drivers.add_up(self.spec, self._parts(), "{}")
+
+    def _value(self, summed: Optional[_tacita.Outcome]) -> Optional[dict[str, Any]]:
+        """What is told as numbers."""
+        if summed is not None:
+            value: Optional[dict[str, Any]] = json.loads(summed.report)["result"]
+            return value
+        if self.keeps == "rows":
+            return {"rows": sum(map(rows_of, self._parts()))}
+        if self.party not in self.spec.reveal_to:
+            return None
+        return {"count": sum(json.loads(part.read_text())["count"] for part in self._parts())}
+
+    def _report(self, drivers: _tacita.Drivers, counts: dict[str, int], summed: Optional[_tacita.Outcome]) -> dict[str, Any]:
+        of_buckets = [report["report"] for report in self.reports.values()]
+        spec = self.spec
+        self.seconds["total"] = round(time.monotonic() - self.started, 3)
+        return {
+            "job": spec.kind,
+            "id": spec.id,
+            "protocol": drivers.protocol,
+            "security": spec.security,
+            "level": spec.level,
+            "agreement": spec.agreement,
+            "version": _tacita.__version__,
+            "party": self.party,
+            "peers": [name for name in spec.parties if name != self.party],
+            "rows": counts,
+            "result": self._value(summed),
+            "learned": learned(spec, self.party, drivers),
+            "bytes": {way: sum(report["bytes"][way] for report in of_buckets) for way in ("sent", "received")},
+            "seconds": self.seconds,
+            "cpu_seconds": round(sum(report["cpu_seconds"] for report in self.reports.values()), 3),
+            "buckets": {
+                "number": drivers.buckets,
+                "done": len(self.reports),
+                "begun": self.attempts,
+                "filled_up_to": drivers.bounds,
+                "seconds": round(sum(report["seconds"] for report in self.reports.values()), 3),
+            },
+            "slots": self.pool.slots,
+        }
+
+
+def pieces_of(data: Data) -> list[Any]:
+    """The parts in which a table is read, in an order that is always the same."""
+    if isinstance(data, (str, os.PathLike)):
+        path = pathlib.Path(data).absolute()
+        if not path.is_dir():
+            return [str(path)]
+        found = sorted(
+            file
+            for file in path.rglob("*")
+            if file.is_file() and file.name.lower().endswith(ENDINGS) and not _hidden(file.relative_to(path))
+        )
+        if not found:
+            raise _input(f"data: {path} has no file that ends with {', '.join(ENDINGS)}")
+        return [str(file) for file in found]
+    if hasattr(data, "to_arrow_refs"):
+        pieces = list(data.to_arrow_refs())
+    elif isinstance(data, Iterable) and not hasattr(data, "__arrow_c_stream__"):
+        pieces = [str(pathlib.Path(one).absolute()) if isinstance(one, (str, os.PathLike)) else one for one in data]
+    else:
+        pieces = [data]
+    if not pieces:
+        raise _input("data: there is no file and no table in it")
+    return pieces
+
+
+def _hidden(path: pathlib.Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _number(name: str) -> Optional[int]:
+    """The bucket of a file of results that is whole."""
+    stem, _, ending = name.partition(".")
+    digits = stem.removeprefix("part-")
+    return int(digits) if stem != digits and digits.isdigit() and ending in ("parquet", "share", "json") else None
+
+
+def rows_of(path: pathlib.Path) -> int:
+    """How many rows a file of Parquet has."""
+    import pyarrow.parquet
+
+    rows: int = pyarrow.parquet.read_metadata(path).num_rows
+    return rows

@@ -1,0 +1,199 @@
+"""What the machines of a party do, each task on one of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import random
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+import pyarrow
+import pyarrow.parquet
+
+from .. import _tacita
+from .._result import Result
+from ..errors import _input
+
+Post = Callable[[int, int, str], object]
+"""Tells the driver where a bucket's machine listens: its number, the attempt, the address."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A job as it was written."""
+
+    text: str
+    is_json: bool
+
+    def spec(self) -> _tacita.Spec:
+        """The job."""
+        return _tacita.Spec.parse(self.text, self.is_json)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done with a bucket."""
+
+    job: Text
+    party: str
+    identity: str
+    session: str
+    number: int
+    of: int
+    attempt: int
+    bounds: dict[str, int]
+    protocol: str
+    addresses: dict[str, str]
+    """Where the machines of earlier parties listen."""
+    listens: bool
+    """Whether later parties dial this machine."""
+    at: Optional[str]
+    """Where it listens: a host, and perhaps ports, as ``10.0.0.1:7500-7599``."""
+    output: str
+    """The directory of results."""
+    keeps: str
+    """What this party keeps of a bucket: ``rows``, ``shares``, or ``numbers``, which its driver keeps."""
+    timeout: float
+    patience: float
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def read(job: Text, party: str, piece: Any, allow_unreadable: bool) -> tuple[dict[str, Any], pyarrow.Table]:
+    """Reads a part of a party's table, a file or a table: what is known of it, and its rows with their keys."""
+    block, counts, digest = _tacita.read_block(job.spec(), party, piece, allow_unreadable)
+    return {"digest": digest, "counts": json.loads(counts)}, pyarrow.table(block)
+
+
+def scatter(block: pyarrow.Table, item_key: bytes, buckets: int) -> list[Optional[pyarrow.Table]]:
+    """The rows of a block by their bucket, after nothing for the driver."""
+    scattered, starts = _tacita.scatter(block, item_key, buckets)
+    table = pyarrow.table(scattered)
+    ends = [*starts[1:], table.num_rows]
+    # A slice that is sent would take all of its table with it.
+    return [None, *(_compact(table.slice(start, end - start)) for start, end in zip(starts, ends))]
+
+
+def cut(block: pyarrow.Table, first: int, rows: int, buckets: int) -> list[Optional[pyarrow.Table]]:
+    """The rows of a block by their bucket, where rows go by their position: the block begins with row `first` of `rows`."""
+    pieces: list[Optional[pyarrow.Table]] = [None]
+    for bucket in range(buckets):
+        start, end = (min(max(at - first, 0), block.num_rows) for at in _tacita.bucket_range(bucket, buckets, rows))
+        pieces.append(_compact(block.slice(start, end - start)))
+    return pieces
+
+
+def _compact(table: pyarrow.Table) -> pyarrow.Table:
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return pyarrow.ipc.open_stream(sink.getvalue()).read_all()
+
+
+def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:
+    """Does a bucket with the other parties, and keeps what this one learns of it. Returns its report."""
+    started, cpu = time.monotonic(), time.process_time()
+    table = pyarrow.concat_tables(pieces)
+    spec = order.job.spec().bucket(
+        session=order.session,
+        number=order.number,
+        of=order.of,
+        attempt=order.attempt,
+        bounds=order.bounds,
+        protocol=order.protocol,
+        addresses=order.addresses,
+    )
+    host, listen = _listening(order.at) if order.listens else ("", None)
+    with tempfile.TemporaryDirectory() as scratch:
+        announced = pathlib.Path(scratch) / "address" if listen else None
+        done = threading.Event()
+        if announced:
+            telling = threading.Thread(target=_tell, args=(announced, host, done, order, post), daemon=True)
+            telling.start()
+        try:
+            outcome = _tacita.run(
+                spec,
+                order.party,
+                table,
+                _tacita.Identity.load(order.identity),
+                listen=listen,
+                announce=announced,
+                timeout=order.timeout,
+                patience=order.patience,
+                memory=None,
+                pool=None,
+                pool_key=None,
+                progress=None,
+                **order.options,
+            )
+        finally:
+            done.set()
+    result = Result(order.party, outcome)
+    place = pathlib.Path(order.output)
+    if order.keeps == "rows":
+        write_whole(place / part_name(order.number), lambda path: pyarrow.parquet.write_table(result.table, path))
+    elif order.keeps == "shares":
+        write_whole(place / part_name(order.number, "share"), outcome.save)
+    return {
+        "report": result.report,
+        "cpu_seconds": time.process_time() - cpu,
+        "seconds": time.monotonic() - started,
+    }
+
+
+def part_name(bucket: int, ending: str = "parquet") -> str:
+    """The name of the file of a bucket's result."""
+    return f"part-{bucket:05}.{ending}"
+
+
+def write_whole(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> None:
+    """Writes a file whole or not at all: no other name than its own is ever read."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.{random.getrandbits(32):08x}")
+    try:
+        write(part)
+        with open(part, "rb") as written:
+            os.fsync(written.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _listening(at: Optional[str]) -> tuple[str, str]:
+    """The host that the others are told, and where to listen: at a free port."""
+    host, _, ports = (at or _own_host()).partition(":")
+    bound = host if host in ("localhost", "127.0.0.1") else "0.0.0.0"
+    if not ports:
+        return host, f"{bound}:0"
+    first, _, last = ports.partition("-")
+    some = list(range(int(first), int(last or first) + 1))
+    random.shuffle(some)
+    for port in some:
+        with socket.socket() as free:
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                free.bind((bound, port))
+            except OSError:
+                continue
+            return host, f"{bound}:{port}"
+    raise _input(f"workers_at = {at!r}: no port is free on this machine: give more, at least one for each of its workers")
+
+
+def _own_host() -> str:
+    """The address of this machine in its cluster."""
+    import ray
+
+    return str(ray.util.get_node_ip_address())
+
+
+def _tell(announced: pathlib.Path, host: str, done: threading.Event, order: Order, post: Post) -> None:
+    """Tells the driver where this machine listens, once it does."""
+    while not done.wait(0.005):
+        if announced.exists() and (address := announced.read_text()):
+            post(order.number, order.attempt, f"{host}:{address.rpartition(':')[2]}")
+            return

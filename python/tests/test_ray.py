@@ -1,0 +1,491 @@
+"""Jobs on many machines: on processes here, and on two clusters of Ray."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+import pytest
+from conftest import COMMAND, free_address
+
+import tacita
+import tacita.ray
+from tacita import _tacita
+from tacita.ray import ClusterResult, Processes
+
+NAMES = ("hospital", "insurer", "registry")
+
+
+def people(first: int, rows: int, name: str) -> pd.DataFrame:
+    """Rows with the keys `first` and so on, of which every tenth has none."""
+    numbers = range(first, first + rows)
+    keys = [None if number % 10 == 9 else f"Person {number}" for number in numbers]
+    return pd.DataFrame({"name": keys, name: [f"{name}-{number}" for number in numbers]})
+
+
+@pytest.fixture
+def parties(tmp_path: pathlib.Path) -> dict[str, dict[str, Any]]:
+    """Identities, addresses and tables."""
+    made = {}
+    for number, name in enumerate(NAMES):
+        identity = tacita.Identity.create(tmp_path / "id" / name, name)
+        table = tmp_path / name
+        table.mkdir()
+        for piece in range(3):
+            people(number * 400 + piece * 500, 500, name).to_parquet(table / f"{piece}.parquet")
+        made[name] = {"identity": identity.fingerprint, "address": free_address()}
+    return made
+
+
+def job_of(parties: dict[str, dict[str, Any]], names: tuple[str, ...] = NAMES[:2], **more: Any) -> tacita.Job:
+    spec = {
+        "job": "intersect", "id": "spread", "reveal_to": list(names), "key": {"columns": ["name"], "normalize": ["name"]},
+        "parties": {name: parties[name] for name in names},
+    }  # fmt: skip
+    return tacita.Job(**{**spec, **more})
+
+
+def run_all(job: tacita.Job, tmp_path: pathlib.Path, data: dict[str, Any] | None = None, **options: Any) -> dict[str, ClusterResult]:
+    """All parties, each on processes of its own."""
+
+    def one(name: str) -> ClusterResult:
+        given = (data or {}).get(name, tmp_path / name)
+        return tacita.ray.run(
+            job, name, given, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(2), **{"buckets": 5, **options}
+        )
+
+    with concurrent.futures.ThreadPoolExecutor(len(job.parties)) as threads:
+        runs = {name: threads.submit(one, name) for name in job.parties}
+    return {name: run.result() for name, run in runs.items()}
+
+
+def truth(tmp_path: pathlib.Path, names: tuple[str, ...]) -> set[str]:
+    keys = [set(pd.read_parquet(tmp_path / name)["name"].dropna()) for name in names]
+    return set.intersection(*keys)
+
+
+def test_rows_are_those_of_a_join_and_aligned(parties, tmp_path: pathlib.Path) -> None:
+    results = run_all(job_of(parties), tmp_path)
+    common = truth(tmp_path, NAMES[:2])
+    assert len(common) > 900
+    for name, result in results.items():
+        rows = result.dataset().to_table().to_pandas()
+        assert set(rows["name"]) == common and len(rows) == len(common)
+        own = pd.read_parquet(tmp_path / name).dropna()
+        assert set(rows[name]) == set(own[own["name"].isin(common)][name])
+        assert result.value == {"rows": len(common)} and result.report["rows"]["read"] == 1500
+        assert result.report["rows"]["nulls"] == 150
+        assert any("5, each filled up to" in sentence for sentence in result.learned)
+    # Files of one name are of the same keys in the same order.
+    files = [sorted((tmp_path / "out" / name).iterdir()) for name in NAMES[:2]]
+    assert [file.name for file in files[0]] == [f"part-{number:05}.parquet" for number in range(5)]
+    for one, other in zip(*files):
+        tables = [pyarrow.parquet.read_table(file).to_pandas() for file in (one, other)]
+        assert list(tables[0]["name"]) == list(tables[1]["name"]) and len(tables[0]) > 100
+
+
+def test_it_is_what_one_process_finds(parties, tmp_path: pathlib.Path) -> None:
+    """The same rows, of text that is normalised, with keys that are there twice and some that cannot be read; from CSV, too."""
+    tables = {
+        "hospital": pd.DataFrame({"born": ["1.2.1990", "3.4.1985", "3.4.1985", "no date", "7.7.1977"], "ward": list("ABCDE")}),
+        "insurer": pd.DataFrame({"born": ["1990-02-01", "1985-04-03", "2000-01-01"], "policy": [1, 2, 3]}),
+    }
+    job = job_of(parties, key={"columns": ["born"], "normalize": ["date:DMY"]}, reveal_to=["hospital"], reveal="payload", gives={"insurer": ["policy"]})
+    expected = tacita.simulate(job, tables)["hospital"].table
+    for name, table in tables.items():
+        (tmp_path / f"{name}-csv").mkdir()
+        for place in range(2):
+            table.iloc[place::2].to_csv(tmp_path / f"{name}-csv" / f"{place}.csv", index=False)
+    results = run_all(job, tmp_path, {name: tmp_path / f"{name}-csv" for name in tables}, buckets=3)
+    found = results["hospital"].dataset().to_table()
+    assert found.column_names == expected.column_names
+    rows = [sorted(map(str, table.select(["born", "ward"]).to_pylist())) for table in (found, expected)]
+    assert rows[0] == rows[1] and len(rows[0]) == 3
+    assert {str(row["insurer.policy"]) for row in found.to_pylist()} == {"1", "2"}
+    assert results["insurer"].value is None and results["insurer"].output is None
+    with pytest.raises(tacita.InputError, match="learns no rows"):
+        results["insurer"].dataset()
+
+
+def test_counts_add_up(parties, tmp_path: pathlib.Path) -> None:
+    results = run_all(job_of(parties, reveal="count", reveal_to=["insurer"]), tmp_path)
+    assert results["insurer"].value == {"count": len(truth(tmp_path, NAMES[:2]))}
+    assert results["hospital"].value is None
+    assert any("in each of 5 buckets" in sentence for sentence in results["insurer"].learned)
+    assert not any("in each of" in sentence for sentence in results["hospital"].learned)
+    assert not (tmp_path / "out" / "insurer").exists()
+
+
+def test_three_parties(parties, tmp_path: pathlib.Path) -> None:
+    results = run_all(job_of(parties, NAMES), tmp_path)
+    common = truth(tmp_path, NAMES)
+    assert len(common) > 400
+    for name in NAMES:
+        assert set(results[name].dataset().to_table()["name"].to_pylist()) == common
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7])
+def test_few_rows_in_many_buckets(parties, tmp_path: pathlib.Path, rows: int) -> None:
+    data = {"hospital": [people(0, rows, "hospital").astype(str)], "insurer": [people(0, 20, "insurer").astype(str)]}
+    results = run_all(job_of(parties), tmp_path, data, buckets=9)
+    assert [result.value for result in results.values()] == [{"rows": rows}] * 2
+
+
+def test_padded_sizes_are_not_told(parties, tmp_path: pathlib.Path) -> None:
+    results = run_all(job_of(parties, limits={"pad_to": 4000}), tmp_path)
+    for result in results.values():
+        assert result.value == {"rows": len(truth(tmp_path, NAMES[:2]))}
+        assert not any("of its rows have a key" in sentence for sentence in result.learned)
+    bounds = results["hospital"].report["buckets"]["filled_up_to"]
+    assert bounds["hospital"] == bounds["insurer"] > 800
+
+
+class Dying(Processes):
+    """One of its processes is killed at the first chance while it does a bucket, and once more after that."""
+
+    def __init__(self, processes: int, times: int) -> None:
+        super().__init__(processes)
+        self.times = times
+
+    def done(self, tasks: Any, timeout: float) -> Any:
+        for worker, task in self._busy.items():
+            if self.times and task.function.__name__ == "bucket":
+                self.times -= 1
+                os.kill(worker.process.pid, signal.SIGKILL)
+        return super().done(tasks, timeout)
+
+
+def test_a_killed_worker_is_replaced(parties, tmp_path: pathlib.Path) -> None:
+    """Its bucket is begun again at both, and every row is there once."""
+    job = job_of(parties)
+    pools = {"hospital": Dying(2, 2), "insurer": Dying(2, 1)}
+
+    def one(name: str) -> ClusterResult:
+        return tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pools[name], buckets=6)
+
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        results = list(threads.map(one, pools))
+    common = truth(tmp_path, NAMES[:2])
+    for result in results:
+        found = result.dataset().to_table()["name"].to_pylist()
+        assert set(found) == common and len(found) == len(common)
+        assert result.report["buckets"]["begun"] > 6
+
+
+DRIVER = textwrap.dedent("""
+    import json, sys, time, pathlib, os, signal
+    import tacita, tacita.ray
+    if __name__ == "__main__":
+        job, name, root, resume, slow = tacita.Job.load(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4] == "resume", sys.argv[5] == "slow"
+        pool = tacita.ray.Processes(1)
+        if slow:
+            start = pool.start
+            def slowly(function, *arguments, **options):
+                if function.__name__ == "bucket":
+                    if len(list(root.glob(f"out/.{name}.*/part-*"))) >= 2:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                return start(function, *arguments, **options)
+            pool.start = slowly
+        result = tacita.ray.run(job, name, root / name, root / "id" / name, root / "out" / name, on=pool, work=root / "work" / name, resume=resume, buckets=6, patience=120)
+        print(json.dumps(result.report))
+""")
+
+
+def test_a_killed_driver_is_resumed(parties, tmp_path: pathlib.Path) -> None:
+    """The other party waits, and nothing that was kept is done again."""
+    job = tmp_path / "job.json"
+    spec = {
+        "job": "intersect", "id": "spread", "reveal_to": ["hospital", "insurer"], "key": {"columns": ["name"], "normalize": ["name"]},
+        "parties": {name: parties[name] for name in NAMES[:2]},
+    }  # fmt: skip
+    job.write_text(json.dumps(spec))
+    (tmp_path / "driver.py").write_text(DRIVER)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "work").mkdir()
+
+    def driver(name: str, *more: str) -> subprocess.Popen[str]:
+        return subprocess.Popen([sys.executable, tmp_path / "driver.py", job, name, tmp_path, *more], stdout=subprocess.PIPE, text=True)
+
+    insurer = driver("insurer", "new", "")
+    killed = driver("hospital", "new", "slow")
+    assert killed.wait(120) == -signal.SIGKILL
+    kept = sorted((tmp_path / "out").glob(".hospital.*/part-*"))
+    assert len(kept) >= 2
+    before = [file.stat().st_mtime_ns for file in kept]
+    hospital = driver("hospital", "resume", "")
+    reports = [json.loads(process.communicate(timeout=120)[0]) for process in (hospital, insurer)]
+    assert reports[0]["buckets"]["done"] < 6
+    common = truth(tmp_path, NAMES[:2])
+    for name in NAMES[:2]:
+        found = pyarrow.parquet.read_table(tmp_path / "out" / name)["name"].to_pylist()
+        assert set(found) == common and len(found) == len(common)
+    both = {file.name for file in (tmp_path / "out" / "insurer").iterdir()}
+    assert both == {file.name for file in (tmp_path / "out" / "hospital").iterdir()}
+    assert not (tmp_path / "work" / "hospital" / "run.json").exists()
+    assert before[0] == (tmp_path / "out" / "hospital" / kept[0].name).stat().st_mtime_ns
+
+
+def test_through_a_relay(parties, tmp_path: pathlib.Path) -> None:
+    """Nobody can be dialed: every machine of both meets its like at the relay."""
+    tacita.Identity.create(tmp_path / "id" / "relay", "relay")
+    address = free_address()
+    relay = {"address": address, "identity": tacita.Identity(tmp_path / "id" / "relay").fingerprint}
+    own = {name: {"identity": parties[name]["identity"]} for name in NAMES[:2]}
+    spec = {
+        "job": "intersect", "id": "spread", "reveal_to": ["hospital", "insurer"], "key": {"columns": ["name"], "normalize": ["name"]},
+        "parties": own, "relay": relay,
+    }  # fmt: skip
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps(spec))
+    serving = subprocess.Popen([COMMAND, "relay", "--listen", address, "--identity", tmp_path / "id" / "relay", path], stderr=subprocess.DEVNULL)
+    try:
+        results = run_all(tacita.Job.load(path), tmp_path)
+    finally:
+        serving.kill()
+        serving.wait()
+    assert results["hospital"].value == {"rows": len(truth(tmp_path, NAMES[:2]))}
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"job": "union", "reveal": "rows"}, "who learns a union would see"),
+        ({"security": "malicious", "reveal_to": ["hospital"]}, "security = \"semi-honest\" is spread"),
+        ({"reveal": "count", "limits": {"min_result": 5}}, "limits.min_result"),
+        ({"key": {"columns": ["name"], "duplicates": "multiset"}}, "multiset"),
+        ({"key": {"any": [["name"], ["id"]]}}, "key.any"),
+    ],
+)
+def test_what_cannot_be_spread_is_refused(parties, tmp_path: pathlib.Path, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(tacita.InputError, match=message):
+        tacita.ray.run(job_of(parties, **more), "hospital", tmp_path / "hospital", tmp_path / "id" / "hospital", tmp_path / "out", on=Processes(1))
+
+
+def test_wrong_arguments_are_one_line(parties, tmp_path: pathlib.Path) -> None:
+    job, out = job_of(parties), tmp_path / "out"
+
+    def told(data: Any = tmp_path / "hospital", identity: Any = tmp_path / "id" / "hospital", output: Any = out, **more: Any) -> str:
+        with pytest.raises(tacita.InputError) as raised:
+            tacita.ray.run(job, "hospital", data, identity, output, on=Processes(1), **{"timeout": 0.5, **more})
+        assert "\n" not in str(raised.value)
+        return str(raised.value)
+
+    assert "is there already" in told(output=tmp_path)
+    (tmp_path / "empty").mkdir()
+    assert "has no file that ends with" in told(tmp_path / "empty")
+    assert "nothing.parquet" in told(tmp_path / "nothing.parquet")
+    assert "give its directory" in told(identity=tacita.Identity(tmp_path / "id" / "hospital"))
+    assert "no other party is called 'insurers'" in told(hosts={"insurers": ["x"]})
+    assert "one or more" in str(pytest.raises(tacita.InputError, Processes, 0).value)
+    people(0, 5, "hospital").rename(columns={"name": "names"}).to_parquet(tmp_path / "other.parquet")
+    assert 'no column "name"' in told(tmp_path / "other.parquet")
+    assert "wait for its end" not in told(tmp_path / "other.parquet", work=tmp_path / "work")
+    # What went wrong leaves nothing behind that is in the way of the next run.
+    assert not out.exists() and not list(tmp_path.glob(".out*"))
+
+
+def meet(job: tacita.Job, tmp_path: pathlib.Path, name: str) -> Any:
+    """A driver of its own, which may say what it likes."""
+    identity = _tacita.Identity.load(tmp_path / "id" / name)
+    work = _tacita.Work.open(tmp_path / f"work-{name}", job._spec, name, identity, False)
+    commitment = _tacita.Commitment()
+    commitment.add(b"rows")
+    return _tacita.Drivers.meet(
+        job._spec, name, identity, work, rows=1500, commitment=commitment, buckets=5, finished=[], listen=None, timeout=30.0, patience=60.0
+    )  # fmt: skip
+
+
+def victim(job: tacita.Job, tmp_path: pathlib.Path, name: str, **options: Any) -> Callable[[], BaseException]:
+    """The other party, which runs as it should; and what it ends with."""
+    ended: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(1), buckets=5, **{"patience": 5.0, **options})
+        except BaseException as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+
+    def result() -> BaseException:
+        thread.join(90)
+        assert not thread.is_alive()
+        return ended[0]
+
+    return result
+
+
+@pytest.mark.parametrize(
+    ("word", "error"),
+    [
+        ({"what": "start", "bucket": 0, "attempt": 0, "at": {"hospital": "169.254.169.254:80"}}, tacita.InputError),
+        ({"what": "start", "bucket": 0, "attempt": 0, "at": {"hospital": "localhost.example:80"}}, tacita.InputError),
+    ],
+)
+def test_a_leader_has_no_other_hosts_dialed(parties, tmp_path: pathlib.Path, word: dict[str, Any], error: type[BaseException]) -> None:
+    """It would have the machines of the other party knock wherever it likes in that one's network."""
+    job = job_of(parties)
+    ended = victim(job, tmp_path, "insurer")
+    drivers = meet(job, tmp_path, "hospital")
+    drivers.turn({"insurer": json.dumps([word])})
+    with pytest.raises(tacita.Error):
+        while True:
+            drivers.turn({"insurer": "[]"})
+    raised = ended()
+    assert isinstance(raised, error) and "hosts=" in str(raised)
+
+
+def test_followers_that_lie_are_found_out(parties, tmp_path: pathlib.Path) -> None:
+    """Words about buckets that were not begun."""
+    job = job_of(parties)
+    ended = victim(job, tmp_path, "hospital")
+    drivers = meet(job, tmp_path, "insurer")
+    with pytest.raises(tacita.Error):
+        drivers.turn({"hospital": json.dumps([{"what": "slots", "slots": 1}, {"what": "done", "bucket": 4, "attempt": 0}])})
+        while True:
+            drivers.turn({"hospital": "[]"})
+    assert isinstance(ended(), tacita.ProtocolError)
+
+
+def test_other_rows_are_not_resumed(parties, tmp_path: pathlib.Path) -> None:
+    """Whoever changes its rows after the seed is known is refused: it could have chosen them for a bucket."""
+    job = job_of(parties)
+
+    def again(names: tuple[str, ...], resume: bool) -> list[BaseException | None]:
+        def one(name: str) -> BaseException | None:
+            try:
+                pool = Dying(1, 100) if not resume else Processes(1)
+                tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pool, work=tmp_path / "kept" / name, resume=resume, buckets=4, retries=1)
+            except tacita.Error as error:
+                return error
+            return None
+
+        with concurrent.futures.ThreadPoolExecutor(2) as threads:
+            return list(threads.map(one, names))
+
+    (tmp_path / "kept").mkdir()
+    assert all(again(NAMES[:2], False))
+    people(5000, 500, "hospital").to_parquet(tmp_path / "hospital" / "0.parquet")
+    errors = again(NAMES[:2], True)
+    assert isinstance(errors[0], tacita.InputError) and "input has changed" in str(errors[0])
+    assert errors[1] is not None
+
+
+@pytest.fixture
+def clusters(tmp_path: pathlib.Path) -> Iterator[dict[str, str]]:
+    """Two clusters of Ray on this machine, by party."""
+    pytest.importorskip("ray", reason="Ray has no wheel for this Python")
+    ray = pathlib.Path(sys.executable).parent / "ray"
+    addresses, environment = {}, {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    started = []
+    for number, name in enumerate(NAMES[:2]):
+        port = int(free_address().rpartition(":")[2])
+        told = [ray, "start", "--head", f"--port={port}", "--num-cpus=1", "--include-dashboard=false", "--block", f"--temp-dir=/tmp/tacita-ray-{os.getpid()}-{number}",
+                "--object-store-memory=200000000", "--min-worker-port=0", "--max-worker-port=0", f"--ray-client-server-port={free_address().rpartition(':')[2]}"]  # fmt: skip
+        log = open(tmp_path / f"ray-{name}.log", "w")
+        started.append(subprocess.Popen(list(map(str, told)), stdout=log, stderr=log, env=environment, start_new_session=True))
+        addresses[name] = f"127.0.0.1:{port}"
+    yield addresses
+    for process in started:
+        os.killpg(process.pid, signal.SIGTERM)
+    for process in started:
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+ON_RAY = textwrap.dedent("""
+    import json, pathlib, sys, time
+    import ray, tacita, tacita.ray
+    job, name, root, address = tacita.Job.load(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
+    for attempt in range(60):
+        try:
+            pool = tacita.ray.Cluster(address)
+            break
+        except (ConnectionError, RuntimeError, ValueError):
+            time.sleep(1)
+    data = root / name if name == "hospital" else ray.data.read_parquet(str(root / name))
+    result = tacita.ray.run(job, name, data, root / "id" / name, root / "out" / name, on=pool, workers_at="127.0.0.1", buckets=4)
+    print(json.dumps(result.report))
+""")
+
+
+def test_two_clusters_of_ray(parties, clusters, tmp_path: pathlib.Path) -> None:
+    """A directory of files at one, a dataset of Ray at the other; a worker is killed while it does a bucket."""
+    path = tmp_path / "job.json"
+    spec = {
+        "job": "intersect", "id": "spread", "reveal_to": ["hospital", "insurer"], "key": {"columns": ["name"], "normalize": ["name"]},
+        "parties": {name: parties[name] for name in NAMES[:2]},
+    }  # fmt: skip
+    path.write_text(json.dumps(spec))
+    (tmp_path / "on_ray.py").write_text(ON_RAY)
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    running = [
+        subprocess.Popen(
+            [sys.executable, tmp_path / "on_ray.py", path, name, tmp_path, clusters[name]], stdout=subprocess.PIPE, text=True, env=environment
+        )
+        for name in NAMES[:2]
+    ]
+    reports = [json.loads(process.communicate(timeout=300)[0].splitlines()[-1]) for process in running]
+    common = truth(tmp_path, NAMES[:2])
+    for name, report in zip(NAMES, reports):
+        found = pyarrow.parquet.read_table(tmp_path / "out" / name)["name"].to_pylist()
+        assert set(found) == common and len(found) == len(common) and report["result"] == {"rows": len(common)}
+
+
+@pytest.mark.parametrize(("by", "reveal"), [("position", "value"), ("id", "value"), ("position", "shares")])
+def test_scalar_products_add_up(parties, tmp_path: pathlib.Path, by: str, reveal: str) -> None:
+    """Each bucket leaves shares, and nothing but their sum is opened."""
+    own, theirs = ([number * 7 % 11 for number in range(103)], [number * 5 % 13 for number in range(103)])
+    tables = {name: pyarrow.table({"id": [str(place) for place in range(103)], "value": values}) for name, values in zip(NAMES, (own, theirs))}
+    expected = sum(one * other for one, other in zip(own, theirs))
+    if by == "id":
+        # Another order, and a row that the other lacks.
+        tables["insurer"] = tables["insurer"].take(list(reversed(range(102))))
+        expected -= own[102] * theirs[102]
+    more = {"row_id": ["id"]} if by == "id" else {}
+    job = tacita.Job(job="dot", id="dot", reveal=reveal, reveal_to=["hospital", "insurer"], bits=4, parties={name: parties[name] for name in NAMES[:2]}, **more)
+    data = {name: [table.slice(0, 40), table.slice(40)] for name, table in tables.items()}
+    results = run_all(job, tmp_path, data, buckets=4)
+    if reveal == "value":
+        assert [result.value for result in results.values()] == [{"value": expected}] * 2
+        assert not (tmp_path / "out" / "hospital").exists()
+        return
+    files = [tmp_path / "out" / name for name in NAMES[:2]]
+    shares = [json.loads(file.read_text()) for file in files]
+    modulus = int(shares[0]["modulus"])
+    assert sum(int(share["values"][0]) for share in shares) % modulus == expected and shares[0]["values"] != [str(expected)]
+    assert all(file.stat().st_mode & 0o077 == 0 for file in files)
+    # The command opens them as it opens those of one run.
+    assert shares[0]["run"] == shares[1]["run"] and shares[0]["agreement"] == shares[1]["agreement"] == job.agreement
+
+
+def test_a_plan_is_about_what_a_run_takes(parties, tmp_path: pathlib.Path) -> None:
+    job = job_of(parties)
+    small = tacita.ray.plan(job, {"hospital": 10**9, "insurer": 10**9}, {"hospital": 4, "insurer": 8})
+    large = tacita.ray.plan(job, {"hospital": 10**11, "insurer": 10**11}, {"hospital": 4, "insurer": 8})
+    assert small.bound_by == "hospital's machines" and 80 < large.seconds / small.seconds < 130
+    assert large.buckets > 20_000 and "TiB" in repr(large) and "<table>" in large._repr_html_()
+    narrow = tacita.ray.plan(job, {"hospital": 10**9, "insurer": 10**9}, {"hospital": 400, "insurer": 400}, bandwidth=1e9)
+    assert narrow.bound_by == "the wire" and narrow.seconds > narrow.bytes * 8 / 1e9 * 0.99
+    with pytest.raises(tacita.InputError, match="how many has insurer"):
+        tacita.ray.plan(job, {"hospital": 1}, {"hospital": 1})
+    report = run_all(job, tmp_path)["hospital"].report
+    measured = tacita.ray.plan(job, {"hospital": 1350, "insurer": 1350}, {"hospital": 1, "insurer": 1}, cores=2, buckets=5, measured=report)
+    assert measured.shares["hospital"].bytes_sent == report["bytes"]["sent"] // 5 * 5
+    assert measured.shares["hospital"].filled_up_to == report["buckets"]["filled_up_to"]["hospital"]
