@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Result", "Simulation"]
 
+SHOWN = 10
+"""Rows, and columns, that a notebook shows of a table."""
+
 
 class Result:
     """What a party has learned, and the report of its run.
@@ -125,7 +128,7 @@ class Result:
         shown = ""
         if "result" in self.table_names:
             try:
-                shown = self.to_pandas().head(10).to_html(index=False)
+                shown = self.table.slice(0, SHOWN).to_pandas().to_html(index=False, max_cols=SHOWN)
             except ImportError:
                 shown = ""
         return page(repr(self), shown, table(("", ""), facts, raw=1))

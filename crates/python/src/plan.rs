@@ -7,12 +7,13 @@ use pyo3::types::PyDict;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::cost::Calibration;
 use tacita_node::agreement::{JobSpec, Part, Sizes};
+use tacita_node::base::files::scratch;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::count;
 use tacita_node::plan as planning;
 use tacita_node::transport::Shape;
 
-use crate::data::{Data, by_party, scratch};
+use crate::data::{Data, by_party};
 use crate::errors::raise;
 use crate::run::seconds;
 use crate::spec::Spec;
