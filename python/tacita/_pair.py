@@ -56,7 +56,7 @@ class Pair(TypedDict, total=False):
     """How long to wait for the peer, in seconds."""
     patience: float
     """How long it may be connected and neither send nor read anything."""
-    memory: int
+    memory: float
     """Bytes that the job may use besides the table."""
     allow_unreadable: bool
     """Go on although more than half of the keys cannot be read."""

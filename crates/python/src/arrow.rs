@@ -11,7 +11,7 @@ use arrow_array::{
     make_array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use pyo3::exceptions::{PyException, PyImportError, PyMemoryError};
+use pyo3::exceptions::{PyException, PyImportError, PyKeyboardInterrupt, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use tacita_core::Error;
@@ -35,8 +35,13 @@ pub fn import(object: &Bound<'_, PyAny>, source: &str) -> PyResult<Option<Table>
     let read = move || {
         let read = catch_unwind(AssertUnwindSafe(|| handed.read(&cancel)));
         let read = read.unwrap_or_else(|_| Err(invalid("whoever made it does not keep to the interface")));
-        let (schema, batches) =
-            read.map_err(|error| Error::Input(format!("{source}: cannot be read as an Arrow table: {error}")))?;
+        let (schema, batches) = read.map_err(|error| {
+            let what = match error {
+                ArrowError::InvalidArgumentError(what) => what,
+                error => error.to_string(),
+            };
+            Error::Input(format!("{source}: cannot be read as an Arrow table: {what}"))
+        })?;
         Ok(Table::new(source, schema, batches)?)
     };
     wait(py, stop, &Shown::default(), None, read).map(Some)
@@ -122,6 +127,10 @@ fn invalid(what: &str) -> ArrowError {
 
 /// What a library raises that cannot make Arrow of its own table is an error in that table, with its exception as the cause.
 fn refusal(py: Python<'_>, source: &str, error: PyErr) -> PyErr {
+    // DuckDB looks for Ctrl-C by itself.
+    if error.get_type(py).name().is_ok_and(|name| name == "InterruptException") {
+        return PyKeyboardInterrupt::new_err(());
+    }
     let others = error.is_instance_of::<PyImportError>(py) || error.is_instance_of::<PyMemoryError>(py);
     if others || !error.is_instance_of::<PyException>(py) {
         return error;

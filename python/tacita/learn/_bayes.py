@@ -136,7 +136,8 @@ class CategoricalNB:
         gets them.
         """
         if not isinstance(rows, Parties):
-            return self.classes_[self.joint_log_proba(rows).argmax(axis=1)]
+            joint = self.joint_log_proba(rows)
+            return self.classes_[joint.argmax(axis=1)]
         scores = self._scores(rows)
         return None if scores is None else self.classes_[scores.argmax(axis=1)]
 
