@@ -142,6 +142,27 @@ def test_a_peer_that_is_not_there(pair) -> None:
     assert (type(copy), copy.code, copy.peer, str(copy)) == (tacita.NetworkError, 3, "hospital", str(raised.value))
 
 
+def test_a_peer_that_dies_is_an_error_at_once(pair, tmp_path: pathlib.Path) -> None:
+    ids, parties = pair
+    spec = {"job": "intersect", "id": "x", "reveal_to": ["hospital"], "key": {"columns": ["id"]}, "protocol": "ecdh"}
+    (tmp_path / "job.json").write_text(json.dumps({**spec, "parties": parties}))
+    (tmp_path / "in.csv").write_text("\n".join(["id", *map(str, range(300_000))]))
+    told = [COMMAND, "run", "job.json", "--as", "insurer", "--input", "in.csv", "--identity", tmp_path / "insurer"]
+    other = subprocess.Popen([*map(str, told), "--quiet"])
+    died: list[float] = []
+
+    def dies(_: tacita.Progress) -> None:
+        if not died:
+            other.kill()
+            died.append(time.monotonic())
+
+    table = pyarrow.table({"id": range(300_000)})
+    with pytest.raises(tacita.NetworkError) as raised:
+        tacita.run(tacita.Job.load(tmp_path / "job.json"), "hospital", table, ids["hospital"], progress=dies)
+    assert (raised.value.code, raised.value.peer) == (3, "insurer") and time.monotonic() - died[0] < 10
+    other.wait()
+
+
 def test_several_runs_at_once() -> None:
     job = tacita.Job(job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
 
