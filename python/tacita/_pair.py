@@ -206,4 +206,6 @@ class _Side:
         more = {"id": self.options.get("id", "adhoc"), "reveal_to": receivers[self.receiver], "parties": parties}
         spec = Job(**job, **words, **more, **({"limits": limits} if limits else {}))
         kept = ("timeout", "patience", "memory", "allow_unreadable", "allow_insecure", "progress")
-        return run(spec, self.me, data, self.identity, **{name: self.options[name] for name in kept if name in self.options})
+        return run(
+            spec, self.me, data, self.identity, **{name: self.options[name] for name in kept if name in self.options}
+        )

@@ -381,7 +381,10 @@ ARGUMENTS: dict[str, tuple[Callable[[tacita.Job, dict[str, pyarrow.Table]], obje
     "tables without names": (lambda job, tables: tacita.simulate(job, [*tables.values()]), "by name"),  # type: ignore[arg-type]
     "a key of another type": (lambda job, tables: tacita.Job(**{**JOB, "key": "id"}), r"expected the table \[key\]$"),
     "an object": (lambda job, tables: tacita.Job(**{**JOB, "limits": {"max_rows": object()}}), "object is no value"),
-    "no number": (lambda job, tables: tacita.Job(**{**JOB, "limits": {"max_rows": float("nan")}}), "no job: Out of range"),
+    "no number": (
+        lambda job, tables: tacita.Job(**{**JOB, "limits": {"max_rows": float("nan")}}),
+        "no job: Out of range",
+    ),
 }
 
 

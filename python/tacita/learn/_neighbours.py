@@ -68,7 +68,8 @@ class KNeighborsClassifier:
             raise _input(f"n_neighbors = {self.n_neighbors}, and {owner} has {sizes[owner]} rows")
         names = {party: [f"{party} {row}" for row in range(sizes[party])] for party in parties.names}
         given = {
-            party: dict(zip(names[party], numpy.column_stack(list(columns.values())))) for party, columns in ones.items()
+            party: dict(zip(names[party], numpy.column_stack(list(columns.values()))))
+            for party, columns in ones.items()
         }
         matrix = products(parties, "neighbours", names, given, [owner])
         labels = None

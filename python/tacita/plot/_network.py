@@ -75,7 +75,18 @@ def network(
             "edgecolor": GREY,
             "linewidth": 0.6,
         }
-        on.text(place[0], place[1], item, ha="center", va="center", fontsize=9, color=INK, bbox=box, zorder=4, parse_math=False)
+        on.text(
+            place[0],
+            place[1],
+            item,
+            ha="center",
+            va="center",
+            fontsize=9,
+            color=INK,
+            bbox=box,
+            zorder=4,
+            parse_math=False,
+        )
     on.update_datalim(places)
     on.margins(0.08)
     on.autoscale_view()
