@@ -11,7 +11,7 @@ what is asked; `simulate` tries it in this process, `plan` says what it will cos
 0   2  6
 """
 
-from . import errors, plot
+from . import errors, learn, plot
 from ._identity import Identity
 from ._job import Job
 from ._pair import Pair, dot, intersect, union
@@ -57,6 +57,7 @@ __all__ = [
     "errors",
     "frequent_itemsets",
     "intersect",
+    "learn",
     "plan",
     "plot",
     "results",

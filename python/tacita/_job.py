@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _tacita
 from ._html import page, table
 from ._types import Path
+from .errors import InputError, _input
 
 __all__ = ["Job"]
 
@@ -33,7 +36,13 @@ class Job:
         parties = keys.get("parties")
         if isinstance(parties, Sequence) and not isinstance(parties, str):
             keys["parties"] = {name: {} for name in parties}
-        self._spec = _tacita.Spec.parse(json.dumps(keys, default=_plain), True)
+        try:
+            self._spec = _tacita.Spec.parse(json.dumps(keys, default=_plain, allow_nan=False), True)
+        except InputError as error:
+            # Arguments have no lines.
+            raise _input(re.sub(r" at line \d+ column \d+$", "", error.message)) from None
+        except (TypeError, ValueError) as error:
+            raise _input(f"no job: {error}") from None
 
     @classmethod
     def load(cls, path: Path) -> Job:
@@ -115,10 +124,16 @@ class Job:
         return page(repr(self), table(("party", "will learn"), rows, raw=1))
 
 
-def _plain(value: object) -> object:
-    """What JSON has no word for: other mappings, sequences and paths."""
+def _plain(value: Any) -> object:
+    """What JSON has no word for: other mappings and sequences, paths, times, and what NumPy and pandas have of their own."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (Sequence, set, frozenset)):
         return list(value)
-    return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__qualname__} is no value of a job file")

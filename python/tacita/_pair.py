@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
 from ._identity import Identity
 from ._job import Job
@@ -12,6 +12,10 @@ from ._result import Result
 from ._run import run
 from ._types import Data, Path
 from .errors import _input
+
+if TYPE_CHECKING:
+    # Nothing imports it when the package runs.
+    from typing_extensions import Unpack
 
 __all__ = ["Pair", "dot", "intersect", "union"]
 
@@ -27,7 +31,7 @@ class Pair(TypedDict, total=False):
     connect: str
     """Connect to this address: one of the two."""
     receiver: str
-    """Who learns: ``me``, ``peer`` or ``both``."""
+    """Who learns: ``me``, if not said; ``peer`` or ``both``."""
     id: str
     """Both parties' name for this job; ``adhoc`` if not said."""
     name: str
@@ -50,6 +54,14 @@ class Pair(TypedDict, total=False):
     """Report a number below this only as being below it."""
     timeout: float
     """How long to wait for the peer, in seconds."""
+    patience: float
+    """How long it may be connected and neither send nor read anything."""
+    memory: float
+    """Bytes that the job may use besides the table."""
+    allow_unreadable: bool
+    """Go on although more than half of the keys cannot be read."""
+    allow_insecure: bool
+    """Allow what the command asks ``--allow-insecure`` for."""
     progress: ShowProgress
     """Who is told how far it is: see `ShowProgress`."""
 
@@ -65,7 +77,7 @@ def intersect(
     peer_gives: Sequence[str] = (),
     duplicates: str = "all",
     nulls: str = "skip",
-    **pair: Any,
+    **pair: Unpack[Pair],
 ) -> Result:
     """Finds the rows that this party and one other have in common: as ``tacita intersect``, with which it can also be met.
 
@@ -77,7 +89,7 @@ def intersect(
     ...     table, "SHA256:...", "id", key={"name": "insured", "dob": "birth"}, connect="a.example:7400", receiver="peer"
     ... )
     """
-    side = _Side(identity, peer, pair, "me")
+    side = _Side(identity, peer, pair)
     names, mapping = _named(key)
     job: dict[str, Any] = {
         "job": "intersect",
@@ -98,13 +110,13 @@ def union(
     peer_gives: Sequence[str] = (),
     duplicates: str = "all",
     nulls: str = "skip",
-    **pair: Any,
+    **pair: Unpack[Pair],
 ) -> Result:
     """Finds the rows that this party or one other has: as ``tacita union``. `reveal` is ``rows`` or ``count``. What else can be said is in `Pair`.
 
     >>> tacita.union(table, "SHA256:...", "id", key=["name"], listen=":7400", receiver="me")  # doctest: +SKIP
     """
-    side = _Side(identity, peer, pair, "me")
+    side = _Side(identity, peer, pair)
     names, mapping = _named(key)
     job: dict[str, Any] = {
         "job": "union",
@@ -125,13 +137,13 @@ def dot(
     bits: int = 1,
     signed: bool = False,
     scale: int = 0,
-    **pair: Any,
+    **pair: Unpack[Pair],
 ) -> Result:
     """Multiplies a column here with a column there, row by row, and adds up: as ``tacita dot``. What else can be said is in `Pair`.
 
     >>> tacita.dot(table, "SHA256:...", "id", column="milk", listen=":7400", receiver="both")  # doctest: +SKIP
     """
-    side = _Side(identity, peer, pair, "me")
+    side = _Side(identity, peer, pair)
     # The two parties need not know each other's header.
     columns, mapping = _named({"value": column} if isinstance(column, str) else column)
     ids, of_ids = _named(row_id)
@@ -155,12 +167,12 @@ def _named(columns: Columns) -> tuple[list[str], dict[str, str]]:
 class _Side:
     """One of the two."""
 
-    def __init__(self, identity: Union[Identity, Path], peer: str, options: dict[str, Any], receiver: str) -> None:
+    def __init__(self, identity: Union[Identity, Path], peer: str, options: Pair) -> None:
         unknown = [name for name in options if name not in Pair.__annotations__]
         if unknown:
             raise TypeError(f"unexpected keyword argument {unknown[0]!r}: use {', '.join(Pair.__annotations__)}")
         self.identity = identity if isinstance(identity, Identity) else Identity(identity)
-        self.peer, self.options = peer, options
+        self.peer, self.options = peer, dict[str, Any](options)
         listens = "listen" in options
         if listens == ("connect" in options):
             raise _input("give listen=ADDR at one party, and connect=ADDR at the other")
@@ -169,7 +181,7 @@ class _Side:
         self.listens = listens
         if self.me == self.other:
             raise _input(f"name and peer_name: both parties are called {self.me!r}")
-        self.receiver = options.get("receiver", receiver)
+        self.receiver = options.get("receiver", "me")
 
     def giving(self, job: dict[str, Any], gives: Sequence[str], peer_gives: Sequence[str]) -> dict[str, Any]:
         """The job with what the parties give."""
@@ -193,5 +205,7 @@ class _Side:
         words = {name: self.options[name] for name in ("protocol", "security", "level") if name in self.options}
         more = {"id": self.options.get("id", "adhoc"), "reveal_to": receivers[self.receiver], "parties": parties}
         spec = Job(**job, **words, **more, **({"limits": limits} if limits else {}))
-        timeout, progress = self.options.get("timeout", 60.0), self.options.get("progress")
-        return run(spec, self.me, data, self.identity, timeout=timeout, progress=progress)
+        kept = ("timeout", "patience", "memory", "allow_unreadable", "allow_insecure", "progress")
+        return run(
+            spec, self.me, data, self.identity, **{name: self.options[name] for name in kept if name in self.options}
+        )

@@ -10,6 +10,7 @@ from . import _tacita
 from ._html import bytes_text, page, seconds_text, table
 from ._job import Job
 from ._types import Data
+from .errors import _rate, _whole
 
 __all__ = ["Plan", "plan"]
 
@@ -88,10 +89,10 @@ class Plan:
 
 def plan(
     job: Job,
-    rows: Optional[Mapping[str, int]] = None,
+    rows: Optional[Mapping[str, float]] = None,
     *,
     tables: Optional[Mapping[str, Data]] = None,
-    row_bytes: Optional[Mapping[str, int]] = None,
+    row_bytes: Optional[Mapping[str, float]] = None,
     latency: float = 0.0,
     bandwidth: Optional[float] = None,
 ) -> Plan:
@@ -108,10 +109,10 @@ def plan(
     """
     made = _tacita.plan(
         job._spec,
-        rows=dict(rows or {}),
-        row_bytes=dict(row_bytes or {}),
+        rows={name: _whole(f"rows of {name}", number) for name, number in (rows or {}).items()},
+        row_bytes={name: _whole(f"row_bytes of {name}", number) for name, number in (row_bytes or {}).items()},
         tables=dict(tables or {}),
         latency=latency,
-        bandwidth=None if bandwidth is None else int(bandwidth),
+        bandwidth=_rate(bandwidth),
     )
     return Plan(json.loads(made))

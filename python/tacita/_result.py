@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Result", "Simulation"]
 
+SHOWN = 10
+"""Rows, and columns, that a notebook shows of a table."""
+
+LINE = 200
+"""Signs that are shown of a line, and of a cell in a notebook: a matrix can have thousands of numbers."""
+
 
 class Result:
     """What a party has learned, and the report of its run.
@@ -112,7 +118,8 @@ class Result:
         return self._stream("result").__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"Result({self.party}: {self._outcome.line or 'learns nothing'})"
+        line = self._outcome.line or "learns nothing"
+        return f"Result({self.party}: {line if len(line) <= LINE else line[: LINE - 3] + '...'})"
 
     def _repr_html_(self) -> str:
         bytes_, seconds = self.report.get("bytes", {}), self.report.get("seconds", {})
@@ -125,10 +132,15 @@ class Result:
         shown = ""
         if "result" in self.table_names:
             try:
-                shown = self.to_pandas().head(10).to_html(index=False)
+                head = self.table.slice(0, SHOWN).to_pandas()
+                shown = head.map(_short).to_html(index=False, max_cols=SHOWN)
             except ImportError:
                 shown = ""
         return page(repr(self), shown, table(("", ""), facts, raw=1))
+
+
+def _short(cell: object) -> object:
+    return cell[: LINE - 3] + "..." if isinstance(cell, str) and len(cell) > LINE else cell
 
 
 class Simulation(Mapping[str, Result]):

@@ -47,6 +47,8 @@ def rules(
     """
     if job.kind != "rules":
         raise _input(f'rules are of a job "rules", and this is {job.kind!r}')
+    if party not in job.parties:
+        raise _input(f"{party!r} is none of the parties: {', '.join(job.parties)}")
     if isinstance(data, Mapping):
         return rules_table(simulate(job, data, **options)[party])
     if identity is None:

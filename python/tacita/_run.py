@@ -14,6 +14,7 @@ from ._job import Job
 from ._progress import ShowProgress, watching
 from ._result import Result, Simulation
 from ._types import Data, Path
+from .errors import _input, _rate, _whole
 
 __all__ = ["command", "run", "simulate"]
 
@@ -24,7 +25,7 @@ def simulate(
     *,
     latency: float = 0.0,
     bandwidth: Optional[float] = None,
-    memory: Optional[int] = None,
+    memory: Optional[float] = None,
     allow_unreadable: bool = False,
     allow_insecure: bool = False,
     storage: Optional[str] = None,
@@ -47,13 +48,15 @@ def simulate(
            name      born ward
     0  Ann Bell  1.2.1990    A
     """
+    if not isinstance(tables, Mapping):
+        raise _input("give the tables of all parties by name, as {'hospital': ..., 'insurer': ...}")
     with watching(progress) as raw:
         outcomes, report = _tacita.simulate(
             job._spec,
             dict(tables),
             latency=latency,
-            bandwidth=None if bandwidth is None else int(bandwidth),
-            memory=memory,
+            bandwidth=_rate(bandwidth),
+            memory=None if memory is None else _whole("memory", memory),
             allow_unreadable=allow_unreadable,
             allow_insecure=allow_insecure,
             program=command() if job.kind == "aggregate" else None,
@@ -72,7 +75,7 @@ def run(
     listen: Optional[str] = None,
     timeout: float = 60.0,
     patience: float = 1800.0,
-    memory: Optional[int] = None,
+    memory: Optional[float] = None,
     pool: Optional[Path] = None,
     pool_key: Optional[Path] = None,
     allow_unreadable: bool = False,
@@ -111,7 +114,7 @@ def run(
             announce=None,
             timeout=timeout,
             patience=patience,
-            memory=memory,
+            memory=None if memory is None else _whole("memory", memory),
             pool=pool,
             pool_key=pool_key,
             allow_unreadable=allow_unreadable,

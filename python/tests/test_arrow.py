@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import pathlib
+import struct
 
 import duckdb
 import pandas
@@ -118,6 +119,70 @@ def test_a_stream_that_fails_is_an_error_and_no_crash() -> None:
     reader = pyarrow.RecordBatchReader.from_batches(TABLE.schema, broken())
     with pytest.raises(tacita.InputError, match="the disk is gone"):
         tacita.simulate(JOB, {"a": reader, "b": OTHER})
+
+
+class Hands:
+    """What hands out whatever it was given."""
+
+    def __init__(self, name: str, what: object) -> None:
+        setattr(self, name, lambda requested_schema=None: what() if callable(what) else what)
+
+
+def text(offsets: list[int], data: bytes) -> pyarrow.Array:
+    """A column of text as its buffers say, which nobody has looked at."""
+    buffers = [None, pyarrow.py_buffer(struct.pack(f"{len(offsets)}i", *offsets)), pyarrow.py_buffer(data)]
+    return pyarrow.Array.from_buffers(pyarrow.string(), len(offsets) - 1, buffers)
+
+
+def raises() -> object:
+    raise ArithmeticError("cell 'Ann'", "in column id")
+
+
+MALFORMED: dict[str, tuple[object, str]] = {
+    "no UTF-8": (pyarrow.table({"id": text([0, 2, 4], b"ab\xff\xfe")}), "UTF"),
+    "text that ends before it begins": (pyarrow.table({"id": text([0, 4, 1], b"abcd")}), "offset"),
+    "text that ends within a letter": (pyarrow.table({"id": text([0, 3, 4], b"ab\xc3\xa4")}), "cannot be read"),
+    "no entry of the dictionary": (
+        pyarrow.table({"id": pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 7]), ["k1"], safe=False)}),
+        "cannot be read",
+    ),
+    "in a column that is no key": (pyarrow.table({"id": ["k1"], "note": text([0, 1], b"\xff")}), "UTF"),
+    "a column": (pyarrow.array([1, 2]), "a single column"),
+    "a column of several chunks": (pyarrow.chunked_array([[1], [2]]), "a single column"),
+    "rows that are null": (pyarrow.array([{"id": "k1"}, None]), "whole rows of it are null"),
+    "rows that are null in a stream": (pyarrow.chunked_array([[{"id": "k1"}, None]]), "whole rows of it are null"),
+    "a stream for the second time": (Hands("__arrow_c_stream__", TABLE.__arrow_c_stream__()), "released"),
+    "an array for the second time": (Hands("__arrow_c_array__", TABLE.to_batches()[0].__arrow_c_array__()), "before"),
+    "no capsule": (Hands("__arrow_c_stream__", 17), "a: cannot be handed out"),
+    "a capsule of something else": (Hands("__arrow_c_stream__", TABLE.schema.__arrow_c_schema__()), "a: cannot be"),
+    "an exception": (Hands("__arrow_c_stream__", raises), "a: cannot be handed out as an Arrow table: in column id$"),
+    "two columns of a name": (pandas.DataFrame([[1, 2]], columns=["id", "id"]), "a: cannot be handed out.*Duplicate"),
+    "values of several types": (pandas.DataFrame({"id": [1, "Ann"]}), "a: cannot be handed out.*column id"),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_what_is_not_as_arrow_says_is_an_error_in_the_table(case: str) -> None:
+    data, why = MALFORMED[case]
+    if "second time" in case:
+        tacita.simulate(JOB, {"a": data, "b": OTHER})
+    with pytest.raises(tacita.InputError, match=why) as raised:
+        tacita.simulate(JOB, {"a": data, "b": OTHER})  # type: ignore[dict-item]
+    assert "\n" not in str(raised.value) and "Ann" not in str(raised.value)
+
+
+def test_the_cause_of_a_refusal_stands_behind_it() -> None:
+    with pytest.raises(tacita.InputError) as raised:
+        tacita.simulate(JOB, {"a": Hands("__arrow_c_stream__", raises), "b": OTHER})  # type: ignore[dict-item]
+    assert isinstance(raised.value.__cause__, ArithmeticError)
+    # What is missing on this machine is no fault of the table.
+    with pytest.raises(ImportError):
+        tacita.simulate(JOB, {"a": Hands("__arrow_c_stream__", lambda: __import__("nowhere")), "b": OTHER})  # type: ignore[dict-item]
+
+
+def test_a_part_of_an_array_is_that_part() -> None:
+    rows = pyarrow.array([{"id": "k1"}, {"id": "k2"}, {"id": None}, {"id": "k3"}])[1:]
+    assert tacita.simulate(JOB, {"a": rows, "b": OTHER})["a"].table["id"].to_pylist() == ["k2", "k3"]
 
 
 def test_files_and_tables_may_be_mixed(tmp_path: pathlib.Path) -> None:

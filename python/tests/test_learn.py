@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import pandas
+import pyarrow
 import pytest
 from conftest import ROOT, free_address
 from pandas.testing import assert_frame_equal
@@ -176,6 +177,75 @@ def test_what_is_learned_is_said_before() -> None:
     assert "in general, that says which values they have" in said[0]
 
 
+def test_rows_are_predicted_by_the_categories_of_the_fit() -> None:
+    """Rows that are asked for may have fewer values than the model knows, and other ones are refused."""
+    train = {
+        "a": pandas.DataFrame({"x": ["p", "p", "q", "q", "r", "r"]}),
+        "b": pandas.DataFrame({"y": ["no", "no", "yes", "yes", "no", "yes"], "z": [1, 1, 2, 2, 2, 1]}),
+    }
+    model = learn.CategoricalNB().fit(learn.Parties.simulated(train, tell=None), "b.y", ["a.x", "b.z"])
+    some = {name: table.iloc[[2, 5]].reset_index(drop=True) for name, table in train.items()}
+    clear = pandas.DataFrame({"a.x": some["a"]["x"], "b.z": some["b"]["z"]})
+    predicted = model.predict(learn.Parties.simulated(some, tell=None))
+    assert predicted.tolist() == model.predict(clear).tolist() == ["yes", "no"]
+    said: list[str] = []
+    strange = learn.Parties.simulated({**some, "a": pandas.DataFrame({"x": ["q", "s"]})}, tell=said.append)
+    with pytest.raises(tacita.InputError, match="a: x has a value in row 2 that is none of its 3 categories"):
+        model.predict(strange)
+    assert not said
+
+
+def test_columns_of_every_type_are_counted() -> None:
+    """True and false, numbers, dates, categories and what pyarrow and pandas have for empty cells."""
+    days = pandas.to_datetime(["2026-01-01", "2026-01-02", "2026-01-01", "2026-01-02"])
+    columns = {
+        "truth": [True, False, True, True],
+        "whole": pandas.array([1, 2, 1, 2], dtype="Int64"),
+        "day": days,
+        "kind": pandas.Categorical(["u", "v", "v", "u"], ["v", "u", "w"]),
+        "arrow": pandas.array(["s", "t", "t", "s"], dtype=pandas.ArrowDtype(pyarrow.string())),
+    }
+    left, right = pandas.DataFrame(columns), pandas.DataFrame({"y": [True, True, False, False], "n": [3, 3, 3, 1]})
+    parties = learn.Parties.simulated({"a": left, "b": right}, tell=None)
+    for name in columns:
+        expected = pandas.crosstab(left[name].astype(object), right["y"]).to_numpy()
+        assert (learn.contingency(parties, f"a.{name}", "b.y").to_numpy() == expected).all(), name
+        model = learn.CategoricalNB().fit(parties, "b.y", [f"a.{name}", "b.n"])
+        assert (model.category_count_[0] == expected.T).all(), name
+        clear = pandas.DataFrame({f"a.{name}": left[name], "b.n": right["n"]})
+        assert model.predict(parties).tolist() == model.predict(clear).tolist()
+    gaps = left.assign(whole=pandas.array([1, None, 1, 2], dtype="Int64"))
+    holed = learn.Parties.simulated({"a": gaps, "b": right}, tell=None)
+    assert learn.count(holed, {"a.whole": 1, "b.y": False}) == 1
+
+
+def test_neighbours_give_labels_of_every_type() -> None:
+    asked = pandas.DataFrame({"x": ["p", "q"]})
+    for labels in ([1, 2], [True, False], [1.5, -2.5], ["ja", "nein"], [10**15, -1]):
+        train = pandas.DataFrame({"x": ["q", "p"], "label": labels})
+        parties = learn.Parties.simulated({"a": asked, "b": train}, tell=None)
+        model = learn.KNeighborsClassifier(1).fit(parties, "b.label", "x")
+        assert model.predict(parties).tolist() == labels[::-1]
+
+
+def test_a_correlation_has_no_unit() -> None:
+    x, y = numpy.array([1.0, 2.0, 4.0, 8.0, 16.0]), numpy.array([3.0, 1.0, 4.0, 1.0, 5.0])
+    expected = numpy.corrcoef(x, y)[0, 1]
+    for factor, shift in ((1.0, 0.0), (1e200, 0.0), (1e-200, 0.0), (1.0, 1e6)):
+        tables = {"a": pandas.DataFrame({"x": x * factor + shift}), "b": pandas.DataFrame({"y": y})}
+        value = learn.correlation(learn.Parties.simulated(tables, tell=None), "a.x", "b.y").iloc[0, 0]
+        assert value == pytest.approx(expected, abs=5e-9), (factor, shift)
+
+
+def test_what_is_told_may_be_refused() -> None:
+    def no(sentence: str) -> None:
+        raise PermissionError(sentence)
+
+    parties = learn.Parties.simulated({"registry": REGISTRY, "bank": BANK}, tell=no)
+    with pytest.raises(PermissionError, match="registry learns which"):
+        parties.align(["person"])
+
+
 def connected(
     work: Callable[[learn.Parties], object], tables: dict[str, pandas.DataFrame], categories: object, path: object
 ) -> dict[str, object]:
@@ -289,6 +359,55 @@ WRONG: dict[str, tuple[Callable[[learn.Parties], object], str]] = {
         "n_neighbors = 10000, and bank has",
     ),
     "no neighbours": (lambda p: learn.KNeighborsClassifier(0), "one at least"),
+    "no alpha": (lambda p: learn.CategoricalNB(alpha=0), "so that no probability is zero"),
+    "not fitted, two parties": (lambda p: learn.CategoricalNB().predict(p), "once it is fitted"),
+    "neighbours not fitted": (lambda p: learn.KNeighborsClassifier().predict(p), "was not fitted"),
+    "probabilities of two parties": (
+        lambda p: learn.CategoricalNB().fit(p, "bank.income", "registry.age").predict_proba(p),
+        "and no probabilities",
+    ),
+    "a label that nobody has": (
+        lambda p: learn.CategoricalNB().fit(
+            p.with_tables(p.tables, {"bank": {"income": ["<=50K", ">50K", "?"]}}), "bank.income", "registry.age"
+        ),
+        "a value of income is in no row",
+    ),
+    "nobody learns": (lambda p: learn.contingency(p, "registry.work", "bank.income", reveal_to=[]), "reveal_to"),
+    "not a category": (
+        lambda p: learn.count(
+            p.with_tables(p.tables, {"bank": {"income": ["<=50K", ">50K"]}}),
+            {"bank.income": "> 50K", "registry.age": "over 50"},
+        ),
+        "'> 50K' is none of its 2 categories",
+    ),
+    "constant, but for rounding": (
+        lambda p: learn.correlation(
+            p.with_tables({**p.tables, "bank": p.tables["bank"].assign(savings=0.1)}), "bank.savings", "registry.hours"
+        ),
+        "the same in all rows",
+    ),
+    "no numbers": (lambda p: learn.correlation(p, "bank.income", "registry.hours"), "a correlation is of numbers"),
+    "no DataFrame": (lambda p: learn.Parties.simulated({"a": [1], "b": [2]}), "a: a builtins.list is no pandas"),
+    "two columns of a name": (
+        lambda p: learn.Parties.simulated({"a": pandas.DataFrame([[1, 2]], columns=["x", "x"]), "b": REGISTRY}),
+        "two columns are called 'x'",
+    ),
+    "several types": (
+        lambda p: learn.contingency(
+            p.with_tables({**p.tables, "bank": p.tables["bank"].assign(income=["a", 1, *["b"] * (len(JOINED) - 2)])}),
+            "bank.income",
+            "registry.age",
+        ),
+        "cannot be sorted",
+    ),
+    "labels with gaps": (
+        lambda p: learn.KNeighborsClassifier(1).fit(
+            p.with_tables({**p.tables, "bank": p.tables["bank"].replace({"income": {">50K": None}})}),
+            "bank.income",
+            "person",
+        ),
+        "income has empty cells",
+    ),
 }
 
 

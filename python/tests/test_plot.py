@@ -107,6 +107,15 @@ def test_network_has_every_item_and_arrow() -> None:
     assert [text.get_text() for text in one.texts if text.get_text()] == ["cake", "milk", "tea"]
 
 
+def test_names_are_no_formulas() -> None:
+    """Two dollars in a name, or an unknown command between them, are letters."""
+    priced = RULES.assign(antecedents=[frozenset({r"$\nowhere$ off"})] * 3)
+    for on in (tacita.plot.network(priced, owners={"$a$": [r"$\nowhere$ off"]}), tacita.plot.scatter(priced)):
+        assert any(r"$\nowhere$ off" in text.get_text() for text in on.texts)
+        on.figure.draw_without_rendering()
+    tacita.plot.upset({r"$\nowhere$": 1, "b": 1, (r"$\nowhere$", "b"): 1}).draw_without_rendering()
+
+
 def test_a_layout_holds_nodes_apart_also_without_edges_between() -> None:
     places = layout(4, 2, [(0, 4), (4, 1), (2, 5), (5, 3)])
     apart = numpy.hypot(*(places[:, None] - places[None]).T)

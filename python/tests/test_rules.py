@@ -91,5 +91,7 @@ def test_what_is_no_job_of_rules_is_refused() -> None:
     other = tacita.Job(job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
     with pytest.raises(tacita.InputError, match='a job "rules"'):
         tacita.rules(other, "a", {})
+    with pytest.raises(tacita.InputError, match="'shap' is none of the parties: shop, bakery"):
+        tacita.rules(job(), "shap", baskets())
     with pytest.raises(tacita.InputError, match="identity=DIR"):
         tacita.rules(job(), "shop", baskets()["shop"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import pathlib
 import pickle
 import subprocess
@@ -11,8 +12,10 @@ import sys
 import threading
 import time
 import tomllib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy
 import pyarrow
 import pytest
 from conftest import COMMAND, EXAMPLES, command, free_address
@@ -139,6 +142,27 @@ def test_a_peer_that_is_not_there(pair) -> None:
     assert (type(copy), copy.code, copy.peer, str(copy)) == (tacita.NetworkError, 3, "hospital", str(raised.value))
 
 
+def test_a_peer_that_dies_is_an_error_at_once(pair, tmp_path: pathlib.Path) -> None:
+    ids, parties = pair
+    spec = {"job": "intersect", "id": "x", "reveal_to": ["hospital"], "key": {"columns": ["id"]}, "protocol": "ecdh"}
+    (tmp_path / "job.json").write_text(json.dumps({**spec, "parties": parties}))
+    (tmp_path / "in.csv").write_text("\n".join(["id", *map(str, range(300_000))]))
+    told = [COMMAND, "run", "job.json", "--as", "insurer", "--input", "in.csv", "--identity", tmp_path / "insurer"]
+    other = subprocess.Popen([*map(str, told), "--quiet"])
+    died: list[float] = []
+
+    def dies(_: tacita.Progress) -> None:
+        if not died:
+            other.kill()
+            died.append(time.monotonic())
+
+    table = pyarrow.table({"id": range(300_000)})
+    with pytest.raises(tacita.NetworkError) as raised:
+        tacita.run(tacita.Job.load(tmp_path / "job.json"), "hospital", table, ids["hospital"], progress=dies)
+    assert (raised.value.code, raised.value.peer) == (3, "insurer") and time.monotonic() - died[0] < 10
+    other.wait()
+
+
 def test_several_runs_at_once() -> None:
     job = tacita.Job(job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
 
@@ -182,6 +206,13 @@ threading.Thread(target=interrupt).start()
 try:
     if sys.argv[2] == "run":
         tacita.run(job, "hospital", pyarrow.table({"name": ["x"], "dob": ["2000-01-01"]}), sys.argv[3])
+    elif sys.argv[2] == "roles":
+        tacita.simulate(job, {name: sys.argv[3] for name in "abcdef"})
+    elif sys.argv[2] == "stream":
+        # A library that computes only when it is asked.
+        slow = (time.sleep(0.2) or pyarrow.record_batch({"id": [i]}) for i in range(100))
+        stream = pyarrow.RecordBatchReader.from_batches(pyarrow.schema({"id": pyarrow.int64()}), slow)
+        tacita.simulate(job, {"a": stream, "b": pyarrow.table({"id": [1]})})
     else:
         n = 3_000_000
         tacita.simulate(job, {"a": pyarrow.table({"id": range(n)}), "b": pyarrow.table({"id": range(n)})})
@@ -190,10 +221,10 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("what", ["run", "simulate"])
+@pytest.mark.parametrize("what", ["run", "simulate", "stream", "roles"])
 def test_ctrl_c_ends_a_run_within_a_second(what: str, pair, tmp_path: pathlib.Path) -> None:
     _, parties = pair
-    spec = {
+    spec: dict[str, object] = {
         "job": "intersect",
         "id": "x",
         "reveal_to": ["a"],
@@ -201,10 +232,63 @@ def test_ctrl_c_ends_a_run_within_a_second(what: str, pair, tmp_path: pathlib.Pa
         "protocol": "ecdh",
         "parties": {"a": {}, "b": {}},
     }
-    (tmp_path / "job.json").write_text(json.dumps(patients(parties) if what == "run" else spec))
-    told = [sys.executable, "-c", INTERRUPTED, "job.json", what, str(tmp_path / "hospital")]
-    ran = subprocess.run(told, capture_output=True, text=True, timeout=60)
+    if what == "run":
+        spec = patients(parties)
+    elif what == "roles":
+        spec = tomllib.loads((EXAMPLES / "attackers" / "three.toml").read_text())
+    (tmp_path / "job.json").write_text(json.dumps(spec))
+    other = tmp_path / "hospital" if what == "run" else next((EXAMPLES / "attackers" / "lists").iterdir())
+    (tmp_path / "scratch").mkdir()
+    told = [sys.executable, "-c", INTERRUPTED, "job.json", what, str(other)]
+    within = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
+    ran = subprocess.run(told, capture_output=True, text=True, timeout=60, env=within)
     assert ran.stdout and float(ran.stdout) < 1.0, ran.stderr
+    # Neither tables nor processes are left.
+    assert not list((tmp_path / "scratch").iterdir())
+    assert str(tmp_path) not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+
+
+def test_files_of_a_run_are_for_its_user_alone(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = {one.name.split(".")[0]: one for one in (EXAMPLES / "attackers" / "lists").iterdir()}
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    seen, ended = set(), threading.Event()
+
+    def look() -> None:
+        while not ended.is_set():
+            seen.update(one.stat().st_mode & 0o777 for one in tmp_path.glob("tacita-*"))
+            time.sleep(0.01)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        tacita.simulate(tacita.Job.load(EXAMPLES / "attackers" / "three.toml"), lists)
+    finally:
+        ended.set()
+        looking.join()
+    assert seen == {0o700} and not list(tmp_path.glob("tacita-*"))
+
+
+FORKED = """
+import os, sys, pyarrow, tacita
+job = tacita.Job(job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
+tables = {name: pyarrow.table({"id": range(1000)}) for name in "ab"}
+if sys.argv[1] == "after":
+    tacita.simulate(job, tables)
+if os.fork() == 0:
+    try:
+        print(tacita.simulate(job, tables)["a"].value, flush=True)
+    except tacita.InputError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_fork_that_would_wait_for_ever_says_so(when: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", FORKED, when], capture_output=True, text=True, timeout=60)
+    told = "{'rows': 1000}" if when == "before" else "this process is a fork of one that has computed"
+    assert ran.stdout.startswith(told), ran.stderr
 
 
 def test_progress_is_told_and_may_end_a_run() -> None:
@@ -277,6 +361,62 @@ def test_a_plan_says_what_the_command_says() -> None:
     assert exact.json["parties"]["hospital"]["items"] == 186
     with pytest.raises(tacita.InputError, match="how many .* has insurer"):
         tacita.plan(tacita.Job.load(path), rows={"hospital": 1})
+
+
+JOB: dict[str, object] = {
+    "job": "intersect",
+    "id": "x",
+    "reveal_to": ["a"],
+    "key": {"columns": ["id"]},
+    "parties": ["a", "b"],
+}
+ARGUMENTS: dict[str, tuple[Callable[[tacita.Job, dict[str, pyarrow.Table]], object], str]] = {
+    "no bandwidth": (lambda job, tables: tacita.simulate(job, tables, bandwidth=0), "give bits a second"),
+    "bandwidth below zero": (lambda job, tables: tacita.simulate(job, tables, bandwidth=-5), "give bits a second"),
+    "bandwidth that is none": (lambda job, tables: tacita.plan(job, {}, bandwidth=float("nan")), "give bits a second"),
+    "latency below zero": (lambda job, tables: tacita.simulate(job, tables, latency=-1), "latency = -1"),
+    "memory below zero": (lambda job, tables: tacita.simulate(job, tables, memory=-5), "memory = -5"),
+    "rows below zero": (lambda job, tables: tacita.plan(job, {"a": -1, "b": 5}), "rows of a = -1"),
+    "half a row": (lambda job, tables: tacita.plan(job, {"a": 1, "b": 1.5}), "rows of b = 1.5"),
+    "tables without names": (lambda job, tables: tacita.simulate(job, [*tables.values()]), "by name"),  # type: ignore[arg-type]
+    "a key of another type": (lambda job, tables: tacita.Job(**{**JOB, "key": "id"}), r"expected the table \[key\]$"),
+    "an object": (lambda job, tables: tacita.Job(**{**JOB, "limits": {"max_rows": object()}}), "object is no value"),
+    "no number": (
+        lambda job, tables: tacita.Job(**{**JOB, "limits": {"max_rows": float("nan")}}),
+        "no job: Out of range",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_a_wrong_argument_is_named(case: str) -> None:
+    do, why = ARGUMENTS[case]
+    with pytest.raises(tacita.InputError, match=why) as raised:
+        do(tacita.Job(**JOB), {name: pyarrow.table({"id": [1]}) for name in "ab"})
+    assert raised.value.code == 2 and "\n" not in str(raised.value)
+
+
+def test_numbers_are_numbers_however_they_are_written() -> None:
+    job = tacita.Job(**{**JOB, "limits": {"max_rows": numpy.int64(5)}, "reveal_to": numpy.array(["a"])})
+    assert job.terms["limits"] == {"max_rows": 5} and job.reveal_to == ["a"]
+    assert tacita.plan(job, {"a": 5.0, "b": numpy.int64(5)}, bandwidth=numpy.float64(1e8)).rounds > 0
+
+
+def test_an_error_names_its_party_once() -> None:
+    tables = {"a": pyarrow.table({"ident": [1]}), "b": pyarrow.table({"id": [1]})}
+    with pytest.raises(tacita.InputError, match='^a: no column "id"') as raised:
+        tacita.simulate(tacita.Job(**JOB), tables)
+    assert raised.value.party == "a"
+
+
+def test_what_is_shown_of_a_result_is_short() -> None:
+    names = {party: [f"{party}{number}" for number in range(60)] for party in "ab"}
+    job = tacita.Job(job="dot", id="x", reveal_to=["a"], column=names, bits=1, parties=["a", "b"])
+    tables = {party: pyarrow.table({name: [1] for name in columns}) for party, columns in names.items()}
+    assert len(repr(tacita.simulate(job, tables))) < 300
+    wide = pyarrow.table({"id": [1], **{f"c{number}": ["x" * 100_000] for number in range(50)}})
+    result = tacita.simulate(tacita.Job(**JOB), {"a": wide, "b": wide})["a"]
+    assert len(result._repr_html_()) < 10_000 and len(result.table["c0"][0].as_py()) == 100_000
 
 
 def test_notebooks_get_html_that_is_escaped() -> None:

@@ -28,6 +28,8 @@ def common(hospital: pl.DataFrame, insurer: pl.DataFrame) -> int:
     frame: pl.DataFrame = results["hospital"].to_polars()
     identity = tacita.Identity("id")
     again: tacita.Result = tacita.run(job, "hospital", hospital, identity, timeout=5.0)
+    two: tacita.Result = tacita.union(insurer, "SHA256:...", "id", key=["name"], connect="h:7400", max_rows=10)
+    print(two.value)
     return frame.height + len(again.learned)
 """
 
@@ -35,6 +37,8 @@ WRONG = """
 import tacita
 
 tacita.run(tacita.Job.load("job.toml"), "hospital", 17, "id")
+tacita.intersect("table.csv", "SHA256:...", "id", key=["id"], lissten=":7400")
+tacita.learn.KNeighborsClassifier("five")
 """
 
 
@@ -49,7 +53,7 @@ def test_a_users_sample_passes_strictly(tmp_path: pathlib.Path) -> None:
     ran = mypy(SAMPLE, tmp_path / "sample.py")
     assert ran.returncode == 0, ran.stdout
     ran = mypy(WRONG, tmp_path / "wrong.py")
-    assert ran.returncode == 1 and "arg-type" in ran.stdout, ran.stdout
+    assert ran.returncode == 1 and ran.stdout.count("[arg-type]") == 2 and "[call-arg]" in ran.stdout, ran.stdout
 
 
 def test_the_package_itself_passes_strictly(tmp_path: pathlib.Path) -> None:

@@ -1,18 +1,25 @@
 //! Tables from and to whatever speaks Arrow's PyCapsule interface: pandas, polars, pyarrow, DuckDB. Buffers are shared and never copied.
 
 use std::ffi::CStr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
-use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader, StructArray};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::{
+    Array, ArrayReader, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader, StructArray,
+    make_array,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use pyo3::exceptions::{PyException, PyImportError, PyKeyboardInterrupt, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use tacita_core::Error;
+use tacita_node::base::cancel::Cancel;
 use tacita_node::table::Table;
 
 use crate::errors::raise;
+use crate::work::{Shown, cancels, wait};
 
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
@@ -21,46 +28,122 @@ const ARRAY: &CStr = c"arrow_array";
 /// The table that an object hands out, if it is one that does. Messages call it `source`.
 pub fn import(object: &Bound<'_, PyAny>, source: &str) -> PyResult<Option<Table>> {
     let py = object.py();
-    let read = if object.hasattr("__arrow_c_stream__")? {
+    let Some(handed) = handed(object).map_err(|error| refusal(py, source, error))? else { return Ok(None) };
+    let (source, cancel) = (source.to_owned(), Cancel::default());
+    let stop = cancels(&cancel);
+    // Whoever produces may compute only now, and for long.
+    let read = move || {
+        let read = catch_unwind(AssertUnwindSafe(|| handed.read(&cancel)));
+        let read = read.unwrap_or_else(|_| Err(invalid("whoever made it does not keep to the interface")));
+        let (schema, batches) = read.map_err(|error| {
+            let what = match error {
+                ArrowError::InvalidArgumentError(what) => what,
+                error => error.to_string(),
+            };
+            Error::Input(format!("{source}: cannot be read as an Arrow table: {what}"))
+        })?;
+        Ok(Table::new(source, schema, batches)?)
+    };
+    wait(py, stop, &Shown::default(), None, read).map(Some)
+}
+
+/// What an object has handed out, and nobody has looked at.
+enum Handed {
+    Stream(FFI_ArrowArrayStream),
+    Array(FFI_ArrowArray, FFI_ArrowSchema),
+}
+
+fn handed(object: &Bound<'_, PyAny>) -> PyResult<Option<Handed>> {
+    if object.hasattr("__arrow_c_stream__")? {
         let capsule = object.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
         let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
         // SAFETY: a capsule of this name holds a valid stream, as the interface says; what is left there is a released one.
-        let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
-        // Whoever produces may compute only now.
-        py.detach(|| from_stream(stream))
-    } else if object.hasattr("__arrow_c_array__")? {
+        return Ok(Some(Handed::Stream(unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) })));
+    }
+    if object.hasattr("__arrow_c_array__")? {
         let pair = object.call_method0("__arrow_c_array__")?.cast_into::<PyTuple>()?;
         let schema = pair.get_item(0)?.cast_into::<PyCapsule>()?;
         let array = pair.get_item(1)?.cast_into::<PyCapsule>()?;
         let schema = schema.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
         let array = array.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
-        // SAFETY: capsules of these names hold a valid schema and array, as the interface says; the array that is left there is a released
-        // one, the schema stays its owner's.
-        unsafe { from_array(FFI_ArrowArray::from_raw(array.as_ptr()), schema.as_ref()) }
-    } else {
-        return Ok(None);
-    };
-    let table = read
-        .map_err(|error| Error::Input(format!("{source}: cannot be read as an Arrow table: {error}")))
-        .and_then(|(schema, batches)| Table::new(source, schema, batches));
-    table.map(Some).map_err(|error| raise(py, error))
+        // SAFETY: capsules of these names hold a valid schema and array, as the interface says; what is left there are released ones.
+        let (array, schema) =
+            unsafe { (FFI_ArrowArray::from_raw(array.as_ptr()), FFI_ArrowSchema::from_raw(schema.as_ptr())) };
+        return Ok(Some(Handed::Array(array, schema)));
+    }
+    Ok(None)
 }
 
 type Batches = (SchemaRef, Vec<RecordBatch>);
 
-fn from_stream(stream: FFI_ArrowArrayStream) -> Result<Batches, ArrowError> {
-    let reader = RecordBatchStreamReader::try_new(stream)?;
-    Ok((reader.schema(), reader.collect::<Result<_, _>>()?))
+impl Handed {
+    fn read(self, cancel: &Cancel) -> Result<Batches, ArrowError> {
+        match self {
+            Handed::Stream(stream) => {
+                let reader = ArrayStreamReader::try_new(stream)?;
+                let schema = schema_of(reader.field())?;
+                // Nobody waits for what is left of a stream whose reading was interrupted.
+                let rest = reader.take_while(|_| !cancel.is_cancelled());
+                let batches = rest.map(|array| batch_of(&schema, &array?)).collect::<Result<_, _>>()?;
+                Ok((schema, batches))
+            }
+            Handed::Array(array, schema) => {
+                if array.is_released() || schema.release().is_none() {
+                    return Err(invalid("it was taken before"));
+                }
+                let field = Field::try_from(&schema)?;
+                // SAFETY: the array is one of this schema, as the interface says.
+                let data = unsafe { from_ffi(array, &schema) }?;
+                let schema = schema_of(&field)?;
+                Ok((schema.clone(), vec![batch_of(&schema, &make_array(data))?]))
+            }
+        }
+    }
 }
 
-/// # Safety
-///
-/// The array is one of this schema.
-unsafe fn from_array(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> Result<Batches, ArrowError> {
-    // SAFETY: as the caller says.
-    let data = unsafe { from_ffi(array, schema) }?;
-    let batch = RecordBatch::from(StructArray::from(data));
-    Ok((Arc::new(Schema::try_from(schema)?), vec![batch]))
+fn schema_of(field: &Field) -> Result<SchemaRef, ArrowError> {
+    match field.data_type() {
+        DataType::Struct(fields) => Ok(Arc::new(Schema::new(fields.clone()).with_metadata(field.metadata().clone()))),
+        _ => Err(invalid("it is a single column, and no table")),
+    }
+}
+
+/// The rows of an array. Arrow's import takes lengths, offsets, keys of dictionaries and texts as they come, and what relies on them would read
+/// elsewhere if they are wrong.
+fn batch_of(schema: &SchemaRef, array: &ArrayRef) -> Result<RecordBatch, ArrowError> {
+    array.to_data().validate_full()?;
+    match array.as_any().downcast_ref::<StructArray>() {
+        Some(rows) if rows.null_count() == 0 => {
+            let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+            RecordBatch::try_new_with_options(schema.clone(), rows.columns().to_vec(), &options)
+        }
+        _ => Err(invalid("whole rows of it are null: leave them out")),
+    }
+}
+
+fn invalid(what: &str) -> ArrowError {
+    ArrowError::InvalidArgumentError(what.to_owned())
+}
+
+/// What a library raises that cannot make Arrow of its own table is an error in that table, with its exception as the cause.
+fn refusal(py: Python<'_>, source: &str, error: PyErr) -> PyErr {
+    // DuckDB looks for Ctrl-C by itself.
+    if error.get_type(py).name().is_ok_and(|name| name == "InterruptException") {
+        return PyKeyboardInterrupt::new_err(());
+    }
+    let others = error.is_instance_of::<PyImportError>(py) || error.is_instance_of::<PyMemoryError>(py);
+    if others || !error.is_instance_of::<PyException>(py) {
+        return error;
+    }
+    // Of several texts pyarrow's last one says where; the first may quote a cell.
+    let last = || error.value(py).getattr("args")?.try_iter()?.last().transpose();
+    let what = match last() {
+        Ok(Some(text)) => text.to_string(),
+        _ => error.to_string(),
+    };
+    let raised = raise(py, Error::Input(format!("{source}: cannot be handed out as an Arrow table: {what}")));
+    raised.set_cause(py, Some(error));
+    raised
 }
 
 /// A table for whatever reads Arrow.

@@ -90,11 +90,6 @@ pub fn by_party(tables: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Data)>> {
     tables.iter().map(one).collect()
 }
 
-/// A directory for what has to be in files, which goes with the value.
-pub fn scratch() -> Result<tempfile::TempDir> {
-    tempfile::tempdir().map_err(|error| Error::Input(format!("no temporary directory: {error}")))
-}
-
 /// The path that an object is, if it is one.
 fn path(object: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
     match object.is_instance_of::<PyString>() || object.hasattr("__fspath__")? {
@@ -105,9 +100,12 @@ fn path(object: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
 
 fn no_table(object: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
     let kind = object.get_type().fully_qualified_name()?.to_string();
-    let mut advice = "give a table of pandas, polars, pyarrow or DuckDB, or anything else with __arrow_c_stream__, or the path of a file";
-    if kind.starts_with("pandas.") {
-        advice = "this pandas does not hand out Arrow: it needs pandas 2.2 or later";
-    }
+    let advice = match &kind[..] {
+        "polars.lazyframe.frame.LazyFrame" => "collect() it first",
+        pandas if pandas.starts_with("pandas.") => "give a DataFrame, of pandas 2.2 or later",
+        _ => {
+            "give a table of pandas, polars, pyarrow or DuckDB, or anything else with __arrow_c_stream__, or the path of a file"
+        }
+    };
     Ok(raise(object.py(), Error::Input(format!("{name}: a {kind} is no table: {advice}"))))
 }

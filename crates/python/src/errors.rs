@@ -32,14 +32,16 @@ impl From<simulate::Failure> for Failure {
     fn from(simulate::Failure { party, text, code }: simulate::Failure) -> Failure {
         let kinds = (0..=u8::MAX).filter_map(ErrorKind::from_code);
         let kind = kinds.into_iter().find(|kind| exit_code(*kind) == code).unwrap_or(ErrorKind::Internal);
-        Failure { kind, message: format!("{party}: {text}"), peer: None, party: Some(party), ended_there: false }
+        Failure { kind, message: text, peer: None, party: None, ended_there: false }.at(&party)
     }
 }
 
 impl Failure {
-    /// The same, which began at a party.
+    /// The same, which began at a party. What is wrong with its table in memory names it already.
     pub fn at(self, party: &str) -> Failure {
-        Failure { message: format!("{party}: {}", self.message), party: Some(party.to_owned()), ..self }
+        let named = self.message.strip_prefix(party).is_some_and(|rest| rest.starts_with([':', ',']));
+        let message = if named { self.message } else { format!("{party}: {}", self.message) };
+        Failure { message, party: Some(party.to_owned()), ..self }
     }
 
     /// How likely it is to be the consequence of another party's failure; the least is the cause.

@@ -1,18 +1,20 @@
 //! What a job will cost and reveal.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::cost::Calibration;
 use tacita_node::agreement::{JobSpec, Part, Sizes};
+use tacita_node::base::files::scratch;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::count;
 use tacita_node::plan as planning;
 use tacita_node::transport::Shape;
 
-use crate::data::{Data, by_party, scratch};
+use crate::data::{Data, by_party};
 use crate::errors::raise;
 use crate::run::seconds;
 use crate::spec::Spec;
@@ -32,8 +34,9 @@ pub fn plan(
 ) -> PyResult<String> {
     let network = seconds("latency", latency).map(|latency| Shape { latency, bandwidth });
     let network = network.map_err(|error| raise(py, error))?;
-    let (job, data) = (spec.job.clone(), by_party(tables)?);
-    let planning = Planning { job, rows, row_bytes };
+    // It goes when the waiting ends, whatever the work is still at.
+    let (data, scratch) = (by_party(tables)?, scratch().map_err(|error| raise(py, error))?);
+    let planning = Planning { job: spec.job.clone(), rows, row_bytes, scratch: scratch.path().to_owned() };
     wait(py, || (), &Shown::default(), None, move || Ok(planning.plan(data, network)?))
 }
 
@@ -41,6 +44,7 @@ struct Planning {
     job: JobSpec,
     rows: BTreeMap<String, u64>,
     row_bytes: BTreeMap<String, u64>,
+    scratch: PathBuf,
 }
 
 impl Planning {
@@ -55,10 +59,10 @@ impl Planning {
         if !served {
             self.rows.keys().chain(self.row_bytes.keys()).try_for_each(|name| job.party(name).map(drop))?;
         }
-        let (scratch, mut sizes, mut parts) = (scratch()?, BTreeMap::new(), BTreeMap::<_, Box<dyn Part>>::new());
+        let (mut sizes, mut parts) = (BTreeMap::new(), BTreeMap::<_, Box<dyn Part>>::new());
         for (name, data) in data {
             job.party(&name)?;
-            let part = job.job.load(job, &name, &data.source(job, false, scratch.path())?, None)?;
+            let part = job.job.load(job, &name, &data.source(job, false, &self.scratch)?, None)?;
             sizes.insert(name.clone(), part.sizes());
             parts.insert(name, part);
         }

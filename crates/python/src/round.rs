@@ -6,13 +6,14 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::files::scratch;
 use tacita_node::jobs::aggregate::reports::Input;
 use tacita_node::table::ReadOptions;
 use tacita_service::aggregate::Setting;
 use tacita_service::aggregate::participant::results::{Collecting, collect};
 use tacita_service::aggregate::participant::submit::{Submitting, submit as submit_all};
 
-use crate::data::{Data, scratch};
+use crate::data::Data;
 use crate::errors::raise;
 use crate::identity::Identity;
 use crate::outcome::Outcome;
@@ -42,29 +43,29 @@ pub fn submit(
 ) -> PyResult<String> {
     let data = Data::of(data, &party)?;
     let (shown, cancel) = (Shown::default(), Cancel::default());
-    let prepared = || -> Result<_> {
-        spec.job.check_secure(allow_insecure)?;
-        let scratch = scratch()?;
-        let submitting = Submitting {
-            setting: Arc::new(Setting::new(spec.job.clone())?),
-            identity: identity.inner(),
-            input: Input { allow_unreadable, expand, ..input(data, scratch.path())? },
-            round,
-            resume,
-            batch,
-            timeout: seconds("timeout", timeout)?,
-            patience: seconds("patience", patience)?,
-            announce: None,
-            screen: shown.of(&party),
-            cancel: cancel.clone(),
-            me: party,
-        };
-        Ok((submitting, scratch))
-    };
-    let (submitting, scratch) = prepared().map_err(|error| raise(py, error))?;
-    let work = move || {
-        let _kept = scratch;
-        Ok(submit_all(&submitting)?.to_string())
+    // It goes when the waiting ends, whatever the work is still at.
+    let scratch = scratch().map_err(|error| raise(py, error))?;
+    let work = {
+        let (job, identity, screen, cancel) = (spec.job.clone(), identity.inner(), shown.of(&party), cancel.clone());
+        let scratch = scratch.path().to_owned();
+        move || {
+            job.check_secure(allow_insecure)?;
+            let submitting = Submitting {
+                setting: Arc::new(Setting::new(job)?),
+                identity,
+                input: Input { allow_unreadable, expand, ..input(data, &scratch)? },
+                round,
+                resume,
+                batch,
+                timeout: seconds("timeout", timeout)?,
+                patience: seconds("patience", patience)?,
+                announce: None,
+                screen,
+                cancel,
+                me: party,
+            };
+            Ok(submit_all(&submitting)?.to_string())
+        }
     };
     wait(py, cancels(&cancel), &shown, progress, work)
 }
@@ -83,26 +84,24 @@ pub fn results(
 ) -> PyResult<Outcome> {
     let data = data.map(|data| Data::of(data, &party)).transpose()?;
     let cancel = Cancel::default();
-    let prepared = || -> Result<_> {
-        let scratch = scratch()?;
-        let collecting = Collecting {
-            setting: Arc::new(Setting::new(spec.job.clone())?),
-            me: party,
-            identity: identity.inner(),
-            round,
-            input: data.map(|data| input(data, scratch.path())).transpose()?,
-            timeout: seconds("timeout", timeout)?,
-            announce: None,
-            cancel: cancel.clone(),
-        };
-        Ok((collecting, scratch))
-    };
-    let (collecting, scratch) = prepared().map_err(|error| raise(py, error))?;
-    let job = spec.job.clone();
-    let work = move || {
-        let _kept = scratch;
-        let (results, report) = collect(&collecting)?;
-        Ok(Outcome::of_round(&job, report, results)?)
+    let scratch = scratch().map_err(|error| raise(py, error))?;
+    let work = {
+        let (job, identity, cancel) = (spec.job.clone(), identity.inner(), cancel.clone());
+        let scratch = scratch.path().to_owned();
+        move || {
+            let collecting = Collecting {
+                setting: Arc::new(Setting::new(job.clone())?),
+                me: party,
+                identity,
+                round,
+                input: data.map(|data| input(data, &scratch)).transpose()?,
+                timeout: seconds("timeout", timeout)?,
+                announce: None,
+                cancel,
+            };
+            let (results, report) = collect(&collecting)?;
+            Ok(Outcome::of_round(&job, report, results)?)
+        }
     };
     wait(py, cancels(&cancel), &Shown::default(), None, work)
 }

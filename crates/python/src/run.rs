@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::PoolPlace;
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::files::scratch;
 use tacita_node::jobs::intersect::live;
 use tacita_node::run::check::check_identity;
 use tacita_node::run::meet::Meeting;
@@ -14,7 +15,7 @@ use tacita_node::run::party::PartyRun;
 use tacita_node::run::reach::meeting;
 use tacita_service::helper::Hosting;
 
-use crate::data::{Data, scratch};
+use crate::data::Data;
 use crate::errors::raise;
 use crate::identity::Identity;
 use crate::outcome::Outcome;
@@ -43,48 +44,47 @@ pub fn run(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
     let data = Data::of(data, &party)?;
-    let (job, identity, shown, cancel) = (spec.job.clone(), identity.inner(), Shown::default(), Cancel::default());
-    let prepared = || -> Result<_> {
-        let times = [seconds("timeout", timeout)?, seconds("patience", patience)?];
-        job.check_run()?;
-        job.party(&party)?;
-        live::refuse_run(&job)?;
-        let scratch = scratch()?;
-        let source = data.source(&job, allow_unreadable, scratch.path())?;
-        let meeting = Meeting { announce, ..meeting(&job, &party, listen)? };
-        job.check_secure(allow_insecure)?;
-        // Else the others would be served under a name that is not this party's.
-        check_identity(&job, &party, &identity)?;
-        let run = PartyRun {
-            job: job.clone(),
-            job_file: None,
-            screen: shown.of(&party),
-            me: party,
-            source,
-            identity,
-            meeting,
-            output: None,
-            report: None,
-            html: None,
-            pool: pool.map(|directory| PoolPlace { directory, key_file: pool_key }),
-            timeout: times[0],
-            patience: times[1],
-            memory,
-            cancel: cancel.clone(),
-        };
-        Ok((run, times, scratch))
-    };
-    let (mut run, times, scratch) = prepared().map_err(|error| raise(py, error))?;
-    let work = move || {
-        let _kept = scratch;
-        let hosting = Hosting::begin(&run.job, &run.identity, &mut run.meeting, times)?;
-        let job = run.job.clone();
-        if job.spread.is_none() {
-            run.announce();
+    let (shown, cancel) = (Shown::default(), Cancel::default());
+    // It goes when the waiting ends, whatever the work is still at.
+    let scratch = scratch().map_err(|error| raise(py, error))?;
+    let work = {
+        let (job, identity, screen, cancel) = (spec.job.clone(), identity.inner(), shown.of(&party), cancel.clone());
+        let scratch = scratch.path().to_owned();
+        move || {
+            let times = [seconds("timeout", timeout)?, seconds("patience", patience)?];
+            job.check_run()?;
+            job.party(&party)?;
+            live::refuse_run(&job)?;
+            let source = data.source(&job, allow_unreadable, &scratch)?;
+            let mut meeting = Meeting { announce, ..meeting(&job, &party, listen)? };
+            job.check_secure(allow_insecure)?;
+            // Else the others would be served under a name that is not this party's.
+            check_identity(&job, &party, &identity)?;
+            let hosting = Hosting::begin(&job, &identity, &mut meeting, times)?;
+            let run = PartyRun {
+                job: job.clone(),
+                job_file: None,
+                screen,
+                me: party,
+                source,
+                identity,
+                meeting,
+                output: None,
+                report: None,
+                html: None,
+                pool: pool.map(|directory| PoolPlace { directory, key_file: pool_key }),
+                timeout: times[0],
+                patience: times[1],
+                memory,
+                cancel,
+            };
+            if job.spread.is_none() {
+                run.announce();
+            }
+            let outcome = run.answer().and_then(|(report, answer)| Outcome::new(&job, &report, answer));
+            let hosted = hosting.map_or(Ok(()), |hosting| hosting.end(outcome.is_ok()));
+            Ok(outcome.and_then(|outcome| hosted.map(|()| outcome))?)
         }
-        let outcome = run.answer().and_then(|(report, answer)| Outcome::new(&job, &report, answer));
-        let hosted = hosting.map_or(Ok(()), |hosting| hosting.end(outcome.is_ok()));
-        Ok(outcome.and_then(|outcome| hosted.map(|()| outcome))?)
     };
     wait(py, cancels(&cancel), &shown, progress, work)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,18 +13,19 @@ use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Source, Terms};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::files::scratch;
 use tacita_node::identity::{Identity, VALIDITY};
 use tacita_node::jobs::intersect::outsourced::Helping;
 use tacita_node::run::meet::Meeting;
 use tacita_node::run::party::{DEFAULT_PATIENCE, PartyRun};
-use tacita_node::simulate::{GRACE, HELPER};
+use tacita_node::simulate::{GRACE, HELPER, JobText};
 use tacita_node::table::read;
 use tacita_node::transport::{self, DEFAULT_TIMEOUT, Peer, Shape, depot};
 use tacita_node::watch::Nowhere;
 use tacita_service::aggregate::simulate as aggregate;
 use tacita_service::helper::{Serving, serve};
 
-use crate::data::{Data, by_party, scratch};
+use crate::data::{Data, by_party};
 use crate::errors::{Failure, raise};
 use crate::outcome::{HISTOGRAM, MAIN, Outcome};
 use crate::run::seconds;
@@ -55,26 +56,32 @@ pub fn simulate(
 ) -> PyResult<Ended> {
     let bad = |error| raise(py, error);
     spec.job.check_secure(allow_insecure).map_err(bad)?;
+    // It goes when the waiting ends, whatever the work is still at.
     let (data, scratch) = (by_party(tables)?, scratch().map_err(bad)?);
-    let (cancel, shown) = (Cancel::default(), Shown::default());
+    let (job, directory, shown) = (spec.job.clone(), scratch.path().to_owned(), Shown::default());
     if spec.job.job.served().is_some() {
-        let stop = Stop::default();
         let program = program
             .ok_or_else(|| bad(Error::Input("the command `tacita` is missing: install the package again".into())))?;
-        let roles = Roles { spec: (spec.job.clone(), spec.text.clone()), program, storage, allow_unreadable, scratch };
+        let roles = Roles { job, text: spec.text.clone(), program, storage, allow_unreadable, scratch: directory };
+        let stop = Stop::default();
         let work = {
             let stop = stop.clone();
             move || roles.simulate(data, &stop)
         };
-        return wait(py, move || stop.call(), &shown, progress, work);
+        return wait(py, || stop.call(), &shown, progress, work);
     }
-    check_names(&spec.job, &data).map_err(bad)?;
+    check_names(&job, &data).map_err(bad)?;
     let shape = Shape { latency: seconds("latency", latency).map_err(bad)?, bandwidth };
-    let job = spec.job.clone();
-    let source = |(name, data): (String, Data)| Ok((name, data.source(&job, allow_unreadable, scratch.path())?));
-    let sources = data.into_iter().map(source).collect::<Result<_>>().map_err(bad)?;
-    let simulation = Parties { job, sources, shape, memory, cancel: cancel.clone(), shown: shown.clone(), scratch };
-    wait(py, cancels(&cancel), &shown, progress, move || simulation.simulate())
+    let cancel = Cancel::default();
+    let work = {
+        let (cancel, shown) = (cancel.clone(), shown.clone());
+        move || {
+            let source = |(name, data): (String, Data)| Ok((name, data.source(&job, allow_unreadable, &directory)?));
+            let sources = data.into_iter().map(source).collect::<Result<_>>()?;
+            Parties { job, sources, shape, memory, cancel, shown, scratch: directory }.simulate()
+        }
+    };
+    wait(py, cancels(&cancel), &shown, progress, work)
 }
 
 /// Each party has a table, and nobody else.
@@ -92,7 +99,7 @@ struct Parties {
     memory: Option<u64>,
     cancel: Cancel,
     shown: Shown,
-    scratch: tempfile::TempDir,
+    scratch: PathBuf,
 }
 
 /// A party, or the helper, that is running.
@@ -205,11 +212,11 @@ impl Parties {
 
     fn announced(&self, name: &str) -> PathBuf {
         let place = self.job.parties.position(name).map_or("helper".to_owned(), |place| place.to_string());
-        self.scratch.path().join(format!("{place}.address"))
+        self.scratch.join(format!("{place}.address"))
     }
 
     fn report_of_helper(&self) -> PathBuf {
-        self.scratch.path().join("helper.json")
+        self.scratch.join("helper.json")
     }
 
     fn party(
@@ -288,42 +295,58 @@ impl Parties {
     }
 }
 
-/// What ends the processes of a simulation, once there is something to end.
+/// What ends the processes of a simulation, also if that is asked for before there are any.
 #[derive(Clone, Default)]
-struct Stop(Arc<Mutex<Option<End>>>);
+struct Stop(Arc<Mutex<Stopping>>);
+
+#[derive(Default)]
+enum Stopping {
+    #[default]
+    Unknown,
+    Known(End),
+    Asked,
+}
 
 type End = Box<dyn Fn() + Send>;
 
 impl Stop {
-    fn set(&self, stop: End) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop);
+    fn set(&self, end: End) {
+        let mut stopping = self.lock();
+        match *stopping {
+            Stopping::Asked => end(),
+            _ => *stopping = Stopping::Known(end),
+        }
     }
 
     fn call(&self) {
-        if let Some(stop) = &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            stop();
+        if let Stopping::Known(end) = std::mem::replace(&mut *self.lock(), Stopping::Asked) {
+            end();
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stopping> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A simulation of a job whose roles serve.
 struct Roles {
-    spec: (JobSpec, tacita_node::simulate::JobText),
+    job: JobSpec,
+    text: JobText,
     program: PathBuf,
     storage: Option<String>,
     allow_unreadable: bool,
-    scratch: tempfile::TempDir,
+    scratch: PathBuf,
 }
 
 impl Roles {
     fn simulate(self, data: Vec<(String, Data)>, stop: &Stop) -> std::result::Result<Ended, Failure> {
-        let (job, text) = self.spec;
-        let given = self.scratch.path().join("given");
+        let given = self.scratch.join("given");
         std::fs::create_dir(&given).map_err(|error| Error::Input(format!("{}: {error}", given.display())))?;
         let file = |(name, data): (String, Data)| Ok((name, data.paths(&given)?));
-        let output = self.scratch.path().join("output");
+        let output = self.scratch.join("output");
         let simulation = aggregate::Simulation {
-            job: text,
+            job: self.text,
             inputs: data.into_iter().map(file).collect::<Result<_>>()?,
             reading: BTreeMap::new(),
             output: Some(output.clone()),
@@ -344,7 +367,7 @@ impl Roles {
                 tables.extend(table_in(&output.join(file))?.map(|table| (what, table)));
             }
             let report = ended.report["parties"][&name].clone();
-            outcomes.insert(name, Outcome::read(&job, report, lines.into_iter().next(), tables));
+            outcomes.insert(name, Outcome::read(&self.job, report, lines.into_iter().next(), tables));
         }
         Ok((outcomes, ended.report.to_string()))
     }

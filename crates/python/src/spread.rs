@@ -9,12 +9,13 @@ use pyo3::prelude::*;
 use serde_json::json;
 use tacita_core::{Error, ErrorKind};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::files::scratch;
 use tacita_node::run::reach::meeting;
 use tacita_node::spread::{self, Block, Meet, Word};
 use zeroize::Zeroizing;
 
 use crate::arrow::{self, ArrowTable};
-use crate::data::{Data, scratch};
+use crate::data::Data;
 use crate::errors::raise;
 use crate::identity::Identity;
 use crate::outcome::Outcome;
@@ -58,9 +59,10 @@ pub fn read_block(
     allow_unreadable: bool,
 ) -> PyResult<(ArrowTable, String, Vec<u8>)> {
     let (data, job) = (Data::of(data, &party)?, spec.job.clone());
+    let scratch = scratch().map_err(|error| raise(py, error))?;
+    let place = scratch.path().to_owned();
     let work = move || {
-        let scratch = scratch()?;
-        let source = data.source(&job, allow_unreadable, scratch.path())?;
+        let source = data.source(&job, allow_unreadable, &place)?;
         let (table, allow_unreadable) =
             source.table()?.ok_or_else(|| Error::Input(format!("{party}: give one table, or one file, at a time")))?;
         Ok(Block::read(&job, &party, &table, allow_unreadable)?)

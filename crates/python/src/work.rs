@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -61,14 +61,23 @@ impl Display for Place {
     }
 }
 
+/// The process whose threads compute.
+static PROCESS: OnceLock<u32> = OnceLock::new();
+
 /// Does `work`, and raises what fails. Ctrl-C, or an exception of `progress`, cancels it and is raised within a second, whatever it is doing.
 pub fn wait<T: Send + 'static>(
     py: Python<'_>,
-    stop: impl Fn(),
+    stop: impl Fn() + Sync,
     shown: &Shown,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> PyResult<T> {
+    if *PROCESS.get_or_init(std::process::id) != std::process::id() {
+        // It would wait for them for ever.
+        let advice = "start processes with multiprocessing's \"spawn\" or \"forkserver\", or compute in these alone";
+        let what = "this process is a fork of one that has computed, and threads do not come along";
+        return Err(Failure::from(Error::Input(format!("{what}: {advice}"))).raise(py));
+    }
     let (done, mut ended) = mpsc::channel();
     std::thread::spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(work));
@@ -87,7 +96,7 @@ pub fn wait<T: Send + 'static>(
             }
             Err(RecvTimeoutError::Timeout) => {
                 if let Err(interrupt) = told {
-                    stop();
+                    py.detach(&stop);
                     drop(look(ended, FAREWELL));
                     return Err(interrupt);
                 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Union
 
@@ -17,6 +18,12 @@ __all__ = ["CategoricalNB"]
 
 SCALE = 10**6
 """Logarithms of probabilities are counted in millionths where two parties add them up."""
+
+LEAST_ALPHA = 1e-10
+"""As scikit-learn's: with it, and with as many rows as there can be, a logarithm is above -46."""
+
+BITS = 27
+"""Of such a logarithm in millionths, with its sign."""
 
 
 class CategoricalNB:
@@ -44,6 +51,8 @@ class CategoricalNB:
 
     def __init__(self, *, alpha: float = 1.0) -> None:
         """`alpha` is what is added to each count (Laplace, Lidstone)."""
+        if not LEAST_ALPHA <= alpha < math.inf:
+            raise _input(f"alpha = {alpha}: at least {LEAST_ALPHA}, so that no probability is zero")
         self.alpha = alpha
 
     def fit(self, parties: Parties, target: str, features: Sequence[str]) -> CategoricalNB:
@@ -51,38 +60,35 @@ class CategoricalNB:
         import numpy
 
         owner, label = parties.column(target)
-        of = {
-            name: [column for party, column in map(parties.column, features) if party == name] for name in parties.names
-        }
-        if not of[parties.peer(owner)]:
+        peer, features = parties.peer(owner), [features] if isinstance(features, str) else list(features)
+        columns = [parties.column(feature) for feature in features]
+        if all(party == owner for party, _ in columns):
             raise _input(f"all features are {owner}'s: it needs nobody for that")
-        self.owner, self.target, self.features = owner, target, list(features)
+        # What is wrong with own columns is found before anything is sent.
+        categories = [parties.categories(*column) for column in columns]
+        own = indicators(parties, owner, [label, *(column for party, column in columns if party == owner)])[1]
+        labels = [own[f"{label}={value}"] for value in parties.categories(owner, label) if own]
+        if not all(column.any() for column in labels):
+            raise _input(f"{owner}: a value of {label} is in no row: leave it out of the categories")
+        self.owner, self.target, self.features = owner, target, features
+        theirs = self._of(peer)
         parties.tell(
             f"{owner} learns, of each value of {target}, with how many rows each value of "
-            f"{', '.join(self._of(parties.peer(owner)))} comes; that is what the model is made of.",
-            f"{parties.peer(owner)} learns nothing of {owner}'s rows by the fit.",
+            f"{', '.join(theirs)} comes; that is what the model is made of.",
+            f"{peer} learns nothing of {owner}'s rows by the fit.",
         )
-        peer = parties.peer(owner)
-        theirs = contingency(parties, target, [f"{peer}.{column}" for column in of[peer]], reveal_to=[owner])
-        self.categories_ = [
-            numpy.array(parties.categories(*parties.column(feature)), dtype=object) for feature in features
-        ]
+        table = contingency(parties, target, theirs, reveal_to=[owner])
+        self.categories_ = [numpy.array(values, dtype=object) for values in categories]
         self.classes_ = numpy.array(parties.categories(owner, label), dtype=object)
-        if theirs is None:
+        if table is None:
             return self
-        labels = indicators(parties, owner, [label])[1]
-        own = {column: indicators(parties, owner, [column])[1] for column in of[owner]}
-        self.class_count_ = numpy.array([column.sum() for column in labels.values()], dtype=float)
-        if not self.class_count_.all():
-            raise _input(f"{owner}: a value of {label} is in no row: leave it out of the categories")
+        self.class_count_ = numpy.array([column.sum() for column in labels], dtype=float)
         self.category_count_ = []
-        for feature, categories in zip(features, self.categories_):
-            party, column = parties.column(feature)
+        for feature, (party, column), values in zip(features, columns, categories):
             if party == owner:
-                counts = [[int((one & other).sum()) for other in own[column].values()] for one in labels.values()]
+                counts = [[int((one & own[f"{column}={value}"]).sum()) for value in values] for one in labels]
             else:
-                table = theirs if len(of[peer]) == 1 else theirs[feature]
-                counts = table[list(categories)].to_numpy().tolist()
+                counts = (table if len(theirs) == 1 else table[feature]).to_numpy()
             self.category_count_.append(numpy.array(counts, dtype=float))
         self._smooth()
         return self
@@ -102,6 +108,8 @@ class CategoricalNB:
     def joint_log_proba(self, rows: pandas.DataFrame) -> Any:
         """The logarithm of how likely each label is together with a row's features, which stand in columns that are called as the features are."""
         self._check()
+        if isinstance(rows, Parties):
+            raise _input("rows of two parties get labels, by predict, and no probabilities")
         total = self.class_log_prior_[None, :]
         for feature, categories, log in zip(self.features, self.categories_, self.feature_log_prob_):
             if feature not in rows:
@@ -128,8 +136,8 @@ class CategoricalNB:
         gets them.
         """
         if not isinstance(rows, Parties):
-            self._check()
-            return self.classes_[self.joint_log_proba(rows).argmax(axis=1)]
+            joint = self.joint_log_proba(rows)
+            return self.classes_[joint.argmax(axis=1)]
         scores = self._scores(rows)
         return None if scores is None else self.classes_[scores.argmax(axis=1)]
 
@@ -137,7 +145,10 @@ class CategoricalNB:
         """In whole millionths, the logarithm of how likely each label is together with a row's features; nothing where the model is not."""
         import numpy
 
+        if not hasattr(self, "owner") or parties.here(self.owner):
+            self._check()
         owner, peer = self.owner, parties.peer(self.owner)
+        given = {party: self._ones(parties, party) for party in filter(parties.here, parties.names)}
         parties.tell(
             f"{owner} learns, of each row, how {', '.join(self._of(peer))} weigh in sum for each value of "
             f"{self.target}: in general, that says which values they have.",
@@ -148,31 +159,33 @@ class CategoricalNB:
             peer: [f"row {row}" for row in range(parties.rows())],
             owner: [f"{self.target}={label}" for label in self.classes_],
         }
-        given = {}
-        if parties.here(peer):
-            ones = indicators(parties, peer, [feature.partition(".")[2] for feature in self._of(peer)])[1]
-            given[peer] = dict(zip(names[peer], numpy.column_stack(list(ones.values()))))
-        if parties.here(owner):
-            self._check()
+        columns = {}
+        if peer in given:
+            columns[peer] = dict(zip(names[peer], numpy.concatenate(given[peer], axis=1)))
+        if owner in given:
             logs = [log for feature, log in zip(self.features, self.feature_log_prob_) if feature in self._of(peer)]
-            given[owner] = dict(zip(names[owner], _millionths(numpy.concatenate(logs, axis=1))))
-        matrix = products(parties, "predict", names, given, [owner], bits=26, signed=True)
+            columns[owner] = dict(zip(names[owner], _millionths(numpy.concatenate(logs, axis=1))))
+        matrix = products(parties, "predict", names, columns, [owner], bits=BITS, signed=True)
         if matrix is None:
             return None
-        theirs = numpy.array(matrix if parties.names[0] == peer else list(zip(*matrix)), dtype=numpy.int64)
-        return theirs + self._own_scores(parties)
+        scores = numpy.array(matrix if parties.names[0] == peer else list(zip(*matrix)), dtype=numpy.int64)
+        scores += _millionths(self.class_log_prior_)
+        logs = [log for feature, log in zip(self.features, self.feature_log_prob_) if feature in self._of(owner)]
+        for ones, log in zip(given[owner], logs):
+            scores += ones @ _millionths(log).T
+        return scores
 
-    def _own_scores(self, parties: Parties) -> Any:
-        """What of it the party with the model has itself."""
+    def _ones(self, parties: Parties, party: str) -> list[Any]:
+        """For each feature of a party, a column of zeros and ones for each category that it had in the fit."""
         import numpy
 
-        scores = _millionths(self.class_log_prior_)[None, :]
-        for feature, log in zip(self.features, self.feature_log_prob_):
-            if feature in self._of(self.owner):
-                ones = indicators(parties, self.owner, [parties.column(feature)[1]])[1]
-                places = numpy.column_stack(list(ones.values())).argmax(axis=1)
-                scores = scores + _millionths(log)[:, places].T
-        return scores
+        known: dict[str, dict[str, Any]] = {name: {} for name in parties.names}
+        for feature, categories in zip(self.features, self.categories_):
+            owner, column = parties.column(feature)
+            known[owner][column] = categories.tolist()
+        fitted = parties.with_tables(parties.tables, known)
+        made = [indicators(fitted, party, [column])[1] for column in known[party]]
+        return [numpy.column_stack(list(columns.values())).astype(numpy.int64) for columns in made]
 
     def _check(self) -> None:
         if not hasattr(self, "feature_log_prob_"):

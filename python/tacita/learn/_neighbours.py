@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 from ..errors import _input
-from ._parties import Parties
+from ._parties import Parties, sorted_values
 from ._products import indicators, products
 
 __all__ = ["KNeighborsClassifier"]
@@ -39,9 +39,11 @@ class KNeighborsClassifier:
     def fit(self, parties: Parties, target: str, features: Sequence[str]) -> KNeighborsClassifier:
         """Says whose rows have labels, and which features, columns of the same names at both, are compared. Nothing is sent."""
         self.owner, self.target = parties.column(target)
-        self.features = list(features)
+        self.features = [features] if isinstance(features, str) else list(features)
+        if parties.here(self.owner):
+            self._labels(parties)
         for party in filter(parties.here, parties.names):
-            for feature in features:
+            for feature in self.features:
                 parties.column(f"{party}.{feature}")
         parties.tell("Nothing is learned by the fit: rows stay where they are.")
         return self
@@ -50,7 +52,12 @@ class KNeighborsClassifier:
         """The labels of the other party's rows, which that party gets."""
         import numpy
 
+        if not hasattr(self, "owner"):
+            raise _input("the model was not fitted")
         owner, peer = self.owner, parties.peer(self.owner)
+        # What is wrong with own columns is found before anything is sent.
+        ones = {party: self._indicators(parties, party) for party in filter(parties.here, parties.names)}
+        own = self._labels(parties) if parties.here(owner) else None
         parties.tell(
             f"{owner} learns, of each row of {peer}, with how many of its {len(self.features)} features each of {owner}'s "
             "own rows agrees: with rows of many kinds, that says which values they have.",
@@ -60,16 +67,25 @@ class KNeighborsClassifier:
         if self.n_neighbors > sizes[owner]:
             raise _input(f"n_neighbors = {self.n_neighbors}, and {owner} has {sizes[owner]} rows")
         names = {party: [f"{party} {row}" for row in range(sizes[party])] for party in parties.names}
-        given = {}
-        for party in filter(parties.here, parties.names):
-            ones = numpy.column_stack(list(self._indicators(parties, party).values()))
-            given[party] = dict(zip(names[party], ones))
+        given = {
+            party: dict(zip(names[party], numpy.column_stack(list(columns.values()))))
+            for party, columns in ones.items()
+        }
         matrix = products(parties, "neighbours", names, given, [owner])
         labels = None
         if matrix is not None:
             agree = numpy.array(matrix if parties.names[0] == owner else list(zip(*matrix)))
-            labels = self._vote(agree, parties.tables[owner][self.target].to_numpy())
+            labels = self._vote(agree, own)
         return self._hand_over(parties, labels)
+
+    def _labels(self, parties: Parties) -> Any:
+        """The labels of the party that has them, which can be told apart and sorted."""
+        owner, target = parties.column(f"{self.owner}.{self.target}")
+        labels = parties.tables[owner][target]
+        if labels.isna().any():
+            raise _input(f"{owner}: {target} has empty cells: leave their rows out")
+        sorted_values(owner, target, labels)
+        return labels.to_numpy()
 
     def _indicators(self, parties: Parties, party: str) -> dict[str, Any]:
         """A column of zeros and ones for each value that a feature has at either party."""

@@ -44,6 +44,12 @@ class Parties:
         """Use `simulated` or `connected`."""
         if len(parties) != 2:
             raise _input(f"there are two parties, and not {len(parties)}")
+        for name, table in tables.items():
+            if not hasattr(table, "iloc") or not hasattr(table, "columns"):
+                raise _input(f"{name}: a {type(table).__module__}.{type(table).__qualname__} is no pandas.DataFrame")
+            if not table.columns.is_unique:
+                twice = table.columns[table.columns.duplicated()][0]
+                raise _input(f"{name}: two columns are called {twice!r}: give one of them another name")
         self.tables = dict(tables)
         """The tables that are here, by party."""
         self.names = list(parties)
@@ -154,14 +160,18 @@ class Parties:
 
     def categories(self, party: str, column: str) -> list[object]:
         """The values that a column may have: as agreed, or else, in a simulation, those that it has."""
-        agreed = self._categories.get(party, {}).get(column)
+        agreed = self.agreed(party, column)
         if agreed is not None:
             return list(agreed)
         if not all(map(self.here, self.names)):
             raise _input(
                 f"which values may {party}.{column} have? Both parties have to say: categories={{{party!r}: {{{column!r}: [...]}}}}"
             )
-        return sorted(self.tables[party][column].dropna().unique().tolist())
+        return sorted_values(party, column, self.tables[party][column])
+
+    def agreed(self, party: str, column: str) -> Optional[Sequence[object]]:
+        """The values that a column may have, if that was said."""
+        return self._categories.get(party, {}).get(column)
 
     def tell(self, *sentences: str) -> None:
         """Says what a party will learn, before it does."""
@@ -186,3 +196,13 @@ class Parties:
             return dict(simulate(job, tables, **self._options))
         me = next(iter(self.tables))
         return {me: run(job, me, tables[me], self._identity, **self._options)}
+
+
+def sorted_values(party: str, column: str, cells: pandas.Series) -> list[object]:
+    """The values of a column."""
+    try:
+        return sorted(cells.dropna().unique().tolist())
+    except TypeError:
+        raise _input(
+            f"{party}: {column} has values that cannot be sorted: make them all text, or say which there may be, in categories"
+        ) from None

@@ -19,15 +19,16 @@ def products(
     what: str,
     names: Mapping[str, Sequence[str]],
     columns: Mapping[str, Mapping[str, Any]],
-    reveal_to: Sequence[str],
+    reveal_to: Optional[Sequence[str]],
     *,
     bits: int = 1,
     signed: bool = False,
 ) -> Optional[list[list[int]]]:
     """Every column of the first with every column of the second, as whole numbers: `names` are those of both parties, `columns` those of the parties that are
-    here. Nothing where nobody here learns them. More columns than a job takes are products of several jobs."""
+    here. Both learn them if `reveal_to` is absent; nothing comes where nobody here learns them. More columns than a job takes are products of several jobs."""
     first, second = parties.names
-    keys = {"job": "dot", "reveal": "value", "reveal_to": list(reveal_to), "bits": bits, "signed": signed}
+    learners = parties.names if reveal_to is None else [reveal_to] if isinstance(reveal_to, str) else list(reveal_to)
+    keys = {"job": "dot", "reveal": "value", "reveal_to": learners, "bits": bits, "signed": signed}
     blocks = [(ones, others) for ones in _blocks(names[first]) for others in _blocks(names[second])]
     if len(blocks) > 1:
         parties.tell(f"{len(blocks)} runs follow, each of some columns here and there, of which this holds:")

@@ -53,7 +53,7 @@ def contingency(
         "contingency",
         {party: names for party, (names, _) in made.items()},
         {party: columns for party, (_, columns) in made.items() if parties.here(party)},
-        reveal_to or parties.names,
+        reveal_to,
     )
     if matrix is None:
         return None
@@ -72,9 +72,14 @@ def count(parties: Parties, where: Mapping[str, object], *, reveal_to: Optional[
     >>> learn.count(learn.Parties.simulated(tables, tell=None), {"a.x": "p", "b.y": "yes"})
     1
     """
+    import numpy
+
     wanted: dict[str, list[tuple[str, object]]] = {name: [] for name in parties.names}
     for reference, value in where.items():
         party, column = parties.column(reference)
+        agreed = parties.agreed(party, column)
+        if agreed is not None and value not in agreed:
+            raise _input(f"{reference}: {value!r} is none of its {len(agreed)} categories")
         wanted[party].append((column, value))
     alone = next((name for name, conditions in wanted.items() if not conditions), None)
     if alone is not None:
@@ -87,10 +92,10 @@ def count(parties: Parties, where: Mapping[str, object], *, reveal_to: Optional[
     columns = {}
     for party in filter(parties.here, parties.names):
         table = parties.tables[party]
-        columns[party] = {
-            names[party][0]: [all(row) for row in zip(*(table[column] == value for column, value in wanted[party]))]
-        }
-    matrix = products(parties, "count", names, columns, reveal_to or parties.names)
+        # An empty cell has no value, and not this one.
+        has = [(table[column] == value).fillna(False).to_numpy(dtype=bool) for column, value in wanted[party]]
+        columns[party] = {names[party][0]: numpy.logical_and.reduce(has)}
+    matrix = products(parties, "count", names, columns, reveal_to)
     return None if matrix is None else matrix[0][0]
 
 
@@ -122,7 +127,7 @@ def correlation(
         party: {name: _standardised(parties, party, name) for name in names[party]}
         for party in filter(parties.here, parties.names)
     }
-    matrix = products(parties, "correlation", names, columns, reveal_to or parties.names, bits=32, signed=True)
+    matrix = products(parties, "correlation", names, columns, reveal_to, bits=32, signed=True)
     if matrix is None:
         return None
     first, second = parties.names
@@ -136,14 +141,23 @@ def _standardised(parties: Parties, party: str, column: str) -> Any:
     """A column less its mean, such that its squares add up to one, in whole billionths."""
     import numpy
 
-    values = parties.tables[party][column].to_numpy(dtype=float)
-    if not numpy.isfinite(values).all():
+    cells = parties.tables[party][column]
+    if cells.isna().any():
         raise _input(f"{party}: {column} has empty cells: leave their rows out before the parties are aligned")
-    apart = values - values.mean() if len(values) else values
-    length = math.sqrt(float(apart @ apart))
-    if length == 0:
+    try:
+        values = cells.to_numpy(dtype=float)
+    except (TypeError, ValueError):
+        raise _input(f"{party}: {column} is of type {cells.dtype}: a correlation is of numbers") from None
+    if not numpy.isfinite(values).all():
+        raise _input(f"{party}: {column} has infinite numbers: leave their rows out before the parties are aligned")
+    # Of equal numbers, the mean may differ from them by rounding.
+    if not len(values) or values.min() == values.max():
         raise _input(f"{party}: {column} is the same in all rows: it has no correlation with anything")
-    return numpy.rint(apart / length * 10**DIGITS).astype(numpy.int64)
+    # Its unit is no matter, and squares of very large or small numbers are none.
+    apart = values / numpy.abs(values).max()
+    apart -= apart.mean()
+    apart /= numpy.abs(apart).max()
+    return numpy.rint(apart / math.sqrt(float(apart @ apart)) * 10**DIGITS).astype(numpy.int64)
 
 
 def _sides(

@@ -75,7 +75,18 @@ def network(
             "edgecolor": GREY,
             "linewidth": 0.6,
         }
-        on.text(place[0], place[1], item, ha="center", va="center", fontsize=9, color=INK, bbox=box, zorder=4)
+        on.text(
+            place[0],
+            place[1],
+            item,
+            ha="center",
+            va="center",
+            fontsize=9,
+            color=INK,
+            bbox=box,
+            zorder=4,
+            parse_math=False,
+        )
     on.update_datalim(places)
     on.margins(0.08)
     on.autoscale_view()
@@ -148,5 +159,6 @@ def _colours(items: list[str], owners: Mapping[str, Iterable[str]], on: Axes) ->
         }
         patches.append(Patch(facecolor=colour, edgecolor=GREY, linewidth=0.6, label=owner))
     if patches:
-        on.legend(handles=patches, loc="upper left", frameon=False, fontsize=9)
+        for text in on.legend(handles=patches, loc="upper left", frameon=False, fontsize=9).get_texts():
+            text.set_parse_math(False)
     return colours

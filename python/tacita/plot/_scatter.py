@@ -69,7 +69,7 @@ def _name(on: Axes, rules: pandas.DataFrame, dots: numpy.ndarray[Any, Any]) -> N
         offset, box = min(_places(at, size), key=lambda one: _hidden(one, points, taken, frame))
         taken.append(box)
         on.annotate(
-            "\n".join(lines), place, offset, textcoords="offset points", fontsize=SIZE, color=INK, va="center", ha="left", zorder=4,
+            "\n".join(lines), place, offset, textcoords="offset points", fontsize=SIZE, color=INK, va="center", ha="left", zorder=4, parse_math=False,
             arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.6, "alpha": 0.6, "shrinkA": 1, "shrinkB": 3, "relpos": (0 if offset[0] > 0 else 1,
             0.5)},
         )  # fmt: skip

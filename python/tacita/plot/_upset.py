@@ -114,7 +114,7 @@ def _matrix(on: Axes, columns: list[frozenset[str]], parties: list[str]) -> None
         on.scatter([column] * len(members), members, s=58, color=INK, zorder=4)
     on.set_ylim(len(parties) - 0.5, -0.5)
     on.set_xlim(-0.6, len(columns) - 0.4)
-    on.set_yticks(list(rows), parties)
+    on.set_yticks(list(rows), parties, parse_math=False)
     bare(on)
     on.tick_params(axis="both", length=0, labelbottom=False)
 

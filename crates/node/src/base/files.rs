@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tacita_core::{Error, Result};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::base::folder::LEFT_BEHIND;
 
@@ -155,6 +155,13 @@ pub fn check_readable(path: &Path) -> Result<()> {
     File::open(path).map(drop).map_err(|error| fault(path, &format!("cannot read: {error}")))
 }
 
+/// A new directory for what goes with the value, into which nobody else may look.
+pub fn scratch() -> Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("tacita-").permissions(fs::Permissions::from_mode(0o700));
+    builder.tempdir().map_err(|error| Error::Input(format!("no temporary directory: {error}")))
+}
+
 /// A temporary file beside `file`; it removes itself unless renamed.
 fn temporary(path: &Path, file: &Path, mode: u32) -> Result<NamedTempFile> {
     let directory = parent(file);
@@ -228,6 +235,15 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_scratch_directory_is_for_its_owner_alone_and_goes() {
+        let directory = scratch().unwrap();
+        let path = directory.path().to_owned();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        drop(directory);
+        assert!(!path.exists());
     }
 
     #[test]

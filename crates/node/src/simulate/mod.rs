@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tacita_core::{Error, Result};
 
 use crate::agreement::{Ability, JobSpec, Reveal, Terms};
-use crate::base::files::{check_distinct, check_readable};
+use crate::base::files::{check_distinct, check_readable, scratch};
 use crate::identity::Identity;
 use crate::run::write::all_beside;
 use crate::table::ReadOptions;
@@ -174,7 +174,7 @@ pub fn simulate(
         std::fs::create_dir_all(directory)
             .map_err(|error| Error::Input(format!("{}: cannot make the directory: {error}", directory.display())))?;
     }
-    let work = tempfile::tempdir().map_err(|error| Error::Input(format!("no temporary directory: {error}")))?;
+    let work = scratch()?;
     let mut pins = BTreeMap::new();
     let helper = job.is_outsourced().then_some(HELPER);
     let all: Vec<&str> = helper.into_iter().chain(job.parties.names()).collect();

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::agreement::{JobSpec, Terms};
-use tacita_node::base::files::check_readable;
+use tacita_node::base::files::{check_readable, scratch};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::Aggregate;
 use tacita_node::jobs::aggregate::spec::ROLES;
@@ -71,7 +71,8 @@ struct Running<'a> {
     simulation: &'a Simulation,
     directory: PathBuf,
     screen: &'a dyn Screen,
-    processes: Arc<Mutex<Vec<Pid>>>,
+    /// None once the user has interrupted.
+    processes: Arc<Mutex<Option<Vec<Pid>>>>,
 }
 
 /// Runs a simulation. `Ok(Err(_))` is a job that failed at one of its processes. `on_interrupt` gets what ends all of them.
@@ -98,7 +99,7 @@ pub fn simulate(
             .map_err(|error| Error::Input(format!("{}: cannot make the directory: {error}", output.display())))?;
     }
     let scratch = match &simulation.directory {
-        None => Some(tempfile::tempdir().map_err(|error| Error::Input(format!("no temporary directory: {error}")))?),
+        None => Some(scratch()?),
         Some(_) => None,
     };
     let directory = match (&simulation.directory, &scratch) {
@@ -110,11 +111,12 @@ pub fn simulate(
         (None, Some(scratch)) => scratch.path().to_owned(),
         (None, None) => return Err(Error::Internal("a simulation without a directory".into())),
     };
-    let processes = Arc::<Mutex<Vec<Pid>>>::default();
+    let processes = Arc::new(Mutex::new(Some(Vec::new())));
     let (stopped, removed) = (processes.clone(), scratch.as_ref().map(|scratch| scratch.path().to_owned()));
     on_interrupt(Box::new(move || {
-        for process in stopped.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            let _ = kill_process(*process, Signal::TERM);
+        let ended = stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for process in ended.into_iter().flatten() {
+            let _ = kill_process(process, Signal::TERM);
         }
         std::thread::sleep(FAREWELL);
         removed.iter().for_each(|directory| drop(std::fs::remove_dir_all(directory)));
@@ -227,8 +229,10 @@ impl Running<'_> {
             process.args(["--threads", &threads.to_string()]);
         }
         process.arg("--announce").arg(self.directory.join("addresses"));
+        let mut processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = processes.as_mut().ok_or(Error::Interrupted)?;
         let party = Party::spawn(process, name, "", self.screen)?;
-        self.processes.lock().unwrap_or_else(PoisonError::into_inner).push(party.pid());
+        running.push(party.pid());
         Ok(party)
     }
 
