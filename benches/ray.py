@@ -87,7 +87,7 @@ for attempt in range(60):
     except (ConnectionError, RuntimeError, ValueError):
         time.sleep(1)
 # The cluster's own start is not the job's: workers are there when it begins.
-pool.value(pool.start(abs, -1).refs[0])
+pool.value(pool.start(lambda: None).refs[0])
 started = time.monotonic()
 result = tacita.ray.run(
     tacita.Job.load(root / "job.json"), name, root / name, root / "id" / name, output, on=pool, workers_at="127.0.0.1", timeout=600,
@@ -115,8 +115,8 @@ class Clusters:
         for name in NAMES:
             port, directory = free_port(), tempfile.mkdtemp(prefix="ray-", dir="/tmp")
             ray = str(pathlib.Path(sys.executable).parent / "ray")
-            told = ["taskset", "-c", cores, ray, "start", "--head", "--node-ip-address=127.0.0.1", f"--port={port}", f"--num-cpus={cpus}", "--include-dashboard=false", "--block",
-                    f"--temp-dir={directory}", "--object-store-memory=4000000000", f"--ray-client-server-port={free_port()}",
+            told = ["taskset", "-c", cores, ray, "start", "--head", f"--port={port}", f"--num-cpus={cpus}", "--include-dashboard=false", "--block",
+                    f"--temp-dir={directory}", "--object-store-memory=4000000000",
                     "--min-worker-port=0", "--max-worker-port=0"]  # fmt: skip
             environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
             self.processes.append(subprocess.Popen(told, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, start_new_session=True))

@@ -19,7 +19,7 @@ from ._pools import Pool, Task, WorkerLost
 
 _log = logging.getLogger("tacita")
 
-LOOK = 0.02
+LOOK = 0.05
 """How often drivers talk, in seconds, while nothing happens here."""
 
 Begin = Callable[[int, int, dict[str, str]], Task]

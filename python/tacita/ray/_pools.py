@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -83,8 +84,10 @@ class Cluster:
         self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)) // cpus)
         environment = {"env_vars": {"RAYON_NUM_THREADS": str(cpus)}}
         self._options = {"num_cpus": cpus, "runtime_env": environment, **options}
-        self._board = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Board).remote()
+        self._board = ray.remote(num_cpus=0)(_Board).remote()
         self.post = _RayPost(self._board)
+        self._asked: Any = None
+        self._told: list[tuple[int, int, str]] = []
         self._functions: dict[Callable[..., Any], Any] = {}
 
     def at(self, address: Optional[str]) -> Optional[str]:
@@ -101,12 +104,21 @@ class Cluster:
         of_refs = {task.refs[0]: task for task in tasks}
         if not of_refs:
             return []
-        ready, _ = self._ray.wait(list(of_refs), num_returns=1, timeout=timeout, fetch_local=False)
-        if ready and len(of_refs) > 1:
-            ready, _ = self._ray.wait(list(of_refs), num_returns=len(of_refs), timeout=0, fetch_local=False)
+        if self._asked is None:
+            self._asked = self._board.take.remote()
+        refs = [*of_refs, self._asked]
+        ready, _ = self._ray.wait(refs, num_returns=1, timeout=timeout, fetch_local=False)
+        if ready:
+            ready, _ = self._ray.wait(refs, num_returns=len(refs), timeout=0, fetch_local=False)
+        ended = []
         for ref in ready:
-            of_refs[ref].error = self._failure(ref)
-        return [of_refs[ref] for ref in ready]
+            if ref is self._asked or ref == self._asked:
+                self._told += self._ray.get(ref)
+                self._asked = None
+            else:
+                of_refs[ref].error = self._failure(ref)
+                ended.append(of_refs[ref])
+        return ended
 
     def _failure(self, ref: Any) -> Optional[BaseException]:
         try:
@@ -124,7 +136,7 @@ class Cluster:
         return self._ray.get(ref)
 
     def posted(self) -> list[tuple[int, int, str]]:
-        told: list[tuple[int, int, str]] = self._ray.get(self._board.take.remote())
+        told, self._told = self._told, []
         return told
 
     def stop(self, task: _RayTask) -> None:
@@ -145,12 +157,17 @@ class _Board:
 
     def __init__(self) -> None:
         self.told: list[tuple[int, int, str]] = []
+        self.some = asyncio.Event()
 
-    def post(self, bucket: int, attempt: int, address: str) -> None:
+    async def post(self, bucket: int, attempt: int, address: str) -> None:
         self.told.append((bucket, attempt, address))
+        self.some.set()
 
-    def take(self) -> list[tuple[int, int, str]]:
+    async def take(self) -> list[tuple[int, int, str]]:
+        """Waits until there is something."""
+        await self.some.wait()
         told, self.told = self.told, []
+        self.some.clear()
         return told
 
 

@@ -76,8 +76,7 @@ def scatter(block: pyarrow.Table, item_key: bytes, buckets: int) -> list[Optiona
     scattered, starts = _tacita.scatter(block, item_key, buckets)
     table = pyarrow.table(scattered)
     ends = [*starts[1:], table.num_rows]
-    # A slice that is sent would take all of its table with it.
-    return [None, *(_compact(table.slice(start, end - start)) for start, end in zip(starts, ends))]
+    return [None, *(table.slice(start, end - start) for start, end in zip(starts, ends))]
 
 
 def cut(block: pyarrow.Table, first: int, rows: int, buckets: int) -> list[Optional[pyarrow.Table]]:
@@ -85,15 +84,8 @@ def cut(block: pyarrow.Table, first: int, rows: int, buckets: int) -> list[Optio
     pieces: list[Optional[pyarrow.Table]] = [None]
     for bucket in range(buckets):
         start, end = (min(max(at - first, 0), block.num_rows) for at in _tacita.bucket_range(bucket, buckets, rows))
-        pieces.append(_compact(block.slice(start, end - start)))
+        pieces.append(block.slice(start, end - start))
     return pieces
-
-
-def _compact(table: pyarrow.Table) -> pyarrow.Table:
-    sink = pyarrow.BufferOutputStream()
-    with pyarrow.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return pyarrow.ipc.open_stream(sink.getvalue()).read_all()
 
 
 def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:
