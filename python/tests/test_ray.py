@@ -361,6 +361,37 @@ def test_followers_that_lie_are_found_out(parties, tmp_path: pathlib.Path) -> No
     assert isinstance(ended(), tacita.ProtocolError)
 
 
+def test_a_leader_does_not_ask_again_and_again(parties, tmp_path: pathlib.Path) -> None:
+    """A bucket is begun as often as it may fail, and no more: who cheats would ask of other keys each time."""
+    job = job_of(parties)
+    ended = victim(job, tmp_path, "insurer", retries=2)
+    drivers = meet(job, tmp_path, "hospital")
+    with pytest.raises(tacita.Error):
+        for attempt in range(10):
+            for what in ("start", "stop"):
+                at = {"at": {"hospital": "127.0.0.1:9"}} if what == "start" else {}
+                drivers.turn({"insurer": json.dumps([{"what": what, "bucket": 0, "attempt": attempt, **at}])})
+        while True:
+            drivers.turn({"insurer": "[]"})
+    raised = ended()
+    assert isinstance(raised, tacita.ProtocolError) and "begun 4 times" in str(raised)
+
+
+def test_rows_by_position_are_equally_many(parties, tmp_path: pathlib.Path) -> None:
+    job = tacita.Job(job="dot", id="dot", reveal_to=["hospital"], bits=4, parties={name: parties[name] for name in NAMES[:2]})
+    tables = {name: [pyarrow.table({"value": [1] * rows})] for name, rows in zip(NAMES, (9, 10))}
+    with pytest.raises(tacita.TermsError, match="hospital has 9 where insurer has 10"):
+        run_all(job, tmp_path, tables, buckets=2)
+
+
+def test_equal_keys_that_give_much_are_told(parties, tmp_path: pathlib.Path) -> None:
+    job = job_of(parties, reveal="payload", reveal_to=["hospital"], gives={"insurer": ["insurer"]})
+    one_key = pyarrow.table({"name": ["Person 1"] * 900 + ["Person 2"] * 100, "insurer": [str(number) for number in range(1000)]})
+    with pytest.raises(tacita.Error) as raised:
+        run_all(job, tmp_path, {"hospital": tmp_path / "hospital", "insurer": [one_key]}, buckets=20)
+    assert isinstance(raised.value, (tacita.InputError, tacita.NetworkError))
+
+
 def test_other_rows_are_not_resumed(parties, tmp_path: pathlib.Path) -> None:
     """Whoever changes its rows after the seed is known is refused: it could have chosen them for a bucket."""
     job = job_of(parties)

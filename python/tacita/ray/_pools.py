@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import logging
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -74,18 +76,18 @@ class Cluster:
 
     def __init__(self, address: Optional[str] = None, *, cpus: int = 1, slots: Optional[int] = None, **options: Any) -> None:
         try:
-            import ray
+            ray: Any = importlib.import_module("ray")
         except ImportError as error:
             raise _input("on: Ray is not installed: `pip install ray`, or give on=tacita.ray.Processes(N)") from error
         self._ray = ray
         if not ray.is_initialized():
-            ray.init(address=address, log_to_driver=False, logging_level="warning")
+            ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
         self.cpus = cpus
         self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)) // cpus)
         environment = {"env_vars": {"RAYON_NUM_THREADS": str(cpus)}}
         self._options = {"num_cpus": cpus, "runtime_env": environment, **options}
         self._board = ray.remote(num_cpus=0)(_Board).remote()
-        self.post = _RayPost(self._board)
+        self.post: Callable[[int, int, str], object] = _RayPost(self._board)
         self._asked: Any = None
         self._told: list[tuple[int, int, str]] = []
         self._functions: dict[Callable[..., Any], Any] = {}
@@ -100,7 +102,7 @@ class Cluster:
         refs = remote.remote(*arguments)
         return _RayTask([refs] if returns == 1 else refs)
 
-    def done(self, tasks: Sequence[_RayTask], timeout: float) -> list[_RayTask]:
+    def done(self, tasks: Sequence[Any], timeout: float) -> list[Any]:
         of_refs = {task.refs[0]: task for task in tasks}
         if not of_refs:
             return []
@@ -112,7 +114,7 @@ class Cluster:
             ready, _ = self._ray.wait(refs, num_returns=len(refs), timeout=0, fetch_local=False)
         ended = []
         for ref in ready:
-            if ref is self._asked or ref == self._asked:
+            if ref == self._asked:
                 self._told += self._ray.get(ref)
                 self._asked = None
             else:
@@ -126,7 +128,7 @@ class Cluster:
         except self._ray.exceptions.RayTaskError as error:
             return error.cause if isinstance(error.cause, Exception) else error
         except self._ray.exceptions.RayError as error:
-            return WorkerLost(str(error).splitlines()[0])
+            return WorkerLost((str(error).splitlines() or [type(error).__name__])[0])
         return None
 
     def value(self, ref: Any) -> Any:
@@ -139,7 +141,7 @@ class Cluster:
         told, self._told = self._told, []
         return told
 
-    def stop(self, task: _RayTask) -> None:
+    def stop(self, task: Any) -> None:
         self._ray.cancel(task.refs[0], force=True)
 
     def close(self) -> None:
@@ -148,7 +150,7 @@ class Cluster:
 
 class _RayTask:
     def __init__(self, refs: Sequence[Any]) -> None:
-        self.refs = refs
+        self.refs: Sequence[Any] = refs
         self.error: Optional[BaseException] = None
 
 
@@ -228,11 +230,11 @@ class Processes:
                 continue
             self._busy[worker] = task
 
-    def done(self, tasks: Sequence[_ProcessTask], timeout: float) -> list[_ProcessTask]:
+    def done(self, tasks: Sequence[Any], timeout: float) -> list[Any]:
         if not any(task.ended for task in tasks) and self._busy:
             of_pipes = {worker.pipe: worker for worker in self._busy}
             for pipe in multiprocessing.connection.wait(list(of_pipes), timeout):
-                self._hear(of_pipes[pipe])  # type: ignore[index]
+                self._hear(of_pipes[pipe])
         return [task for task in tasks if task.ended]
 
     def _hear(self, worker: _Worker) -> None:
@@ -263,7 +265,7 @@ class Processes:
         told, self._told = self._told, []
         return told
 
-    def stop(self, task: _ProcessTask) -> None:
+    def stop(self, task: Any) -> None:
         task.stopped = True
         if task in self._waiting:
             self._waiting.remove(task)
@@ -282,7 +284,7 @@ class Processes:
 
 
 class _ProcessTask:
-    def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], refs: Sequence[_Ref], again: bool) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], refs: Sequence[Any], again: bool) -> None:
         self.function, self.arguments, self.refs, self.again = function, arguments, refs, again
         self.error: Optional[BaseException] = None
         self.ended = self.stopped = False

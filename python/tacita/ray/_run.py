@@ -17,7 +17,7 @@ from .._identity import Identity
 from .._job import Job
 from .._progress import ShowProgress, watching
 from .._types import Path
-from ..errors import Error, NetworkError, _input
+from ..errors import Error, NetworkError, ProtocolError, _input
 from . import _tasks
 from ._driver import Follower, Here, Hosts, Leader
 from ._pools import Cluster, Pool, Task
@@ -85,10 +85,9 @@ def run(
         raise _input(f"output: {target} is there already: give a directory that is not")
     with watching(progress) as shown, tempfile.TemporaryDirectory() as scratch:
         place = pathlib.Path(work) if work is not None else pathlib.Path(scratch) / "work"
+        pool: Pool = on if on is not None else Cluster()
         kept = _tacita.Work.open(place, spec, party, owner, resume)
-        pool: Optional[Pool] = None
         try:
-            pool = on or Cluster()
             one = _Run(
                 job=job,
                 party=party,
@@ -118,8 +117,7 @@ def run(
             return result
         finally:
             kept.close()
-            if pool is not None:
-                pool.close()
+            pool.close()
 
 
 class _Run:
@@ -155,7 +153,7 @@ class _Run:
         # Readers of datasets leave out what begins with a point.
         self.part = target.with_name(f".{target.name}.{self.spec.agreement[:16]}.part")
         self.reports: dict[int, dict[str, Any]] = {}
-        self.attempts = 0
+        self.begun: dict[int, int] = {}
 
     def to_its_end(self, data: Data, allow_unreadable: bool) -> ClusterResult:
         """From the data to the result."""
@@ -277,7 +275,10 @@ class _Run:
         self._show("intersecting", 0, left)
 
         def begin(bucket: int, attempt: int, at: dict[str, str]) -> Task:
-            self.attempts += 1
+            self.begun[bucket] = self.begun.get(bucket, 0) + 1
+            if self.begun[bucket] > self.retries + 1:
+                # Each time is another question to the own rows, for who does not keep to the protocol.
+                raise ProtocolError(f"bucket {bucket} is to be begun {self.begun[bucket]} times, and retries = {self.retries}", "protocol", 4)
             order = _tasks.Order(
                 job=self.text,
                 party=self.party,
@@ -364,7 +365,7 @@ class _Run:
             "buckets": {
                 "number": drivers.buckets,
                 "done": len(self.reports),
-                "begun": self.attempts,
+                "begun": sum(self.begun.values()),
                 "filled_up_to": drivers.bounds,
                 "seconds": round(sum(report["seconds"] for report in self.reports.values()), 3),
             },

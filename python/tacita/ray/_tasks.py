@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import pathlib
@@ -178,8 +179,7 @@ def _listening(at: Optional[str]) -> tuple[str, str]:
 
 def _own_host() -> str:
     """The address of this machine in its cluster."""
-    import ray
-
+    ray: Any = importlib.import_module("ray")
     return str(ray.util.get_node_ip_address())
 
 

@@ -15,7 +15,7 @@ use crate::agreement::{JobSpec, Network, Protocol, Reveal, Sizes, Terms, Wish, m
 use crate::base::cancel::Cancel;
 use crate::base::hex::hex;
 use crate::base::random::fresh_rng;
-use crate::base::text::counted;
+use crate::base::text::{count, counted};
 use crate::identity::Identity;
 use crate::run::check::check_identity;
 use crate::run::meet::{Meeting, company};
@@ -161,6 +161,7 @@ fn settle(
     let names = job.parties.names();
     let buckets = buckets_of(&agreed.sizes);
     check_resumed(meet.me, &agreed.sizes).map_err(|error| conclude_all_for(channels, error))?;
+    check_by_position(of_buckets, &agreed.sizes).map_err(|error| conclude_all_for(channels, error))?;
     let protocol = agreed.chosen.protocol;
     if let Some(kept) = kept.as_ref().filter(|kept| kept.protocol != protocol.name()) {
         let what = format!("the run that is kept is by {}, and {} was chosen now", kept.protocol, protocol.name());
@@ -235,6 +236,20 @@ fn choose(
         false => job.job.choose(job, me, &sizes[me], &sizes[job.peer_of(me)], network),
     };
     choice.map(|choice| choice.chosen)
+}
+
+/// Where rows go by their position, all have as many.
+fn check_by_position(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<()> {
+    let mut all = sizes.iter();
+    let (true, Some((one, first))) = (bounds(job, sizes, 1).is_empty(), all.next()) else { return Ok(()) };
+    match all.find(|(_, theirs)| theirs.items != first.items) {
+        Some((other, theirs)) => Err(Error::Terms(format!(
+            "rows are aligned by position, and {one} has {} where {other} has {}: are both tables of the same rows?",
+            count(first.items),
+            count(theirs.items)
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Whether all go on with one run, or all begin one; else what to do.

@@ -244,6 +244,12 @@ pub fn check_limits(job: &JobSpec, me: &str, source: &str, sizes: &mut Sizes) ->
         )));
     }
     if let Some(bound) = job.padded_to(me) {
+        if sizes.items <= bound && most > bound && job.spread.is_some() {
+            return Err(Error::Input(format!(
+                "{source}: {brought}, many of them equal ones, and a bucket has room for {}: agree on duplicates = \"first\", or ask for fewer buckets",
+                text::count(bound)
+            )));
+        }
         if most > bound && job.spread.is_some() {
             return Err(Error::NotReady(format!(
                 "{source}: {brought} do not fit a bucket of {}, which happens less than once in 2^40 runs: start anew, and not with resume",
