@@ -6,6 +6,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -416,24 +417,32 @@ def test_other_rows_are_not_resumed(parties, tmp_path: pathlib.Path) -> None:
     assert errors[1] is not None
 
 
+def ray_start(*told: str, log: pathlib.Path) -> subprocess.Popen[bytes]:
+    """A node of a cluster, with one core."""
+    ray = pathlib.Path(sys.executable).parent / "ray"
+    always = ["--num-cpus=1", "--block", "--object-store-memory=200000000", "--min-worker-port=0", "--max-worker-port=0"]
+    with log.open("w") as out:
+        return subprocess.Popen(
+            [str(ray), "start", *told, *always], stdout=out, stderr=out, env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}, start_new_session=True
+        )
+
+
 @pytest.fixture
 def clusters(tmp_path: pathlib.Path) -> Iterator[dict[str, str]]:
     """Two clusters of Ray on this machine, by party."""
     pytest.importorskip("ray", reason="Ray has no wheel for this Python")
-    ray = pathlib.Path(sys.executable).parent / "ray"
-    addresses, environment = {}, {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
-    started = []
+    addresses, started = {}, []
     for number, name in enumerate(NAMES[:2]):
-        port = int(free_address().rpartition(":")[2])
-        told = [ray, "start", "--head", f"--port={port}", "--num-cpus=1", "--include-dashboard=false", "--block", f"--temp-dir=/tmp/tacita-ray-{os.getpid()}-{number}",
-                "--object-store-memory=200000000", "--min-worker-port=0", "--max-worker-port=0"]  # fmt: skip
-        log = open(tmp_path / f"ray-{name}.log", "w")
-        started.append(subprocess.Popen(list(map(str, told)), stdout=log, stderr=log, env=environment, start_new_session=True))
+        port = free_address().rpartition(":")[2]
+        # Paths of sockets in it must not be long.
+        told = ["--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir=/tmp/tacita-ray-{os.getpid()}-{number}"]
+        started.append(ray_start(*told, log=tmp_path / f"ray-{name}.log"))
         addresses[name] = f"127.0.0.1:{port}"
     yield addresses
-    for process in started:
+    for number, process in enumerate(started):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        shutil.rmtree(f"/tmp/tacita-ray-{os.getpid()}-{number}", ignore_errors=True)
 
 
 ON_RAY = """
@@ -459,8 +468,8 @@ print(json.dumps(result.report))
 """
 
 
-def test_two_clusters_of_ray(parties, clusters, tmp_path: pathlib.Path) -> None:
-    """A directory of files at one, a dataset of Ray at the other; a worker is killed while it does a bucket."""
+def on_ray(parties, clusters: dict[str, str], tmp_path: pathlib.Path) -> list[subprocess.Popen[str]]:
+    """Both parties, each on its cluster."""
     path = tmp_path / "job.json"
     spec = {
         "job": "intersect", "id": "spread", "reveal_to": ["hospital", "insurer"], "key": {"columns": ["name"], "normalize": ["name"]},
@@ -468,19 +477,45 @@ def test_two_clusters_of_ray(parties, clusters, tmp_path: pathlib.Path) -> None:
     }  # fmt: skip
     path.write_text(json.dumps(spec))
     (tmp_path / "on_ray.py").write_text(ON_RAY)
+    told = [[sys.executable, str(tmp_path / "on_ray.py"), str(path), name, str(tmp_path), clusters[name]] for name in NAMES[:2]]
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
-    running = [
-        subprocess.Popen(
-            [sys.executable, tmp_path / "on_ray.py", path, name, tmp_path, clusters[name]], stdout=subprocess.PIPE, text=True, env=environment
-        )
-        for name in NAMES[:2]
-    ]
+    return [subprocess.Popen(own, stdout=subprocess.PIPE, text=True, env=environment) for own in told]
+
+
+def check_exact(running: list[subprocess.Popen[str]], tmp_path: pathlib.Path) -> list[dict[str, Any]]:
+    """Every common row is there, once, at both."""
     reports = [json.loads(process.communicate(timeout=300)[0].splitlines()[-1]) for process in running]
     common = truth(tmp_path, NAMES[:2])
     for name, report in zip(NAMES, reports):
         found = pyarrow.parquet.read_table(tmp_path / "out" / name)["name"].to_pylist()
         assert set(found) == common and len(found) == len(common) and report["result"] == {"rows": len(common)}
-        assert report["buckets"]["begun"] == (5 if name == "hospital" else 4)
+    return reports
+
+
+def test_two_clusters_of_ray(parties, clusters, tmp_path: pathlib.Path) -> None:
+    """A directory of files at one, a dataset of Ray at the other; a worker is killed while it does a bucket."""
+    reports = check_exact(on_ray(parties, clusters, tmp_path), tmp_path)
+    assert [report["buckets"]["begun"] for report in reports] == [5, 4]
+
+
+@pytest.mark.slow
+def test_a_node_goes_away(parties, clusters, tmp_path: pathlib.Path) -> None:
+    """With all that lies on it: Ray makes that again, and the drivers begin its buckets again."""
+    time.sleep(8)
+    address = (tmp_path / "ray-hospital.log").read_text()
+    head = next(line.split("=")[1].strip(" '") for line in address.splitlines() if "ray start --address=" in line)
+    node = ray_start(f"--address={head}", log=tmp_path / "node.log")
+    time.sleep(8)
+    for piece in range(3, 40):
+        for name in NAMES[:2]:
+            people(piece * 10_000, 10_000, name).to_parquet(tmp_path / name / f"{piece:02}.parquet")
+    running = on_ray(parties, clusters, tmp_path)
+    until = time.monotonic() + 120
+    while time.monotonic() < until and not list(tmp_path.glob("out/.hospital.*/part-*")):
+        time.sleep(0.05)
+    os.killpg(node.pid, signal.SIGKILL)
+    node.wait()
+    check_exact(running, tmp_path)
 
 
 @pytest.mark.parametrize(("by", "reveal"), [("position", "value"), ("id", "value"), ("position", "shares")])

@@ -86,7 +86,11 @@ class Cluster:
         self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)) // cpus)
         environment = {"env_vars": {"RAYON_NUM_THREADS": str(cpus)}}
         self._options = {"num_cpus": cpus, "runtime_env": environment, **options}
-        self._board = ray.remote(num_cpus=0)(_Board).remote()
+        # Where the driver is: a node that goes away does not take it along.
+        here = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
+            node_id=ray.get_runtime_context().get_node_id(), soft=False
+        )
+        self._board = ray.remote(num_cpus=0)(_Board).options(scheduling_strategy=here).remote()
         self.post: Callable[[int, int, str], object] = _RayPost(self._board)
         self._asked: Any = None
         self._told: list[tuple[int, int, str]] = []
@@ -128,7 +132,7 @@ class Cluster:
         except self._ray.exceptions.RayTaskError as error:
             return error.cause if isinstance(error.cause, Exception) else error
         except self._ray.exceptions.RayError as error:
-            return WorkerLost((str(error).splitlines() or [type(error).__name__])[0])
+            return WorkerLost((str(error).splitlines() or [type(error).__name__])[0].partition(". ")[0])
         return None
 
     def value(self, ref: Any) -> Any:
