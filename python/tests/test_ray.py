@@ -6,6 +6,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -501,9 +502,10 @@ def test_two_clusters_of_ray(parties, clusters, tmp_path: pathlib.Path) -> None:
 @pytest.mark.slow
 def test_a_node_goes_away(parties, clusters, tmp_path: pathlib.Path) -> None:
     """With all that lies on it: Ray makes that again, and the drivers begin its buckets again."""
-    time.sleep(8)
-    address = (tmp_path / "ray-hospital.log").read_text()
-    head = next(line.split("=")[1].strip(" '") for line in address.splitlines() if "ray start --address=" in line)
+    log, until = tmp_path / "ray-hospital.log", time.monotonic() + 60
+    while not (found := re.search(r"--address='([^']+)'", log.read_text())) and time.monotonic() < until:
+        time.sleep(0.5)
+    head = found.group(1)
     node = ray_start(f"--address={head}", log=tmp_path / "node.log")
     time.sleep(8)
     for piece in range(3, 40):
