@@ -52,14 +52,14 @@ pub struct Meet<'a> {
 ///
 /// Errors: the job cannot be spread; connections fail; another party has other terms, resumes another run, or rows that have changed.
 pub fn meet(meet: &Meet<'_>, work: &mut Work) -> Result<Drivers> {
-    let of_buckets = in_buckets(meet.job)?;
+    in_buckets(meet.job)?;
     check_identity(meet.job, meet.me, meet.identity)?;
-    let items = check_rows(meet.job, meet.me, meet.rows)?;
+    check_rows(meet.job, meet.me, meet.rows)?;
     let links = Links::new(meet.cancel.clone());
     let job = meet.job.of_drivers();
     let (mut channels, greeted, round_trip) = connect(meet, &job, &links)?;
     links
-        .guard(|| settle(meet, &job, &of_buckets, items, work, &mut channels, greeted, round_trip))
+        .guard(|| settle(meet, &job, work, &mut channels, greeted, round_trip))
         .map(|settled| Drivers::new(meet, settled, channels, links))
 }
 
@@ -86,11 +86,9 @@ fn connect(meet: &Meet<'_>, job: &JobSpec, links: &Links) -> Result<Met> {
         company(job, meet.me, &mut channel);
         links.add(channel.handle());
         channel.set_patience(meet.timeout);
-        let greeted = handshake::greet_as(job, meet.me, nonce, &exporter, &mut channel).map_err(|error| {
+        let greeted = handshake::greet_as(job, meet.me, nonce, &exporter, &mut channel)
             // What is told to the others.
-            links.end(&error);
-            error
-        })?;
+            .inspect_err(|error| links.end(error))?;
         channel.set_patience(meet.patience);
         Ok((channel, greeted, round_trip))
     };
@@ -135,13 +133,12 @@ fn connect(meet: &Meet<'_>, job: &JobSpec, links: &Links) -> Result<Met> {
 fn settle(
     meet: &Meet<'_>,
     job: &JobSpec,
-    of_buckets: &JobSpec,
-    items: u64,
     work: &mut Work,
     channels: &mut [Channel],
     greeted: Vec<Greeted>,
     round_trip: Duration,
 ) -> Result<Settled> {
+    let (of_buckets, items) = (in_buckets(meet.job)?, check_rows(meet.job, meet.me, meet.rows)?);
     for warning in greeted.iter().flat_map(|greeted| &greeted.warnings) {
         tracing::warn!("{warning}");
     }
@@ -155,13 +152,13 @@ fn settle(
         false => Err(channel.violation("it announces more than rows and buckets")),
     };
     let network = Network { round_trip, bandwidth: meet.meeting.shape.bandwidth };
-    let choose = |sizes: &BTreeMap<String, Sizes>| choose(of_buckets, meet.me, sizes, buckets_of(sizes), network);
+    let choose = |sizes: &BTreeMap<String, Sizes>| choose(&of_buckets, meet.me, sizes, buckets_of(sizes), network);
     let agreed = mesh::agree(job, meet.me, &own, greeted, channels, check, choose)?;
 
     let names = job.parties.names();
     let buckets = buckets_of(&agreed.sizes);
     check_resumed(meet.me, &agreed.sizes).map_err(|error| conclude_all_for(channels, error))?;
-    check_by_position(of_buckets, &agreed.sizes).map_err(|error| conclude_all_for(channels, error))?;
+    check_by_position(&of_buckets, &agreed.sizes).map_err(|error| conclude_all_for(channels, error))?;
     let protocol = agreed.chosen.protocol;
     if let Some(kept) = kept.as_ref().filter(|kept| kept.protocol != protocol.name()) {
         let what = format!("the run that is kept is by {}, and {} was chosen now", kept.protocol, protocol.name());
@@ -169,7 +166,7 @@ fn settle(
     }
     let place = job.parties.position(meet.me).unwrap_or_default();
     let each = names.iter().map(|name| agreed.sizes[*name].items);
-    let shape = Shape { buckets, learners: learners(of_buckets), numbers: each.chain([buckets as u64]).collect() };
+    let shape = Shape { buckets, learners: learners(&of_buckets), numbers: each.chain([buckets as u64]).collect() };
     let commitment = work.commitment(&meet.digest);
     let run = work.run()?;
     let kept = run.as_ref().map(|run| Kept { run, finished: &meet.finished });
