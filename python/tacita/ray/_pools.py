@@ -71,6 +71,7 @@ class Cluster:
     `address` is the cluster's, as ``ray.init`` takes it, where the process is in none yet; `cpus` are the cores of a task, `slots` how many buckets are done
     at a time (all cores of the cluster, if that is not said), and `options` what else ``ray.remote`` takes, as ``resources`` or ``memory``.
 
+    >>> import tacita.ray
     >>> tacita.ray.Cluster("auto", cpus=4)  # doctest: +SKIP
     """
 
@@ -190,6 +191,7 @@ class Processes:
 
     What is on its way between tasks is in files of a directory of its own in `scratch`, which only this user can read; the system's for temporary files, if that is not said.
 
+    >>> import tacita.ray
     >>> tacita.ray.Processes(4).slots
     4
     """
