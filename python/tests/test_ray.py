@@ -370,13 +370,27 @@ def test_a_leader_does_not_ask_again_and_again(parties, tmp_path: pathlib.Path) 
     drivers = meet(job, tmp_path, "hospital")
     with pytest.raises(tacita.Error):
         for attempt in range(10):
-            for what in ("start", "stop"):
-                at = {"at": {"hospital": "127.0.0.1:9"}} if what == "start" else {}
-                drivers.turn({"insurer": json.dumps([{"what": what, "bucket": 0, "attempt": attempt, **at}])})
+            start = {"what": "start", "bucket": 0, "attempt": attempt, "at": {"hospital": "127.0.0.1:9"}}
+            heard = drivers.turn({"insurer": json.dumps([start, {"what": "stop", "bucket": 0, "attempt": attempt}])})
+            while "failed" not in heard["insurer"]:
+                heard = drivers.turn({"insurer": "[]"})
         while True:
             drivers.turn({"insurer": "[]"})
     raised = ended()
     assert isinstance(raised, tacita.ProtocolError) and "begun 4 times" in str(raised)
+
+
+def test_a_leader_does_not_begin_what_is_under_way(parties, tmp_path: pathlib.Path) -> None:
+    job = job_of(parties)
+    ended = victim(job, tmp_path, "insurer")
+    drivers = meet(job, tmp_path, "hospital")
+    twice = [{"what": "start", "bucket": 0, "attempt": attempt, "at": {"hospital": "127.0.0.1:9"}} for attempt in (0, 1)]
+    with pytest.raises(tacita.Error):
+        drivers.turn({"insurer": json.dumps(twice)})
+        while True:
+            drivers.turn({"insurer": "[]"})
+    raised = ended()
+    assert isinstance(raised, tacita.ProtocolError) and "under way" in str(raised)
 
 
 def test_rows_by_position_are_equally_many(parties, tmp_path: pathlib.Path) -> None:

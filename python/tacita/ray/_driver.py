@@ -39,6 +39,8 @@ class Here:
 
     def start(self, bucket: int, attempt: int, at: dict[str, str]) -> None:
         """Begins with a bucket."""
+        if any(bucket == other for other, _ in self._tasks):
+            raise ProtocolError(f"bucket {bucket} is to be begun while it is under way", "protocol", 4)
         self._tasks[bucket, attempt] = self._begin(bucket, attempt, at)
 
     def stop(self, bucket: int, attempt: int) -> None:

@@ -270,12 +270,18 @@ class _Run:
         return [[task.refs[1 + bucket] for task in tasks] for bucket in range(buckets)]
 
     def _buckets(self, drivers: _tacita.Drivers, shelves: list[list[Any]]) -> Optional[_tacita.Outcome]:
-        started, left = time.monotonic(), len(drivers.remaining)
+        started, remaining = time.monotonic(), set(drivers.remaining)
+        left = len(remaining)
         parties, direct = self.spec.parties, self.spec.relay is None
         self._show("intersecting", 0, left)
 
         def begin(bucket: int, attempt: int, at: dict[str, str]) -> Task:
+            if bucket not in remaining:
+                raise ProtocolError(f"bucket {bucket} is to be begun, and is done", "protocol", 4)
             self.begun[bucket] = self.begun.get(bucket, 0) + 1
+            if self.keeps == "shares":
+                # Of an attempt that failed elsewhere: shares add up only with those of the same.
+                (self.part / _tasks.part_name(bucket, "share")).unlink(missing_ok=True)
             if self.begun[bucket] > self.retries + 1:
                 # Each time is another question to the own rows, for who does not keep to the protocol.
                 raise ProtocolError(f"bucket {bucket} is to be begun {self.begun[bucket]} times, and retries = {self.retries}", "protocol", 4)

@@ -1,6 +1,7 @@
 //! Scalar products that are spread over many machines: each bucket leaves shares of its products, which add up to shares of all.
 
 use tacita_core::channel::Channel;
+use tacita_core::channel::labels::handshake::DRIVERS;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
@@ -31,10 +32,17 @@ pub fn in_buckets(job: &Spec<'_>) -> Result<JobSpec> {
 
 /// Adds up the shares of all buckets, and opens the sum as far as the job says.
 ///
-/// Errors ([`Error::Input`]): they are not shares of one run of this job; the modulus may not hold the sum.
+/// Errors ([`Error::Input`]): they are not shares of one run of this job; the modulus may not hold the sum. [`Error::Terms`]: the peer has shares of
+/// other attempts.
 pub fn add_up(job: &Spec<'_>, me: &str, shares: &[Zeroizing<String>], channel: &mut Channel) -> Result<Answer> {
     let parts = shares.iter().map(|text| ShareFile::parse(text)).collect::<Result<Vec<_>>>()?;
     let sum = ShareFile::sum(job, me, &parts)?;
+    // Shares of two attempts at a bucket add up to nothing: both have to have kept the same.
+    let theirs = channel.exchange(DRIVERS, sum.run.clone().into_bytes(), sum.run.len())?;
+    if theirs != sum.run.as_bytes() {
+        let what = "the parties have kept shares of different attempts at a bucket: all remove their work directories and start anew";
+        return Err(channel.conclude_for(Error::Terms(what.into())));
+    }
     if job.reveal == Reveal::Shares {
         return Ok(Answer::Share { numbers: sum.count(), file: sum.text()? });
     }
@@ -47,4 +55,47 @@ pub fn add_up(job: &Spec<'_>, me: &str, shares: &[Zeroizing<String>], channel: &
     }
     let outcome: Outcome = open(job, me, &shares, channel)?;
     outcome.answer(job)()
+}
+
+#[cfg(test)]
+mod tests {
+    use tacita_core::Session;
+    use tacita_core::protocol::dot::{Modulus, Shares};
+    use tacita_core::session::Transcript;
+
+    use super::*;
+    use crate::jobs::dot::Dot;
+
+    const JOB: &str = "job = \"dot\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\nbits = 8\n[parties.a]\n[parties.b]\n";
+
+    /// Shares of each bucket's product as left by the attempts of these names, which parties `a` and `b` have kept.
+    fn opened(attempts: [[&str; 2]; 2]) -> [Result<Answer>; 2] {
+        let spec = JobSpec::parse(JOB, false).unwrap();
+        let own = Dot { bits: Some(8), ..Dot::default() };
+        let job = Spec { spec: &spec, own: &own };
+        let modulus = Modulus::power_of_two(64).unwrap();
+        let part = |me: &str, attempt: &str, value: u128| {
+            let session = Session::new(Transcript::new(if attempt == "first" { "first" } else { "second" }));
+            let shares = Shares::new(modulus, vec![value]).unwrap();
+            ShareFile::new(&job, me, &session, &job.dot_shape(3).unwrap(), &shares, false).text().unwrap()
+        };
+        let of =
+            |me: &str, kept: [&str; 2], values: [u128; 2]| [0, 1].map(|place| part(me, kept[place], values[place]));
+        let (a, b) = (of("a", attempts[0], [7, 11]), of("b", attempts[1], [5, modulus.value() - 1]));
+        let (mut to_b, mut to_a) = Channel::pair("a", "b");
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| add_up(&job, "b", &b, &mut to_a));
+            [add_up(&job, "a", &a, &mut to_b), other.join().unwrap()]
+        })
+    }
+
+    #[test]
+    fn shares_of_different_attempts_are_not_opened() {
+        for answer in opened([["first", "second"], ["first", "second"]]) {
+            assert!(matches!(answer.unwrap(), Answer::Numbers { json, .. } if json["value"] == 22));
+        }
+        for answer in opened([["first", "second"], ["first", "first"]]) {
+            assert!(matches!(answer, Err(Error::Terms(_))));
+        }
+    }
 }
