@@ -393,6 +393,19 @@ def test_a_leader_does_not_begin_what_is_under_way(parties, tmp_path: pathlib.Pa
     assert isinstance(raised, tacita.ProtocolError) and "under way" in str(raised)
 
 
+def test_a_leader_that_begins_nothing_is_not_waited_for_for_ever(parties, tmp_path: pathlib.Path) -> None:
+    """Its driver is alive and answers: that is not enough."""
+    job = job_of(parties)
+    ended = victim(job, tmp_path, "insurer", patience=1.0, timeout=5.0)
+    drivers = meet(job, tmp_path, "hospital")
+    with pytest.raises(tacita.Error):
+        while True:
+            drivers.turn({"insurer": "[]"})
+            time.sleep(0.05)
+    drivers.stop("network")
+    assert isinstance(ended(), tacita.NetworkError)
+
+
 def test_rows_by_position_are_equally_many(parties, tmp_path: pathlib.Path) -> None:
     job = tacita.Job(job="dot", id="dot", reveal_to=["hospital"], bits=4, parties={name: parties[name] for name in NAMES[:2]})
     tables = {name: [pyarrow.table({"value": [1] * rows})] for name, rows in zip(NAMES, (9, 10))}

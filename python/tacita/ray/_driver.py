@@ -10,6 +10,7 @@ import heapq
 import ipaddress
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional
 
@@ -42,6 +43,11 @@ class Here:
         if any(bucket == other for other, _ in self._tasks):
             raise ProtocolError(f"bucket {bucket} is to be begun while it is under way", "protocol", 4)
         self._tasks[bucket, attempt] = self._begin(bucket, attempt, at)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a bucket is under way."""
+        return bool(self._tasks)
 
     def stop(self, bucket: int, attempt: int) -> None:
         """Ends it before its time."""
@@ -102,13 +108,15 @@ class _Active:
         self.ended: set[str] = set()
         self.done: set[str] = set()
         self.failed = False
+        self.heard = time.monotonic()
 
 
 class Leader:
     """The first party's driver."""
 
-    def __init__(self, drivers: _tacita.Drivers, here: Here, parties: Sequence[str], direct: bool) -> None:
+    def __init__(self, drivers: _tacita.Drivers, here: Here, parties: Sequence[str], direct: bool, patience: float) -> None:
         self._drivers, self._here, self._parties, self._direct = drivers, here, list(parties), direct
+        self._patience = patience
         self.me = parties[0]
         self._pending = list(drivers.remaining)
         self._attempts = dict.fromkeys(self._pending, 0)
@@ -132,8 +140,16 @@ class Leader:
             for name, words in self._turn().items():
                 for word in words:
                     self._hear(name, word)
+            self._check_heard()
         self._out = {name: [{"what": "end"}] for name in self._parties[1:]}
         self._turn()
+
+    def _check_heard(self) -> None:
+        """Nobody keeps a bucket open that this party is done with, though its driver answers."""
+        for bucket, active in self._active.items():
+            if self.me in active.ended and time.monotonic() - active.heard > self._patience:
+                silent = ", ".join(name for name in active.started if name not in active.ended)
+                raise NetworkError(f"{silent} did not end bucket {bucket} within {self._patience:g} s", "network", 3, silent)
 
     def _turn(self) -> dict[str, list[Word]]:
         heard = self._drivers.turn({name: json.dumps(words) for name, words in self._out.items()})
@@ -166,6 +182,7 @@ class Leader:
             self._go_on(bucket)
             return
         active.ended.add(name)
+        active.heard = time.monotonic()
         if word["what"] == "done":
             active.done.add(name)
         elif not active.failed:
@@ -188,13 +205,19 @@ class Leader:
 class Follower:
     """Another party's driver."""
 
-    def __init__(self, drivers: _tacita.Drivers, here: Here, leader: str, may_dial: Callable[[str, str], None]) -> None:
+    def __init__(self, drivers: _tacita.Drivers, here: Here, leader: str, may_dial: Callable[[str, str], None], patience: float) -> None:
         self._drivers, self._here, self._leader, self._may_dial = drivers, here, leader, may_dial
+        self._patience = patience
 
     def run(self) -> None:
         """Does what the leader says, to the end."""
         out: list[Word] = [{"what": "slots", "slots": self._here.pool.slots}]
+        busy = time.monotonic()
         while True:
+            if self._here.is_busy:
+                busy = time.monotonic()
+            elif time.monotonic() - busy > self._patience:
+                raise NetworkError(f"{self._leader} began no bucket within {self._patience:g} s", "network", 3, self._leader)
             heard = self._drivers.turn({self._leader: json.dumps(out)})
             out = []
             for word in json.loads(heard[self._leader]):

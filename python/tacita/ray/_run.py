@@ -316,9 +316,9 @@ class _Run:
         here = Here(self.pool, begin, self.retries, finished)
         try:
             if self.party == parties[0]:
-                Leader(drivers, here, parties, direct).run()
+                Leader(drivers, here, parties, direct, self.times[1]).run()
             else:
-                Follower(drivers, here, parties[0], self.hosts.check).run()
+                Follower(drivers, here, parties[0], self.hosts.check, self.times[1]).run()
             summed = self._add_up(drivers) if self.keeps == "shares" else None
             drivers.end()
             return summed
