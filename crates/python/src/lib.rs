@@ -7,6 +7,7 @@ mod arrow;
 mod data;
 mod errors;
 mod identity;
+mod levels;
 mod log;
 mod outcome;
 mod plan;
@@ -26,6 +27,8 @@ mod _tacita {
     use super::arrow::ArrowTable;
     #[pymodule_export]
     use super::identity::Identity;
+    #[pymodule_export]
+    use super::levels::{check_file, count_itemsets, join_facts, partition};
     #[pymodule_export]
     use super::outcome::Outcome;
     #[pymodule_export]

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tacita_node::agreement::{Bucket, JobSpec, Known, Terms};
+use pyo3::pybacked::PyBackedBytes;
+use tacita_core::Error;
+use tacita_node::agreement::{Bucket, Counts, JobSpec, Known, Terms};
 use tacita_node::jobs::protocol as protocol_called;
 use tacita_node::simulate::JobText;
 
 use crate::errors::raise;
+use crate::levels::wanted_of;
 
 /// A job: what the parties agree on.
 #[pyclass(frozen, module = "tacita._tacita")]
@@ -95,6 +99,12 @@ impl Spec {
         self.job.relay.as_ref().map(|relay| relay.address.clone().unwrap_or_default())
     }
 
+    /// Whether rows of the parties belong together that are at the same place of their tables.
+    #[getter]
+    fn aligns_by_position(&self) -> bool {
+        self.job.aligns_by_position()
+    }
+
     /// Where a party listens, as the job says.
     fn address(&self, party: &str) -> Option<String> {
         self.job.parties.get(party).and_then(|party| party.address.clone())
@@ -102,7 +112,7 @@ impl Spec {
 
     /// One bucket of this job; see `Drivers`.
     #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
-    #[pyo3(signature = (*, session, number, of, attempt, bounds, protocol, addresses))]
+    #[pyo3(signature = (*, session, number, of, attempt, bounds, protocol, addresses, facts, counts))]
     fn bucket(
         &self,
         py: Python<'_>,
@@ -113,9 +123,18 @@ impl Spec {
         bounds: BTreeMap<String, u64>,
         protocol: &str,
         addresses: BTreeMap<String, String>,
+        facts: &str,
+        counts: Option<(u64, u64, PyBackedBytes)>,
     ) -> PyResult<Spec> {
-        let bucket = Bucket { session, number, of, attempt, bounds };
-        let job = protocol_called(protocol).and_then(|protocol| self.job.of_bucket(bucket, protocol, &addresses));
+        let counts = counts.map(|(rows, all_rows, wanted)| {
+            let candidates = Arc::new(wanted_of(&wanted)?.mixed);
+            Ok(Counts { rows, all_rows, candidates })
+        });
+        let job = counts.transpose().and_then(|counts| {
+            let facts = serde_json::from_str(facts).map_err(|error| Error::Internal(error.to_string()))?;
+            let bucket = Bucket { session, number, of, attempt, bounds, counts, facts };
+            self.job.of_bucket(bucket, protocol_called(protocol)?, &addresses)
+        });
         let text = JobText { text: self.text.text.clone(), is_json: self.text.is_json };
         job.map(|job| Spec { job, text }).map_err(|error| raise(py, error))
     }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::json;
+use tacita_core::protocol::rules::itemsets::Itemsets;
 use tacita_core::{Error, ErrorKind};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::scratch;
@@ -49,7 +51,7 @@ pub fn bucket_bound(rows: u64, buckets: usize, parties: usize) -> u64 {
     spread::bound(rows, buckets.max(1), parties)
 }
 
-/// Reads a part of a party's table: its rows with their keys, what became of the rows as JSON, and their digest.
+/// Reads a part of a party's table: its rows with their keys, what became of the rows and what they say of the others as JSON, and their digest.
 #[pyfunction]
 pub fn read_block(
     py: Python<'_>,
@@ -57,7 +59,7 @@ pub fn read_block(
     party: String,
     data: &Bound<'_, PyAny>,
     allow_unreadable: bool,
-) -> PyResult<(ArrowTable, String, Vec<u8>)> {
+) -> PyResult<(ArrowTable, String, String, Vec<u8>)> {
     let (data, job) = (Data::of(data, &party)?, spec.job.clone());
     let scratch = scratch().map_err(|error| raise(py, error))?;
     let place = scratch.path().to_owned();
@@ -65,11 +67,12 @@ pub fn read_block(
         let source = data.source(&job, allow_unreadable, &place)?;
         let (table, allow_unreadable) =
             source.table()?.ok_or_else(|| Error::Input(format!("{party}: give one table, or one file, at a time")))?;
-        Ok(Block::read(&job, &party, &table, allow_unreadable)?)
+        let facts = job.job.facts(&job, &party, &table)?;
+        Ok((Block::read(&job, &party, &table, allow_unreadable)?, facts))
     };
-    let block = wait(py, || (), &Shown::default(), None, work)?;
+    let (block, facts) = wait(py, || (), &Shown::default(), None, work)?;
     let counts = json!(block.counts).to_string();
-    Ok((ArrowTable::new(block.schema, block.batches), counts, block.digest.to_vec()))
+    Ok((ArrowTable::new(block.schema, block.batches), counts, facts.to_string(), block.digest.to_vec()))
 }
 
 /// Sorts the rows of a block by their bucket. Returns them without keys, and where each bucket begins.
@@ -160,6 +163,15 @@ pub struct Drivers {
     facts: Facts,
 }
 
+/// The texts of files of shares.
+fn read_all(files: &[PathBuf]) -> Result<Vec<Zeroizing<String>>, Error> {
+    let read = |path: &PathBuf| {
+        let failed = |error| Error::Input(format!("{}: cannot be read: {error}", path.display()));
+        std::fs::read_to_string(path).map(Zeroizing::new).map_err(failed)
+    };
+    files.iter().map(read).collect()
+}
+
 /// What was settled.
 struct Facts {
     buckets: usize,
@@ -222,7 +234,7 @@ impl Drivers {
             sizes: drivers.sizes().clone(),
             bounds: drivers.bounds().clone(),
             protocol: drivers.protocol().name(),
-            session: drivers.session().to_owned(),
+            session: drivers.session(),
             item_key: drivers.item_key(),
             leads: drivers.leads(),
         };
@@ -277,31 +289,68 @@ impl Drivers {
             Err(error) => Err(raise(py, Error::Internal(format!("words of drivers: {error}")))),
         };
         let words = words.into_iter().map(parse).collect::<PyResult<BTreeMap<_, _>>>()?;
-        let drivers = self.drivers.clone();
-        let work = move || {
-            let mut drivers = drivers.lock().unwrap_or_else(PoisonError::into_inner);
-            let drivers = drivers.as_mut().ok_or_else(|| Error::Internal("the drivers have parted".into()))?;
-            Ok(drivers.turn(&words)?)
-        };
-        let heard = wait(py, cancels(&self.cancel), &Shown::default(), None, work)?;
+        let heard = self.with(py, move |drivers| drivers.turn(&words))?;
         Ok(heard.into_iter().map(|(name, words)| (name, json!(words).to_string())).collect())
     }
 
     /// Adds up the shares that buckets have left, in the order of the buckets; what has come of the job, with this report.
     fn add_up(&self, py: Python<'_>, spec: &Spec, files: Vec<PathBuf>, report: &str) -> PyResult<Outcome> {
-        let (drivers, job) = (self.drivers.clone(), spec.job.clone());
+        let job = spec.job.clone();
         let report = serde_json::from_str(report).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
-        let work = move || {
-            let read = |path: &PathBuf| {
-                let failed = |error| Error::Input(format!("{}: cannot be read: {error}", path.display()));
-                std::fs::read_to_string(path).map(Zeroizing::new).map_err(failed)
-            };
-            let shares = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-            let mut drivers = drivers.lock().unwrap_or_else(PoisonError::into_inner);
-            let drivers = drivers.as_mut().ok_or_else(|| Error::Internal("the drivers have parted".into()))?;
-            Ok(Outcome::with(&job, report, drivers.add_up(&shares)?)?)
-        };
-        wait(py, cancels(&self.cancel), &Shown::default(), None, work)
+        self.with(py, move |drivers| Outcome::with(&job, report, drivers.add_up(&read_all(&files)?)?))
+    }
+
+    /// Begins to count, with the names of the own items and in how many of all rows each is. Returns the names of those that are still of interest,
+    /// by their numbers.
+    fn begin_levels(
+        &self,
+        py: Python<'_>,
+        rows: u64,
+        runs: Vec<String>,
+        names: Vec<String>,
+        counts: Vec<u64>,
+    ) -> PyResult<Vec<String>> {
+        let items = names.into_iter().zip(counts).collect();
+        self.with(py, move |drivers| {
+            drivers.begin_levels(rows, runs, items)?;
+            Ok(drivers.names().to_vec())
+        })
+    }
+
+    /// What is to be counted next: how many own itemsets, how many of both parties, and all of them, for [`count_itemsets`] and `Spec.bucket`.
+    fn next_level<'py>(&self, py: Python<'py>) -> PyResult<Option<(usize, usize, Bound<'py, PyBytes>)>> {
+        let wanted = self.with(py, |drivers| drivers.step(|levels, channel| levels.next(channel)))?;
+        Ok(wanted.map(|wanted| {
+            let own = wanted.own.iter().map(Itemsets::len).sum();
+            (own, wanted.mixed.len(), PyBytes::new(py, &wanted.to_bytes()))
+        }))
+    }
+
+    /// Takes the counts of the own itemsets.
+    fn take_own(&self, py: Python<'_>, counts: Vec<u32>) -> PyResult<()> {
+        self.with(py, move |drivers| drivers.step(|levels, channel| levels.take_own(&counts, channel)))
+    }
+
+    /// Takes the files that buckets have left, in their order.
+    fn take_mixed(&self, py: Python<'_>, files: Vec<PathBuf>) -> PyResult<()> {
+        self.with(py, move |drivers| {
+            let shares = read_all(&files)?;
+            drivers.step(|levels, channel| levels.take_mixed(&shares, channel))
+        })
+    }
+
+    /// What has come of it, with this report.
+    fn finish_levels(&self, py: Python<'_>, spec: &Spec, report: &str) -> PyResult<Outcome> {
+        let report = serde_json::from_str(report).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
+        let job = spec.job.clone();
+        self.with(py, move |drivers| Outcome::with(&job, report, drivers.finish_levels()?))
+    }
+
+    /// Bytes that this driver has sent to the others, and received from them.
+    #[getter]
+    fn traffic(&self) -> (u64, u64) {
+        let drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
+        drivers.as_ref().map_or((0, 0), spread::Drivers::traffic)
     }
 
     /// Ends in good order, when all buckets are done.
@@ -325,5 +374,22 @@ impl Drivers {
                 drivers.stop(&error);
             }
         });
+    }
+}
+
+impl Drivers {
+    /// Does something with the others, until it is done or the user ends it.
+    fn with<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        what: impl FnOnce(&mut spread::Drivers) -> Result<T, Error> + Send + 'static,
+    ) -> PyResult<T> {
+        let drivers = self.drivers.clone();
+        let work = move || {
+            let mut drivers = drivers.lock().unwrap_or_else(PoisonError::into_inner);
+            let drivers = drivers.as_mut().ok_or_else(|| Error::Internal("the drivers have parted".into()))?;
+            Ok(what(drivers)?)
+        };
+        wait(py, cancels(&self.cancel), &Shown::default(), None, work)
     }
 }

@@ -114,11 +114,13 @@ class _Active:
 class Leader:
     """The first party's driver."""
 
-    def __init__(self, drivers: _tacita.Drivers, here: Here, parties: Sequence[str], direct: bool, patience: float) -> None:
+    def __init__(
+        self, drivers: _tacita.Drivers, here: Here, parties: Sequence[str], direct: bool, patience: float, buckets: Sequence[int]
+    ) -> None:
         self._drivers, self._here, self._parties, self._direct = drivers, here, list(parties), direct
         self._patience = patience
         self.me = parties[0]
-        self._pending = list(drivers.remaining)
+        self._pending = sorted(buckets)
         self._attempts = dict.fromkeys(self._pending, 0)
         self._active: dict[int, _Active] = {}
         self._slots = {self.me: here.pool.slots}

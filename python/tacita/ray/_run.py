@@ -9,7 +9,7 @@ import pathlib
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from .. import _tacita
@@ -18,8 +18,8 @@ from .._job import Job
 from .._progress import ShowProgress, watching
 from .._types import Path
 from ..errors import Error, NetworkError, ProtocolError, _input
-from . import _tasks
-from ._driver import Follower, Here, Hosts, Leader
+from . import _rules, _tasks
+from ._driver import Begin, Follower, Here, Hosts, Leader
 from ._pools import Cluster, Pool, Task
 from ._result import ClusterResult, learned
 
@@ -64,7 +64,8 @@ def run(
     """Runs one party of a job on many machines, with those of the other parties elsewhere: each party runs this, on machines of its own.
 
     `data` is a directory of Parquet or CSV files, a list of files or tables, or a Ray dataset; `identity` and `output` are directories that every machine of this
-    party sees, `output` one that is not there yet: it gets a file of rows for each bucket. `on` is where it runs: a `Cluster` of Ray (the one that
+    party sees, `output` one that is not there yet: it gets a file of rows for each bucket. (Of `rules`, it is a file as the command's: ``rules.csv``, with the
+    itemsets beside it; of shares, their file.) `on` is where it runs: a `Cluster` of Ray (the one that
     the process is in, if nothing is said) or `Processes` of this machine. `work` is a directory in which the run is kept, so that with
     `resume` another driver goes on with it. `buckets` is how many this party asks for. The driver listens at the party's address in the job, or at `listen`; its
     machines at `workers_at`, a host and perhaps ports (``10.0.0.1:7500-7599``), by default each at its own address in the cluster. `hosts` says at which
@@ -82,7 +83,9 @@ def run(
     owner = _tacita.Identity.load(identity)
     target = pathlib.Path(output).absolute()
     if target.exists():
-        raise _input(f"output: {target} is there already: give a directory that is not")
+        raise _input(f"output: {target} is there already: give one that is not")
+    if spec.kind == "rules":
+        _tacita.check_file(target)
     with watching(progress) as shown, tempfile.TemporaryDirectory() as scratch:
         place = pathlib.Path(work) if work is not None else pathlib.Path(scratch) / "work"
         pool: Pool = on if on is not None else Cluster()
@@ -149,22 +152,27 @@ class _Run:
         self.seconds: dict[str, float] = {}
         self.cpu = 0.0
         learns_rows = party in self.spec.reveal_to and self.spec.reveal in ("rows", "payload")
-        self.keeps = "shares" if self.spec.kind == "dot" else "rows" if learns_rows else "numbers"
+        self.keeps = {"dot": "shares", "rules": "items"}.get(self.spec.kind) or ("rows" if learns_rows else "numbers")
         # Readers of datasets leave out what begins with a point.
         self.part = target.with_name(f".{target.name}.{self.spec.agreement[:16]}.part")
-        self.reports: dict[int, dict[str, Any]] = {}
-        self.begun: dict[int, int] = {}
+        # Both by the level, where a job has several, and the bucket.
+        self.reports: dict[tuple[int, int], dict[str, Any]] = {}
+        self.begun: dict[tuple[int, int], int] = {}
+        self.facts = "null"
+        self.drivers_bytes = [0, 0]
 
     def to_its_end(self, data: Data, allow_unreadable: bool) -> ClusterResult:
         """From the data to the result."""
         if not self.work.has_run:
             self.forget()
-        self.part.mkdir(parents=True, exist_ok=True)
+        # Rows that a party learns are there for whoever may read its output; its own are not.
+        self.part.mkdir(parents=True, exist_ok=True, mode=0o700 if self.keeps in ("items", "shares") else 0o777)
         blocks, facts = self._read(data, allow_unreadable)
         counts = {name: sum(fact["counts"][name] for fact in facts) for name in facts[0]["counts"]}
         commitment = _tacita.Commitment()
         for fact in facts:
             commitment.add(fact["digest"])
+        self.facts = _tacita.join_facts(self.spec, self.party, [fact["facts"] for fact in facts])
         asked = self.asked or _tacita.usual_buckets(counts["items"], self.pool.slots)
         of_blocks = [fact["counts"]["items"] for fact in facts]
         drivers, summed = self._with_others(counts["items"], commitment, asked, blocks, of_blocks)
@@ -180,7 +188,7 @@ class _Run:
         if self.keeps == "rows":
             os.rename(self.part, self.target)
             return self.target
-        if self.spec.reveal == "shares" and summed is not None:
+        if summed is not None and (self.spec.reveal == "shares" or self.keeps == "items"):
             summed.save(self.target)
         self.forget()
         return self.target if self.target.exists() else None
@@ -192,7 +200,7 @@ class _Run:
         if self.shown is not None:
             self.shown(self.party, phase, done, total, 0, 0)
 
-    def _all(self, phase: str, tasks: list[Task]) -> None:
+    def all(self, phase: str, tasks: list[Task]) -> None:
         """Waits for tasks that are this party's own matter."""
         waiting = list(tasks)
         while waiting:
@@ -210,7 +218,7 @@ class _Run:
         tasks = [
             self.pool.start(_tasks.read, self.text, self.party, piece, allow_unreadable, returns=2, again=True) for piece in pieces
         ]
-        self._all("reading", tasks)
+        self.all("reading", tasks)
         facts = [self.pool.value(task.refs[0]) for task in tasks]
         self._timed("load", started)
         return [task.refs[1] for task in tasks], facts
@@ -232,7 +240,7 @@ class _Run:
                     rows=rows,
                     commitment=commitment,
                     buckets=asked,
-                    finished=self._finished(),
+                    finished=[] if self.by_position else self._finished(),
                     listen=self.listen,
                     timeout=self.times[0],
                     patience=self.times[1],
@@ -265,69 +273,118 @@ class _Run:
                 task = self.pool.start(_tasks.cut, block, first, rows, buckets, returns=1 + buckets, again=True)
             tasks.append(task)
             first += own
-        self._all("spreading", tasks)
+        self.all("spreading", tasks)
         self._timed("spread", started)
         return [[task.refs[1 + bucket] for task in tasks] for bucket in range(buckets)]
 
+    @property
+    def by_position(self) -> bool:
+        """Whether nothing is done to align rows before their items are counted."""
+        return self.keeps == "items" and self.spec.aligns_by_position
+
     def _buckets(self, drivers: _tacita.Drivers, shelves: list[list[Any]]) -> Optional[_tacita.Outcome]:
-        started, remaining = time.monotonic(), set(drivers.remaining)
-        left = len(remaining)
-        parties, direct = self.spec.parties, self.spec.relay is None
-        self._show("intersecting", 0, left)
+        started, remaining = time.monotonic(), list(drivers.remaining)
+        summed = None
 
         def begin(bucket: int, attempt: int, at: dict[str, str]) -> Task:
-            if bucket not in remaining:
-                raise ProtocolError(f"bucket {bucket} is to be begun, and is done", "protocol", 4)
-            self.begun[bucket] = self.begun.get(bucket, 0) + 1
-            if self.keeps == "shares":
-                # Of an attempt that failed elsewhere: shares add up only with those of the same.
-                (self.part / _tasks.part_name(bucket, "share")).unlink(missing_ok=True)
-            if self.begun[bucket] > self.retries + 1:
-                # Each time is another question to the own rows, for who does not keep to the protocol.
-                raise ProtocolError(f"bucket {bucket} is to be begun {self.begun[bucket]} times, and retries = {self.retries}", "protocol", 4)
-            order = _tasks.Order(
-                job=self.text,
-                party=self.party,
-                identity=self.identity,
-                session=drivers.session,
-                number=bucket,
-                of=drivers.buckets,
-                attempt=attempt,
-                bounds=drivers.bounds,
-                protocol=drivers.protocol,
-                addresses=at,
-                listens=direct and self.party != parties[-1],
-                at=self.workers_at,
-                output=str(self.part),
-                keeps=self.keeps,
-                timeout=self.times[0],
-                patience=self.times[1],
-                options=self.options,
-            )
-            return self.pool.start(_tasks.bucket, order, self.pool.post, *shelves[bucket])
+            if self.keeps in ("shares", "items"):
+                # Of an attempt that failed elsewhere: shares add up only with those of the same, and rows stand where that one's stood.
+                ending = "share" if self.keeps == "shares" else "parquet"
+                (self.part / _tasks.part_name(bucket, ending)).unlink(missing_ok=True)
+            return self.pool.start(_tasks.bucket, self.order(drivers, bucket, attempt, at), self.pool.post, *shelves[bucket])
 
         def finished(bucket: int, report: dict[str, Any]) -> None:
             if self.keeps == "numbers":
                 part = self.part / _tasks.part_name(bucket, "json")
                 _tasks.write_whole(part, lambda path: path.write_text(json.dumps(report["report"]["result"])))
-            self.reports[bucket] = report
-            self._show("intersecting", len(self.reports), left)
 
-        here = Here(self.pool, begin, self.retries, finished)
         try:
-            if self.party == parties[0]:
-                Leader(drivers, here, parties, direct, self.times[1]).run()
+            if self.by_position:
+                orders = [(bucket, self.order(drivers, bucket, 0, {})) for bucket in _rules.with_rows(drivers)]
+                tasks = [self.pool.start(_tasks.partition, order, *shelves[bucket], again=True) for bucket, order in orders]
+                self.all("reading items", tasks)
             else:
-                Follower(drivers, here, parties[0], self.hosts.check, self.times[1]).run()
-            summed = self._add_up(drivers) if self.keeps == "shares" else None
+                self.round(drivers, "intersecting", remaining, begin, finished)
+            if self.keeps == "shares":
+                summed = self._add_up(drivers)
+            elif self.keeps == "items":
+                summed = _rules.mine(self, drivers)
+            self.drivers_bytes = [before + now for before, now in zip(self.drivers_bytes, drivers.traffic)]
             drivers.end()
             return summed
         except BaseException as error:
             drivers.stop(error.kind if isinstance(error, Error) else "interrupted" if isinstance(error, KeyboardInterrupt) else "internal")
-            here.stop_all()
             raise
         finally:
             self._timed("protocol", started)
+
+    def order(
+        self, drivers: _tacita.Drivers, bucket: int, attempt: int, at: dict[str, str], level: Optional[_tasks.Level] = None
+    ) -> _tasks.Order:
+        """What is to be done with a bucket."""
+        return _tasks.Order(
+            job=self.text,
+            party=self.party,
+            identity=self.identity,
+            session=drivers.session,
+            number=bucket,
+            of=drivers.buckets,
+            attempt=attempt,
+            bounds=drivers.bounds,
+            protocol=drivers.protocol,
+            addresses=at,
+            listens=self.spec.relay is None and self.party != self.spec.parties[-1],
+            at=self.workers_at,
+            output=str(self.part),
+            keeps=self.keeps,
+            timeout=self.times[0],
+            patience=self.times[1],
+            facts=self.facts,
+            level=level,
+            options=self.options,
+        )
+
+    def round(
+        self,
+        drivers: _tacita.Drivers,
+        phase: str,
+        buckets: Sequence[int],
+        begin: Begin,
+        finished: Callable[[int, dict[str, Any]], None],
+        level: int = 0,
+    ) -> None:
+        """Has these buckets done with the other parties, each as often as it takes; levels are from 1 on, where a job has them."""
+        left, parties, done = set(buckets), self.spec.parties, 0
+        self._show(phase, 0, len(left))
+        # What tasks that were stopped have told.
+        self.pool.posted()
+
+        def begin_one(bucket: int, attempt: int, at: dict[str, str]) -> Task:
+            if bucket not in left:
+                raise ProtocolError(f"bucket {bucket} is to be begun, and is done", "protocol", 4)
+            times = self.begun[level, bucket] = self.begun.get((level, bucket), 0) + 1
+            if times > self.retries + 1:
+                # Each time is another question to the own rows, for who does not keep to the protocol.
+                raise ProtocolError(f"bucket {bucket} is to be begun {times} times, and retries = {self.retries}", "protocol", 4)
+            return begin(bucket, attempt, at)
+
+        def finished_one(bucket: int, report: dict[str, Any]) -> None:
+            nonlocal done
+            finished(bucket, report)
+            self.reports[level, bucket] = report
+            done += 1
+            self._show(phase, done, len(left))
+
+        here = Here(self.pool, begin_one, self.retries, finished_one)
+        try:
+            if self.party == parties[0]:
+                Leader(drivers, here, parties, self.spec.relay is None, self.times[1], buckets).run()
+            else:
+                Follower(drivers, here, parties[0], self.hosts.check, self.times[1]).run()
+        except BaseException as error:
+            drivers.stop(error.kind if isinstance(error, Error) else "interrupted" if isinstance(error, KeyboardInterrupt) else "internal")
+            here.stop_all()
+            raise
 
     def _parts(self) -> list[pathlib.Path]:
         """What is kept of each bucket, in their order."""
@@ -365,12 +422,15 @@ class _Run:
             "rows": counts,
             "result": self._value(summed),
             "learned": learned(spec, self.party, drivers),
-            "bytes": {way: sum(report["bytes"][way] for report in of_buckets) for way in ("sent", "received")},
+            "bytes": {
+                way: of_drivers + sum(report["bytes"][way] for report in of_buckets)
+                for way, of_drivers in zip(("sent", "received"), self.drivers_bytes)
+            },
             "seconds": self.seconds,
             "cpu_seconds": round(sum(report["cpu_seconds"] for report in self.reports.values()), 3),
             "buckets": {
                 "number": drivers.buckets,
-                "done": len(self.reports),
+                "done": len({bucket for _, bucket in self.reports}),
                 "begun": sum(self.begun.values()),
                 "filled_up_to": drivers.bounds,
                 "seconds": round(sum(report["seconds"] for report in self.reports.values()), 3),

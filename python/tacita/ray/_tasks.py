@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 import pyarrow
+import pyarrow.compute
 import pyarrow.parquet
 
 from .. import _tacita
@@ -36,6 +37,19 @@ class Text:
     def spec(self) -> _tacita.Spec:
         """The job."""
         return _tacita.Spec.parse(self.text, self.is_json)
+
+
+@dataclass(frozen=True)
+class Level:
+    """What is counted in a bucket, in jobs that count again and again."""
+
+    rows: int
+    """Of the bucket."""
+    all_rows: int
+    sets: str
+    """The file of what is to be counted."""
+    items: str
+    """The file of the own items that are still of interest."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +74,39 @@ class Order:
     output: str
     """The directory of results."""
     keeps: str
-    """What this party keeps of a bucket: ``rows``, ``shares``, or ``numbers``, which its driver keeps."""
+    """What this party keeps of a bucket: ``rows``, ``items``, ``shares``, or ``numbers``, which its driver keeps."""
     timeout: float
     patience: float
+    facts: str = "null"
+    """What is known of all the party's rows."""
+    level: Optional[Level] = None
+    """What is to be counted, where the bucket's rows are aligned."""
     options: dict[str, Any] = field(default_factory=dict)
+
+    def spec(self) -> _tacita.Spec:
+        """The job of the bucket."""
+        level = self.level
+        return self.job.spec().bucket(
+            session=self.session,
+            number=self.number,
+            of=self.of,
+            attempt=self.attempt,
+            bounds=self.bounds,
+            protocol=self.protocol,
+            addresses=self.addresses,
+            facts=self.facts,
+            counts=(level.rows, level.all_rows, pathlib.Path(level.sets).read_bytes()) if level else None,
+        )
+
+    def kept(self, ending: str) -> pathlib.Path:
+        """The file of what this party keeps."""
+        return pathlib.Path(self.output) / part_name(self.number, ending)
 
 
 def read(job: Text, party: str, piece: Any, allow_unreadable: bool) -> tuple[dict[str, Any], pyarrow.Table]:
     """Reads a part of a party's table, a file or a table: what is known of it, and its rows with their keys."""
-    block, counts, digest = _tacita.read_block(job.spec(), party, piece, allow_unreadable)
-    return {"digest": digest, "counts": json.loads(counts)}, pyarrow.table(block)
+    block, counts, facts, digest = _tacita.read_block(job.spec(), party, piece, allow_unreadable)
+    return {"digest": digest, "counts": json.loads(counts), "facts": facts}, pyarrow.table(block)
 
 
 def scatter(block: pyarrow.Table, item_key: bytes, buckets: int) -> list[Optional[pyarrow.Table]]:
@@ -91,17 +128,28 @@ def cut(block: pyarrow.Table, first: int, rows: int, buckets: int) -> list[Optio
 
 def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:
     """Does a bucket with the other parties, and keeps what this one learns of it. Returns its report."""
+
+    def keep(result: Result, outcome: _tacita.Outcome) -> None:
+        if order.keeps == "rows":
+            write_whole(order.kept("parquet"), lambda path: pyarrow.parquet.write_table(result.table, path))
+        elif order.keeps == "items":
+            _keep_items(order, result)
+        elif order.keeps == "shares":
+            write_whole(order.kept("share"), outcome.save)
+
+    return _with_others(order, post, pyarrow.concat_tables(pieces), keep)
+
+
+def products(order: Order, post: Post) -> dict[str, Any]:
+    """Makes shares of the counts of a level in a bucket with the other party, and keeps them. Returns its report."""
+    table, _ = _columns(order)
+    return _with_others(order, post, table, lambda _, outcome: write_whole(order.kept("counts"), outcome.save))
+
+
+def _with_others(
+    order: Order, post: Post, table: pyarrow.Table, keep: Callable[[Result, _tacita.Outcome], None]
+) -> dict[str, Any]:
     started, cpu = time.monotonic(), time.process_time()
-    table = pyarrow.concat_tables(pieces)
-    spec = order.job.spec().bucket(
-        session=order.session,
-        number=order.number,
-        of=order.of,
-        attempt=order.attempt,
-        bounds=order.bounds,
-        protocol=order.protocol,
-        addresses=order.addresses,
-    )
     host, listen = _listening(order.at) if order.listens else ("", None)
     with tempfile.TemporaryDirectory() as scratch:
         announced = pathlib.Path(scratch) / "address" if listen else None
@@ -111,7 +159,7 @@ def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:
             telling.start()
         try:
             outcome = _tacita.run(
-                spec,
+                order.spec(),
                 order.party,
                 table,
                 _tacita.Identity.load(order.identity),
@@ -128,16 +176,54 @@ def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:
         finally:
             done.set()
     result = Result(order.party, outcome)
-    place = pathlib.Path(order.output)
-    if order.keeps == "rows":
-        write_whole(place / part_name(order.number), lambda path: pyarrow.parquet.write_table(result.table, path))
-    elif order.keeps == "shares":
-        write_whole(place / part_name(order.number, "share"), outcome.save)
+    keep(result, outcome)
     return {
         "report": result.report,
         "cpu_seconds": time.process_time() - cpu,
         "seconds": time.monotonic() - started,
     }
+
+
+def partition(order: Order, *pieces: pyarrow.Table) -> None:
+    """Keeps the items of a bucket's rows, which go by their position."""
+    outcome = _tacita.partition(order.spec(), order.party, pyarrow.concat_tables(pieces))
+    _keep_items(order, Result(order.party, outcome))
+
+
+def _keep_items(order: Order, result: Result) -> None:
+    """Items with their rows, and beside them how many rows there are and what stands for the run that aligned them."""
+    facts = json.dumps(result.value).encode()
+    table = result.table.replace_schema_metadata({"tacita": facts})
+    write_whole(order.kept("parquet"), lambda path: pyarrow.parquet.write_table(table, path))
+
+
+def items(order: Order) -> tuple[dict[str, Any], pyarrow.Table]:
+    """What stands beside the items of a bucket, and in how many of its rows each item is."""
+    table, facts = _kept_items(order)
+    counts = pyarrow.compute.list_value_length(table["rows"]).cast("uint64")
+    return facts, pyarrow.table({"item": table["item"], "count": counts})
+
+
+def counts(order: Order) -> pyarrow.Array:
+    """In how many rows of a bucket each of the own itemsets is."""
+    assert order.level is not None
+    table, facts = _columns(order)
+    return pyarrow.array(
+        _tacita.count_itemsets(table, facts["rows"], pathlib.Path(order.level.sets).read_bytes()), pyarrow.uint32()
+    )
+
+
+def _kept_items(order: Order) -> tuple[pyarrow.Table, dict[str, Any]]:
+    table = pyarrow.parquet.read_table(order.kept("parquet"))
+    return table, json.loads(table.schema.metadata[b"tacita"])
+
+
+def _columns(order: Order) -> tuple[pyarrow.Table, dict[str, Any]]:
+    """The rows of the items that are still of interest, by their numbers, and what stands beside them."""
+    assert order.level is not None
+    table, facts = _kept_items(order)
+    names = pyarrow.parquet.read_table(order.level.items)["item"]
+    return table.select(["rows"]).take(pyarrow.compute.index_in(names, value_set=table["item"])), facts
 
 
 def part_name(bucket: int, ending: str = "parquet") -> str:

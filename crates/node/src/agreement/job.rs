@@ -15,9 +15,10 @@ use zeroize::Zeroizing;
 
 use super::cost::{Calibration, Cost};
 use super::{
-    Answer, Choice, Chosen, Filters, Found, JobSpec, Known, Network, Part, Polynomials, PoolPlace, Protocol, Reveal,
-    Sizes, Source,
+    Answer, Choice, Chosen, Filters, Found, Gathered, JobSpec, Known, Levels, Network, Part, Polynomials, PoolPlace,
+    Protocol, Reveal, Sizes, Source,
 };
+use crate::table::Table;
 use crate::transport::depot::Expected;
 
 /// What not every job can do.
@@ -320,6 +321,34 @@ pub trait Job: Any + Debug + Send + Sync {
         _channel: &mut Channel,
     ) -> Result<Answer> {
         Err(Error::Internal(format!("{} leaves no shares", self.name())))
+    }
+
+    /// What is known of one part of `me`'s table that says how the others are read, where a job is spread over many machines.
+    ///
+    /// Errors: the part cannot be used.
+    fn facts(&self, _spec: &JobSpec, _me: &str, _table: &Table) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    /// What is known of all parts together. Errors: they do not go together.
+    fn join_facts(&self, _spec: &JobSpec, _me: &str, _facts: Vec<Value>) -> Result<Value> {
+        Ok(Value::Null)
+    }
+
+    /// The items of a bucket's rows, where rows go by their position.
+    fn partition(&self, _spec: &JobSpec, _me: &str, _source: &Source) -> Result<Answer> {
+        Err(Error::Internal(format!("{} has no items", self.name())))
+    }
+
+    /// Begins to count, in a job that counts again and again.
+    fn levels(
+        &self,
+        _spec: &JobSpec,
+        _me: &str,
+        _gathered: Gathered,
+        _channel: &mut Channel,
+    ) -> Result<Box<dyn Levels>> {
+        Err(Error::Internal(format!("{} counts once", self.name())))
     }
 
     /// Whether a directory holds a run that was cut off.

@@ -1,9 +1,11 @@
 //! A job that is spread over many machines of each party: what is said of its parts in their terms, and how many buckets each party asks for.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tacita_core::protocol::rules::itemsets::Itemsets;
 use tacita_core::{Error, Result};
 
 use super::{JobSpec, Protocol, Terms};
@@ -39,6 +41,32 @@ pub struct Bucket {
     pub attempt: u32,
     /// What each party fills it up to, by name; none where its rows are counted openly.
     pub bounds: BTreeMap<String, u64>,
+    /// What is to be counted there, in a job that counts again and again; none where its rows are aligned.
+    pub counts: Option<Counts>,
+    /// What is known of all the party's rows: what [`Job::join_facts`](super::Job::join_facts) made. Its own matter.
+    pub facts: Value,
+}
+
+/// What is to be counted in a bucket whose rows are aligned.
+#[derive(Debug, Clone)]
+pub struct Counts {
+    /// Rows of the bucket.
+    pub rows: u64,
+    /// Rows of all buckets.
+    pub all_rows: u64,
+    /// Itemsets of items of both parties.
+    pub candidates: Arc<Itemsets>,
+}
+
+impl Counts {
+    /// What stands for the candidates.
+    fn digest(&self) -> [u8; 32] {
+        blake3::derive_key("tacita 1 spread candidates", &self.candidates.to_bytes())
+    }
+
+    fn terms(&self) -> Value {
+        json!({ "rows": self.rows, "all_rows": self.all_rows, "candidates": hex(&self.digest()) })
+    }
 }
 
 /// What a party brings to a job that is spread, besides rows.
@@ -57,9 +85,16 @@ impl Spread {
     pub(super) fn terms(&self) -> Value {
         match self {
             Spread::Drivers => json!("drivers"),
-            Spread::Bucket { bucket: Bucket { session, number, of, attempt, bounds }, of: job } => json!({
-                "agreement": hex(job), "session": session, "bucket": number, "of": of, "attempt": attempt, "bounds": bounds,
-            }),
+            Spread::Bucket { bucket, of: job } => {
+                let Bucket { session, number, of, attempt, bounds, counts, facts: _ } = bucket;
+                let mut terms = json!({
+                    "agreement": hex(job), "session": session, "bucket": number, "of": of, "attempt": attempt, "bounds": bounds,
+                });
+                if let Some(counts) = counts {
+                    terms["counts"] = counts.terms();
+                }
+                terms
+            }
         }
     }
 }
@@ -90,20 +125,16 @@ impl JobSpec {
 
     /// How many keys `party` fills its set up to, if it does.
     pub fn padded_to(&self, party: &str) -> Option<u64> {
-        let bound = match &self.spread {
-            Some(Spread::Bucket { bucket, .. }) => bucket.bounds.get(party).copied(),
-            _ => self.limits.pad_to,
+        let bound = match self.bucket() {
+            Some(bucket) => bucket.bounds.get(party).copied(),
+            None => self.limits.pad_to,
         };
         bound.filter(|_| self.job.pads(self, party))
     }
 
     /// Of how many runs this is one of which none may go wrong by chance: one for each of several keys, and each bucket.
     pub fn runs_in_all(&self) -> usize {
-        let buckets = match &self.spread {
-            Some(Spread::Bucket { bucket, .. }) => bucket.of,
-            _ => 1,
-        };
-        self.keys_in_all() * buckets
+        self.keys_in_all() * self.bucket().map_or(1, |bucket| bucket.of)
     }
 
     /// The agreement of the job as its file says it, whatever run of it this is.
@@ -117,14 +148,28 @@ impl JobSpec {
 
     /// Which of several connections of two parties its own is: of each attempt at a bucket another one.
     pub fn lane(&self) -> u64 {
-        let Some(Spread::Bucket { bucket: Bucket { session, number, attempt, .. }, .. }) = &self.spread else {
-            return 0;
-        };
+        let Some(Bucket { session, number, attempt, counts, .. }) = self.bucket() else { return 0 };
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 spread lane");
         hasher.update(session.as_bytes()).update(&(*number as u64).to_le_bytes()).update(&attempt.to_le_bytes());
+        if let Some(counts) = counts {
+            hasher.update(&counts.digest());
+        }
         let lane = u64::from_le_bytes(std::array::from_fn(|byte| hasher.finalize().as_bytes()[byte]));
         // 0 is the drivers' own.
         lane.max(1)
+    }
+
+    /// Whether rows of the parties belong together that are at the same place of their tables.
+    pub fn aligns_by_position(&self) -> bool {
+        self.job.alignment(self).is_none() && self.key.is_none()
+    }
+
+    /// The bucket that this is, of a job that is spread.
+    pub fn bucket(&self) -> Option<&Bucket> {
+        match &self.spread {
+            Some(Spread::Bucket { bucket, .. }) => Some(bucket),
+            _ => None,
+        }
     }
 
     /// Whether drivers run it.

@@ -10,7 +10,8 @@ use zeroize::Zeroizing;
 use super::Meet;
 use super::meet::Settled;
 use super::words::{MAX_MESSAGE_BYTES, Word, read, write};
-use crate::agreement::{Answer, Bucket, JobSpec, Protocol};
+use crate::agreement::{Answer, Gathered, JobSpec, Levels, Protocol};
+use crate::base::hex::hex;
 use crate::run::settle::finish;
 use crate::transport::links::Links;
 
@@ -21,11 +22,12 @@ pub struct Drivers {
     settled: Settled,
     channels: Vec<Channel>,
     links: Links,
+    levels: Option<Box<dyn Levels>>,
 }
 
 impl Drivers {
     pub(super) fn new(meet: &Meet<'_>, settled: Settled, channels: Vec<Channel>, links: Links) -> Drivers {
-        Drivers { job: meet.job.clone(), me: meet.me.to_owned(), settled, channels, links }
+        Drivers { job: meet.job.clone(), me: meet.me.to_owned(), settled, channels, links, levels: None }
     }
 
     /// Number of buckets.
@@ -55,19 +57,13 @@ impl Drivers {
     }
 
     /// What stands for this meeting, in hexadecimal. Public.
-    pub fn session(&self) -> &str {
-        &self.settled.session
+    pub fn session(&self) -> String {
+        hex(self.settled.session.id())
     }
 
     /// The key by which keys of rows go to buckets: a secret of the parties.
     pub fn item_key(&self) -> [u8; 32] {
         self.settled.run.run.item_key()
-    }
-
-    /// A bucket, as its terms name it.
-    pub fn bucket(&self, number: usize, attempt: u32) -> Bucket {
-        let Settled { session, buckets, bounds, .. } = &self.settled;
-        Bucket { session: session.clone(), number, of: *buckets, attempt, bounds: bounds.clone() }
     }
 
     /// Whether this is the leading driver: the first party's.
@@ -115,6 +111,49 @@ impl Drivers {
             [channel] => self.links.guard(|| job.job.add_up(job, me, shares, channel)),
             _ => Err(Error::Internal("shares among more than two".into())),
         }
+    }
+
+    /// Begins to count again and again, when the rows of all buckets are aligned. Whose own items still count then, by number:
+    /// [`Drivers::names`].
+    ///
+    /// Errors: those of [`Job::levels`](crate::agreement::Job::levels).
+    pub fn begin_levels(&mut self, rows: u64, runs: Vec<String>, items: Vec<(String, u64)>) -> Result<()> {
+        let (job, me) = (&self.job, &self.me);
+        let gathered = Gathered { rows, runs, items, session: self.settled.session.clone() };
+        let [channel] = &mut self.channels[..] else {
+            return Err(Error::Internal("levels among more than two".into()));
+        };
+        self.levels = Some(self.links.guard(|| job.job.levels(job, me, gathered, channel))?);
+        Ok(())
+    }
+
+    /// The own items that are still of interest, by their numbers.
+    pub fn names(&self) -> &[String] {
+        self.levels.as_ref().map_or(&[], |levels| levels.names())
+    }
+
+    /// One step of [`Levels`], with the peer's driver.
+    ///
+    /// Errors: its; the levels have not begun.
+    pub fn step<T>(&mut self, step: impl FnOnce(&mut dyn Levels, &mut Channel) -> Result<T>) -> Result<T> {
+        match (&mut self.levels, &mut self.channels[..]) {
+            (Some(levels), [channel]) => self.links.guard(|| step(&mut **levels, channel)),
+            _ => Err(Error::Internal("levels that have not begun".into())),
+        }
+    }
+
+    /// What has come of the levels.
+    pub fn finish_levels(&mut self) -> Result<Answer> {
+        match (self.levels.take(), &mut self.channels[..]) {
+            (Some(levels), [channel]) => self.links.guard(|| levels.finish(channel)),
+            _ => Err(Error::Internal("levels that have not begun".into())),
+        }
+    }
+
+    /// Bytes that this driver has sent to the others, and received from them.
+    pub fn traffic(&self) -> (u64, u64) {
+        let all = self.channels.iter().map(Channel::traffic);
+        all.fold((0, 0), |(sent, received), one| (sent + one.sent, received + one.received))
     }
 
     /// Ends in good order, after [`Word::End`].

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tacita_core::channel::{Channel, conclude_all_for};
 use tacita_core::protocol::intersect::buckets::{self, Kept, Party, Shape};
-use tacita_core::{Error, Result};
+use tacita_core::{Error, Result, Session};
 
 use super::work::Agreed;
 use super::{Drivers, Work, bound, check_rows, in_buckets};
@@ -65,7 +65,7 @@ pub fn meet(meet: &Meet<'_>, work: &mut Work) -> Result<Drivers> {
 
 /// What drivers have settled.
 pub(super) struct Settled {
-    pub session: String,
+    pub session: Session,
     pub protocol: Protocol,
     pub sizes: BTreeMap<String, u64>,
     pub bounds: BTreeMap<String, u64>,
@@ -184,7 +184,7 @@ fn settle(
         each.join(", ")
     );
     Ok(Settled {
-        session: hex(agreed.session.id()),
+        session: agreed.session.clone(),
         protocol,
         bounds: bounds(job, &agreed.sizes, buckets),
         sizes: agreed.sizes.into_iter().map(|(name, sizes)| (name, sizes.items)).collect(),
@@ -200,7 +200,7 @@ fn buckets_of(sizes: &BTreeMap<String, Sizes>) -> usize {
 
 /// What each party fills a bucket up to. Where rows go by their position, all parties have as many in each.
 fn bounds(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, buckets: usize) -> BTreeMap<String, u64> {
-    if job.job.alignment(job).is_none() && job.key.is_none() {
+    if job.aligns_by_position() {
         return BTreeMap::new();
     }
     sizes.iter().map(|(name, theirs)| (name.clone(), bound(theirs.items, buckets, sizes.len()))).collect()

@@ -33,14 +33,12 @@ pub struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// The products for mixed `candidates`; `items` are the own ones by their numbers.
-    pub(super) fn new(
-        side: Side,
-        rows: usize,
-        modulus: Modulus,
-        candidates: &Itemsets,
-        items: Vec<&'a Rows>,
-    ) -> Batch<'a> {
+    /// The products for mixed `candidates` over so many rows; `items` are the own ones by their numbers.
+    ///
+    /// # Panics
+    ///
+    /// Later, if a candidate has an own item that is not there.
+    pub fn new(side: Side, rows: usize, modulus: Modulus, candidates: &Itemsets, items: Vec<&'a Rows>) -> Batch<'a> {
         let distinct = |part: fn(&[Item]) -> &[Item]| -> Vec<&[Item]> {
             candidates.iter().map(part).collect::<BTreeSet<_>>().into_iter().collect()
         };

@@ -44,6 +44,9 @@ pub struct Itemsets {
     items: Vec<Item>,
 }
 
+/// Which bit of a word says whose an item is, where itemsets are bytes: numbers are lower.
+const SIDE_BIT: u32 = 31;
+
 /// More candidates than allowed: how many are known of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooMany {
@@ -122,6 +125,27 @@ impl Itemsets {
     pub fn select(&self, keep: impl Fn(usize) -> bool) -> Itemsets {
         let kept = self.iter().enumerate().filter(|(index, _)| keep(*index));
         Itemsets { length: self.length, items: kept.flat_map(|(_, set)| set.iter().copied()).collect() }
+    }
+
+    /// As bytes: the length, and then every item, in little-endian words of 32 bits, of which the highest bit says whose it is.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let item = |item: &Item| item.number | (item.side as u32) << SIDE_BIT;
+        let words = [self.length as u32].into_iter().chain(self.items.iter().map(item));
+        words.flat_map(u32::to_le_bytes).collect()
+    }
+
+    /// The other way; `None` if it is not what [`Itemsets::to_bytes`] can have written.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Itemsets> {
+        let (words, rest) = bytes.as_chunks::<4>();
+        let mut words = words.iter().map(|bytes| u32::from_le_bytes(*bytes));
+        let length = words.next().filter(|length| *length > 0)? as usize;
+        let side = |word: u32| if word >> SIDE_BIT == 0 { Side::First } else { Side::Second };
+        let items = words.map(|word| Item { side: side(word), number: word & !(1 << SIDE_BIT) }).collect();
+        let sets = Itemsets { length, items };
+        let ascending = |items: &[Item]| items.windows(2).all(|pair| pair[0] < pair[1]);
+        let distinct = sets.iter().zip(sets.iter().skip(1)).all(|(one, next)| one < next);
+        let whole = rest.is_empty() && sets.items.len().is_multiple_of(length);
+        (whole && distinct && sets.iter().all(ascending)).then_some(sets)
     }
 
     /// The candidates with one item more, of one-party itemsets: all their subsets are among these.

@@ -6,25 +6,30 @@
 //! rule mining" (PAKDD 2014), algorithm 1, which is Vaidya and Clifton's (KDD 2002); with [`Reveal::Frequent`], only counts
 //! that reach the minimum are opened. Equal to Apriori on the joined columns, itemset for itemset. Semi-honest parties.
 //!
-//! [`run`] is a party's part. Names of items do not appear in it: items are known by numbers
+//! [`run`] is a party's part where it has all rows in one place; [`Miner`] is all of it but counting. Names of items do not appear in it: items are known by numbers
 //! that their owners shuffle, until [`names`] of those that were found are told. What each party learns is in `docs/protocols/rules.md`.
 
 pub mod association;
 pub mod baskets;
 mod batch;
+mod compare;
 mod exchange;
 mod frequent;
 pub mod itemsets;
 mod levels;
+mod miner;
 pub mod names;
 mod params;
+mod run;
 pub mod support;
 mod told;
 mod way;
 
 pub use crate::channel::labels::rules::{FIT, ITEMS, LENGTHS, NAMES, SUPPORTS, TOLD, WAY};
 pub use batch::{Batch, ScalarProducts};
+pub use compare::Comparisons;
 pub use frequent::{Counted, Frequent};
-pub use levels::{Mined, first_over, run, second_over};
+pub use miner::{Miner, Wanted};
 pub use params::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, Reveal};
+pub use run::{Mined, counts_of, first_over, run, second_over};
 pub use way::Way;

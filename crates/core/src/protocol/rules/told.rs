@@ -17,65 +17,78 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::association::{TooManyRules, each};
-use super::baskets::Rows;
 use super::frequent::{Counted, Frequent};
 use super::itemsets::{Item, Itemsets, Kind, kind, parts};
-use super::levels::counts_of;
 use super::params::Params;
 use super::{TOLD, exchange as exchanged};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::role::Side;
 
-/// Adds to `frequent`, which holds the mixed itemsets, those of each party that stand in rules. `columns` are the own items.
-pub(super) fn exchange(
-    side: Side,
-    columns: &[&Rows],
-    params: &Params,
-    frequent: &mut Frequent,
-    channel: &mut Channel,
-) -> Result<()> {
-    if frequent.mixed().next().is_none() {
-        return Ok(());
-    }
-    channel.progress().start("telling supports of rules", 2);
-    let mut own = Parts::of(side, frequent);
-    let mut theirs = Parts::of(side.other(), frequent);
-    own.counts = own.levels.iter().flat_map(|sets| counts_of(columns, sets)).map(Some).collect();
+/// What is to be told, before its counts are known.
+pub(super) struct Telling {
+    own: Parts,
+    theirs: Parts,
+}
 
-    let mut told = vec![false; own.counts.len()];
-    let known = needed(frequent, params, &own, &theirs);
-    if !exchanged::fit(known.is_ok(), channel)? {
-        return Err(channel.conclude_for(params.too_many_rules()));
+impl Telling {
+    /// Of `frequent`, which holds the mixed itemsets; nothing, if there are none.
+    pub fn of(side: Side, frequent: &Frequent) -> Option<Telling> {
+        frequent.mixed().next()?;
+        Some(Telling { own: Parts::of(side, frequent), theirs: Parts::of(side.other(), frequent) })
     }
-    for _ in 0..2 {
-        // After the first round, what both know of is the same.
+
+    /// The own itemsets whose counts are needed.
+    pub fn own(&self) -> &[Itemsets] {
+        &self.own.levels
+    }
+
+    /// Adds to `frequent` those of each party that stand in rules. `counts` are those of the own itemsets.
+    pub fn exchange(
+        self,
+        counts: &[u32],
+        params: &Params,
+        frequent: &mut Frequent,
+        channel: &mut Channel,
+    ) -> Result<()> {
+        let Telling { mut own, mut theirs } = self;
+        channel.progress().start("telling supports of rules", 2);
+        own.counts = counts.iter().copied().map(Some).collect();
+
+        let mut told = vec![false; own.counts.len()];
+        let known = needed(frequent, params, &own, &theirs);
+        if !exchanged::fit(known.is_ok(), channel)? {
+            return Err(channel.conclude_for(params.too_many_rules()));
+        }
+        for _ in 0..2 {
+            // After the first round, what both know of is the same.
+            let needed = needed(frequent, params, &own, &theirs);
+            let needed = needed.map_err(|TooManyRules| channel.conclude_for(params.too_many_rules()))?;
+            let now: Vec<bool> = own.iter().zip(&told).map(|(part, told)| !told && needed.contains(part)).collect();
+            let message: Vec<Option<u32>> =
+                own.counts.iter().zip(&now).map(|(count, &now)| count.filter(|_| now)).collect();
+            told.iter_mut().zip(now).for_each(|(told, now)| *told |= now);
+            let received = exchanged::counts(TOLD, &message, theirs.counts.len(), channel)?;
+            for (index, count) in received.into_iter().enumerate().filter(|(_, count)| count.is_some()) {
+                let possible = theirs.least[index]..=frequent.rows();
+                if theirs.counts[index].is_some() || !count.is_some_and(|count| possible.contains(&count)) {
+                    return Err(channel.violation(format!("`{}` hold a count that cannot be", TOLD.name)));
+                }
+                theirs.counts[index] = count;
+            }
+            channel.progress().advance(1);
+        }
         let needed = needed(frequent, params, &own, &theirs);
         let needed = needed.map_err(|TooManyRules| channel.conclude_for(params.too_many_rules()))?;
-        let now: Vec<bool> = own.iter().zip(&told).map(|(part, told)| !told && needed.contains(part)).collect();
-        let message: Vec<Option<u32>> =
-            own.counts.iter().zip(&now).map(|(count, &now)| count.filter(|_| now)).collect();
-        told.iter_mut().zip(now).for_each(|(told, now)| *told |= now);
-        let received = exchanged::counts(TOLD, &message, theirs.counts.len(), channel)?;
-        for (index, count) in received.into_iter().enumerate().filter(|(_, count)| count.is_some()) {
-            let possible = theirs.least[index]..=frequent.rows();
-            if theirs.counts[index].is_some() || !count.is_some_and(|count| possible.contains(&count)) {
-                return Err(channel.violation(format!("`{}` hold a count that cannot be", TOLD.name)));
-            }
-            theirs.counts[index] = count;
+        own.counts.iter_mut().zip(&told).for_each(|(count, told)| *count = count.filter(|_| *told));
+        let known = own.known().chain(theirs.known()).collect::<BTreeSet<_>>();
+        if known != needed.iter().map(Vec::as_slice).collect() {
+            return Err(channel.violation(format!("`{}` are not what the rules need", TOLD.name)));
         }
-        channel.progress().advance(1);
+        own.add_to(frequent);
+        theirs.add_to(frequent);
+        Ok(())
     }
-    let needed = needed(frequent, params, &own, &theirs);
-    let needed = needed.map_err(|TooManyRules| channel.conclude_for(params.too_many_rules()))?;
-    own.counts.iter_mut().zip(&told).for_each(|(count, told)| *count = count.filter(|_| *told));
-    let known = own.known().chain(theirs.known()).collect::<BTreeSet<_>>();
-    if known != needed.iter().map(Vec::as_slice).collect() {
-        return Err(channel.violation(format!("`{}` are not what the rules need", TOLD.name)));
-    }
-    own.add_to(frequent);
-    theirs.add_to(frequent);
-    Ok(())
 }
 
 /// The one-party parts of frequent mixed itemsets, and what this party knows of them. Every part of such a part is one.

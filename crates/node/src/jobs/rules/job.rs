@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::rules::association::Consequents;
@@ -10,17 +11,18 @@ use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES};
 use tacita_core::{Result, Security};
 
 use super::spec::{Rules, Spec, check_bins};
-use super::{Brought, choose, cost, learned, memory};
+use super::{Brought, choose, cost, learned, memory, spread};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answering, Basket, Choice, Chosen, ItemsFrom, Job, JobSpec, Known, Network, Part, PoolPlace, Protocol,
-    Question, Reveal, Shared, Sizes, Source,
+    Ability, Answer, Answering, Basket, Choice, Chosen, Gathered, ItemsFrom, Job, JobSpec, Known, Levels, Network,
+    Part, PoolPlace, Protocol, Question, Reveal, Shared, Sizes, Source,
 };
 use crate::jobs::dot::density;
 use crate::jobs::dot::methods::{self, Keys, lattice, ot};
 use crate::jobs::{Own, aligned};
+use crate::table::Table;
 
 /// Candidates are numbered with 32 bits, and each takes memory. So does each rule.
 const MAX_CANDIDATES: u64 = 1 << 28;
@@ -300,6 +302,30 @@ impl Job for Rules {
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, _pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {
-        Ok(Box::new(Brought::load(&self.of(spec), me, source)?))
+        let job = self.of(spec);
+        match job.bucket().and_then(|bucket| bucket.counts.as_ref()) {
+            Some(counts) => Ok(Box::new(spread::Counting::load(&job, me, counts, source)?)),
+            None => Ok(Box::new(Brought::load(&job, me, source)?)),
+        }
+    }
+
+    fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
+        spread::in_buckets(&self.of(spec))
+    }
+
+    fn facts(&self, spec: &JobSpec, me: &str, table: &Table) -> Result<Value> {
+        spread::facts(&self.of(spec), me, table)
+    }
+
+    fn join_facts(&self, _spec: &JobSpec, me: &str, facts: Vec<Value>) -> Result<Value> {
+        spread::join(me, facts)
+    }
+
+    fn partition(&self, spec: &JobSpec, me: &str, source: &Source) -> Result<Answer> {
+        spread::by_position(&self.of(spec), me, source)
+    }
+
+    fn levels(&self, spec: &JobSpec, me: &str, gathered: Gathered, channel: &mut Channel) -> Result<Box<dyn Levels>> {
+        Ok(Box::new(spread::Mining::begin(&self.of(spec), me, gathered, channel)?))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tacita_core::{Error, Result};
 
-use super::Brought;
+use super::{Brought, spread};
 use crate::agreement::{Basket, Duplicates, ItemsFrom, Sizes, Source};
 use crate::jobs::intersect;
 use crate::jobs::rules::spec::{Bins, Spec};
@@ -41,13 +41,7 @@ impl Brought {
             return Err(Error::Input("association rules need baskets: give --input FILE".into()));
         };
         let Some(mut alignment) = alignment else {
-            if let Some(line) = table.blank_line() {
-                return Err(Error::Input(format!(
-                    "{}, line {line}: a blank line, where rows are aligned by position: is it an empty basket? Write \"\" \
-                     for one, or remove the line",
-                    table.source()
-                )));
-            }
+            refuse_blank_line(&table)?;
             return by_position(job, me, items(job, me, &table)?, table.source());
         };
         let mut items = items(job, me, &table)?;
@@ -97,38 +91,56 @@ fn by_position(job: &Spec<'_>, me: &str, items: Items, source: &str) -> Result<B
 
 /// The items of a table, as the job has it for this party.
 fn items(job: &Spec<'_>, me: &str, table: &Table) -> Result<Items> {
+    if let ItemsFrom::Basket(basket) = job.items_of(me) {
+        warn_of_bins(job, me, &[]);
+        let named = (basket.column(), job.header(me, basket.column()));
+        let separator = (!basket.long).then(|| basket.separator());
+        let items =
+            baskets::of_column(table, named, separator).map_err(|error| perhaps_headless(error, &basket, table))?;
+        if let Some(separator) = separator {
+            warn_of_separator(&format!("{}, column {:?}", table.source(), named.1), &items, separator);
+        }
+        return Ok(items);
+    }
+    let mut columns = item_columns(job, me, table);
+    warn_of_bins(job, me, &columns);
+    if let Some(bucket) = job.bucket() {
+        let flags = spread::flags(&bucket.facts)?;
+        columns.iter_mut().for_each(|column| column.is_flag = flags.get(&column.header).copied());
+        spread::check_names(table, &columns)?;
+    }
+    baskets::of_columns(table, &columns)
+}
+
+/// Refuses a blank line, where it may be an empty basket.
+pub(super) fn refuse_blank_line(table: &Table) -> Result<()> {
+    match table.blank_line() {
+        None => Ok(()),
+        Some(line) => Err(Error::Input(format!(
+            "{}, line {line}: a blank line, where rows are aligned by position: is it an empty basket? Write \"\" for one, or remove the line",
+            table.source()
+        ))),
+    }
+}
+
+/// The columns that make items; none, where one column has whole baskets.
+pub(super) fn item_columns(job: &Spec<'_>, me: &str, table: &Table) -> Vec<ItemColumn> {
     let column = |name: &str, header: &str| {
         let bins = job.own.bins.get(name).or_else(|| job.own.bins.get(header));
         let binning = bins.map(|bins| match bins {
             Bins::Quantiles(count) => Binning::Quantiles(*count as usize),
             Bins::Bounds(bounds) => Binning::Bounds(bounds.clone()),
         });
-        ItemColumn { name: name.to_owned(), header: header.to_owned(), binning }
+        ItemColumn { name: name.to_owned(), header: header.to_owned(), binning, is_flag: None }
     };
     match job.items_of(me) {
-        ItemsFrom::Basket(basket) => {
-            warn_of_bins(job, me, &[]);
-            let named = (basket.column(), job.header(me, basket.column()));
-            let separator = (!basket.long).then(|| basket.separator());
-            let items =
-                baskets::of_column(table, named, separator).map_err(|error| perhaps_headless(error, &basket, table))?;
-            if let Some(separator) = separator {
-                warn_of_separator(&format!("{}, column {:?}", table.source(), named.1), &items, separator);
-            }
-            Ok(items)
-        }
-        ItemsFrom::Columns(names) => {
-            let columns: Vec<_> = names.iter().map(|name| column(name, job.header(me, name))).collect();
-            warn_of_bins(job, me, &columns);
-            baskets::of_columns(table, &columns)
-        }
+        ItemsFrom::Basket(_) => Vec::new(),
+        ItemsFrom::Columns(names) => names.iter().map(|name| column(name, job.header(me, name))).collect(),
         ItemsFrom::All(_) => {
             let ids = job.own.row_id.as_ref().map_or(&[][..], |names| names.all());
             let ids: BTreeSet<&str> = ids.iter().map(|name| job.header(me, name)).collect();
             let headers = baskets::all_columns(table, &ids);
-            let columns: Vec<_> = headers.iter().map(|header| column(header, header)).collect();
-            warn_of_bins(job, me, &columns);
-            baskets::of_columns(table, &columns)
+            headers.iter().map(|header| column(header, header)).collect()
         }
     }
 }

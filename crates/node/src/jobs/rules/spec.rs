@@ -124,6 +124,10 @@ impl Spec<'_> {
 
     /// The intersection with which rows are aligned, if they are: by `row_id`, to both parties.
     pub fn alignment(&self) -> Option<JobSpec> {
+        if self.bucket().is_some_and(|bucket| bucket.counts.is_some()) {
+            // Its rows are aligned.
+            return None;
+        }
         aligned::spec::alignment(self, self.own.row_id.as_ref())
     }
 

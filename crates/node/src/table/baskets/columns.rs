@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
 use super::bins::{Measured, interval};
@@ -23,6 +24,39 @@ pub struct ItemColumn {
     pub header: String,
     /// How its numbers become items.
     pub binning: Option<Binning>,
+    /// Whether it is one item, if more than this table is known: what [`Look::is_flag`] of all of it says.
+    pub is_flag: Option<bool>,
+}
+
+/// What the values of a part of a column say of how the whole is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Look {
+    flags: bool,
+    numbers: bool,
+    /// Different values, no more than show that there are many.
+    values: BTreeSet<String>,
+}
+
+impl Look {
+    /// What two parts say together.
+    pub fn and(mut self, other: Look) -> Look {
+        for value in other.values {
+            if self.values.len() <= FEW {
+                self.values.insert(value);
+            }
+        }
+        Look { flags: self.flags && other.flags, numbers: self.numbers && other.numbers, values: self.values }
+    }
+
+    /// Whether the column is one item.
+    pub fn is_flag(&self) -> bool {
+        self.flags
+    }
+
+    /// Whether each of its values would be an item, and these are many numbers.
+    pub fn is_many_numbers(&self) -> bool {
+        !self.flags && self.numbers && self.values.len() > FEW
+    }
 }
 
 /// How numbers become items.
@@ -75,10 +109,30 @@ impl ItemColumn {
         Ok(Made::Items(items))
     }
 
+    /// What this part of the column says of the whole, where it has no bins.
+    pub fn look(&self, table: &Table) -> Result<Look> {
+        let texts = texts(table, table.column(&self.header, &self.name)?)?;
+        let mut look = Look { flags: true, numbers: true, values: BTreeSet::new() };
+        for (_, text) in texts.iter() {
+            look.flags &= truth(text).is_some();
+            look.numbers &= number(text).is_some();
+            if look.values.len() <= FEW && !look.values.contains(text) {
+                look.values.insert(text.to_owned());
+            }
+        }
+        Ok(look)
+    }
+
+    /// The names that its numbers have in bins with bounds.
+    pub fn names_in_bounds(&self, bounds: &[f64]) -> Vec<String> {
+        let ends = |above: usize| (above.checked_sub(1).map(|index| bounds[index]), bounds.get(above).copied());
+        (0..=bounds.len()).map(ends).map(|(start, end)| interval(self.item_name(), start, end)).collect()
+    }
+
     /// The items of a column without bins.
     fn values(&self, table: &Table, texts: &Texts) -> Result<BTreeMap<String, Vec<u32>>> {
         let mut items: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-        if texts.iter().all(|(_, text)| truth(text).is_some()) {
+        if self.is_flag.unwrap_or_else(|| texts.iter().all(|(_, text)| truth(text).is_some())) {
             let held = texts.iter().filter(|(_, text)| truth(text) == Some(true)).map(|(row, _)| row as u32);
             items.insert(self.item_name().to_owned(), held.collect());
             return Ok(items);
@@ -89,7 +143,8 @@ impl ItemColumn {
                 None => drop(items.insert(text.to_owned(), vec![row as u32])),
             }
         }
-        if items.len() > FEW && items.keys().all(|text| number(text).is_some()) {
+        // Of a part of a column, the whole was looked at.
+        if self.is_flag.is_none() && items.len() > FEW && items.keys().all(|text| number(text).is_some()) {
             return Err(Error::Input(format!(
                 "{}: column {:?} holds {} different numbers, and each would be an item: put them into bins, as \
                  bins = {{ {:?} = 4 }}, or leave the column out of `items`",
@@ -103,7 +158,7 @@ impl ItemColumn {
     }
 
     /// Its name as items have it.
-    fn item_name(&self) -> &str {
+    pub fn item_name(&self) -> &str {
         self.name.trim()
     }
 
@@ -209,7 +264,7 @@ mod tests {
     }
 
     fn column(name: &str, binning: Option<Binning>) -> ItemColumn {
-        ItemColumn { name: name.into(), header: name.into(), binning }
+        ItemColumn { name: name.into(), header: name.into(), binning, is_flag: None }
     }
 
     fn found(text: &str, columns: &[ItemColumn]) -> Result<Vec<(String, Vec<u32>)>> {

@@ -21,7 +21,7 @@ use super::Table;
 use super::text::{TextColumn, has_text};
 use bins::Measured;
 use columns::Made;
-pub use columns::{Binning, ItemColumn, all_columns};
+pub use columns::{Binning, ItemColumn, Look, all_columns};
 pub use lines::{Between, is_dat, parse_lines, read_lines};
 
 /// A party's items, sorted by name, and the rows whose baskets hold them; and the columns of numbers whose items are not made
