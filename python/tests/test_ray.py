@@ -66,7 +66,7 @@ def run_all(job: tacita.Job, tmp_path: pathlib.Path, data: dict[str, Any] | None
     def one(name: str) -> ClusterResult:
         given = (data or {}).get(name, tmp_path / name)
         return tacita.ray.run(
-            job, name, given, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(2), **{"buckets": 5, **options}
+            job, name, given, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(2), **{"buckets": 5, "patience": 60.0, **options}
         )
 
     with concurrent.futures.ThreadPoolExecutor(len(job.parties)) as threads:
@@ -600,7 +600,7 @@ def check_rules(job: tacita.Job, tmp_path: pathlib.Path, tables: dict[str, pyarr
 
     def one(name: str) -> ClusterResult:
         return tacita.ray.run(
-            job, name, data[name], tmp_path / "id" / name, tmp_path / f"{name}.parquet", on=Processes(2), **{"buckets": 4, **options}
+            job, name, data[name], tmp_path / "id" / name, tmp_path / f"{name}.parquet", on=Processes(2), **{"buckets": 4, "patience": 60.0, **options}
         )
 
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
@@ -687,7 +687,7 @@ def test_too_few_rows_in_common_are_not_counted(parties, tmp_path: pathlib.Path)
 def check_rules_of_all(job: tacita.Job, tmp_path: pathlib.Path, tables: dict[str, pyarrow.Table], pools: dict[str, Any] | None = None) -> list[ClusterResult]:
     def one(name: str) -> ClusterResult:
         pool = (pools or {}).get(name) or Processes(2)
-        return tacita.ray.run(job, name, [tables[name]], tmp_path / "id" / name, tmp_path / f"{name}.csv", on=pool, buckets=4)
+        return tacita.ray.run(job, name, [tables[name]], tmp_path / "id" / name, tmp_path / f"{name}.csv", on=pool, buckets=4, patience=60.0)
 
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         return list(threads.map(one, job.parties))

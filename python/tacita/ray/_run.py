@@ -330,7 +330,8 @@ class _Run:
             number=bucket,
             of=drivers.buckets,
             attempt=attempt,
-            bounds=drivers.bounds,
+            # Of aligned rows both know how many there are.
+            bounds=drivers.bounds if level is None else {},
             protocol=drivers.protocol,
             addresses=at,
             listens=self.spec.relay is None and self.party != self.spec.parties[-1],

@@ -261,7 +261,8 @@ impl Job for Rules {
             (_, _, Some(Extension::Silent)) => false,
             (ot::PROTOCOL, None, Some(extension)) => match self.extension {
                 Some(named) => named == extension,
-                None => spec.protocol == ot::PROTOCOL,
+                // Over many machines there is no other.
+                None => spec.protocol == ot::PROTOCOL || spec.spread.is_some(),
             },
             // Where the terms leave both, each level has its own choice.
             (lattice::PROTOCOL, Some(ot::PROTOCOL), Some(_)) => spec.protocol.is_auto() && self.extension.is_none(),
