@@ -150,15 +150,16 @@ class _Run:
         self.cpu = 0.0
         learns_rows = party in self.spec.reveal_to and self.spec.reveal in ("rows", "payload")
         self.keeps = "shares" if self.spec.kind == "dot" else "rows" if learns_rows else "numbers"
-        # Readers of datasets leave out what begins with a point.
-        self.part = target.with_name(f".{target.name}.{self.spec.agreement[:16]}.part")
+        # Readers of datasets leave out what begins with a point. It is of this run alone: buckets of another one have other rows.
+        self.part = target.with_name(f".{target.name}.{work.name}.part")
+        self.learns = self.keeps == "shares" or party in self.spec.reveal_to
+        self.summed: Optional[_tacita.Outcome] = None
+        self.all_ended = False
         self.reports: dict[int, dict[str, Any]] = {}
         self.begun: dict[int, int] = {}
 
     def to_its_end(self, data: Data, allow_unreadable: bool) -> ClusterResult:
         """From the data to the result."""
-        if not self.work.has_run:
-            self.forget()
         self.part.mkdir(parents=True, exist_ok=True)
         blocks, facts = self._read(data, allow_unreadable)
         counts = {name: sum(fact["counts"][name] for fact in facts) for name in facts[0]["counts"]}
@@ -178,6 +179,9 @@ class _Run:
     def _place(self, summed: Optional[_tacita.Outcome]) -> Optional[pathlib.Path]:
         """Puts what this party learns where the user wants it, if that is not a number."""
         if self.keeps == "rows":
+            for left in self.part.glob(".part-*"):
+                # Of a worker that was killed while it wrote.
+                left.unlink(missing_ok=True)
             os.rename(self.part, self.target)
             return self.target
         if self.spec.reveal == "shares" and summed is not None:
@@ -221,7 +225,7 @@ class _Run:
         """Meets the others, does the buckets that are left, and meets them again if they went away. Returns what shares were put together, too."""
         shelves: Optional[list[list[Any]]] = None
         away: Optional[float] = None
-        met = False
+        drivers: Optional[_tacita.Drivers] = None
         while True:
             try:
                 drivers = _tacita.Drivers.meet(
@@ -237,18 +241,35 @@ class _Run:
                     timeout=self.times[0],
                     patience=self.times[1],
                 )
-                met, away = True, None
+                away = None
                 if shelves is None and drivers.remaining:
                     shelves = self._scatter(drivers, blocks, of_blocks, rows)
                     blocks.clear()
-                return drivers, self._buckets(drivers, shelves or [])
+                self._buckets(drivers, shelves or [])
+                return drivers, self.summed
             except NetworkError as error:
-                # Whoever has not been there yet may never come.
                 away = away or time.monotonic()
-                if not met or error._ended_there or time.monotonic() - away > self.times[1]:
+                # Whoever has not been there yet may never come.
+                if drivers is None or error._ended_there:
                     raise
+                # Who knows that all have all is only waited for to be told so; who has its own alone may be needed by others.
+                if time.monotonic() - away > (min(self.times) if self.all_ended else self.times[1]):
+                    if not self._has_all(drivers):
+                        raise
+                    _log.warning("%s; all that this party learns is there, and the others were not seen to end", error)
+                    return drivers, self.summed
                 _log.warning("%s; waiting for it to come back", error)
                 time.sleep(PAUSE)
+
+    def _missing(self, drivers: _tacita.Drivers) -> set[int]:
+        """The buckets of which this party has not kept what it is to keep."""
+        if 0 in drivers.sizes.values():
+            return set()
+        return set(range(drivers.buckets) if self.learns else drivers.remaining).difference(self._finished())
+
+    def _has_all(self, drivers: _tacita.Drivers) -> bool:
+        """Whether this party needs nothing more of the others."""
+        return self.summed is not None if self.keeps == "shares" else not self._missing(drivers)
 
     def _finished(self) -> list[int]:
         """The buckets of which this party has kept what it learns."""
@@ -269,7 +290,9 @@ class _Run:
         self._timed("spread", started)
         return [[task.refs[1 + bucket] for task in tasks] for bucket in range(buckets)]
 
-    def _buckets(self, drivers: _tacita.Drivers, shelves: list[list[Any]]) -> Optional[_tacita.Outcome]:
+    def _buckets(self, drivers: _tacita.Drivers, shelves: list[list[Any]]) -> None:
+        """From the meeting of the drivers to its end."""
+        self.all_ended = False
         started, remaining = time.monotonic(), set(drivers.remaining)
         left = len(remaining)
         parties, direct = self.spec.parties, self.spec.relay is None
@@ -316,18 +339,25 @@ class _Run:
         here = Here(self.pool, begin, self.retries, finished)
         try:
             if self.party == parties[0]:
-                Leader(drivers, here, parties, direct, self.times[1]).run()
+                Leader(drivers, here, parties, direct, self.times[1], self._all_kept).run()
             else:
                 Follower(drivers, here, parties[0], self.hosts.check, self.times[1]).run()
-            summed = self._add_up(drivers) if self.keeps == "shares" else None
+            self._all_kept()
+            if missing := self._missing(drivers):
+                raise ProtocolError(f"{parties[0]} ended the job with {len(missing)} of {drivers.buckets} buckets left here", "protocol", 4, parties[0])
+            if self.keeps == "shares":
+                self.summed = self._add_up(drivers)
             drivers.end()
-            return summed
         except BaseException as error:
             drivers.stop(error.kind if isinstance(error, Error) else "interrupted" if isinstance(error, KeyboardInterrupt) else "internal")
             here.stop_all()
             raise
         finally:
             self._timed("protocol", started)
+
+    def _all_kept(self) -> None:
+        """All parties have kept all buckets, and need each other for no more than sums."""
+        self.all_ended = self.keeps != "shares"
 
     def _parts(self) -> list[pathlib.Path]:
         """What is kept of each bucket, in their order."""
