@@ -123,10 +123,12 @@ def test_it_is_what_one_process_finds(parties, tmp_path: pathlib.Path) -> None:
 
 
 def test_counts_add_up(parties, tmp_path: pathlib.Path) -> None:
-    results = run_all(job_of(parties, reveal="count", reveal_to=["insurer"]), tmp_path)
-    assert results["insurer"].value == {"count": len(truth(tmp_path, NAMES[:2]))}
+    data = {"hospital": [people(0, 45_000, "hospital")], "insurer": [people(20_000, 45_000, "insurer")]}
+    results = run_all(job_of(parties, reveal="count", reveal_to=["insurer"]), tmp_path, data, buckets=50)
+    assert results["insurer"].value == {"count": 22_500}
     assert results["hospital"].value is None
-    assert any("in each of 5 buckets" in sentence for sentence in results["insurer"].learned)
+    # Who asks for many buckets would be told of each row whether it is common.
+    assert any("in each of 4 buckets" in sentence for sentence in results["insurer"].learned)
     assert not any("in each of" in sentence for sentence in results["hospital"].learned)
     assert not (tmp_path / "out" / "insurer").exists()
 
@@ -230,6 +232,13 @@ def test_a_killed_driver_is_resumed(parties, tmp_path: pathlib.Path) -> None:
     kept = sorted((tmp_path / "out").glob(".hospital.*/part-*"))
     assert len(kept) >= 2
     before = [file.stat().st_mtime_ns for file in kept]
+    # Another run of the same party to the same place takes nothing away.
+    theirs = sorted((tmp_path / "out").glob(".insurer.*/part-*"))
+    with pytest.raises(tacita.NetworkError):
+        tacita.ray.run(
+            tacita.Job.load(job), "insurer", tmp_path / "insurer", tmp_path / "id" / "insurer", tmp_path / "out" / "insurer", on=Processes(1), timeout=0.5
+        )
+    assert theirs and all(file.exists() for file in theirs)
     hospital = driver("hospital", "resume", "")
     reports = [json.loads(process.communicate(timeout=120)[0]) for process in (hospital, insurer)]
     assert reports[0]["buckets"]["done"] < 6
@@ -302,31 +311,32 @@ def test_wrong_arguments_are_one_line(parties, tmp_path: pathlib.Path) -> None:
     assert not out.exists() and not list(tmp_path.glob(".out*"))
 
 
-def meet(job: tacita.Job, tmp_path: pathlib.Path, name: str) -> Any:
+def meet(job: tacita.Job, tmp_path: pathlib.Path, name: str, rows: int = 1500) -> Any:
     """A driver of its own, which may say what it likes."""
     identity = _tacita.Identity.load(tmp_path / "id" / name)
     work = _tacita.Work.open(tmp_path / f"work-{name}", job._spec, name, identity, False)
     commitment = _tacita.Commitment()
     commitment.add(b"rows")
     return _tacita.Drivers.meet(
-        job._spec, name, identity, work, rows=1500, commitment=commitment, buckets=5, finished=[], listen=None, timeout=30.0, patience=60.0
+        job._spec, name, identity, work, rows=rows, commitment=commitment, buckets=5, finished=[], listen=None, timeout=30.0, patience=60.0
     )  # fmt: skip
 
 
-def victim(job: tacita.Job, tmp_path: pathlib.Path, name: str, **options: Any) -> Callable[[], BaseException]:
+def victim(job: tacita.Job, tmp_path: pathlib.Path, name: str, **options: Any) -> Callable[[], Any]:
     """The other party, which runs as it should; and what it ends with."""
-    ended: list[BaseException] = []
+    ended: list[Any] = []
 
     def work() -> None:
         try:
-            tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(1), buckets=5, **{"patience": 5.0, **options})
+            result = tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(1), buckets=5, **{"patience": 5.0, **options})
+            ended.append(result)
         except BaseException as error:
             ended.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
 
-    def result() -> BaseException:
+    def result() -> Any:
         thread.join(90)
         assert not thread.is_alive()
         return ended[0]
@@ -409,6 +419,101 @@ def test_a_leader_that_begins_nothing_is_not_waited_for_for_ever(parties, tmp_pa
     assert isinstance(ended(), tacita.NetworkError)
 
 
+def test_a_leader_that_ends_early_is_found_out(parties, tmp_path: pathlib.Path) -> None:
+    """Rows of the buckets that are left would be missing without a word."""
+    job = job_of(parties)
+    ended = victim(job, tmp_path, "insurer")
+    drivers = meet(job, tmp_path, "hospital")
+    with pytest.raises(tacita.Error):
+        drivers.turn({"insurer": json.dumps([{"what": "end"}])})
+        drivers.end()
+    raised = ended()
+    assert isinstance(raised, tacita.ProtocolError) and "5 of 5 buckets left" in str(raised)
+    assert not (tmp_path / "out" / "insurer").exists()
+
+
+def test_a_follower_that_takes_no_buckets_is_not_waited_for_for_ever(parties, tmp_path: pathlib.Path) -> None:
+    job = job_of(parties)
+    ended = victim(job, tmp_path, "hospital", patience=1.0, timeout=5.0)
+    drivers = meet(job, tmp_path, "insurer")
+    with pytest.raises(tacita.Error):
+        while True:
+            drivers.turn({"hospital": "[]"})
+    drivers.stop("network")
+    raised = ended()
+    assert isinstance(raised, tacita.NetworkError) and "how many buckets" in str(raised)
+
+
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_who_has_all_succeeds_without_the_others(parties, tmp_path: pathlib.Path, name: str) -> None:
+    """The connection is lost before its end, and the other one, which is done, does not come back."""
+    job = job_of(parties)
+    ended = victim(job, tmp_path, name, timeout=3.0, patience=3.0)
+    other = next(one for one in NAMES if one != name)
+    drivers = meet(job, tmp_path, other, rows=0)
+    drivers.stop("network")
+    result = ended()
+    assert isinstance(result, ClusterResult) and result.value == {"rows": 0}
+
+
+@pytest.mark.parametrize("who", ["Leader", "Follower"])
+def test_a_connection_that_is_lost_at_the_end(parties, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, who: str) -> None:
+    """Drivers meet once more, and nothing is done again."""
+    of_all = getattr(tacita.ray._run, who)
+    lost: list[str] = []
+
+    class Losing(of_all):
+        def run(self) -> None:
+            super().run()
+            if not lost:
+                lost.append(who)
+                raise tacita.NetworkError("the connection was lost", "network", 3)
+
+    monkeypatch.setattr(tacita.ray._run, who, Losing)
+    results = run_all(job_of(parties), tmp_path, timeout=5.0, patience=30.0)
+    assert lost
+    for result in results.values():
+        assert result.value == {"rows": len(truth(tmp_path, NAMES[:2]))} and result.report["buckets"]["begun"] == 5
+
+
+def test_terms_of_another_bucket_pass() -> None:
+    """A machine that dials where one was lost may find that of another bucket in its place."""
+    here = tacita.ray._driver.Here(Processes(1), lambda *_: None, 1, lambda *_: None)
+    here._passes(0, tacita.TermsError("of another bucket"))
+    with pytest.raises(tacita.TermsError):
+        here._passes(0, tacita.TermsError("of another bucket"))
+    with pytest.raises(tacita.InputError):
+        here._passes(0, tacita.InputError("the own data"))
+
+
+def test_a_relay_is_not_asked_for_more_than_it_joins() -> None:
+    class Ended(Exception):
+        pass
+
+    class Drivers:
+        remaining = list(range(600))
+
+        def turn(self, words: dict[str, str]) -> dict[str, str]:
+            self.started = sum(word["what"] == "start" for word in json.loads(words["b"]))
+            if self.started:
+                raise Ended
+            return {"b": json.dumps([{"what": "slots", "slots": 1000}])}
+
+    class Here:
+        pool = type("Pool", (), {"slots": 1000})
+
+        def start(self, *_: Any) -> None:
+            pass
+
+        def words(self, timeout: float) -> list[Any]:
+            return []
+
+    drivers = Drivers()
+    with pytest.raises(Ended):
+        tacita.ray._driver.Leader(drivers, Here(), ["a", "b"], False, 60.0, lambda: None).run()
+    assert drivers.started == 255
+
+
 def test_rows_by_position_are_equally_many(parties, tmp_path: pathlib.Path) -> None:
     job = tacita.Job(job="dot", id="dot", reveal_to=["hospital"], bits=4, parties={name: parties[name] for name in NAMES[:2]})
     tables = {name: [pyarrow.table({"value": [1] * rows})] for name, rows in zip(NAMES, (9, 10))}
@@ -417,15 +522,16 @@ def test_rows_by_position_are_equally_many(parties, tmp_path: pathlib.Path) -> N
 
 
 def test_equal_keys_that_give_much_are_told(parties, tmp_path: pathlib.Path) -> None:
-    job = job_of(parties, reveal="payload", reveal_to=["hospital"], gives={"insurer": ["insurer"]})
+    job = job_of(parties, reveal="payload", reveal_to=["hospital"], gives={"insurer": ["insurer"]}, limits={"max_text": 8})
     one_key = pyarrow.table({"name": ["Person 1"] * 900 + ["Person 2"] * 100, "insurer": [str(number) for number in range(1000)]})
     with pytest.raises(tacita.Error) as raised:
         run_all(job, tmp_path, {"hospital": tmp_path / "hospital", "insurer": [one_key]}, buckets=20)
     assert isinstance(raised.value, (tacita.InputError, tacita.NetworkError))
 
 
-def test_other_rows_are_not_resumed(parties, tmp_path: pathlib.Path) -> None:
-    """Whoever changes its rows after the seed is known is refused: it could have chosen them for a bucket."""
+@pytest.mark.parametrize("changed", ["keys", "values"])
+def test_other_rows_are_not_resumed(parties, tmp_path: pathlib.Path, changed: str) -> None:
+    """Whoever changes its rows after the seed is known is refused: it could have chosen them for a bucket, or would mix old values with new ones."""
     job = job_of(parties)
 
     def again(names: tuple[str, ...], resume: bool) -> list[BaseException | None]:
@@ -442,7 +548,9 @@ def test_other_rows_are_not_resumed(parties, tmp_path: pathlib.Path) -> None:
 
     (tmp_path / "kept").mkdir()
     assert all(again(NAMES[:2], False))
-    people(5000, 500, "hospital").to_parquet(tmp_path / "hospital" / "0.parquet")
+    table = people(5000 if changed == "keys" else 0, 500, "hospital")
+    table["hospital"] = table["hospital"] + " now"
+    table.to_parquet(tmp_path / "hospital" / "0.parquet")
     errors = again(NAMES[:2], True)
     assert isinstance(errors[0], tacita.InputError) and "input has changed" in str(errors[0])
     assert errors[1] is not None

@@ -38,6 +38,12 @@ pub fn usual_buckets(rows: u64, slots: usize) -> usize {
     spread::usual_buckets(rows, slots)
 }
 
+/// How many buckets there are at most, where the party with the fewest rows has so many.
+#[pyfunction]
+pub fn most_buckets(spec: &Spec, rows: u64) -> usize {
+    spread::most_buckets(&spec.job, rows)
+}
+
 /// The rows of a bucket where rows go by their position: the first, and the one after the last.
 #[pyfunction]
 pub fn bucket_range(bucket: usize, buckets: usize, rows: u64) -> (u64, u64) {
@@ -142,6 +148,12 @@ impl Work {
     #[getter]
     fn has_run(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |work| Ok(work.has_run()))
+    }
+
+    /// What names the run where its results are kept.
+    #[getter]
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |work| Ok(work.name()))
     }
 
     /// Removes it, now that the run has succeeded or nothing of it is to be kept.

@@ -15,13 +15,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional
 
 from .. import _tacita
-from ..errors import InternalError, NetworkError, ProtocolError, _input
+from ..errors import Error, InternalError, NetworkError, ProtocolError, TermsError, _input
 from ._pools import Pool, Task, WorkerLost
 
 _log = logging.getLogger("tacita")
 
 LOOK = 0.05
 """How often drivers talk, in seconds, while nothing happens here."""
+
+AT_RELAY = 255
+"""Buckets at a time where machines meet at a relay, which joins two parties so often at once, and their drivers once more."""
 
 Begin = Callable[[int, int, dict[str, str]], Task]
 """Starts the own part of a bucket: its number, the attempt, where machines of earlier parties listen."""
@@ -86,12 +89,19 @@ class Here:
         return words
 
     def _passes(self, bucket: int, error: BaseException) -> None:
-        if not isinstance(error, (WorkerLost, NetworkError, InternalError, KeyboardInterrupt)):
+        # Terms that differ are those of another bucket, whose machine listens where the right one did before it was lost.
+        if not isinstance(error, (WorkerLost, NetworkError, TermsError, InternalError, KeyboardInterrupt)):
             raise error
         times = self._failed[bucket] = self._failed.get(bucket, 0) + 1
         _log.warning("bucket %d is begun again: %s", bucket, error)
         if times > self._retries:
-            raise error if not isinstance(error, WorkerLost) else InternalError(f"bucket {bucket} has failed {times} times; the last time: {error}")
+            raise _lasting(error) if isinstance(error, Error) else InternalError(f"bucket {bucket} has failed {times} times; the last time: {error}")
+
+
+def _lasting(error: Error) -> Error:
+    """The same, as one that does not pass when drivers meet again."""
+    error._ended_there = True
+    return error
 
 
 def _word(what: str, bucket: int, attempt: int, **more: Any) -> Word:
@@ -115,22 +125,32 @@ class Leader:
     """The first party's driver."""
 
     def __init__(
-        self, drivers: _tacita.Drivers, here: Here, parties: Sequence[str], direct: bool, patience: float, buckets: Sequence[int]
+        self,
+        drivers: _tacita.Drivers,
+        here: Here,
+        parties: Sequence[str],
+        direct: bool,
+        patience: float,
+        buckets: Sequence[int],
+        all_kept: Callable[[], None],
     ) -> None:
         self._drivers, self._here, self._parties, self._direct = drivers, here, list(parties), direct
-        self._patience = patience
+        self._patience, self._all_kept = patience, all_kept
         self.me = parties[0]
         self._pending = sorted(buckets)
         self._attempts = dict.fromkeys(self._pending, 0)
         self._active: dict[int, _Active] = {}
         self._slots = {self.me: here.pool.slots}
+        self._began = time.monotonic()
         self._out: dict[str, list[Word]] = {name: [] for name in self._parties[1:]}
 
     def run(self) -> None:
         """Has all buckets done."""
         while self._pending or self._active:
             room = min(self._slots.values()) if len(self._slots) == len(self._parties) else 0
-            if self._direct and room:
+            if not self._direct:
+                room = min(room, AT_RELAY)
+            elif room:
                 # One stands ready, so that no machine waits for what drivers have to say. Through a relay a party could have another one running than the rest.
                 room += 1
             while self._pending and len(self._active) < room:
@@ -143,15 +163,20 @@ class Leader:
                 for word in words:
                     self._hear(name, word)
             self._check_heard()
+        self._all_kept()
         self._out = {name: [{"what": "end"}] for name in self._parties[1:]}
         self._turn()
 
     def _check_heard(self) -> None:
-        """Nobody keeps a bucket open that this party is done with, though its driver answers."""
+        """Nobody keeps a bucket open that this party is done with, or has none begun, though its driver answers."""
+        late = time.monotonic() - self._began > self._patience
+        silent = [name for name in self._parties if name not in self._slots]
+        if late and silent:
+            raise _lasting(NetworkError(f"{', '.join(silent)} did not say within {self._patience:g} s how many buckets it does at a time", "network", 3, silent[0]))
         for bucket, active in self._active.items():
             if self.me in active.ended and time.monotonic() - active.heard > self._patience:
-                silent = ", ".join(name for name in active.started if name not in active.ended)
-                raise NetworkError(f"{silent} did not end bucket {bucket} within {self._patience:g} s", "network", 3, silent)
+                open_at = ", ".join(name for name in active.started if name not in active.ended)
+                raise _lasting(NetworkError(f"{open_at} did not end bucket {bucket} within {self._patience:g} s", "network", 3, open_at))
 
     def _turn(self) -> dict[str, list[Word]]:
         heard = self._drivers.turn({name: json.dumps(words) for name, words in self._out.items()})
@@ -219,7 +244,7 @@ class Follower:
             if self._here.is_busy:
                 busy = time.monotonic()
             elif time.monotonic() - busy > self._patience:
-                raise NetworkError(f"{self._leader} began no bucket within {self._patience:g} s", "network", 3, self._leader)
+                raise _lasting(NetworkError(f"{self._leader} began no bucket within {self._patience:g} s", "network", 3, self._leader))
             heard = self._drivers.turn({self._leader: json.dumps(out)})
             out = []
             for word in json.loads(heard[self._leader]):

@@ -118,6 +118,7 @@ def plan(
         if name not in rows or machines.get(name, 0) < 1:
             raise _input(f"rows, machines: how many has {name}? Say rows={{{name!r}: N}} and machines={{{name!r}: M}}")
     number = buckets or max(_tacita.usual_buckets(rows[name], machines[name] * cores) for name in spec.parties)
+    number = min(number, _tacita.most_buckets(spec, min(rows[name] for name in spec.parties)))
     bounds = {name: _tacita.bucket_bound(rows[name], number, len(spec.parties)) for name in spec.parties}
     one = plan_one(job, rows=bounds, row_bytes=row_bytes, latency=latency)
     shares = {}

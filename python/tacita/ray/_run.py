@@ -153,8 +153,11 @@ class _Run:
         self.cpu = 0.0
         learns_rows = party in self.spec.reveal_to and self.spec.reveal in ("rows", "payload")
         self.keeps = {"dot": "shares", "rules": "items"}.get(self.spec.kind) or ("rows" if learns_rows else "numbers")
-        # Readers of datasets leave out what begins with a point.
-        self.part = target.with_name(f".{target.name}.{self.spec.agreement[:16]}.part")
+        # Readers of datasets leave out what begins with a point. It is of this run alone: buckets of another one have other rows.
+        self.part = target.with_name(f".{target.name}.{work.name}.part")
+        self.learns = self.keeps in ("shares", "items") or party in self.spec.reveal_to
+        self.summed: Optional[_tacita.Outcome] = None
+        self.all_ended = False
         # Both by the level, where a job has several, and the bucket.
         self.reports: dict[tuple[int, int], dict[str, Any]] = {}
         self.begun: dict[tuple[int, int], int] = {}
@@ -163,8 +166,6 @@ class _Run:
 
     def to_its_end(self, data: Data, allow_unreadable: bool) -> ClusterResult:
         """From the data to the result."""
-        if not self.work.has_run:
-            self.forget()
         # Rows that a party learns are there for whoever may read its output; its own are not.
         self.part.mkdir(parents=True, exist_ok=True, mode=0o700 if self.keeps in ("items", "shares") else 0o777)
         blocks, facts = self._read(data, allow_unreadable)
@@ -186,6 +187,9 @@ class _Run:
     def _place(self, summed: Optional[_tacita.Outcome]) -> Optional[pathlib.Path]:
         """Puts what this party learns where the user wants it, if that is not a number."""
         if self.keeps == "rows":
+            for left in self.part.glob(".part-*"):
+                # Of a worker that was killed while it wrote.
+                left.unlink(missing_ok=True)
             os.rename(self.part, self.target)
             return self.target
         if summed is not None and (self.spec.reveal == "shares" or self.keeps == "items"):
@@ -229,7 +233,7 @@ class _Run:
         """Meets the others, does the buckets that are left, and meets them again if they went away. Returns what shares were put together, too."""
         shelves: Optional[list[list[Any]]] = None
         away: Optional[float] = None
-        met = False
+        drivers: Optional[_tacita.Drivers] = None
         while True:
             try:
                 drivers = _tacita.Drivers.meet(
@@ -245,18 +249,35 @@ class _Run:
                     timeout=self.times[0],
                     patience=self.times[1],
                 )
-                met, away = True, None
+                away = None
                 if shelves is None and drivers.remaining:
                     shelves = self._scatter(drivers, blocks, of_blocks, rows)
                     blocks.clear()
-                return drivers, self._buckets(drivers, shelves or [])
+                self._buckets(drivers, shelves or [])
+                return drivers, self.summed
             except NetworkError as error:
-                # Whoever has not been there yet may never come.
                 away = away or time.monotonic()
-                if not met or error._ended_there or time.monotonic() - away > self.times[1]:
+                # Whoever has not been there yet may never come.
+                if drivers is None or error._ended_there:
                     raise
+                # Who knows that all have all is only waited for to be told so; who has its own alone may be needed by others.
+                if time.monotonic() - away > (min(self.times) if self.all_ended else self.times[1]):
+                    if not self._has_all(drivers):
+                        raise
+                    _log.warning("%s; all that this party learns is there, and the others were not seen to end", error)
+                    return drivers, self.summed
                 _log.warning("%s; waiting for it to come back", error)
                 time.sleep(PAUSE)
+
+    def _missing(self, drivers: _tacita.Drivers) -> set[int]:
+        """The buckets of which this party has not kept what it is to keep."""
+        if 0 in drivers.sizes.values():
+            return set()
+        return set(range(drivers.buckets) if self.learns else drivers.remaining).difference(self._finished())
+
+    def _has_all(self, drivers: _tacita.Drivers) -> bool:
+        """Whether this party needs nothing more of the others."""
+        return self.summed is not None if self.keeps in ("shares", "items") else not self._missing(drivers)
 
     def _finished(self) -> list[int]:
         """The buckets of which this party has kept what it learns."""
@@ -282,9 +303,10 @@ class _Run:
         """Whether nothing is done to align rows before their items are counted."""
         return self.keeps == "items" and self.spec.aligns_by_position
 
-    def _buckets(self, drivers: _tacita.Drivers, shelves: list[list[Any]]) -> Optional[_tacita.Outcome]:
-        started, remaining = time.monotonic(), list(drivers.remaining)
-        summed = None
+    def _buckets(self, drivers: _tacita.Drivers, shelves: list[list[Any]]) -> None:
+        """From the meeting of the drivers to its end."""
+        self.all_ended = False
+        started = time.monotonic()
 
         def begin(bucket: int, attempt: int, at: dict[str, str]) -> Task:
             if self.keeps in ("shares", "items"):
@@ -304,14 +326,17 @@ class _Run:
                 tasks = [self.pool.start(_tasks.partition, order, *shelves[bucket], again=True) for bucket, order in orders]
                 self.all("reading items", tasks)
             else:
-                self.round(drivers, "intersecting", remaining, begin, finished)
+                self.round(drivers, "intersecting", drivers.remaining, begin, finished)
+            self._all_kept()
+            if missing := self._missing(drivers):
+                first = self.spec.parties[0]
+                raise ProtocolError(f"{first} ended the job with {len(missing)} of {drivers.buckets} buckets left here", "protocol", 4, first)
             if self.keeps == "shares":
-                summed = self._add_up(drivers)
+                self.summed = self._add_up(drivers)
             elif self.keeps == "items":
-                summed = _rules.mine(self, drivers)
+                self.summed = _rules.mine(self, drivers)
             self.drivers_bytes = [before + now for before, now in zip(self.drivers_bytes, drivers.traffic)]
             drivers.end()
-            return summed
         except BaseException as error:
             drivers.stop(error.kind if isinstance(error, Error) else "interrupted" if isinstance(error, KeyboardInterrupt) else "internal")
             raise
@@ -379,13 +404,17 @@ class _Run:
         here = Here(self.pool, begin_one, self.retries, finished_one)
         try:
             if self.party == parties[0]:
-                Leader(drivers, here, parties, self.spec.relay is None, self.times[1], buckets).run()
+                Leader(drivers, here, parties, self.spec.relay is None, self.times[1], buckets, self._all_kept).run()
             else:
                 Follower(drivers, here, parties[0], self.hosts.check, self.times[1]).run()
         except BaseException as error:
             drivers.stop(error.kind if isinstance(error, Error) else "interrupted" if isinstance(error, KeyboardInterrupt) else "internal")
             here.stop_all()
             raise
+
+    def _all_kept(self) -> None:
+        """All parties have kept all buckets, and need each other for no more than what follows from them."""
+        self.all_ended = self.keeps not in ("shares", "items")
 
     def _parts(self) -> list[pathlib.Path]:
         """What is kept of each bucket, in their order."""

@@ -30,7 +30,7 @@ pub struct Block {
     pub batches: Vec<RecordBatch>,
     /// What became of the rows that were read. `items` are those that are left.
     pub counts: RowCounts,
-    /// Stands for the keys and their order; where rows go by their position, for all of them.
+    /// Stands for the rows, all columns of them, and their keys in their order.
     pub digest: [u8; 32],
 }
 
@@ -70,11 +70,7 @@ impl Block {
     }
 
     fn by_position(table: &Table) -> Result<Block> {
-        let mut writer = StreamWriter::try_new(blake3::Hasher::new_derive_key("tacita 1 spread rows"), table.schema())
-            .map_err(failed)?;
-        table.batches().iter().try_for_each(|batch| writer.write(batch)).map_err(failed)?;
-        writer.finish().map_err(failed)?;
-        let digest = writer.get_ref().finalize().into();
+        let digest = digest(table.schema(), table.batches())?;
         let counts = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
         Ok(Block { schema: table.schema().clone(), batches: table.batches().to_vec(), counts, digest })
     }
@@ -92,7 +88,7 @@ impl Block {
         let mut fields: Vec<_> = table.schema().fields().iter().cloned().collect();
         fields.push(Arc::new(Field::new(KEY, DataType::LargeBinary, false)));
         let schema: SchemaRef = Arc::new(Schema::new_with_metadata(fields, table.schema().metadata().clone()));
-        let (mut tally, mut hasher) = (Tally::new(&spec), blake3::Hasher::new_derive_key("tacita 1 spread keys"));
+        let mut tally = Tally::new(&spec);
         let (mut batches, mut first, mut items) = (Vec::with_capacity(table.batches().len()), 0, 0);
         for batch in table.batches() {
             let pieces = read_pieces(batch, first, &spec, &columns, origin);
@@ -101,7 +97,6 @@ impl Block {
             let bytes = pieces.iter().flat_map(|piece| piece.keys().map(|(key, _)| key.len())).sum();
             let mut keys = LargeBinaryBuilder::with_capacity(with_key, bytes);
             for (key, _) in pieces.iter().flat_map(|piece| piece.keys()) {
-                hasher.update(&(key.len() as u64).to_le_bytes()).update(key);
                 keys.append_value(key);
             }
             // Rows without a key are in nobody's answer.
@@ -123,7 +118,9 @@ impl Block {
             warn_own_user(&warning);
         }
         let counts = RowCounts { items, ..tally.counts };
-        Ok(Block { schema, batches, counts, digest: hasher.finalize().into() })
+        // What goes with a key is in the answer, too: buckets that are left have to be of the rows of those that are done.
+        let digest = digest(&schema, &batches)?;
+        Ok(Block { schema, batches, counts, digest })
     }
 
     /// Sorts rows by the bucket of their key: rows of one bucket stand together, in the order in which they were. Returns them, without keys, and
@@ -173,6 +170,15 @@ impl Block {
         let at = |bucket: usize| (u128::from(rows) * bucket as u128 / buckets as u128) as u64;
         at(bucket)..at(bucket + 1)
     }
+}
+
+/// What stands for rows that are read in the same batches each time.
+fn digest(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<[u8; 32]> {
+    let hasher = blake3::Hasher::new_derive_key("tacita 1 spread rows");
+    let mut writer = StreamWriter::try_new(hasher, schema).map_err(failed)?;
+    batches.iter().try_for_each(|batch| writer.write(batch)).map_err(failed)?;
+    writer.finish().map_err(failed)?;
+    Ok(writer.get_ref().finalize().into())
 }
 
 fn failed(error: ArrowError) -> Error {

@@ -9,7 +9,7 @@ use tacita_core::protocol::intersect::buckets::{self, Kept, Party, Shape};
 use tacita_core::{Error, Result, Session};
 
 use super::work::Agreed;
-use super::{Drivers, Work, bound, check_rows, in_buckets};
+use super::{Drivers, Work, bound, check_rows, in_buckets, most_buckets};
 use crate::agreement::handshake::{self, Greeted, fresh_nonce};
 use crate::agreement::{JobSpec, Network, Protocol, Reveal, Sizes, Terms, Wish, mesh};
 use crate::base::cancel::Cancel;
@@ -152,11 +152,11 @@ fn settle(
         false => Err(channel.violation("it announces more than rows and buckets")),
     };
     let network = Network { round_trip, bandwidth: meet.meeting.shape.bandwidth };
-    let choose = |sizes: &BTreeMap<String, Sizes>| choose(&of_buckets, meet.me, sizes, buckets_of(sizes), network);
+    let choose = |sizes: &BTreeMap<String, Sizes>| choose(&of_buckets, meet.me, sizes, buckets_of(job, sizes), network);
     let agreed = mesh::agree(job, meet.me, &own, greeted, channels, check, choose)?;
 
     let names = job.parties.names();
-    let buckets = buckets_of(&agreed.sizes);
+    let buckets = buckets_of(job, &agreed.sizes);
     check_resumed(meet.me, &agreed.sizes).map_err(|error| conclude_all_for(channels, error))?;
     check_by_position(&of_buckets, &agreed.sizes).map_err(|error| conclude_all_for(channels, error))?;
     let protocol = agreed.chosen.protocol;
@@ -193,9 +193,11 @@ fn settle(
     })
 }
 
-/// As many buckets as the party asks for that asks for most.
-fn buckets_of(sizes: &BTreeMap<String, Sizes>) -> usize {
-    sizes.values().filter_map(|sizes| Some(sizes.spread.as_ref()?.buckets)).max().unwrap_or(1) as usize
+/// As many buckets as the party asks for that asks for most, but no more than are good for the party that has the fewest rows.
+fn buckets_of(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> usize {
+    let asked = sizes.values().filter_map(|sizes| Some(sizes.spread.as_ref()?.buckets)).max().unwrap_or(1) as usize;
+    let fewest = sizes.values().map(|sizes| sizes.items).min().unwrap_or(0);
+    asked.min(most_buckets(job, fewest))
 }
 
 /// What each party fills a bucket up to. Where rows go by their position, all parties have as many in each.

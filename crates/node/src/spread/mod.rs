@@ -20,7 +20,7 @@ mod work;
 use tacita_core::protocol::intersect::buckets::{self, MAX_BUCKETS};
 use tacita_core::{Error, Result};
 
-use crate::agreement::JobSpec;
+use crate::agreement::{JobSpec, Reveal};
 use crate::base::text::count;
 
 pub use block::{Block, Commitment};
@@ -51,6 +51,17 @@ pub fn usual_buckets(rows: u64, slots: usize) -> usize {
     by_size.max(of_slots).min(MOST_BUCKETS as u64) as usize
 }
 
+/// Into how many buckets rows go at most, where the party with the fewest has so many: each bucket tells who learns a number of its own, its count or
+/// the length of its longest row, and that is to be one of many rows.
+pub fn most_buckets(job: &JobSpec, rows: u64) -> usize {
+    /// So many rows of each party are in a bucket at least, if they have as many.
+    const LEAST_ROWS: u64 = 10_000;
+    match job.reveal == Reveal::Count || (job.reveal == Reveal::Payload && job.limits.max_text.is_none()) {
+        true => (rows / LEAST_ROWS).clamp(1, MOST_BUCKETS as u64) as usize,
+        false => MOST_BUCKETS,
+    }
+}
+
 /// How many rows each of so many buckets of a party's is filled up to, in a job of so many parties; see [`buckets::bound`].
 pub fn bound(rows: u64, buckets: usize, parties: usize) -> u64 {
     buckets::bound(rows as usize, buckets, parties) as u64
@@ -76,6 +87,19 @@ pub(crate) fn check_rows(job: &JobSpec, me: &str, rows: u64) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_bucket_tells_a_number_of_few_rows() {
+        let job = |more: &str| {
+            let text = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";
+            JobSpec::parse(&format!("{more}{text}"), false).unwrap()
+        };
+        let count = job("reveal = \"count\"\n");
+        for (rows, buckets) in [(0, 1), (9_999, 1), (20_000, 2), (10_u64.pow(9), MOST_BUCKETS)] {
+            assert_eq!(most_buckets(&count, rows), buckets, "{rows}");
+        }
+        assert_eq!(most_buckets(&job(""), 1), MOST_BUCKETS);
+    }
 
     #[test]
     fn buckets_are_of_a_good_size() {

@@ -69,6 +69,12 @@ impl Work {
         self.state.run.is_some()
     }
 
+    /// What names this run where its results are kept, in hexadecimal: of no other run are any taken for its own. Public.
+    pub fn name(&self) -> String {
+        let mut hasher = blake3::Hasher::new_derive_key("tacita 1 spread name");
+        hex(&hasher.update(self.state.nonce.as_bytes()).finalize().as_bytes()[..8])
+    }
+
     /// The run that is kept.
     pub(super) fn run(&self) -> Result<Option<Run>> {
         let Some(agreed) = &self.state.run else { return Ok(None) };

@@ -41,7 +41,8 @@ fn answer(brought: &Brought, common: &Common, run: &str) -> Result<Answer> {
     let names: ArrayRef = Arc::new(StringArray::from_iter_values((0..items.len()).map(|item| items.name(item))));
     let schema = Arc::new(Schema::new(vec![
         Field::new("item", DataType::Utf8, false),
-        Field::new("rows", rows.data_type().clone(), false),
+        // Of an item that is in no row of a bucket there may be none.
+        Field::new("rows", rows.data_type().clone(), true),
     ]));
     let batch = RecordBatch::try_new(schema.clone(), vec![names, rows])
         .map_err(|error| Error::Internal(format!("items do not make a table: {error}")))?;
