@@ -491,8 +491,6 @@ def test_a_relay_is_not_asked_for_more_than_it_joins() -> None:
         pass
 
     class Drivers:
-        remaining = list(range(600))
-
         def turn(self, words: dict[str, str]) -> dict[str, str]:
             self.started = sum(word["what"] == "start" for word in json.loads(words["b"]))
             if self.started:
@@ -510,7 +508,7 @@ def test_a_relay_is_not_asked_for_more_than_it_joins() -> None:
 
     drivers = Drivers()
     with pytest.raises(Ended):
-        tacita.ray._driver.Leader(drivers, Here(), ["a", "b"], False, 60.0, lambda: None).run()
+        tacita.ray._driver.Leader(drivers, Here(), ["a", "b"], False, 60.0, range(600), lambda: None).run()
     assert drivers.started == 255
 
 
@@ -838,14 +836,16 @@ def test_rules_that_cannot_be_spread_are_refused(parties, tmp_path: pathlib.Path
 
 def test_a_plan_is_about_what_a_run_takes(parties, tmp_path: pathlib.Path) -> None:
     job = job_of(parties)
-    small = tacita.ray.plan(job, {"hospital": 10**9, "insurer": 10**9}, {"hospital": 4, "insurer": 8})
-    large = tacita.ray.plan(job, {"hospital": 10**11, "insurer": 10**11}, {"hospital": 4, "insurer": 8})
+    small = tacita.ray.plan(job, {"hospital": 10**9, "insurer": 10**9}, {"hospital": 4, "insurer": 8}, bandwidth=1e15)
+    large = tacita.ray.plan(job, {"hospital": 10**11, "insurer": 10**11}, {"hospital": 4, "insurer": 8}, bandwidth=1e15)
     assert small.bound_by == "hospital's machines" and 80 < large.seconds / small.seconds < 130
     assert large.buckets > 20_000 and "TiB" in repr(large) and "<table>" in large._repr_html_()
     narrow = tacita.ray.plan(job, {"hospital": 10**9, "insurer": 10**9}, {"hospital": 400, "insurer": 400}, bandwidth=1e9)
     assert narrow.bound_by == "the wire" and narrow.seconds > narrow.bytes * 8 / 1e9 * 0.99
     with pytest.raises(tacita.InputError, match="how many has insurer"):
         tacita.ray.plan(job, {"hospital": 1}, {"hospital": 1})
+    with pytest.raises(tacita.InputError, match="how many items are frequent"):
+        tacita.ray.plan(rules_job(parties), {"hospital": 1, "insurer": 1}, {"hospital": 1, "insurer": 1})
     report = run_all(job, tmp_path)["hospital"].report
     measured = tacita.ray.plan(job, {"hospital": 1350, "insurer": 1350}, {"hospital": 1, "insurer": 1}, cores=2, buckets=5, measured=report)
     assert measured.shares["hospital"].bytes_sent == report["bytes"]["sent"] // 5 * 5

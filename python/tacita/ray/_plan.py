@@ -113,6 +113,8 @@ def plan(
     ('vole', 2000)
     """
     spec = job._spec
+    if spec.kind == "rules":
+        raise _input("job: what rules take depends on how many items are frequent, which shows in a run alone: `tacita.plan` with items= says it for one machine of each")
     for name in spec.parties:
         _tacita.can_spread(spec, name)
         if name not in rows or machines.get(name, 0) < 1:
