@@ -114,7 +114,7 @@ def plan(
     """
     spec = job._spec
     if spec.kind == "rules":
-        raise _input("job: what rules take depends on how many items are frequent, which shows in a run alone: `tacita.plan` with items= says it for one machine of each")
+        raise _input("job: what rules take depends on how many items are frequent, which shows in the tables: `tacita.plan` with `tables` says it for one machine of each")
     for name in spec.parties:
         _tacita.can_spread(spec, name)
         if name not in rows or machines.get(name, 0) < 1:
