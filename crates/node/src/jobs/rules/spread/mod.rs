@@ -1,9 +1,9 @@
 //! Association rules over rows that are spread over many machines of each party.
 //!
-//! 1. Every machine looks at a part of the table, for what says how its columns become items ([`facts`]).
-//! 2. The rows of a bucket, aligned by a run of its own or by their position, become the items of a partition ([`partition`]).
-//! 3. The drivers mine ([`mining`]): each party adds up what its machines count of its own itemsets; of mixed ones the machines of
-//!    both parties leave shares, bucket by bucket ([`counting`]), which the drivers add up, and open as far as one run would.
+//! 1. Every machine looks at a part of the table, for what says how its columns become items (`facts`).
+//! 2. The rows of a bucket, aligned by a run of its own or by their position, become the items of a partition (`partition`).
+//! 3. The drivers mine (`mining`): each party adds up what its machines count of its own itemsets; of mixed ones the machines of
+//!    both parties leave shares, bucket by bucket (`counting`), which the drivers add up, and open as far as one run would.
 
 mod counting;
 mod facts;
