@@ -12,9 +12,8 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -22,62 +21,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from conftest import COMMAND, free_address
+from spreading import NAMES, Dying, job_of, parties, people, run_all, truth  # noqa: F401
 
 import tacita
 import tacita.ray
-from tacita import _tacita
 from tacita.ray import ClusterResult, Processes
-
-NAMES = ("hospital", "insurer", "registry")
-
-
-def people(first: int, rows: int, name: str) -> pd.DataFrame:
-    """Rows with the keys `first` and so on, of which every tenth has none."""
-    numbers = range(first, first + rows)
-    keys = [None if number % 10 == 9 else f"Person {number}" for number in numbers]
-    return pd.DataFrame({"name": keys, name: [f"{name}-{number}" for number in numbers]})
-
-
-@pytest.fixture
-def parties(tmp_path: pathlib.Path) -> dict[str, dict[str, Any]]:
-    """Identities, addresses and tables."""
-    made = {}
-    for number, name in enumerate(NAMES):
-        identity = tacita.Identity.create(tmp_path / "id" / name, name)
-        table = tmp_path / name
-        table.mkdir()
-        for piece in range(3):
-            people(number * 400 + piece * 500, 500, name).to_parquet(table / f"{piece}.parquet")
-        made[name] = {"identity": identity.fingerprint, "address": free_address()}
-    return made
-
-
-def job_of(parties: dict[str, dict[str, Any]], names: tuple[str, ...] = NAMES[:2], **more: Any) -> tacita.Job:
-    spec = {
-        "job": "intersect", "id": "spread", "reveal_to": list(names), "key": {"columns": ["name"], "normalize": ["name"]},
-        "parties": {name: parties[name] for name in names},
-    }  # fmt: skip
-    return tacita.Job(**{**spec, **more})
-
-
-def run_all(job: tacita.Job, tmp_path: pathlib.Path, data: dict[str, Any] | None = None, **options: Any) -> dict[str, ClusterResult]:
-    """All parties, each on processes of its own."""
-
-    def one(name: str) -> ClusterResult:
-        given = (data or {}).get(name, tmp_path / name)
-        return tacita.ray.run(
-            job, name, given, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(2), **{"buckets": 5, "patience": 60.0, **options}
-        )
-
-    with concurrent.futures.ThreadPoolExecutor(len(job.parties)) as threads:
-        runs = {name: threads.submit(one, name) for name in job.parties}
-    return {name: run.result() for name, run in runs.items()}
-
-
-def truth(tmp_path: pathlib.Path, names: tuple[str, ...]) -> set[str]:
-    keys = [set(pd.read_parquet(tmp_path / name)["name"].dropna()) for name in names]
-    return set.intersection(*keys)
-
 
 def test_rows_are_those_of_a_join_and_aligned(parties, tmp_path: pathlib.Path) -> None:
     results = run_all(job_of(parties), tmp_path)
@@ -155,24 +103,6 @@ def test_padded_sizes_are_not_told(parties, tmp_path: pathlib.Path) -> None:
         assert not any("of its rows have a key" in sentence for sentence in result.learned)
     bounds = results["hospital"].report["buckets"]["filled_up_to"]
     assert bounds["hospital"] == bounds["insurer"] > 800
-
-
-class Dying(Processes):
-    """One of its processes is killed at the first chance while it does a bucket, and once more after that."""
-
-    def __init__(self, processes: int, times: int) -> None:
-        super().__init__(processes)
-        self.times = times
-
-    def done(self, tasks: Any, timeout: float) -> Any:
-        for worker, task in self._busy.items():
-            if self.times and self.is_the_one(task):
-                self.times -= 1
-                os.kill(worker.process.pid, signal.SIGKILL)
-        return super().done(tasks, timeout)
-
-    def is_the_one(self, task: Any) -> bool:
-        return bool(task.function.__name__ == "bucket")
 
 
 def test_a_killed_worker_is_replaced(parties, tmp_path: pathlib.Path) -> None:
@@ -309,207 +239,6 @@ def test_wrong_arguments_are_one_line(parties, tmp_path: pathlib.Path) -> None:
     assert "wait for its end" not in told(tmp_path / "other.parquet", work=tmp_path / "work")
     # What went wrong leaves nothing behind that is in the way of the next run.
     assert not out.exists() and not list(tmp_path.glob(".out*"))
-
-
-def meet(job: tacita.Job, tmp_path: pathlib.Path, name: str, rows: int = 1500) -> Any:
-    """A driver of its own, which may say what it likes."""
-    identity = _tacita.Identity.load(tmp_path / "id" / name)
-    work = _tacita.Work.open(tmp_path / f"work-{name}", job._spec, name, identity, False)
-    commitment = _tacita.Commitment()
-    commitment.add(b"rows")
-    return _tacita.Drivers.meet(
-        job._spec, name, identity, work, rows=rows, commitment=commitment, buckets=5, finished=[], listen=None, timeout=30.0, patience=60.0
-    )  # fmt: skip
-
-
-def victim(job: tacita.Job, tmp_path: pathlib.Path, name: str, **options: Any) -> Callable[[], Any]:
-    """The other party, which runs as it should; and what it ends with."""
-    ended: list[Any] = []
-
-    def work() -> None:
-        try:
-            result = tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(1), buckets=5, **{"patience": 5.0, **options})
-            ended.append(result)
-        except BaseException as error:
-            ended.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-
-    def result() -> Any:
-        thread.join(90)
-        assert not thread.is_alive()
-        return ended[0]
-
-    return result
-
-
-@pytest.mark.parametrize(
-    ("word", "error"),
-    [
-        ({"what": "start", "bucket": 0, "attempt": 0, "at": {"hospital": "169.254.169.254:80"}}, tacita.InputError),
-        ({"what": "start", "bucket": 0, "attempt": 0, "at": {"hospital": "localhost.example:80"}}, tacita.InputError),
-    ],
-)
-def test_a_leader_has_no_other_hosts_dialed(parties, tmp_path: pathlib.Path, word: dict[str, Any], error: type[BaseException]) -> None:
-    """It would have the machines of the other party knock wherever it likes in that one's network."""
-    job = job_of(parties)
-    ended = victim(job, tmp_path, "insurer")
-    drivers = meet(job, tmp_path, "hospital")
-    with pytest.raises(tacita.Error):
-        drivers.turn({"insurer": json.dumps([word])})
-        while True:
-            drivers.turn({"insurer": "[]"})
-    raised = ended()
-    assert isinstance(raised, error) and "hosts=" in str(raised)
-
-
-def test_followers_that_lie_are_found_out(parties, tmp_path: pathlib.Path) -> None:
-    """Words about buckets that were not begun."""
-    job = job_of(parties)
-    ended = victim(job, tmp_path, "hospital")
-    drivers = meet(job, tmp_path, "insurer")
-    with pytest.raises(tacita.Error):
-        drivers.turn({"hospital": json.dumps([{"what": "slots", "slots": 1}, {"what": "done", "bucket": 4, "attempt": 0}])})
-        while True:
-            drivers.turn({"hospital": "[]"})
-    assert isinstance(ended(), tacita.ProtocolError)
-
-
-def test_a_leader_does_not_ask_again_and_again(parties, tmp_path: pathlib.Path) -> None:
-    """A bucket is begun as often as it may fail, and no more: who cheats would ask of other keys each time."""
-    job = job_of(parties)
-    ended = victim(job, tmp_path, "insurer", retries=2)
-    drivers = meet(job, tmp_path, "hospital")
-    with pytest.raises(tacita.Error):
-        for attempt in range(10):
-            start = {"what": "start", "bucket": 0, "attempt": attempt, "at": {"hospital": "127.0.0.1:9"}}
-            heard = drivers.turn({"insurer": json.dumps([start, {"what": "stop", "bucket": 0, "attempt": attempt}])})
-            while "failed" not in heard["insurer"]:
-                heard = drivers.turn({"insurer": "[]"})
-        while True:
-            drivers.turn({"insurer": "[]"})
-    raised = ended()
-    assert isinstance(raised, tacita.Error) and "has failed 3 times" in str(raised)
-
-
-def test_a_leader_does_not_begin_what_is_under_way(parties, tmp_path: pathlib.Path) -> None:
-    job = job_of(parties)
-    ended = victim(job, tmp_path, "insurer")
-    drivers = meet(job, tmp_path, "hospital")
-    twice = [{"what": "start", "bucket": 0, "attempt": attempt, "at": {"hospital": "127.0.0.1:9"}} for attempt in (0, 1)]
-    with pytest.raises(tacita.Error):
-        drivers.turn({"insurer": json.dumps(twice)})
-        while True:
-            drivers.turn({"insurer": "[]"})
-    raised = ended()
-    assert isinstance(raised, tacita.ProtocolError) and "under way" in str(raised)
-
-
-def test_a_leader_that_begins_nothing_is_not_waited_for_for_ever(parties, tmp_path: pathlib.Path) -> None:
-    """Its driver is alive and answers: that is not enough."""
-    job = job_of(parties)
-    ended = victim(job, tmp_path, "insurer", patience=1.0, timeout=5.0)
-    drivers = meet(job, tmp_path, "hospital")
-    with pytest.raises(tacita.Error):
-        while True:
-            drivers.turn({"insurer": "[]"})
-            time.sleep(0.05)
-    drivers.stop("network")
-    assert isinstance(ended(), tacita.NetworkError)
-
-
-def test_a_leader_that_ends_early_is_found_out(parties, tmp_path: pathlib.Path) -> None:
-    """Rows of the buckets that are left would be missing without a word."""
-    job = job_of(parties)
-    ended = victim(job, tmp_path, "insurer")
-    drivers = meet(job, tmp_path, "hospital")
-    with pytest.raises(tacita.Error):
-        drivers.turn({"insurer": json.dumps([{"what": "end"}])})
-        drivers.end()
-    raised = ended()
-    assert isinstance(raised, tacita.ProtocolError) and "5 of 5 buckets left" in str(raised)
-    assert not (tmp_path / "out" / "insurer").exists()
-
-
-def test_a_follower_that_takes_no_buckets_is_not_waited_for_for_ever(parties, tmp_path: pathlib.Path) -> None:
-    job = job_of(parties)
-    ended = victim(job, tmp_path, "hospital", patience=1.0, timeout=5.0)
-    drivers = meet(job, tmp_path, "insurer")
-    with pytest.raises(tacita.Error):
-        while True:
-            drivers.turn({"hospital": "[]"})
-    drivers.stop("network")
-    raised = ended()
-    assert isinstance(raised, tacita.NetworkError) and "how many buckets" in str(raised)
-
-
-@pytest.mark.parametrize("name", NAMES[:2])
-def test_who_has_all_succeeds_without_the_others(parties, tmp_path: pathlib.Path, name: str) -> None:
-    """The connection is lost before its end, and the other one, which is done, does not come back."""
-    job = job_of(parties)
-    ended = victim(job, tmp_path, name, timeout=3.0, patience=3.0)
-    other = next(one for one in NAMES if one != name)
-    drivers = meet(job, tmp_path, other, rows=0)
-    drivers.stop("network")
-    result = ended()
-    assert isinstance(result, ClusterResult) and result.value == {"rows": 0}
-
-
-@pytest.mark.parametrize("who", ["Leader", "Follower"])
-def test_a_connection_that_is_lost_at_the_end(parties, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, who: str) -> None:
-    """Drivers meet once more, and nothing is done again."""
-    of_all = getattr(tacita.ray._run, who)
-    lost: list[str] = []
-
-    class Losing(of_all):
-        def run(self) -> None:
-            super().run()
-            if not lost:
-                lost.append(who)
-                raise tacita.NetworkError("the connection was lost", "network", 3)
-
-    monkeypatch.setattr(tacita.ray._run, who, Losing)
-    results = run_all(job_of(parties), tmp_path, timeout=5.0, patience=30.0)
-    assert lost
-    for result in results.values():
-        assert result.value == {"rows": len(truth(tmp_path, NAMES[:2]))} and result.report["buckets"]["begun"] == 5
-
-
-def test_terms_of_another_bucket_pass() -> None:
-    """A machine that dials where one was lost may find that of another bucket in its place."""
-    here = tacita.ray._driver.Here(Processes(1), lambda *_: None, 1, lambda *_: None)
-    here._passes(0, tacita.TermsError("of another bucket"))
-    with pytest.raises(tacita.TermsError):
-        here._passes(0, tacita.TermsError("of another bucket"))
-    with pytest.raises(tacita.InputError):
-        here._passes(0, tacita.InputError("the own data"))
-
-
-def test_a_relay_is_not_asked_for_more_than_it_joins() -> None:
-    class Ended(Exception):
-        pass
-
-    class Drivers:
-        def turn(self, words: dict[str, str]) -> dict[str, str]:
-            self.started = sum(word["what"] == "start" for word in json.loads(words["b"]))
-            if self.started:
-                raise Ended
-            return {"b": json.dumps([{"what": "slots", "slots": 1000}])}
-
-    class Here:
-        pool = type("Pool", (), {"slots": 1000})
-
-        def start(self, *_: Any) -> None:
-            pass
-
-        def words(self, timeout: float) -> list[Any]:
-            return []
-
-    drivers = Drivers()
-    with pytest.raises(Ended):
-        tacita.ray._driver.Leader(drivers, Here(), ["a", "b"], False, 60.0, range(600), lambda: None).run()
-    assert drivers.started == 255
 
 
 def test_rows_by_position_are_equally_many(parties, tmp_path: pathlib.Path) -> None:
@@ -683,157 +412,6 @@ def test_scalar_products_add_up(parties, tmp_path: pathlib.Path, by: str, reveal
     assert shares[0]["run"] == shares[1]["run"] and shares[0]["agreement"] == shares[1]["agreement"] == job.agreement
 
 
-def baskets_of(tmp_path: pathlib.Path, rows: int = 400) -> dict[str, pyarrow.Table]:
-    """Rows with ids, in which what one party has goes with what the other has."""
-    numbers = range(rows)
-    here = ["|".join(item for item, every in (("tea", 2), ("milk", 3), ("rare", 150)) if number % every == 0) for number in numbers]
-    there = ["|".join(item for item, every in (("cup", 2), ("spoon", 6), ("jug", 9)) if number % every == 0) for number in numbers]
-    ids = [f"basket {number}" for number in numbers]
-    return {"hospital": pyarrow.table({"id": ids, "items": here}), "insurer": pyarrow.table({"id": ids, "items": there})}
-
-
-def mined(result: pathlib.Path) -> tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]:
-    """Rules and itemsets that were written."""
-    tables = [pyarrow.parquet.read_table(path) for path in (result, result.with_suffix(".itemsets.parquet"))]
-    rules, itemsets = ({tuple(row.values()) for row in table.to_pylist()} for table in tables)
-    return rules, itemsets
-
-
-def check_rules(job: tacita.Job, tmp_path: pathlib.Path, tables: dict[str, pyarrow.Table], cut: int, **options: Any) -> dict[str, ClusterResult]:
-    """What many machines find is what one finds."""
-    expected = tacita.simulate(job, tables)
-    data = {name: [table.slice(0, cut), table.slice(cut)] for name, table in tables.items()}
-
-    def one(name: str) -> ClusterResult:
-        return tacita.ray.run(
-            job, name, data[name], tmp_path / "id" / name, tmp_path / f"{name}.parquet", on=Processes(2), **{"buckets": 4, "patience": 60.0, **options}
-        )
-
-    with concurrent.futures.ThreadPoolExecutor(2) as threads:
-        results = dict(zip(job.parties, threads.map(one, job.parties)))
-    for name, result in results.items():
-        rules, itemsets = mined(tmp_path / f"{name}.parquet")
-        assert result.value == expected[name].value == {"itemsets": len(itemsets), "rules": len(rules)}
-        assert rules == {tuple(row.values()) for row in expected[name].table.to_pylist()}
-        assert itemsets == {tuple(row.values()) for row in expected[name].itemsets.to_pylist()}
-        assert result.output == tmp_path / f"{name}.parquet"
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
-    return results
-
-
-def rules_job(parties: dict[str, dict[str, Any]], **more: Any) -> tacita.Job:
-    spec = {"job": "rules", "id": "baskets", "min_support": 20, "min_confidence": 0.5, "parties": {name: parties[name] for name in NAMES[:2]}}
-    return tacita.Job(**{**spec, "reveal_to": list(NAMES[:2]), **more})
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"reveal": "counts", "min_support": "5%"},
-        {"mixed_only": True, "consequents": "any"},
-        {"max_len": 2, "protocol": "ot"},
-    ],
-    ids=["usual", "counts", "mixed_only", "max_len"],
-)
-def test_rules_are_those_of_one_machine(parties, tmp_path: pathlib.Path, more: dict[str, Any]) -> None:
-    """Of rows by their position."""
-    tables = baskets_of(tmp_path)
-    results = check_rules(rules_job(parties, **more), tmp_path, tables, 130)
-    assert results["hospital"].value["rules"] > 0
-    assert any("there are 4" in sentence for sentence in results["insurer"].learned)
-
-
-def test_rules_of_rows_by_their_ids(parties, tmp_path: pathlib.Path) -> None:
-    """In another order at each, with rows that the other lacks."""
-    tables = baskets_of(tmp_path)
-    tables["insurer"] = tables["insurer"].take(list(reversed(range(370))))
-    results = check_rules(rules_job(parties, row_id=["id"], limits={"min_rows": 300}), tmp_path, tables, 130)
-    assert results["hospital"].value["rules"] > 0
-
-
-def test_rules_of_long_tables(parties, tmp_path: pathlib.Path) -> None:
-    """A row has one item, and those of an id are a basket."""
-    tables = {}
-    for name, table in baskets_of(tmp_path).items():
-        rows = [(row["id"], item) for row in table.to_pylist() for item in row["items"].split("|")]
-        tables[name] = pyarrow.table({"id": [one for one, _ in rows], "items": [item for _, item in rows]})
-    check_rules(rules_job(parties, row_id=["id"], items={"long": True}), tmp_path, tables, 150)
-
-
-def test_columns_are_read_by_all_their_parts(parties, tmp_path: pathlib.Path) -> None:
-    """`smokes` has flags in its first part alone, and `ward` numbers of which each is an item."""
-    rows = 300
-    tables = {
-        "hospital": pyarrow.table(
-            {"smokes": ["0" if n % 2 else "1" for n in range(120)] + ["often" if n % 2 else "0" for n in range(180)], "ward": [str(n % 3) for n in range(rows)]}
-        ),
-        "insurer": pyarrow.table({"claims": ["1" if n % 2 else "0" for n in range(rows)], "age": [str(n % 80) for n in range(rows)]}),
-    }
-    job = rules_job(parties, items="*", bins={"age": [20, 60]}, min_support=10)
-    results = check_rules(job, tmp_path, tables, 120)
-    _, itemsets = mined(results["hospital"].output)
-    names = {items for items, *_ in itemsets}
-    assert {"smokes=0", "smokes=1", "smokes=often", "ward=2", "claims", "age=[20,60)"} <= names and "smokes" not in names
-
-
-@pytest.mark.parametrize("row_id", [{}, {"row_id": ["id"]}], ids=["position", "id"])
-@pytest.mark.parametrize("rows", [0, 1, 3])
-def test_rules_of_few_rows(parties, tmp_path: pathlib.Path, rows: int, row_id: dict[str, Any]) -> None:
-    tables = {name: table.slice(0, rows) for name, table in baskets_of(tmp_path).items()}
-    check_rules(rules_job(parties, min_support=1, **row_id), tmp_path, tables, 1)
-
-
-def test_too_few_rows_in_common_are_not_counted(parties, tmp_path: pathlib.Path) -> None:
-    tables = baskets_of(tmp_path)
-    with pytest.raises(tacita.InputError, match="400 rows in common, and limits.min_rows is 1,000"):
-        check_rules_of_all(rules_job(parties, row_id=["id"], limits={"min_rows": 1000}), tmp_path, tables)
-
-
-def check_rules_of_all(job: tacita.Job, tmp_path: pathlib.Path, tables: dict[str, pyarrow.Table], pools: dict[str, Any] | None = None) -> list[ClusterResult]:
-    def one(name: str) -> ClusterResult:
-        pool = (pools or {}).get(name) or Processes(2)
-        return tacita.ray.run(job, name, [tables[name]], tmp_path / "id" / name, tmp_path / f"{name}.csv", on=pool, buckets=4, patience=60.0)
-
-    with concurrent.futures.ThreadPoolExecutor(2) as threads:
-        return list(threads.map(one, job.parties))
-
-
-class DyingAt(Dying):
-    """As it, in another kind of task."""
-
-    def __init__(self, function: str, times: int) -> None:
-        super().__init__(2, times)
-        self.function = function
-
-    def is_the_one(self, task: Any) -> bool:
-        return task.function.__name__ == self.function
-
-
-@pytest.mark.parametrize("function", ["bucket", "products", "counts"])
-def test_a_worker_is_killed_while_it_counts(parties, tmp_path: pathlib.Path, function: str) -> None:
-    tables, job = baskets_of(tmp_path), rules_job(parties, row_id=["id"])
-    pools = {"hospital": DyingAt(function, 1), "insurer": DyingAt(function, 1)}
-    results = check_rules_of_all(job, tmp_path, tables, pools)
-    assert [result.value for result in results] == [outcome.value for outcome in tacita.simulate(job, tables).values()]
-    assert pools["hospital"].times == 0
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"bins": {"x": 4}}, "bins.x: where a column's quantiles are shows in all rows together"),
-        ({"items": {"lines": True}}, "items.lines"),
-        ({"protocol": "lattice"}, "hides numbers only nearly"),
-    ],
-)
-def test_rules_that_cannot_be_spread_are_refused(parties, tmp_path: pathlib.Path, more: dict[str, Any], message: str) -> None:
-    with pytest.raises(tacita.InputError, match=message):
-        tacita.ray.run(rules_job(parties, **more), "hospital", [], tmp_path / "id" / "hospital", tmp_path / "out.csv", on=Processes(1))
-    with pytest.raises(tacita.InputError, match="out.xyz"):
-        tacita.ray.run(rules_job(parties), "hospital", [], tmp_path / "id" / "hospital", tmp_path / "out.xyz", on=Processes(1))
-
-
 def test_a_plan_is_about_what_a_run_takes(parties, tmp_path: pathlib.Path) -> None:
     job = job_of(parties)
     small = tacita.ray.plan(job, {"hospital": 10**9, "insurer": 10**9}, {"hospital": 4, "insurer": 8}, bandwidth=1e15)
@@ -844,9 +422,27 @@ def test_a_plan_is_about_what_a_run_takes(parties, tmp_path: pathlib.Path) -> No
     assert narrow.bound_by == "the wire" and narrow.seconds > narrow.bytes * 8 / 1e9 * 0.99
     with pytest.raises(tacita.InputError, match="how many has insurer"):
         tacita.ray.plan(job, {"hospital": 1}, {"hospital": 1})
-    with pytest.raises(tacita.InputError, match="how many items are frequent"):
-        tacita.ray.plan(rules_job(parties), {"hospital": 1, "insurer": 1}, {"hospital": 1, "insurer": 1})
     report = run_all(job, tmp_path)["hospital"].report
     measured = tacita.ray.plan(job, {"hospital": 1350, "insurer": 1350}, {"hospital": 1, "insurer": 1}, cores=2, buckets=5, measured=report)
     assert measured.shares["hospital"].bytes_sent == report["bytes"]["sent"] // 5 * 5
     assert measured.shares["hospital"].filled_up_to == report["buckets"]["filled_up_to"]["hospital"]
+
+
+def test_files_of_other_columns_are_one_line(parties, tmp_path: pathlib.Path) -> None:
+    tables = [pyarrow.table({"name": ["a"], "ward": [1]}), pyarrow.table({"name": ["b"], "ward": ["x"]})]
+    with pytest.raises(tacita.InputError, match=r"part 1 of the data and part 2 .* same columns: ward \(int64\) and ward \(string\)"):
+        tacita.ray.run(job_of(parties), "hospital", tables, tmp_path / "id" / "hospital", tmp_path / "out", on=Processes(1))
+
+
+def test_padded_rows_are_not_told_apart_by_their_counts(parties, tmp_path: pathlib.Path) -> None:
+    """Few rows that are padded to many are in as few buckets as if they were not; and rows with few keys in none whose number is told."""
+    job = job_of(parties, reveal="count", reveal_to=["insurer"], limits={"pad_to": 40_000})
+    many = [pyarrow.table({"name": [f"Person {number}" for number in range(40_000)]})]
+    with pytest.raises(tacita.Error) as raised:
+        run_all(job, tmp_path, {"hospital": tmp_path / "hospital", "insurer": many}, buckets=4)
+    assert "hospital has rows for 1 bucket whose numbers are told" in str(raised.value)
+    same = [pyarrow.table({"name": [f"Person {number % 50}" for number in range(40_000)]})]
+    job = job_of(parties, reveal="count", reveal_to=["insurer"])
+    with pytest.raises(tacita.Error) as raised:
+        run_all(job, tmp_path, {"hospital": same, "insurer": many}, buckets=4)
+    assert "few different keys" in str(raised.value)

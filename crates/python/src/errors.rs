@@ -83,17 +83,17 @@ pub fn word(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// An error of a kind, for those who are told the kind alone.
-pub fn of_kind(kind: ErrorKind) -> Error {
+/// An error of a kind, perhaps about this peer, for those who are told the kind alone.
+pub fn of_kind(kind: ErrorKind, peer: String) -> Error {
     let what = || "this party has stopped".to_owned();
     match kind {
         ErrorKind::Input => Error::Input(what()),
         ErrorKind::Terms => Error::Terms(what()),
         ErrorKind::NotReady => Error::NotReady(what()),
         ErrorKind::Interrupted => Error::Interrupted,
-        ErrorKind::Network => Error::Network { peer: "another party".into(), what: what() },
-        ErrorKind::Protocol => Error::Protocol { peer: "another party".into(), check: what() },
-        ErrorKind::Authentication => Error::Authentication { peer: "another party".into(), what: what() },
+        ErrorKind::Network => Error::Network { peer, what: what() },
+        ErrorKind::Protocol => Error::Protocol { peer, check: what() },
+        ErrorKind::Authentication => Error::Authentication { peer, what: what() },
         ErrorKind::Internal => Error::Internal(what()),
     }
 }

@@ -79,6 +79,9 @@ def _own_counts(run: _Run, drivers: _tacita.Drivers, levels: list[_tasks.Level],
 def _shares(run: _Run, drivers: _tacita.Drivers, levels: list[_tasks.Level], number: int) -> list[pathlib.Path]:
     """The files in which every bucket has left its shares of the counts of this level."""
     files = [run.part / _tasks.part_name(bucket, "counts") for bucket in with_rows(drivers)]
+    # Those of the level before are of other candidates.
+    for file in files:
+        file.unlink(missing_ok=True)
 
     def begin(bucket: int, attempt: int, at: dict[str, str]) -> Task:
         # Shares add up only with those of the same attempt.

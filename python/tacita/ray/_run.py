@@ -150,7 +150,6 @@ class _Run:
         self.text = _tasks.Text(*self.spec.text)
         self.started = time.monotonic()
         self.seconds: dict[str, float] = {}
-        self.cpu = 0.0
         learns_rows = party in self.spec.reveal_to and self.spec.reveal in ("rows", "payload")
         self.keeps = {"dot": "shares", "rules": "items"}.get(self.spec.kind) or ("rows" if learns_rows else "numbers")
         # Readers of datasets leave out what begins with a point. It is of this run alone: buckets of another one have other rows.
@@ -224,6 +223,7 @@ class _Run:
         ]
         self.all("reading", tasks)
         facts = [self.pool.value(task.refs[0]) for task in tasks]
+        _check_columns(pieces, [fact["columns"] for fact in facts])
         self._timed("load", started)
         return [task.refs[1] for task in tasks], facts
 
@@ -328,9 +328,7 @@ class _Run:
             else:
                 self.round(drivers, "intersecting", drivers.remaining, begin, finished)
             self._all_kept()
-            if missing := self._missing(drivers):
-                first = self.spec.parties[0]
-                raise ProtocolError(f"{first} ended the job with {len(missing)} of {drivers.buckets} buckets left here", "protocol", 4, first)
+            self.check_whole(self._missing(drivers), drivers.buckets)
             if self.keeps == "shares":
                 self.summed = self._add_up(drivers)
             elif self.keeps == "items":
@@ -338,7 +336,7 @@ class _Run:
             self.drivers_bytes = [before + now for before, now in zip(self.drivers_bytes, drivers.traffic)]
             drivers.end()
         except BaseException as error:
-            drivers.stop(error.kind if isinstance(error, Error) else "interrupted" if isinstance(error, KeyboardInterrupt) else "internal")
+            _stop(drivers, error)
             raise
         finally:
             self._timed("protocol", started)
@@ -380,7 +378,7 @@ class _Run:
         level: int = 0,
     ) -> None:
         """Has these buckets done with the other parties, each as often as it takes; levels are from 1 on, where a job has them."""
-        left, parties, done = set(buckets), self.spec.parties, 0
+        left, parties, done = set(buckets), self.spec.parties, set[int]()
         self._show(phase, 0, len(left))
         # What tasks that were stopped have told.
         self.pool.posted()
@@ -395,11 +393,10 @@ class _Run:
             return begin(bucket, attempt, at)
 
         def finished_one(bucket: int, report: dict[str, Any]) -> None:
-            nonlocal done
             finished(bucket, report)
             self.reports[level, bucket] = report
-            done += 1
-            self._show(phase, done, len(left))
+            done.add(bucket)
+            self._show(phase, len(done), len(left))
 
         here = Here(self.pool, begin_one, self.retries, finished_one)
         try:
@@ -407,10 +404,17 @@ class _Run:
                 Leader(drivers, here, parties, self.spec.relay is None, self.times[1], buckets, self._all_kept).run()
             else:
                 Follower(drivers, here, parties[0], self.hosts.check, self.times[1]).run()
+            self.check_whole(set(buckets) - done if self.learns else set(), len(buckets))
         except BaseException as error:
-            drivers.stop(error.kind if isinstance(error, Error) else "interrupted" if isinstance(error, KeyboardInterrupt) else "internal")
+            _stop(drivers, error)
             here.stop_all()
             raise
+
+    def check_whole(self, missing: set[int], number: int) -> None:
+        """Refuses an end that comes before this party has what it is to have of every bucket."""
+        if missing:
+            first = self.spec.parties[0]
+            raise ProtocolError(f"{first} ended the job with {len(missing)} of {number} buckets left here", "protocol", 4, first)
 
     def _all_kept(self) -> None:
         """All parties have kept all buckets, and need each other for no more than what follows from them."""
@@ -469,6 +473,14 @@ class _Run:
         }
 
 
+def _stop(drivers: _tacita.Drivers, error: BaseException) -> None:
+    """Tells the others why this party ends."""
+    if isinstance(error, Error):
+        drivers.stop(error.kind, error.peer)
+    else:
+        drivers.stop("interrupted" if isinstance(error, KeyboardInterrupt) else "internal", None)
+
+
 def pieces_of(data: Data) -> list[Any]:
     """The parts in which a table is read, in an order that is always the same."""
     if isinstance(data, (str, os.PathLike)):
@@ -492,6 +504,16 @@ def pieces_of(data: Data) -> list[Any]:
     if not pieces:
         raise _input("data: there is no file and no table in it")
     return pieces
+
+
+def _check_columns(pieces: Sequence[Any], columns: Sequence[list[tuple[str, str]]]) -> None:
+    """Refuses parts of a table that do not go together."""
+    name = [str(piece) if isinstance(piece, str) else f"part {place} of the data" for place, piece in enumerate(pieces, 1)]
+    for place, own in enumerate(columns):
+        if own != columns[0]:
+            one, other = next((pair for pair in zip(columns[0], own) if pair[0] != pair[1]), (None, None))
+            what = f"{one[0]} ({one[1]}) and {other[0]} ({other[1]})" if one and other else f"{len(columns[0])} and {len(own)} columns"
+            raise _input(f"data: {name[0]} and {name[place]} do not have the same columns: {what}; write them alike")
 
 
 def _hidden(path: pathlib.Path) -> bool:

@@ -106,7 +106,9 @@ class Order:
 def read(job: Text, party: str, piece: Any, allow_unreadable: bool) -> tuple[dict[str, Any], pyarrow.Table]:
     """Reads a part of a party's table, a file or a table: what is known of it, and its rows with their keys."""
     block, counts, facts, digest = _tacita.read_block(job.spec(), party, piece, allow_unreadable)
-    return {"digest": digest, "counts": json.loads(counts), "facts": facts}, pyarrow.table(block)
+    table = pyarrow.table(block)
+    columns = [(field.name, str(field.type)) for field in table.schema]
+    return {"digest": digest, "counts": json.loads(counts), "facts": facts, "columns": columns}, table
 
 
 def scatter(block: pyarrow.Table, item_key: bytes, buckets: int) -> list[Optional[pyarrow.Table]]:

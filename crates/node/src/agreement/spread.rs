@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tacita_core::protocol::rules::itemsets::Itemsets;
 use tacita_core::{Error, Result};
 
-use super::{JobSpec, Protocol, Terms};
+use super::{JobSpec, Protocol, Reveal, Terms};
 use crate::base::hex::hex;
 
 /// More rows than this no party has, in all its buckets together.
@@ -162,6 +162,11 @@ impl JobSpec {
     /// Whether rows of the parties belong together that are at the same place of their tables.
     pub fn aligns_by_position(&self) -> bool {
         self.job.alignment(self).is_none() && self.key.is_none()
+    }
+
+    /// Whether each bucket tells who learns a number of its own: its count, or the length of its longest row.
+    pub fn tells_of_buckets(&self) -> bool {
+        self.reveal == Reveal::Count || self.reveal == Reveal::Payload && self.limits.max_text.is_none()
     }
 
     /// The bucket that this is, of a job that is spread.

@@ -159,6 +159,7 @@ fn settle(
     let buckets = buckets_of(job, &agreed.sizes);
     check_resumed(meet.me, &agreed.sizes).map_err(|error| conclude_all_for(channels, error))?;
     check_by_position(&of_buckets, &agreed.sizes).map_err(|error| conclude_all_for(channels, error))?;
+    check_padded(meet, buckets).map_err(|error| conclude_all_for(channels, error))?;
     let protocol = agreed.chosen.protocol;
     if let Some(kept) = kept.as_ref().filter(|kept| kept.protocol != protocol.name()) {
         let what = format!("the run that is kept is by {}, and {} was chosen now", kept.protocol, protocol.name());
@@ -235,6 +236,20 @@ fn choose(
         false => job.job.choose(job, me, &sizes[me], &sizes[job.peer_of(me)], network),
     };
     choice.map(|choice| choice.chosen)
+}
+
+/// Where the own rows are padded, there may be too few of them for so many buckets, which only this party sees.
+fn check_padded(meet: &Meet<'_>, buckets: usize) -> Result<()> {
+    let most = most_buckets(meet.job, meet.rows);
+    match buckets <= most {
+        true => Ok(()),
+        false => Err(Error::Input(format!(
+            "{} has rows for {} whose numbers are told, and {} were agreed on: ask for fewer buckets, at all parties",
+            meet.me,
+            counted(most as u64, "bucket"),
+            count(buckets as u64)
+        ))),
+    }
 }
 
 /// Where rows go by their position, all have as many.

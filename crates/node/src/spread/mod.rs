@@ -20,7 +20,7 @@ mod work;
 use tacita_core::protocol::intersect::buckets::{self, MAX_BUCKETS};
 use tacita_core::{Error, Result};
 
-use crate::agreement::{JobSpec, Reveal};
+use crate::agreement::JobSpec;
 use crate::base::text::count;
 
 pub use block::{Block, Commitment};
@@ -56,7 +56,7 @@ pub fn usual_buckets(rows: u64, slots: usize) -> usize {
 pub fn most_buckets(job: &JobSpec, rows: u64) -> usize {
     /// So many rows of each party are in a bucket at least, if they have as many.
     const LEAST_ROWS: u64 = 10_000;
-    match job.reveal == Reveal::Count || (job.reveal == Reveal::Payload && job.limits.max_text.is_none()) {
+    match job.tells_of_buckets() {
         true => (rows / LEAST_ROWS).clamp(1, MOST_BUCKETS as u64) as usize,
         false => MOST_BUCKETS,
     }

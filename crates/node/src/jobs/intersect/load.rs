@@ -224,6 +224,9 @@ fn check_names(job: &JobSpec, me: &str, table: &Table) -> Result<()> {
     Ok(())
 }
 
+/// Of fewer keys than this no bucket tells a number, unless it is the only one: there are rows for many more, but they may have few different keys.
+const LEAST_KEYS: u64 = 1000;
+
 /// Own sizes against the job's limits; where sets are padded, the sizes become the bound.
 pub fn check_limits(job: &JobSpec, me: &str, source: &str, sizes: &mut Sizes) -> Result<()> {
     let most = sizes.items.max(sizes.entries);
@@ -241,6 +244,17 @@ pub fn check_limits(job: &JobSpec, me: &str, source: &str, sizes: &mut Sizes) ->
         return Err(Error::Input(format!(
             "{source}: {brought}, and limits.max_rows is {}: agree on a higher limit",
             text::count(limit)
+        )));
+    }
+    if let Some(bucket) = job.bucket()
+        && job.tells_of_buckets()
+        && bucket.of > 1
+        && sizes.items < LEAST_KEYS
+    {
+        return Err(Error::Input(format!(
+            "{source}: a bucket of this party has {}, of which a number is told: its rows have few different keys; ask for fewer buckets, at all parties, or \
+             run on one machine",
+            text::counted(sizes.items, "distinct key")
         )));
     }
     if let Some(bound) = job.padded_to(me) {

@@ -124,13 +124,7 @@ fn run(
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
 ) -> Result<Found> {
-    if job.support_of_common_rows() && job.limits.min_rows.is_none() {
-        tracing::warn!(
-            "min_support is a part of the rows that both have: of few rows, which {} can bring about, that is a row or two. Use \
-             a number of rows, or limits.min_rows",
-            channel.peer()
-        );
-    }
+    warn_of_common_rows(job, channel.peer());
     let aligned = aligned::align(job.alignment().as_ref(), me, brought.ids.as_ref(), agreed, channel, rng)?;
     let common = Common::new(brought.items.rows(), aligned.as_deref());
     let rows = common.rows;
@@ -143,13 +137,7 @@ fn run(
         ))));
     }
     let params = job.mining(rows)?;
-    if params.minimum > rows {
-        tracing::warn!(
-            "min_support asks for {}, and there are {}: no itemset can be frequent",
-            text::counted(params.minimum as u64, "row"),
-            text::count(rows as u64)
-        );
-    }
+    warn_of_minimum(&params);
     let binned = brought.items.binned(|row| common.place(row).is_some(), job.bound_rows(params.minimum));
     let items = Aligned::new([&brought.items, &binned], &common, params.minimum);
     items.check_density(job)?;
@@ -172,6 +160,27 @@ fn run(
     let (first, second) = if side == Side::First { (own, theirs) } else { (theirs, own) };
     let parties = job.parties.names();
     Ok(Found { named: Named::new(mined, [(parties[0], first), (parties[1], second)])?, levels })
+}
+
+/// Warns of a minimum that the peer has a say in.
+fn warn_of_common_rows(job: &Spec<'_>, peer: &str) {
+    if job.support_of_common_rows() && job.limits.min_rows.is_none() {
+        tracing::warn!(
+            "min_support is a part of the rows that both have: of few rows, which {peer} can bring about, that is a row or two. Use \
+             a number of rows, or limits.min_rows"
+        );
+    }
+}
+
+/// Warns of a minimum that nothing reaches.
+fn warn_of_minimum(params: &Params) {
+    if params.minimum > params.rows {
+        tracing::warn!(
+            "min_support asks for {}, and there are {}: no itemset can be frequent",
+            text::counted(params.minimum as u64, "row"),
+            text::count(params.rows as u64)
+        );
+    }
 }
 
 /// The rows that both have.

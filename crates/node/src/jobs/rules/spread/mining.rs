@@ -14,7 +14,7 @@ use crate::agreement::{Answer, Gathered, JobSpec, Levels};
 use crate::base::random::fresh_rng;
 use crate::base::text;
 use crate::jobs::rules::spec::{Rules, Spec};
-use crate::jobs::rules::{Named, output, side};
+use crate::jobs::rules::{Named, output, side, warn_of_common_rows, warn_of_minimum};
 
 /// A party's mining, between one level and the next.
 pub struct Mining {
@@ -39,6 +39,7 @@ impl Mining {
     /// too many items.
     pub fn begin(job: &Spec<'_>, me: &str, gathered: Gathered, channel: &mut Channel) -> Result<Mining> {
         let Gathered { rows, runs, items, session } = gathered;
+        warn_of_common_rows(job, channel.peer());
         check_same(rows, &runs, channel)?;
         if let Some(least) = job.limits.min_rows.filter(|least| *least > rows) {
             return Err(channel.conclude_for(Error::Input(format!(
@@ -49,6 +50,7 @@ impl Mining {
         }
         let too_many = |_| Error::Input(format!("{} are more than can be counted", text::counted(rows, "row")));
         let params = job.mining(u32::try_from(rows).map_err(too_many)? as usize)?;
+        warn_of_minimum(&params);
         let mut rng = fresh_rng()?;
         let frequent = |(_, count): &(String, u64)| (params.minimum as u64..=rows).contains(count);
         let mut frequent: Vec<(String, u64)> = items.into_iter().filter(frequent).collect();
@@ -139,5 +141,44 @@ impl Levels for Mining {
         let mined = Mined { frequent, rules, items: Vec::new() };
         let named = Named::new(mined, [(parties[0], first), (parties[1], second)])?;
         Ok(output::answer(std::sync::Arc::new(named)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agreement::Written;
+
+    const JOB: &str =
+        "job = \"rules\"\nid = \"t\"\nmin_support = 2\nreveal_to = [\"a\", \"b\"]\n[parties.a]\n[parties.b]\n";
+
+    /// What both drivers begin with that have gathered buckets of these runs, and so many rows.
+    fn begun(runs: [&[&str]; 2], rows: [u64; 2]) -> [Result<Mining>; 2] {
+        let spec = JobSpec::parse(JOB, false).unwrap();
+        let own = Rules { min_support: Some(Written("2".into())), ..Rules::default() };
+        let job = Spec { spec: &spec, own: &own };
+        let gathered = |side: usize| Gathered {
+            rows: rows[side],
+            runs: runs[side].iter().map(|run| run.to_string()).collect(),
+            items: vec![("tea".into(), 3), ("rare".into(), 1)],
+            session: Session::new(Transcript::new("drivers")),
+        };
+        let (mut to_b, mut to_a) = Channel::pair("a", "b");
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| Mining::begin(&job, "b", gathered(1), &mut to_a));
+            [Mining::begin(&job, "a", gathered(0), &mut to_b), other.join().unwrap()]
+        })
+    }
+
+    #[test]
+    fn rows_of_different_attempts_are_not_mined() {
+        for mining in begun([&["x", "y"]; 2], [5; 2]) {
+            assert_eq!(mining.unwrap().names(), ["tea"]);
+        }
+        for (runs, rows) in [([&["x", "y"][..], &["x", "z"]], [5, 5]), ([&["x", "y"], &["x", "y"]], [5, 6])] {
+            for mining in begun(runs, rows) {
+                assert!(matches!(mining, Err(Error::Terms(_))));
+            }
+        }
     }
 }
