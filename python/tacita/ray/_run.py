@@ -18,10 +18,11 @@ from .._job import Job
 from .._progress import ShowProgress, watching
 from .._types import Path
 from ..errors import Error, NetworkError, ProtocolError, _input
-from . import _rules, _tasks
+from . import _rules, _spreading, _tasks
 from ._driver import Begin, Follower, Here, Hosts, Leader
 from ._pools import Cluster, Pool, Task
 from ._result import ClusterResult, learned
+from ._spreading import Shelf
 
 if TYPE_CHECKING:
     import ray.data
@@ -231,7 +232,7 @@ class _Run:
         self, rows: int, commitment: _tacita.Commitment, asked: int, blocks: list[Any], of_blocks: list[int]
     ) -> tuple[_tacita.Drivers, Optional[_tacita.Outcome]]:
         """Meets the others, does the buckets that are left, and meets them again if they went away. Returns what shares were put together, too."""
-        shelves: Optional[list[list[Any]]] = None
+        shelves: Optional[list[Shelf]] = None
         away: Optional[float] = None
         drivers: Optional[_tacita.Drivers] = None
         while True:
@@ -251,7 +252,7 @@ class _Run:
                 )
                 away = None
                 if shelves is None and drivers.remaining:
-                    shelves = self._scatter(drivers, blocks, of_blocks, rows)
+                    shelves = self._spread(drivers, blocks, of_blocks)
                     blocks.clear()
                 self._buckets(drivers, shelves or [])
                 return drivers, self.summed
@@ -283,27 +284,19 @@ class _Run:
         """The buckets of which this party has kept what it learns."""
         return [number for number in map(_number, os.listdir(self.part)) if number is not None]
 
-    def _scatter(self, drivers: _tacita.Drivers, blocks: list[Any], of_blocks: list[int], rows: int) -> list[list[Any]]:
-        """The rows of every bucket: what each block has of it."""
+    def _spread(self, drivers: _tacita.Drivers, blocks: list[Any], of_blocks: Sequence[int]) -> list[Shelf]:
+        """The rows of every bucket."""
         started = time.monotonic()
-        buckets, first, tasks = drivers.buckets, 0, []
-        for block, own in zip(blocks, of_blocks):
-            if drivers.bounds:
-                task = self.pool.start(_tasks.scatter, block, drivers.item_key, buckets, returns=1 + buckets, again=True)
-            else:
-                task = self.pool.start(_tasks.cut, block, first, rows, buckets, returns=1 + buckets, again=True)
-            tasks.append(task)
-            first += own
-        self.all("spreading", tasks)
+        shelves = (_spreading.scatter if drivers.bounds else _spreading.cut)(self, drivers, blocks, of_blocks)
         self._timed("spread", started)
-        return [[task.refs[1 + bucket] for task in tasks] for bucket in range(buckets)]
+        return shelves
 
     @property
     def by_position(self) -> bool:
         """Whether nothing is done to align rows before their items are counted."""
         return self.keeps == "items" and self.spec.aligns_by_position
 
-    def _buckets(self, drivers: _tacita.Drivers, shelves: list[list[Any]]) -> None:
+    def _buckets(self, drivers: _tacita.Drivers, shelves: Sequence[Shelf]) -> None:
         """From the meeting of the drivers to its end."""
         self.all_ended = False
         started = time.monotonic()

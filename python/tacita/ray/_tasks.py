@@ -11,7 +11,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -111,21 +111,44 @@ def read(job: Text, party: str, piece: Any, allow_unreadable: bool) -> tuple[dic
     return {"digest": digest, "counts": json.loads(counts), "facts": facts, "columns": columns}, table
 
 
-def scatter(block: pyarrow.Table, item_key: bytes, buckets: int) -> list[Optional[pyarrow.Table]]:
-    """The rows of a block by their bucket, after nothing for the driver."""
+def scatter(
+    block: pyarrow.Table, item_key: bytes, buckets: int, groups: Sequence[range]
+) -> list[Optional[pyarrow.Table]]:
+    """The rows of a block by groups of buckets, after nothing for the driver: each knows where its buckets begin."""
     scattered, starts = _tacita.scatter(block, item_key, buckets)
     table = pyarrow.table(scattered)
-    ends = [*starts[1:], table.num_rows]
-    return [None, *(table.slice(start, end - start) for start, end in zip(starts, ends))]
-
-
-def cut(block: pyarrow.Table, first: int, rows: int, buckets: int) -> list[Optional[pyarrow.Table]]:
-    """The rows of a block by their bucket, where rows go by their position: the block begins with row `first` of `rows`."""
+    starts = [*starts, table.num_rows]
     pieces: list[Optional[pyarrow.Table]] = [None]
-    for bucket in range(buckets):
-        start, end = (min(max(at - first, 0), block.num_rows) for at in _tacita.bucket_range(bucket, buckets, rows))
-        pieces.append(block.slice(start, end - start))
+    for group in groups:
+        first, end = starts[group.start], starts[group.stop]
+        piece = table.slice(first, end - first)
+        if len(groups) < buckets:
+            of_buckets = [start - first for start in starts[group.start : group.stop + 1]]
+            piece = piece.replace_schema_metadata({**(table.schema.metadata or {}), STARTS: json.dumps(of_buckets)})
+        pieces.append(piece)
     return pieces
+
+
+STARTS = b"tacita starts"
+"""Where each bucket of a group begins, and where the last one ends."""
+
+
+def gather(*pieces: pyarrow.Table) -> list[Optional[pyarrow.Table]]:
+    """The buckets of a group, from what each block has of it, after nothing for the driver."""
+    metadata = dict(pieces[0].schema.metadata)
+    starts = [json.loads(piece.schema.metadata[STARTS]) for piece in pieces]
+    del metadata[STARTS]
+    plain = [piece.replace_schema_metadata(metadata) for piece in pieces]
+    gathered: list[Optional[pyarrow.Table]] = [None]
+    for bucket in range(len(starts[0]) - 1):
+        own = [piece.slice(of[bucket], of[bucket + 1] - of[bucket]) for piece, of in zip(plain, starts)]
+        gathered.append(pyarrow.concat_tables(own).combine_chunks())
+    return gathered
+
+
+def cut(block: pyarrow.Table, pieces: Sequence[tuple[int, int]]) -> list[Optional[pyarrow.Table]]:
+    """Pieces of a block, each from a row to the one before another, after nothing for the driver."""
+    return [None, *(block.slice(start, end - start) for start, end in pieces)]
 
 
 def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Jobs on many machines, measured: two clusters of Ray on this machine against one process of each party, with the same cores.
 
-Usage: ray.py [--rows N] [--runs N] [--files N] [--buckets N] [--only one,ray,kill,scale]; in an environment with tacita, ray and pyarrow. What it prints is JSON, a line a run.
+Usage: ray_clusters.py [--rows N] [--runs N] [--files N] [--buckets N] [--only one,ray,kill,scale]; in an environment with tacita, ray and pyarrow. What it prints is JSON, a line a run.
 
 `one` runs `tacita.run` at each party, `ray` the same with `tacita.ray`; both have all cores. `kill` has a worker of each cluster killed on the way. `scale` gives both
 clusters one core together, and then two.
