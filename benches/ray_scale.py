@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Jobs on many machines that are not there: how long a run takes, and what bounds it, with real drivers over machines and a wire that are simulated.
 
-Usage: ray_scale.py [--rows N,N] [--machines N,N] [--gbits N,N] [--cores N] [--latency S] [--json]; in an environment with tacita, ray and pyarrow.
+Usage: ray_scale.py [--rows N,N] [--machines N,N] [--gbits N,N] [--cores N] [--latency S]; in an environment with tacita, ray and pyarrow.
 
 Both parties' drivers run `tacita.ray.run`: they meet, draw the seed, hand out every bucket and hear of its end, over a connection that delays what is said.
 What they hand it out to is a pool whose tasks compute nothing. In real time, each takes as long as its rows and bytes take:
 
 - a task has one core of a machine to itself, and there are as many as machines have cores;
-- reading, spreading and doing a bucket take the CPU seconds that `tacita.ray.plan` says, for this machine's cores;
+- reading, spreading and doing a bucket take what they took in a run of 10^7 rows (--measure-rows), on one core of this machine for each party;
 - pieces of a bucket come over the network of its party's cluster, of which each core has its part;
 - the bytes of all buckets under way share one wire between the parties evenly, while machines compute.
 
@@ -18,6 +18,7 @@ What is not simulated: the start of a cluster, machines that are slower than oth
 from __future__ import annotations
 
 import argparse
+import collections
 import concurrent.futures
 import heapq
 import json
@@ -35,8 +36,9 @@ import pyarrow.parquet
 
 import tacita
 import tacita.ray
+import ray_clusters
+from ray_clusters import NAMES
 
-NAMES = ("shop", "bakery")
 ROW_BYTES = 40
 """Of a row with its key, on its way in the own cluster."""
 
@@ -99,55 +101,71 @@ class Cost(NamedTuple):
     sent: int
 
 
-class World:
-    """Time, and the wire. Whoever looks moves it on to now."""
+class Link:
+    """A wire that all who send share evenly."""
 
-    def __init__(self, bandwidth: float, slots: int) -> None:
+    def __init__(self, gbits: float) -> None:
+        self.bytes_a_second = gbits * 1e9 / 8
+        self.busy = 0.0
+        self._each = 0.0
+        """Bytes that one would have sent that was there from the beginning."""
+        self.flows: list[tuple[float, int, Callable[[], None]]] = []
+
+    def start(self, size: float, number: int, do: Callable[[], None]) -> None:
+        """Does something when so many bytes more are sent."""
+        heapq.heappush(self.flows, (self._each + size, number, do))
+
+    def next(self) -> float:
+        """In how many seconds somebody's bytes are all sent."""
+        return (self.flows[0][0] - self._each) * len(self.flows) / self.bytes_a_second if self.flows else float("inf")
+
+    def move(self, seconds: float) -> None:
+        """Sends on."""
+        if self.flows:
+            self._each += seconds * self.bytes_a_second / len(self.flows)
+            self.busy += seconds
+
+
+class World:
+    """Time. Whoever looks moves it on to now."""
+
+    def __init__(self) -> None:
         self.lock = threading.RLock()
-        self._bandwidth, self._slots = bandwidth, slots
         self._now = time.monotonic()
         self._events: list[tuple[float, int, Callable[[], None]]] = []
-        self._flows: list[tuple[float, int, Callable[[], None]]] = []
-        self._each = 0.0
-        """Bytes that a flow would have sent that was there from the beginning."""
+        self._links: list[Link] = []
         self._number = 0
-        self.busy_wire = 0.0
 
-    def _next(self) -> int:
-        self._number += 1
-        return self._number
+    def link(self, gbits: float) -> Link:
+        """A new one."""
+        self._links.append(Link(gbits))
+        return self._links[-1]
 
     def at(self, seconds: float, do: Callable[[], None]) -> None:
         """Does something so many seconds from now."""
-        heapq.heappush(self._events, (self._now + seconds, self._next(), do))
+        self._number += 1
+        heapq.heappush(self._events, (self._now + seconds, self._number, do))
 
-    def send(self, size: float, do: Callable[[], None]) -> None:
-        """Does something when so many bytes have gone over the wire."""
-        heapq.heappush(self._flows, (self._each + size, self._next(), do))
+    def send(self, link: Link, size: float, do: Callable[[], None]) -> None:
+        """Does something when so many bytes have gone over a link."""
+        self._number += 1
+        link.start(size, self._number, do)
 
     def move(self) -> None:
         """Lets happen what happens until now."""
         with self.lock:
             until = time.monotonic()
             while True:
-                rate = self._bandwidth / len(self._flows) if self._flows else 0.0
-                sent = self._now + (self._flows[0][0] - self._each) / rate if rate else float("inf")
+                link = min(self._links, key=Link.next)
+                sent = self._now + link.next()
                 event = self._events[0][0] if self._events else float("inf")
-                then = min(sent, event, until)
-                self.busy_wire += (then - self._now) * bool(self._flows)
-                self._each += (then - self._now) * rate
-                self._now = max(self._now, then)
-                if then == until and min(sent, event) > until:
+                then = max(self._now, min(sent, event, until))
+                for each in self._links:
+                    each.move(then - self._now)
+                self._now = then
+                if min(sent, event) > until:
                     return
-                queue = self._flows if sent <= event else self._events
-                heapq.heappop(queue)[2]()
-
-
-class Meeting:
-    """A bucket's machines, which begin when both are there and end together."""
-
-    def __init__(self) -> None:
-        self.here: list[Task] = []
+                heapq.heappop(link.flows if sent <= event else self._events)[2]()
 
 
 class Task:
@@ -161,26 +179,44 @@ class Task:
         self.ended = False
 
 
+class Common(NamedTuple):
+    """What both parties' machines are in."""
+
+    world: World
+    between: Link
+    meetings: dict[Any, list[Callable[[], None]]]
+    """By bucket, what its machines do at its end."""
+    setup: Machines
+    cost: Cost
+    ray: Ray
+    facts: dict[str, Any]
+    """What is said of a part of the table."""
+    files: int
+    buckets: int
+    part: bytes
+    """The file of a bucket's result."""
+
+
 class Simulated:
     """A pool of machines that take their time, and do nothing."""
 
-    def __init__(self, world: World, setup: Machines, cost: Cost, ray: Ray, facts: dict[str, Any], buckets: int, meetings: dict[Any, Meeting], part: bytes) -> None:
+    def __init__(self, common: Common) -> None:
+        setup = common.setup
         self.slots = setup.machines * setup.cores
         self.post = None
-        self._world, self._setup, self._cost, self._ray, self._facts, self._buckets = world, setup, cost, ray, facts, buckets
-        self._meetings, self._part = meetings, part
+        self._common, self._world = common, common.world
+        self._inside = common.world.link(setup.inside * setup.machines)
         self._free = self.slots
-        self._waiting: list[Task] = []
-        self._ended: list[Task] = []
+        self._waiting: collections.deque[Task] = collections.deque()
         self._told: list[tuple[int, int, str]] = []
-        self._wake = threading.Condition(world.lock)
         self.driver_seconds = 0.0
 
     def at(self, address: str | None) -> str:
         return "127.0.0.1"
 
     def start(self, function: Any, *arguments: Any, returns: int = 1, again: bool = False) -> Task:
-        taken = self._ray.task + self._ray.argument * len(arguments) + self._ray.result * (returns - 1)
+        ray = self._common.ray
+        taken = ray.task + ray.argument * len(arguments) + ray.result * (returns - 1)
         self.driver_seconds += taken
         time.sleep(taken)
         task = Task(function.__name__, arguments, returns)
@@ -193,45 +229,52 @@ class Simulated:
     def _assign(self) -> None:
         while self._free and self._waiting:
             self._free -= 1
-            self._begin(self._waiting.pop(0))
+            task = self._waiting.popleft()
+            getattr(self, f"_{task.function}")(task)
 
-    def _begin(self, task: Task) -> None:
-        world, cost = self._world, self._cost
-        if task.function == "bucket":
-            order = task.arguments[0]
-            moved = self._setup.rows / self._buckets * ROW_BYTES * 8 / (self._setup.inside * 1e9 / self._setup.cores)
+    def _read(self, task: Task) -> None:
+        common = self._common
+        self._world.at(common.setup.rows / common.files * common.cost.row * 2 / 3, lambda: self._over(task, common.facts))
+
+    def _scatter(self, task: Task) -> None:
+        common = self._common
+        self._world.at(common.setup.rows / common.files * common.cost.row / 3, lambda: self._over(task, None))
+
+    def _gather(self, task: Task) -> None:
+        self._pull(self._common.setup.rows * (len(task.refs) - 1) / self._common.buckets, lambda: self._over(task, None))
+
+    def _pull(self, rows: float, do: Callable[[], None]) -> None:
+        """Gets rows from where they are: on this machine as likely as on any other."""
+        elsewhere = 1 - 1 / self._common.setup.machines
+        self._world.send(self._inside, rows * ROW_BYTES * elsewhere, do)
+
+    def _bucket(self, task: Task) -> None:
+        common, order = self._common, task.arguments[0]
+
+        def ends() -> None:
+            order.kept("parquet").write_bytes(common.part)
+            sent = common.cost.sent
+            report = {"result": {"rows": 0}, "bytes": {"sent": sent, "received": sent}}
+            self._over(task, {"report": report, "cpu_seconds": common.cost.bucket, "seconds": common.cost.bucket})
+
+        def meets() -> None:
             if order.listens:
-                world.at(0.005, lambda: self._told.append((order.number, order.attempt, "127.0.0.1:1")))
-            meeting = self._meetings.setdefault((order.session, order.number), Meeting())
-            meeting.here.append(task)
-            task.keep = self._keep  # type: ignore[attr-defined]
-            if len(meeting.here) == len(NAMES):
-                both = [moved + cost.bucket, cost.bytes]
+                self._told.append((order.number, order.attempt, "127.0.0.1:1"))
+            both = common.meetings.setdefault((order.session, order.number), [])
+            both.append(ends)
+            if len(both) < len(NAMES):
+                return
+            left = ["computing", "sending"]
 
-                def one_is_over() -> None:
-                    both.pop()
-                    for one in meeting.here if not both else ():
-                        one.keep(one)  # type: ignore[attr-defined]
+            def one_is_over() -> None:
+                left.pop()
+                for end in both if not left else ():
+                    end()
 
-                world.at(both[0], one_is_over)
-                world.send(both[1], one_is_over)
-            return
-        rows = self._setup.rows / self._files
-        reads = task.function == "read"
-        moved = rows * ROW_BYTES * 8 / (self._setup.inside * 1e9 / self._setup.cores) if task.function == "gather" else 0.0
-        world.at(rows * cost.row * (2 / 3 if reads else 1 / 3) if task.function != "gather" else moved, lambda: self._over(task, self._facts if reads else None))
+            self._world.at(common.cost.bucket, one_is_over)
+            self._world.send(common.between, common.cost.bytes, one_is_over)
 
-    @property
-    def _files(self) -> int:
-        return self._facts["files"]
-
-    def _keep(self, task: Task) -> None:
-        order = task.arguments[0]
-        task.path = order.kept("parquet")  # type: ignore[attr-defined]
-        task.path.write_bytes(self._part)  # type: ignore[attr-defined]
-        sent = self._cost.sent
-        report = {"result": {"rows": 0}, "bytes": {"sent": sent, "received": sent}}
-        self._over(task, {"report": report, "cpu_seconds": self._cost.bucket, "seconds": self._cost.bucket})
+        self._pull(common.setup.rows / common.buckets, meets)
 
     def _over(self, task: Task, value: Any) -> None:
         task.value, task.ended = value, True
@@ -320,7 +363,22 @@ def free_port() -> int:
         return free.getsockname()[1]
 
 
-def simulate(setup: Machines, ray: Ray, latency: float) -> dict[str, Any]:
+def measure_buckets(rows: int) -> list[dict[str, Any]]:
+    """What both parties report of a run with so many rows, in buckets of the size that many have."""
+    with tempfile.TemporaryDirectory() as scratch:
+        root = pathlib.Path(scratch)
+        ray_clusters.make(root, rows, 8)
+
+        def party(name: str) -> dict[str, Any]:
+            job = tacita.Job.load(root / "job.json")
+            options: dict[str, Any] = {"on": tacita.ray.Processes(1), "buckets": max(1, rows // 500_000)}
+            return tacita.ray.run(job, name, root / name, root / "id" / name, root / f"{name}.out", **options).report
+
+        with concurrent.futures.ThreadPoolExecutor(2) as threads:
+            return list(threads.map(party, NAMES))
+
+
+def simulate(setup: Machines, ray: Ray, measured: list[dict[str, Any]], latency: float) -> dict[str, Any]:
     """One run."""
     scratch = pathlib.Path(tempfile.mkdtemp())
     try:
@@ -333,20 +391,21 @@ def simulate(setup: Machines, ray: Ray, latency: float) -> dict[str, Any]:
 
         slots = setup.machines * setup.cores
         both = dict.fromkeys(NAMES, setup.rows), dict.fromkeys(NAMES, setup.machines)
-        plan = tacita.ray.plan(job(port), *both, cores=setup.cores, bandwidth=setup.gbits * 1e9)
+        plan = tacita.ray.plan(job(port), *both, cores=setup.cores, bandwidth=setup.gbits * 1e9, measured=measured)
         one = next(iter(plan.shares.values()))
-        row = tacita.ray._plan.ROW_SECONDS
+        loaded = measured[0]["seconds"]["load"] + measured[0]["seconds"]["spread"]
+        row = loaded * measured[0]["slots"] / measured[0]["rows"]["items"]
         bucket = (one.cpu_seconds - setup.rows * row) / plan.buckets
         cost = Cost(row, bucket, plan.bytes / plan.buckets, plan.bytes // plan.buckets // 2)
         files = max(64, 2 * slots)
         table = pyarrow.table({"key": ["a"]})
-        own, _ = tacita.ray._tasks.read(tacita.ray._tasks.Text(*job(port)._spec.text), NAMES[0], table, False)
-        facts = {**own, "files": files}
-        facts["counts"] = {name: 0 for name in own["counts"]} | {"items": setup.rows // files, "read": setup.rows // files}
+        facts, _ = tacita.ray._tasks.read(tacita.ray._tasks.Text(*job(port)._spec.text), NAMES[0], table, False)
+        facts["counts"] = {name: 0 for name in facts["counts"]} | {"items": setup.rows // files, "read": setup.rows // files}
         pyarrow.parquet.write_table(table.slice(0, 0), scratch / "part")
-        part = (scratch / "part").read_bytes()
-        world, meetings = World(setup.gbits * 1e9 / 8, slots), {}
-        pools = {name: Simulated(world, setup, cost, ray, facts, plan.buckets, meetings, part) for name in NAMES}
+        world = World()
+        between = world.link(setup.gbits)
+        common = Common(world, between, {}, setup, cost, ray, facts, files, plan.buckets, (scratch / "part").read_bytes())
+        pools = {name: Simulated(common) for name in NAMES}
         through = delayed(port, latency)
 
         def party(name: str) -> Any:
@@ -365,7 +424,7 @@ def simulate(setup: Machines, ray: Ray, latency: float) -> dict[str, Any]:
             "rows": setup.rows, "machines": setup.machines, "cores": setup.cores, "gbits": setup.gbits, "files": files, "buckets": plan.buckets,
             "seconds": round(seconds, 1), "planned": round(plan.seconds, 1), "bound_by": plan.bound_by, "phases": report["seconds"],
             "bucket_seconds": round(bucket, 2), "driver_on_ray": round(pools[NAMES[0]].driver_seconds, 1), "drivers_cpu": round(time.process_time() - cpu, 1),
-            "wire_busy": round(world.busy_wire, 1),
+            "wire_busy": round(between.busy, 1),
         }  # fmt: skip
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -382,14 +441,17 @@ def main() -> None:
     parser.add_argument("--inside", type=float, default=10.0)
     parser.add_argument("--cores", type=int, default=16)
     parser.add_argument("--latency", type=float, default=0.01)
+    parser.add_argument("--measure-rows", type=int, default=10_000_000)
     options = parser.parse_args()
     ray = measure_ray()
     print(json.dumps({"ray": {name: f"{value * 1e6:.0f} us" for name, value in ray._asdict().items()}}), flush=True)
+    measured = measure_buckets(options.measure_rows)
+    print(json.dumps({"measured": [{what: report[what] for what in ("cpu_seconds", "seconds", "buckets", "bytes")} for report in measured]}), flush=True)
     for rows in options.rows:
         for gbits in options.gbits:
             for machines in options.machines:
                 setup = Machines(int(rows), int(machines), options.cores, gbits, options.inside)
-                print(json.dumps(simulate(setup, ray, options.latency)), flush=True)
+                print(json.dumps(simulate(setup, ray, measured, options.latency)), flush=True)
 
 
 if __name__ == "__main__":

@@ -171,9 +171,21 @@ def test_rules_that_cannot_be_spread_are_refused(parties, tmp_path: pathlib.Path
         tacita.ray.run(rules_job(parties), "hospital", [], tmp_path / "id" / "hospital", tmp_path / "out.xyz", on=Processes(1))
 
 
-def test_what_rules_take_is_not_planned(parties) -> None:
+def test_what_rules_take_is_planned_from_a_run(parties, tmp_path: pathlib.Path) -> None:
+    """As many rows take what they took, and ten times as many ten times that."""
+    machines, job = {"hospital": 1, "insurer": 1}, rules_job(parties)
     with pytest.raises(tacita.InputError, match="how many items are frequent"):
-        tacita.ray.plan(rules_job(parties), {"hospital": 1, "insurer": 1}, {"hospital": 1, "insurer": 1})
+        tacita.ray.plan(job, {"hospital": 400, "insurer": 400}, machines)
+    results = check_rules(job, tmp_path, baskets_of(tmp_path), 100)
+    reports = [result.report for result in results.values()]
+    with pytest.raises(tacita.InputError, match="of all parties"):
+        tacita.ray.plan(job, {"hospital": 400, "insurer": 400}, machines, measured=reports[0])
+    plans = [tacita.ray.plan(job, {name: rows for name in results}, machines, cores=2, buckets=4, measured=reports) for rows in (400, 4000)]
+    for name, result in results.items():
+        one, ten = (plan.shares[name] for plan in plans)
+        assert one.bytes_sent == pytest.approx(result.report["bytes"]["sent"], rel=0.01) and one.memory is None
+        assert ten.cpu_seconds > one.cpu_seconds and one.cpu_seconds > result.report["cpu_seconds"]
+    assert plans[0].protocol == "ot" and plans[0].driver_seconds >= 4 * 2e-3 and "not known" in plans[0]._repr_html_()
 
 
 def test_rules_are_counted_again_by_another_driver(parties, tmp_path: pathlib.Path) -> None:

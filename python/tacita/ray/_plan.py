@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Optional
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Optional, Union
 
 from .. import _tacita
 from .._html import bytes_text, page, seconds_text, table
@@ -17,6 +17,9 @@ __all__ = ["ClusterPlan", "plan"]
 ROW_SECONDS = 1.2e-6
 """CPU seconds in which a row is read, its key is normalised and hashed, and it is moved to its bucket: measured with short rows of Parquet, on Ray."""
 
+DRIVER_SECONDS = 1e-3
+"""What drivers take for a bucket, one after the other: measured on Ray."""
+
 
 class Share(NamedTuple):
     """A party's share of the cost."""
@@ -28,8 +31,8 @@ class Share(NamedTuple):
     seconds: float
     """With all machines busy."""
     bytes_sent: int
-    memory: int
-    """Of one bucket under way, in bytes, the rows of its table left out."""
+    memory: Optional[int]
+    """Of one bucket under way, in bytes, the rows of its table left out; of `rules` it is not known."""
     filled_up_to: int
     """Rows of a bucket."""
 
@@ -37,7 +40,7 @@ class Share(NamedTuple):
 class ClusterPlan:
     """A plan for many machines: how many buckets, how long, how many bytes, and what bounds it."""
 
-    def __init__(self, protocol: str, buckets: int, shares: Mapping[str, Share], wire_seconds: float) -> None:
+    def __init__(self, protocol: str, buckets: int, shares: Mapping[str, Share], wire_seconds: float, driver_seconds: float) -> None:
         self.protocol = protocol
         """What runs in each bucket."""
         self.buckets = buckets
@@ -45,11 +48,13 @@ class ClusterPlan:
         """By party."""
         self.wire_seconds = wire_seconds
         """How long the bytes take."""
+        self.driver_seconds = driver_seconds
+        """How long the drivers take to hand out buckets."""
 
     @property
     def seconds(self) -> float:
-        """How long it takes, computation and traffic at the same time."""
-        return max(self.wire_seconds, *(share.seconds for share in self.shares.values()))
+        """How long it takes, computation, traffic and what drivers do at the same time."""
+        return max(self.wire_seconds, self.driver_seconds, *(share.seconds for share in self.shares.values()))
 
     @property
     def bytes(self) -> int:
@@ -58,9 +63,10 @@ class ClusterPlan:
 
     @property
     def bound_by(self) -> str:
-        """What takes longest: the wire, or a party's machines."""
-        slowest = max(self.shares, key=lambda name: self.shares[name].seconds)
-        return "the wire" if self.wire_seconds > self.shares[slowest].seconds else f"{slowest}'s machines"
+        """What takes longest: a party's machines, the wire, or the drivers."""
+        each = {f"{name}'s machines": share.seconds for name, share in self.shares.items()}
+        each |= {"the wire": self.wire_seconds, "the drivers": self.driver_seconds}
+        return max(each, key=lambda what: each[what])
 
     def __repr__(self) -> str:
         lines = [
@@ -74,7 +80,7 @@ class ClusterPlan:
 
     def _repr_html_(self) -> str:
         rows = [
-            (name, share.machines, share.cores, f"{share.cpu_seconds / 3600:,.1f}", _amount(share.bytes_sent), bytes_text(share.memory))
+            (name, share.machines, share.cores, f"{share.cpu_seconds / 3600:,.1f}", _amount(share.bytes_sent), bytes_text(share.memory) if share.memory is not None else "not known")
             for name, share in self.shares.items()
         ]
         facts = [("buckets", f"{self.buckets:,}"), ("time", _time(self.seconds)), ("bytes", _amount(self.bytes)), ("bound by", self.bound_by)]
@@ -99,11 +105,12 @@ def plan(
     row_bytes: Optional[Mapping[str, int]] = None,
     latency: float = 0.0,
     bandwidth: float = 10e9,
-    measured: Optional[Mapping[str, Any]] = None,
+    measured: Union[Mapping[str, Any], Sequence[Mapping[str, Any]], None] = None,
 ) -> ClusterPlan:
     """Says what a job costs on so many machines of each party, of so many cores like those of this machine.
 
-    The cost of a bucket is planned with this machine's measured speed; `measured`, the report of a run of the job, gives what its buckets took instead.
+    The cost of a bucket is planned with this machine's measured speed; `measured`, the report of a run of the job, or one of each party, gives what
+    its rows and buckets took instead; `rules` are not planned without, since what they take depends on what is frequent in the tables.
     `bandwidth` is that between the parties, of all machines together, in bits a second.
 
     >>> import tacita, tacita.ray
@@ -113,28 +120,64 @@ def plan(
     ('vole', 2000)
     """
     spec = job._spec
-    if spec.kind == "rules":
-        raise _input("job: what rules take depends on how many items are frequent, which shows in the tables: `tacita.plan` with `tables` says it for one machine of each")
+    reports = [measured] if isinstance(measured, Mapping) else measured or ()
+    of_party = {report["party"]: report for report in reports}
     for name in spec.parties:
         _tacita.can_spread(spec, name)
-        if name not in rows or machines.get(name, 0) < 1:
+        if rows.get(name, -1) < 0 or machines.get(name, 0) < 1:
             raise _input(f"rows, machines: how many has {name}? Say rows={{{name!r}: N}} and machines={{{name!r}: M}}")
+        if spec.kind == "rules" and name not in of_party:
+            raise _input(
+                "job: what rules take depends on how many items are frequent, which shows in the tables: give measured=[...], the reports of all parties of a run "
+                "of it with a part of their rows"
+            )
     number = buckets or max(_tacita.usual_buckets(rows[name], machines[name] * cores) for name in spec.parties)
     number = min(number, _tacita.most_buckets(spec, min(rows[name] for name in spec.parties)))
-    bounds = {name: _tacita.bucket_bound(rows[name], number, len(spec.parties)) for name in spec.parties}
-    one = plan_one(job, rows=bounds, row_bytes=row_bytes, latency=latency)
-    shares = {}
+    bounds = {name: _filled(spec, rows[name], number) for name in spec.parties}
+    one = plan_one(job, rows=bounds, row_bytes=row_bytes, latency=latency) if spec.kind != "rules" else None
+    shares, rounds = {}, 1.0
     for name in spec.parties:
-        share = one.json["parties"][name]
-        of_bucket, sent = share["cpu_seconds"], share["bytes_sent"]
-        if measured is not None and measured["party"] == name:
-            scale = bounds[name] / max(1, measured["buckets"]["filled_up_to"].get(name, bounds[name]))
-            of_bucket = measured["cpu_seconds"] / max(1, measured["buckets"]["done"]) * scale
-            sent = int(measured["bytes"]["sent"] / max(1, measured["buckets"]["done"]) * scale)
-        slots, reading = machines[name] * cores, rows[name] * ROW_SECONDS
+        of_row, memory = ROW_SECONDS, None
+        if one is not None:
+            share = one.json["parties"][name]
+            of_bucket, sent, memory = share["cpu_seconds"], share["bytes_sent"], share["memory"]
+        if report := of_party.get(name):
+            taken = _Taken.of(report, name)
+            of_row, rounds = taken.of_row, taken.rounds
+            of_bucket, sent = taken.of_filled * bounds[name], int(taken.sent * bounds[name])
+        slots = machines[name] * cores
+        reading = rows[name] * of_row
         cpu = number * of_bucket + reading
         # Buckets are done in turns of as many as there are cores; the last turn is as long as the others.
         busy = math.ceil(number / slots) * of_bucket + reading / slots
-        shares[name] = Share(machines[name], cores, cpu, busy, number * sent, share["memory"], bounds[name])
+        shares[name] = Share(machines[name], cores, cpu, busy, number * sent, memory, bounds[name])
     wire = sum(share.bytes_sent for share in shares.values()) * 8 / bandwidth
-    return ClusterPlan(one.protocol, number, shares, wire)
+    protocol = one.protocol if one is not None else next(iter(of_party.values()))["protocol"]
+    return ClusterPlan(protocol, number, shares, wire, number * rounds * DRIVER_SECONDS)
+
+
+def _filled(spec: _tacita.Spec, rows: int, buckets: int) -> int:
+    """What a bucket is filled up to, or as many rows as it has where they go by their position."""
+    return math.ceil(rows / buckets) if spec.aligns_by_position else _tacita.bucket_bound(rows, buckets, len(spec.parties))
+
+
+class _Taken(NamedTuple):
+    """What a party took in a run that was measured."""
+
+    of_row: float
+    """CPU seconds until it is in its bucket."""
+    of_filled: float
+    """CPU seconds for a row that a bucket is filled up to."""
+    sent: float
+    """Bytes for such a row."""
+    rounds: float
+    """How often each bucket was begun."""
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any], name: str) -> _Taken:
+        buckets, read = report["buckets"], max(1, report["rows"]["items"])
+        done = max(1, buckets["done"])
+        # Where nothing is filled up, as many rows are in each.
+        filled = done * max(1, buckets["filled_up_to"].get(name, read / buckets["number"]))
+        of_row = (report["seconds"]["load"] + report["seconds"]["spread"]) * report["slots"] / read
+        return cls(of_row, report["cpu_seconds"] / filled, report["bytes"]["sent"] / filled, max(1.0, buckets["begun"] / done))
