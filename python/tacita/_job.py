@@ -137,3 +137,11 @@ def _plain(value: Any) -> object:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"a {type(value).__qualname__} is no value of a job file")
+
+
+def _spec_of(job: object) -> _tacita.Spec:
+    """What a job is inside; refuses what is none."""
+    if not isinstance(job, Job):
+        hint = f"tacita.Job.load({str(job)!r})" if isinstance(job, (str, os.PathLike)) else "tacita.Job.load(path), or tacita.Job(...)"
+        raise _input(f"job: a {type(job).__name__} is no job: give {hint}")
+    return job._spec

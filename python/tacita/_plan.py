@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 from . import _tacita
 from ._html import bytes_text, page, seconds_text, table
-from ._job import Job
+from ._job import Job, _spec_of
 from ._types import Data
 from .errors import _rate, _whole
 
@@ -108,7 +108,7 @@ def plan(
     ('vole', 'a learns which of its own rows have a key that b has too.')
     """
     made = _tacita.plan(
-        job._spec,
+        _spec_of(job),
         rows={name: _whole(f"rows of {name}", number) for name, number in (rows or {}).items()},
         row_bytes={name: _whole(f"row_bytes of {name}", number) for name, number in (row_bytes or {}).items()},
         tables=dict(tables or {}),

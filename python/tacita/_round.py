@@ -7,7 +7,7 @@ from typing import Any, Optional, Union
 
 from . import _tacita
 from ._identity import Identity, _inner
-from ._job import Job
+from ._job import Job, _spec_of
 from ._progress import ShowProgress, watching
 from ._result import Result
 from ._types import Data, Path
@@ -44,7 +44,7 @@ def submit(
     with watching(progress) as raw:
         report: dict[str, Any] = json.loads(
             _tacita.submit(
-                job._spec,
+                _spec_of(job),
                 party,
                 data,
                 _inner(identity),
@@ -79,5 +79,5 @@ def results(
     >>> import tacita
     >>> tacita.results(job, "alice", identity="id", round="2026-11-30").to_pandas()  # doctest: +SKIP
     """
-    outcome = _tacita.results(job._spec, party, _inner(identity), round, data=data, timeout=timeout)
+    outcome = _tacita.results(_spec_of(job), party, _inner(identity), round, data=data, timeout=timeout)
     return Result(party, outcome)

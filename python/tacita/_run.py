@@ -10,7 +10,7 @@ from typing import Optional, Union
 
 from . import _tacita
 from ._identity import Identity, _inner
-from ._job import Job
+from ._job import Job, _spec_of
 from ._progress import ShowProgress, watching
 from ._result import Result, Simulation
 from ._types import Data, Path
@@ -52,7 +52,7 @@ def simulate(
         raise _input("give the tables of all parties by name, as {'hospital': ..., 'insurer': ...}")
     with watching(progress) as raw:
         outcomes, report = _tacita.simulate(
-            job._spec,
+            _spec_of(job),
             dict(tables),
             latency=latency,
             bandwidth=_rate(bandwidth),
@@ -63,7 +63,7 @@ def simulate(
             storage=storage,
             progress=raw,
         )
-    return Simulation(job._spec, outcomes, report)
+    return Simulation(_spec_of(job), outcomes, report)
 
 
 def run(
@@ -106,7 +106,7 @@ def run(
     """
     with watching(progress) as raw:
         outcome = _tacita.run(
-            job._spec,
+            _spec_of(job),
             party,
             data,
             _inner(identity),

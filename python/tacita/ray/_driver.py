@@ -7,7 +7,6 @@ passes, it is stopped everywhere and begun again, under fresh keys.
 from __future__ import annotations
 
 import heapq
-import ipaddress
 import json
 import logging
 import time
@@ -257,40 +256,3 @@ class Follower:
                 else:
                     self._here.stop(word["bucket"], word["attempt"])
             out = self._here.words(0.0)
-
-
-class Hosts:
-    """At which hosts machines of the others are dialed: their drivers say where, and not every place of this network is theirs to name."""
-
-    def __init__(self, named: Mapping[str, Sequence[str]], usual: Mapping[str, Optional[str]]) -> None:
-        self._named = {name: set(hosts) for name, hosts in named.items()}
-        for name, address in usual.items():
-            if name not in self._named and address:
-                self._named[name] = {address.rpartition(":")[0].strip("[]")}
-        self._networks: dict[str, list[Any]] = {}
-        for name, hosts in self._named.items():
-            if name not in usual:
-                raise _input(f"hosts: no other party is called {name!r}: the job has {', '.join(usual)}")
-            self._networks[name] = [network for host in hosts if (network := _network(host)) is not None]
-
-    def check(self, name: str, address: str) -> None:
-        """Refuses an address that is not among them."""
-        host = address.rpartition(":")[0].strip("[]")
-        literal = _network(host)
-        known = host in self._named.get(name, ())
-        if literal is not None:
-            known = known or any(
-                literal.version == network.version and literal.subnet_of(network) for network in self._networks.get(name, ())
-            )
-        if not known:
-            raise _input(
-                f"{name} says that a machine of it is at {address}, and this party dials {name} at "
-                f"{', '.join(sorted(self._named.get(name, ()))) or 'no host'}: if it is right, say hosts={{{name!r}: [...]}}, with names, addresses or networks"
-            )
-
-
-def _network(host: str) -> Any:
-    try:
-        return ipaddress.ip_network(host, strict=False)
-    except ValueError:
-        return None

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, Optional, Union
 
 from .. import _tacita
 from .._html import bytes_text, page, seconds_text, table
-from .._job import Job
+from .._job import Job, _spec_of
 from .._plan import plan as plan_one
-from ..errors import _input
+from ..errors import _input, _rate, _whole
+from ._arguments import check_numbers
 
 __all__ = ["ClusterPlan", "plan"]
 
@@ -119,13 +120,18 @@ def plan(
     >>> plan.protocol, plan.buckets
     ('vole', 2000)
     """
-    spec = job._spec
+    spec = _spec_of(job)
     reports = [measured] if isinstance(measured, Mapping) else measured or ()
-    of_party = {report["party"]: report for report in reports}
+    of_party = {_party_of(report): report for report in reports}
+    check_numbers(buckets, 0, latency=latency)
+    bits = _rate(bandwidth) or 0
+    rows = {name: _whole(f"rows of {name}", number) for name, number in rows.items()}
     for name in spec.parties:
         _tacita.can_spread(spec, name)
-        if rows.get(name, -1) < 0 or machines.get(name, 0) < 1:
-            raise _input(f"rows, machines: how many has {name}? Say rows={{{name!r}: N}} and machines={{{name!r}: M}}")
+        if name not in rows or machines.get(name, 0) < 1 or cores < 1:
+            raise _input(
+                f"rows, machines, cores: how many has {name}? Say rows={{{name!r}: N}}, machines={{{name!r}: M}}, and perhaps cores=16, those of each machine"
+            )
         if spec.kind == "rules" and name not in of_party:
             raise _input(
                 "job: what rules take depends on how many items are frequent, which shows in the tables: give measured=[...], the reports of all parties of a run "
@@ -151,9 +157,16 @@ def plan(
         # Buckets are done in turns of as many as there are cores; the last turn is as long as the others.
         busy = math.ceil(number / slots) * of_bucket + reading / slots
         shares[name] = Share(machines[name], cores, cpu, busy, number * sent, memory, bounds[name])
-    wire = sum(share.bytes_sent for share in shares.values()) * 8 / bandwidth
+    wire = sum(share.bytes_sent for share in shares.values()) * 8 / bits
     protocol = one.protocol if one is not None else next(iter(of_party.values()))["protocol"]
     return ClusterPlan(protocol, number, shares, wire, number * rounds * DRIVER_SECONDS)
+
+
+def _party_of(report: object) -> str:
+    """Whose report it is."""
+    if not isinstance(report, Mapping) or not {"party", "buckets", "cpu_seconds", "slots"} <= report.keys():
+        raise _input("measured: give `result.report` of a `tacita.ray.run`, or a list of those of all parties")
+    return str(report["party"])
 
 
 def _filled(spec: _tacita.Spec, rows: int, buckets: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -14,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from .. import _tacita
 from .._identity import Identity
-from .._job import Job
+from .._job import Job, _spec_of
 from .._progress import ShowProgress, watching
 from .._types import Path
 from ..errors import Error, NetworkError, ProtocolError, _input
 from . import _rules, _spreading, _tasks
-from ._driver import Begin, Follower, Here, Hosts, Leader
+from ._arguments import Hosts, Place, check_numbers, check_pool, made_parents, text_of
+from ._driver import Begin, Follower, Here, Leader
 from ._pools import Cluster, Pool, Task
 from ._result import ClusterResult, learned
 from ._spreading import Shelf
@@ -54,7 +56,7 @@ def run(
     buckets: Optional[int] = None,
     listen: Optional[str] = None,
     workers_at: Optional[str] = None,
-    hosts: Optional[Mapping[str, Sequence[str]]] = None,
+    hosts: Optional[Mapping[str, Union[str, Sequence[str]]]] = None,
     timeout: float = 60.0,
     patience: float = 1800.0,
     retries: int = 10,
@@ -77,51 +79,61 @@ def run(
     ...     job, "hospital", "patients/", "id/hospital", "common/", on=tacita.ray.Processes(8)
     ... )  # doctest: +SKIP
     """
-    spec = job._spec
+    spec = _spec_of(job)
     _tacita.can_spread(spec, party)
     if isinstance(identity, Identity):
         raise _input("identity: give its directory, which every machine of this party sees")
-    owner = _tacita.Identity.load(identity)
-    target = pathlib.Path(output).absolute()
+    owner = _tacita.Identity.load(text_of("identity", identity))
+    check_numbers(buckets, retries, timeout=timeout, patience=patience)
+    hosts_of = Hosts(hosts or {}, {name: spec.address(name) for name in spec.parties if name != party})
+    if on is not None:
+        check_pool(on)
+    if workers_at is not None:
+        Place.parse(workers_at)
+    if resume and work is None:
+        raise _input("resume: give work=..., the directory in which the run was kept")
+    target = text_of("output", output).absolute()
     if target.exists():
         raise _input(f"output: {target} is there already: give one that is not")
-    if spec.kind == "rules":
-        _tacita.check_file(target)
-    with watching(progress) as shown, tempfile.TemporaryDirectory() as scratch:
-        place = pathlib.Path(work) if work is not None else pathlib.Path(scratch) / "work"
-        pool: Pool = on if on is not None else Cluster()
-        kept = _tacita.Work.open(place, spec, party, owner, resume)
+    with (
+        watching(progress) as shown,
+        tempfile.TemporaryDirectory() as scratch,
+        contextlib.closing(on if on is not None else Cluster()) as pool,
+        contextlib.closing(_tacita.Work.open(text_of("work", work or f"{scratch}/work"), spec, party, owner, resume)) as kept,
+    ):
+        if resume and not kept.has_run:
+            _log.warning("work: %s holds no run that others have agreed to, and a new one begins", work)
+        one = _Run(
+            job=job,
+            party=party,
+            owner=owner,
+            identity=str(pathlib.Path(identity).absolute()),
+            target=target,
+            pool=pool,
+            work=kept,
+            buckets=buckets,
+            listen=listen,
+            workers_at=workers_at or pool.at(spec.address(party)),
+            hosts=hosts_of,
+            times=(timeout, patience),
+            retries=retries,
+            options={"allow_unreadable": True, "allow_insecure": allow_insecure},
+            shown=shown,
+        )
+        made = made_parents(target)
         try:
-            one = _Run(
-                job=job,
-                party=party,
-                owner=owner,
-                identity=str(pathlib.Path(identity).absolute()),
-                target=target,
-                pool=pool,
-                work=kept,
-                buckets=buckets,
-                listen=listen,
-                workers_at=workers_at or pool.at(spec.address(party)),
-                hosts=Hosts(hosts or {}, {name: spec.address(name) for name in spec.parties if name != party}),
-                times=(timeout, patience),
-                retries=retries,
-                options={"allow_unreadable": True, "allow_insecure": allow_insecure},
-                shown=shown,
-            )
-            try:
-                result = one.to_its_end(data, allow_unreadable)
-            except BaseException:
-                if work is None or not kept.has_run:
-                    # Nobody can go on with it.
-                    one.forget()
-                    kept.clear()
-                raise
-            kept.clear()
-            return result
-        finally:
-            kept.close()
-            pool.close()
+            if spec.kind == "rules":
+                _tacita.check_file(target)
+            result = one.to_its_end(data, allow_unreadable)
+        except BaseException:
+            if work is None or not kept.has_run:
+                # Nobody can go on with it.
+                one.forget()
+                kept.clear()
+                _remove_empty(made)
+            raise
+        kept.clear()
+        return result
 
 
 class _Run:
@@ -167,7 +179,7 @@ class _Run:
     def to_its_end(self, data: Data, allow_unreadable: bool) -> ClusterResult:
         """From the data to the result."""
         # Rows that a party learns are there for whoever may read its output; its own are not.
-        self.part.mkdir(parents=True, exist_ok=True, mode=0o700 if self.keeps in ("items", "shares") else 0o777)
+        self.part.mkdir(exist_ok=True, mode=0o700 if self.keeps in ("items", "shares") else 0o777)
         blocks, facts = self._read(data, allow_unreadable)
         counts = {name: sum(fact["counts"][name] for fact in facts) for name in facts[0]["counts"]}
         commitment = _tacita.Commitment()
@@ -464,6 +476,13 @@ class _Run:
             },
             "slots": self.pool.slots,
         }
+
+
+def _remove_empty(made: list[pathlib.Path]) -> None:
+    """Directories that were made for what has not come."""
+    for directory in made:
+        with contextlib.suppress(OSError):
+            directory.rmdir()
 
 
 def _stop(drivers: _tacita.Drivers, error: BaseException) -> None:

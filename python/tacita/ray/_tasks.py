@@ -22,6 +22,7 @@ import pyarrow.parquet
 from .. import _tacita
 from .._result import Result
 from ..errors import _input
+from ._arguments import Place
 
 Post = Callable[[int, int, str], object]
 """Tells the driver where a bucket's machine listens: its number, the attempt, the address."""
@@ -270,21 +271,20 @@ def write_whole(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> 
 
 def _listening(at: Optional[str]) -> tuple[str, str]:
     """The host that the others are told, and where to listen: at a free port."""
-    host, _, ports = (at or _own_host()).partition(":")
-    bound = host if host in ("localhost", "127.0.0.1") else "0.0.0.0"
-    if not ports:
-        return host, f"{bound}:0"
-    first, _, last = ports.partition("-")
-    some = list(range(int(first), int(last or first) + 1))
+    place = Place.parse(at or _own_host())
+    bound = place.bound
+    if place.ports is None:
+        return place.host, f"{bound}:0"
+    some = list(place.ports)
     random.shuffle(some)
     for port in some:
-        with socket.socket() as free:
+        with socket.socket(socket.AF_INET6 if bound.startswith("[") else socket.AF_INET) as free:
             free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                free.bind((bound, port))
+                free.bind((bound.strip("[]"), port))
             except OSError:
                 continue
-            return host, f"{bound}:{port}"
+            return place.host, f"{bound}:{port}"
     raise _input(f"workers_at = {at!r}: no port is free on this machine: give more, at least one for each of its workers")
 
 
