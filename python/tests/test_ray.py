@@ -182,6 +182,35 @@ def test_a_killed_driver_is_resumed(parties, tmp_path: pathlib.Path) -> None:
     assert before[0] == (tmp_path / "out" / "hospital" / kept[0].name).stat().st_mtime_ns
 
 
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_processes_end_with_their_driver(parties, tmp_path: pathlib.Path, how: signal.Signals) -> None:
+    """In silence, however it ends, Ctrl-C included, which a terminal sends to all of them."""
+    job = tmp_path / "job.json"
+    spec = {"job": "intersect", "id": "spread", "reveal_to": ["hospital"], "key": {"columns": ["name"]}, "parties": {name: parties[name] for name in NAMES[:2]}}
+    job.write_text(json.dumps(spec))
+    (tmp_path / "driver.py").write_text(DRIVER)
+    (tmp_path / "work").mkdir()
+    told = [sys.executable, tmp_path / "driver.py", job, "hospital", tmp_path, "new", ""]
+    driver = subprocess.Popen(told, stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, "TMPDIR": str(tmp_path / "work")})
+    until = time.monotonic() + 60
+    # Rows are read, and the other party is waited for.
+    while not list((tmp_path / "work").glob("tacita-*/*-1")) and time.monotonic() < until:
+        time.sleep(0.05)
+    os.killpg(driver.pid, how) if how == signal.SIGINT else driver.kill()
+    _, errors = driver.communicate(timeout=60)
+    assert "Process SpawnProcess" not in errors and "BrokenPipe" not in errors
+    until = time.monotonic() + 30
+    while alive(driver.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not alive(driver.pid)
+
+
+def alive(group: int) -> list[str]:
+    """Processes of a group that have not ended."""
+    listing = subprocess.run(["ps", "-eo", "pgid,stat,args"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line for line in listing if line.split()[0] == str(group) and not line.split()[1].startswith("Z")]
+
+
 def test_through_a_relay(parties, tmp_path: pathlib.Path) -> None:
     """Nobody can be dialed: every machine of both meets its like at the relay."""
     tacita.Identity.create(tmp_path / "id" / "relay", "relay")

@@ -23,8 +23,14 @@ impl From<Error> for Failure {
             _ => false,
         };
         let peer = error.peer().map(str::to_owned);
-        Failure { kind: error.kind(), message: one_line(&error), peer, party: None, ended_there }
+        Failure { kind: error.kind(), message: as_arguments(one_line(&error)), peer, party: None, ended_there }
     }
+}
+
+/// What the command calls an option is an argument here.
+fn as_arguments(message: String) -> String {
+    let options = [("--resume", "resume=True"), ("--work", "work"), ("--identity", "identity")];
+    options.iter().fold(message, |text, (option, argument)| text.replace(option, argument))
 }
 
 /// Of a process that has ended with its exit code.

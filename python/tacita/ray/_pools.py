@@ -11,6 +11,7 @@ import os
 import pathlib
 import pickle
 import shutil
+import signal
 import tempfile
 import threading
 import traceback
@@ -367,14 +368,23 @@ def _post(bucket: int, attempt: int, address: str) -> None:
     _tell("post", (bucket, attempt, address))
 
 
+def _end_with(parent: Any) -> None:
+    """Nobody takes what this process does any more, once the driver is gone."""
+    multiprocessing.connection.wait([parent.sentinel])
+    os._exit(1)
+
+
 def _work(pipe: Any) -> None:
     """Does tasks, one after the other."""
     global _pipe
     _pipe = pipe
+    # Ctrl-C reaches all processes of a terminal; the driver ends these.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
     while True:
         try:
             function, arguments, refs = pipe.recv()
-        except (EOFError, KeyboardInterrupt):
+        except (EOFError, OSError):
             return
         try:
             told = function(*(one.load() if isinstance(one, _Ref) else one for one in arguments))

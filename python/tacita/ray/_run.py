@@ -97,7 +97,7 @@ def run(
         raise _input(f"output: {target} is there already: give one that is not")
     with (
         watching(progress) as shown,
-        tempfile.TemporaryDirectory() as scratch,
+        tempfile.TemporaryDirectory(prefix="tacita-") as scratch,
         contextlib.closing(on if on is not None else Cluster()) as pool,
         contextlib.closing(_tacita.Work.open(text_of("work", work or f"{scratch}/work"), spec, party, owner, resume)) as kept,
     ):
