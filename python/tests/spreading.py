@@ -7,6 +7,8 @@ import contextlib
 import os
 import pathlib
 import signal
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -15,7 +17,7 @@ from conftest import free_address
 
 import tacita
 import tacita.ray
-from tacita.ray import ClusterResult, Processes
+from tacita.ray import ClusterResult, Processes, _tasks
 
 NAMES = ("hospital", "insurer", "registry")
 
@@ -86,3 +88,59 @@ class Dying(Processes):
 
     def is_the_one(self, task: Any) -> bool:
         return bool(task.function.__name__ == "bucket")
+
+
+class Other(Processes):
+    """Its processes do one kind of task, usually buckets, in another way."""
+
+    def __init__(self, processes: int, way: Callable[..., Any], of: Callable[..., Any] = _tasks.bucket) -> None:
+        super().__init__(processes)
+        self.way, self.of = way, of
+
+    def start(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        return super().start(self.way if function is self.of else function, *arguments, **options)
+
+
+def late_scatter(*arguments: Any) -> Any:
+    """Takes its time to spread rows."""
+    time.sleep(5)
+    return _tasks.scatter(*arguments)
+
+
+def late_items(*arguments: Any) -> Any:
+    """Takes its time to count items."""
+    time.sleep(5)
+    return _tasks.items(*arguments)
+
+
+def late_counts(*arguments: Any) -> Any:
+    """Takes its time to count itemsets."""
+    time.sleep(5)
+    return _tasks.counts(*arguments)
+
+
+def slow(order: _tasks.Order, *arguments: Any) -> Any:
+    """Takes five seconds for the first bucket."""
+    if order.number == 0:
+        time.sleep(5)
+    return _tasks.bucket(order, *arguments)
+
+
+def full(order: _tasks.Order, *arguments: Any) -> Any:
+    """Has no room for the result of a bucket when it is done first."""
+    write = _tasks.write_whole
+
+    def fails(path: pathlib.Path, write: Any) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    try:
+        if order.number == 1 and order.attempt == 0:
+            _tasks.write_whole = fails
+        return _tasks.bucket(order, *arguments)
+    finally:
+        _tasks.write_whole = write
+
+
+def deaf(order: _tasks.Order, post: Any, *pieces: Any) -> Any:
+    """Says that it listens where nobody does."""
+    return _tasks.bucket(order, lambda bucket, attempt, _: post(bucket, attempt, free_address()), *pieces)

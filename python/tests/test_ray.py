@@ -340,6 +340,31 @@ def test_equal_keys_that_give_much_are_told(parties, tmp_path: pathlib.Path) -> 
     assert isinstance(raised.value, (tacita.InputError, tacita.NetworkError))
 
 
+@pytest.mark.parametrize(("by", "reveal"), [("position", "value"), ("id", "value"), ("id", "shares")])
+@pytest.mark.parametrize("rows", [(0, 0), (0, 5)])
+def test_products_of_no_rows_are_nothing(parties, tmp_path: pathlib.Path, by: str, reveal: str, rows: tuple[int, int]) -> None:
+    if by == "position" and rows[0] != rows[1]:
+        pytest.skip("rows by position are equally many")
+    more = {"row_id": ["id"]} if by == "id" else {}
+    job = tacita.Job(job="dot", id="d", reveal=reveal, reveal_to=list(NAMES[:2]), bits=4, parties={name: parties[name] for name in NAMES[:2]}, **more)
+    data = {name: [pyarrow.table({"id": list(map(str, range(own))), "value": pyarrow.array([3] * own, pyarrow.int64())})] for name, own in zip(NAMES, rows)}
+    results = run_all(job, tmp_path, data, buckets=3)
+    if reveal == "value":
+        assert [result.value for result in results.values()] == [{"value": 0}] * 2
+        return
+    shares = [json.loads((tmp_path / "out" / name).read_text()) for name in NAMES[:2]]
+    assert sum(int(share["values"][0]) for share in shares) % int(shares[0]["modulus"]) == 0
+
+
+def test_numbers_that_do_not_fit_are_found_before_others_are_met(parties, tmp_path: pathlib.Path) -> None:
+    job = tacita.Job(job="dot", id="d", reveal_to=["hospital"], bits=4, parties={name: parties[name] for name in NAMES[:2]})
+    for table, message in [(pyarrow.table({"value": [1, 16]}), "16"), (pyarrow.table({"other": [1]}), 'no column "value"')]:
+        started = time.monotonic()
+        with pytest.raises(tacita.InputError, match=message):
+            tacita.ray.run(job, "hospital", table, tmp_path / "id" / "hospital", tmp_path / "out", on=Processes(1), timeout=60)
+        assert time.monotonic() - started < 30
+
+
 @pytest.mark.parametrize("changed", ["keys", "values"])
 def test_other_rows_are_not_resumed(parties, tmp_path: pathlib.Path, changed: str) -> None:
     """Whoever changes its rows after the seed is known is refused: it could have chosen them for a bucket, or would mix old values with new ones."""
@@ -407,6 +432,10 @@ for attempt in range(60):
     except (ConnectionError, RuntimeError, ValueError):
         time.sleep(1)
 data = root / name if name == "hospital" else ray.data.read_parquet(str(root / name))
+if name != "hospital":
+    from tacita.ray._table import pieces_of
+    rows = [int(text.rpartition("-")[2]) for ref in pieces_of(data) for text in ray.get(ref)[name].to_pylist()]
+    assert rows == sorted(rows) and len(rows) >= 1500
 def dying(order, post, *pieces):
     if order.number == 1 and order.attempt == 0 and order.party == "hospital":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -522,6 +551,17 @@ def test_files_of_other_columns_are_one_line(parties, tmp_path: pathlib.Path) ->
     tables = [pyarrow.table({"name": ["a"], "ward": [1]}), pyarrow.table({"name": ["b"], "ward": ["x"]})]
     with pytest.raises(tacita.InputError, match=r"part 1 of the data and part 2 .* same columns: ward \(int64\) and ward \(string\)"):
         tacita.ray.run(job_of(parties), "hospital", tables, tmp_path / "id" / "hospital", tmp_path / "out", on=Processes(1))
+
+
+def test_learned_is_not_taken_in_by_names(parties, tmp_path: pathlib.Path) -> None:
+    """Sizes are told, whatever the job is called; and what is given is told of to all who are connected."""
+    results = run_all(job_of(parties, id="not pad_to'd"), tmp_path)
+    assert all(any("of its rows have a key" in sentence for sentence in result.learned) for result in results.values())
+    job = job_of(parties, NAMES, reveal="payload", reveal_to=["hospital"], gives={"insurer": ["insurer"]})
+    shutil.rmtree(tmp_path / "out")
+    results = run_all(job, tmp_path, buckets=2)
+    told = [name for name, result in results.items() if any("longest row that is given in each bucket" in sentence for sentence in result.learned)]
+    assert told == ["hospital", "registry"]
 
 
 def test_padded_rows_are_not_told_apart_by_their_counts(parties, tmp_path: pathlib.Path) -> None:

@@ -10,31 +10,35 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from spreading import NAMES, job_of, parties, run_all, truth  # noqa: F401
+from spreading import NAMES, Other, job_of, late_scatter, parties, run_all, truth  # noqa: F401
 
 import tacita
 import tacita.ray
 from tacita import _tacita
-from tacita.ray import ClusterResult, Processes
+from tacita.ray import ClusterResult, Processes, _tasks
+from tacita.ray._driver import Own
 
-def meet(job: tacita.Job, tmp_path: pathlib.Path, name: str, rows: int = 1500) -> Any:
+def meet(job: tacita.Job, tmp_path: pathlib.Path, name: str, rows: int = 1500, ready: bool = True) -> Any:
     """A driver of its own, which may say what it likes."""
     identity = _tacita.Identity.load(tmp_path / "id" / name)
     work = _tacita.Work.open(tmp_path / f"work-{name}", job._spec, name, identity, False)
     commitment = _tacita.Commitment()
     commitment.add(b"rows")
-    return _tacita.Drivers.meet(
+    drivers = _tacita.Drivers.meet(
         job._spec, name, identity, work, rows=rows, commitment=commitment, buckets=5, finished=[], listen=None, timeout=30.0, patience=60.0
     )  # fmt: skip
+    if ready:
+        Own(drivers, name, job.parties).ready()
+    return drivers
 
 
-def victim(job: tacita.Job, tmp_path: pathlib.Path, name: str, **options: Any) -> Callable[[], Any]:
+def victim(job: tacita.Job, tmp_path: pathlib.Path, name: str, pool: Any = None, **options: Any) -> Callable[[], Any]:
     """The other party, which runs as it should; and what it ends with."""
     ended: list[Any] = []
 
     def work() -> None:
         try:
-            result = tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(1), buckets=5, **{"patience": 5.0, **options})
+            result = tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pool or Processes(1), buckets=5, **{"patience": 5.0, **options})
             ended.append(result)
         except BaseException as error:
             ended.append(error)
@@ -96,7 +100,7 @@ def test_a_leader_does_not_ask_again_and_again(parties, tmp_path: pathlib.Path) 
         while True:
             drivers.turn({"insurer": "[]"})
     raised = ended()
-    assert isinstance(raised, tacita.Error) and "has failed 3 times" in str(raised)
+    assert isinstance(raised, tacita.ProtocolError) and "is to be begun 4 times, and retries = 2" in str(raised)
 
 
 def test_a_leader_does_not_begin_what_is_under_way(parties, tmp_path: pathlib.Path) -> None:
@@ -110,6 +114,18 @@ def test_a_leader_does_not_begin_what_is_under_way(parties, tmp_path: pathlib.Pa
             drivers.turn({"insurer": "[]"})
     raised = ended()
     assert isinstance(raised, tacita.ProtocolError) and "under way" in str(raised)
+
+
+@pytest.mark.parametrize("word", [{"what": "ready"}, {"what": "end"}])
+def test_a_leader_does_not_go_on_before_all_are_ready(parties, tmp_path: pathlib.Path, word: dict[str, Any]) -> None:
+    job = job_of(parties)
+    ended = victim(job, tmp_path, "insurer", pool=Other(1, late_scatter, _tasks.scatter))
+    drivers = meet(job, tmp_path, "hospital", ready=False)
+    with pytest.raises(tacita.Error):
+        while True:
+            drivers.turn({"insurer": json.dumps([word])})
+    raised = ended()
+    assert isinstance(raised, tacita.ProtocolError) and "ready" in str(raised)
 
 
 def test_a_leader_that_begins_nothing_is_not_waited_for_for_ever(parties, tmp_path: pathlib.Path) -> None:
@@ -184,8 +200,9 @@ def test_a_connection_that_is_lost_at_the_end(parties, tmp_path: pathlib.Path, m
 
 def test_terms_of_another_bucket_pass() -> None:
     """A machine that dials where one was lost may find that of another bucket in its place."""
-    here = tacita.ray._driver.Here(Processes(1), lambda *_: None, 1, lambda *_: None)
+    here = tacita.ray._driver.Here(Processes(1), lambda *_: None, 1, lambda *_: None, "a")
     here._passes(0, tacita.TermsError("of another bucket"))
+    here._passes(1, tacita.AuthenticationError("of another job"))
     with pytest.raises(tacita.TermsError):
         here._passes(0, tacita.TermsError("of another bucket"))
     with pytest.raises(tacita.InputError):

@@ -19,6 +19,7 @@ import tacita
 import tacita.ray
 from tacita import _tacita
 from tacita.ray import ClusterResult, Processes
+from tacita.ray._driver import Own
 
 def baskets_of(tmp_path: pathlib.Path, rows: int = 400) -> dict[str, pyarrow.Table]:
     """Rows with ids, in which what one party has goes with what the other has."""
@@ -127,10 +128,10 @@ def test_too_few_rows_in_common_are_not_counted(parties, tmp_path: pathlib.Path)
         check_rules_of_all(rules_job(parties, row_id=["id"], limits={"min_rows": 1000}), tmp_path, tables)
 
 
-def check_rules_of_all(job: tacita.Job, tmp_path: pathlib.Path, tables: dict[str, pyarrow.Table], pools: dict[str, Any] | None = None) -> list[ClusterResult]:
+def check_rules_of_all(job: tacita.Job, tmp_path: pathlib.Path, tables: dict[str, pyarrow.Table], pools: dict[str, Any] | None = None, **options: Any) -> list[ClusterResult]:
     def one(name: str) -> ClusterResult:
         pool = (pools or {}).get(name) or Processes(2)
-        return tacita.ray.run(job, name, [tables[name]], tmp_path / "id" / name, tmp_path / f"{name}.csv", on=pool, buckets=4, patience=60.0)
+        return tacita.ray.run(job, name, [tables[name]], tmp_path / "id" / name, tmp_path / f"{name}.csv", on=pool, **{"buckets": 4, "patience": 60.0, **options})
 
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         return list(threads.map(one, job.parties))
@@ -235,10 +236,14 @@ def test_a_leader_that_ends_a_level_early_is_found_out(parties, tmp_path: pathli
     drivers = _tacita.Drivers.meet(
         job._spec, "hospital", identity, work, rows=400, commitment=_tacita.Commitment(), buckets=4, finished=[], listen=None, timeout=30.0, patience=60.0
     )  # fmt: skip
+    own = Own(drivers, "hospital", job.parties)
+    own.ready()
+    own.ready()
     drivers.begin_levels(400, [], ["tea", "milk"], [200, 133])
-    own, mixed, _ = drivers.next_level()
+    alone, mixed, _ = drivers.next_level()
     assert mixed == 6
-    drivers.take_own([50] * own)
+    own.ready()
+    drivers.take_own([50] * alone)
     with pytest.raises(tacita.Error) as told:
         drivers.turn({"insurer": '[{"what": "end"}]'})
         drivers.turn({"insurer": "[]"})

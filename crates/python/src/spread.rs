@@ -156,6 +156,18 @@ impl Work {
         self.with(py, |work| Ok(work.name()))
     }
 
+    /// Keeps what the party says of the run, which needs the others no more.
+    fn end(&self, py: Python<'_>, report: String) -> PyResult<()> {
+        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work.as_mut().ok_or_else(closed).and_then(|work| work.end(report)).map_err(|error| raise(py, error))
+    }
+
+    /// What `end` has kept, if the run has come so far.
+    #[getter]
+    fn ended(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |work| Ok(work.ended().map(str::to_owned)))
+    }
+
     /// Removes it, now that the run has succeeded or nothing of it is to be kept.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, spread::Work::clear)

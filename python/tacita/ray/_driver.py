@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional
 
 from .. import _tacita
-from ..errors import Error, InternalError, NetworkError, ProtocolError, TermsError, _input
+from ..errors import AuthenticationError, Error, InternalError, NetworkError, ProtocolError, TermsError, _input
 from ._pools import Pool, Task, WorkerLost
 
 _log = logging.getLogger("tacita")
@@ -35,15 +35,16 @@ Told = Callable[[int, int], None]
 class Here:
     """The own party's part of the buckets."""
 
-    def __init__(self, pool: Pool, begin: Begin, retries: int, finished: Callable[[int, dict[str, Any]], None]) -> None:
-        self.pool, self._begin, self._retries, self._finished = pool, begin, retries, finished
+    def __init__(self, pool: Pool, begin: Begin, retries: int, finished: Callable[[int, dict[str, Any]], None], leader: str) -> None:
+        self.pool, self._begin, self._retries, self._finished, self._leader = pool, begin, retries, finished, leader
         self._tasks: dict[tuple[int, int], Task] = {}
+        self._stopped: set[tuple[int, int]] = set()
         self._failed: dict[int, int] = {}
 
     def start(self, bucket: int, attempt: int, at: dict[str, str]) -> None:
         """Begins with a bucket."""
         if any(bucket == other for other, _ in self._tasks):
-            raise ProtocolError(f"bucket {bucket} is to be begun while it is under way", "protocol", 4)
+            raise ProtocolError(f"bucket {bucket} is to be begun while it is under way", "protocol", 4, self._leader)
         self._tasks[bucket, attempt] = self._begin(bucket, attempt, at)
 
     @property
@@ -55,6 +56,7 @@ class Here:
         """Ends it before its time."""
         task = self._tasks.get((bucket, attempt))
         if task is not None:
+            self._stopped.add((bucket, attempt))
             self.pool.stop(task)
 
     def stop_all(self) -> None:
@@ -83,13 +85,19 @@ class Here:
                 self._finished(bucket, self.pool.value(task.refs[0]))
                 words.append(_word("done", bucket, attempt))
                 continue
-            self._passes(bucket, task.error)
+            if (bucket, attempt) in self._stopped:
+                # It failed elsewhere, where it is counted.
+                self._stopped.discard((bucket, attempt))
+                _log.info("bucket %d is begun again: another party says so", bucket)
+            else:
+                self._passes(bucket, task.error)
             words.append(_word("failed", bucket, attempt))
         return words
 
     def _passes(self, bucket: int, error: BaseException) -> None:
-        # Terms that differ are those of another bucket, whose machine listens where the right one did before it was lost.
-        if not isinstance(error, (WorkerLost, NetworkError, TermsError, InternalError, KeyboardInterrupt)):
+        # Terms that differ are those of another bucket, whose machine listens where the right one did before it was lost; or it is one of another job, with
+        # another identity.
+        if not isinstance(error, (WorkerLost, NetworkError, TermsError, AuthenticationError, InternalError, KeyboardInterrupt)):
             raise error
         times = self._failed[bucket] = self._failed.get(bucket, 0) + 1
         _log.warning("bucket %d is begun again: %s", bucket, error)
@@ -105,6 +113,48 @@ def _lasting(error: Error) -> Error:
 
 def _word(what: str, bucket: int, attempt: int, **more: Any) -> Word:
     return {"what": what, "bucket": bucket, "attempt": attempt, **more}
+
+
+class Own:
+    """What the own machines do while the others do theirs: drivers say so all the while, so that none is taken for one that is gone, and go on together."""
+
+    def __init__(self, drivers: _tacita.Drivers, me: str, parties: Sequence[str]) -> None:
+        self._drivers, self._leads = drivers, me == parties[0]
+        self._others = list(parties[1:]) if self._leads else [parties[0]]
+        self._ready: set[str] = set()
+        self._spoke = time.monotonic()
+
+    def _say(self, words: list[Word]) -> None:
+        heard = self._drivers.turn({name: json.dumps(words) for name in self._others})
+        for name, text in heard.items():
+            for word in json.loads(text):
+                if word["what"] != "ready":
+                    raise ProtocolError(f"{name} says {word['what']} before all are ready", "protocol", 4, name)
+                self._ready.add(name)
+
+    def busy(self) -> None:
+        """Says now and then that this party is not ready."""
+        if time.monotonic() - self._spoke < 1.0:
+            return
+        self._say([])
+        self._spoke = time.monotonic()
+        if not self._leads and self._ready:
+            raise ProtocolError(f"{self._others[0]} says that all are ready, and this party is not", "protocol", 4, self._others[0])
+
+    def ready(self) -> None:
+        """Waits until all are."""
+        while self._leads and len(self._ready) < len(self._others):
+            self._say([])
+            time.sleep(LOOK)
+        self._say([_word_alone("ready")])
+        while not self._ready:
+            self._say([_word_alone("ready")])
+        self._ready.clear()
+        self._spoke = time.monotonic()
+
+
+def _word_alone(what: str) -> Word:
+    return {"what": what}
 
 
 class _Active:

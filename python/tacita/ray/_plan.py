@@ -71,7 +71,7 @@ class ClusterPlan:
 
     def __repr__(self) -> str:
         lines = [
-            f"{self.protocol} in {self.buckets:,} buckets: {_time(self.seconds)}, {_amount(self.bytes)}; {self.bound_by} bound it",
+            f"{self.protocol} in {self.buckets:,} {'bucket' if self.buckets == 1 else 'buckets'}: {_time(self.seconds)}, {_amount(self.bytes)}; {self.bound_by} bound it",
             *(
                 f"{name}: {share.machines} machines of {share.cores} cores, {share.cpu_seconds / 3600:,.1f} CPU hours, sends {_amount(share.bytes_sent)}"
                 for name, share in self.shares.items()

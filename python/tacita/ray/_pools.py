@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import logging
 import multiprocessing
@@ -12,19 +13,29 @@ import pathlib
 import pickle
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Optional, Protocol
 
 from ..errors import Error, _input
 
-__all__ = ["Cluster", "Pool", "Processes", "Task", "WorkerLost"]
+_log = logging.getLogger("tacita")
+
+__all__ = ["Cluster", "Pool", "PoolLost", "Processes", "Task", "WorkerLost"]
+
+TRIES = 3
+"""How often a task is begun again elsewhere that may be, when its worker is lost."""
 
 
 class WorkerLost(Exception):
     """A machine or a process went away while it did a task, or was told to."""
+
+
+class PoolLost(Exception):
+    """All machines are gone."""
 
 
 class Task(Protocol):
@@ -82,8 +93,18 @@ class Cluster:
         except ImportError as error:
             raise _input("on: Ray is not installed: `pip install ray`, or give on=tacita.ray.Processes(N)") from error
         self._ray = ray
+        for name, number in (("cpus", cpus), ("slots", slots)):
+            if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+                raise _input(f"on: Cluster({name}={number!r}): give a whole number, 1 or more")
         if not ray.is_initialized():
-            ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
+            _find(address)
+            try:
+                ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
+            except (ConnectionError, RuntimeError, ValueError) as error:
+                raise _input(f"on: no Ray cluster is found at address={address!r}: {_first_line(error)}") from None
+        most = max((int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]), default=0)
+        if most < cpus:
+            _log.warning("on: Cluster(cpus=%d): no machine of the cluster has so many cores (the most are %d), and nothing begins until one has", cpus, most)
         self.cpus = cpus
         self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)) // cpus)
         environment = {"env_vars": {"RAYON_NUM_THREADS": str(cpus)}}
@@ -104,29 +125,39 @@ class Cluster:
     def start(self, function: Callable[..., Any], *arguments: Any, returns: int = 1, again: bool = False) -> _RayTask:
         if function not in self._functions:
             self._functions[function] = self._ray.remote(function)
-        remote = self._functions[function].options(num_returns=returns, max_retries=3 if again else 0, **self._options)
-        refs = remote.remote(*arguments)
+        remote = self._functions[function].options(num_returns=returns, max_retries=TRIES if again else 0, **self._options)
+        with self._whole():
+            refs = remote.remote(*arguments)
         return _RayTask([refs] if returns == 1 else refs)
 
     def done(self, tasks: Sequence[Any], timeout: float) -> list[Any]:
         of_refs = {task.refs[0]: task for task in tasks}
         if not of_refs:
             return []
-        if self._asked is None:
-            self._asked = self._board.take.remote()
-        refs = [*of_refs, self._asked]
-        ready, _ = self._ray.wait(refs, num_returns=1, timeout=timeout, fetch_local=False)
-        if ready:
-            ready, _ = self._ray.wait(refs, num_returns=len(refs), timeout=0, fetch_local=False)
-        ended = []
-        for ref in ready:
-            if ref == self._asked:
-                self._told += self._ray.get(ref)
-                self._asked = None
-            else:
-                of_refs[ref].error = self._failure(ref)
-                ended.append(of_refs[ref])
+        with self._whole():
+            if self._asked is None:
+                self._asked = self._board.take.remote()
+            refs = [*of_refs, self._asked]
+            ready, _ = self._ray.wait(refs, num_returns=1, timeout=timeout, fetch_local=False)
+            if ready:
+                ready, _ = self._ray.wait(refs, num_returns=len(refs), timeout=0, fetch_local=False)
+            ended = []
+            for ref in ready:
+                if ref == self._asked:
+                    self._told += self._ray.get(ref)
+                    self._asked = None
+                else:
+                    of_refs[ref].error = self._failure(ref)
+                    ended.append(of_refs[ref])
         return ended
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Errors of Ray here are not those of a task."""
+        try:
+            yield
+        except (self._ray.exceptions.RayError, ConnectionError) as error:
+            raise PoolLost(f"the Ray cluster is lost: {_first_line(error)}") from None
 
     def _failure(self, ref: Any) -> Optional[BaseException]:
         try:
@@ -134,7 +165,7 @@ class Cluster:
         except self._ray.exceptions.RayTaskError as error:
             return error.cause if isinstance(error.cause, Exception) else error
         except self._ray.exceptions.RayError as error:
-            return WorkerLost((str(error).splitlines() or [type(error).__name__])[0].partition(". ")[0])
+            return WorkerLost(_first_line(error))
         return None
 
     def value(self, ref: Any) -> Any:
@@ -148,10 +179,26 @@ class Cluster:
         return told
 
     def stop(self, task: Any) -> None:
-        self._ray.cancel(task.refs[0], force=True)
+        with contextlib.suppress(self._ray.exceptions.RayError):
+            self._ray.cancel(task.refs[0], force=True)
 
     def close(self) -> None:
-        self._ray.kill(self._board)
+        with contextlib.suppress(self._ray.exceptions.RayError):
+            self._ray.kill(self._board)
+
+
+def _find(address: Optional[str]) -> None:
+    """Ray itself would try for a minute and more where nobody answers."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+        except OSError as error:
+            raise _input(f"on: nobody answers at address={address!r}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].partition(". ")[0]
 
 
 class _RayTask:
@@ -251,17 +298,32 @@ class Processes:
         except (EOFError, OSError):
             del self._busy[worker]
             worker.end()
-            if task.again and not task.stopped:
+            task.lost += 1
+            if not worker.stands:
+                task.end(
+                    _input(
+                        "on: a process ended while it started: a script calls tacita.ray.run under `if __name__ == \"__main__\":`, and is a file; its own words "
+                        "are above"
+                    )
+                )
+            elif task.again and not task.stopped and task.lost <= TRIES:
                 self._waiting.insert(0, task)
             else:
                 task.end(WorkerLost("a process of this machine was ended"))
             self._assign()
             return
+        if what == "stands":
+            worker.stands = True
+            return
         if what == "post":
             self._told.append(told)
             return
         del self._busy[worker]
-        self._idle.append(worker)
+        if worker.killed:
+            # It had ended its task when it was stopped.
+            worker.end()
+        else:
+            self._idle.append(worker)
         task.end(told)
         self._assign()
 
@@ -279,6 +341,7 @@ class Processes:
             task.end(WorkerLost("it was stopped"))
         for worker, busy in self._busy.items():
             if busy is task:
+                worker.killed = True
                 worker.process.kill()
 
     def close(self) -> None:
@@ -295,6 +358,7 @@ class _ProcessTask:
         self.function, self.arguments, self.refs, self.again = function, arguments, refs, again
         self.error: Optional[BaseException] = None
         self.ended = self.stopped = False
+        self.lost = 0
 
     def end(self, error: Optional[BaseException]) -> None:
         self.error, self.ended = error, True
@@ -337,6 +401,7 @@ class _Ref:
 class _Worker:
     def __init__(self, context: Any, threads: int) -> None:
         self.pipe, theirs = context.Pipe()
+        self.stands = self.killed = False
         before = os.environ.get("RAYON_NUM_THREADS")
         os.environ["RAYON_NUM_THREADS"] = str(threads)
         try:
@@ -381,6 +446,7 @@ def _work(pipe: Any) -> None:
     # Ctrl-C reaches all processes of a terminal; the driver ends these.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
+    _tell("stands", None)
     while True:
         try:
             function, arguments, refs = pipe.recv()

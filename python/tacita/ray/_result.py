@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -80,12 +81,16 @@ def learned(spec: _tacita.Spec, party: str, drivers: _tacita.Drivers) -> list[st
         f"Told of the buckets: that there are {drivers.buckets:,}{filled}; when each was begun, how long it took and how often it was begun again; and from "
         "which addresses machines of the others do them."
     )
-    if drivers.bounds and "pad_to" not in str(spec.terms):
+    terms = json.loads(spec.terms)
+    limits = terms.get("limits") or {}
+    if drivers.bounds and "pad_to" not in limits:
         sentences.append(f"In place of how many keys each of the others has, how many of its rows have a key, equal ones counted too: {sizes}.")
     if spec.reveal == "count" and party in spec.reveal_to:
         sentences.append(
             f"{party} learns the number of common keys in each of {drivers.buckets:,} buckets, over which keys are spread at random, and not their sum alone."
         )
-    if spec.reveal == "payload" and party in spec.reveal_to:
-        sentences.append(f"{party} learns the length of the longest row that is given in each bucket, where limits.max_text does not say one.")
+    # Among three, all who are connected with a party are told what it gives.
+    told = party in spec.reveal_to or len(spec.parties) > 2
+    if spec.reveal == "payload" and told and "max_text" not in limits and set(terms.get("gives") or {}) - {party}:
+        sentences.append(f"{party} is told the length of the longest row that is given in each bucket.")
     return sentences

@@ -15,18 +15,20 @@ from . import _tasks
 from ._pools import Task
 
 if TYPE_CHECKING:
+    from ._driver import Own
     from ._run import _Run
 
 
-def mine(run: _Run, drivers: _tacita.Drivers) -> _tacita.Outcome:
+def mine(run: _Run, drivers: _tacita.Drivers, own: Own) -> _tacita.Outcome:
     """Level by level, when the items of every bucket are kept: each machine counts the own itemsets of its bucket, and leaves shares of the counts of those
     with items of both parties."""
     buckets = with_rows(drivers)
     tasks = [run.pool.start(_tasks.items, run.order(drivers, bucket, 0, {}), returns=2, again=True) for bucket in buckets]
-    run.all("counting items", tasks)
+    run.all("counting items", tasks, own)
     facts = [run.pool.value(task.refs[0]) for task in tasks]
     rows = [fact["rows"] for fact in facts]
     items = _added_up([run.pool.value(task.refs[1]) for task in tasks])
+    own.ready()
     names = drivers.begin_levels(
         sum(rows), [fact["run"] for fact in facts if fact["run"]], items["item"].to_pylist(), items["count"].to_pylist()
     )
@@ -36,11 +38,13 @@ def mine(run: _Run, drivers: _tacita.Drivers) -> _tacita.Outcome:
     number = 0
     while (wanted := drivers.next_level()) is not None:
         number += 1
-        own, mixed, sets = wanted
+        alone, mixed, sets = wanted
         place = run.part / f"level-{number}"
         _tasks.write_whole(place, lambda path, sets=sets: path.write_bytes(sets))  # type: ignore[misc]
         levels = [_tasks.Level(of_bucket, sum(rows), str(place), str(of_interest)) for of_bucket in rows]
-        drivers.take_own(_own_counts(run, drivers, levels, own))
+        counts = _own_counts(run, drivers, own, levels, alone)
+        own.ready()
+        drivers.take_own(counts)
         if mixed:
             drivers.take_mixed(_shares(run, drivers, levels, number))
         place.unlink()
@@ -61,15 +65,15 @@ def _added_up(tables: list[pyarrow.Table]) -> pyarrow.Table:
     return added.rename_columns({"item": "item", "count_sum": "count"})
 
 
-def _own_counts(run: _Run, drivers: _tacita.Drivers, levels: list[_tasks.Level], own: int) -> list[int]:
-    """In how many rows of all buckets each of the own itemsets is."""
-    if own == 0:
+def _own_counts(run: _Run, drivers: _tacita.Drivers, own: Own, levels: list[_tasks.Level], number: int) -> list[int]:
+    """In how many rows of all buckets each of the own itemsets is, of which there are so many."""
+    if number == 0:
         return []
     tasks = [
         run.pool.start(_tasks.counts, run.order(drivers, bucket, 0, {}, level), again=True) for bucket, level in enumerate(levels)
     ]
-    run.all("counting itemsets", tasks)
-    total = pyarrow.array([0] * own, pyarrow.uint32())
+    run.all("counting itemsets", tasks, own)
+    total = pyarrow.array([0] * number, pyarrow.uint32())
     for task in tasks:
         total = pyarrow.compute.add_checked(total, run.pool.value(task.refs[0]))
     counts: list[int] = total.to_pylist()

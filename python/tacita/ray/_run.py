@@ -10,37 +10,32 @@ import pathlib
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Optional, Union
 
 from .. import _tacita
 from .._identity import Identity
 from .._job import Job, _spec_of
 from .._progress import ShowProgress, watching
 from .._types import Path
-from ..errors import Error, NetworkError, ProtocolError, _input
+from ..errors import Error, InternalError, NetworkError, ProtocolError, _input
 from . import _rules, _spreading, _tasks
 from ._arguments import Hosts, Place, check_numbers, check_pool, made_parents, text_of
-from ._driver import Begin, Follower, Here, Leader
-from ._pools import Cluster, Pool, Task
+from ._driver import Begin, Follower, Here, Leader, Own
+from ._pools import Cluster, Pool, PoolLost, Task, WorkerLost
 from ._result import ClusterResult, learned
-from ._spreading import Shelf
-
-if TYPE_CHECKING:
-    import ray.data
+from ._spreading import Block, Shelf
+from ._table import Data, pieces_of, together
 
 __all__ = ["run"]
 
 _log = logging.getLogger("tacita")
 
-ENDINGS = (".parquet", ".csv", ".tsv", ".arrow", ".feather", ".csv.gz")
-"""Of files in a directory, those that are tables."""
+WHOLE = "whole"
+"""Where a result stands that is no directory of its own, until it is placed."""
 
 PAUSE = 2.0
 """Between two attempts to meet drivers that went away, in seconds."""
-
-Data = Union[Path, Sequence[Any], "ray.data.Dataset"]
-"""A directory of tables, a file, a list of files or tables, or a Ray dataset."""
 
 
 def run(
@@ -57,7 +52,7 @@ def run(
     listen: Optional[str] = None,
     workers_at: Optional[str] = None,
     hosts: Optional[Mapping[str, Union[str, Sequence[str]]]] = None,
-    timeout: float = 60.0,
+    timeout: float = 600.0,
     patience: float = 1800.0,
     retries: int = 10,
     allow_unreadable: bool = False,
@@ -73,7 +68,7 @@ def run(
     `resume` another driver goes on with it. `buckets` is how many this party asks for. The driver listens at the party's address in the job, or at `listen`; its
     machines at `workers_at`, a host and perhaps ports (``10.0.0.1:7500-7599``), by default each at its own address in the cluster. `hosts` says at which
     hosts or networks machines of others are dialed, by party; by default at the host of their address in the job alone. `timeout` is how long the others are
-    waited for, `patience` how long they may be away or silent, in seconds; `retries` how often a bucket that fails is begun again.
+    waited for, who may still be reading, `patience` how long they may be away or silent, in seconds; `retries` how often a bucket that fails is begun again.
 
     >>> tacita.ray.run(
     ...     job, "hospital", "patients/", "id/hospital", "common/", on=tacita.ray.Processes(8)
@@ -93,14 +88,21 @@ def run(
     if resume and work is None:
         raise _input("resume: give work=..., the directory in which the run was kept")
     target = text_of("output", output).absolute()
-    if target.exists():
-        raise _input(f"output: {target} is there already: give one that is not")
+    itemsets = [target.with_name(f"{target.stem}.itemsets{target.suffix}")] if spec.kind == "rules" else []
+    for there in [target, *itemsets]:
+        if there.exists():
+            raise _input(f"output: {there} is there already: give one that is not")
     with (
         watching(progress) as shown,
         tempfile.TemporaryDirectory(prefix="tacita-") as scratch,
         contextlib.closing(on if on is not None else Cluster()) as pool,
         contextlib.closing(_tacita.Work.open(text_of("work", work or f"{scratch}/work"), spec, party, owner, resume)) as kept,
     ):
+        if kept.ended is not None:
+            whole = json.loads(kept.ended)
+            result = ClusterResult(party, _place(whole, target), whole["report"])
+            kept.clear()
+            return result
         if resume and not kept.has_run:
             _log.warning("work: %s holds no run that others have agreed to, and a new one begins", work)
         one = _Run(
@@ -119,19 +121,24 @@ def run(
             retries=retries,
             options={"allow_unreadable": True, "allow_insecure": allow_insecure},
             shown=shown,
+            resumes=work is not None,
         )
         made = made_parents(target)
         try:
             if spec.kind == "rules":
                 _tacita.check_file(target)
-            result = one.to_its_end(data, allow_unreadable)
-        except BaseException:
+            whole = one.to_its_end(data, allow_unreadable)
+        except BaseException as error:
             if work is None or not kept.has_run:
                 # Nobody can go on with it.
                 one.forget()
                 kept.clear()
                 _remove_empty(made)
+            if isinstance(error, (PoolLost, WorkerLost)):
+                again = "; resume=True goes on elsewhere" if work is not None and kept.has_run else ""
+                raise InternalError(f"{error}{again}", "internal", 70) from None
             raise
+        result = ClusterResult(party, _place(whole, target), whole["report"])
         kept.clear()
         return result
 
@@ -155,10 +162,11 @@ class _Run:
         retries: int,
         options: dict[str, Any],
         shown: Any,
+        resumes: bool,
     ) -> None:
         self.job, self.party, self.owner, self.identity, self.target, self.pool = job, party, owner, identity, target, pool
         self.work, self.asked, self.listen, self.workers_at, self.hosts = work, buckets, listen, workers_at, hosts
-        self.times, self.retries, self.options, self.shown = times, retries, options, shown
+        self.times, self.retries, self.options, self.shown, self.resumes = times, retries, options, shown, resumes
         self.spec = job._spec
         self.text = _tasks.Text(*self.spec.text)
         self.started = time.monotonic()
@@ -174,40 +182,38 @@ class _Run:
         self.reports: dict[tuple[int, int], dict[str, Any]] = {}
         self.begun: dict[tuple[int, int], int] = {}
         self.facts = "null"
+        self.counts: dict[str, int] = {}
         self.drivers_bytes = [0, 0]
 
-    def to_its_end(self, data: Data, allow_unreadable: bool) -> ClusterResult:
-        """From the data to the result."""
+    def to_its_end(self, data: Data, allow_unreadable: bool) -> dict[str, Any]:
+        """From the data to all that this party learns, whole; `_place` takes it."""
         # Rows that a party learns are there for whoever may read its output; its own are not.
         self.part.mkdir(exist_ok=True, mode=0o700 if self.keeps in ("items", "shares") else 0o777)
         blocks, facts = self._read(data, allow_unreadable)
-        counts = {name: sum(fact["counts"][name] for fact in facts) for name in facts[0]["counts"]}
+        self.counts = {name: sum(fact["counts"][name] for fact in facts) for name in facts[0]["counts"]}
         commitment = _tacita.Commitment()
         for fact in facts:
             commitment.add(fact["digest"])
         self.facts = _tacita.join_facts(self.spec, self.party, [fact["facts"] for fact in facts])
-        asked = self.asked or _tacita.usual_buckets(counts["items"], self.pool.slots)
-        of_blocks = [fact["counts"]["items"] for fact in facts]
-        drivers, summed = self._with_others(counts["items"], commitment, asked, blocks, of_blocks)
-        report = self._report(drivers, counts, summed)
-        return ClusterResult(self.party, self._place(summed), report)
+        asked = self.asked or _tacita.usual_buckets(self.counts["items"], self.pool.slots)
+        return self._whole(self._with_others(commitment, asked, blocks))
 
     def forget(self) -> None:
         """Removes what was kept of buckets."""
         shutil.rmtree(self.part, ignore_errors=True)
 
-    def _place(self, summed: Optional[_tacita.Outcome]) -> Optional[pathlib.Path]:
-        """Puts what this party learns where the user wants it, if that is not a number."""
+    def _whole(self, drivers: _tacita.Drivers) -> dict[str, Any]:
+        """Keeps that nothing more is needed of the others, and what there is to place."""
+        files = None
         if self.keeps == "rows":
-            for left in self.part.glob(".part-*"):
-                # Of a worker that was killed while it wrote.
-                left.unlink(missing_ok=True)
-            os.rename(self.part, self.target)
-            return self.target
-        if summed is not None and (self.spec.reveal == "shares" or self.keeps == "items"):
-            summed.save(self.target)
-        self.forget()
-        return self.target if self.target.exists() else None
+            files = str(self.part)
+        elif self.summed is not None and (self.spec.reveal == "shares" or self.keeps == "items"):
+            files = str(self.part / WHOLE)
+            pathlib.Path(files).mkdir(mode=0o700, exist_ok=True)
+            self.summed.save(pathlib.Path(files) / self.target.name)
+        whole = {"part": str(self.part), "files": files, "rows": self.keeps == "rows", "name": self.target.name, "report": self._report(drivers)}
+        self.work.end(json.dumps(whole))
+        return whole
 
     def _timed(self, what: str, since: float) -> None:
         self.seconds[what] = round(self.seconds.get(what, 0.0) + time.monotonic() - since, 3)
@@ -216,19 +222,27 @@ class _Run:
         if self.shown is not None:
             self.shown(self.party, phase, done, total, 0, 0)
 
-    def all(self, phase: str, tasks: list[Task]) -> None:
-        """Waits for tasks that are this party's own matter."""
+    def all(self, phase: str, tasks: list[Task], own: Optional[Own] = None) -> None:
+        """Waits for tasks that are this party's own matter, while drivers that have met talk on."""
         waiting = list(tasks)
         while waiting:
             self._show(phase, len(tasks) - len(waiting), len(tasks))
+            if own is not None:
+                own.busy()
             done = self.pool.done(waiting, 0.5)
             for task in done:
+                if isinstance(task.error, WorkerLost):
+                    raise InternalError(
+                        f"{phase}: {task.error}, each time that it was begun: is there memory for what a task takes? Smaller files, or more buckets, take less",
+                        "internal",
+                        70,
+                    )
                 if task.error is not None:
                     raise task.error
             ended = {id(task) for task in done}
             waiting = [task for task in waiting if id(task) not in ended]
 
-    def _read(self, data: Data, allow_unreadable: bool) -> tuple[list[Any], list[dict[str, Any]]]:
+    def _read(self, data: Data, allow_unreadable: bool) -> tuple[list[Block], list[dict[str, Any]]]:
         started = time.monotonic()
         pieces = pieces_of(data)
         tasks = [
@@ -236,25 +250,27 @@ class _Run:
         ]
         self.all("reading", tasks)
         facts = [self.pool.value(task.refs[0]) for task in tasks]
-        _check_columns(pieces, [fact["columns"] for fact in facts])
+        schema = together(pieces, [fact["schema"] for fact in facts])
+        blocks = [
+            Block(fact["counts"]["items"], task.refs[1], _tasks.Committed(fact["digest"], schema)) for fact, task in zip(facts, tasks)
+        ]
         self._timed("load", started)
-        return [task.refs[1] for task in tasks], facts
+        return blocks, facts
 
-    def _with_others(
-        self, rows: int, commitment: _tacita.Commitment, asked: int, blocks: list[Any], of_blocks: list[int]
-    ) -> tuple[_tacita.Drivers, Optional[_tacita.Outcome]]:
-        """Meets the others, does the buckets that are left, and meets them again if they went away. Returns what shares were put together, too."""
+    def _with_others(self, commitment: _tacita.Commitment, asked: int, blocks: list[Block]) -> _tacita.Drivers:
+        """Meets the others, does the buckets that are left, and meets them again if they went away."""
         shelves: Optional[list[Shelf]] = None
         away: Optional[float] = None
         drivers: Optional[_tacita.Drivers] = None
         while True:
+            self._show("waiting for the others", 0, 0)
             try:
                 drivers = _tacita.Drivers.meet(
                     self.spec,
                     self.party,
                     self.owner,
                     self.work,
-                    rows=rows,
+                    rows=self.counts["items"],
                     commitment=commitment,
                     buckets=asked,
                     finished=[] if self.by_position else self._finished(),
@@ -263,11 +279,18 @@ class _Run:
                     patience=self.times[1],
                 )
                 away = None
-                if shelves is None and drivers.remaining:
-                    shelves = self._spread(drivers, blocks, of_blocks)
-                    blocks.clear()
-                self._buckets(drivers, shelves or [])
-                return drivers, self.summed
+                own = Own(drivers, self.party, self.spec.parties)
+                try:
+                    if shelves is None and drivers.remaining:
+                        shelves = self._spread(drivers, own, blocks)
+                        blocks.clear()
+                    self._show("waiting for the others", 0, 0)
+                    own.ready()
+                    self._buckets(drivers, own, shelves or [])
+                except BaseException as error:
+                    _stop(drivers, error, self.resumes)
+                    raise
+                return drivers
             except NetworkError as error:
                 away = away or time.monotonic()
                 # Whoever has not been there yet may never come.
@@ -278,7 +301,10 @@ class _Run:
                     if not self._has_all(drivers):
                         raise
                     _log.warning("%s; all that this party learns is there, and the others were not seen to end", error)
-                    return drivers, self.summed
+                    return drivers
+                if self.all_ended and self._has_all(drivers):
+                    # Should nobody come back and this driver be ended, too.
+                    self._whole(drivers)
                 _log.warning("%s; waiting for it to come back", error)
                 time.sleep(PAUSE)
 
@@ -296,10 +322,10 @@ class _Run:
         """The buckets of which this party has kept what it learns."""
         return [number for number in map(_number, os.listdir(self.part)) if number is not None]
 
-    def _spread(self, drivers: _tacita.Drivers, blocks: list[Any], of_blocks: Sequence[int]) -> list[Shelf]:
+    def _spread(self, drivers: _tacita.Drivers, own: Own, blocks: list[Block]) -> list[Shelf]:
         """The rows of every bucket."""
         started = time.monotonic()
-        shelves = (_spreading.scatter if drivers.bounds else _spreading.cut)(self, drivers, blocks, of_blocks)
+        shelves = (_spreading.scatter if drivers.bounds else _spreading.cut)(self, drivers, own, blocks)
         self._timed("spread", started)
         return shelves
 
@@ -308,7 +334,7 @@ class _Run:
         """Whether nothing is done to align rows before their items are counted."""
         return self.keeps == "items" and self.spec.aligns_by_position
 
-    def _buckets(self, drivers: _tacita.Drivers, shelves: Sequence[Shelf]) -> None:
+    def _buckets(self, drivers: _tacita.Drivers, own: Own, shelves: Sequence[Shelf]) -> None:
         """From the meeting of the drivers to its end."""
         self.all_ended = False
         started = time.monotonic()
@@ -329,7 +355,7 @@ class _Run:
             if self.by_position:
                 orders = [(bucket, self.order(drivers, bucket, 0, {})) for bucket in _rules.with_rows(drivers)]
                 tasks = [self.pool.start(_tasks.partition, order, *shelves[bucket], again=True) for bucket, order in orders]
-                self.all("reading items", tasks)
+                self.all("reading items", tasks, own)
             else:
                 self.round(drivers, "intersecting", drivers.remaining, begin, finished)
             self._all_kept()
@@ -337,12 +363,9 @@ class _Run:
             if self.keeps == "shares":
                 self.summed = self._add_up(drivers)
             elif self.keeps == "items":
-                self.summed = _rules.mine(self, drivers)
+                self.summed = _rules.mine(self, drivers, own)
             self.drivers_bytes = [before + now for before, now in zip(self.drivers_bytes, drivers.traffic)]
             drivers.end()
-        except BaseException as error:
-            _stop(drivers, error)
-            raise
         finally:
             self._timed("protocol", started)
 
@@ -390,11 +413,11 @@ class _Run:
 
         def begin_one(bucket: int, attempt: int, at: dict[str, str]) -> Task:
             if bucket not in left:
-                raise ProtocolError(f"bucket {bucket} is to be begun, and is done", "protocol", 4)
+                raise ProtocolError(f"bucket {bucket} is to be begun, and is done", "protocol", 4, parties[0])
             times = self.begun[level, bucket] = self.begun.get((level, bucket), 0) + 1
             if times > self.retries + 1:
                 # Each time is another question to the own rows, for who does not keep to the protocol.
-                raise ProtocolError(f"bucket {bucket} is to be begun {times} times, and retries = {self.retries}", "protocol", 4)
+                raise ProtocolError(f"bucket {bucket} is to be begun {times} times, and retries = {self.retries}", "protocol", 4, parties[0])
             return begin(bucket, attempt, at)
 
         def finished_one(bucket: int, report: dict[str, Any]) -> None:
@@ -403,7 +426,7 @@ class _Run:
             done.add(bucket)
             self._show(phase, len(done), len(left))
 
-        here = Here(self.pool, begin_one, self.retries, finished_one)
+        here = Here(self.pool, begin_one, self.retries, finished_one, parties[0])
         try:
             if self.party == parties[0]:
                 Leader(drivers, here, parties, self.spec.relay is None, self.times[1], buckets, self._all_kept).run()
@@ -411,7 +434,7 @@ class _Run:
                 Follower(drivers, here, parties[0], self.hosts.check, self.times[1]).run()
             self.check_whole(set(buckets) - done if self.learns else set(), len(buckets))
         except BaseException as error:
-            _stop(drivers, error)
+            _stop(drivers, error, self.resumes)
             here.stop_all()
             raise
 
@@ -433,18 +456,20 @@ class _Run:
         """The sum of the shares of all buckets, opened as far as the job says."""
         return drivers.add_up(self.spec, self._parts(), "{}")
 
-    def _value(self, summed: Optional[_tacita.Outcome]) -> Optional[dict[str, Any]]:
+    def _value(self) -> Optional[dict[str, Any]]:
         """What is told as numbers."""
-        if summed is not None:
-            value: Optional[dict[str, Any]] = json.loads(summed.report)["result"]
+        if self.summed is not None:
+            value: Optional[dict[str, Any]] = json.loads(self.summed.report)["result"]
             return value
         if self.keeps == "rows":
-            return {"rows": sum(map(rows_of, self._parts()))}
+            told = {bucket: report["report"]["result"]["rows"] for (_, bucket), report in self.reports.items()}
+            before = [part for part in self._parts() if _number(part.name) not in told]
+            return {"rows": sum(told.values()) + sum(map(rows_of, before))}
         if self.party not in self.spec.reveal_to:
             return None
         return {"count": sum(json.loads(part.read_text())["count"] for part in self._parts())}
 
-    def _report(self, drivers: _tacita.Drivers, counts: dict[str, int], summed: Optional[_tacita.Outcome]) -> dict[str, Any]:
+    def _report(self, drivers: _tacita.Drivers) -> dict[str, Any]:
         of_buckets = [report["report"] for report in self.reports.values()]
         spec = self.spec
         self.seconds["total"] = round(time.monotonic() - self.started, 3)
@@ -458,8 +483,8 @@ class _Run:
             "version": _tacita.__version__,
             "party": self.party,
             "peers": [name for name in spec.parties if name != self.party],
-            "rows": counts,
-            "result": self._value(summed),
+            "rows": self.counts,
+            "result": self._value(),
             "learned": learned(spec, self.party, drivers),
             "bytes": {
                 way: of_drivers + sum(report["bytes"][way] for report in of_buckets)
@@ -478,6 +503,36 @@ class _Run:
         }
 
 
+def _place(whole: dict[str, Any], target: pathlib.Path) -> Optional[pathlib.Path]:
+    """Puts what a party learns where the user wants it, if that is not a number."""
+    part = pathlib.Path(whole["part"])
+    files = None if whole["files"] is None else pathlib.Path(whole["files"])
+    if files is None:
+        shutil.rmtree(part, ignore_errors=True)
+        return None
+    try:
+        if whole["rows"]:
+            for left in part.glob(".part-*"):
+                # Of a worker that was killed while it wrote.
+                left.unlink(missing_ok=True)
+            _move(files, target)
+            return target
+        # The file that is asked for is the last one: where it is, all are.
+        for file in sorted(files.iterdir(), key=lambda file: file.name == whole["name"]):
+            _move(file, target if file.name == whole["name"] else target.with_name(file.name))
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise _input(f"output: {target} cannot be written now ({what.lower()}): the result is whole in {files}") from None
+    shutil.rmtree(part, ignore_errors=True)
+    return target
+
+
+def _move(source: pathlib.Path, target: pathlib.Path) -> None:
+    if target.exists():
+        raise FileExistsError(17, "it is there")
+    shutil.move(source, target)
+
+
 def _remove_empty(made: list[pathlib.Path]) -> None:
     """Directories that were made for what has not come."""
     for directory in made:
@@ -485,51 +540,16 @@ def _remove_empty(made: list[pathlib.Path]) -> None:
             directory.rmdir()
 
 
-def _stop(drivers: _tacita.Drivers, error: BaseException) -> None:
-    """Tells the others why this party ends."""
+def _stop(drivers: _tacita.Drivers, error: BaseException, resumes: bool) -> None:
+    """Tells the others why this party ends; or no more than that its connection is lost, where another driver may go on."""
     if isinstance(error, Error):
-        drivers.stop(error.kind, error.peer)
+        # They would wait for whoever has only lost a connection.
+        lasts = error._ended_there and error.kind == "network"
+        drivers.stop("not-ready" if lasts else error.kind, error.peer)
+    elif isinstance(error, PoolLost) and resumes:
+        drivers.stop("network", None)
     else:
         drivers.stop("interrupted" if isinstance(error, KeyboardInterrupt) else "internal", None)
-
-
-def pieces_of(data: Data) -> list[Any]:
-    """The parts in which a table is read, in an order that is always the same."""
-    if isinstance(data, (str, os.PathLike)):
-        path = pathlib.Path(data).absolute()
-        if not path.is_dir():
-            return [str(path)]
-        found = sorted(
-            file
-            for file in path.rglob("*")
-            if file.is_file() and file.name.lower().endswith(ENDINGS) and not _hidden(file.relative_to(path))
-        )
-        if not found:
-            raise _input(f"data: {path} has no file that ends with {', '.join(ENDINGS)}")
-        return [str(file) for file in found]
-    if hasattr(data, "to_arrow_refs"):
-        pieces = list(data.to_arrow_refs())
-    elif isinstance(data, Iterable) and not hasattr(data, "__arrow_c_stream__"):
-        pieces = [str(pathlib.Path(one).absolute()) if isinstance(one, (str, os.PathLike)) else one for one in data]
-    else:
-        pieces = [data]
-    if not pieces:
-        raise _input("data: there is no file and no table in it")
-    return pieces
-
-
-def _check_columns(pieces: Sequence[Any], columns: Sequence[list[tuple[str, str]]]) -> None:
-    """Refuses parts of a table that do not go together."""
-    name = [str(piece) if isinstance(piece, str) else f"part {place} of the data" for place, piece in enumerate(pieces, 1)]
-    for place, own in enumerate(columns):
-        if own != columns[0]:
-            one, other = next((pair for pair in zip(columns[0], own) if pair[0] != pair[1]), (None, None))
-            what = f"{one[0]} ({one[1]}) and {other[0]} ({other[1]})" if one and other else f"{len(columns[0])} and {len(own)} columns"
-            raise _input(f"data: {name[0]} and {name[place]} do not have the same columns: {what}; write them alike")
-
-
-def _hidden(path: pathlib.Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
 
 
 def _number(name: str) -> Optional[int]:

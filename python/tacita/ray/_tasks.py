@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import os
@@ -11,7 +12,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
@@ -21,8 +22,11 @@ import pyarrow.parquet
 
 from .. import _tacita
 from .._result import Result
-from ..errors import _input
+from ..errors import InputError, InternalError, _input
 from ._arguments import Place
+
+DIALING = 60.0
+"""So long a machine is dialed that stands, in seconds, at most."""
 
 Post = Callable[[int, int, str], object]
 """Tells the driver where a bucket's machine listens: its number, the attempt, the address."""
@@ -106,17 +110,42 @@ class Order:
 
 def read(job: Text, party: str, piece: Any, allow_unreadable: bool) -> tuple[dict[str, Any], pyarrow.Table]:
     """Reads a part of a party's table, a file or a table: what is known of it, and its rows with their keys."""
-    block, counts, facts, digest = _tacita.read_block(job.spec(), party, piece, allow_unreadable)
+    try:
+        block, counts, facts, digest = _tacita.read_block(job.spec(), party, piece, allow_unreadable)
+    except InputError as error:
+        if isinstance(piece, str) and pathlib.Path(piece).name not in error.message:
+            raise _input(f"{piece}: {error.message}") from None
+        raise
     table = pyarrow.table(block)
-    columns = [(field.name, str(field.type)) for field in table.schema]
-    return {"digest": digest, "counts": json.loads(counts), "facts": facts, "columns": columns}, table
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), DIGEST: digest})
+    return {"digest": digest, "counts": json.loads(counts), "facts": facts, "schema": table.schema.remove_metadata()}, table
+
+
+DIGEST = b"tacita digest"
+"""What stands for a block's rows, which are read again where they are lost."""
+
+
+@dataclass(frozen=True)
+class Committed:
+    """What a party has committed to, before it was known which rows go together."""
+
+    digest: bytes
+    schema: pyarrow.Schema
+    """Of all blocks."""
+
+    def check(self, block: pyarrow.Table) -> pyarrow.Table:
+        """Refuses another block; returns its rows with the columns of all."""
+        metadata = dict(block.schema.metadata)
+        if metadata.pop(DIGEST) != self.digest:
+            raise _input("data: the input has changed since it was read: another machine has read a part of it again")
+        return block.cast(self.schema).replace_schema_metadata(metadata or None)
 
 
 def scatter(
-    block: pyarrow.Table, item_key: bytes, buckets: int, groups: Sequence[range]
+    block: pyarrow.Table, committed: Committed, item_key: bytes, buckets: int, groups: Sequence[range]
 ) -> list[Optional[pyarrow.Table]]:
     """The rows of a block by groups of buckets, after nothing for the driver: each knows where its buckets begin."""
-    scattered, starts = _tacita.scatter(block, item_key, buckets)
+    scattered, starts = _tacita.scatter(committed.check(block), item_key, buckets)
     table = pyarrow.table(scattered)
     starts = [*starts, table.num_rows]
     pieces: list[Optional[pyarrow.Table]] = [None]
@@ -147,11 +176,34 @@ def gather(*pieces: pyarrow.Table) -> list[Optional[pyarrow.Table]]:
     return gathered
 
 
-def cut(block: pyarrow.Table, pieces: Sequence[tuple[int, int]]) -> list[Optional[pyarrow.Table]]:
+def cut(block: pyarrow.Table, committed: Committed, pieces: Sequence[tuple[int, int]]) -> list[Optional[pyarrow.Table]]:
     """Pieces of a block, each from a row to the one before another, after nothing for the driver."""
+    block = committed.check(block)
     return [None, *(block.slice(start, end - start) for start, end in pieces)]
 
 
+def _passing(task: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """What one machine cannot write, another may; and rows that are spoken of are those of the bucket."""
+
+    @functools.wraps(task)
+    def done(order: Order, *arguments: Any) -> dict[str, Any]:
+        try:
+            return task(order, *arguments)
+        except OSError as error:
+            # pyarrow's errors are of this kind, too.
+            raise InternalError(f"bucket {order.number}: {_one_line(error)}", "internal", 70) from None
+        except InputError as error:
+            raise _input(f"{error.message} (rows are counted in bucket {order.number})") from None
+
+    return done
+
+
+def _one_line(error: OSError) -> str:
+    what = error.strerror or str(error).partition("\n")[0]
+    return f"{error.filename}: {what}" if error.filename else what
+
+
+@_passing
 def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:
     """Does a bucket with the other parties, and keeps what this one learns of it. Returns its report."""
 
@@ -166,6 +218,7 @@ def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:
     return _with_others(order, post, pyarrow.concat_tables(pieces), keep)
 
 
+@_passing
 def products(order: Order, post: Post) -> dict[str, Any]:
     """Makes shares of the counts of a level in a bucket with the other party, and keeps them. Returns its report."""
     table, _ = _columns(order)
@@ -176,31 +229,40 @@ def _with_others(
     order: Order, post: Post, table: pyarrow.Table, keep: Callable[[Result, _tacita.Outcome], None]
 ) -> dict[str, Any]:
     started, cpu = time.monotonic(), time.process_time()
-    host, listen = _listening(order.at) if order.listens else ("", None)
-    with tempfile.TemporaryDirectory() as scratch:
-        announced = pathlib.Path(scratch) / "address" if listen else None
-        done = threading.Event()
-        if announced:
-            telling = threading.Thread(target=_tell, args=(announced, host, done, order, post), daemon=True)
-            telling.start()
-        try:
-            outcome = _tacita.run(
-                order.spec(),
-                order.party,
-                table,
-                _tacita.Identity.load(order.identity),
-                listen=listen,
-                announce=announced,
-                timeout=order.timeout,
-                patience=order.patience,
-                memory=None,
-                pool=None,
-                pool_key=None,
-                progress=None,
-                **order.options,
-            )
-        finally:
-            done.set()
+    # Whoever is waited for may have no room for this bucket yet. Where one is dialed, it stands already.
+    waits = order.listens or order.spec().relay is not None
+    for host, listen in _listening(order.at) if order.listens else [("", None)]:
+        with tempfile.TemporaryDirectory(prefix="tacita-") as scratch:
+            announced = pathlib.Path(scratch) / "address" if listen else None
+            done = threading.Event()
+            if announced:
+                telling = threading.Thread(target=_tell, args=(announced, host, done, order, post), daemon=True)
+                telling.start()
+            try:
+                outcome = _tacita.run(
+                    order.spec(),
+                    order.party,
+                    table,
+                    _tacita.Identity.load(order.identity),
+                    listen=listen,
+                    announce=announced,
+                    timeout=order.patience if waits else min(order.timeout, DIALING),
+                    patience=order.patience,
+                    memory=None,
+                    pool=None,
+                    pool_key=None,
+                    progress=None,
+                    **order.options,
+                )
+                break
+            except InputError as error:
+                # Another worker of this machine has taken the port since it was free.
+                if listen is None or "cannot listen on" not in error.message:
+                    raise
+            finally:
+                done.set()
+    else:
+        raise _input(f"workers_at = {order.at!r}: no port is free on this machine: give more, at least one for each of its workers")
     result = Result(order.party, outcome)
     keep(result, outcome)
     return {
@@ -269,12 +331,13 @@ def write_whole(path: pathlib.Path, write: Callable[[pathlib.Path], object]) -> 
         part.unlink(missing_ok=True)
 
 
-def _listening(at: Optional[str]) -> tuple[str, str]:
-    """The host that the others are told, and where to listen: at a free port."""
+def _listening(at: Optional[str]) -> Iterator[tuple[str, str]]:
+    """The host that the others are told, and where to listen: any free port, or one after the other of those that are given and free."""
     place = Place.parse(at or _own_host())
     bound = place.bound
     if place.ports is None:
-        return place.host, f"{bound}:0"
+        yield place.host, f"{bound}:0"
+        return
     some = list(place.ports)
     random.shuffle(some)
     for port in some:
@@ -284,8 +347,7 @@ def _listening(at: Optional[str]) -> tuple[str, str]:
                 free.bind((bound.strip("[]"), port))
             except OSError:
                 continue
-            return place.host, f"{bound}:{port}"
-    raise _input(f"workers_at = {at!r}: no port is free on this machine: give more, at least one for each of its workers")
+        yield place.host, f"{bound}:{port}"
 
 
 def _own_host() -> str:

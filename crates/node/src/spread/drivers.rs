@@ -7,10 +7,10 @@ use tacita_core::channel::{Channel, each};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::Meet;
+use super::{Meet, in_buckets};
 use super::meet::Settled;
 use super::words::{MAX_MESSAGE_BYTES, Word, read, write};
-use crate::agreement::{Answer, Gathered, JobSpec, Levels, Protocol};
+use crate::agreement::{Answer, Gathered, JobSpec, Levels, Protocol, Reveal};
 use crate::base::hex::hex;
 use crate::run::settle::finish;
 use crate::transport::links::Links;
@@ -35,10 +35,15 @@ impl Drivers {
         self.settled.buckets
     }
 
-    /// Those that are left to do, ascending: none where a party has no rows.
+    /// Those that are left to do, ascending. Where a party has no rows there are none; but one that leaves the shares of nothing, where shares are left.
     pub fn remaining(&self) -> &[usize] {
-        let nobody = self.settled.sizes.values().any(|items| *items == 0);
-        if nobody { &[] } else { &self.settled.run.remaining }
+        let (left, nobody) = (&self.settled.run.remaining, self.settled.sizes.values().any(|items| *items == 0));
+        let leaves_shares = || in_buckets(&self.job).is_ok_and(|one| one.reveal == Reveal::Shares);
+        match nobody {
+            true if leaves_shares() => &left[..left.len().min(1)],
+            true => &[],
+            false => left,
+        }
     }
 
     /// How many rows with a key each party says that it has, or the bound that they are padded to.

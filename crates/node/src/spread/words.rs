@@ -20,6 +20,8 @@ const MAX_ADDRESS_BYTES: usize = 261;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Word {
+    /// What this party's machines do on their own is done; from the leader: by all.
+    Ready,
     /// So many buckets can be done here at a time.
     Slots {
         /// How many.
@@ -72,6 +74,7 @@ impl Word {
     /// Whether a peer may say it, in a job with so many buckets of which these are the parties.
     fn is_possible(&self, from_leader: bool, buckets: usize, parties: &[&str]) -> bool {
         let (bucket, of_leader) = match self {
+            Word::Ready => return true,
             Word::Slots { slots } => return !from_leader && (1..=1 << 16).contains(slots),
             Word::End => return from_leader,
             Word::Start { bucket, at, .. } => {
@@ -143,6 +146,7 @@ mod tests {
         let start = |at: &str| format!("[{{\"what\":\"start\",\"bucket\":3,\"attempt\":0,\"at\":{at}}}]");
         let good = |text: &str, from_leader| parse(text.as_bytes(), from_leader, 4, &["a", "b"]).is_ok();
         assert!(good("[]", true) && good("[]", false));
+        assert!(good("[{\"what\":\"ready\"}]", true) && good("[{\"what\":\"ready\"}]", false));
         assert!(good(&start("{}"), true) && !good(&start("{}"), false));
         assert!(good(&start("{\"a\":\"node-1.example:7400\"}"), true));
         assert!(good(&start("{\"a\":\"[::1]:7400\"}"), true));

@@ -20,6 +20,9 @@ struct State {
     nonce: String,
     /// The run, once it was agreed on.
     run: Option<Agreed>,
+    /// What the party says of it, once all have ended it.
+    #[serde(default)]
+    ended: Option<String>,
 }
 
 /// What was agreed on.
@@ -51,7 +54,7 @@ impl Work {
         let state = match kept {
             Some(state) => state,
             None => {
-                let state = State { nonce: hex(&fresh_nonce(&mut fresh_rng()?)), run: None };
+                let state = State { nonce: hex(&fresh_nonce(&mut fresh_rng()?)), run: None, ended: None };
                 directory.keep(&state)?;
                 state
             }
@@ -93,6 +96,17 @@ impl Work {
     pub(super) fn keep(&mut self, agreed: Agreed) -> Result<()> {
         self.state.run = Some(agreed);
         self.directory.keep(&self.state)
+    }
+
+    /// Keeps what the party says of the run, which needs the others no more; on disk before this returns.
+    pub fn end(&mut self, report: String) -> Result<()> {
+        self.state.ended = Some(report);
+        self.directory.keep(&self.state)
+    }
+
+    /// What [`Work::end`] has kept, if the run has come so far.
+    pub fn ended(&self) -> Option<&str> {
+        self.state.ended.as_deref()
     }
 
     /// Fingerprint of the run that is kept, by which parties see that they have kept the same.

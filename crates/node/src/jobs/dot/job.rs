@@ -19,6 +19,7 @@ use crate::agreement::{
     Reveal, Shared, Sizes, Source,
 };
 use crate::jobs::{Own, aligned};
+use crate::table::Table;
 
 /// What `tacita init` asks.
 const QUESTIONS: [Question; 3] = [
@@ -221,6 +222,10 @@ impl Job for Dot {
 
     fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
         spread::in_buckets(&self.of(spec))
+    }
+
+    fn facts(&self, spec: &JobSpec, me: &str, table: &Table) -> Result<Value> {
+        spread::look(&self.of(spec), me, table).map(|()| Value::Null)
     }
 
     fn add_up(&self, spec: &JobSpec, me: &str, shares: &[Zeroizing<String>], channel: &mut Channel) -> Result<Answer> {

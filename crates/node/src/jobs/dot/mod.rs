@@ -23,7 +23,7 @@ use crate::agreement::{self, Chosen, JobSpec, Known, Pair, Part, Peers, PoolPlac
 use crate::jobs::dot::pool::Pool;
 use crate::jobs::intersect::memory::needed as of_intersection;
 use crate::jobs::{aligned, intersect};
-use crate::table::{RowCounts, numbers};
+use crate::table::{RowCounts, Table, numbers};
 
 use found::Found;
 use run::check_density;
@@ -50,18 +50,9 @@ impl Brought {
         let Some((table, allow_unreadable)) = source.table()? else {
             return Err(Error::Input("a scalar product needs a table: give --input FILE".into()));
         };
-        let names = job.columns_of(me);
-        let names: Vec<_> = names.iter().map(|name| (name.clone(), job.header(me, name).to_owned())).collect();
-        let (integers, decimals) = (job.integers()?, job.decimals());
         let Some(alignment) = job.alignment() else {
-            if let Some(line) = table.blank_line() {
-                return Err(Error::Input(format!(
-                    "{}, line {line}: a blank line, where rows are aligned by position: put a number there, or remove the line",
-                    table.source()
-                )));
-            }
-            let columns =
-                numbers::columns(&table, &names, integers, decimals, |_| true).map_err(|error| named(job, error))?;
+            refuse_blank_line(&table)?;
+            let columns = read_columns(job, me, &table, |_| true)?;
             check_density(job, me, &columns)?;
             let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
             let sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
@@ -73,10 +64,27 @@ impl Brought {
         for key in 0..loaded.keys().len() {
             loaded.keys().rows(key).iter().for_each(|&row| identified[row as usize] = true);
         }
-        let columns = numbers::columns(loaded.table(), &names, integers, decimals, |row| identified[row])
-            .map_err(|error| named(job, error))?;
+        let columns = read_columns(job, me, loaded.table(), |row| identified[row])?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
         Ok(Brought { own: job.own.clone(), columns, rows, ids: Some(Arc::new(loaded)), sizes, pool })
+    }
+}
+
+/// The party's columns, of those rows.
+fn read_columns(job: &Spec<'_>, me: &str, table: &Table, of_row: impl Fn(usize) -> bool) -> Result<Columns> {
+    let names = job.columns_of(me);
+    let names: Vec<_> = names.iter().map(|name| (name.clone(), job.header(me, name).to_owned())).collect();
+    numbers::columns(table, &names, job.integers()?, job.decimals(), of_row).map_err(|error| named(job, error))
+}
+
+/// Nobody knows whether a blank line is a row.
+fn refuse_blank_line(table: &Table) -> Result<()> {
+    match table.blank_line() {
+        Some(line) => Err(Error::Input(format!(
+            "{}, line {line}: a blank line, where rows are aligned by position: put a number there, or remove the line",
+            table.source()
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -8,8 +8,10 @@ use zeroize::Zeroizing;
 use super::found::{Outcome, open};
 use super::methods::ot;
 use super::spec::Spec;
+use super::{read_columns, refuse_blank_line};
 use crate::agreement::{Answer, JobSpec, Reveal};
 use crate::jobs::numbers::ShareFile;
+use crate::table::Table;
 
 /// The job of one bucket, which tells nobody anything.
 pub fn in_buckets(job: &Spec<'_>) -> Result<JobSpec> {
@@ -28,6 +30,18 @@ pub fn in_buckets(job: &Spec<'_>) -> Result<JobSpec> {
     // What is small is known when all is added up.
     one.limits.min_result = None;
     Ok(one)
+}
+
+/// Looks at one part of a party's table: what is wrong with it is said before others are met.
+///
+/// Errors ([`Error::Input`]): a column is missing; a number cannot be read or does not fit; there is a blank line where rows go by their position. Where
+/// rows have ids, numbers are read with the rows that have one.
+pub fn look(job: &Spec<'_>, me: &str, table: &Table) -> Result<()> {
+    let by_position = job.alignment().is_none();
+    if by_position {
+        refuse_blank_line(table)?;
+    }
+    read_columns(job, me, table, |_| by_position).map(drop)
 }
 
 /// Adds up the shares of all buckets, and opens the sum as far as the job says.
