@@ -84,7 +84,7 @@ for attempt in range(60):
     try:
         pool = tacita.ray.Cluster(address, cpus=int(cpus))
         break
-    except (ConnectionError, RuntimeError, ValueError):
+    except tacita.InputError:
         time.sleep(1)
 # The cluster's own start is not the job's: workers are there when it begins.
 pool.value(pool.start(lambda: None).refs[0])
@@ -100,7 +100,7 @@ print(json.dumps({"seconds": time.monotonic() - started, "driver_cpu": time.proc
 
 def both(code: str, arguments: dict[str, list[str]], cores: str) -> dict[str, dict]:
     """Runs both parties at once."""
-    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}
     told = {name: ["taskset", "-c", cores, sys.executable, "-c", code, *map(str, own)] for name, own in arguments.items()}
     running = {name: subprocess.Popen(own, stdout=subprocess.PIPE, text=True, env=environment) for name, own in told.items()}
     outputs = {name: process.communicate()[0] for name, process in running.items()}
@@ -118,7 +118,7 @@ class Clusters:
             told = ["taskset", "-c", cores, ray, "start", "--head", f"--port={port}", f"--num-cpus={cpus}", "--include-dashboard=false", "--block",
                     f"--temp-dir={directory}", "--object-store-memory=4000000000",
                     "--min-worker-port=0", "--max-worker-port=0"]  # fmt: skip
-            environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+            environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}
             self.processes.append(subprocess.Popen(told, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, start_new_session=True))
             self.addresses[name] = f"127.0.0.1:{port}"
             self.directories.append(directory)

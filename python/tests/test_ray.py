@@ -25,6 +25,7 @@ from spreading import NAMES, Dying, job_of, parties, people, run_all, truth  # n
 
 import tacita
 import tacita.ray
+from tacita import _tacita
 from tacita.ray import ClusterResult, Processes
 
 def test_rows_are_those_of_a_join_and_aligned(parties, tmp_path: pathlib.Path) -> None:
@@ -96,13 +97,18 @@ def test_few_rows_in_many_buckets(parties, tmp_path: pathlib.Path, rows: int) ->
     assert [result.value for result in results.values()] == [{"rows": rows}] * 2
 
 
-def test_padded_sizes_are_not_told(parties, tmp_path: pathlib.Path) -> None:
-    results = run_all(job_of(parties, limits={"pad_to": 4000}), tmp_path)
+def test_padded_sizes_are_not_told(parties, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    usual = _tacita.usual_buckets
+    monkeypatch.setattr(_tacita, "usual_buckets", lambda rows, slots: asked.append(rows) or usual(rows, slots))
+    results = run_all(job_of(parties, limits={"pad_to": 4000}), tmp_path, buckets=None)
+    # How many buckets a party asks for is told.
+    assert asked == [4000, 4000]
     for result in results.values():
         assert result.value == {"rows": len(truth(tmp_path, NAMES[:2]))}
         assert not any("of its rows have a key" in sentence for sentence in result.learned)
     bounds = results["hospital"].report["buckets"]["filled_up_to"]
-    assert bounds["hospital"] == bounds["insurer"] > 800
+    assert bounds["hospital"] == bounds["insurer"] >= 4000
 
 
 def test_a_killed_worker_is_replaced(parties, tmp_path: pathlib.Path) -> None:
@@ -358,7 +364,7 @@ def test_products_of_no_rows_are_nothing(parties, tmp_path: pathlib.Path, by: st
 
 def test_numbers_that_do_not_fit_are_found_before_others_are_met(parties, tmp_path: pathlib.Path) -> None:
     job = tacita.Job(job="dot", id="d", reveal_to=["hospital"], bits=4, parties={name: parties[name] for name in NAMES[:2]})
-    for table, message in [(pyarrow.table({"value": [1, 16]}), "16"), (pyarrow.table({"other": [1]}), 'no column "value"')]:
+    for table, message in [(pyarrow.table({"value": [1, 16]}), "row 2, column \"value\": this number does not fit"), (pyarrow.table({"other": [1]}), 'no column "value"')]:
         started = time.monotonic()
         with pytest.raises(tacita.InputError, match=message):
             tacita.ray.run(job, "hospital", table, tmp_path / "id" / "hospital", tmp_path / "out", on=Processes(1), timeout=60)
@@ -392,13 +398,18 @@ def test_other_rows_are_not_resumed(parties, tmp_path: pathlib.Path, changed: st
     assert errors[1] is not None
 
 
+def of_ray() -> dict[str, str]:
+    """The environment of all that belongs to a cluster, whatever token this user has for others."""
+    return {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": f"{os.getpid():064x}"}
+
+
 def ray_start(*told: str, log: pathlib.Path) -> subprocess.Popen[bytes]:
     """A node of a cluster, with one core."""
     ray = pathlib.Path(sys.executable).parent / "ray"
     always = ["--num-cpus=1", "--block", "--object-store-memory=200000000", "--min-worker-port=0", "--max-worker-port=0"]
     with log.open("w") as out:
         return subprocess.Popen(
-            [str(ray), "start", *told, *always], stdout=out, stderr=out, env={**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}, start_new_session=True
+            [str(ray), "start", *told, *always], stdout=out, stderr=out, env=of_ray(), start_new_session=True
         )
 
 
@@ -429,7 +440,7 @@ for attempt in range(60):
     try:
         pool = tacita.ray.Cluster(address)
         break
-    except (ConnectionError, RuntimeError, ValueError):
+    except tacita.InputError:
         time.sleep(1)
 data = root / name if name == "hospital" else ray.data.read_parquet(str(root / name))
 if name != "hospital":
@@ -444,6 +455,11 @@ start = pool.start
 pool.start = lambda function, *arguments, **options: start(dying if function is bucket else function, *arguments, **options)
 result = tacita.ray.run(job, name, data, root / "id" / name, root / "out" / name, on=pool, workers_at="127.0.0.1", buckets=4)
 print(json.dumps(result.report))
+if name == "hospital":
+    # The pool serves another run, too.
+    pool.value(pool.start(max, 1, 2).refs[0]) == 2 and pool.post
+    assert pool.done([], 0.1) == []
+    pool.close()
 """
 
 
@@ -457,7 +473,7 @@ def on_ray(parties, clusters: dict[str, str], tmp_path: pathlib.Path) -> list[su
     path.write_text(json.dumps(spec))
     (tmp_path / "on_ray.py").write_text(ON_RAY)
     told = [[sys.executable, str(tmp_path / "on_ray.py"), str(path), name, str(tmp_path), clusters[name]] for name in NAMES[:2]]
-    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+    environment = of_ray()
     return [subprocess.Popen(own, stdout=subprocess.PIPE, text=True, env=environment) for own in told]
 
 

@@ -86,6 +86,20 @@ def test_followers_that_lie_are_found_out(parties, tmp_path: pathlib.Path) -> No
     assert isinstance(ended(), tacita.ProtocolError)
 
 
+@pytest.mark.parametrize("name", NAMES[:2])
+def test_words_where_they_do_not_belong_are_refused(parties, tmp_path: pathlib.Path, name: str) -> None:
+    """`ready` in a round of buckets."""
+    job = job_of(parties)
+    ended = victim(job, tmp_path, name)
+    other = next(one for one in NAMES if one != name)
+    drivers = meet(job, tmp_path, other)
+    with pytest.raises(tacita.Error):
+        while True:
+            drivers.turn({name: json.dumps([{"what": "ready"}])})
+    raised = ended()
+    assert isinstance(raised, tacita.ProtocolError) and "ready" in str(raised)
+
+
 def test_a_leader_does_not_ask_again_and_again(parties, tmp_path: pathlib.Path) -> None:
     """A bucket is begun as often as it may fail, and no more: who cheats would ask of other keys each time."""
     job = job_of(parties)

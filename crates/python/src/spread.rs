@@ -38,10 +38,10 @@ pub fn usual_buckets(rows: u64, slots: usize) -> usize {
     spread::usual_buckets(rows, slots)
 }
 
-/// How many buckets there are at most, where the party with the fewest rows has so many.
+/// How many buckets there are at most, where the party with the fewest rows has `fewest`, and the one with the most `most`.
 #[pyfunction]
-pub fn most_buckets(spec: &Spec, rows: u64) -> usize {
-    spread::most_buckets(&spec.job, rows)
+pub fn most_buckets(spec: &Spec, fewest: u64, most: u64) -> usize {
+    spread::most_buckets(&spec.job, fewest, most)
 }
 
 /// The rows of a bucket where rows go by their position: the first, and the one after the last.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import pathlib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Optional, Union
 
@@ -92,7 +93,7 @@ class Hosts:
 
 def _is_host(text: str) -> bool:
     """Whether it may be a name or an address, and not a network."""
-    return bool(text) and not any(one in text for one in "/ \t\r\n[]@,")
+    return re.fullmatch(r"[A-Za-z0-9._:-]{1,255}", text) is not None
 
 
 def _network(host: str) -> Any:

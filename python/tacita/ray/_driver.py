@@ -118,8 +118,8 @@ def _word(what: str, bucket: int, attempt: int, **more: Any) -> Word:
 class Own:
     """What the own machines do while the others do theirs: drivers say so all the while, so that none is taken for one that is gone, and go on together."""
 
-    def __init__(self, drivers: _tacita.Drivers, me: str, parties: Sequence[str]) -> None:
-        self._drivers, self._leads = drivers, me == parties[0]
+    def __init__(self, drivers: _tacita.Drivers, me: str, parties: Sequence[str], patience: float = 1800.0) -> None:
+        self._drivers, self._leads, self._patience = drivers, me == parties[0], patience
         self._others = list(parties[1:]) if self._leads else [parties[0]]
         self._ready: set[str] = set()
         self._spoke = time.monotonic()
@@ -142,19 +142,20 @@ class Own:
             raise ProtocolError(f"{self._others[0]} says that all are ready, and this party is not", "protocol", 4, self._others[0])
 
     def ready(self) -> None:
-        """Waits until all are."""
-        while self._leads and len(self._ready) < len(self._others):
-            self._say([])
-            time.sleep(LOOK)
-        self._say([_word_alone("ready")])
-        while not self._ready:
-            self._say([_word_alone("ready")])
+        """Waits until all are, however long they say that they are at it."""
+        said = time.monotonic()
+        while len(self._ready) < len(self._others):
+            # Followers wait for the leader's turn.
+            self._say([] if self._leads else [{"what": "ready"}])
+            if self._leads:
+                time.sleep(LOOK)
+            if time.monotonic() - said > self._patience:
+                said = time.monotonic()
+                _log.warning("%s: at work on its own, and waited for", ", ".join(name for name in self._others if name not in self._ready))
+        if self._leads:
+            self._say([{"what": "ready"}])
         self._ready.clear()
         self._spoke = time.monotonic()
-
-
-def _word_alone(what: str) -> Word:
-    return {"what": what}
 
 
 class _Active:
@@ -249,10 +250,10 @@ class Leader:
         if word["what"] == "slots":
             self._slots[name] = word["slots"]
             return
-        bucket = word["bucket"]
+        bucket = word.get("bucket", -1)
         active = self._active.get(bucket)
-        if active is None or active.attempt != word["attempt"] or name not in active.started or name in active.ended:
-            raise ProtocolError(f"{name} speaks of bucket {bucket}, which is not under way there", "protocol", 4, name)
+        if active is None or active.attempt != word.get("attempt") or name not in active.started or name in active.ended:
+            raise ProtocolError(f"{name} says {word['what']} of bucket {bucket}, which is not under way there", "protocol", 4, name)
         if word["what"] == "stands":
             active.addresses.setdefault(name, word["address"])
             self._go_on(bucket)
@@ -303,6 +304,8 @@ class Follower:
                     for name, address in word["at"].items():
                         self._may_dial(name, address)
                     self._here.start(word["bucket"], word["attempt"], word["at"])
-                else:
+                elif word["what"] == "stop":
                     self._here.stop(word["bucket"], word["attempt"])
+                else:
+                    raise ProtocolError(f"{self._leader} says {word['what']} where buckets are done", "protocol", 4, self._leader)
             out = self._here.words(0.0)

@@ -125,7 +125,7 @@ def plan(
     of_party = {_party_of(report): report for report in reports}
     check_numbers(buckets, 0, latency=latency)
     bits = _rate(bandwidth) or 0
-    rows = {name: _whole(f"rows of {name}", number) for name, number in rows.items()}
+    rows = {name: _whole(f"rows of {name}", number) for name, number in rows.items() if name in spec.parties}
     for name in spec.parties:
         _tacita.can_spread(spec, name)
         if name not in rows or machines.get(name, 0) < 1 or cores < 1:
@@ -138,7 +138,7 @@ def plan(
                 "of it with a part of their rows"
             )
     number = buckets or max(_tacita.usual_buckets(rows[name], machines[name] * cores) for name in spec.parties)
-    number = min(number, _tacita.most_buckets(spec, min(rows[name] for name in spec.parties)))
+    number = min(number, _tacita.most_buckets(spec, min(rows.values()), max(rows.values())))
     bounds = {name: _filled(spec, rows[name], number) for name in spec.parties}
     one = plan_one(job, rows=bounds, row_bytes=row_bytes, latency=latency) if spec.kind != "rules" else None
     shares, rounds = {}, 1.0

@@ -52,8 +52,9 @@ class Pool(Protocol):
 
     slots: int
     """How many tasks run at a time."""
-    post: Callable[[int, int, str], object]
-    """What a task tells its driver with: see `posted`."""
+    @property
+    def post(self) -> Callable[[int, int, str], object]:
+        """What a task tells its driver with: see `posted`."""
 
     def at(self, address: Optional[str]) -> Optional[str]:
         """At which host machines are found whose party is at this address; each knows its own, if this does not."""
@@ -93,34 +94,41 @@ class Cluster:
         except ImportError as error:
             raise _input("on: Ray is not installed: `pip install ray`, or give on=tacita.ray.Processes(N)") from error
         self._ray = ray
-        for name, number in (("cpus", cpus), ("slots", slots)):
-            if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
-                raise _input(f"on: Cluster({name}={number!r}): give a whole number, 1 or more")
+        _check_counts("Cluster", cpus=cpus, slots=slots)
         if not ray.is_initialized():
             _find(address)
             try:
                 ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise _input(f"on: no Ray cluster is found at address={address!r}: {_first_line(error)}") from None
-        most = max((int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]), default=0)
+        cores = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
+        most = max(cores, default=0)
         if most < cpus:
+            # Where clusters grow, one may come.
             _log.warning("on: Cluster(cpus=%d): no machine of the cluster has so many cores (the most are %d), and nothing begins until one has", cpus, most)
         self.cpus = cpus
-        self.slots = slots or max(1, int(ray.cluster_resources().get("CPU", 1)) // cpus)
+        self.slots = slots or max(1, sum(own // cpus for own in cores))
         environment = {"env_vars": {"RAYON_NUM_THREADS": str(cpus)}}
         self._options = {"num_cpus": cpus, "runtime_env": environment, **options}
         # Where the driver is: a node that goes away does not take it along.
         here = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
             node_id=ray.get_runtime_context().get_node_id(), soft=False
         )
-        self._board = ray.remote(num_cpus=0)(_Board).options(scheduling_strategy=here).remote()
-        self.post: Callable[[int, int, str], object] = _RayPost(self._board)
+        self._boards = ray.remote(num_cpus=0)(_Board).options(scheduling_strategy=here)
+        self._board: Any = None
         self._asked: Any = None
         self._told: list[tuple[int, int, str]] = []
         self._functions: dict[Callable[..., Any], Any] = {}
 
     def at(self, address: Optional[str]) -> Optional[str]:
         return None
+
+    @property
+    def post(self) -> Callable[[int, int, str], object]:
+        """Of this run."""
+        with self._whole():
+            self._board = self._board or self._boards.remote()
+        return _RayPost(self._board)
 
     def start(self, function: Callable[..., Any], *arguments: Any, returns: int = 1, again: bool = False) -> _RayTask:
         if function not in self._functions:
@@ -135,9 +143,9 @@ class Cluster:
         if not of_refs:
             return []
         with self._whole():
-            if self._asked is None:
+            if self._asked is None and self._board is not None:
                 self._asked = self._board.take.remote()
-            refs = [*of_refs, self._asked]
+            refs = [*of_refs, *([self._asked] if self._asked is not None else [])]
             ready, _ = self._ray.wait(refs, num_returns=1, timeout=timeout, fetch_local=False)
             if ready:
                 ready, _ = self._ray.wait(refs, num_returns=len(refs), timeout=0, fetch_local=False)
@@ -183,8 +191,16 @@ class Cluster:
             self._ray.cancel(task.refs[0], force=True)
 
     def close(self) -> None:
+        board, self._board, self._asked, self._told = self._board, None, None, []
         with contextlib.suppress(self._ray.exceptions.RayError):
-            self._ray.kill(self._board)
+            if board is not None:
+                self._ray.kill(board)
+
+
+def _check_counts(pool: str, **counts: Optional[int]) -> None:
+    for name, number in counts.items():
+        if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+            raise _input(f"on: {pool}({name}={number!r}): give a whole number, one or more")
 
 
 def _find(address: Optional[str]) -> None:
@@ -245,8 +261,7 @@ class Processes:
     """
 
     def __init__(self, processes: int, *, threads: int = 1, scratch: Optional[str] = None) -> None:
-        if processes < 1 or threads < 1:
-            raise _input(f"on: Processes({processes}, threads={threads}): one or more of each")
+        _check_counts("Processes", processes=processes, threads=threads)
         self.slots = processes
         self.post: Callable[[int, int, str], object] = _post
         self._threads = threads

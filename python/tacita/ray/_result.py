@@ -79,7 +79,8 @@ def learned(spec: _tacita.Spec, party: str, drivers: _tacita.Drivers) -> list[st
     filled = f", each filled up to {bounds}" if bounds else ""
     sentences.append(
         f"Told of the buckets: that there are {drivers.buckets:,}{filled}; when each was begun, how long it took and how often it was begun again; and from "
-        "which addresses machines of the others do them."
+        "which addresses machines of the others do them. How many buckets each party asks for, and to the first party how many each does at a time, says "
+        "something of the size of its cluster."
     )
     terms = json.loads(spec.terms)
     limits = terms.get("limits") or {}

@@ -41,12 +41,15 @@ def mine(run: _Run, drivers: _tacita.Drivers, own: Own) -> _tacita.Outcome:
         alone, mixed, sets = wanted
         place = run.part / f"level-{number}"
         _tasks.write_whole(place, lambda path, sets=sets: path.write_bytes(sets))  # type: ignore[misc]
-        levels = [_tasks.Level(of_bucket, sum(rows), str(place), str(of_interest)) for of_bucket in rows]
+        levels = [_tasks.Level(number, of_bucket, sum(rows), str(place), str(of_interest)) for of_bucket in rows]
         counts = _own_counts(run, drivers, own, levels, alone)
         own.ready()
         drivers.take_own(counts)
         if mixed:
-            drivers.take_mixed(_shares(run, drivers, levels, number))
+            files = _shares(run, drivers, levels, number)
+            drivers.take_mixed(files)
+            for file in files:
+                file.unlink()
         place.unlink()
     return drivers.finish_levels(run.spec, "{}")
 
@@ -82,14 +85,9 @@ def _own_counts(run: _Run, drivers: _tacita.Drivers, own: Own, levels: list[_tas
 
 def _shares(run: _Run, drivers: _tacita.Drivers, levels: list[_tasks.Level], number: int) -> list[pathlib.Path]:
     """The files in which every bucket has left its shares of the counts of this level."""
-    files = [run.part / _tasks.part_name(bucket, "counts") for bucket in with_rows(drivers)]
-    # Those of the level before are of other candidates.
-    for file in files:
-        file.unlink(missing_ok=True)
+    files = [run.part / _tasks.part_name(bucket, f"counts-{number}") for bucket in with_rows(drivers)]
 
     def begin(bucket: int, attempt: int, at: dict[str, str]) -> Task:
-        # Shares add up only with those of the same attempt.
-        files[bucket].unlink(missing_ok=True)
         return run.pool.start(_tasks.products, run.order(drivers, bucket, attempt, at, levels[bucket]), run.pool.post)
 
     def finished(bucket: int, report: dict[str, Any]) -> None:

@@ -183,19 +183,25 @@ class _Run:
         self.begun: dict[tuple[int, int], int] = {}
         self.facts = "null"
         self.counts: dict[str, int] = {}
+        self.finished: set[int] = set()
+        """The buckets of which this party has kept what it learns."""
         self.drivers_bytes = [0, 0]
 
     def to_its_end(self, data: Data, allow_unreadable: bool) -> dict[str, Any]:
         """From the data to all that this party learns, whole; `_place` takes it."""
         # Rows that a party learns are there for whoever may read its output; its own are not.
         self.part.mkdir(exist_ok=True, mode=0o700 if self.keeps in ("items", "shares") else 0o777)
+        # From here on, what tasks say: a directory that several machines see may be listed as it was.
+        self.finished = {number for number in map(_number, os.listdir(self.part)) if number is not None}
         blocks, facts = self._read(data, allow_unreadable)
         self.counts = {name: sum(fact["counts"][name] for fact in facts) for name in facts[0]["counts"]}
         commitment = _tacita.Commitment()
         for fact in facts:
             commitment.add(fact["digest"])
         self.facts = _tacita.join_facts(self.spec, self.party, [fact["facts"] for fact in facts])
-        asked = self.asked or _tacita.usual_buckets(self.counts["items"], self.pool.slots)
+        # What is hidden of the number of rows does not show in this one.
+        limits = json.loads(self.spec.terms).get("limits") or {}
+        asked = self.asked or _tacita.usual_buckets(limits.get("pad_to") or self.counts["items"], self.pool.slots)
         return self._whole(self._with_others(commitment, asked, blocks))
 
     def forget(self) -> None:
@@ -259,7 +265,7 @@ class _Run:
 
     def _with_others(self, commitment: _tacita.Commitment, asked: int, blocks: list[Block]) -> _tacita.Drivers:
         """Meets the others, does the buckets that are left, and meets them again if they went away."""
-        shelves: Optional[list[Shelf]] = None
+        shelves: Optional[Sequence[Shelf]] = None
         away: Optional[float] = None
         drivers: Optional[_tacita.Drivers] = None
         while True:
@@ -273,13 +279,13 @@ class _Run:
                     rows=self.counts["items"],
                     commitment=commitment,
                     buckets=asked,
-                    finished=[] if self.by_position else self._finished(),
+                    finished=[] if self.by_position else sorted(self.finished),
                     listen=self.listen,
                     timeout=self.times[0],
                     patience=self.times[1],
                 )
                 away = None
-                own = Own(drivers, self.party, self.spec.parties)
+                own = Own(drivers, self.party, self.spec.parties, self.times[1])
                 try:
                     if shelves is None and drivers.remaining:
                         shelves = self._spread(drivers, own, blocks)
@@ -312,17 +318,13 @@ class _Run:
         """The buckets of which this party has not kept what it is to keep."""
         if 0 in drivers.sizes.values():
             return set()
-        return set(range(drivers.buckets) if self.learns else drivers.remaining).difference(self._finished())
+        return set(range(drivers.buckets) if self.learns else drivers.remaining).difference(self.finished)
 
     def _has_all(self, drivers: _tacita.Drivers) -> bool:
         """Whether this party needs nothing more of the others."""
         return self.summed is not None if self.keeps in ("shares", "items") else not self._missing(drivers)
 
-    def _finished(self) -> list[int]:
-        """The buckets of which this party has kept what it learns."""
-        return [number for number in map(_number, os.listdir(self.part)) if number is not None]
-
-    def _spread(self, drivers: _tacita.Drivers, own: Own, blocks: list[Block]) -> list[Shelf]:
+    def _spread(self, drivers: _tacita.Drivers, own: Own, blocks: list[Block]) -> Sequence[Shelf]:
         """The rows of every bucket."""
         started = time.monotonic()
         shelves = (_spreading.scatter if drivers.bounds else _spreading.cut)(self, drivers, own, blocks)
@@ -341,21 +343,22 @@ class _Run:
 
         def begin(bucket: int, attempt: int, at: dict[str, str]) -> Task:
             if self.keeps in ("shares", "items"):
-                # Of an attempt that failed elsewhere: shares add up only with those of the same, and rows stand where that one's stood.
-                ending = "share" if self.keeps == "shares" else "parquet"
-                (self.part / _tasks.part_name(bucket, ending)).unlink(missing_ok=True)
+                # What an attempt has left that failed elsewhere is of no use: shares add up only with those of the same.
+                self.finished.discard(bucket)
             return self.pool.start(_tasks.bucket, self.order(drivers, bucket, attempt, at), self.pool.post, *shelves[bucket])
 
         def finished(bucket: int, report: dict[str, Any]) -> None:
             if self.keeps == "numbers":
-                part = self.part / _tasks.part_name(bucket, "json")
+                part = self._part(bucket)
                 _tasks.write_whole(part, lambda path: path.write_text(json.dumps(report["report"]["result"])))
+            self.finished.add(bucket)
 
         try:
             if self.by_position:
                 orders = [(bucket, self.order(drivers, bucket, 0, {})) for bucket in _rules.with_rows(drivers)]
                 tasks = [self.pool.start(_tasks.partition, order, *shelves[bucket], again=True) for bucket, order in orders]
                 self.all("reading items", tasks, own)
+                self.finished.update(bucket for bucket, _ in orders)
             else:
                 self.round(drivers, "intersecting", drivers.remaining, begin, finished)
             self._all_kept()
@@ -448,9 +451,14 @@ class _Run:
         """All parties have kept all buckets, and need each other for no more than what follows from them."""
         self.all_ended = self.keeps not in ("shares", "items")
 
+    def _part(self, bucket: int) -> pathlib.Path:
+        """What is kept of a bucket."""
+        ending = {"shares": "share", "numbers": "json"}.get(self.keeps, "parquet")
+        return self.part / _tasks.part_name(bucket, ending)
+
     def _parts(self) -> list[pathlib.Path]:
         """What is kept of each bucket, in their order."""
-        return sorted(self.part / name for name in os.listdir(self.part) if _number(name) is not None)
+        return [self._part(bucket) for bucket in sorted(self.finished)]
 
     def _add_up(self, drivers: _tacita.Drivers) -> _tacita.Outcome:
         """The sum of the shares of all buckets, opened as far as the job says."""
@@ -515,11 +523,16 @@ def _place(whole: dict[str, Any], target: pathlib.Path) -> Optional[pathlib.Path
             for left in part.glob(".part-*"):
                 # Of a worker that was killed while it wrote.
                 left.unlink(missing_ok=True)
-            _move(files, target)
+            _check_free(target)
+            shutil.move(files, target)
             return target
         # The file that is asked for is the last one: where it is, all are.
-        for file in sorted(files.iterdir(), key=lambda file: file.name == whole["name"]):
-            _move(file, target if file.name == whole["name"] else target.with_name(file.name))
+        named = sorted(files.iterdir(), key=lambda file: file.name == whole["name"])
+        places = [(file, target if file.name == whole["name"] else target.with_name(file.name)) for file in named]
+        for _, place in places:
+            _check_free(place)
+        for file, place in places:
+            shutil.move(file, place)
     except OSError as error:
         what = error.strerror or str(error)
         raise _input(f"output: {target} cannot be written now ({what.lower()}): the result is whole in {files}") from None
@@ -527,10 +540,9 @@ def _place(whole: dict[str, Any], target: pathlib.Path) -> Optional[pathlib.Path
     return target
 
 
-def _move(source: pathlib.Path, target: pathlib.Path) -> None:
-    if target.exists():
+def _check_free(place: pathlib.Path) -> None:
+    if place.exists():
         raise FileExistsError(17, "it is there")
-    shutil.move(source, target)
 
 
 def _remove_empty(made: list[pathlib.Path]) -> None:

@@ -32,7 +32,7 @@ class Block(NamedTuple):
     committed: _tasks.Committed
 
 
-def scatter(run: _Run, drivers: _tacita.Drivers, own: Own, blocks: Sequence[Block]) -> list[Shelf]:
+def scatter(run: _Run, drivers: _tacita.Drivers, own: Own, blocks: Sequence[Block]) -> Sequence[Shelf]:
     """The rows of every bucket, where rows go by their key.
 
     Each block of the table leaves a piece for each bucket. Where these would be more than a driver keeps track of, it leaves one for each group of buckets,
@@ -60,7 +60,7 @@ def groups_of(buckets: int, rows: int, blocks: int) -> list[range]:
     return [range(*pair) for pair in zip(starts, starts[1:])]
 
 
-def cut(run: _Run, drivers: _tacita.Drivers, own: Own, blocks: Sequence[Block]) -> list[Shelf]:
+def cut(run: _Run, drivers: _tacita.Drivers, own: Own, blocks: Sequence[Block]) -> Sequence[Shelf]:
     """The rows of every bucket, where rows go by their position: of each block, pieces for the buckets that it touches."""
     buckets, rows = drivers.buckets, sum(block.rows for block in blocks)
     ranges = [_tacita.bucket_range(bucket, buckets, rows) for bucket in range(buckets)]

@@ -60,7 +60,7 @@ def _files_of(path: pathlib.Path) -> list[str]:
 
 def _by_name(file: pathlib.Path) -> list[tuple[int, str]]:
     """Numbers in names are in the order of numbers: part-2 comes before part-10."""
-    return [(int(one), one) if one.isdigit() else (-1, one) for one in re.split(r"([0-9]+)", str(file))]
+    return [(int(one), one) if one.isascii() and one.isdigit() else (-1, one) for one in re.split(r"([0-9]+)", str(file))]
 
 
 def _hidden(path: pathlib.Path) -> bool:

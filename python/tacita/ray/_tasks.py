@@ -48,6 +48,7 @@ class Text:
 class Level:
     """What is counted in a bucket, in jobs that count again and again."""
 
+    number: int
     rows: int
     """Of the bucket."""
     all_rows: int
@@ -193,6 +194,9 @@ def _passing(task: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any
             # pyarrow's errors are of this kind, too.
             raise InternalError(f"bucket {order.number}: {_one_line(error)}", "internal", 70) from None
         except InputError as error:
+            if "memory" in error.message:
+                # Other tasks have it now.
+                raise InternalError(f"bucket {order.number}: {error.message}", "internal", 70) from None
             raise _input(f"{error.message} (rows are counted in bucket {order.number})") from None
 
     return done
@@ -206,6 +210,10 @@ def _one_line(error: OSError) -> str:
 @_passing
 def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:
     """Does a bucket with the other parties, and keeps what this one learns of it. Returns its report."""
+
+    if order.keeps in ("items", "shares"):
+        # Of another attempt: shares add up only with those of the same, and rows stand where that one's stood.
+        order.kept("share" if order.keeps == "shares" else "parquet").unlink(missing_ok=True)
 
     def keep(result: Result, outcome: _tacita.Outcome) -> None:
         if order.keeps == "rows":
@@ -222,7 +230,11 @@ def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:
 def products(order: Order, post: Post) -> dict[str, Any]:
     """Makes shares of the counts of a level in a bucket with the other party, and keeps them. Returns its report."""
     table, _ = _columns(order)
-    return _with_others(order, post, table, lambda _, outcome: write_whole(order.kept("counts"), outcome.save))
+    assert order.level is not None
+    kept = order.kept(f"counts-{order.level.number}")
+    # Shares add up only with those of the same attempt.
+    kept.unlink(missing_ok=True)
+    return _with_others(order, post, table, lambda _, outcome: write_whole(kept, outcome.save))
 
 
 def _with_others(

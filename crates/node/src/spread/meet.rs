@@ -194,11 +194,11 @@ fn settle(
     })
 }
 
-/// As many buckets as the party asks for that asks for most, but no more than are good for the party that has the fewest rows.
+/// As many buckets as the party asks for that asks for most, but no more than are good for so many rows.
 fn buckets_of(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> usize {
     let asked = sizes.values().filter_map(|sizes| Some(sizes.spread.as_ref()?.buckets)).max().unwrap_or(1) as usize;
-    let fewest = sizes.values().map(|sizes| sizes.items).min().unwrap_or(0);
-    asked.min(most_buckets(job, fewest))
+    let items = || sizes.values().map(|sizes| sizes.items);
+    asked.min(most_buckets(job, items().min().unwrap_or(0), items().max().unwrap_or(0)))
 }
 
 /// What each party fills a bucket up to. Where rows go by their position, all parties have as many in each.
@@ -240,7 +240,7 @@ fn choose(
 
 /// Where the own rows are padded, there may be too few of them for so many buckets, which only this party sees.
 fn check_padded(meet: &Meet<'_>, buckets: usize) -> Result<()> {
-    let most = most_buckets(meet.job, meet.rows);
+    let most = most_buckets(meet.job, meet.rows, u64::MAX);
     match buckets <= most {
         true => Ok(()),
         false => Err(Error::Input(format!(

@@ -51,14 +51,19 @@ pub fn usual_buckets(rows: u64, slots: usize) -> usize {
     by_size.max(of_slots).min(MOST_BUCKETS as u64) as usize
 }
 
-/// Into how many buckets rows go at most, where the party with the fewest has so many: each bucket tells who learns a number of its own, its count or
-/// the length of its longest row, and that is to be one of many rows.
-pub fn most_buckets(job: &JobSpec, rows: u64) -> usize {
-    /// So many rows of each party are in a bucket at least, if they have as many.
-    const LEAST_ROWS: u64 = 10_000;
+/// Into how many buckets rows go at most, where the party with the fewest has `fewest` and the one with the most `most`: no party has others do
+/// as many runs as it likes; and where each bucket tells who learns a number of its own, its count or the length of its longest row, that is to be
+/// one of many rows.
+pub fn most_buckets(job: &JobSpec, fewest: u64, most: u64) -> usize {
+    /// So many rows of each party are in a bucket that tells a number, if they have as many.
+    const LEAST_TOLD: u64 = 10_000;
+    /// So many rows of some party are in any bucket, where there are more than a few.
+    const LEAST_ROWS: u64 = 1_000;
+    const FEW: u64 = 64;
+    let useful = (most / LEAST_ROWS).clamp(FEW, MOST_BUCKETS as u64) as usize;
     match job.tells_of_buckets() {
-        true => (rows / LEAST_ROWS).clamp(1, MOST_BUCKETS as u64) as usize,
-        false => MOST_BUCKETS,
+        true => useful.min((fewest / LEAST_TOLD).clamp(1, MOST_BUCKETS as u64) as usize),
+        false => useful,
     }
 }
 
@@ -96,9 +101,11 @@ mod tests {
         };
         let count = job("reveal = \"count\"\n");
         for (rows, buckets) in [(0, 1), (9_999, 1), (20_000, 2), (10_u64.pow(9), MOST_BUCKETS)] {
-            assert_eq!(most_buckets(&count, rows), buckets, "{rows}");
+            assert_eq!(most_buckets(&count, rows, 10_u64.pow(9)), buckets, "{rows}");
         }
-        assert_eq!(most_buckets(&job(""), 1), MOST_BUCKETS);
+        for (most, buckets) in [(0, 64), (64_999, 64), (65_000, 65), (10_u64.pow(9), MOST_BUCKETS)] {
+            assert_eq!(most_buckets(&job(""), 1, most), buckets, "{most}");
+        }
     }
 
     #[test]
