@@ -29,11 +29,19 @@ impl From<Error> for Failure {
 
 /// What the command calls an option is an argument here, or what another package has for it.
 fn as_arguments(message: String) -> String {
-    let options = [("--resume", "resume=True"), ("--work", "work"), ("--identity", "identity"), ("--listen", "listen"), ("--memory", "memory")];
+    let options = [
+        ("--resume", "resume=True"),
+        ("--work", "work"),
+        ("--identity", "identity"),
+        ("--listen", "listen"),
+        ("--memory", "memory"),
+    ];
     let of_text = ["--encoding", "--delimiter"].iter().any(|option| message.contains(option));
     let told = options.iter().fold(message, |text, (option, argument)| text.replace(option, argument));
     match of_text {
-        true => format!("{told}. (Those are the command's: in Python, read it with pandas.read_csv, and give the table)"),
+        true => {
+            format!("{told}. (Those are the command's: in Python, read it with pandas.read_csv, and give the table)")
+        }
         false => told,
     }
 }

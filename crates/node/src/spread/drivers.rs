@@ -7,9 +7,9 @@ use tacita_core::channel::{Channel, each};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
-use super::{Meet, in_buckets};
 use super::meet::Settled;
 use super::words::{MAX_MESSAGE_BYTES, Word, read, write};
+use super::{Meet, in_buckets};
 use crate::agreement::{Answer, Gathered, JobSpec, Levels, Protocol, Reveal};
 use crate::base::hex::hex;
 use crate::run::settle::finish;
