@@ -215,12 +215,12 @@ def test_a_connection_that_is_lost_at_the_end(parties, tmp_path: pathlib.Path, m
 def test_terms_of_another_bucket_pass() -> None:
     """A machine that dials where one was lost may find that of another bucket in its place."""
     here = tacita.ray._driver.Here(Processes(1), lambda *_: None, 1, lambda *_: None, "a")
-    here._passes(0, tacita.TermsError("of another bucket"))
-    here._passes(1, tacita.AuthenticationError("of another job"))
+    here._passes(0, tacita.TermsError("of another bucket"), False)
+    here._passes(1, tacita.AuthenticationError("of another job"), False)
     with pytest.raises(tacita.TermsError):
-        here._passes(0, tacita.TermsError("of another bucket"))
+        here._passes(0, tacita.TermsError("of another bucket"), False)
     with pytest.raises(tacita.InputError):
-        here._passes(0, tacita.InputError("the own data"))
+        here._passes(0, tacita.InputError("the own data"), True)
 
 
 def test_a_relay_is_not_asked_for_more_than_it_joins() -> None:

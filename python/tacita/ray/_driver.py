@@ -85,20 +85,20 @@ class Here:
                 self._finished(bucket, self.pool.value(task.refs[0]))
                 words.append(_word("done", bucket, attempt))
                 continue
-            if (bucket, attempt) in self._stopped:
-                # It failed elsewhere, where it is counted.
-                self._stopped.discard((bucket, attempt))
-                _log.info("bucket %d is begun again: another party says so", bucket)
-            else:
-                self._passes(bucket, task.error)
+            self._passes(bucket, task.error, (bucket, attempt) in self._stopped)
+            self._stopped.discard((bucket, attempt))
             words.append(_word("failed", bucket, attempt))
         return words
 
-    def _passes(self, bucket: int, error: BaseException) -> None:
+    def _passes(self, bucket: int, error: BaseException, stopped: bool) -> None:
         # Terms that differ are those of another bucket, whose machine listens where the right one did before it was lost; or it is one of another job, with
         # another identity.
         if not isinstance(error, (WorkerLost, NetworkError, TermsError, AuthenticationError, InternalError, KeyboardInterrupt)):
             raise error
+        if stopped:
+            # It failed elsewhere, where it is counted.
+            _log.info("bucket %d is begun again: another party says so", bucket)
+            return
         times = self._failed[bucket] = self._failed.get(bucket, 0) + 1
         _log.warning("bucket %d is begun again: %s", bucket, error)
         if times > self._retries:

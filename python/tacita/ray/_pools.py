@@ -312,9 +312,11 @@ class Processes:
             what, told = worker.pipe.recv()
         except (EOFError, OSError):
             del self._busy[worker]
+            worker.process.join(5)
+            failed = worker.process.exitcode
             worker.end()
             task.lost += 1
-            if not worker.stands:
+            if not worker.stands and not worker.killed and failed is not None and failed > 0:
                 task.end(
                     _input(
                         "on: a process ended while it started: a script calls tacita.ray.run under `if __name__ == \"__main__\":`, and is a file; its own words "
