@@ -178,6 +178,12 @@ def test_who_is_killed_after_all_have_ended_goes_on_alone(parties, tmp_path: pat
         results = list(threads.map(one, NAMES[:2]))
     assert isinstance(results[0], KeyboardInterrupt) and isinstance(results[1], ClusterResult)
     monkeypatch.setattr(_run, "_place", place)
+    if job == "shares":
+        # Another name may be another format.
+        with pytest.raises(tacita.InputError, match="has written hospital: give an output of that name"):
+            tacita.ray.run(
+                spec, "hospital", tmp_path, tmp_path / "id" / "hospital", tmp_path / "out" / "other", on=Processes(1), work=tmp_path / "kept" / "hospital", resume=True
+            )  # fmt: skip
     resumed = one("hospital", True)
     if job == "rows":
         check_rows([resumed, results[1]], tmp_path)

@@ -10,11 +10,11 @@ import heapq
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Optional
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import _tacita
-from ..errors import AuthenticationError, Error, InternalError, NetworkError, ProtocolError, TermsError, _input
+from ..errors import AuthenticationError, Error, InternalError, NetworkError, ProtocolError, TermsError
 from ._pools import Pool, Task, WorkerLost
 
 _log = logging.getLogger("tacita")

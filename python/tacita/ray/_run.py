@@ -100,6 +100,8 @@ def run(
     ):
         if kept.ended is not None:
             whole = json.loads(kept.ended)
+            if whole["files"] and not whole["rows"] and whole["name"] != target.name:
+                raise _input(f"output: the run that is kept has written {whole['name']}: give an output of that name, in any directory")
             result = ClusterResult(party, _place(whole, target), whole["report"])
             kept.clear()
             return result

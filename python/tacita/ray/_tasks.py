@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import socket
 import tempfile
 import threading
@@ -194,9 +195,11 @@ def _passing(task: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any
             # pyarrow's errors are of this kind, too.
             raise InternalError(f"bucket {order.number}: {_one_line(error)}", "internal", 70) from None
         except InputError as error:
-            if "memory" in error.message:
+            if "of memory besides the table" in error.message:
                 # Other tasks have it now.
                 raise InternalError(f"bucket {order.number}: {error.message}", "internal", 70) from None
+            if not re.search(r"\brows? [0-9]", error.message):
+                raise
             raise _input(f"{error.message} (rows are counted in bucket {order.number})") from None
 
     return done
