@@ -41,7 +41,7 @@ class Error(Exception):
     """The party at which it began, in a simulation."""
 
     _ended_there = False
-    """Whether a peer has ended it, for a reason that does not pass."""
+    """Whether the peer has ended it, for a reason of its own."""
 
     def __init__(
         self, message: str, kind: str = "internal", code: int = 70, peer: str | None = None, party: str | None = None
@@ -49,8 +49,8 @@ class Error(Exception):
         super().__init__(message)
         self.message, self.kind, self.code, self.peer, self.party = message, kind, code, peer, party
 
-    def __reduce__(self) -> tuple[type[Error], tuple[str, str, int, str | None, str | None]]:
-        return type(self), (self.message, self.kind, self.code, self.peer, self.party)
+    def __reduce__(self) -> tuple[type[Error], tuple[str, str, int, str | None, str | None], dict[str, bool]]:
+        return type(self), (self.message, self.kind, self.code, self.peer, self.party), {"_ended_there": self._ended_there}
 
 
 class InputError(Error):

@@ -57,7 +57,7 @@ def run_all(job: tacita.Job, tmp_path: pathlib.Path, data: dict[str, Any] | None
     def one(name: str) -> ClusterResult:
         given = (data or {}).get(name, tmp_path / name)
         return tacita.ray.run(
-            job, name, given, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(2), **{"buckets": 5, "patience": 60.0, **options}
+            job, name, given, tmp_path / "id" / name, tmp_path / "out" / name, on=Processes(2), **{"buckets": 5, "timeout": 60.0, "patience": 60.0, **options}
         )
 
     with concurrent.futures.ThreadPoolExecutor(len(job.parties)) as threads:

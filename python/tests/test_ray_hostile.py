@@ -180,6 +180,15 @@ def test_a_follower_that_takes_no_buckets_is_not_waited_for_for_ever(parties, tm
     assert isinstance(raised, tacita.NetworkError) and "how many buckets" in str(raised)
 
 
+def test_who_went_away_is_not_waited_for_as_long_as_at_first(parties, tmp_path: pathlib.Path) -> None:
+    """`timeout` is for those who are still reading, `patience` for those who were there."""
+    job = job_of(parties)
+    started = time.monotonic()
+    ended = victim(job, tmp_path, "insurer", timeout=600.0, patience=3.0)
+    meet(job, tmp_path, "hospital").stop("network", None)
+    assert isinstance(ended(), tacita.NetworkError) and time.monotonic() - started < 60
+
+
 @pytest.mark.parametrize("name", NAMES[:2])
 def test_who_has_all_succeeds_without_the_others(parties, tmp_path: pathlib.Path, name: str) -> None:
     """The connection is lost before its end, and the other one, which is done, does not come back."""
@@ -247,3 +256,38 @@ def test_a_relay_is_not_asked_for_more_than_it_joins() -> None:
     with pytest.raises(Ended):
         tacita.ray._driver.Leader(drivers, Here(), ["a", "b"], False, 60.0, range(600), lambda: None).run()
     assert drivers.started == 255
+
+
+@pytest.mark.parametrize("time_to_tell", [0.0, 60.0])
+def test_who_ends_a_bucket_by_itself_has_time_to_say_why(monkeypatch: pytest.MonkeyPatch, time_to_tell: float) -> None:
+    """And is stopped after all, if it says nothing: another party may have lied."""
+    monkeypatch.setattr(tacita.ray._driver, "TELLS", time_to_tell)
+    turns: list[list[dict[str, Any]]] = []
+
+    class Ended(Exception):
+        pass
+
+    class Drivers:
+        def turn(self, words: dict[str, str]) -> dict[str, str]:
+            turns.append(json.loads(words["b"]))
+            if len(turns) == 5:
+                raise Ended
+            return {"b": json.dumps([{"what": "slots", "slots": 1}] if len(turns) == 1 else [])}
+
+    class Here:
+        pool = type("Pool", (), {"slots": 1})
+        said: list[dict[str, Any]] = []
+
+        def start(self, bucket: int, attempt: int, _: Any) -> None:
+            stands = {"what": "stands", "bucket": bucket, "attempt": attempt, "address": "127.0.0.1:9"}
+            self.said = [stands, {"what": "failed", "bucket": bucket, "attempt": attempt, "by": "b"}]
+
+        def words(self, timeout: float) -> list[Any]:
+            time.sleep(0.01)
+            said, self.said = self.said, []
+            return said
+
+    with pytest.raises(Ended):
+        tacita.ray._driver.Leader(Drivers(), Here(), ["a", "b"], True, 60.0, [0], lambda: None).run()
+    told = [word["what"] for words in turns for word in words]
+    assert told == (["start", "stop"] if time_to_tell == 0.0 else ["start"])

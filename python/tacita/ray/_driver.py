@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Optional
 
 from .. import _tacita
 from ..errors import AuthenticationError, Error, InternalError, NetworkError, ProtocolError, TermsError
@@ -21,6 +21,9 @@ _log = logging.getLogger("tacita")
 
 LOOK = 0.05
 """How often drivers talk, in seconds, while nothing happens here."""
+
+TELLS = 10.0
+"""So long a party has that has ended a bucket by itself, as it has told another one, to say so to the leader, in seconds."""
 
 AT_RELAY = 255
 """Buckets at a time where machines meet at a relay, which joins two parties so often at once, and their drivers once more."""
@@ -85,27 +88,34 @@ class Here:
                 self._finished(bucket, self.pool.value(task.refs[0]))
                 words.append(_word("done", bucket, attempt))
                 continue
-            self._passes(bucket, task.error, (bucket, attempt) in self._stopped)
+            by = _ended_by(task.error)
+            if by is not None:
+                _log.warning("bucket %d: %s", bucket, task.error)
+            self._passes(bucket, task.error, by is not None or (bucket, attempt) in self._stopped)
             self._stopped.discard((bucket, attempt))
-            words.append(_word("failed", bucket, attempt))
+            words.append(_word("failed", bucket, attempt, **({} if by is None else {"by": by})))
         return words
 
-    def _passes(self, bucket: int, error: BaseException, stopped: bool) -> None:
+    def _passes(self, bucket: int, error: BaseException, elsewhere: bool) -> None:
         # Terms that differ are those of another bucket, whose machine listens where the right one did before it was lost; or it is one of another job, with
         # another identity.
         if not isinstance(error, (WorkerLost, NetworkError, TermsError, AuthenticationError, InternalError, KeyboardInterrupt)):
             raise error
-        if stopped:
-            # It failed elsewhere, where it is counted.
-            _log.info("bucket %d is begun again: another party says so", bucket)
+        if elsewhere:
+            # It failed there first, where it is counted.
             return
         times = self._failed[bucket] = self._failed.get(bucket, 0) + 1
         _log.warning("bucket %d is begun again: %s", bucket, error)
         if times > self._retries:
-            raise _lasting(error) if isinstance(error, Error) else InternalError(f"bucket {bucket} has failed {times} times; the last time: {error}")
+            raise lasting(error) if isinstance(error, Error) else InternalError(f"bucket {bucket} has failed {times} times; the last time: {error}")
 
 
-def _lasting(error: Error) -> Error:
+def _ended_by(error: BaseException) -> Optional[str]:
+    """The party that has ended a bucket by itself, if its machine has told so. (Whose terms differ may be another bucket's.)"""
+    return error.peer if isinstance(error, NetworkError) and error._ended_there else None
+
+
+def lasting(error: Error) -> Error:
     """The same, as one that does not pass when drivers meet again."""
     error._ended_there = True
     return error
@@ -168,6 +178,7 @@ class _Active:
         self.ended: set[str] = set()
         self.done: set[str] = set()
         self.failed = False
+        self.ended_by: Optional[str] = None
         self.heard = time.monotonic()
 
 
@@ -222,11 +233,14 @@ class Leader:
         late = time.monotonic() - self._began > self._patience
         silent = [name for name in self._parties if name not in self._slots]
         if late and silent:
-            raise _lasting(NetworkError(f"{', '.join(silent)} did not say within {self._patience:g} s how many buckets it does at a time", "network", 3, silent[0]))
+            raise lasting(NetworkError(f"{', '.join(silent)} did not say within {self._patience:g} s how many buckets it does at a time", "network", 3, silent[0]))
         for bucket, active in self._active.items():
+            if active.ended_by is not None and active.ended_by not in active.ended and time.monotonic() - active.heard > TELLS:
+                self._stop(bucket, active.attempt, active.ended_by)
+                active.ended_by = None
             if self.me in active.ended and time.monotonic() - active.heard > self._patience:
                 open_at = ", ".join(name for name in active.started if name not in active.ended)
-                raise _lasting(NetworkError(f"{open_at} did not end bucket {bucket} within {self._patience:g} s", "network", 3, open_at))
+                raise lasting(NetworkError(f"{open_at} did not end bucket {bucket} within {self._patience:g} s", "network", 3, open_at))
 
     def _turn(self) -> dict[str, list[Word]]:
         heard = self._drivers.turn({name: json.dumps(words) for name, words in self._out.items()})
@@ -264,19 +278,23 @@ class Leader:
             active.done.add(name)
         elif not active.failed:
             active.failed = True
+            active.ended_by = word.get("by")
             for other in active.started:
-                if other in active.ended:
-                    continue
-                if other == self.me:
-                    self._here.stop(bucket, active.attempt)
-                else:
-                    self._out[other].append(_word("stop", bucket, active.attempt))
+                # Who has ended it knows why, and would have no time to say so.
+                if other not in active.ended and other != active.ended_by:
+                    self._stop(bucket, active.attempt, other)
         if active.failed and active.ended >= set(active.started):
             del self._active[bucket]
             self._attempts[bucket] += 1
             heapq.heappush(self._pending, bucket)
         elif len(active.done) == len(self._parties):
             del self._active[bucket]
+
+    def _stop(self, bucket: int, attempt: int, name: str) -> None:
+        if name == self.me:
+            self._here.stop(bucket, attempt)
+        else:
+            self._out[name].append(_word("stop", bucket, attempt))
 
 
 class Follower:
@@ -294,7 +312,7 @@ class Follower:
             if self._here.is_busy:
                 busy = time.monotonic()
             elif time.monotonic() - busy > self._patience:
-                raise _lasting(NetworkError(f"{self._leader} began no bucket within {self._patience:g} s", "network", 3, self._leader))
+                raise lasting(NetworkError(f"{self._leader} began no bucket within {self._patience:g} s", "network", 3, self._leader))
             heard = self._drivers.turn({self._leader: json.dumps(out)})
             out = []
             for word in json.loads(heard[self._leader]):

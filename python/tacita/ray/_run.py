@@ -21,7 +21,7 @@ from .._types import Path
 from ..errors import Error, InternalError, NetworkError, ProtocolError, _input
 from . import _rules, _spreading, _tasks
 from ._arguments import Hosts, Place, check_numbers, check_pool, made_parents, text_of
-from ._driver import Begin, Follower, Here, Leader, Own
+from ._driver import Begin, Follower, Here, Leader, Own, lasting
 from ._pools import Cluster, Pool, PoolLost, Task, WorkerLost
 from ._result import ClusterResult, learned
 from ._spreading import Block, Shelf
@@ -270,6 +270,12 @@ class _Run:
         shelves: Optional[Sequence[Shelf]] = None
         away: Optional[float] = None
         drivers: Optional[_tacita.Drivers] = None
+
+        def comes_back() -> float:
+            """How long others are waited for that went away, from now on. Who knows that all have all is only waited for to be told so."""
+            longest = min(self.times) if self.all_ended else self.times[1]
+            return longest if away is None else away + longest - time.monotonic()
+
         while True:
             self._show("waiting for the others", 0, 0)
             try:
@@ -283,7 +289,7 @@ class _Run:
                     buckets=asked,
                     finished=[] if self.by_position else sorted(self.finished),
                     listen=self.listen,
-                    timeout=self.times[0],
+                    timeout=self.times[0] if away is None else max(comes_back(), PAUSE),
                     patience=self.times[1],
                 )
                 away = None
@@ -304,8 +310,8 @@ class _Run:
                 # Whoever has not been there yet may never come.
                 if drivers is None or error._ended_there:
                     raise
-                # Who knows that all have all is only waited for to be told so; who has its own alone may be needed by others.
-                if time.monotonic() - away > (min(self.times) if self.all_ended else self.times[1]):
+                # Who has its own alone may be needed by others.
+                if comes_back() < 0:
                     if not self._has_all(drivers):
                         raise
                     _log.warning("%s; all that this party learns is there, and the others were not seen to end", error)
@@ -421,6 +427,8 @@ class _Run:
                 raise ProtocolError(f"bucket {bucket} is to be begun, and is done", "protocol", 4, parties[0])
             times = self.begun[level, bucket] = self.begun.get((level, bucket), 0) + 1
             if times > self.retries + 1:
+                if self.party == parties[0]:
+                    raise lasting(NetworkError(f"bucket {bucket} has failed {times - 1} times, here or elsewhere", "network", 3))
                 # Each time is another question to the own rows, for who does not keep to the protocol.
                 raise ProtocolError(f"bucket {bucket} is to be begun {times} times, and retries = {self.retries}", "protocol", 4, parties[0])
             return begin(bucket, attempt, at)

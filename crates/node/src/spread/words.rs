@@ -58,6 +58,9 @@ pub enum Word {
         bucket: u32,
         /// Which attempt at it.
         attempt: u32,
+        /// The party that has ended it by itself, as its machine has told: it needs no [`Word::Stop`], and knows why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
     },
     /// From the leader: it has failed elsewhere.
     Stop {
@@ -83,7 +86,11 @@ impl Word {
             }
             Word::Stop { bucket, .. } => (Some(bucket), true),
             Word::Stands { bucket, address, .. } => (is_address(address).then_some(bucket), false),
-            Word::Done { bucket, .. } | Word::Failed { bucket, .. } => (Some(bucket), false),
+            Word::Done { bucket, .. } => (Some(bucket), false),
+            Word::Failed { bucket, by, .. } => {
+                let known = by.as_deref().is_none_or(|name| parties.contains(&name));
+                (known.then_some(bucket), false)
+            }
         };
         of_leader == from_leader && bucket.is_some_and(|bucket| (*bucket as usize) < buckets)
     }
@@ -170,6 +177,10 @@ mod tests {
             good("[{\"what\":\"slots\",\"slots\":2}]", false) && !good("[{\"what\":\"slots\",\"slots\":0}]", false)
         );
         assert!(!good("[{\"what\":\"done\",\"bucket\":0,\"attempt\":0,\"more\":1}]", false));
+        let failed = |more: &str| format!("[{{\"what\":\"failed\",\"bucket\":0,\"attempt\":0{more}}}]");
+        assert!(
+            good(&failed(""), false) && good(&failed(",\"by\":\"a\""), false) && !good(&failed(",\"by\":\"c\""), false)
+        );
         assert!(
             !good("[{\"what\":\"done\",\"bucket\":-1,\"attempt\":0}]", false)
                 && !good("[{\"what\":\"else\"}]", true)
