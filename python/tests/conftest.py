@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
+import random
 import socket
 import subprocess
 import sysconfig
@@ -27,11 +29,17 @@ def command(*arguments: object, **options: object) -> subprocess.CompletedProces
     return subprocess.run(told, capture_output=True, text=True, timeout=300, **options)  # type: ignore[call-overload]
 
 
+PORTS = range(20_000, 32_000)
+"""Below those that the system gives to whoever asks for any: another process would have one before it is listened at."""
+
+
 def free_address() -> str:
     """An address of this machine at which nobody listens."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{free.getsockname()[1]}"
+    while True:
+        port = random.choice(PORTS)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return f"127.0.0.1:{port}"
 
 
 @pytest.fixture

@@ -101,21 +101,25 @@ class Other(Processes):
         return super().start(self.way if function is self.of else function, *arguments, **options)
 
 
+LATE = 8.0
+"""Longer than tests have patience, in seconds."""
+
+
 def late_scatter(*arguments: Any) -> Any:
     """Takes its time to spread rows."""
-    time.sleep(5)
+    time.sleep(LATE)
     return _tasks.scatter(*arguments)
 
 
 def late_items(*arguments: Any) -> Any:
     """Takes its time to count items."""
-    time.sleep(5)
+    time.sleep(LATE)
     return _tasks.items(*arguments)
 
 
 def late_counts(*arguments: Any) -> Any:
     """Takes its time to count itemsets."""
-    time.sleep(5)
+    time.sleep(LATE)
     return _tasks.counts(*arguments)
 
 

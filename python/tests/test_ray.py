@@ -117,7 +117,7 @@ def test_a_killed_worker_is_replaced(parties, tmp_path: pathlib.Path) -> None:
     pools = {"hospital": Dying(2, 2), "insurer": Dying(2, 1)}
 
     def one(name: str) -> ClusterResult:
-        return tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pools[name], buckets=6)
+        return tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pools[name], buckets=6, timeout=60.0, patience=60.0)
 
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         results = list(threads.map(one, pools))
@@ -144,7 +144,7 @@ DRIVER = textwrap.dedent("""
                         os.kill(os.getpid(), signal.SIGKILL)
                 return start(function, *arguments, **options)
             pool.start = slowly
-        result = tacita.ray.run(job, name, root / name, root / "id" / name, root / "out" / name, on=pool, work=root / "work" / name, resume=resume, buckets=6, patience=120)
+        result = tacita.ray.run(job, name, root / name, root / "id" / name, root / "out" / name, on=pool, work=root / "work" / name, resume=resume, buckets=6, timeout=60, patience=120)
         print(json.dumps(result.report))
 """)
 
@@ -392,7 +392,7 @@ def test_other_rows_are_not_resumed(parties, tmp_path: pathlib.Path, changed: st
         def one(name: str) -> BaseException | None:
             try:
                 pool = Dying(1, 100) if not resume else Processes(1)
-                tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pool, work=tmp_path / "kept" / name, resume=resume, buckets=4, retries=1)
+                tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pool, work=tmp_path / "kept" / name, resume=resume, buckets=4, retries=1, timeout=60.0, patience=60.0)
             except tacita.Error as error:
                 return error
             return None
@@ -465,7 +465,7 @@ def dying(order, post, *pieces):
     return bucket(order, post, *pieces)
 start = pool.start
 pool.start = lambda function, *arguments, **options: start(dying if function is bucket else function, *arguments, **options)
-result = tacita.ray.run(job, name, data, root / "id" / name, root / "out" / name, on=pool, workers_at="127.0.0.1", buckets=4)
+result = tacita.ray.run(job, name, data, root / "id" / name, root / "out" / name, on=pool, workers_at="127.0.0.1", buckets=4, timeout=120, patience=120)
 print(json.dumps(result.report))
 if name == "hospital":
     # The pool serves another run, too.

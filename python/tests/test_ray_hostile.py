@@ -38,7 +38,7 @@ def victim(job: tacita.Job, tmp_path: pathlib.Path, name: str, pool: Any = None,
 
     def work() -> None:
         try:
-            result = tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pool or Processes(1), buckets=5, **{"patience": 5.0, **options})
+            result = tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pool or Processes(1), buckets=5, **{"timeout": 60.0, "patience": 5.0, **options})
             ended.append(result)
         except BaseException as error:
             ended.append(error)

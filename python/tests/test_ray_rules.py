@@ -44,7 +44,7 @@ def check_rules(job: tacita.Job, tmp_path: pathlib.Path, tables: dict[str, pyarr
 
     def one(name: str) -> ClusterResult:
         return tacita.ray.run(
-            job, name, data[name], tmp_path / "id" / name, tmp_path / f"{name}.parquet", on=Processes(2), **{"buckets": 4, "patience": 60.0, **options}
+            job, name, data[name], tmp_path / "id" / name, tmp_path / f"{name}.parquet", on=Processes(2), **{"buckets": 4, "timeout": 60.0, "patience": 60.0, **options}
         )
 
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
@@ -131,7 +131,7 @@ def test_too_few_rows_in_common_are_not_counted(parties, tmp_path: pathlib.Path)
 def check_rules_of_all(job: tacita.Job, tmp_path: pathlib.Path, tables: dict[str, pyarrow.Table], pools: dict[str, Any] | None = None, **options: Any) -> list[ClusterResult]:
     def one(name: str) -> ClusterResult:
         pool = (pools or {}).get(name) or Processes(2)
-        return tacita.ray.run(job, name, [tables[name]], tmp_path / "id" / name, tmp_path / f"{name}.csv", on=pool, **{"buckets": 4, "patience": 60.0, **options})
+        return tacita.ray.run(job, name, [tables[name]], tmp_path / "id" / name, tmp_path / f"{name}.csv", on=pool, **{"buckets": 4, "timeout": 60.0, "patience": 60.0, **options})
 
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         return list(threads.map(one, job.parties))
@@ -225,7 +225,7 @@ def test_a_leader_that_ends_a_level_early_is_found_out(parties, tmp_path: pathli
 
     def insurer() -> None:
         try:
-            tacita.ray.run(job, "insurer", [tables["insurer"]], tmp_path / "id" / "insurer", tmp_path / "out.csv", on=Processes(1), buckets=4, patience=20.0)
+            tacita.ray.run(job, "insurer", [tables["insurer"]], tmp_path / "id" / "insurer", tmp_path / "out.csv", on=Processes(1), buckets=4, timeout=20.0, patience=20.0)
         except BaseException as error:
             ended.append(error)
 
