@@ -132,13 +132,18 @@ def slow(order: _tasks.Order, *arguments: Any) -> Any:
 
 def full(order: _tasks.Order, *arguments: Any) -> Any:
     """Has no room for the result of a bucket when it is done first."""
+    return full_at(0, order, *arguments)
+
+
+def full_at(attempt: int, order: _tasks.Order, *arguments: Any) -> Any:
+    """Has none at one attempt."""
     write = _tasks.write_whole
 
     def fails(path: pathlib.Path, write: Any) -> None:
         raise OSError(28, "No space left on device", str(path))
 
     try:
-        if order.number == 1 and order.attempt == 0:
+        if order.number == 1 and order.attempt == attempt:
             _tasks.write_whole = fails
         return _tasks.bucket(order, *arguments)
     finally:

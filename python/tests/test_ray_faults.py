@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import os
 import pathlib
 import subprocess
@@ -12,7 +13,7 @@ import time
 from typing import Any
 
 import pytest
-from spreading import NAMES, Other, deaf, full, job_of, late_counts, late_items, late_scatter, parties, slow, truth  # noqa: F401
+from spreading import NAMES, Other, deaf, full, full_at, job_of, late_counts, late_items, late_scatter, parties, slow, truth  # noqa: F401
 from test_ray_rules import baskets_of, check_rules_of_all, rules_job
 
 import tacita
@@ -59,6 +60,14 @@ def test_a_result_that_never_can_is_one_line(parties, tmp_path: pathlib.Path) ->
     errors = run_both(job_of(parties), tmp_path, {"hospital": Other(1, full), "insurer": Processes(1)}, {"patience": 60.0, "retries": 0})
     assert isinstance(errors[0], tacita.InternalError) and "bucket 1: " in str(errors[0]) and "No space left on device" in str(errors[0])
     assert "\n" not in str(errors[0]) and isinstance(errors[1], tacita.NetworkError)
+
+
+def test_failures_here_and_there_are_added_up(parties, tmp_path: pathlib.Path) -> None:
+    """And nobody is blamed who has done nothing wrong."""
+    pools = {"hospital": Other(1, full), "insurer": Other(1, functools.partial(full_at, 1))}
+    errors = run_both(job_of(parties), tmp_path, pools, {"patience": 60.0, "retries": 1})
+    assert isinstance(errors[0], tacita.NetworkError) and "bucket 1 has failed 2 times, here or elsewhere" in str(errors[0])
+    assert isinstance(errors[1], tacita.NetworkError)
 
 
 def test_a_failure_that_lasts_is_not_waited_for(parties, tmp_path: pathlib.Path) -> None:

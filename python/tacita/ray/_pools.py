@@ -419,16 +419,18 @@ class _Worker:
     def __init__(self, context: Any, threads: int) -> None:
         self.pipe, theirs = context.Pipe()
         self.stands = self.killed = False
-        before = os.environ.get("RAYON_NUM_THREADS")
-        os.environ["RAYON_NUM_THREADS"] = str(threads)
-        try:
-            self.process = context.Process(target=_work, args=(theirs,), daemon=True)
-            self.process.start()
-        finally:
-            if before is None:
-                del os.environ["RAYON_NUM_THREADS"]
-            else:
-                os.environ["RAYON_NUM_THREADS"] = before
+        # The environment is that of all pools of this process.
+        with _starting:
+            before = os.environ.get("RAYON_NUM_THREADS")
+            os.environ["RAYON_NUM_THREADS"] = str(threads)
+            try:
+                self.process = context.Process(target=_work, args=(theirs,), daemon=True)
+                self.process.start()
+            finally:
+                if before is None:
+                    del os.environ["RAYON_NUM_THREADS"]
+                else:
+                    os.environ["RAYON_NUM_THREADS"] = before
         theirs.close()
 
     def end(self) -> None:
@@ -438,7 +440,7 @@ class _Worker:
 
 
 _pipe: Any = None
-_speaking = threading.Lock()
+_speaking, _starting = threading.Lock(), threading.Lock()
 
 
 def _tell(what: str, told: object) -> None:
