@@ -41,7 +41,7 @@ class Error(Exception):
     """The party at which it began, in a simulation."""
 
     _ended_there = False
-    """Whether the peer has ended it, for a reason of its own."""
+    """Whether the peer has ended it for a reason of its own, or it has failed too often: nobody waits for it to pass."""
 
     def __init__(
         self, message: str, kind: str = "internal", code: int = 70, peer: str | None = None, party: str | None = None
