@@ -41,7 +41,7 @@ class Error(Exception):
     """The party at which it began, in a simulation."""
 
     _ended_there = False
-    """Whether the peer has ended it for a reason of its own, or it has failed too often: nobody waits for it to pass."""
+    """Whether the peer has ended it for a reason of its own, or it failed too often: nobody waits for it to pass."""
 
     def __init__(
         self, message: str, kind: str = "internal", code: int = 70, peer: str | None = None, party: str | None = None
@@ -50,7 +50,8 @@ class Error(Exception):
         self.message, self.kind, self.code, self.peer, self.party = message, kind, code, peer, party
 
     def __reduce__(self) -> tuple[type[Error], tuple[str, str, int, str | None, str | None], dict[str, bool]]:
-        return type(self), (self.message, self.kind, self.code, self.peer, self.party), {"_ended_there": self._ended_there}
+        told = (self.message, self.kind, self.code, self.peer, self.party)
+        return type(self), told, {"_ended_there": self._ended_there}
 
 
 class InputError(Error):
