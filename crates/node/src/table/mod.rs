@@ -7,6 +7,7 @@
 
 pub mod baskets;
 mod budget;
+mod combine;
 pub mod key;
 pub mod look;
 pub mod normalize;

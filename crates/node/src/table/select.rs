@@ -1,6 +1,7 @@
 //! Rows for output: own rows in a given order, with other parties' columns beside them.
 
 use std::fmt;
+use std::ops::Range;
 
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_schema::{Field, SchemaRef};
@@ -8,6 +9,7 @@ use arrow_select::interleave::interleave_record_batch;
 use arrow_select::take::take_record_batch;
 use tacita_core::{Error, Result};
 
+use super::combine::Combinations;
 use super::{BATCH_ROWS, Keys, Table, named, schema_of};
 
 /// Rows of a join at most. The other parties' part in its size is theirs to choose, so it must not be without bound.
@@ -16,15 +18,17 @@ pub const MAX_JOINED_ROWS: usize = 100_000_000;
 /// Memory that one batch of a selection takes, about.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// Refuses a join of too many rows, or of more than can be counted.
-pub(crate) fn check_joined(table: &Table, rows: Option<usize>) -> Result<usize> {
-    rows.filter(|&rows| rows <= MAX_JOINED_ROWS).ok_or_else(|| {
-        Error::Input(format!(
-            "{}: the join has more than {MAX_JOINED_ROWS} rows, since keys occur often at several parties; agree on \
-             duplicates = \"first\"",
-            table.source()
-        ))
-    })
+/// Refuses a join of too many rows.
+pub(crate) fn check_joined(table: &Table, rows: usize) -> Result<()> {
+    if rows > MAX_JOINED_ROWS { Err(too_many_joined(table)) } else { Ok(()) }
+}
+
+fn too_many_joined(table: &Table) -> Error {
+    Error::Input(format!(
+        "{}: the join has more than {MAX_JOINED_ROWS} rows, since keys occur often at several parties; agree on \
+         duplicates = \"first\"",
+        table.source()
+    ))
 }
 
 /// Rows of other parties that belong to common keys.
@@ -40,9 +44,35 @@ pub struct Given {
 pub struct Selection {
     table: Table,
     schema: SchemaRef,
-    rows: Vec<u32>,
-    given: Vec<(RecordBatch, Vec<u32>)>,
+    order: Order,
+    /// Rows of other parties.
+    given: Vec<RecordBatch>,
     own_columns: usize,
+}
+
+/// Which own row stands in each line, and which of each other party beside it.
+enum Order {
+    Listed(Vec<u32>, Vec<Vec<u32>>),
+    Combined(Combinations),
+}
+
+impl Order {
+    fn len(&self) -> usize {
+        match self {
+            Order::Listed(rows, _) => rows.len(),
+            Order::Combined(combinations) => combinations.len(),
+        }
+    }
+
+    fn lines(&self, lines: Range<usize>) -> (Vec<u32>, Vec<Vec<u32>>) {
+        match self {
+            Order::Listed(rows, others) => {
+                let part = |places: &Vec<u32>| places[lines.clone()].to_vec();
+                (part(rows), others.iter().map(part).collect())
+            }
+            Order::Combined(combinations) => combinations.lines(lines),
+        }
+    }
 }
 
 impl Selection {
@@ -50,22 +80,18 @@ impl Selection {
     ///
     /// Errors: a row number that the table does not have.
     pub fn of_rows(table: &Table, rows: Vec<u32>) -> Result<Selection> {
-        if rows.iter().any(|&row| row as usize >= table.rows()) {
-            return Err(Error::Internal("a row to be written is not in the table".into()));
-        }
-        Ok(Selection {
-            table: table.clone(),
-            schema: table.schema().clone(),
-            rows,
-            given: Vec::new(),
-            own_columns: table.schema().fields().len(),
-        })
+        check_rows(table, &rows)?;
+        Ok(Selection::ordered(table, Order::Listed(rows, Vec::new())))
     }
 
     /// All rows of `table`, as they are.
     pub fn all(table: &Table) -> Selection {
-        let (rows, own_columns) = ((0..table.rows() as u32).collect(), table.schema().fields().len());
-        Selection { table: table.clone(), schema: table.schema().clone(), rows, given: Vec::new(), own_columns }
+        Selection::ordered(table, Order::Listed((0..table.rows() as u32).collect(), Vec::new()))
+    }
+
+    fn ordered(table: &Table, order: Order) -> Selection {
+        let (schema, own_columns) = (table.schema().clone(), table.schema().fields().len());
+        Selection { table: table.clone(), schema, order, given: Vec::new(), own_columns }
     }
 
     /// The inner join on keys: for every key of `common` (numbers of own keys, ascending), each own row with each
@@ -81,32 +107,10 @@ impl Selection {
                 return Err(Error::Internal("the rows to be joined do not fit the common keys".into()));
             }
         }
-        let range = |given: &Given, i: usize| given.offsets[i]..given.offsets[i + 1];
-        let lines = |i: usize| {
-            let own = keys.rows(common[i]).len();
-            given.iter().try_fold(own, |n, given| n.checked_mul(range(given, i).len()))
-        };
-        let total = (0..common.len()).try_fold(0usize, |sum, i| sum.checked_add(lines(i)?));
-        let total = check_joined(table, total)?;
-
-        let mut rows = Vec::with_capacity(total);
-        let mut others: Vec<Vec<u32>> = given.iter().map(|_| Vec::with_capacity(total)).collect();
-        for (i, &key) in common.iter().enumerate() {
-            let ranges: Vec<_> = given.iter().map(|given| range(given, i)).collect();
-            let pairs: usize = ranges.iter().map(|range| range.len()).product();
-            for &row in keys.rows(key) {
-                for pair in 0..pairs {
-                    rows.push(row);
-                    let mut rest = pair;
-                    for (other, range) in others.iter_mut().zip(&ranges).rev() {
-                        other.push((range.start + rest % range.len()) as u32);
-                        rest /= range.len();
-                    }
-                }
-            }
-        }
-
-        Selection::beside(table, rows, given.iter().map(|given| given.rows.clone()).zip(others).collect())
+        let offsets = given.iter().map(|given| given.offsets.clone()).collect();
+        let combinations = Combinations::new(keys, common, offsets).filter(|lines| lines.len() <= MAX_JOINED_ROWS);
+        let order = Order::Combined(combinations.ok_or_else(|| too_many_joined(table))?);
+        Selection::ordered(table, order).with_given(given.iter().map(|given| given.rows.clone()).collect())
     }
 
     /// Own rows, each beside a row of each of `given`, whose places are given with it.
@@ -119,15 +123,22 @@ impl Selection {
         if !given.iter().all(|(batch, places)| is_there(batch, places)) {
             return Err(Error::Internal("the rows to be joined are not there".into()));
         }
-        let own = Selection::of_rows(table, rows)?;
+        check_rows(table, &rows)?;
+        let (given, places) = given.into_iter().unzip();
+        Selection::ordered(table, Order::Listed(rows, places)).with_given(given)
+    }
+
+    /// The same with the columns of other parties behind the own ones.
+    fn with_given(self, given: Vec<RecordBatch>) -> Result<Selection> {
         if given.is_empty() {
-            return Ok(own);
+            return Ok(self);
         }
-        let added = given.iter().flat_map(|(batch, _)| batch.schema_ref().fields().iter());
+        let table = &self.table;
+        let added = given.iter().flat_map(|batch| batch.schema_ref().fields().iter());
         let fields: Vec<Field> = table.schema().fields().iter().chain(added).map(|field| (**field).clone()).collect();
         named(table.source(), fields.iter().map(|field| field.name().as_str()))?;
         let schema = schema_of(fields).as_ref().clone().with_metadata(table.schema().metadata().clone());
-        Ok(Selection { schema: schema.into(), given, ..own })
+        Ok(Selection { schema: schema.into(), given, ..self })
     }
 
     /// The same, of which all columns may hold texts of other parties.
@@ -147,7 +158,7 @@ impl Selection {
 
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        self.rows.len()
+        self.order.len()
     }
 
     /// The rows, made batch by batch.
@@ -169,28 +180,37 @@ impl Selection {
     /// Where the batch from row `start` ends: it holds a bounded number of rows and, about, of bytes.
     fn batch_end(&self, start: usize) -> usize {
         let bytes_a_row = |batch: &RecordBatch| batch.get_array_memory_size() / batch.num_rows().max(1);
-        let widest = self.table.batches.iter().chain(self.given.iter().map(|(batch, _)| batch)).map(bytes_a_row).max();
-        let rows = (BATCH_BYTES / widest.unwrap_or(0).max(1)).clamp(1, BATCH_ROWS);
-        (start + rows).min(self.rows.len())
+        let own = self.table.batches.iter().map(bytes_a_row).max().unwrap_or(0);
+        let all = self.given.iter().map(bytes_a_row).fold(own, usize::saturating_add);
+        let rows = (BATCH_BYTES / all.max(1)).clamp(1, BATCH_ROWS);
+        (start + rows).min(self.rows())
     }
 
     fn batch(&self, start: usize, end: usize) -> Result<RecordBatch> {
         let failed = |error| Error::Internal(format!("rows cannot be selected: {error}"));
         let batches: Vec<_> = self.table.batches.iter().collect();
-        let places: Vec<_> = self.rows[start..end].iter().map(|&row| self.table.locate(row as usize)).collect();
+        let (rows, others) = self.order.lines(start..end);
+        let places: Vec<_> = rows.iter().map(|&row| self.table.locate(row as usize)).collect();
         let own = interleave_record_batch(&batches, &places).map_err(failed)?;
         let mut columns = own.columns().to_vec();
-        for (batch, rows) in &self.given {
-            let rows = UInt32Array::from(rows[start..end].to_vec());
+        for (batch, rows) in self.given.iter().zip(others) {
+            let rows = UInt32Array::from(rows);
             columns.extend_from_slice(take_record_batch(batch, &rows).map_err(failed)?.columns());
         }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(failed)
     }
 }
 
+fn check_rows(table: &Table, rows: &[u32]) -> Result<()> {
+    match rows.iter().any(|&row| row as usize >= table.rows()) {
+        true => Err(Error::Internal("a row to be written is not in the table".into())),
+        false => Ok(()),
+    }
+}
+
 /// Shape only: values are never printed.
 impl fmt::Debug for Selection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Selection").field("rows", &self.rows.len()).finish_non_exhaustive()
+        f.debug_struct("Selection").field("rows", &self.rows()).finish_non_exhaustive()
     }
 }

@@ -91,7 +91,7 @@ fn join_given(table: &Table, all: &[Matches], peer: &str) -> Result<Selection> {
                     if seen.insert((row, <[u8; NUMBER_BYTES]>::try_from(*number).unwrap_or_default())) {
                         rows.push(row);
                         places.push((given_rows + offset) as u32);
-                        check_joined(table, Some(rows.len()))?;
+                        check_joined(table, rows.len())?;
                     }
                 }
             }
