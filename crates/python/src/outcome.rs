@@ -1,7 +1,6 @@
 //! What has come of a run, for one party.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -31,7 +30,8 @@ pub struct Outcome {
     job: JobSpec,
     line: Option<String>,
     report: Value,
-    tables: Mutex<Vec<(&'static str, Box<dyn Rows>)>>,
+    /// Without a lock: writing them may warn, and whoever hears of that, in Python, may ask for them.
+    tables: Vec<(&'static str, Box<dyn Rows>)>,
     share: Option<Zeroizing<String>>,
     /// A round's result, which can be written as a list, too.
     round: Option<Results>,
@@ -68,14 +68,14 @@ impl Outcome {
             }
         };
         report["result"] = json;
-        Ok(Outcome { job: job.clone(), line, report, tables: Mutex::new(tables), share, round: None })
+        Ok(Outcome { job: job.clone(), line, report, tables, share, round: None })
     }
 
     /// Of tables that were written by another process, by name, and the line that it printed.
     pub fn read(job: &JobSpec, report: Value, line: Option<String>, tables: Vec<(&'static str, Table)>) -> Outcome {
         let whole = |table: Table| -> Box<dyn Rows> { Box::new(Selection::all(&table).of_others()) };
         let tables = tables.into_iter().map(|(name, table)| (name, whole(table))).collect();
-        Outcome { job: job.clone(), line, report, tables: Mutex::new(tables), share: None, round: None }
+        Outcome { job: job.clone(), line, report, tables, share: None, round: None }
     }
 
     /// Of a round.
@@ -91,13 +91,8 @@ impl Outcome {
         self.report.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(&'static str, Box<dyn Rows>)>> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn make(&self, name: &str) -> Result<Option<ArrowTable>> {
-        let tables = self.lock();
-        let Some((_, rows)) = tables.iter().find(|(own, _)| *own == name) else { return Ok(None) };
+        let Some((_, rows)) = self.tables.iter().find(|(own, _)| *own == name) else { return Ok(None) };
         Ok(Some(ArrowTable::new(rows.schema().clone(), rows.batches().collect::<Result<_>>()?)))
     }
 
@@ -111,8 +106,7 @@ impl Outcome {
         {
             return results.write(path, None);
         }
-        let tables = self.lock();
-        let Some(((_, main), others)) = tables.split_first() else {
+        let Some(((_, main), others)) = self.tables.split_first() else {
             return Err(Error::Input(format!(
                 "{}: there is nothing to write: this party learns nothing",
                 path.display()
@@ -150,7 +144,7 @@ impl Outcome {
 
     #[getter]
     fn table_names(&self) -> Vec<&'static str> {
-        self.lock().iter().map(|(name, _)| *name).collect()
+        self.tables.iter().map(|(name, _)| *name).collect()
     }
 
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Option<ArrowTable>> {

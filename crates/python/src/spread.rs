@@ -119,9 +119,17 @@ impl Commitment {
 pub struct Work(Arc<Mutex<Option<spread::Work>>>);
 
 impl Work {
-    fn with<T>(&self, py: Python<'_>, what: impl FnOnce(&spread::Work) -> Result<T, Error>) -> PyResult<T> {
-        let work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        work.as_ref().ok_or_else(closed).and_then(what).map_err(|error| raise(py, error))
+    /// Does something with it, with the interpreter released: whoever has it meanwhile may log, and logging needs the interpreter.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        what: impl FnOnce(&mut spread::Work) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let done = py.detach(|| {
+            let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            work.as_mut().ok_or_else(closed).and_then(what)
+        });
+        done.map_err(|error| raise(py, error))
     }
 }
 
@@ -140,7 +148,8 @@ impl Work {
         identity: &Identity,
         resume: bool,
     ) -> PyResult<Work> {
-        let work = spread::Work::open(&directory, &spec.job, party, &identity.inner(), resume);
+        let identity = identity.inner();
+        let work = py.detach(|| spread::Work::open(&directory, &spec.job, party, &identity, resume));
         work.map(|work| Work(Arc::new(Mutex::new(Some(work))))).map_err(|error| raise(py, error))
     }
 
@@ -158,8 +167,7 @@ impl Work {
 
     /// Keeps what the party says of the run, which needs the others no more.
     fn end(&self, py: Python<'_>, report: String) -> PyResult<()> {
-        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        work.as_mut().ok_or_else(closed).and_then(|work| work.end(report)).map_err(|error| raise(py, error))
+        self.with(py, |work| work.end(report))
     }
 
     /// What `end` has kept, if the run has come so far.
@@ -170,12 +178,12 @@ impl Work {
 
     /// Removes it, now that the run has succeeded or nothing of it is to be kept.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, spread::Work::clear)
+        self.with(py, |work| work.clear())
     }
 
     /// Leaves it to others.
-    fn close(&self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }
 
@@ -372,9 +380,11 @@ impl Drivers {
 
     /// Bytes that this driver has sent to the others, and received from them.
     #[getter]
-    fn traffic(&self) -> (u64, u64) {
-        let drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
-        drivers.as_ref().map_or((0, 0), spread::Drivers::traffic)
+    fn traffic(&self, py: Python<'_>) -> (u64, u64) {
+        py.detach(|| {
+            let drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
+            drivers.as_ref().map_or((0, 0), spread::Drivers::traffic)
+        })
     }
 
     /// Ends in good order, when all buckets are done.

@@ -1,7 +1,6 @@
 //! Rows on disk, read as they are asked for.
 
-use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
@@ -28,7 +27,7 @@ pub struct OnDisk {
     schema: SchemaRef,
     which: Which,
     /// How many there are, once all have been read.
-    rows: Cell<Option<usize>>,
+    rows: OnceLock<usize>,
 }
 
 /// Which rows of a file.
@@ -67,7 +66,7 @@ impl OnDisk {
                 Schema::new_with_metadata(own, all.metadata().clone()).into()
             }
         };
-        Ok(OnDisk { directory, name, schema, which, rows: Cell::new(None) })
+        Ok(OnDisk { directory, name, schema, which, rows: OnceLock::new() })
     }
 
     /// Rows of a batch as it is on disk, those that are wanted.
@@ -126,7 +125,7 @@ impl Rows for OnDisk {
 
     fn count(&self) -> Result<usize> {
         match self.rows.get() {
-            Some(rows) => Ok(rows),
+            Some(rows) => Ok(*rows),
             None => self.batches().try_fold(0, |rows, batch| Ok(rows + batch?.num_rows())),
         }
     }
@@ -160,7 +159,7 @@ impl Rebatched<'_> {
             }
         }
         if self.rows == 0 {
-            self.of.rows.set(Some(self.handed_out));
+            let _ = self.of.rows.set(self.handed_out);
             return Ok(None);
         }
         let all = concat_batches(&self.of.schema, &self.waiting).map_err(failed)?;

@@ -77,8 +77,8 @@ impl FromStr for Format {
     }
 }
 
-/// Rows that can be written, made or read batch by batch.
-pub trait Rows: Send {
+/// Rows that can be written, made or read batch by batch, by several threads at once.
+pub trait Rows: Send + Sync {
     /// Names and types of the columns.
     fn schema(&self) -> &SchemaRef;
 

@@ -3,9 +3,8 @@
 //! By the first key first: rows that are common by it, in its order, then those that are so by the second alone, and so on. Files of
 //! two parties match line by line if no row matches two.
 
-use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
@@ -128,7 +127,7 @@ struct Union {
     parts: Vec<OnDisk>,
     schema: SchemaRef,
     /// How many there are, once all have been read.
-    rows: Cell<Option<usize>>,
+    rows: OnceLock<usize>,
 }
 
 impl Union {
@@ -136,7 +135,7 @@ impl Union {
         let numbered = parts.first().map(|part| part.schema()).ok_or_else(|| Error::Internal("no key".into()))?;
         let own = numbered.fields()[..numbered.fields().len() - 1].to_vec();
         let schema = Schema::new_with_metadata(own, numbered.metadata().clone()).into();
-        Ok(Union { parts, schema, rows: Cell::new(None) })
+        Ok(Union { parts, schema, rows: OnceLock::new() })
     }
 
     /// The rows of a batch that have not occurred.
@@ -160,7 +159,7 @@ impl Rows for Union {
         let mut rows = 0;
         Box::new(std::iter::from_fn(move || {
             let Some(batch) = batches.next() else {
-                self.rows.set(Some(rows));
+                let _ = self.rows.set(rows);
                 return None;
             };
             let batch = batch.and_then(|batch| self.select(&mut seen, &batch));
@@ -171,7 +170,7 @@ impl Rows for Union {
 
     fn count(&self) -> Result<usize> {
         match self.rows.get() {
-            Some(rows) => Ok(rows),
+            Some(rows) => Ok(*rows),
             None => self.batches().try_fold(0, |rows, batch| Ok(rows + batch?.num_rows())),
         }
     }
