@@ -1,6 +1,6 @@
 //! Tables from and to whatever speaks Arrow's PyCapsule interface: pandas, polars, pyarrow, DuckDB. Buffers are shared and never copied.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use arrow_array::{
     Array, ArrayReader, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader, StructArray,
     make_array,
 };
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::{PyException, PyImportError, PyKeyboardInterrupt, PyMemoryError};
 use pyo3::prelude::*;
@@ -17,6 +18,7 @@ use pyo3::types::{PyCapsule, PyTuple};
 use tacita_core::Error;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::table::Table;
+use tacita_node::table::columns::check_extension;
 
 use crate::errors::raise;
 use crate::work::{Shown, cancels, wait};
@@ -35,13 +37,16 @@ pub fn import(object: &Bound<'_, PyAny>, source: &str) -> PyResult<Option<Table>
     let read = move || {
         let read = catch_unwind(AssertUnwindSafe(|| handed.read(&cancel)));
         let read = read.unwrap_or_else(|_| Err(invalid("whoever made it does not keep to the interface")));
-        let (schema, batches) = read.map_err(|error| {
+        let (schema, batches, in_dictionaries) = read.map_err(|error| {
             let what = match error {
                 ArrowError::InvalidArgumentError(what) => what,
                 error => error.to_string(),
             };
             Error::Input(format!("{source}: cannot be read as an Arrow table: {what}"))
         })?;
+        for (column, extension) in in_dictionaries {
+            check_extension(&source, &column, &extension)?;
+        }
         Ok(Table::new(source, schema, batches)?)
     };
     wait(py, stop, &Shown::default(), None, read).map(Some)
@@ -74,31 +79,72 @@ fn handed(object: &Bound<'_, PyAny>) -> PyResult<Option<Handed>> {
     Ok(None)
 }
 
-type Batches = (SchemaRef, Vec<RecordBatch>);
+/// A schema and its batches; and, by column, extension types of values of dictionaries, of which a schema knows nothing.
+type Batches = (SchemaRef, Vec<RecordBatch>, Vec<(String, String)>);
 
 impl Handed {
     fn read(self, cancel: &Cancel) -> Result<Batches, ArrowError> {
         match self {
-            Handed::Stream(stream) => {
+            Handed::Stream(mut stream) => {
+                let in_dictionaries =
+                    schema_of_stream(&mut stream).map_or(Ok(Vec::new()), |raw| in_dictionaries(&raw))?;
                 let reader = ArrayStreamReader::try_new(stream)?;
                 let schema = schema_of(reader.field())?;
                 // Nobody waits for what is left of a stream whose reading was interrupted.
                 let rest = reader.take_while(|_| !cancel.is_cancelled());
                 let batches = rest.map(|array| batch_of(&schema, &array?)).collect::<Result<_, _>>()?;
-                Ok((schema, batches))
+                Ok((schema, batches, in_dictionaries))
             }
             Handed::Array(array, schema) => {
                 if array.is_released() || schema.release().is_none() {
                     return Err(invalid("it was taken before"));
                 }
-                let field = Field::try_from(&schema)?;
+                let (field, in_dictionaries) = (Field::try_from(&schema)?, in_dictionaries(&schema)?);
                 // SAFETY: the array is one of this schema, as the interface says.
                 let data = unsafe { from_ffi(array, &schema) }?;
                 let schema = schema_of(&field)?;
-                Ok((schema.clone(), vec![batch_of(&schema, &make_array(data))?]))
+                Ok((schema.clone(), vec![batch_of(&schema, &make_array(data))?], in_dictionaries))
             }
         }
     }
+}
+
+/// A stream as the interface lays it out; the library keeps its parts to itself.
+#[repr(C)]
+struct Stream {
+    get_schema: Option<unsafe extern "C" fn(*mut Stream, *mut FFI_ArrowSchema) -> c_int>,
+    get_next: *const c_void,
+    get_last_error: *const c_void,
+    release: *const c_void,
+    private_data: *const c_void,
+}
+
+/// The schema of a stream as it was handed out; none of a stream that was taken before, or fails to say.
+fn schema_of_stream(stream: &mut FFI_ArrowArrayStream) -> Option<FFI_ArrowSchema> {
+    let stream = std::ptr::from_mut(stream).cast::<Stream>();
+    let mut schema = FFI_ArrowSchema::empty();
+    // SAFETY: both are laid out as the interface says, and what has been released has no function any more.
+    let (get_schema, release) = unsafe { ((*stream).get_schema, (*stream).release) };
+    let get_schema = get_schema.filter(|_| !release.is_null())?;
+    // SAFETY: the stream is not released, and may be asked as often as one likes.
+    let failed = unsafe { get_schema(stream, &raw mut schema) };
+    (failed == 0).then_some(schema)
+}
+
+/// The extension types of the values of dictionaries, at every depth, with the column that they are in.
+fn in_dictionaries(table: &FFI_ArrowSchema) -> Result<Vec<(String, String)>, ArrowError> {
+    let columns = table.children().map(|column| (column.name().unwrap_or_default(), column));
+    let mut left: Vec<_> = columns.collect();
+    let mut found = Vec::new();
+    while let Some((column, field)) = left.pop() {
+        if let Some(values) = field.dictionary() {
+            let extension = values.metadata()?.get(EXTENSION_TYPE_NAME_KEY).cloned();
+            found.extend(extension.map(|extension| (column.to_owned(), extension)));
+            left.push((column, values));
+        }
+        left.extend(field.children().map(|field| (column, field)));
+    }
+    Ok(found)
 }
 
 fn schema_of(field: &Field) -> Result<SchemaRef, ArrowError> {

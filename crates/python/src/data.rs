@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use tacita_core::{Error, Result};
@@ -25,6 +26,18 @@ pub enum Data {
 impl Data {
     /// What an object is. Messages call it `name`.
     pub fn of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Data> {
+        let data = Data::of_bucket(object, name)?;
+        let tables = match &data {
+            Data::Table(table) => std::slice::from_ref(table),
+            Data::Tables(tables) => tables,
+            Data::Paths(_) => &[],
+        };
+        tables.iter().try_for_each(refuse_objects).map_err(|error| raise(object.py(), error))?;
+        Ok(data)
+    }
+
+    /// The same of rows that were looked at when they were read.
+    pub fn of_bucket(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Data> {
         if let Some(path) = path(object)? {
             return Ok(Data::Paths(vec![path]));
         }
@@ -78,6 +91,22 @@ impl Data {
         };
         tables.into_iter().enumerate().map(write).collect()
     }
+}
+
+/// Refuses a column that is, or may be, one of Python objects: polars hands them out as bytes, which are addresses in this process's memory, and
+/// does not say so.
+fn refuse_objects(table: &Table) -> Result<()> {
+    const ADDRESS_BYTES: i32 = size_of::<usize>() as i32;
+    let fields = table.schema().fields();
+    let objects = fields.iter().find(|field| *field.data_type() == DataType::FixedSizeBinary(ADDRESS_BYTES));
+    objects.map_or(Ok(()), |field| {
+        Err(Error::Input(format!(
+            "{}: column {:?} has {ADDRESS_BYTES} bytes of binary in each row, as polars hands out Python objects: as addresses in memory. Convert it \
+             to text or numbers, cast it to binary of any length if that is what it is, or leave it out",
+            table.source(),
+            field.name()
+        )))
+    })
 }
 
 /// Each party's data.

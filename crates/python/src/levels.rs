@@ -35,7 +35,7 @@ pub fn join_facts(py: Python<'_>, spec: &Spec, party: &str, facts: Vec<String>) 
 /// The items of a bucket's rows, which go by their position.
 #[pyfunction]
 pub fn partition(py: Python<'_>, spec: &Spec, party: String, data: &Bound<'_, PyAny>) -> PyResult<Outcome> {
-    let (data, job) = (Data::of(data, &party)?, spec.job.clone());
+    let (data, job) = (Data::of_bucket(data, &party)?, spec.job.clone());
     let scratch = scratch().map_err(|error| raise(py, error))?;
     let place = scratch.path().to_owned();
     let work = move || {

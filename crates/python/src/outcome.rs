@@ -11,6 +11,7 @@ use tacita_node::jobs::aggregate::results::{ResultFormat, Results};
 use tacita_node::jobs::numbers::check_replaceable;
 use tacita_node::run::report::Report;
 use tacita_node::run::write::beside;
+use tacita_node::table::columns::unmarked;
 use tacita_node::table::output::{self, Rows};
 use tacita_node::table::{Selection, Table};
 use zeroize::Zeroizing;
@@ -93,7 +94,7 @@ impl Outcome {
 
     fn make(&self, name: &str) -> Result<Option<ArrowTable>> {
         let Some((_, rows)) = self.tables.iter().find(|(own, _)| *own == name) else { return Ok(None) };
-        Ok(Some(ArrowTable::new(rows.schema().clone(), rows.batches().collect::<Result<_>>()?)))
+        Ok(Some(ArrowTable::new(unmarked(rows.schema()), rows.batches().collect::<Result<_>>()?)))
     }
 
     fn write(&self, path: &Path) -> Result<()> {

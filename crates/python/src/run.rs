@@ -43,7 +43,8 @@ pub fn run(
     allow_insecure: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Outcome> {
-    let data = Data::of(data, &party)?;
+    let of = if spec.job.bucket().is_some() { Data::of_bucket } else { Data::of };
+    let data = of(data, &party)?;
     let (shown, cancel) = (Shown::default(), Cancel::default());
     // It goes when the waiting ends, whatever the work is still at.
     let scratch = scratch().map_err(|error| raise(py, error))?;

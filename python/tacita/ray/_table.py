@@ -93,7 +93,8 @@ def together(pieces: Sequence[Any], schemas: Sequence[pyarrow.Schema]) -> pyarro
             if wider is None:
                 what = f"{own.names[column]} ({one}) and {own.names[column]} ({other})"
                 raise _input(f"data: {name[0]} and {name[place]} do not have the same columns: {what}; write them alike")
-            whole = whole.set(column, pyarrow.field(own.names[column], wider))
+            # What the field says besides stays: whether the column is one of the job's.
+            whole = whole.set(column, whole.field(column).with_type(wider).with_nullable(True))
     return whole
 
 

@@ -242,7 +242,11 @@ fn line(column: &ColumnFacts) -> [String; 7] {
         distinct,
         lengths,
         shape,
-        if column.has_text { read_by(column) } else { "no profile: no key".into() },
+        match (column.is_index, column.has_text) {
+            (true, _) => "index of pandas: no column".into(),
+            (false, true) => read_by(column),
+            (false, false) => "no profile: no key".into(),
+        },
     ]
 }
 
@@ -272,6 +276,7 @@ fn report(looked: &Looked, key: Option<&KeySpec>) -> Value {
         json!({
             "name": column.name,
             "type": column.kind,
+            "index": column.is_index,
             "empty": column.empty,
             "distinct": column.distinct,
             "shortest": shortest,

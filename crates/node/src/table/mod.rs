@@ -7,6 +7,7 @@
 
 pub mod baskets;
 mod budget;
+pub mod columns;
 mod combine;
 pub mod key;
 pub mod look;
@@ -23,7 +24,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use tacita_core::{Error, Result};
 
@@ -65,7 +66,7 @@ impl Table {
     }
 
     fn with_lines(source: String, schema: SchemaRef, batches: Vec<RecordBatch>, lines: Option<Lines>) -> Result<Table> {
-        let schema = with_names(&source, schema)?;
+        let own = columns::own_schema(&source, &schema)?;
         let mut batches: Vec<_> = batches.into_iter().filter(|batch| batch.num_rows() > 0).collect();
         let mut starts = vec![0];
         for batch in &mut batches {
@@ -75,13 +76,13 @@ impl Table {
                     "{source}: its batches have different columns; write it as one table"
                 )));
             }
-            *batch = under_names(batch, &schema)?;
+            *batch = columns::under(batch, &own)?;
             starts.push(starts[starts.len() - 1] + batch.num_rows());
         }
         if starts[batches.len()] > MAX_ROWS {
             return Err(too_many_rows(&source));
         }
-        Ok(Table { source, schema, batches, starts, lines, memory: u64::MAX })
+        Ok(Table { source, schema: own, batches, starts, lines, memory: u64::MAX })
     }
 
     /// What messages call this table.
@@ -253,10 +254,10 @@ pub(crate) enum Wanted<'a> {
     Named,
 }
 
-/// As [`Table::column`].
+/// As [`Table::column`]. An index of pandas is a column only for whoever names it in its place.
 pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: Wanted<'_>) -> Result<usize> {
     let names = || schema.fields().iter().map(|field| field.name().as_str());
-    names().position(|name| name == header).ok_or_else(|| {
+    let position = names().position(|name| name == header).ok_or_else(|| {
         let nearest = nearest(header, names());
         let example = nearest.unwrap_or("HEADER");
         let guess = nearest.map_or(String::new(), |name| format!(" (did you mean {name:?}?)"));
@@ -293,7 +294,17 @@ pub(crate) fn find_column(source: &str, schema: &Schema, header: &str, wanted: W
             "{source}: no column {header:?}{guess}; its columns are {}{advice}{split}",
             listed(names())
         ))
-    })
+    })?;
+    // Whoever looks at a table may look at its index, too.
+    match wanted {
+        Wanted::Mapped(_) | Wanted::Baskets(_) if columns::is_index(schema.field(position)) => {
+            Err(Error::Input(format!(
+                "{source}: column {header:?} is an index of pandas, and no column that can be matched, given or counted: make it one with \
+             reset_index(), before the table is written or given"
+            )))
+        }
+        _ => Ok(position),
+    }
 }
 
 /// What seems to stand between columns one of which is `header`, where all of them were taken for one.
@@ -306,27 +317,6 @@ fn delimiter_of(all: &str, header: &str) -> Option<char> {
 fn toml_key(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !name.is_empty() && name.chars().all(plain) { name.to_owned() } else { format!("{name:?}") }
-}
-
-/// The schema with a name of its own for every column: see [`named`].
-fn with_names(source: &str, schema: SchemaRef) -> Result<SchemaRef> {
-    let names = named(source, schema.fields().iter().map(|field| field.name().as_str()))?;
-    if names.iter().eq(schema.fields().iter().map(|field| field.name())) {
-        return Ok(schema);
-    }
-    let named = schema.fields().iter().zip(names).map(|(field, name)| field.as_ref().clone().with_name(name));
-    Ok(Arc::new(Schema::new_with_metadata(named.collect::<Vec<_>>(), schema.metadata().clone())))
-}
-
-/// The batch, which has these types, under the names of a schema.
-fn under_names(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    let names = |schema: &Schema| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
-    if names(schema) == names(batch.schema_ref()) {
-        return Ok(batch.clone());
-    }
-    let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &rows)
-        .map_err(|error| Error::Internal(format!("columns cannot be named: {error}")))
 }
 
 /// Names of columns, each with one of its own: one without, as the index that pandas writes, is called `column_1` if it is the first.

@@ -257,7 +257,8 @@ impl Init {
             return Err(Error::Input(format!("--as {party}: the parties are {}", names.join(" and "))));
         }
         let looked = look(path, &ReadOptions::default(), &Look::default())?;
-        Ok(Some(Own { party, source: looked.source, columns: looked.columns }))
+        let columns = looked.columns.into_iter().filter(|column| !column.is_index).collect();
+        Ok(Some(Own { party, source: looked.source, columns }))
     }
 
     /// Asks one of a job's own questions, and writes the answer down. `asked` are the headers of the columns that were last asked for.

@@ -8,6 +8,7 @@ use tacita_core::{Error, Result};
 use super::bins::{Measured, interval};
 use super::{Texts, check_name, texts};
 use crate::table::Table;
+use crate::table::columns::is_plain;
 
 /// Numbers of a column that are each an item without bins.
 const FEW: usize = 20;
@@ -223,10 +224,10 @@ fn number(text: &str) -> Option<f64> {
     text.chars().all(digits).then(|| text.parse::<f64>().ok()).flatten().filter(|n| n.is_finite()).map(|n| n + 0.0)
 }
 
-/// The columns of a table that `*` stands for: all but `without`, by header.
+/// The columns of a table that `*` stands for, by header: all that have a name, but for `without` and an index of pandas.
 pub fn all_columns(table: &Table, without: &BTreeSet<&str>) -> Vec<String> {
-    let headers = table.schema().fields().iter().map(|field| field.name());
-    headers.filter(|header| !without.contains(header.as_str())).cloned().collect()
+    let fields = table.schema().fields().iter().filter(|field| is_plain(field));
+    fields.map(|field| field.name()).filter(|header| !without.contains(header.as_str())).cloned().collect()
 }
 
 #[cfg(test)]

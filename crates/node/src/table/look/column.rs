@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, HashSet};
 
 use arrow_array::ArrayRef;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 
 use crate::base::text::shape;
 use crate::table::Profile;
+use crate::table::columns::is_index;
 use crate::table::normalize::Reading;
 use crate::table::text::TextColumn;
 
@@ -44,6 +45,8 @@ pub struct ColumnFacts {
     pub fitting: Vec<Profile>,
     /// Whether its values have a text, so that it can be a key.
     pub has_text: bool,
+    /// Whether it is an index of pandas, which can be none.
+    pub is_index: bool,
 }
 
 /// A column that is being looked at.
@@ -63,13 +66,14 @@ pub(super) struct Column {
     digits: usize,
     several: usize,
     has_text: bool,
+    is_index: bool,
 }
 
 impl Column {
-    pub fn new(name: &str, data_type: &DataType, is_text: bool) -> Column {
+    pub fn new(field: &Field, is_text: bool) -> Column {
         Column {
-            name: name.to_owned(),
-            kind: if is_text { "text".into() } else { kind(data_type) },
+            name: field.name().clone(),
+            kind: if is_text { "text".into() } else { kind(field.data_type()) },
             empty: 0,
             values: 0,
             distinct: Some(HashSet::new()),
@@ -80,6 +84,7 @@ impl Column {
             digits: 0,
             several: 0,
             has_text: true,
+            is_index: is_index(field),
         }
     }
 
@@ -146,6 +151,7 @@ impl Column {
                 .filter_map(|(profile, read)| Some((profile, read.filter(|read| *read > 0)?)))
                 .collect(),
             has_text: self.has_text,
+            is_index: self.is_index,
         }
     }
 

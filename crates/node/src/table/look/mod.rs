@@ -80,7 +80,7 @@ pub fn look(path: &Path, options: &ReadOptions, look: &Look) -> Result<Looked> {
         }
     };
     let is_text = form.text.is_some();
-    let column = |&place: &usize| Column::new(schema.field(place).name(), schema.field(place).data_type(), is_text);
+    let column = |&place: &usize| Column::new(schema.field(place), is_text);
     let mut columns: Vec<Column> = places.iter().map(column).collect();
     // A look ends for nothing that is in the rows: it counts, and says what a run would.
     let spec = look.key.clone().map(|key| KeySpec {

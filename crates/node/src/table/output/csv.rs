@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use tacita_core::{Error, Result};
 
-use super::Rows;
+use super::{Rows, written};
 use crate::base::text::counted;
 use crate::table::listed;
 use crate::table::text::TextColumn;
@@ -14,15 +14,17 @@ use crate::table::text::TextColumn;
 pub(super) fn write(rows: &dyn Rows, out: &mut dyn Write, name: &str) -> Result<()> {
     let failed = |error: csv::Error| Error::Input(format!("{name}: cannot be written: {error}"));
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::Any(b'\n')).from_writer(out);
-    writer.write_record(rows.schema().fields().iter().map(|field| field.name())).map_err(failed)?;
+    let places = written(rows.schema());
+    writer.write_record(places.iter().map(|&place| rows.schema().field(place).name())).map_err(failed)?;
     let (own, own_rows) = (rows.own_columns(), rows.own_rows()?);
     let mut written = 0;
     let mut formulas = vec![0; rows.schema().fields().len()];
     for batch in rows.batches() {
         let batch = batch?;
-        let columns: Vec<_> = batch.columns().iter().map(Cells::new).collect::<Result<_>>()?;
+        let columns = places.iter().map(|&place| Ok((place, Cells::new(batch.column(place))?)));
+        let columns: Vec<_> = columns.collect::<Result<_>>()?;
         for row in 0..batch.num_rows() {
-            for (place, column) in columns.iter().enumerate() {
+            for &(place, ref column) in &columns {
                 match column {
                     Cells::Text(text) => {
                         let text = text.get(row).unwrap_or("");

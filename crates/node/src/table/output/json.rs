@@ -11,7 +11,7 @@ use arrow_json::{ArrayWriter, Encoder, EncoderFactory, EncoderOptions, WriterBui
 use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use tacita_core::{Error, Result};
 
-use super::Rows;
+use super::{Rows, written};
 use crate::table::schema_of;
 use crate::table::text::TextColumn;
 
@@ -25,8 +25,10 @@ pub(super) fn write(rows: &dyn Rows, out: &mut (dyn Write + Send), name: &str) -
     let failed = |error: &dyn std::fmt::Display| Error::Input(format!("{name}: cannot be written: {error}"));
     let builder = WriterBuilder::new().with_explicit_nulls(true).with_encoder_factory(Arc::new(LongNumbers));
     let mut writer: ArrayWriter<_> = builder.build(&mut *out);
+    let places = written(rows.schema());
     for batch in rows.batches() {
-        writer.write(&times_as_text(&batch?)?).map_err(|error| failed(&error))?;
+        let batch = batch?.project(&places).map_err(|error| failed(&error))?;
+        writer.write(&times_as_text(&batch)?).map_err(|error| failed(&error))?;
     }
     writer.finish().map_err(|error| failed(&error))?;
     out.write_all(b"\n").map_err(|error| failed(&error))

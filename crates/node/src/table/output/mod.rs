@@ -10,11 +10,12 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tacita_core::{Error, Result};
 
+use super::columns::is_unnamed_index;
 use super::numbers::to_column;
 use super::read::ending;
 use super::{Selection, Table, schema_of};
@@ -164,6 +165,12 @@ pub fn stage<'a>(rows: &dyn Rows, path: &'a Path, format: Option<Format>) -> Res
         }
         false => write::write(rows, format, file, &name),
     })
+}
+
+/// The columns that files of text have: all but an index of pandas without a name, for which there is no header.
+fn written(schema: &Schema) -> Vec<usize> {
+    let places = 0..schema.fields().len();
+    places.filter(|&place| !is_unnamed_index(schema.field(place))).collect()
 }
 
 /// A table of how many are of which category, for results by `column`.

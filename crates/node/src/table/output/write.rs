@@ -16,6 +16,7 @@ use parquet::file::properties::WriterProperties;
 use tacita_core::{Error, Result};
 
 use super::{Format, Rows, csv, json};
+use crate::table::columns::unmarked;
 use crate::table::weight::rows_within;
 
 /// Rows that are packed and not yet written take about this many bytes at most.
@@ -27,7 +28,7 @@ pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send
         Format::Csv => csv::write(rows, out, name),
         Format::Parquet => {
             let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-            let schema = Arc::new(storable_schema(rows.schema()));
+            let schema = Arc::new(storable_schema(&unmarked(rows.schema())));
             let mut writer =
                 ArrowWriter::try_new(&mut *out, schema.clone(), Some(properties)).map_err(|error| failed(&error))?;
             for batch in rows.batches() {
@@ -45,7 +46,7 @@ pub(super) fn write(rows: &dyn Rows, format: Format, out: &mut (dyn Write + Send
             writer.close().map(drop).map_err(|error| failed(&error))
         }
         Format::Arrow => {
-            let mut writer = FileWriter::try_new(out, rows.schema()).map_err(|error| failed(&error))?;
+            let mut writer = FileWriter::try_new(out, &unmarked(rows.schema())).map_err(|error| failed(&error))?;
             for batch in rows.batches() {
                 writer.write(&batch?).map_err(|error| failed(&error))?;
             }

@@ -7,8 +7,9 @@ use arrow_schema::{Schema, SchemaRef};
 use tacita_core::Result;
 
 use super::{Source, unreadable};
+use crate::table::columns::under;
 use crate::table::weight::rows_within;
-use crate::table::{BATCH_ROWS, Lines, under_names};
+use crate::table::{BATCH_ROWS, Lines};
 
 /// Where a file's batches come from.
 pub(super) trait Batches: Send {
@@ -83,7 +84,7 @@ impl Source for Columnar {
             *rest = Some(batch.slice(rows, batch.num_rows() - rows));
         }
         let batch = batch.slice(0, rows);
-        Ok(Some(schema.as_ref().map_or(Ok(batch.clone()), |schema| under_names(&batch, schema))?))
+        Ok(Some(schema.as_ref().map_or(Ok(batch.clone()), |schema| under(&batch, schema))?))
     }
 
     fn lines(&mut self) -> Option<&mut Lines> {

@@ -16,7 +16,8 @@ use super::line_ends::LineEnds;
 use super::quotes::{Junk, Quotes};
 use super::{Encoding, ReadOptions, Source, TextForm, encoding, refuse_packed, unreadable};
 use crate::table::budget::{MAX_RECORD_BYTES, too_many_columns};
-use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, named, schema_of, too_many_rows};
+use crate::table::columns::own_schema;
+use crate::table::{BATCH_ROWS, Lines, MAX_COLUMNS, MAX_ROWS, schema_of, too_many_rows};
 
 /// The header is looked for in this many bytes to find the delimiter.
 const HEADER_BYTES: usize = 1 << 20;
@@ -94,7 +95,7 @@ impl<R: Read> Text<R> {
             skipped,
             form: TextForm { delimiter, crlf, encoding, marked },
             columns: Vec::new(),
-            batch: Batch::new(&[], batch_bytes),
+            batch: Batch::new(schema_of(Vec::new()), batch_bytes),
             held: false,
             ended: false,
             lines: Lines::default(),
@@ -105,9 +106,10 @@ impl<R: Read> Text<R> {
         let Some(line) = text.next()? else {
             return Err(Error::Input(format!("{name}: is empty; its first line must name the columns")));
         };
-        text.columns = header_names(&text.record, name, line)?;
+        let schema = header_schema(&text.record, name, line)?;
+        text.columns = schema.fields().iter().map(|field| field.name().clone()).collect();
         text.due = Some(line + lines_inside(&text.record) + 1);
-        text.batch = Batch::new(&text.columns, batch_bytes);
+        text.batch = Batch::new(schema, batch_bytes);
         Ok((text.batch.schema.clone(), text))
     }
 
@@ -203,10 +205,9 @@ struct Batch {
 }
 
 impl Batch {
-    fn new(names: &[String], most_bytes: usize) -> Batch {
-        let fields = names.iter().map(|name| Field::new(name, DataType::Utf8, true)).collect();
-        let columns = names.iter().map(|_| StringBuilder::with_capacity(0, 0)).collect();
-        Batch { schema: schema_of(fields), columns, rows: 0, bytes: 0, most_bytes }
+    fn new(schema: SchemaRef, most_bytes: usize) -> Batch {
+        let columns = schema.fields().iter().map(|_| StringBuilder::with_capacity(0, 0)).collect();
+        Batch { schema, columns, rows: 0, bytes: 0, most_bytes }
     }
 
     fn has_room_for(&self, record: &ByteRecord) -> bool {
@@ -282,15 +283,16 @@ fn first_line(text: &[u8]) -> (&[u8], bool) {
     (&text[start..], false)
 }
 
-fn header_names(record: &ByteRecord, name: &str, line: u64) -> Result<Vec<String>> {
+fn header_schema(record: &ByteRecord, name: &str, line: u64) -> Result<SchemaRef> {
     if record.len() > MAX_COLUMNS {
         return Err(too_many_columns(name));
     }
     let text = |(place, field)| {
         std::str::from_utf8(field).map_err(|_| not_utf8(name, line, place, &String::from_utf8_lossy(field), field))
     };
-    let names = record.iter().enumerate().map(text).collect::<Result<Vec<_>>>()?;
-    named(name, names.into_iter())
+    let field = |name: &str| Field::new(name, DataType::Utf8, true);
+    let fields = record.iter().enumerate().map(|cell| text(cell).map(field)).collect::<Result<_>>()?;
+    own_schema(name, &schema_of(fields))
 }
 
 /// Refuses what is no text, by what it begins with.

@@ -22,7 +22,8 @@ use flate2::read::MultiGzDecoder;
 use tacita_core::{Error, Result};
 
 use super::budget::{Meter, too_many_columns};
-use super::{Budget, Lines, MAX_COLUMNS, Table, too_many_rows, with_names};
+use super::columns::own_schema;
+use super::{Budget, Lines, MAX_COLUMNS, Table, too_many_rows};
 use crate::base::text::pasted;
 pub(super) use csv::text_of;
 use delimiter::Hint;
@@ -210,7 +211,7 @@ impl Stream {
         if schema.fields().len() > MAX_COLUMNS {
             return Err(too_many_columns(name));
         }
-        let schema = with_names(name, schema)?;
+        let schema = own_schema(name, &schema)?;
         let source = source.under(schema.clone());
         let units = source.rows();
         let form = Form { name: form, packed: false, text: None };

@@ -10,12 +10,15 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReader, RowGroups};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::basic::LogicalType;
 use parquet::column::page::{PageIterator, PageReader};
 use parquet::errors::Result as ParquetResult;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+use parquet::schema::types::{SchemaDescriptor, TypePtr};
 use tacita_core::Result;
 
 use self::pages::{Allowance, Column, Pages};
@@ -54,8 +57,23 @@ pub(super) fn open(file: File, name: &str, batch_bytes: usize, budget: &Budget) 
             .and_then(|levels| ParquetRecordBatchReader::try_new_with_row_groups(&levels, &checked, rows, None))
             .map_err(|error| unreadable(name, error))?;
         let batches = Box::new(Reader { reader, allowance });
-        Ok((decoded.schema().clone(), Columnar::new(name, batches, (file_bytes, Some(all)), batch_bytes)))
+        let schema = with_uuids(decoded.schema(), checked.metadata.file_metadata().schema_descr());
+        Ok((schema, Columnar::new(name, batches, (file_bytes, Some(all)), batch_bytes)))
     })
+}
+
+/// The schema in which columns that Parquet calls UUIDs are such, whether Arrow has written them or not.
+fn with_uuids(schema: &SchemaRef, descriptor: &SchemaDescriptor) -> SchemaRef {
+    let field = |(field, parquet): (&FieldRef, &TypePtr)| {
+        let is_uuid = matches!(parquet.get_basic_info().logical_type_ref(), Some(LogicalType::Uuid));
+        let mut metadata = field.metadata().clone();
+        if is_uuid && !metadata.contains_key(EXTENSION_TYPE_NAME_KEY) {
+            metadata.insert(EXTENSION_TYPE_NAME_KEY.to_owned(), "arrow.uuid".to_owned());
+        }
+        field.as_ref().clone().with_metadata(metadata)
+    };
+    let fields = schema.fields().iter().zip(descriptor.root_schema().get_fields()).map(field);
+    Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
 }
 
 /// What the library makes of checked pages.
