@@ -61,6 +61,9 @@ const THREADS: usize = 2;
 /// Disk space that is left free: for the memory that is still to be written, and for merging tables, up to so much of what there is.
 pub(super) const RESERVE_BYTES: u64 = 256 << 20;
 const MERGE_BYTES: u64 = 768 << 20;
+/// What of that is left free for a change of a round's state, too. It takes little, and without it a round could be neither closed nor removed, which
+/// is what gives room.
+const STATE_RESERVE_BYTES: u64 = 16 << 20;
 
 /// More waits to be merged, or to be written, than this: whoever brings more waits.
 const MOST_UNMERGED: usize = 18;
@@ -137,11 +140,14 @@ impl Embedded {
     /// Refuses to write where the disk has too little room for it, and for what is still to be written: a write that fails halfway
     /// would stop all others until the next start.
     fn check_room(&self) -> Result<()> {
+        let used = self.database.disk_space().map_err(|error| self.fault(error))?;
+        self.check_free(self.reserve.saturating_add(used.min(MERGE_BYTES)))
+    }
+
+    fn check_free(&self, needed: u64) -> Result<()> {
         let facts = rustix::fs::statvfs(&self.path)
             .map_err(|error| Error::Input(format!("{}: cannot be looked at: {error}", self.path.display())))?;
         let free = facts.f_bavail.saturating_mul(facts.f_frsize);
-        let used = self.database.disk_space().map_err(|error| self.fault(error))?;
-        let needed = self.reserve.saturating_add(used.min(MERGE_BYTES));
         if free < needed {
             return Err(Error::Input(format!(
                 "{}: the disk is full: {} MiB are free, and {} MiB have to be: make room; nothing was taken, and nothing is lost",
@@ -341,7 +347,10 @@ impl Storage for Embedded {
         if self.get(round, name)?.as_deref() != expected {
             return Ok(false);
         }
-        self.check_room()?;
+        match beside {
+            [] => self.check_free(self.reserve.min(STATE_RESERVE_BYTES))?,
+            _ => self.check_room()?,
+        }
         let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
         writes.insert(&self.state, key.key(ROUND, b""), round.as_bytes());
         for (name, value) in beside.iter().chain([&(name, new)]) {

@@ -73,6 +73,11 @@ fn where_little_room_is_left_nothing_is_taken_and_what_is_there_stays() {
     }
     assert_eq!(storage.ingest("r", &[1; 16], &batch).unwrap(), Ingested::Known);
     assert_eq!(storage.totals("r").unwrap(), Totals { batches: 1, reports: 100 });
+    // A round can still be closed, and have its removal noted; results wait for room.
+    let change = |beside: &[(&str, &[u8])], from: Option<&[u8]>, to| storage.change("r", "state", from, to, beside);
+    assert!(change(&[], None, b"closed").unwrap());
+    assert!(change(&[("result", b"x")], Some(b"closed"), b"revealed").unwrap_err().to_string().contains("make room"));
+    assert!(change(&[], Some(b"closed"), b"removed").unwrap());
     // Removal gives room, and needs none.
     storage.remove("r").unwrap();
     drop(storage);
