@@ -141,7 +141,8 @@ fn contents_that_no_honest_party_sends() {
     run_all(attacks);
 }
 
-/// Every sealed row changed in one bit: whichever the receiver opens, it notices.
+/// Every sealed row changed in one bit: whichever the receiver opens, it notices, and passes over. To end the job would tell a sender that learns nothing
+/// that the item of the row is common.
 #[test]
 fn rows_that_are_not_authentic() {
     for variant in [Variant::Payload, Variant::PayloadReturned] {
@@ -154,8 +155,8 @@ fn rows_that_are_not_authentic() {
         });
         let (receiver, sender) = tapped(passing(), tap);
         let (received, sent) = run_over(&case(variant), receiver, sender, (1, 2));
-        assert!(blames(&received.unwrap_err()));
-        assert!(sent.is_err());
+        assert!(matches!(received.unwrap().0, Learned::Payload(found, _) if found.is_empty()), "{variant:?}");
+        assert!(sent.is_ok(), "{variant:?}");
     }
 }
 

@@ -37,15 +37,6 @@ pub(crate) use rows_of_items::COUNT_BYTES;
 pub use rows_of_items::Payload;
 pub(crate) use table::{Bits, TagTable};
 
-/// What the receiver does about an entry of a common item that is wrong: sent twice, or with a row that is not authentic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WrongEntries {
-    /// It ends the job: a semi-honest sender makes none.
-    Refused,
-    /// It looks over it: to end the job would tell a cheating sender that the item is common.
-    Ignored,
-}
-
 /// The sender's entries and the random order in which they travel.
 pub(crate) struct Entries {
     /// Entry `offsets[i]` is the first of item i; one offset more than items.

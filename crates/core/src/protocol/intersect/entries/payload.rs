@@ -6,8 +6,8 @@ use super::domain::Domain;
 use super::rows_of_items::{COUNT_BYTES, Payload};
 use super::table::TagTable;
 use super::{
-    ENTRIES, Entries, Frames, Params, RETURNED_COUNTS, RETURNED_ROWS, Returns, Reveal, SEAL_BYTES, WrongEntries,
-    check_payload, send_marks,
+    ENTRIES, Entries, Frames, Params, RETURNED_COUNTS, RETURNED_ROWS, Returns, Reveal, SEAL_BYTES, check_payload,
+    send_marks,
 };
 use crate::Progress;
 use crate::channel::{Channel, Label};
@@ -44,10 +44,7 @@ pub(crate) fn receive(
 ) -> Result<Common> {
     let (_, returns) = agreed(params)?;
     // 1. and 2.
-    let opened = Sealed::collect(params, channel)?.open(outputs, domain, WrongEntries::Refused)?;
-    let Some(Opened { mut common, payload, places }) = opened else {
-        return Err(channel.violation(format!("`{}` holds a row that is not authentic", ENTRIES.name)));
-    };
+    let Opened { mut common, payload, places } = Sealed::collect(params, channel)?.open(outputs, domain)?;
 
     // 3. What the sender may learn, and what it is given.
     if params.to_sender {
@@ -100,14 +97,14 @@ impl Sealed {
     /// What a receiver with these outputs learns of a sender that may cheat, whatever its entries are. It must not see how long that
     /// takes: an item with many rows takes longer if it is common.
     pub(crate) fn find(self, outputs: &[[u8; OUTPUT_BYTES]], domain: &Domain) -> Result<Common> {
-        let opened = self.open(outputs, domain, WrongEntries::Ignored)?;
-        let Opened { common, payload, .. } =
-            opened.ok_or_else(|| Error::Internal("a wrong row was not ignored".into()))?;
+        let Opened { common, payload, .. } = self.open(outputs, domain)?;
         Ok(Common { items: common.into_iter().map(|(item, _)| item).collect(), payload: Some(payload) })
     }
 
-    /// 2. The rows of each item, until there is no further one; none at all if one is wrong, and is not to be ignored.
-    fn open(mut self, outputs: &[[u8; OUTPUT_BYTES]], domain: &Domain, wrong: WrongEntries) -> Result<Option<Opened>> {
+    /// 2. The rows of each item, until there is no further one.
+    ///
+    /// One that is not authentic is none: to end the job would tell who has sent it that the item is common.
+    fn open(mut self, outputs: &[[u8; OUTPUT_BYTES]], domain: &Domain) -> Result<Opened> {
         let (tag_bytes, entry_bytes) = (self.tag_bytes, self.tag_bytes + self.row_bytes + SEAL_BYTES);
         self.progress.start("matching", outputs.len());
         let mut opened = Opened { common: Vec::new(), payload: Payload::new(self.row_bytes), places: Vec::new() };
@@ -118,12 +115,7 @@ impl Sealed {
             let first = opened.places.len();
             while let Some(place) = self.table.find(&domain.tag(output, index)[..tag_bytes]) {
                 let sealed = &mut self.entries[place * entry_bytes + tag_bytes..(place + 1) * entry_bytes];
-                let Some(row) = domain.open(output, index, sealed) else {
-                    match wrong {
-                        WrongEntries::Ignored => break,
-                        WrongEntries::Refused => return Ok(None),
-                    }
-                };
+                let Some(row) = domain.open(output, index, sealed) else { break };
                 rows.extend_from_slice(row);
                 opened.places.push(place as u32);
                 index += 1;
@@ -134,7 +126,7 @@ impl Sealed {
             }
             self.progress.advance(1);
         }
-        Ok(Some(opened))
+        Ok(opened)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::{Aes128, Block};
 use crate::protocol::intersect::entries::items::fork;
-use crate::protocol::intersect::entries::{CHUNK, Domain, ENTRIES, Frames, Payload, payload};
+use crate::protocol::intersect::entries::{self, CHUNK, Domain, Frames, Payload, payload};
 use crate::protocol::intersect::opprf::{Asked, EvaluateOprf, Planes};
 
 /// The leader's part, with the ends of its functions from elsewhere, one for each link.
@@ -53,13 +53,14 @@ pub fn lead_over<E: EvaluateOprf + Send>(
         let outputs = party.row_keys(gives.party, &found, &keys);
         let domain = Domain::of_protocol("star", &party.link_to(gives.party)?.session);
         let opened = payload::receive(&outputs, None, &domain, &params.entries(gives), channel)?;
-        match (opened.items.len() == found.len(), opened.payload) {
-            (true, Some(rows)) => Ok(Some((gives.party, rows))),
-            _ => Err(party.whoever(channel, format!("`{}` lacks rows of an item that all have", ENTRIES.name))),
-        }
+        Ok(Some((gives.party, opened)))
     })?;
-    let rows: Vec<(usize, Payload)> = received.into_iter().flatten().collect();
-    let common = Common { items: common, rows };
+    let received: Vec<_> = received.into_iter().flatten().collect();
+    let kept = with_rows_of_all(found.len(), &received);
+    let rows =
+        received.into_iter().map(|(giver, opened)| Ok((giver, rows_of(opened, &kept)?))).collect::<Result<_>>()?;
+    let found: Vec<Item> = kept.iter().map(|&place| found[place]).collect();
+    let common = Common { items: kept.iter().map(|&place| common[place]).collect(), rows };
 
     // 5. What the others learn.
     let states = links.iter().map(|link| (link, fork(rng))).collect();
@@ -68,6 +69,26 @@ pub fn lead_over<E: EvaluateOprf + Send>(
         false => Ok(()),
     })?;
     Ok(common)
+}
+
+/// Which of so many items have rows of every giver. An item for which a giver has left out a row, or sealed it wrongly, is passed over, as if that giver did
+/// not have it: to end the run would tell the giver, who may be nobody that learns, that all have the item.
+fn with_rows_of_all(items: usize, received: &[(usize, entries::Common)]) -> Vec<usize> {
+    let has = |opened: &entries::Common, item: usize| opened.items.binary_search(&item).is_ok();
+    (0..items).filter(|item| received.iter().all(|(_, opened)| has(opened, *item))).collect()
+}
+
+/// A giver's rows of the items that are kept.
+fn rows_of(opened: entries::Common, kept: &[usize]) -> Result<Payload> {
+    let rows = opened.payload.ok_or_else(|| Error::Internal("star: a giver's rows are not there".into()))?;
+    if opened.items == kept {
+        return Ok(rows);
+    }
+    let mut of_kept = Payload::new(rows.row_bytes());
+    for (place, _) in opened.items.iter().enumerate().filter(|(_, item)| kept.binary_search(item).is_ok()) {
+        of_kept.push(rows.rows_of(place), rows.item(place))?;
+    }
+    Ok(of_kept)
 }
 
 fn add(sums: &mut [Block], values: &[Block]) {
