@@ -21,7 +21,7 @@ const LEARNS: [&str; 2] = [
     "the helper learns who takes part in this job, when, from which addresses, and what the agreed sizes say: neither keys, nor how many a \
      party has (the time that one takes to load its table may hint at it), nor the result",
     "if the helper pools what it sees with parties, they learn no more than those parties learn together, as long as one party stays out of it \
-     and all follow the protocol",
+     and all follow the protocol; a helper that does not can leave out what a party has left, and the result is then of the other parties' keys",
 ];
 
 /// What `party` learns, given what is known.
@@ -102,13 +102,32 @@ pub(in crate::jobs::intersect) fn learned(job: &JobSpec, party: &str, _known: Kn
             false => format!("If {party} pools what it sees with others, they learn no more than those of them who learn."),
         });
     }
-    if job.helper.is_none() && job.parties.position(party) == Some(0) {
-        learned.push(format!(
-            "{party} is in the helper's place: it sees who takes part, when, and from which addresses, and learns nothing else by that."
-        ));
-    }
+    learned.extend(in_the_helpers_place(job, party));
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
     learned
+}
+
+/// What it means for `party` that the first party is in the helper's place, if it is. Helper and leader together can pass on what one party alone has left,
+/// which tells them more if there are several.
+fn in_the_helpers_place(job: &JobSpec, party: &str) -> Option<String> {
+    let first = job.parties.names().into_iter().next().filter(|_| job.helper.is_none())?;
+    let leads = first == job.receiver() && job.others(first).len() > 1 && job.protocol != OUTSOURCED_BLOOM;
+    let keys = count(job.limits.pad_to.unwrap_or_default());
+    match (first == party, leads) {
+        (true, false) => Some(format!(
+            "{party} is in the helper's place: it sees who takes part, when, and from which addresses, and learns nothing else by that."
+        )),
+        (true, true) => Some(format!(
+            "{party} is in the helper's place, and works the result out, too: it sees who takes part, when, and from which addresses. It learns \
+             nothing else by that if it follows the protocol; if not, it can test up to {keys} keys for each other party alone. That takes two, if \
+             a [helper] is named, or a party is first that does not learn."
+        )),
+        (false, true) => Some(format!(
+            "{first} is in the helper's place, and works the result out, too: if it does not follow the protocol, it can test up to {keys} keys \
+             for being {party}'s."
+        )),
+        (false, false) => None,
+    }
 }
 
 /// What counts by category tell besides, of categories that `party` gives itself, or not.
