@@ -293,13 +293,14 @@ fn what_another_party_did_is_told_as_a_lost_connection() {
 #[test]
 fn what_was_told_before_the_parties_were_known_is_understood_when_they_are() {
     let parties = ["alice", "bob", "carol"];
-    let ended = Error::Reported { culprit: "carol".into(), by: "carol".into(), kind: ErrorKind::Terms };
+    let ended = Error::Reported { culprit: "carol".into(), by: "carol".into(), through: None, kind: ErrorKind::Terms };
     for (mut alice, mut bob) in [Channel::pair("alice", "bob"), sockets()] {
         alice.in_company(&parties, 0);
         alice.handle().end(&ended);
         std::thread::sleep(HEARTBEAT);
         bob.in_company(&parties, 1);
-        let told = Error::Reported { culprit: "carol".into(), by: "alice".into(), kind: ErrorKind::Terms };
+        let told =
+            Error::Reported { culprit: "carol".into(), by: "alice".into(), through: None, kind: ErrorKind::Terms };
         assert_eq!(soon("end", || bob.receive(ITEMS, 1)), Err(told));
     }
     // What this party has ended itself stays its own doing.

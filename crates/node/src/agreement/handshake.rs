@@ -1,7 +1,7 @@
 //! The handshake of a job between two parties: version, terms, roles, sizes and protocol are compared before any
 //! data moves, and all of it is bound into the session. Byte for byte in `docs/wire.md`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
@@ -228,6 +228,20 @@ pub fn confirm(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel
     match bool::from(theirs.ct_eq(&session.derive(CONFIRMATIONS[other]))) {
         true => Ok(()),
         false => Err(channel.violation("it has another session: something in the handshake differs")),
+    }
+}
+
+/// A fault that two ends see in each other if a third has told them different things.
+pub(super) fn somebody(peer: &str, check: String) -> Error {
+    Error::Protocol { peer: format!("{peer}, or a party that tells one this and another that,"), check }
+}
+
+/// Refuses peers of which two have said the same nonce, or one this party's own: one of them has it from the other.
+pub(super) fn check_fresh(greeted: &[Greeted], channels: &[Channel]) -> Result<()> {
+    let mut seen: BTreeSet<&str> = greeted.iter().map(|greeted| greeted.nonces[0].as_str()).take(1).collect();
+    match channels.iter().zip(greeted).find(|(_, greeted)| !seen.insert(&greeted.nonces[1])) {
+        Some((channel, _)) => Err(somebody(channel.peer(), "`hello` has another party's nonce".into())),
+        None => Ok(()),
     }
 }
 
