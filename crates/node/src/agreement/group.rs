@@ -12,8 +12,8 @@ use tacita_core::channel::labels::handshake::PARTIES;
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{
-    CONFIRM_BYTES, Greeted, MAX_MESSAGE_BYTES, check_fresh, confirm, exchange_sizes, hello_bytes, json_bytes, message,
-    parse, sizes_bytes,
+    ANOTHER_SESSION, CONFIRM_BYTES, Greeted, MAX_MESSAGE_BYTES, check_fresh, confirm, exchange_sizes, has_the_same,
+    hello_bytes, json_bytes, message, parse, sizes_bytes,
 };
 use crate::agreement::{Clients, JobSpec, Sizes, Slices};
 use crate::base::hex::hex;
@@ -134,18 +134,13 @@ fn with_server(
         }
     }
     for (channel, greeted) in links {
-        match roles.place(channel.peer()) {
-            None => {
-                let session = greeted.bound_to(&[("sizes", &server_bytes), ("sizes", &own_bytes), ("parties", &bytes)]);
-                confirm(&session, job, me, channel)?;
-            }
-            // The server may have told the two clients different things.
-            Some(_) => {
-                confirm(&greeted.bound_to(&[("parties", &bytes)]), job, me, channel).map_err(|error| match error {
-                    Error::Protocol { check, .. } => either(roles, channel, check),
-                    error => error,
-                })?
-            }
+        let session = match roles.place(channel.peer()) {
+            None => greeted.bound_to(&[("sizes", &server_bytes), ("sizes", &own_bytes), ("parties", &bytes)]),
+            Some(_) => greeted.bound_to(&[("parties", &bytes)]),
+        };
+        // The server may have told two clients different things.
+        if !has_the_same(&session, job, me, channel)? {
+            return Err(either(roles, channel, ANOTHER_SESSION.into()));
         }
     }
     let mut slices = vec![None; roles.clients.len()];

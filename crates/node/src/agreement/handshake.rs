@@ -221,14 +221,22 @@ pub fn exchange_sizes(job: &JobSpec, own: Vec<u8>, channel: &mut Channel) -> Res
 /// Last flight: both parties prove to have the same session. Without it, parties whose handshakes differ would find
 /// nothing in common, and believe it.
 pub fn confirm(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel) -> Result<()> {
+    match has_the_same(session, job, me, channel)? {
+        true => Ok(()),
+        false => Err(channel.violation(ANOTHER_SESSION)),
+    }
+}
+
+/// What is wrong with a peer that does not confirm the session.
+pub(super) const ANOTHER_SESSION: &str = "it has another session: something in the handshake differs";
+
+/// As [`confirm`], where another party may be the cause if the peer has another session: whether it has the same.
+pub(super) fn has_the_same(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel) -> Result<bool> {
     let first = job.parties.position(me) < job.parties.position(channel.peer());
     let [mine, other] = if first { [0, 1] } else { [1, 0] };
     let own = session.derive(CONFIRMATIONS[mine]).to_vec();
     let theirs = channel.exchange(CONFIRM, own, CONFIRMATION_BYTES)?;
-    match bool::from(theirs.ct_eq(&session.derive(CONFIRMATIONS[other]))) {
-        true => Ok(()),
-        false => Err(channel.violation("it has another session: something in the handshake differs")),
-    }
+    Ok(theirs.ct_eq(&session.derive(CONFIRMATIONS[other])).into())
 }
 
 /// A fault that two ends see in each other if a third has told them different things.

@@ -14,7 +14,8 @@ use tacita_core::{Error, Result, Session};
 use zeroize::Zeroizing;
 
 use super::handshake::{
-    CONFIRM_BYTES, Greeted, check_fresh, confirm, exchange_sizes, hello_bytes, message, sizes_bytes, somebody,
+    ANOTHER_SESSION, CONFIRM_BYTES, Greeted, check_fresh, exchange_sizes, has_the_same, hello_bytes, message,
+    sizes_bytes, somebody,
 };
 use super::{Chosen, JobSpec, Sizes, Terms};
 
@@ -104,10 +105,11 @@ pub fn agree(
 
     // 4. Each pair proves to have the same.
     each(channels, pairs.iter().collect(), |pair: &Pair, channel| {
-        confirm(&pair.session, job, me, channel).map_err(|error| match error {
-            Error::Protocol { peer, check } if names.len() > 2 => somebody(&peer, check),
-            error => error,
-        })
+        match has_the_same(&pair.session, job, me, channel)? {
+            true => Ok(()),
+            false if names.len() > 2 => Err(somebody(channel.peer(), ANOTHER_SESSION.into())),
+            false => Err(channel.violation(ANOTHER_SESSION)),
+        }
     })?;
     Ok(Agreed { session, chosen, sizes, pairs })
 }
