@@ -47,8 +47,10 @@ pub enum Error {
     Reported {
         /// Name of the party that is to blame.
         culprit: String,
-        /// Name of the peer that says so.
+        /// Name of the party that says so.
         by: String,
+        /// Name of the peer that has passed it on, where this party has it from another than `by`.
+        through: Option<String>,
         /// The kind of reason that it gave.
         kind: ErrorKind,
     },
@@ -138,7 +140,9 @@ impl fmt::Display for Error {
             Error::Protocol { peer, check } => write!(f, "{peer} broke the protocol: {check}"),
             Error::Authentication { peer, what } => write!(f, "{peer} failed authentication: {what}"),
             Error::Peer { peer, kind } => write!(f, "{peer} {}", reported(*kind)),
-            Error::Reported { culprit, by, kind } => write!(f, "{culprit} {}", reported_by(*kind, culprit, by)),
+            Error::Reported { culprit, by, through, kind } => {
+                write!(f, "{culprit} {}", reported_by(*kind, culprit, by, through.as_deref()))
+            }
             Error::Interrupted => f.write_str("interrupted"),
             Error::Internal(text) => write!(f, "internal error: {text} (please report it)"),
         }
@@ -160,21 +164,24 @@ fn reported(kind: ErrorKind) -> &'static str {
 }
 
 /// What the report of `by` means that `culprit` is to blame, as the end of a sentence that starts with the culprit's name.
-fn reported_by(kind: ErrorKind, culprit: &str, by: &str) -> String {
+/// Whoever has passed it on is named: that is all that this party has heard itself.
+fn reported_by(kind: ErrorKind, culprit: &str, by: &str, through: Option<&str>) -> String {
     let what = match kind {
         ErrorKind::Input => "stopped: its input or its limits do not allow the job",
         ErrorKind::Terms => "stopped: its terms differ from another party's",
-        ErrorKind::Network => "went away",
+        ErrorKind::Network => "cannot be reached any more",
         ErrorKind::Protocol => "broke the protocol",
         ErrorKind::Authentication => "failed authentication",
         ErrorKind::NotReady => "is not ready yet; try again later",
         ErrorKind::Interrupted => "was interrupted by its user",
         ErrorKind::Internal => "stopped on an internal error",
     };
-    match by == culprit {
-        true if kind == ErrorKind::Terms => format!("{what}; compare the job files"),
-        true => format!("{what}, as it has heard from another party"),
-        false => format!("{what}, as {by} says"),
+    match through {
+        Some(through) if through == culprit => format!("{what}, as it has heard from {by}"),
+        Some(through) => format!("{what}, as {through} says in the name of {by}"),
+        None if by != culprit => format!("{what}, as {by} says"),
+        None if kind == ErrorKind::Terms => format!("{what}; compare the job files"),
+        None => format!("{what}, as it has heard from another party"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the two halves of a channel, its threads and its handles share: the queues, and why the channel ended.
 
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub(super) struct Link {
     pub(super) outgoing: Arc<Queue<Event>>,
     pub(super) incoming: Arc<Queue<Event>>,
     /// What the writer must tell the peer ([`Told::code`]); 0 if nothing.
-    pub(super) abort: AtomicU16,
+    pub(super) abort: AtomicU32,
     /// The parties of the job, where there are more than the two.
     pub(super) company: OnceLock<Company>,
     /// Whether our last frame has been handed to the transport.
@@ -118,7 +118,7 @@ impl Link {
             peer: peer.to_owned(),
             outgoing,
             incoming,
-            abort: AtomicU16::new(0),
+            abort: AtomicU32::new(0),
             company: OnceLock::new(),
             close_sent: AtomicBool::new(false),
             complete: AtomicBool::new(false),

@@ -4,7 +4,7 @@ use std::io::{BufReader, BufWriter, ErrorKind as IoKind, Read, Write};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::company::Told;
+use super::company::{MAX_PLACES, Told};
 use super::link::{Event, FAREWELL, Link, Party, keeps_its_place};
 use super::queue::Popped;
 use super::{HEADER_BYTES, MAX_LANES, MAX_PAYLOAD_BYTES};
@@ -83,13 +83,13 @@ fn write_until_closed(link: &Link, writer: &mut impl Write, heartbeat: Duration)
 }
 
 fn write_frame(writer: &mut impl Write, sequence: u32, event: &Event) -> std::io::Result<()> {
-    let about;
+    let places;
     let (kind, label, payload): (u8, u8, &[u8]) = match event {
         Event::Data { label, payload } => (DATA, *label, payload),
         Event::Heartbeat => (HEARTBEAT, 0, &[]),
         Event::Abort(told) => {
-            about = told.about;
-            (ABORT, told.kind.code(), about.as_slice())
+            places = told.places();
+            (ABORT, told.kind.code(), &places)
         }
         Event::Close => (CLOSE, 0, &[]),
         Event::LaneData { lane, label, payload } => (LANE_DATA + lane, *label, payload),
@@ -163,8 +163,12 @@ fn read_frame(link: &Link, reader: &mut impl Read, sequence: u32) -> Result<Even
     }
     let lane_of = |first: u8| kind.checked_sub(first).filter(|lane| usize::from(*lane) < MAX_LANES);
     let has_payload = kind == DATA || lane_of(LANE_DATA).is_some();
-    // An abort may say which party is to blame.
-    let longest = if has_payload { MAX_PAYLOAD_BYTES } else { usize::from(kind == ABORT) };
+    // An abort may say which party is to blame, and which one has said so first.
+    let longest = match kind {
+        _ if has_payload => MAX_PAYLOAD_BYTES,
+        ABORT => MAX_PLACES,
+        _ => 0,
+    };
     if length > longest {
         return Err(link.violation(format!("a frame of kind {kind} claims {length} bytes")));
     }
@@ -183,12 +187,13 @@ fn read_frame(link: &Link, reader: &mut impl Read, sequence: u32) -> Result<Even
         HEARTBEAT => Ok(Event::Heartbeat),
         CLOSE => Ok(Event::Close),
         ABORT => {
-            let mut about = [0];
-            read_exact(link, reader, &mut about[..length])?;
-            let about = Some(about[0]).filter(|_| length == 1);
-            let known = |about| link.company.get().is_none_or(|company| company.has(about));
+            let mut places = [0; MAX_PLACES];
+            read_exact(link, reader, &mut places[..length])?;
+            let places = &places[..length];
             match ErrorKind::from_code(label) {
-                Some(kind) if about.is_none_or(known) => Ok(Event::Abort(Told { kind, about })),
+                Some(kind) if link.company.get().is_none_or(|company| company.has(places)) => {
+                    Ok(Event::Abort(Told::new(kind, places)))
+                }
                 Some(_) => Err(link.violation("it ended the job for a party that there is none of")),
                 None => Err(link.violation(format!("it ended the job for the unknown reason {label}"))),
             }
@@ -209,7 +214,11 @@ fn read_exact(link: &Link, reader: &mut impl Read, buffer: &mut [u8]) -> Result<
             what: "went away: nothing was heard from it, not even a heartbeat".into(),
         },
         IoKind::FileTooLarge => link.violation("it sent more than it may in all"),
-        IoKind::InvalidData => link.violation("what it sent does not decrypt".to_string()),
+        // Whoever stands between the two can change what travels: this is no evidence against the peer.
+        IoKind::InvalidData => Error::Network {
+            peer: link.peer.clone(),
+            what: "the connection failed: what came over it does not decrypt; look at what stands between the two, and run again".into(),
+        },
         _ => Error::Network { peer: link.peer.clone(), what: format!("the connection failed: {error}") },
     })
 }

@@ -120,7 +120,7 @@ impl Depot for User<'_> {
 /// What it means to the others that `by` has ended with `error`.
 fn reported(by: String, error: &Error) -> Error {
     match error.peer() {
-        Some(culprit) => Error::Reported { culprit: culprit.to_owned(), by, kind: error.kind() },
+        Some(culprit) => Error::Reported { culprit: culprit.to_owned(), by, through: None, kind: error.kind() },
         None => Error::Peer { peer: by, kind: ErrorKind::Network },
     }
 }

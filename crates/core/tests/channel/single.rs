@@ -293,13 +293,14 @@ fn what_another_party_did_is_told_as_a_lost_connection() {
 #[test]
 fn what_was_told_before_the_parties_were_known_is_understood_when_they_are() {
     let parties = ["alice", "bob", "carol"];
-    let ended = Error::Reported { culprit: "carol".into(), by: "carol".into(), kind: ErrorKind::Terms };
+    let ended = Error::Reported { culprit: "carol".into(), by: "carol".into(), through: None, kind: ErrorKind::Terms };
     for (mut alice, mut bob) in [Channel::pair("alice", "bob"), sockets()] {
         alice.in_company(&parties, 0);
         alice.handle().end(&ended);
         std::thread::sleep(HEARTBEAT);
         bob.in_company(&parties, 1);
-        let told = Error::Reported { culprit: "carol".into(), by: "alice".into(), kind: ErrorKind::Terms };
+        let told =
+            Error::Reported { culprit: "carol".into(), by: "alice".into(), through: None, kind: ErrorKind::Terms };
         assert_eq!(soon("end", || bob.receive(ITEMS, 1)), Err(told));
     }
     // What this party has ended itself stays its own doing.
@@ -310,6 +311,24 @@ fn what_was_told_before_the_parties_were_known_is_understood_when_they_are() {
     std::thread::sleep(HEARTBEAT);
     bob.in_company(&parties, 1);
     assert_eq!(soon("end", || bob.receive(ITEMS, 1)), Err(Error::Interrupted));
+}
+
+/// What a party has heard of another is passed on with the name of whoever has said it first.
+#[test]
+fn hearsay_travels_with_its_first_speaker() {
+    let parties = ["alice", "bob", "carol", "dave"];
+    let reported = |through: Option<&str>| Error::Reported {
+        culprit: "carol".into(),
+        by: "dave".into(),
+        through: through.map(str::to_owned),
+        kind: ErrorKind::Protocol,
+    };
+    for (mut alice, mut bob) in [Channel::pair("alice", "bob"), sockets()] {
+        alice.in_company(&parties, 0);
+        bob.in_company(&parties, 1);
+        alice.handle().end(&reported(None));
+        assert_eq!(soon("end", || bob.receive(ITEMS, 1)), Err(reported(Some("alice"))));
+    }
 }
 
 #[test]
@@ -434,6 +453,7 @@ fn broken_framing_is_a_violation_and_the_peer_is_told() {
         (frame(0, 4, 0, b""), "unknown kind 4"),
         (frame(0, 2, 0, b""), "unknown reason 0"),
         (frame(0, 1, 0, b"x"), "kind 1 claims 1 bytes"),
+        (frame(0, 2, 1, b"xyz"), "kind 2 claims 3 bytes"),
         (frame(0, 0, 2, b"x"), "message 2 came where `items` (1) was due"),
         (frame(0, 0, 1, b"xy"), "`items` has 2 bytes instead of 1"),
         (frame(0, 0, 1, b""), "`items` has 0 bytes instead of 1"),

@@ -12,8 +12,8 @@ use tacita_core::channel::labels::handshake::PARTIES;
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::{
-    CONFIRM_BYTES, Greeted, MAX_MESSAGE_BYTES, confirm, exchange_sizes, hello_bytes, json_bytes, message, parse,
-    sizes_bytes,
+    ANOTHER_SESSION, CONFIRM_BYTES, Greeted, MAX_MESSAGE_BYTES, check_fresh, confirm, exchange_sizes, has_the_same,
+    hello_bytes, json_bytes, message, parse, sizes_bytes,
 };
 use crate::agreement::{Clients, JobSpec, Sizes, Slices};
 use crate::base::hex::hex;
@@ -70,6 +70,7 @@ fn with_clients(
         }
         told.push(bytes);
     }
+    check_fresh(&greeted, channels)?;
     let mut nonces: Vec<_> = greeted.iter().map(|greeted| greeted.nonces[1].clone()).collect();
     let own_nonce = greeted.first().map_or("", |greeted| &greeted.nonces[0]);
     nonces.insert(job.parties.position(me).unwrap_or_default(), own_nonce.into());
@@ -122,11 +123,14 @@ fn with_server(
     }
     let told = |name| job.parties.position(name).map(|at| parties.nonces[at].as_str());
     for (channel, greeted) in &links {
-        if told(me) != Some(&greeted.nonces[0]) || told(channel.peer()) != Some(&greeted.nonces[1]) {
-            return Err(links[0].0.violation(format!(
-                "`parties` has other nonces than {} and this client have said: a connection is of another run",
-                channel.peer()
-            )));
+        let says = |what: String| format!("`parties` {what}: a connection is of another run");
+        if told(me) != Some(&greeted.nonces[0]) {
+            return Err(links[0].0.violation(says("has another nonce of this client".into())));
+        }
+        if told(channel.peer()) != Some(&greeted.nonces[1]) {
+            let check = says(format!("has another nonce than {} has said", channel.peer()));
+            // A client may have said one to the server, and another one to this client.
+            return Err(either(roles, channel, check));
         }
     }
     for (channel, greeted) in links {
@@ -134,11 +138,22 @@ fn with_server(
             None => greeted.bound_to(&[("sizes", &server_bytes), ("sizes", &own_bytes), ("parties", &bytes)]),
             Some(_) => greeted.bound_to(&[("parties", &bytes)]),
         };
-        confirm(&session, job, me, channel)?;
+        // The server may have told two clients different things.
+        if !has_the_same(&session, job, me, channel)? {
+            return Err(either(roles, channel, ANOTHER_SESSION.into()));
+        }
     }
     let mut slices = vec![None; roles.clients.len()];
     slices[place] = Some(own.items);
     Ok(Slices { all: theirs.items, slices })
+}
+
+/// A fault that a client sees in another one, or in the server: it is the server's if that is at the other end of `channel`.
+fn either(roles: &Clients<'_>, channel: &Channel, check: String) -> Error {
+    match roles.place(channel.peer()) {
+        None => channel.violation(check),
+        Some(_) => Error::Protocol { peer: format!("{}, or {},", channel.peer(), roles.server), check },
+    }
 }
 
 /// Bytes that `me` sends in the handshake, framing included, over all its connections.

@@ -1,7 +1,7 @@
 //! The handshake of a job between two parties: version, terms, roles, sizes and protocol are compared before any
 //! data moves, and all of it is bound into the session. Byte for byte in `docs/wire.md`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand_core::CryptoRng;
 use serde::{Deserialize, Serialize};
@@ -221,13 +221,35 @@ pub fn exchange_sizes(job: &JobSpec, own: Vec<u8>, channel: &mut Channel) -> Res
 /// Last flight: both parties prove to have the same session. Without it, parties whose handshakes differ would find
 /// nothing in common, and believe it.
 pub fn confirm(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel) -> Result<()> {
+    match has_the_same(session, job, me, channel)? {
+        true => Ok(()),
+        false => Err(channel.violation(ANOTHER_SESSION)),
+    }
+}
+
+/// What is wrong with a peer that does not confirm the session.
+pub(super) const ANOTHER_SESSION: &str = "it has another session: something in the handshake differs";
+
+/// As [`confirm`], where another party may be the cause if the peer has another session: whether it has the same.
+pub(super) fn has_the_same(session: &Session, job: &JobSpec, me: &str, channel: &mut Channel) -> Result<bool> {
     let first = job.parties.position(me) < job.parties.position(channel.peer());
     let [mine, other] = if first { [0, 1] } else { [1, 0] };
     let own = session.derive(CONFIRMATIONS[mine]).to_vec();
     let theirs = channel.exchange(CONFIRM, own, CONFIRMATION_BYTES)?;
-    match bool::from(theirs.ct_eq(&session.derive(CONFIRMATIONS[other]))) {
-        true => Ok(()),
-        false => Err(channel.violation("it has another session: something in the handshake differs")),
+    Ok(theirs.ct_eq(&session.derive(CONFIRMATIONS[other])).into())
+}
+
+/// A fault that two ends see in each other if a third has told them different things.
+pub(super) fn somebody(peer: &str, check: String) -> Error {
+    Error::Protocol { peer: format!("{peer}, or a party that tells one this and another that,"), check }
+}
+
+/// Refuses peers of which two have said the same nonce, or one this party's own: one of them has it from the other.
+pub(super) fn check_fresh(greeted: &[Greeted], channels: &[Channel]) -> Result<()> {
+    let mut seen: BTreeSet<&str> = greeted.iter().map(|greeted| greeted.nonces[0].as_str()).take(1).collect();
+    match channels.iter().zip(greeted).find(|(_, greeted)| !seen.insert(&greeted.nonces[1])) {
+        Some((channel, _)) => Err(somebody(channel.peer(), "`hello` has another party's nonce".into())),
+        None => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@
 //! which is in every pair's session: no connection of another run, and nobody who was told something else than the others,
 //! passes for one of this.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tacita_core::channel::labels::handshake::CHOICE;
 use tacita_core::channel::{Channel, HEADER_BYTES, each};
@@ -13,7 +13,10 @@ use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 use zeroize::Zeroizing;
 
-use super::handshake::{CONFIRM_BYTES, Greeted, confirm, exchange_sizes, hello_bytes, message, sizes_bytes};
+use super::handshake::{
+    ANOTHER_SESSION, CONFIRM_BYTES, Greeted, check_fresh, exchange_sizes, has_the_same, hello_bytes, message,
+    sizes_bytes, somebody,
+};
 use super::{Chosen, JobSpec, Sizes, Terms};
 
 /// Message flights: `hello`, `sizes`, `choice`, `confirm`.
@@ -102,10 +105,11 @@ pub fn agree(
 
     // 4. Each pair proves to have the same.
     each(channels, pairs.iter().collect(), |pair: &Pair, channel| {
-        confirm(&pair.session, job, me, channel).map_err(|error| match error {
-            Error::Protocol { peer, check } if names.len() > 2 => somebody(&peer, check),
-            error => error,
-        })
+        match has_the_same(&pair.session, job, me, channel)? {
+            true => Ok(()),
+            false if names.len() > 2 => Err(somebody(channel.peer(), ANOTHER_SESSION.into())),
+            false => Err(channel.violation(ANOTHER_SESSION)),
+        }
     })?;
     Ok(Agreed { session, chosen, sizes, pairs })
 }
@@ -116,22 +120,13 @@ fn read_choice(job: &JobSpec, bytes: &[u8]) -> Option<Chosen> {
     (job.job.allows(job, &chosen) && chosen.to_string().as_bytes() == bytes).then_some(chosen)
 }
 
-/// A fault that two ends see in each other if a third has told them different things.
-fn somebody(peer: &str, check: String) -> Error {
-    Error::Protocol { peer: format!("{peer}, or a party that tells one this and another that,"), check }
-}
-
 /// The nonces of all parties, of which no two are the same.
 fn nonces(job: &JobSpec, me: &str, greeted: &[Greeted], channels: &[Channel]) -> Result<BTreeMap<String, String>> {
+    check_fresh(greeted, channels)?;
     let own = greeted.first().map(|greeted| (me.to_owned(), greeted.nonces[0].clone()));
-    let mut nonces: BTreeMap<_, _> = own.into_iter().collect();
-    let mut seen: BTreeSet<String> = nonces.values().cloned().collect();
-    for (channel, greeted) in channels.iter().zip(greeted) {
-        if !seen.insert(greeted.nonces[1].clone()) {
-            return Err(somebody(channel.peer(), "`hello` has another party's nonce".into()));
-        }
-        nonces.insert(channel.peer().to_owned(), greeted.nonces[1].clone());
-    }
+    let others = channels.iter().zip(greeted);
+    let others = others.map(|(channel, greeted)| (channel.peer().to_owned(), greeted.nonces[1].clone()));
+    let nonces: BTreeMap<_, _> = own.into_iter().chain(others).collect();
     match nonces.len() == job.parties.names().len() {
         true => Ok(nonces),
         false => Err(Error::Internal("not all parties are connected".into())),

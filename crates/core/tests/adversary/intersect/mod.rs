@@ -1,5 +1,6 @@
 //! `vole` among malicious parties: both roles, item by item.
 
+mod keys;
 mod order;
 mod receiver;
 mod sender;

@@ -2,8 +2,10 @@
 
 use crate::support::*;
 use proptest::prelude::*;
+use tacita_core::channel::HEADER_BYTES;
+use tacita_core::protocol::intersect::ecdh::Params;
 use tacita_core::protocol::intersect::vole;
-use tacita_core::{ErrorKind, Role, Security};
+use tacita_core::{Channel, ErrorKind, Result, Role, Security};
 
 const VOLE_VARIANTS: [Variant; 5] =
     [Variant::Rows, Variant::RowsBoth, Variant::Payload, Variant::PayloadBoth, Variant::PayloadReturned];
@@ -109,6 +111,67 @@ fn everything_together_costs_what_the_formulas_say() {
             let rounds = [receiver_traffic.rounds, sender_traffic.rounds];
             assert_eq!(rounds, [params.rounds(returned); 2], "{variant:?} {security:?} {receiver} {sender}");
         }
+    }
+}
+
+/// Several runs at once find what each finds alone, with the bytes and flights of all together and one end.
+#[test]
+fn several_runs_at_once_find_what_each_finds_alone() {
+    for variant in [Variant::Rows, Variant::Payload] {
+        let sizes = [(0..40, 20..61, 0), (0..0, 3..9, 2), (5..12, 0..3, 0)];
+        let cases = sizes.map(|(mine, theirs, padding)| {
+            Case::new(variant, items(mine), items(theirs), padding, 8).by_real_vole(Security::Malicious)
+        });
+        let sessions = [0, 1, 2].map(|run| session().child("run", run));
+        let params = cases.each_ref().map(|case| vole::Params { entries: case.params, security: Security::Malicious });
+        let input = |run: usize, items| vole::Input { items, session: &sessions[run], params: &params[run] };
+        let receive = |channel: &mut Channel| -> Result<Vec<Learned>> {
+            let inputs = [0, 1, 2].map(|run| input(run, &cases[run].receiver[..]));
+            Ok(match variant {
+                Variant::Rows => {
+                    let all = vole::rows::receive_each(&inputs, channel, &mut rng(1))?;
+                    all.into_iter().map(Learned::Rows).collect()
+                }
+                _ => {
+                    let all = vole::payload::receive_each(&inputs, channel, &mut rng(1))?;
+                    all.into_iter().map(|common| Learned::Payload(common.items, common.payload)).collect()
+                }
+            })
+        };
+        let send = |channel: &mut Channel| -> Result<Vec<Learned>> {
+            let inputs = [0, 1, 2].map(|run| input(run, &cases[run].sender[..]));
+            match variant {
+                Variant::Rows => vole::rows::send_each(&inputs, channel, &mut rng(2))?,
+                _ => {
+                    let inputs = [0, 1, 2].map(|run| (inputs[run], &cases[run].sender_rows));
+                    vole::payload::send_each(&inputs, channel, &mut rng(2))?;
+                }
+            }
+            Ok(Vec::new())
+        };
+        let (received, sent) = two::run(&receive, &send);
+        let ((received, receiver_traffic), (_, sender_traffic)) = (received.unwrap(), sent.unwrap());
+        assert_eq!(received, cases.each_ref().map(|case| case.expected().0));
+        let ends = (cases.len() - 1) * HEADER_BYTES;
+        for (role, traffic) in [(Role::Receiver, receiver_traffic), (Role::Sender, sender_traffic)] {
+            let each = params.iter().zip(&cases);
+            let bytes: u64 = each.map(|(params, case)| params.bytes_sent_by(role, case.returned()).unwrap()).sum();
+            assert_eq!(traffic.sent, bytes - ends as u64, "{variant:?} {role:?}");
+            let rounds: u32 = params.iter().zip(&cases).map(|(params, case)| params.rounds(case.returned())).sum();
+            assert_eq!(traffic.rounds, rounds, "{variant:?} {role:?}");
+        }
+    }
+}
+
+#[test]
+fn several_runs_at_once_are_for_malicious_parties() {
+    let params = vole::Params::new(Params::rows(1, 1), Security::SemiHonest).unwrap();
+    let (items, session) = (items(0..1), session());
+    let (mut one, _other) = Channel::pair("first", "second");
+    for inputs in [&[vole::Input { items: &items, session: &session, params: &params }][..], &[]] {
+        let received = vole::rows::receive_each(inputs, &mut one, &mut rng(1));
+        assert_eq!(received.unwrap_err().kind(), ErrorKind::Internal);
+        assert_eq!(vole::rows::send_each(inputs, &mut one, &mut rng(1)).unwrap_err().kind(), ErrorKind::Internal);
     }
 }
 

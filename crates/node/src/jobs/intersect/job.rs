@@ -237,7 +237,8 @@ impl Job for Intersect {
                 self.memory(&one, me, chosen, &BTreeMap::from(sizes))
             });
             let each = each.collect::<Result<Vec<_>>>()?.into_iter();
-            // One after the other; but among malicious parties all of the peer's entries are there before any is looked at.
+            // One after the other. Malicious parties hold the states of all runs until all are bound, and all entries until the
+            // last one has come.
             return Ok(match spec.security {
                 Security::SemiHonest => each.max().unwrap_or(0),
                 Security::Malicious => each.fold(0, u64::saturating_add),

@@ -5,7 +5,7 @@ use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
 
 use super::found::Found;
-use super::methods::{self, Later, Setting, found_now};
+use super::methods::{self, Setting};
 use super::sizes::{epoch, item_key_of_epoch, params};
 use super::{Brought, Loaded, disk, prepared};
 use crate::agreement::JobSpec;
@@ -34,21 +34,24 @@ pub fn run(
     }
 }
 
-/// As [`run`], as one of several runs over the channel.
-pub fn run_one_of<'a>(
-    job: &'a JobSpec,
-    me: &'a str,
-    brought: &'a Brought,
-    agreed: &'a Agreed,
+/// Runs a protocol among malicious parties by each of several keys: what both bring by all of them is fixed before anything is learned
+/// by one.
+pub fn run_each(
+    each: &[(JobSpec, Brought)],
+    me: &str,
+    agreed: &[Agreed],
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
-) -> Result<Later<'a>> {
-    match brought {
-        Brought::Table(loaded) if !disk::is_bucketed(&agreed.own_sizes, &agreed.peer_sizes) => {
-            methods::chosen(agreed.chosen.protocol)?.run_one_of(setting(job, me, loaded, agreed), channel, rng)
-        }
-        _ => found_now(run(job, me, brought, agreed, channel, rng)?),
+) -> Result<Vec<Found>> {
+    let mut runs = Vec::new();
+    for ((job, brought), agreed) in each.iter().zip(agreed) {
+        let Brought::Table(loaded) = brought else {
+            return Err(Error::Internal("malicious parties, and a table that is not in memory".into()));
+        };
+        runs.push(setting(job, me, loaded, agreed));
     }
+    let chosen = agreed.first().ok_or_else(|| Error::Internal("no key".into()))?.chosen;
+    methods::chosen(chosen.protocol)?.run_each(&runs, channel, rng)
 }
 
 /// What a protocol runs with in memory.

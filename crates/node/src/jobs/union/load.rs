@@ -4,7 +4,7 @@ use arrow_schema::Schema;
 use rayon::prelude::*;
 use tacita_core::{Error, Item, Result};
 
-use super::sizes::{given_columns, hands_over, payload_bytes};
+use super::sizes::{given_columns, hands_over, payload_bytes, rounded};
 use crate::agreement::{Duplicates, Each, JobSpec, Reveal, Sizes};
 use crate::base::hex::hex;
 use crate::base::text;
@@ -185,10 +185,10 @@ pub(super) fn announce(
     source: &str,
     place: impl FnOnce() -> String,
 ) -> Result<usize> {
-    let rows = most.next_power_of_two();
+    let rows = u32::try_from(rounded(most as u64)).unwrap_or(u32::MAX);
     sizes.row_bytes = schema.row_bytes() as u32;
     sizes.schema = hex(&schema.encode());
-    sizes.each = Some(Each { rows: rows as u32, profiles: job.profiles(me).iter().map(ToString::to_string).collect() });
+    sizes.each = Some(Each { rows, profiles: job.profiles(me).iter().map(ToString::to_string).collect() });
     payload_bytes(job, sizes).ok_or_else(|| {
         Error::Input(format!(
             "{source}, {}: its key has {}, and all keys are given as many rows as the one that has most, so that nobody sees which has \

@@ -39,6 +39,11 @@ pub(super) fn payload_bytes(job: &JobSpec, sizes: &Sizes) -> Option<usize> {
     (1..=MAX_OFFERED_BYTES).contains(&bytes).then_some(bytes)
 }
 
+/// How many rows a sender gives for each key if the one that has most has so many: the next power of two tells less than that number.
+pub(super) fn rounded(most: u64) -> u64 {
+    most.checked_next_power_of_two().unwrap_or(u64::MAX)
+}
+
 /// What both derive from terms and sizes for the run in which `receiver` learns. `asks` are its sizes, `has` the sender's.
 pub(super) fn params(job: &JobSpec, asks: &Sizes, has: &Sizes) -> Params {
     let bytes = payload_bytes(job, has).unwrap_or(MAX_OFFERED_BYTES);
@@ -91,14 +96,54 @@ pub(super) fn check_peer(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Res
         return refuse("it announces key columns that are no text");
     }
     let one = job.key.as_ref().is_some_and(|key| key.duplicates != Duplicates::All);
-    if each.rows == 0 || (one && each.rows != 1) || payload_bytes(job, sizes).is_none() {
+    if !each.rows.is_power_of_two() || (one && each.rows != 1) || payload_bytes(job, sizes).is_none() {
         return refuse("it announces so many rows for each key as cannot be");
     }
-    if job.limits.max_rows.is_some_and(|limit| u64::from(each.rows) > limit.max(1)) {
+    if job.limits.max_rows.is_some_and(|limit| u64::from(each.rows) > rounded(limit)) {
         return refuse("it announces a key with more rows than limits.max_rows");
     }
     match peer_profiles(job, sizes) {
         Some(_) => Ok(()),
         None => refuse("it does not say how it reads its key columns"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tacita_core::ErrorKind;
+
+    use super::*;
+    use crate::agreement::Each;
+    use crate::base::hex::hex;
+
+    /// What is said of a peer that gives so many rows for each key, where `max_rows` is `limit`.
+    fn refused(rows: u32, limit: u64) -> Option<ErrorKind> {
+        let text = format!(
+            "job = \"union\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"id\"]\n[limits]\nmax_rows = {limit}\n[parties.a]\n[parties.b]\n"
+        );
+        let job = JobSpec::parse(&text, false).unwrap();
+        let schema = PayloadSchema::of_texts(&["id".into()], 32).unwrap();
+        let sizes = Sizes {
+            items: 1,
+            row_bytes: schema.row_bytes() as u32,
+            schema: hex(&schema.encode()),
+            each: Some(Each { rows, profiles: vec!["none".into()] }),
+            ..Sizes::default()
+        };
+        let (channel, _other) = Channel::pair("a", "b");
+        check_peer(&job, &sizes, &channel).err().map(|error| error.kind())
+    }
+
+    /// An honest peer rounds up what its fullest key has, which may be as many as the limit.
+    #[test]
+    fn rows_of_a_key_are_rounded_on_both_sides_of_the_limit() {
+        for limit in 1..70 {
+            let honest = rounded(limit) as u32;
+            for rows in 0..=honest {
+                assert_eq!(refused(rows, limit).is_none(), rows.is_power_of_two(), "{rows}, {limit}");
+            }
+            assert_eq!(refused(2 * honest, limit), Some(ErrorKind::Protocol), "{limit}");
+        }
+        assert_eq!([0, 1, 5, u64::MAX].map(rounded), [1, 1, 8, u64::MAX]);
     }
 }

@@ -258,15 +258,19 @@ impl Client {
         lock(&self.idle).push(channel);
     }
 
-    /// What it means to this party that the run has ended.
+    /// What it means to this party that the run has ended. What another party is to have said is known from the helper alone.
     fn ended(&self, by: depot::Place, kind: ErrorKind, culprit: Option<depot::Place>) -> Error {
-        let name = |place| self.name(place);
-        match culprit {
-            Some(culprit) if culprit == depot::Place::Party(self.me) || culprit == by => {
-                Error::Peer { peer: name(by), kind }
+        let (helper, own) = (self.name(depot::Place::Helper), depot::Place::Party(self.me));
+        match (by, culprit.filter(|culprit| *culprit != by)) {
+            (depot::Place::Helper, None) => Error::Peer { peer: helper, kind },
+            (depot::Place::Helper, Some(culprit)) if culprit == own => Error::Peer { peer: helper, kind },
+            (depot::Place::Party(_), None) => {
+                Error::Reported { culprit: self.name(by), by: helper, through: None, kind }
             }
-            Some(culprit) => Error::Reported { culprit: name(culprit), by: name(by), kind },
-            None => Error::Peer { peer: name(by), kind },
+            (_, Some(culprit)) => {
+                let through = (by != depot::Place::Helper).then(|| helper.clone());
+                Error::Reported { culprit: self.name(culprit), by: self.name(by), through, kind }
+            }
         }
     }
 
@@ -304,7 +308,25 @@ impl Client {
             return Ok(());
         }
         let peer = if names.is_empty() { "another party".to_owned() } else { text::names(&names) };
-        Err(Error::Network { peer, what: format!("{what} {}: is it running?", text::duration(patience)) })
+        let (patience, helper) = (text::duration(patience), &self.place.helper.name);
+        Err(Error::Network { peer, what: format!("{what} {patience}, as {helper} says: is it running?") })
+    }
+
+    /// The error for a parcel that has not come in time. The helper alone says so, and whoever leaves it may wait for others itself.
+    fn overdue(&self, parcel: Parcel, patience: Duration) -> Error {
+        let (step, patience) = (parcel.step.name, text::duration(patience));
+        let what = match parcel.from {
+            depot::Place::Helper => {
+                format!("has no `{step}` after {patience}; it may wait for a party: is each of them running?")
+            }
+            from => {
+                let from = self.name(from);
+                format!(
+                    "says that {from} has left no `{step}` after {patience}; {from} may wait for another party: is each of them running?"
+                )
+            }
+        };
+        Error::Network { peer: self.name(depot::Place::Helper), what }
     }
 }
 
@@ -370,10 +392,7 @@ impl Depot for Client {
                     };
                     return Err(Error::Protocol { peer, check });
                 }
-                Some(Answer::NotYet) if started.elapsed() >= patience => {
-                    let what = format!("has left no `{}` within {}", parcel.step.name, text::duration(patience));
-                    return Err(Error::Network { peer: self.name(parcel.from), what });
-                }
+                Some(Answer::NotYet) if started.elapsed() >= patience => return Err(self.overdue(parcel, patience)),
                 Some(Answer::NotYet) => {
                     rest(asked);
                     if !told && started.elapsed() > LONG {
@@ -405,3 +424,6 @@ fn rest(asked: Instant) {
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

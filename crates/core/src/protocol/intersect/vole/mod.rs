@@ -7,8 +7,8 @@
 //! Improved OKVS and Subfield VOLE" (CCS 2022), figure 4, over GF(2^128) throughout. Semi-honest or malicious parties.
 //!
 //! [`rows`] tells the receiver which of its items are common, [`payload`] also the sender's rows for them. Both can
-//! tell the sender the same afterwards, among semi-honest parties. What each role learns, and why, is in
-//! `docs/protocols/vole.md`.
+//! tell the sender the same afterwards, among semi-honest parties. Malicious parties do several runs at once ([`Input`]), where one
+//! table has several keys. What each role learns, and why, is in `docs/protocols/vole.md`.
 
 pub(in crate::protocol::intersect) mod correlation;
 pub(in crate::protocol::intersect) mod function;
@@ -20,3 +20,37 @@ pub use params::{Params, overfitted_items};
 
 pub use super::entries::{ENTRIES, MATCHES, RETURNED_COUNTS, RETURNED_ROWS};
 pub use crate::channel::labels::vole::{COIN, COMMITMENT, MASKED, OPENING, SEED};
+
+use crate::channel::Channel;
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::security::Security;
+use crate::session::Session;
+
+/// What a party brings to one of several runs over a channel among malicious parties. In all of them the receiver is bound to its items
+/// before the sender answers in any.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// The items, which are distinct and made with a key of the session.
+    pub items: &'a [Item],
+    /// The session, which no other run has.
+    pub session: &'a Session,
+    /// What both parties have agreed on.
+    pub params: &'a Params,
+}
+
+/// Refuses several runs at once among semi-honest parties, who do them one after the other, and no run at all.
+fn check_malicious<'a>(runs: impl IntoIterator<Item = &'a Input<'a>>) -> Result<()> {
+    let mut runs = runs.into_iter().peekable();
+    match runs.peek().is_some() && runs.all(|run| run.params.security == Security::Malicious) {
+        true => Ok(()),
+        false => Err(Error::Internal("vole: several runs at once are for malicious parties".into())),
+    }
+}
+
+/// Counts the rounds of run `number` as of a run of its own. The first one goes on with what is counted.
+fn count_rounds(number: usize, channel: &mut Channel) {
+    if number > 0 {
+        channel.count_rounds_anew();
+    }
+}

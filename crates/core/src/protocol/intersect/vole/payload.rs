@@ -6,7 +6,7 @@ use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::function::{self, Evaluated, OutputHash};
-use super::{Params, correlation};
+use super::{Input, Params, check_malicious, correlation, count_rounds};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
@@ -50,42 +50,45 @@ pub fn receive_over(
     let outputs = ask(items, session, params, vole, channel, rng)?;
     let domain = Domain::of_protocol("vole", session);
     if params.security == Security::Malicious {
-        let waiting = Waiting { outputs, domain, sealed: Sealed::collect(&params.entries, channel)? };
-        channel.conclude()?;
-        return waiting.find();
+        return Ok(conclude(vec![Asked { outputs, domain, params }], channel)?.remove(0));
     }
     // 2. The sender's entries for them, and what the sender is told and given.
     payload::receive(&outputs, own, &domain, &params.entries, channel)
 }
 
-/// As [`receive`] among malicious parties, where this is not the channel's last run: the channel's job does not end.
-pub fn receive_one_of(
-    items: &[Item],
-    session: &Session,
-    params: &Params,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<Waiting> {
-    check_receiver(items, None, params)?;
-    let mut vole = correlation::receiver(params, session, channel, rng)?;
-    let outputs = ask(items, session, params, &mut vole, channel, rng)?;
-    let domain = Domain::of_protocol("vole", session);
-    Ok(Waiting { outputs, domain, sealed: Sealed::collect(&params.entries, channel)? })
+/// The receiver's role in several runs among malicious parties, as by several keys of one table. Returns what [`receive`] does, for
+/// each.
+///
+/// The stores of all runs and their coins come before any entry: the items of no run can depend on what another has told. Memory is
+/// that of all runs together.
+pub fn receive_each(runs: &[Input<'_>], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Vec<Common>> {
+    check_malicious(runs)?;
+    let mut asked = Vec::new();
+    for (number, Input { items, session, params }) in runs.iter().enumerate() {
+        count_rounds(number, channel);
+        check_receiver(items, None, params)?;
+        let mut vole = correlation::receiver(params, session, channel, rng)?;
+        let outputs = ask(items, session, params, &mut vole, channel, rng)?;
+        asked.push(Asked { outputs, domain: Domain::of_protocol("vole", session), params });
+    }
+    conclude(asked, channel)
 }
 
-/// A receiver that has all that it needs of a sender that may cheat.
-pub struct Waiting {
+/// A receiver that has the function's outputs for its items.
+struct Asked<'a> {
     outputs: Outputs,
     domain: Domain,
-    sealed: Sealed,
+    params: &'a Params,
 }
 
-impl Waiting {
-    /// What the receiver learns. How long this takes depends on it: the sender must not see that, so that [`Channel::conclude`]
-    /// comes before.
-    pub fn find(self) -> Result<Common> {
-        self.sealed.find(&self.outputs, &self.domain)
-    }
+/// The receiver's last steps among malicious parties: all entries of all runs, the end of the channel's job, and only then the look-up.
+/// How long that takes depends on what is common, and the sender must not see it.
+fn conclude(asked: Vec<Asked<'_>>, channel: &mut Channel) -> Result<Vec<Common>> {
+    // 2. The sender's entries.
+    let collect = |asked: &Asked<'_>| Sealed::collect(&asked.params.entries, channel);
+    let sealed = asked.iter().map(collect).collect::<Result<Vec<_>>>()?;
+    channel.conclude()?;
+    asked.iter().zip(sealed).map(|(asked, sealed)| sealed.find(&asked.outputs, &asked.domain)).collect()
 }
 
 /// The receiver's first step.
@@ -130,9 +133,42 @@ pub fn send_over(
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Common>> {
     check_sender(items, rows, params)?;
-
-    // 1. The function's key; tags and sealed rows of the own items.
+    // 1. The function's key.
     let key = function::send(params, session, vole, channel, rng)?;
+    answer(&key, items, rows, session, params, channel, rng)
+}
+
+/// The sender's role in several runs, as by several keys of one table, each with the rows of its items: the other side of
+/// [`receive_each`]. Nobody but the receiver learns.
+///
+/// No entry of any run leaves before the receiver is bound to its items of all of them. Memory is that of all runs together.
+pub fn send_each(runs: &[(Input<'_>, &Payload)], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
+    check_malicious(runs.iter().map(|(input, _)| input))?;
+    let mut keys = Vec::new();
+    for (number, (Input { items, session, params }, rows)) in runs.iter().enumerate() {
+        count_rounds(number, channel);
+        check_sender(items, rows, params)?;
+        let mut vole = correlation::sender(params, session, channel, rng)?;
+        // 1. The function's key.
+        keys.push(function::send(params, session, &mut vole, channel, rng)?);
+    }
+    for (key, (Input { items, session, params }, rows)) in keys.into_iter().zip(runs) {
+        answer(&key, items, rows, session, params, channel, rng)?;
+    }
+    Ok(())
+}
+
+/// The sender's steps once it has the function's key.
+fn answer(
+    key: &function::Key,
+    items: &[Item],
+    rows: &Payload,
+    session: &Session,
+    params: &Params,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Option<Common>> {
+    // 1. Tags and sealed rows of the own items.
     let own = Own { items, payload: Some(rows) };
     let progress = channel.progress().clone();
     progress.start("evaluating", params.entries.sender_entries);

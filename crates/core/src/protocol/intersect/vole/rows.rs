@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 
 use super::function::{self, OutputHash};
-use super::{Params, correlation};
+use super::{Input, Params, check_malicious, correlation, count_rounds};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -41,42 +41,42 @@ pub fn receive_over(
 ) -> Result<Vec<usize>> {
     let asked = ask(items, session, params, vole, channel, rng)?;
     if params.security == Security::Malicious {
-        let waiting = Waiting { asked, tags: entries::rows::collect(&params.entries, channel)? };
-        channel.conclude()?;
-        return Ok(waiting.find());
+        return Ok(conclude(vec![(asked, params)], channel)?.remove(0));
     }
     // 2. The sender's tags, and what the sender may learn.
     let common = entries::rows::receive(&asked.table, &params.entries, channel)?;
     Ok(asked.items(common))
 }
 
-/// As [`receive`] among malicious parties, where this is not the channel's last run: the channel's job does not end.
-pub fn receive_one_of(
-    items: &[Item],
-    session: &Session,
-    params: &Params,
-    channel: &mut Channel,
-    rng: &mut impl CryptoRng,
-) -> Result<Waiting> {
-    check_receiver(items, params)?;
-    let mut vole = correlation::receiver(params, session, channel, rng)?;
-    let asked = ask(items, session, params, &mut vole, channel, rng)?;
-    Ok(Waiting { asked, tags: entries::rows::collect(&params.entries, channel)? })
-}
-
-/// A receiver that has all that it needs of a sender that may cheat.
-pub struct Waiting {
-    asked: Asked,
-    tags: Vec<u8>,
-}
-
-impl Waiting {
-    /// The indices of the receiver's items that are common, ascending. How long this takes depends on them: the sender must not see
-    /// it, so that [`Channel::conclude`] comes before.
-    pub fn find(self) -> Vec<usize> {
-        let common = entries::rows::look_up(&self.asked.table, &self.tags);
-        self.asked.items(common)
+/// The receiver's role in several runs among malicious parties, as by several keys of one table. Returns what [`receive`] does, for
+/// each.
+///
+/// The stores of all runs and their coins come before any tag: the items of no run can depend on what another has told. Memory is that
+/// of all runs together.
+pub fn receive_each(runs: &[Input<'_>], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<Vec<Vec<usize>>> {
+    check_malicious(runs)?;
+    let mut asked = Vec::new();
+    for (number, Input { items, session, params }) in runs.iter().enumerate() {
+        count_rounds(number, channel);
+        check_receiver(items, params)?;
+        let mut vole = correlation::receiver(params, session, channel, rng)?;
+        asked.push((ask(items, session, params, &mut vole, channel, rng)?, *params));
     }
+    conclude(asked, channel)
+}
+
+/// The receiver's last steps among malicious parties: all tags of all runs, the end of the channel's job, and only then the look-up. How
+/// long that takes depends on the items, and the sender must not see it.
+fn conclude(asked: Vec<(Asked, &Params)>, channel: &mut Channel) -> Result<Vec<Vec<usize>>> {
+    // 2. The sender's tags.
+    let collect = |(_, params): &(Asked, &Params)| entries::rows::collect(&params.entries, channel);
+    let tags = asked.iter().map(collect).collect::<Result<Vec<_>>>()?;
+    channel.conclude()?;
+    let find = |((asked, _), tags): ((Asked, &Params), Vec<u8>)| {
+        let common = entries::rows::look_up(&asked.table, &tags);
+        asked.items(common)
+    };
+    Ok(asked.into_iter().zip(tags).map(find).collect())
 }
 
 /// A receiver's tags.
@@ -157,9 +157,41 @@ pub fn send_over(
     rng: &mut impl CryptoRng,
 ) -> Result<Option<Vec<usize>>> {
     check_sender(items, params)?;
-
-    // 1. The function's key, and the own tags, with those of random dummies behind them up to the agreed number.
+    // 1. The function's key.
     let key = function::send(params, session, vole, channel, rng)?;
+    answer(&key, items, session, params, channel, rng)
+}
+
+/// The sender's role in several runs, as by several keys of one table: the other side of [`receive_each`]. Nobody but the receiver
+/// learns.
+///
+/// No tag of any run leaves before the receiver is bound to its items of all of them. Memory is that of all runs together.
+pub fn send_each(runs: &[Input<'_>], channel: &mut Channel, rng: &mut impl CryptoRng) -> Result<()> {
+    check_malicious(runs)?;
+    let mut keys = Vec::new();
+    for (number, Input { items, session, params }) in runs.iter().enumerate() {
+        count_rounds(number, channel);
+        check_sender(items, params)?;
+        let mut vole = correlation::sender(params, session, channel, rng)?;
+        // 1. The function's key.
+        keys.push(function::send(params, session, &mut vole, channel, rng)?);
+    }
+    for (key, Input { items, session, params }) in keys.into_iter().zip(runs) {
+        answer(&key, items, session, params, channel, rng)?;
+    }
+    Ok(())
+}
+
+/// The sender's steps once it has the function's key.
+fn answer(
+    key: &function::Key,
+    items: &[Item],
+    session: &Session,
+    params: &Params,
+    channel: &mut Channel,
+    rng: &mut impl CryptoRng,
+) -> Result<Option<Vec<usize>>> {
+    // 1. The own tags, with those of random dummies behind them up to the agreed number.
     channel.progress().start("evaluating", params.entries.sender_entries);
     let evaluated = key.evaluate(items);
     let order = evaluated.order().to_vec();

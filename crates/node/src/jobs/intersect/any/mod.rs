@@ -1,5 +1,7 @@
-//! Several keys of which one is enough: an intersection by each, one after the other over the same connection, and the union of
-//! what they find.
+//! Several keys of which one is enough: an intersection by each over the same connection, and the union of what they find.
+//!
+//! Semi-honest parties do one after the other. Among malicious ones, what the receiver brings by all keys is fixed before it learns
+//! anything by one: rows that it gets by the first key would else say what to test by the next.
 //!
 //! Each intersection is that of a job with one key ([`JobSpec::alternatives`]), in a session of its own. Given rows come with
 //! numbers, so that a row of the peer that matches by two keys is known to be one.
@@ -17,9 +19,8 @@ use tacita_core::channel::Channel;
 use tacita_core::{Error, Result, Security};
 
 use super::load::{Loaded, NumberKey};
-use super::run::run_one_of;
 use super::sizes::peer_schema;
-use super::{Brought, Found, disk, hint, load, sizes};
+use super::{Brought, Found, disk, hint, load, run, sizes};
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{self, JobSpec, Known, Left, OnDisk, Pair, Part, Run, Sizes, Source};
 use crate::base::folder::Folder;
@@ -157,15 +158,16 @@ impl Part for Alternatives {
             peer_sizes: agreed.peer_sizes.any[number].clone(),
         };
         let of_keys: Vec<_> = (0..self.each.len()).map(of_key).collect();
-        let mut waiting = Vec::new();
-        for ((job, brought), agreed) in self.each.iter().zip(&of_keys) {
-            channel.count_rounds_anew();
-            waiting.push(run_one_of(job, me, brought, agreed, channel, rng)?);
-        }
-        if job.security == Security::Malicious {
-            channel.conclude()?;
-        }
-        let all = waiting.into_iter().map(|found| found()).collect::<Result<Vec<_>>>()?;
+        let all = match job.security {
+            Security::SemiHonest => {
+                let one = |((job, brought), agreed): (&(JobSpec, Brought), &Agreed)| {
+                    channel.count_rounds_anew();
+                    run::run(job, me, brought, agreed, channel, rng)
+                };
+                self.each.iter().zip(&of_keys).map(one).collect::<Result<Vec<_>>>()?
+            }
+            Security::Malicious => run::run_each(&self.each, me, &of_keys, channel, rng)?,
+        };
         if all.iter().all(|found| found.is_nothing_in_common(job)) {
             for ((job, brought), theirs) in self.each.iter().zip(&agreed.peer_sizes.any) {
                 if let Brought::Table(loaded) = brought

@@ -1,9 +1,25 @@
-use tacita_core::primitive::vole::params::CODE_BITS;
-use tacita_core::security::STATISTICAL_BITS;
-use tacita_core::{Chance, Role};
+use std::time::Duration;
 
-use crate::agreement::{JobSpec, MAX_ALTERNATIVES, Protocol, Sizes, Work};
+use chacha20::ChaCha20Rng;
+use rand_core::SeedableRng;
+use tacita_core::channel::{Channel, MAX_PAYLOAD_BYTES};
+use tacita_core::primitive::kernel::block;
+use tacita_core::primitive::okvs;
+use tacita_core::primitive::ot::BASE_POINTS;
+use tacita_core::primitive::ot::softspoken::{self, CorrelatedReceiver};
+use tacita_core::primitive::vole::VoleReceiver;
+use tacita_core::primitive::vole::params::CODE_BITS;
+use tacita_core::primitive::vole::silent::SilentReceiver;
+use tacita_core::protocol::intersect::vole::{COIN, COMMITMENT, MASKED, OPENING, SEED};
+use tacita_core::security::STATISTICAL_BITS;
+use tacita_core::session::Transcript;
+use tacita_core::{Chance, Result, Role, Security, Session};
+
+use super::{Alternatives, load_all};
+use crate::agreement::handshake::Agreed;
+use crate::agreement::{Chosen, JobSpec, MAX_ALTERNATIVES, Part, Peers, Protocol, Run, Sizes, Source, Work};
 use crate::jobs::intersect::{disk, params};
+use crate::table::ReadOptions;
 
 fn job(keys: &str, reveal: &str) -> JobSpec {
     let text = format!(
@@ -56,4 +72,64 @@ fn alternatives_have_terms_of_their_own() {
     all.push(Terms::of(&job("columns = [\"x\", \"y\"]", "rows")).agreement());
     let count = all.len();
     assert_eq!(all.into_iter().collect::<std::collections::BTreeSet<_>>().len(), count);
+}
+
+/// A job of two keys among malicious parties, and what one of them brings to it.
+fn malicious(reveal: &str, party: &str) -> (JobSpec, Alternatives) {
+    let mut job = job("any = [[\"x\"], [\"y\"]]", reveal);
+    job.security = Security::Malicious;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("table.csv");
+    std::fs::write(&path, "x,y,z\n1,u,one\n2,v,two\n3,w,three\n").unwrap();
+    let source = Source::File { path, options: ReadOptions::default(), allow_unreadable: false };
+    let part = load_all(&job, party, &source).unwrap();
+    (job, part)
+}
+
+/// A receiver that is bound by the first key and not by the second hears nothing yet of what the sender has.
+#[test]
+fn no_key_is_answered_before_all_are_bound() {
+    for reveal in ["rows", "payload"] {
+        let [(job, mut sender), (_, receiver)] = ["b", "a"].map(|party| malicious(reveal, party));
+        let agreed = Agreed {
+            session: Session::new(Transcript::new("test")),
+            chosen: Chosen::only(Protocol::named("vole")),
+            own_sizes: sender.sizes(),
+            peer_sizes: receiver.sizes(),
+        };
+        let (mut to_receiver, mut channel) = Channel::pair("b", "a");
+        channel.set_patience(Duration::from_secs(60));
+        let (answered, ended) = std::thread::scope(|scope| {
+            let sends = scope.spawn(|| {
+                let peers = Peers::One { agreed: &agreed, channel: &mut to_receiver };
+                let rng = &mut ChaCha20Rng::from_seed([1; 32]);
+                let ran = sender.run(Run { job: &job, me: "b", peers, allowed: None, rng });
+                ran.inspect_err(|error| to_receiver.handle().interrupt(error.clone())).map(drop)
+            });
+            let answered = is_bound(&job, &agreed, &mut channel).and_then(|()| {
+                // The base OTs of the second key are due.
+                channel.receive_up_to(BASE_POINTS, MAX_PAYLOAD_BYTES).map(drop)
+            });
+            drop(channel);
+            (answered, sends.join().unwrap())
+        });
+        assert!(answered.is_ok() && ended.is_err(), "{reveal}: {answered:?}, {ended:?}");
+    }
+}
+
+/// The receiver's program by the first key, with any store.
+fn is_bound(job: &JobSpec, agreed: &Agreed, channel: &mut Channel) -> Result<()> {
+    let (session, rng) = (agreed.session.child("alternative", 0), &mut ChaCha20Rng::from_seed([2; 32]));
+    let sizes = params(&job.alternatives()[0], "a", &agreed.peer_sizes.any[0], &agreed.own_sizes.any[0]);
+    let columns = okvs::Params::new(sizes.receiver_items, sizes.store_bits)?.columns();
+    let transfers = softspoken::Params::new(Security::Malicious, 8)?;
+    let transfers = CorrelatedReceiver::setup(&transfers, &session, "intersection", channel, rng)?;
+    let mut vole = SilentReceiver::new(transfers, Security::Malicious, &session, "intersection", rng);
+    channel.receive(COMMITMENT, 32)?;
+    channel.send(SEED, vec![3; 32])?;
+    let (mut a, mut c) = (block::zeros(columns), block::zeros(columns));
+    vole.extend(&mut a, &mut c, channel)?;
+    channel.send(MASKED, block::as_bytes(&a).to_vec())?;
+    channel.send(COIN, vec![4; 16])?;
+    channel.receive(OPENING, 32).map(drop)
 }

@@ -55,19 +55,11 @@ pub trait Method: Sync {
     /// Runs it.
     fn run(&self, run: Setting<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Found>;
 
-    /// Runs it as one of several over the channel. What is found is looked for when the channel has concluded, where the peer must not
-    /// see how long that takes.
-    fn run_one_of<'a>(&self, run: Setting<'a>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Later<'a>> {
-        found_now(self.run(run, channel, rng)?)
+    /// Runs it by several keys among malicious parties, who are bound to what they bring by all of them before anybody learns anything by
+    /// one. This ends the channel's job. Returns what was found by each.
+    fn run_each(&self, _runs: &[Setting<'_>], _channel: &mut Channel, _rng: &mut ChaCha20Rng) -> Result<Vec<Found>> {
+        Err(Error::Internal(format!("{} among malicious parties", self.protocol().name())))
     }
-}
-
-/// Something that will have been found.
-pub type Later<'a> = Box<dyn FnOnce() -> Result<Found> + 'a>;
-
-/// Something that is found already.
-pub fn found_now<'a>(found: Found) -> Result<Later<'a>> {
-    Ok(Box::new(move || Ok(found)))
 }
 
 /// A protocol that runs bucket by bucket.

@@ -5,9 +5,9 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets;
 use tacita_core::protocol::intersect::entries::{Params, ReturnedRows};
 use tacita_core::protocol::intersect::vole::{self, payload, rows};
-use tacita_core::{Error, Level, Result, Role, Security};
+use tacita_core::{Error, Level, Result, Role};
 
-use super::{Bucketed, Cost, Later, Method, Setting, found_now};
+use super::{Bucketed, Cost, Method, Setting};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{JobSpec, Protocol, Reveal};
@@ -95,22 +95,37 @@ impl Method for Vole {
         }
     }
 
-    fn run_one_of<'a>(&self, mut run: Setting<'a>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Later<'a>> {
-        if run.job.security == Security::SemiHonest || !run.receives() {
-            return found_now(self.run(run, channel, rng)?);
-        }
-        let (items, session) = (std::mem::take(&mut run.items), &run.agreed.session);
-        let params = &vole::Params::new(run.params, run.job.security)?;
-        match &run.job.reveal {
-            Reveal::Rows => {
-                let waiting = rows::receive_one_of(&items, session, params, channel, rng)?;
-                Ok(Box::new(move || Ok(Found::Rows(waiting.find()))))
+    fn run_each(&self, runs: &[Setting<'_>], channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<Vec<Found>> {
+        let params = runs.iter().map(|run| vole::Params::new(run.params, run.job.security));
+        let params = params.collect::<Result<Vec<_>>>()?;
+        let input = |(run, params)| {
+            let run: &Setting<'_> = run;
+            vole::Input { items: &run.items, session: &run.agreed.session, params }
+        };
+        let inputs: Vec<_> = runs.iter().zip(&params).map(input).collect();
+        let first = runs.first().ok_or_else(|| Error::Internal("no key".into()))?;
+        match (&first.job.reveal, first.receives()) {
+            (Reveal::Rows, true) => {
+                Ok(rows::receive_each(&inputs, channel, rng)?.into_iter().map(Found::Rows).collect())
             }
-            Reveal::Payload => {
-                let waiting = payload::receive_one_of(&items, session, params, channel, rng)?;
-                Ok(Box::new(move || run.payload(waiting.find()?)))
+            (Reveal::Payload, true) => {
+                let common = payload::receive_each(&inputs, channel, rng)?;
+                runs.iter().zip(common).map(|(run, common)| run.payload(common)).collect()
             }
-            reveal => Err(Error::Internal(format!("vole reveals no {reveal}"))),
+            (Reveal::Rows, false) => {
+                rows::send_each(&inputs, channel, rng)?;
+                channel.conclude()?;
+                Ok(runs.iter().map(|_| Found::Nothing).collect())
+            }
+            (Reveal::Payload, false) => {
+                let given = runs.iter().map(|run| run.loaded.rows_to_send(run.items.len()));
+                let given = given.collect::<Result<Vec<_>>>()?;
+                let inputs: Vec<_> = inputs.into_iter().zip(given.iter().map(|rows| &**rows)).collect();
+                payload::send_each(&inputs, channel, rng)?;
+                channel.conclude()?;
+                Ok(runs.iter().map(|_| Found::Nothing).collect())
+            }
+            (reveal, _) => Err(Error::Internal(format!("vole reveals no {reveal}"))),
         }
     }
 }

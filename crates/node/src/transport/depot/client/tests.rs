@@ -1,0 +1,119 @@
+//! Helpers that lie, and what a party makes of it.
+
+use std::net::TcpListener;
+use std::time::SystemTime;
+
+use tacita_core::channel::labels::depot::{DEPOT_ANSWER, DEPOT_REQUEST};
+use tacita_core::depot::{Place as At, Step};
+
+use super::super::frame::MAX_FRAME_BYTES;
+use super::*;
+use crate::identity::VALIDITY;
+
+const STEP: Step = Step { code: 5, name: "entries" };
+
+/// Three parties, of which this is the first, and a helper.
+struct Scene {
+    listener: TcpListener,
+    helper: Identity,
+    own: Identity,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let [helper, own] = ["hub", "a"].map(|name| {
+            let now = SystemTime::now();
+            Identity::generate(name, now, now + VALIDITY).unwrap()
+        });
+        Scene { listener: TcpListener::bind("127.0.0.1:0").unwrap(), helper, own }
+    }
+
+    /// The first party's way to the helper; it waits for what others do as long as `patience`.
+    fn client(&self, patience: Duration) -> Client {
+        let pin = self.own.fingerprint();
+        let place = Place {
+            address: self.listener.local_addr().unwrap().to_string(),
+            helper: Peer { name: "hub".into(), pin: self.helper.fingerprint() },
+            parties: ["a", "b", "c"].map(|name| Peer { name: name.into(), pin }).to_vec(),
+        };
+        let terms = Terms { id: "t".into(), text: "{}".into(), agreement: [7; 32], differences: |_, _| None };
+        let (times, ways) = ([Duration::from_secs(20), patience], (Shape::default(), Expected::default()));
+        Client::new(place, 0, self.own.clone(), terms, times, ways, Cancel::default()).unwrap()
+    }
+
+    /// How a party ends that waits for the second one's parcel, where the helper answers that with `lie`.
+    fn collect(&self, patience: Duration, lie: &Answer<'_>) -> Error {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let peer = Peer { name: "a".into(), pin: self.own.fingerprint() };
+                let options =
+                    Options { purpose: Purpose::Helper, timeout: Duration::from_secs(20), ..Options::default() };
+                let mut channel = transport::listen(&self.listener, &peer, &self.helper, &options).unwrap().channel;
+                for answer in [Answer::Welcome.write(), lie.write()] {
+                    channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES).unwrap();
+                    channel.send(DEPOT_ANSWER, answer).unwrap();
+                }
+                // Until the party has gone.
+                let _ = channel.receive_up_to(DEPOT_REQUEST, MAX_FRAME_BYTES);
+            });
+            let client = self.client(patience);
+            let parcel = Parcel { step: STEP, from: At::Party(1), to: At::Party(0) };
+            let error = client.collect(parcel, 0, 100).unwrap_err();
+            drop(client);
+            error
+        })
+    }
+}
+
+/// What a helper says of a party is known from the helper alone, and is told so.
+#[test]
+fn what_a_helper_says_of_others_is_told_as_what_it_says() {
+    use ErrorKind::{Authentication, Input, Internal, Interrupted, Network, Protocol};
+    let client = Scene::new().client(Duration::ZERO);
+    let [own, b, c] = [0, 1, 2].map(At::Party);
+    for (by, kind, culprit, text) in [
+        (b, Input, None, "b stopped: its input or its limits do not allow the job, as hub says"),
+        (b, Network, None, "b cannot be reached any more, as hub says"),
+        (b, Interrupted, Some(b), "b was interrupted by its user, as hub says"),
+        (b, Protocol, Some(c), "c broke the protocol, as hub says in the name of b"),
+        (b, Authentication, Some(At::Helper), "hub failed authentication, as it has heard from b"),
+        (b, Protocol, Some(own), "a broke the protocol, as hub says in the name of b"),
+        (At::Helper, Network, Some(c), "c cannot be reached any more, as hub says"),
+        // What it says of itself, and of what it has seen of this party.
+        (At::Helper, Internal, None, "hub stopped on an internal error"),
+        (
+            At::Helper,
+            Protocol,
+            Some(own),
+            "hub stopped: a message of ours failed its checks; are both versions the same?",
+        ),
+    ] {
+        let error = client.ended(by, kind, culprit);
+        assert_eq!(error.to_string(), text);
+        assert_eq!(error.kind() == Protocol, kind == Protocol);
+    }
+}
+
+#[test]
+fn a_helper_that_invents_who_has_ended_the_run_is_named() {
+    let lie = Answer::Ended { by: At::Party(1), kind: ErrorKind::Protocol, culprit: Some(At::Party(2)) };
+    let error = Scene::new().collect(Duration::from_secs(20), &lie);
+    assert_eq!(error.to_string(), "c broke the protocol, as hub says in the name of b");
+}
+
+/// Whoever has left nothing may wait for another, and only the helper says that it has left nothing.
+#[test]
+fn who_leaves_nothing_in_time_is_not_accused() {
+    let error = Scene::new().collect(Duration::ZERO, &Answer::NotYet);
+    assert!(matches!(&error, Error::Network { peer, .. } if peer == "hub"), "{error:?}");
+    let text = error.to_string();
+    for part in ["hub: says that b has left no `entries`", "b may wait for another party"] {
+        assert!(text.contains(part), "`{text}` lacks `{part}`");
+    }
+    let client = Scene::new().client(Duration::ZERO);
+    let own = client.overdue(Parcel { step: STEP, from: At::Helper, to: At::Party(0) }, Duration::from_secs(3));
+    assert!(own.to_string().starts_with("hub: has no `entries` after 3"), "{own}");
+    // Those who are missing are so by the helper's word.
+    let missing = client.missing(&[1, 2], Instant::now() - Duration::from_secs(60)).unwrap_err();
+    assert!(missing.to_string().ends_with("as hub says: is it running?"), "{missing}");
+}
