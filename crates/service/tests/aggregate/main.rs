@@ -7,5 +7,6 @@ mod hostile;
 mod liars;
 mod many;
 mod openapi;
+mod repeated;
 mod together;
 mod world;
