@@ -80,7 +80,7 @@ impl Round {
         };
         let key = Key::new(identity.derive("aggregate queue", name.as_bytes()));
         let queue = Queue::open(&state.join(format!("queue-{}", hex(name.as_bytes()))), key, limits)?;
-        let closed = AtomicBool::new(queue.status().closed);
+        let closed = AtomicBool::new(queue.is_closed());
         let claims = ClaimKey::new(&params, &secret);
         Ok(Round { name, params, secret, keys, open, queue, conditions, claims, closed })
     }
@@ -93,7 +93,7 @@ impl Round {
     /// Takes none any more. Durable when this returns.
     pub(super) fn close(&self) -> Result<()> {
         self.closed.store(true, Ordering::Release);
-        match self.queue.status().closed {
+        match self.queue.is_closed() {
             true => Ok(()),
             false => self.queue.close(),
         }

@@ -82,7 +82,7 @@ async fn is_there(
     pool.run(move || {
         let number = proxy.names.number(&participant)?;
         // First whether it is closed: from then on nothing comes.
-        let open = !round.queue.status().closed;
+        let open = !round.queue.is_closed();
         Ok(Json(serde_json::json!({ "there": round.has(number, &batch), "open": open })))
     })
     .await
