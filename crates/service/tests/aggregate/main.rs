@@ -5,6 +5,7 @@ mod dripping;
 mod forged;
 mod hostile;
 mod liars;
+mod listed;
 mod many;
 mod openapi;
 mod repeated;
