@@ -207,6 +207,9 @@ impl Database {
                 let round = self.add(Round::new(&self.setting, name.to_owned(), kept)?);
                 self.settle(&round)?;
                 tracing::info!("round {name} is open");
+                if let Some(weak) = self.setting.own()?.weak_conditions() {
+                    tracing::warn!("round {name}: {weak}");
+                }
                 Ok(())
             }
             // Another database was the first, and its key is the round's.

@@ -64,7 +64,7 @@ impl Round {
             record_bytes: params.entry_bytes(),
             batch_records: Setting::batch(&params),
             bytes: queue_bytes,
-            quota: round.max_reports.unwrap_or(u64::MAX),
+            quota: round.quota(),
             batches: MOST_BATCHES,
             claims: setting.count("proxy")? > 1,
         };
