@@ -37,6 +37,11 @@ impl Session {
         Session { whole: self.whole, ..Session::new(transcript) }
     }
 
+    /// This session as a part of `whole`, although it was agreed on by itself: as fresh as it was, with what [`Session::derive_shared`] has of `whole`.
+    pub fn within(self, whole: &Session) -> Session {
+        Session { whole: whole.whole, ..self }
+    }
+
     /// The session's id, 32 bytes.
     pub fn id(&self) -> &[u8; SESSION_ID_BYTES] {
         &self.id
@@ -123,6 +128,9 @@ mod tests {
         let all: Vec<_> = all.iter().flat_map(|session| [session.clone(), session.child("a", 0)]).collect();
         assert!(all.iter().all(|part| part.derive_shared("x") == session.derive("x")));
         assert_ne!(session.derive_shared("x"), session.derive_shared("y"));
+        let other = Session::new(Transcript::new("other"));
+        let within = other.clone().within(&session.child("a", 0));
+        assert!(within.id() == other.id() && within.derive_shared("x") == session.derive("x"));
         // One is there twice: the first's own child.
         assert_eq!(all.iter().map(|session| *session.id()).collect::<std::collections::HashSet<_>>().len(), 7);
     }

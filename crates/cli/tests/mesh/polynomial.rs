@@ -56,6 +56,16 @@ fn padded_sets_and_empty_ones() {
     assert_eq!(lines(home.at("out/a.csv")), [""; 0]);
 }
 
+/// All work with the square of the largest set: one that nobody has agreed on is refused by its own party, before it tells of it.
+#[test]
+fn a_set_that_would_take_days_is_refused() {
+    let home = Home::new();
+    for (name, range) in NAMES.iter().zip([0..3, 0..3, 0..20_001]) {
+        table(&home, name, range);
+    }
+    simulate(&home, &by_polynomials("", &NAMES), &NAMES, &[]).failed(2, &["c has 20,001 keys", "limits.max_rows"]);
+}
+
 #[test]
 fn what_is_not_there_is_refused() {
     let home = Home::new();

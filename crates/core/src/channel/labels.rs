@@ -130,6 +130,8 @@ labels! {
         STATE = 53, "state";
         /// Both parties at once, in a fresh run: a share of the seed.
         SHARE = 54, "seed share";
+        /// Among three and more, both ends at once: a digest of all states and shares, which all have to have alike.
+        HEARD = 52, "heard";
     }
 
     /// Of [`crate::protocol::dot`].

@@ -206,7 +206,7 @@ pub fn settle(
     }
 
     let (one, two) = if first { (&own_bytes, &their_bytes) } else { (&their_bytes, &own_bytes) };
-    let session = greeted.bound_to(&[("sizes", one), ("sizes", two), ("choice", &answer)]);
+    let session = job.in_its_whole(greeted.bound_to(&[("sizes", one), ("sizes", two), ("choice", &answer)]));
     Ok(Agreed { session, chosen, own_sizes: own.clone(), peer_sizes: theirs })
 }
 

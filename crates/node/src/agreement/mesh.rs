@@ -96,10 +96,11 @@ pub fn agree(
         transcript.append("sizes", &written[*name]);
     }
     transcript.append("choice", &choice);
-    let session = Session::new(transcript);
+    let session = job.in_its_whole(Session::new(transcript));
     let pairs = channels.iter().zip(greeted).map(|(channel, greeted)| {
         let seed = greeted.seed.clone();
-        Pair { peer: channel.peer().to_owned(), session: greeted.bound_to(&[("mesh", session.id())]), seed }
+        let own = greeted.bound_to(&[("mesh", session.id())]).within(&session);
+        Pair { peer: channel.peer().to_owned(), session: own, seed }
     });
     let pairs: Vec<Pair> = pairs.collect();
 

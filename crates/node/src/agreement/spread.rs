@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tacita_core::protocol::rules::itemsets::Itemsets;
-use tacita_core::{Error, Result};
+use tacita_core::session::Transcript;
+use tacita_core::{Error, Result, Session};
 
 use super::{JobSpec, Protocol, Reveal, Terms};
 use crate::base::hex::hex;
@@ -159,6 +160,15 @@ impl JobSpec {
         lane.max(1)
     }
 
+    /// The session of a run of this job: of a bucket it is a part of the drivers' session, so that all buckets draw public constants once, which are bad ones by
+    /// chance.
+    pub(super) fn in_its_whole(&self, session: Session) -> Session {
+        let Some(bucket) = self.bucket() else { return session };
+        let mut whole = Transcript::new("spread");
+        whole.append("session", bucket.session.as_bytes());
+        session.within(&Session::new(whole))
+    }
+
     /// Whether rows of the parties belong together that are at the same place of their tables.
     pub fn aligns_by_position(&self) -> bool {
         self.job.alignment(self).is_none() && self.key.is_none()
@@ -180,5 +190,30 @@ impl JobSpec {
     /// Whether drivers run it.
     pub fn is_of_drivers(&self) -> bool {
         matches!(self.spread, Some(Spread::Drivers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Machines of a bucket have a session of their own, and the constants of all buckets of the drivers' run: not those of another run.
+    #[test]
+    fn buckets_of_a_run_draw_the_same_constants() {
+        let text = "job = \"intersect\"\nid = \"t\"\nreveal = \"rows\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";
+        let job = JobSpec::parse(text, false).unwrap();
+        let own = |what: &str| Session::new(Transcript::new(what));
+        let bucket = |session: &str, number: usize| {
+            let session = session.to_owned();
+            let (bounds, facts) = (BTreeMap::new(), Value::Null);
+            let bucket = Bucket { session, number, of: 2, attempt: 0, bounds, counts: None, facts };
+            job.of_bucket(bucket, Protocol::named("vole"), &BTreeMap::new()).unwrap()
+        };
+        let [one, other, another] = [("run", 0), ("run", 1), ("another", 0)].map(|(run, number)| bucket(run, number));
+        let drawn = |job: &JobSpec, what: &str| job.in_its_whole(own(what)).derive_shared("code");
+        assert_eq!(drawn(&one, "one"), drawn(&other, "other"));
+        assert_ne!(drawn(&one, "one"), drawn(&another, "one"));
+        assert_ne!(drawn(&job, "one"), drawn(&job, "other"));
+        assert_eq!(one.in_its_whole(own("one")).id(), own("one").id());
     }
 }

@@ -66,8 +66,14 @@ fn reports_count_once_and_for_who_made_them() {
         serde_json::from_slice::<serde_json::Value>(&again.body).unwrap(),
         json!({ "reports": 1, "known": true })
     );
-    // Another body under the same name.
+    // As many others under the same name: the first ones count.
     let other = world.reports(&a, "a", &[1; 16], &[("y", 1)]);
+    let again = a.ask(&put(&[1; 16], other), PATIENT).unwrap();
+    assert_eq!(
+        serde_json::from_slice::<serde_json::Value>(&again.body).unwrap(),
+        json!({ "reports": 1, "known": true })
+    );
+    let other = world.reports(&a, "a", &[1; 16], &[("x", 1), ("y", 1)]);
     refused(&a.ask(&put(&[1; 16], other), ONCE).unwrap(), 409, "another batch");
     // The same body under another name, and from somebody else.
     refused(&a.ask(&put(&[9; 16], of_a.clone()), ONCE).unwrap(), 400, "does not prove");

@@ -94,6 +94,9 @@ impl Doctor {
         {
             findings.bad("round", format_args!("round.close_at = \"{moment}\" is over: agree on a later one"));
         }
+        if let Some(weak) = own.weak_conditions() {
+            findings.note("round", weak);
+        }
     }
 
     /// Reads all of the input as `submit` would.

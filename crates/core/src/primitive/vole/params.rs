@@ -13,12 +13,10 @@ use crate::security::Chance;
 /// Computational security in bits.
 pub const SECURITY_BITS: f64 = 128.0;
 
-/// Codes of an attempt at a job at most, as powers of two: an intersection and the products over its rows, each with runs of
-/// two sizes. All runs of one size have the same code.
-const CODES: u32 = 2;
-
-/// A code is worse than its distance says with probability at most 2^-this.
-pub const CODE_BITS: u32 = Chance::Code.bits() + CODES;
+/// A code is worse than its distance says with probability at most 2^-this. There are few codes ([`Kind::code_outputs`]), all of which an attempt at a job
+/// draws at once, however many runs, keys, buckets or parties it has: any of them is worse with 2^-44 at most ([`Chance::Code`]). Only at
+/// the upper end of its distance's sizes a code is near 2^-46.
+pub const CODE_BITS: u32 = Chance::Code.bits() + 2;
 
 /// The most outputs that a run can be made for.
 pub const MOST_OUTPUTS: usize = 1 << 25;
@@ -64,6 +62,20 @@ impl Kind {
         }
     }
 
+    /// Sizes of codes from a power of two to below the next.
+    const fn sizes(self) -> usize {
+        match self {
+            Kind::Field => 16,
+            Kind::Binary => 8,
+        }
+    }
+
+    /// Outputs of the code that a run with so many has: of the sizes that there are, the least that is enough. All runs whose code has one size have the same.
+    pub fn code_outputs(self, outputs: usize) -> usize {
+        let outputs = outputs.max(LEAST_OUTPUTS);
+        outputs.next_multiple_of(outputs.next_power_of_two() / 2 / self.sizes())
+    }
+
     /// Regions of the code.
     pub fn regions(self) -> usize {
         match self {
@@ -78,7 +90,7 @@ impl Kind {
 pub struct Parameters {
     /// Which correlation.
     pub kind: Kind,
-    /// k: outputs that the run is made for.
+    /// k: outputs of the code, which are those that the run is made for or somewhat more.
     pub outputs: usize,
     /// t: trees, and noisy places.
     pub trees: usize,
@@ -96,7 +108,7 @@ impl Parameters {
         if outputs == 0 || outputs > MOST_OUTPUTS {
             return Err(Error::Internal(format!("a run of a silent protocol cannot have {outputs} outputs")));
         }
-        let outputs = outputs.max(LEAST_OUTPUTS);
+        let outputs = kind.code_outputs(outputs);
         let distance = f64::from(kind.distance(outputs)) / 1000.0;
         let trees = (SECURITY_BITS / kind.linear_bits(distance)).ceil() as usize;
         let leaves = (2 * outputs).div_ceil(trees);
@@ -142,6 +154,20 @@ impl Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_are_few_codes() {
+        for (kind, sizes) in [(Kind::Field, 16), (Kind::Binary, 8)] {
+            let all: std::collections::BTreeSet<usize> =
+                (1..=MOST_OUTPUTS).step_by(61).map(|outputs| kind.code_outputs(outputs)).collect();
+            assert_eq!(all.len(), (MOST_OUTPUTS / LEAST_OUTPUTS).ilog2() as usize * sizes + 1);
+            for outputs in (1..=MOST_OUTPUTS).step_by(997).chain([LEAST_OUTPUTS, LEAST_OUTPUTS + 1, MOST_OUTPUTS]) {
+                let code = kind.code_outputs(outputs);
+                assert!(code >= outputs && code <= (outputs + outputs / sizes + 1).max(LEAST_OUTPUTS), "{outputs}");
+                assert_eq!((kind.code_outputs(code), kind.distance(code)), (code, kind.distance(outputs)));
+            }
+        }
+    }
 
     #[test]
     fn every_size_fits() {

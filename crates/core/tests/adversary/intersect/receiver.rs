@@ -138,7 +138,7 @@ fn greedy(store: Store<'_>) -> Receiver<'_> {
 /// the store; with delta it would be a whole dictionary.
 #[test]
 fn a_receiver_learns_the_function_at_no_more_items_than_it_may() {
-    let bound = overfitted_items(ITEMS, Chance::Store.bits()).unwrap() as usize;
+    let bound = overfitted_items(ITEMS, Chance::Store.bits(), 1).unwrap() as usize;
     let dictionary = items(0..bound + 300);
     let params = rows(ITEMS, dictionary.len(), Malicious);
     let store = |okvs: &Okvs| overfitted(okvs, &dictionary[..4 * okvs.params().columns()]).1;

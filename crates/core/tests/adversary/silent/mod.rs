@@ -68,7 +68,7 @@ impl Keys {
             instance: instance.clone(),
             trees: derive("trees"),
             masks: RekeyedHash::new(Block::from_le_slice(&derive("masks"))),
-            code: Block::from_le_slice(&derive("code")),
+            code: Block::from_le_slice(&instance.session.derive_shared(&format!("silent {name}: code"))),
             answer: derive("answer"),
         }
     }

@@ -251,3 +251,44 @@ fn messages_in_a_wrong_form_are_refused() {
         assert!(ended.iter().all(Result::is_err), "{number}: {ended:?}");
     }
 }
+
+/// One that tells two others different states, or different shares of the seed: they see it in each other before the first bucket, and neither is said to
+/// have broken the protocol by itself.
+#[test]
+fn one_that_tells_two_different_things_is_noticed() {
+    let fresh = || kits(&[(0..40).collect(), (10..50).collect(), (20..60).collect()], 0, &[0, 1, 2], 4);
+    let lies: [(bool, u8, usize); 4] =
+        [(true, STATE.code, 1), (true, SHARE.code, 0), (false, STATE.code, 1), (false, STATE.code, 65)];
+    for (number, (is_fresh, label, at)) in lies.into_iter().enumerate() {
+        let kits = if is_fresh { fresh() } else { stopped() };
+        let changed = Arc::new(AtomicUsize::new(0));
+        let count = changed.clone();
+        let tap: Arc<Tap> = Arc::new(move |mut frame: Frame| {
+            if frame.label == label && count.fetch_add(1, Ordering::SeqCst) == 0 {
+                frame.payload[at] ^= 1;
+            }
+            Some(vec![frame])
+        });
+        // From the first party to the second one, and not to the third.
+        let wire = |one, other| match (one, other) {
+            (0, 1) => tapped(tap.clone(), passing()),
+            _ => in_memory(one, other),
+        };
+        let ended = attempt_over(&kits, 7, &wire);
+        assert_eq!(changed.load(Ordering::SeqCst), 1, "lie {number} was told");
+        let mut noticed = 0;
+        for (me, ended) in ended.iter().enumerate() {
+            match ended {
+                Err(Error::Protocol { peer, check }) => {
+                    assert!(peer.ends_with(", or a party that tells one this and another that,"), "{number}: {peer}");
+                    assert!(check.contains("it was told another"), "{number}: {check}");
+                    noticed += 1;
+                }
+                // The word of who noticed it first.
+                Err(Error::Peer { .. }) => (),
+                ended => panic!("{number}, {me}: {ended:?}"),
+            }
+        }
+        assert!(noticed > 0, "{number}: {ended:?}");
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::{Result, Security};
 
 use super::spec::{KEY_BYTES, KeyForm, MAX_KEY_BYTES, PARTICIPANTS, ROLES, Spec};
@@ -168,9 +169,36 @@ impl Spec<'_> {
         Ok(())
     }
 
+    /// Which conditions of a shuffle are too weak to hide a reporter among others, if any are, and what to write.
+    pub fn weak_conditions(&self) -> Option<String> {
+        let round = &self.own.round;
+        let asked = round.reveal_when.least().distinct;
+        let mut weak = Vec::new();
+        if u64::from(round.min_participants) < asked {
+            weak.push(format!(
+                "min_participants = {} lets the database know whose reports a shuffle holds down to so few, where reveal_when asks for {asked}",
+                round.min_participants
+            ));
+        }
+        if round.max_share == Fraction::ONE {
+            weak.push("max_share is not set, so that nearly all of a shuffle may be one participant's".to_owned());
+        }
+        if round.max_reports.is_none() {
+            weak.push(format!(
+                "max_reports is not set, so that a participant may send {} reports, and as many guesses of what others report",
+                count(round.quota())
+            ));
+        }
+        let write = format!(
+            "write min_participants = {}, max_share = 0.5, and as max_reports what a participant needs",
+            asked.max(round.min_participants.into())
+        );
+        (!weak.is_empty()).then(|| format!("[round]: {}: {write}", weak.join("; ")))
+    }
+
     pub(super) fn warnings(&self) -> Vec<String> {
         let round = &self.own.round;
-        let mut found = Vec::new();
+        let mut found: Vec<String> = self.weak_conditions().into_iter().collect();
         if let Some(values) = self.passes_alone() {
             found.push(format!(
                 "round.reveal_when ({}) holds for a key that one participant reports once{values}: it is revealed, whoever else has it",
@@ -221,5 +249,54 @@ impl Spec<'_> {
         }
         let first = (0..domain.places()).find(|place| passes(*place))?;
         Some(format!(", as with value {}", domain.value(first).unwrap_or_default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::Aggregate;
+    use crate::agreement::JobSpec;
+
+    fn weak(round: &str) -> Option<String> {
+        let text = format!(
+            "job = \"aggregate\"\nid = \"t\"\nreveal = \"keys\"\nreveal_to = \"participants\"\n[key]\ncolumns = [\"x\"]\n[round]\nreveal_when = \"distinct >= 3\"\n{round}"
+        );
+        let job = JobSpec::parse(&text, false).unwrap();
+        let own = Aggregate::of(&job).unwrap();
+        let found = own.weak_conditions();
+        assert_eq!(found.is_some(), own.warnings().iter().any(|warning| warning.starts_with("[round]: ")));
+        found
+    }
+
+    /// What a job does not say of its shuffles is told, with what to write; what it says is not.
+    #[test]
+    fn weak_conditions_of_a_shuffle_are_named() {
+        let all = weak("").unwrap();
+        for words in ["min_participants = 2 lets", "max_share is not set", "max_reports is not set", "16,777,216"] {
+            assert!(all.contains(words), "{all}");
+        }
+        assert!(all.contains("write min_participants = 3, max_share = 0.5"), "{all}");
+        let one = weak("min_participants = 4\nmax_share = 0.9\n").unwrap();
+        assert!(
+            one.contains("max_reports") && !one.contains("max_share is") && one.contains("min_participants = 4"),
+            "{one}"
+        );
+        assert_eq!(weak("min_participants = 3\nmax_share = 0.5\nmax_reports = 10\n"), None);
+    }
+
+    #[test]
+    fn examples_have_no_weak_conditions() {
+        for name in ["attackers/job.toml", "attackers/three.toml", "certificates/job.toml", "popular-sites/job.toml"] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+            let job = JobSpec::load(&path).unwrap();
+            assert_eq!(Aggregate::of(&job).unwrap().weak_conditions(), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn reports_of_a_participant_are_bounded_where_nothing_is_said() {
+        assert_eq!(Aggregate::default().round.quota(), 1 << 24);
     }
 }

@@ -34,6 +34,9 @@ pub const MAX_KEY_BYTES: usize = 256;
 /// Distinct participants of a shuffle where the job does not say: fewer are no shuffle.
 const MIN_PARTICIPANTS: u32 = 2;
 
+/// Reports of one participant in a round, at each proxy, where the job does not say.
+const UNSAID_REPORTS: u64 = 1 << 24;
+
 /// Which keys do many have?
 #[derive(Debug, Clone, Deserialize)]
 pub struct Aggregate {
@@ -195,6 +198,13 @@ impl Default for Aggregate {
             max_reports: None,
         };
         Aggregate { round, participants: Participants::default(), proxy: vec![], oracle: vec![], database: vec![] }
+    }
+}
+
+impl Round {
+    /// The most reports of one participant, at each proxy.
+    pub fn quota(&self) -> u64 {
+        self.max_reports.unwrap_or(UNSAID_REPORTS)
     }
 }
 

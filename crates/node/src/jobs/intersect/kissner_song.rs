@@ -21,6 +21,11 @@ use crate::table::RowCounts;
 const POINT_BYTES: u64 = 200;
 const FIXED_BYTES: u64 = 32 << 20;
 
+/// The most keys of a party where the job says nothing of how many there may be. All fill up to the largest set, and work grows with its square: it takes about three
+/// hours for as many keys as this, and a month of one core for 50 times as many. Where `limits.max_rows` or `limits.pad_to` are agreed on, all have
+/// agreed on that work.
+const MAX_UNAGREED_KEYS: u64 = 20_000;
+
 /// Whether a job is for this.
 pub(super) fn is_for(job: &JobSpec) -> bool {
     job.is_mesh() && job.protocol == POLYNOMIAL
@@ -56,6 +61,20 @@ fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> {
     learners.sort_unstable();
     let params = Params::new(job.parties.0.len(), bound, learners)?;
     Ok(Params { strategy: job.job.polynomials().strategy().unwrap_or(Strategy::Points), ..params })
+}
+
+/// Refuses a set that would have all work for days, unless all have agreed on how large sets may be.
+fn check_work(job: &JobSpec, whose: &str, keys: u64) -> std::result::Result<(), String> {
+    let is_agreed = job.limits.max_rows.is_some() || job.limits.pad_to.is_some();
+    if is_agreed || keys <= MAX_UNAGREED_KEYS {
+        return Ok(());
+    }
+    Err(format!(
+        "{whose} {} keys, and with protocol = \"polynomial\" among several all work with the square of the largest set: agree on limits.max_rows, or \
+         limits.pad_to, to allow more than {}, or take the default protocol",
+        count(keys),
+        count(MAX_UNAGREED_KEYS)
+    ))
 }
 
 /// Multiplications of a party, about: in passes of `ecdh`, as measured on ristretto255.
@@ -139,7 +158,9 @@ pub(super) struct Several(Brought);
 impl Several {
     /// Reads and normalises a party's data.
     pub(super) fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Several> {
-        load(job, me, source).map(Several)
+        let loaded = load(job, me, source)?;
+        check_work(job, &format!("{me} has"), loaded.sizes().items).map_err(Error::Input)?;
+        Ok(Several(loaded))
     }
 }
 
@@ -153,7 +174,8 @@ impl Part for Several {
     }
 
     fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
-        self.0.check_peer(job, theirs, channel)
+        self.0.check_peer(job, theirs, channel)?;
+        check_work(job, "it claims", theirs.items).map_err(|check| channel.violation(check))
     }
 
     fn run(&mut self, run_of: Run<'_>) -> Result<Found> {
@@ -174,5 +196,30 @@ impl Part for Several {
         }
         let learned = learned(job, me, Known { all: Some(&agreed.sizes), ..Known::default() });
         self.0.found(job, me, common.map_or(found::Found::Nothing, found::Found::Rows), POLYNOMIAL, learned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A month of work is refused before anything is computed, unless all have agreed on sets of that size.
+    #[test]
+    fn a_claim_of_too_much_work_is_refused() {
+        let job = |limits: &str| {
+            let text = format!(
+                "job = \"intersect\"\nid = \"t\"\nprotocol = \"polynomial\"\nreveal = \"rows\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n\
+                 {limits}\n[parties.a]\n[parties.b]\n[parties.c]\n"
+            );
+            JobSpec::parse(&text, false).unwrap()
+        };
+        assert!(check_work(&job(""), "it claims", MAX_UNAGREED_KEYS).is_ok());
+        let told = check_work(&job(""), "it claims", 1_000_000).unwrap_err();
+        for words in ["it claims 1,000,000 keys", "limits.max_rows", "limits.pad_to", "20,000"] {
+            assert!(told.contains(words), "{told}");
+        }
+        for limits in ["[limits]\nmax_rows = 1000000", "[limits]\npad_to = 1000000"] {
+            assert!(check_work(&job(limits), "it claims", 1_000_000).is_ok());
+        }
     }
 }

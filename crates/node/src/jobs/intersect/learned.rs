@@ -103,9 +103,10 @@ fn cheating(job: &JobSpec, party: &str, peer: &str, known: Known, learned: &mut 
     if party != job.receiver() {
         return;
     }
-    let store_bits = Params::rows(0, 0).one_of(keys(job).len().max(1)).store_bits;
+    let runs = keys(job).len().max(1);
+    let store_bits = Params::rows(0, 0).one_of(runs).store_bits;
     let test = |items: Option<u64>| {
-        let bound = items.and_then(|items| overfitted_items(items as usize, store_bits).ok());
+        let bound = items.and_then(|items| overfitted_items(items as usize, store_bits, runs).ok());
         bound.map_or("several times as many keys as it announces".into(), |n| counted(n, "key"))
     };
     if keys(job).is_empty() {

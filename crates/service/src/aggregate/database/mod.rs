@@ -5,6 +5,7 @@ mod checks;
 pub mod dashboard;
 pub(super) mod directories;
 mod follow;
+mod list;
 pub mod operator;
 mod record;
 mod reveal;
@@ -14,6 +15,7 @@ mod secrets;
 mod work;
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -205,6 +207,9 @@ impl Database {
                 let round = self.add(Round::new(&self.setting, name.to_owned(), kept)?);
                 self.settle(&round)?;
                 tracing::info!("round {name} is open");
+                if let Some(weak) = self.setting.own()?.weak_conditions() {
+                    tracing::warn!("round {name}: {weak}");
+                }
                 Ok(())
             }
             // Another database was the first, and its key is the round's.
@@ -237,6 +242,13 @@ impl Database {
 
     fn round(&self, name: &str) -> Option<Arc<Round>> {
         lock(&self.rounds).get(name).cloned()
+    }
+
+    /// So many rounds at most, in the order of their names, behind one of this name.
+    fn after(&self, name: Option<&str>, limit: usize) -> Vec<Arc<Round>> {
+        let from = name.map_or(Bound::Unbounded, Bound::Excluded);
+        let rounds = lock(&self.rounds);
+        rounds.range::<str, _>((from, Bound::Unbounded)).take(limit).map(|(_, round)| round.clone()).collect()
     }
 
     fn all(&self) -> Vec<Arc<Round>> {

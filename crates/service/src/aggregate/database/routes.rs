@@ -16,7 +16,7 @@ use tacita_node::base::hex::{hex, unhex};
 
 use super::record::part;
 use super::round::Round;
-use super::{Database, directories, lock, operator, secrets};
+use super::{Database, directories, list, lock, operator, secrets};
 use crate::aggregate::Setting;
 use crate::aggregate::proxy::claims::{MOST_CLAIMS, encode};
 use crate::aggregate::rounds::{
@@ -32,7 +32,7 @@ pub(super) type At = (State<Arc<Database>>, Who, Path<String>);
 /// All that is answered.
 pub(super) fn routes(database: &Arc<Database>) -> Router {
     Router::new()
-        .route("/v1/rounds", get(list))
+        .route("/v1/rounds", get(list::list))
         .route("/v1/rounds/{round}", get(status))
         .route("/v1/rounds/{round}/key", post(key))
         .route("/v1/rounds/{round}/secret", get(secrets::give).put(secrets::offered))
@@ -49,17 +49,6 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
         .route("/v1/rounds/{round}/reveal", post(operator::reveal))
         .route("/v1/rounds/{round}/remove", post(operator::remove))
         .with_state(database.clone())
-}
-
-/// `GET /v1/rounds`
-async fn list(State(database): State<Arc<Database>>, who: Who) -> Granted<Json<Vec<Status>>> {
-    let caller = database.caller(&who)?;
-    let pool = database.pool.clone();
-    pool.run(move || {
-        database.follow()?;
-        Ok(Json(database.all().iter().map(|round| database.status(round, &caller)).collect()))
-    })
-    .await
 }
 
 /// `GET /v1/rounds/{round}`

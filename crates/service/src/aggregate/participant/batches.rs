@@ -1,11 +1,11 @@
-//! Batches of reports: their names, and the randomness that they are encrypted with.
+//! Names of batches of reports.
 //!
-//! Both follow from what is reported, by keys that only the participant has. The same reports so make the same bytes under the same name, each time
-//! that they are submitted, and a proxy takes them once; other reports make another name, and nobody but the participant can tell what a
-//! name was made from.
+//! A batch's name is a keyed hash of its reports, under a key that only the participant has. The same reports have the same name each time that they
+//! are submitted, and a proxy takes a name once. Other reports have another name.
+//!
+//! Nothing else depends on that key. Reports are encrypted with fresh randomness at each attempt, so that whoever gets hold of the identity's key later
+//! decrypts none that were recorded. With the names, which proxies see, such a person can test a guess of all reports of a batch at once.
 
-use chacha20::ChaCha20Rng;
-use rand_core::SeedableRng;
 use tacita_core::protocol::aggregate::Entry;
 use tacita_node::identity::Identity;
 use zeroize::Zeroizing;
@@ -15,13 +15,13 @@ use crate::aggregate::store::BatchId;
 /// Bits of a report's number that count within its batch: no batch has more reports.
 const WITHIN_BITS: u32 = 20;
 
-/// What makes the batches of a participant.
+/// Names the batches of a participant in a round.
 pub(super) struct Batches {
     key: Zeroizing<[u8; 32]>,
 }
 
 impl Batches {
-    /// Those of a participant with this identity, under this name, for a job and a round.
+    /// The names of a participant with this identity, under this name, for a job and a round.
     pub(super) fn new(identity: &Identity, participant: &str, agreement: &[u8; 32], round: &str) -> Batches {
         let length = (participant.len() as u64).to_le_bytes();
         let salt = [agreement, &length[..], participant.as_bytes(), round.as_bytes()].concat();
@@ -42,16 +42,6 @@ impl Batches {
         name.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
         name
     }
-
-    /// The randomness of the batch of this name, under these public keys.
-    pub(super) fn rng(&self, name: &BatchId, public: &[&str]) -> ChaCha20Rng {
-        let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(b"seed").update(name);
-        for key in public {
-            hasher.update(&(key.len() as u64).to_le_bytes()).update(key.as_bytes());
-        }
-        ChaCha20Rng::from_seed(*Zeroizing::new(*hasher.finalize().as_bytes()))
-    }
 }
 
 /// The number of a batch's first report among all that its participant reports in the round. It follows from the batch's name: reports of one batch so pass
@@ -66,13 +56,12 @@ pub(in crate::aggregate) fn first_of(batch: &BatchId) -> u64 {
 mod tests {
     use std::time::SystemTime;
 
-    use rand_core::Rng;
     use tacita_node::identity::VALIDITY;
 
     use super::*;
 
     #[test]
-    fn names_and_randomness_follow_from_what_is_reported_and_by_whom() {
+    fn names_follow_from_what_is_reported_and_by_whom() {
         let now = SystemTime::now();
         let [one, other] = ["one", "other"].map(|name| Identity::generate(name, now, now + VALIDITY).unwrap());
         let entry = |key: &[u8], value| Entry { key: key.to_vec(), value };
@@ -92,10 +81,6 @@ mod tests {
         ] {
             assert_ne!(others, name);
         }
-        let draw = |name: &BatchId, keys: &[&str]| batches.rng(name, keys).next_u64();
-        assert_eq!(draw(&name, &["B", "P"]), draw(&name, &["B", "P"]));
-        assert_ne!(draw(&name, &["B", "P"]), draw(&name, &["B", "Q"]));
-        assert_ne!(draw(&name, &["B", "P"]), draw(&[0; 16], &["B", "P"]));
         assert_eq!(first_of(&[0xff; 16]), u64::MAX - ((1 << WITHIN_BITS) - 1));
     }
 }

@@ -65,7 +65,6 @@ pub struct Submitting {
 /// A round that reports are made for.
 struct Target {
     round: String,
-    open: Open,
     params: Params,
     keys: RoundKeys,
     batches: Batches,
@@ -261,7 +260,7 @@ impl Target {
             }
         };
         let batches = Batches::new(&told.identity, &told.me, &told.setting.agreement, &open.round);
-        Ok(Target { round: open.round.clone(), open, params, keys, batches, size })
+        Ok(Target { round: open.round, params, keys, batches, size })
     }
 }
 

@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +11,7 @@ use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
 
 use super::round::Round;
+use super::workers::WORKERS;
 use super::{MOST_LIST_BYTES, Proxy, lock};
 use crate::aggregate::queue::Shuffled;
 use crate::aggregate::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
@@ -22,6 +22,12 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// After how long of silence it is said who is silent, and how often again.
 pub(super) const TELL: Duration = Duration::from_secs(10);
+
+/// Rounds that the database is asked for at once: each takes at most a few KiB of an answer.
+const PAGE_ROUNDS: usize = 512;
+
+/// Rounds that are followed, at most.
+const MAX_ROUNDS: usize = 1 << 17;
 
 /// Memory of a shuffle.
 const SHUFFLE_BYTES: u64 = 64 << 20;
@@ -70,68 +76,97 @@ impl Proxy {
 
     /// Follows the database until the proxy is to end.
     pub(super) fn keep(&self) -> Result<()> {
-        let (mut pause, mut silent, mut told) = (LOOK, None::<Instant>, Instant::now());
         std::thread::scope(|scope| {
             // Being asked for its rounds, a database notes whom it has heard.
-            scope.spawn(|| self.database.keep_in_touch(&Ask::get("/v1/rounds", MOST_LIST_BYTES)));
-            while !self.cancel.is_cancelled() {
-                self.admission.refresh();
-                match self.poll() {
-                    Ok(all) => {
-                        (pause, silent) = (LOOK, None);
-                        *lock(&self.told) = all.iter().map(|status| (status.round.clone(), status.clone())).collect();
-                        self.looks.send_modify(|looks| *looks += 1);
-                        all.into_iter().for_each(|status| self.consider(scope, status));
-                    }
-                    Err(Error::Interrupted) => break,
-                    // Somebody else is there, or it expects somebody else, or other terms: that does not pass by itself.
-                    Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => {
-                        self.cancel.cancel();
-                        return Err(error);
-                    }
-                    Err(error) => {
-                        let since = *silent.get_or_insert_with(Instant::now);
-                        if since.elapsed() > TELL && told.elapsed() > TELL {
-                            told = Instant::now();
-                            tracing::warn!("{error}; trying again since {} s", since.elapsed().as_secs());
-                        }
-                        pause = (pause * 2).min(8 * LOOK);
-                    }
-                }
-                if self.database.rest(pause).is_err() {
-                    break;
-                }
+            scope.spawn(|| self.database.keep_in_touch(&Ask::get("/v1/rounds?limit=1", MOST_LIST_BYTES)));
+            for _ in 0..WORKERS {
+                scope.spawn(|| self.workers.work(|round| self.attend(round)));
             }
-            Ok(())
+            let _ending = self.workers.ending();
+            self.follow()
         })
     }
 
-    /// How the database's rounds stand.
-    fn poll(&self) -> Result<Vec<Status>> {
-        let (answer, by) = self.database.once(&Ask::get("/v1/rounds", MOST_LIST_BYTES))?;
-        if !answer.is_ok() {
-            let what = format!("does not tell its rounds: {}", answer.told().message);
-            return Err(Error::Network { peer: by.name().to_owned(), what });
+    fn follow(&self) -> Result<()> {
+        let (mut pause, mut silent, mut told) = (LOOK, None::<Instant>, Instant::now());
+        while !self.cancel.is_cancelled() {
+            self.admission.refresh();
+            match self.poll() {
+                Ok(all) => {
+                    (pause, silent) = (LOOK, None);
+                    *lock(&self.told) = all.iter().map(|status| (status.round.clone(), status.clone())).collect();
+                    self.looks.send_modify(|looks| *looks += 1);
+                    all.iter().for_each(|status| self.consider(status));
+                }
+                Err(Error::Interrupted) => break,
+                // Somebody else is there, or it expects somebody else, or other terms: that does not pass by itself.
+                Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => {
+                    self.cancel.cancel();
+                    return Err(error);
+                }
+                Err(error) => {
+                    let since = *silent.get_or_insert_with(Instant::now);
+                    if since.elapsed() > TELL && told.elapsed() > TELL {
+                        told = Instant::now();
+                        tracing::warn!("{error}; trying again since {} s", since.elapsed().as_secs());
+                    }
+                    pause = (pause * 2).min(8 * LOOK);
+                }
+            }
+            if self.database.rest(pause).is_err() {
+                break;
+            }
         }
-        let all: Vec<Status> =
-            serde_json::from_slice(&answer.body).map_err(|_| wrong(by, "its rounds cannot be read"))?;
-        match all.iter().all(|status| check_name(&status.round).is_ok()) {
-            true => Ok(all),
-            false => Err(wrong(by, "it names a round as no round can be named")),
+        Ok(())
+    }
+
+    /// How the database's rounds stand: it tells them in pages, in the order of their names.
+    fn poll(&self) -> Result<Vec<Status>> {
+        let mut all: Vec<Status> = Vec::new();
+        loop {
+            let after = all.last().map(|last| format!("&after={}", last.round)).unwrap_or_default();
+            let ask = Ask::get(format!("/v1/rounds?limit={PAGE_ROUNDS}{after}"), MOST_LIST_BYTES);
+            let (answer, by) = self.database.once(&ask)?;
+            if !answer.is_ok() {
+                let what = format!("does not tell its rounds: {}", answer.told().message);
+                return Err(Error::Network { peer: by.name().to_owned(), what });
+            }
+            let page: Vec<Status> =
+                serde_json::from_slice(&answer.body).map_err(|_| wrong(by, "its rounds cannot be read"))?;
+            if !page.iter().all(|status| check_name(&status.round).is_ok()) {
+                return Err(wrong(by, "it names a round as no round can be named"));
+            }
+            let is_last = page.len() < PAGE_ROUNDS;
+            all.extend(page);
+            if !all.is_sorted_by(|one, next| one.round < next.round) {
+                return Err(wrong(by, "its rounds are not in the order of their names"));
+            }
+            if is_last {
+                return Ok(all);
+            }
+            if all.len() >= MAX_ROUNDS {
+                return Err(wrong(by, "it has more rounds than a proxy follows"));
+            }
         }
     }
 
-    /// Begins what is due of a round.
-    fn consider<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, status: Status) {
-        let round = self.round(&status.round);
-        let wanted = status.waits.contains(&self.place);
-        let due = match status.state {
+    /// Whether something is due of a round.
+    fn is_due(&self, status: &Status, round: Option<&Round>) -> bool {
+        match status.state {
             _ if self.was_strange_just_now(&status.round) => false,
-            Stage::Open => round.as_ref().is_none_or(|round| round.conditions.batch_size.is_some()),
-            Stage::Closed => wanted,
+            Stage::Open => round.is_none_or(|round| {
+                let (queue, conditions) = (&round.queue, &round.conditions);
+                conditions.batch_size.is_some() && (queue.has_outgoing() || queue.is_due(conditions))
+            }),
+            Stage::Closed => status.waits.contains(&self.place),
             Stage::Removed => round.is_some(),
             _ => false,
-        };
+        }
+    }
+
+    /// Has what is due of a round done.
+    fn consider(&self, status: &Status) {
+        let round = self.round(&status.round);
         if let Some(round) = &round
             && status.state != Stage::Open
             && round.is_open()
@@ -139,31 +174,37 @@ impl Proxy {
         {
             tracing::error!("round {}: {error}", status.round);
         }
-        if !due || !lock(&self.working).insert(status.round.clone()) {
+        if self.is_due(status, round.as_deref()) {
+            self.workers.add(&status.round);
+        }
+    }
+
+    /// Does what is due of a round, as it stands now: it may have waited for a worker.
+    fn attend(&self, name: &str) {
+        let Some(status) = lock(&self.told).get(name).cloned() else { return };
+        let round = self.round(name);
+        if self.cancel.is_cancelled() || !self.is_due(&status, round.as_deref()) {
             return;
         }
-        scope.spawn(move || {
-            let _of = tracing::error_span!("house", round = status.round).entered();
-            let done = match (status.state, round) {
-                (Stage::Open, None) => self.begin(&status),
-                (Stage::Open, Some(round)) => self.send(&round).map(drop),
-                (Stage::Closed, round) => self.finish(&status, round),
-                (_, round) => self.forget(&status.round, round),
-            };
-            match done {
-                Ok(()) => drop(lock(&self.waits).remove(&status.round)),
-                Err(Error::Interrupted) => (),
-                // It is looked at again in a moment, and said once.
-                Err(error @ (Error::NotReady(_) | Error::Network { .. })) => {
-                    let said = lock(&self.waits).insert(status.round.clone(), error.to_string());
-                    if said.is_none_or(|said| said != error.to_string()) {
-                        tracing::debug!("round {}: {error}", status.round);
-                    }
+        let _of = tracing::error_span!("house", round = name).entered();
+        let done = match (status.state, round) {
+            (Stage::Open, None) => self.begin(&status),
+            (Stage::Open, Some(round)) => self.send(&round).map(drop),
+            (Stage::Closed, round) => self.finish(&status, round),
+            (_, round) => self.forget(name, round),
+        };
+        match done {
+            Ok(()) => drop(lock(&self.waits).remove(name)),
+            Err(Error::Interrupted) => (),
+            // It is looked at again in a moment, and said once.
+            Err(error @ (Error::NotReady(_) | Error::Network { .. })) => {
+                let said = lock(&self.waits).insert(name.to_owned(), error.to_string());
+                if said.is_none_or(|said| said != error.to_string()) {
+                    tracing::debug!("round {name}: {error}");
                 }
-                Err(error) => tracing::warn!("round {}: {error}", status.round),
             }
-            lock(&self.working).remove(&status.round);
-        });
+            Err(error) => tracing::warn!("round {name}: {error}"),
+        }
     }
 
     /// Has the secrets of a round that has opened, and takes reports from then on.

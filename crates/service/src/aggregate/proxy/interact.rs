@@ -17,7 +17,7 @@ use tacita_node::base::random::fresh_rng;
 use tokio::time::timeout;
 
 use super::Proxy;
-use super::round::Round;
+use super::round::{Round, fingerprint};
 use crate::aggregate::database::batch_id;
 use crate::aggregate::interaction::{Batch, Side, bounds, session};
 use crate::aggregate::participant::batches::first_of;
@@ -58,7 +58,7 @@ pub(super) async fn interact(
     let (asked, taking, whose) = (proxy.clone(), round.clone(), participant.clone());
     let foresee = move || {
         let number = asked.names.number(&whose)?;
-        Ok((number, taking.foresee(number, &batch, &digest(reports), reports as u64)))
+        Ok((number, taking.foresee(number, &batch, &fingerprint(reports), reports as u64)))
     };
     let (number, foreseen) = proxy.pool.run(foresee).await?;
     if let Some(foreseen) = foreseen {
@@ -107,11 +107,6 @@ fn tell(round: &Round, made: Result<Granted<Value>>, mut channel: Channel) {
     }
 }
 
-/// What a batch is told from another one of its name by: reports differ each time that they are made.
-fn digest(reports: usize) -> [u8; 32] {
-    *blake3::hash(&(reports as u64).to_le_bytes()).as_bytes()
-}
-
 /// What is told of reports that were taken.
 pub(super) fn taken(reports: usize, known: bool) -> Value {
     json!({ "reports": reports, "known": known })
@@ -123,7 +118,7 @@ impl Proxy {
         tracing::debug!("round {}: batch {} comes", round.name, hex(&batch.name));
         match self.entries(round, batch, channel) {
             Ok(entries) => Ok(round
-                .accept(number, &batch.name, digest(batch.reports), &entries)
+                .accept(number, &batch.name, fingerprint(batch.reports), &entries)
                 .map_err(Reply::from)
                 .and_then(|accepted| self.answer(round, &batch.name, accepted, batch.reports as u64))
                 .map(|known| taken(batch.reports, known))),

@@ -10,8 +10,9 @@ mod names;
 mod round;
 mod routes;
 mod secrets;
+mod workers;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +29,7 @@ pub use self::handover::Handed;
 use self::names::Names;
 use self::round::Round;
 pub(super) use self::round::public;
+use self::workers::Workers;
 use super::keys::{self, Keys};
 use super::rounds::Status;
 use super::serve::Role;
@@ -93,8 +95,8 @@ struct Proxy {
     looks: watch::Sender<u64>,
     /// What rounds wait for, as it was said last.
     waits: Mutex<BTreeMap<String, String>>,
-    /// Rounds that something is being done for.
-    working: Mutex<BTreeSet<String>>,
+    /// Rounds that something is due for.
+    workers: Workers,
     admission: Arc<Admission>,
     pool: Pool,
     /// Places of interactions.
@@ -140,7 +142,7 @@ pub fn serve(proxying: Proxying) -> Result<()> {
         strange: Mutex::default(),
         looks: watch::Sender::default(),
         waits: Mutex::default(),
-        working: Mutex::default(),
+        workers: Workers::default(),
         admission: admission.clone(),
         pool: Pool::new(),
         interactions: Arc::new(Semaphore::new(MOST_INTERACTIONS)),

@@ -22,6 +22,11 @@ use crate::aggregate::store::BatchId;
 /// Batches of one participant in a round. Of each the proxy keeps its name, about 150 bytes in memory, as long as the round.
 const MOST_BATCHES: u64 = 1 << 17;
 
+/// What a batch is told from another one of its name by: the number of its reports. Reports differ each time that they are made.
+pub(super) fn fingerprint(reports: usize) -> [u8; 32] {
+    *blake3::hash(&(reports as u64).to_le_bytes()).as_bytes()
+}
+
 pub(super) struct Round {
     pub(super) name: String,
     pub(super) params: Params,
@@ -59,7 +64,7 @@ impl Round {
             record_bytes: params.entry_bytes(),
             batch_records: Setting::batch(&params),
             bytes: queue_bytes,
-            quota: round.max_reports.unwrap_or(u64::MAX),
+            quota: round.quota(),
             batches: MOST_BATCHES,
             claims: setting.count("proxy")? > 1,
         };
@@ -75,7 +80,7 @@ impl Round {
         };
         let key = Key::new(identity.derive("aggregate queue", name.as_bytes()));
         let queue = Queue::open(&state.join(format!("queue-{}", hex(name.as_bytes()))), key, limits)?;
-        let closed = AtomicBool::new(queue.status().closed);
+        let closed = AtomicBool::new(queue.is_closed());
         let claims = ClaimKey::new(&params, &secret);
         Ok(Round { name, params, secret, keys, open, queue, conditions, claims, closed })
     }
@@ -88,7 +93,7 @@ impl Round {
     /// Takes none any more. Durable when this returns.
     pub(super) fn close(&self) -> Result<()> {
         self.closed.store(true, Ordering::Release);
-        match self.queue.status().closed {
+        match self.queue.is_closed() {
             true => Ok(()),
             false => self.queue.close(),
         }

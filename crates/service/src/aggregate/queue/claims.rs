@@ -22,11 +22,20 @@ impl Queue {
     /// Whether a shuffle is due if all batches that wait are this queue's: what is not, is not claimed yet, since when something is claimed says when
     /// it came.
     pub fn is_due(&self, conditions: &Conditions) -> bool {
-        let held = lock(&self.held);
+        let mut held = lock(&self.held);
+        let now = Some((held.changes, *conditions));
+        if !held.state.closed && held.unfit == now {
+            return false;
+        }
         let counts = held.counts(|_| true);
-        let is_due =
-            || !matches!(conditions.decide(&counts, false), Decision::None(_)) && conditions.check(&counts).is_ok();
-        !counts.is_empty() && (held.state.closed || is_due())
+        if counts.is_empty() || held.state.closed {
+            return !counts.is_empty();
+        }
+        let is_unfit = matches!(conditions.decide(&counts, false), Decision::None(_));
+        if is_unfit {
+            held.unfit = now;
+        }
+        !is_unfit
     }
 
     /// What has been claimed of a round that has closed: nothing, enough for a shuffle, or too little.
@@ -96,6 +105,7 @@ impl Queue {
         held.count(participant, mark.records);
         let bytes = files::incoming_bytes(records.len() as u64);
         held.waiting.insert(key, InQueue { mark, bytes, since: SystemTime::now(), claimed: true });
+        held.changes += 1;
         held.bytes += bytes;
         Ok(())
     }

@@ -64,7 +64,8 @@ impl Conditions {
                 Decision::None(format!("{records} reports wait until there are {size}, which leave together"))
             }
             Some(size) if size == records => self.check(counts).map_or_else(Decision::None, |()| Decision::All),
-            Some(size) => Decision::Some(size),
+            // What all together do not meet, not both a part of them and the rest can.
+            Some(size) => self.check(counts).map_or_else(Decision::None, |()| Decision::Some(size)),
         }
     }
 }

@@ -13,7 +13,7 @@ use tacita_node::base::folder::Folder;
 use tacita_node::base::hex::{hex, unhex};
 use tacita_node::store::seal::{Key, Reader, Writer, part};
 
-use super::{BatchId, Counts, Submission};
+use super::{BatchId, Submission};
 
 pub(super) const STATE: &str = "state";
 pub(super) const IN: &str = "in-";
@@ -37,6 +37,9 @@ pub(super) struct Mark {
 
 /// A participant's batch: the participant's number, and the batch's name.
 pub type MarkKey = (u32, BatchId);
+
+/// Records in a row: whose they are, and how many.
+pub(super) type Run = (u32, u64);
 
 pub(super) const MARK_BYTES: usize = 4 + 16 + 32 + 8;
 const SEGMENT_BYTES: usize = 4 + 8;
@@ -162,20 +165,28 @@ pub(super) fn begin_segment(writer: &mut Writer, participant: u32, records: u64)
     writer.write([&participant.to_le_bytes()[..], &records.to_le_bytes()].concat()).map(drop)
 }
 
-/// Records of each participant in a file without a mark, all of which is read.
-pub(super) fn count_left(folder: &Folder, key: &Key, name: &str, record_bytes: u64) -> Result<Counts> {
+/// Whose the records are in a file without a mark, in their order; all of the file is read.
+pub(super) fn read_runs(folder: &Folder, key: &Key, name: &str, record_bytes: u64) -> Result<Vec<Run>> {
     let damaged = || damaged(folder, name);
     let mut reader = open(folder, name, key)?;
-    let mut counts = Counts::new();
+    let mut runs = Vec::new();
     while let Some(segment) = reader.read_next().map_err(|error| unreadable(folder, name, &error))? {
         let (participant, records) = read_segment(&segment).ok_or_else(damaged)?;
         let chunk = next(&mut reader, folder, name)?;
         if records.checked_mul(record_bytes) != Some(chunk.len() as u64) {
             return Err(damaged());
         }
-        *counts.entry(participant).or_default() += records;
+        extend_runs(&mut runs, participant, records);
     }
-    Ok(counts)
+    Ok(runs)
+}
+
+/// Adds records behind others.
+pub(super) fn extend_runs(runs: &mut Vec<Run>, participant: u32, records: u64) {
+    match runs.last_mut() {
+        Some((last, count)) if *last == participant => *count += records,
+        _ => runs.push((participant, records)),
+    }
 }
 
 /// What [`begin_segment`] has written.

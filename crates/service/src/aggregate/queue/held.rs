@@ -7,15 +7,16 @@ use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::store::seal::Key;
 
-use super::files::{self, Mark, MarkKey};
+use super::files::{self, Mark, MarkKey, Run};
 use super::state::{State, Unwritten};
-use super::{Accepted, BatchId, Counts, LOCK, Limits, Refusal};
+use super::{Accepted, BatchId, Conditions, Counts, LOCK, Limits, Refusal, note};
 
 /// What there is, as far as it has to be known without reading it.
 pub(super) struct Held {
     pub(super) state: State,
     pub(super) waiting: BTreeMap<MarkKey, InQueue>,
-    pub(super) left: Counts,
+    /// Whose the records are that the last shuffle has left behind, in the order of their file.
+    pub(super) left: Vec<Run>,
     pub(super) left_bytes: u64,
     pub(super) outgoing: BTreeMap<BatchId, (String, u64)>,
     /// Records of each participant in the round, wherever they are, but for those that leave elsewhere.
@@ -28,6 +29,10 @@ pub(super) struct Held {
     pub(super) coming: u64,
     /// Which state is on disk is not known.
     pub(super) broken: bool,
+    /// How often what waits has changed.
+    pub(super) changes: u64,
+    /// At which of these changes what waited met which conditions not.
+    pub(super) unfit: Option<(u64, Conditions)>,
 }
 
 /// A batch that waits.
@@ -69,7 +74,7 @@ impl Held {
         }
         let mut held = Held {
             waiting: BTreeMap::new(),
-            left: Counts::new(),
+            left: Vec::new(),
             left_bytes: 0,
             outgoing: BTreeMap::new(),
             accepted: Counts::new(),
@@ -77,6 +82,8 @@ impl Held {
             bytes: 0,
             coming: 0,
             broken: false,
+            changes: 0,
+            unfit: None,
             state,
         };
         for name in names {
@@ -117,7 +124,7 @@ impl Held {
         if name.starts_with(files::LEFT) {
             let counts = name == files::left(self.state.generation);
             if counts {
-                self.left = files::count_left(folder, key, name, self.state.record_bytes)?;
+                self.left = files::read_runs(folder, key, name, self.state.record_bytes)?;
                 self.left_bytes = length()?;
             }
             return Ok(counts);
@@ -168,6 +175,7 @@ impl Held {
     /// Takes a batch out that leaves elsewhere.
     pub(super) fn drop_batch(&mut self, key: &MarkKey) {
         let Some(one) = self.waiting.remove(key) else { return };
+        self.changes += 1;
         if let Some(accepted) = self.accepted.get_mut(&key.0) {
             *accepted = accepted.saturating_sub(one.mark.records);
         }
@@ -175,7 +183,11 @@ impl Held {
 
     /// Records that wait, by participant; of batches, those that are wanted.
     pub(super) fn counts(&self, wanted: impl Fn(&InQueue) -> bool) -> Counts {
-        let mut counts = self.left.clone();
+        note("counts");
+        let mut counts = Counts::new();
+        for (participant, records) in &self.left {
+            *counts.entry(*participant).or_default() += records;
+        }
         for ((participant, _), one) in self.waiting.iter().filter(|(_, one)| wanted(one)) {
             *counts.entry(*participant).or_default() += one.mark.records;
         }

@@ -15,7 +15,7 @@ use tacita_node::base::random::fresh_rng;
 use tacita_node::store::seal::{Key, Writer};
 
 use super::files::{self, BUCKET, CHUNK_BYTES, begin_segment, read_segment};
-use super::{BatchId, step};
+use super::{BatchId, note, step};
 
 /// Memory that a bucket takes while it is filled: its chunk, and its file's buffer.
 const FILLING_BYTES: u64 = CHUNK_BYTES as u64 + (1 << 16) + (1 << 12);
@@ -46,6 +46,7 @@ impl Sealed<'_> {
         let Sealed { folder, key, record_bytes } = *self;
         let name = &source.name;
         let damaged = || files::damaged(folder, name);
+        note("read");
         let mut reader = files::open(folder, name, key)?;
         if source.marked {
             files::next(&mut reader, folder, name)?;

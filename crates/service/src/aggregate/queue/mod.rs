@@ -30,8 +30,8 @@ use tacita_node::base::folder::Folder;
 use tacita_node::store::seal::Key;
 
 pub use conditions::{Conditions, Counts};
-use files::Mark;
 pub use files::MarkKey;
+use files::{Mark, extend_runs};
 use held::{Held, InQueue};
 use mix::Source;
 use shuffle::Waiting;
@@ -141,8 +141,6 @@ pub struct Status {
     pub outgoing: u64,
     /// Bytes of all of it on disk.
     pub bytes: u64,
-    /// Nothing more is taken.
-    pub closed: bool,
 }
 
 /// The queue of one round, in a directory that this process alone has open.
@@ -216,6 +214,7 @@ impl Queue {
         held.count(participant, mark.records);
         let claimed = !self.limits.claims;
         held.waiting.insert(key, InQueue { mark, bytes, since: SystemTime::now(), claimed });
+        held.changes += 1;
         Ok(Accepted::New)
     }
 
@@ -252,6 +251,7 @@ impl Queue {
         held.waiting.clear();
         held.left.clear();
         held.left_bytes = 0;
+        held.changes += 1;
         held.state = state;
         held.count_bytes();
         drop(held);
@@ -265,6 +265,11 @@ impl Queue {
             let _ = step("obsolete");
             let _ = self.folder.remove(&source.name);
         }
+    }
+
+    /// Whether there is anything that leaves and has not been sent.
+    pub fn has_outgoing(&self) -> bool {
+        !lock(&self.held).outgoing.is_empty()
     }
 
     /// A batch that leaves and has not been sent; the same one until [`Queue::sent`].
@@ -311,6 +316,11 @@ impl Queue {
         waiting.into_iter().chain(left).min()
     }
 
+    /// Whether nothing more is taken.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.held).state.closed
+    }
+
     /// How much there is.
     pub fn status(&self) -> Status {
         let held = lock(&self.held);
@@ -318,7 +328,6 @@ impl Queue {
             waiting: held.counts(|_| true).values().sum(),
             outgoing: held.outgoing.len() as u64,
             bytes: held.bytes + held.coming,
-            closed: held.state.closed,
         }
     }
 
@@ -331,12 +340,17 @@ impl Queue {
             records: one.mark.records,
         });
         let mut sources: Vec<_> = incoming.collect();
-        if held.left.values().any(|count| *count > 0) {
+        let mut runs = Vec::new();
+        for ((participant, _), one) in held.waiting.iter().filter(|(_, one)| wanted(one)) {
+            extend_runs(&mut runs, *participant, one.mark.records);
+        }
+        if !held.left.is_empty() {
             let name = files::left(held.state.generation);
-            sources.push(Source { name, marked: false, records: held.left.values().sum() });
+            sources.push(Source { name, marked: false, records: held.left.iter().map(|(_, records)| records).sum() });
+            held.left.iter().for_each(|(participant, records)| extend_runs(&mut runs, *participant, *records));
         }
         let marks = held.waiting.iter().filter(|(_, one)| wanted(one)).map(|(key, one)| (*key, one.mark)).collect();
-        Ok(Waiting { sources, marks, counts: held.counts(wanted), state: held.state.clone() })
+        Ok(Waiting { sources, runs, marks, counts: held.counts(wanted), state: held.state.clone() })
     }
 
     fn write_state(&self, state: &State) -> Result<()> {
@@ -394,5 +408,9 @@ fn step(_: &str) -> Result<()> {
     Ok(())
 }
 
+/// What tests count.
+#[cfg(not(test))]
+fn note(_: &str) {}
+
 #[cfg(test)]
-use tests::step;
+use tests::{note, step};

@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::conditions::{Conditions, Counts, Decision};
-use super::files::{self, Mark, MarkKey, begin_segment};
+use super::files::{self, Mark, MarkKey, Run, begin_segment, extend_runs};
 use super::mix::{Buckets, Draw, Leaving, Sealed, Source, buckets};
 use super::state::State;
 use super::{Queue, Shuffled, step};
@@ -16,6 +16,8 @@ use super::{Queue, Shuffled, step};
 /// Records that wait, as they are when a shuffle begins.
 pub(super) struct Waiting {
     pub(super) sources: Vec<Source>,
+    /// Whose their records are, in their order.
+    pub(super) runs: Vec<Run>,
     pub(super) marks: BTreeMap<MarkKey, Mark>,
     pub(super) counts: Counts,
     pub(super) state: State,
@@ -26,7 +28,8 @@ struct Drawn {
     taken: u64,
     /// From which it follows which are taken.
     seed: Zeroizing<[u8; 32]>,
-    left: Counts,
+    /// Whose those are that stay, in their order.
+    left: Vec<Run>,
 }
 
 impl Queue {
@@ -47,7 +50,7 @@ impl Queue {
         let none = |why: String| if closed { Shuffled::Unshufflable(why) } else { Shuffled::Waiting(why) };
         let drawn = match conditions.decide(&waiting.counts, closed) {
             Decision::None(why) => return Ok(none(why)),
-            Decision::All => Drawn { taken: records, seed: Zeroizing::default(), left: Counts::new() },
+            Decision::All => Drawn { taken: records, seed: Zeroizing::default(), left: Vec::new() },
             Decision::Some(taken) => match self.draw(&waiting, conditions, taken)? {
                 Ok(drawn) => drawn,
                 Err(why) => return Ok(none(why)),
@@ -63,7 +66,7 @@ impl Queue {
         Ok(Shuffled::Left { records: taken })
     }
 
-    /// Draws which records leave.
+    /// Draws which records leave: none of them is read.
     fn draw(
         &self,
         waiting: &Waiting,
@@ -74,16 +77,20 @@ impl Queue {
         getrandom::fill(&mut *seed)
             .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
         let mut draw = draw(waiting, taken, &seed);
-        let (mut leaving, mut left) = (Counts::new(), Counts::new());
-        for source in &waiting.sources {
-            self.sealed().read(source, &mut |participant, _| {
-                *(if draw.next() { &mut leaving } else { &mut left }).entry(participant).or_default() += 1;
-                Ok(())
-            })?;
+        let (mut leaving, mut staying, mut left) = (Counts::new(), Counts::new(), Vec::new());
+        for (participant, records) in &waiting.runs {
+            let leave = (0..*records).filter(|_| draw.next()).count() as u64;
+            *leaving.entry(*participant).or_default() += leave;
+            if *records > leave {
+                *staying.entry(*participant).or_default() += records - leave;
+                extend_runs(&mut left, *participant, records - leave);
+            }
         }
         let checked = conditions.check(&leaving).map_err(|why| format!("of a batch drawn at random, {why}"));
         let checked = checked.and_then(|()| {
-            conditions.check(&left).map_err(|why| format!("of what a batch drawn at random would leave behind, {why}"))
+            conditions
+                .check(&staying)
+                .map_err(|why| format!("of what a batch drawn at random would leave behind, {why}"))
         });
         Ok(checked.map(|()| Drawn { taken, seed, left }))
     }
@@ -191,6 +198,7 @@ impl Queue {
         let mut held = super::lock(&self.held);
         held.waiting.retain(|key, _| !marks.contains_key(key));
         held.left = drawn.left;
+        held.changes += 1;
         held.left_bytes = rest_bytes;
         held.outgoing.extend(batches);
         held.state = state;

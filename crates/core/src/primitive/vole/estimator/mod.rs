@@ -97,11 +97,7 @@ fn cutoff(parameters: &Parameters) -> f64 {
 mod tests {
     use super::*;
     use crate::primitive::vole::params::{CODE_BITS, FIELD_DISTANCES, LEAST_OUTPUTS, MOST_OUTPUTS, SECURITY_BITS};
-
-    fn sizes() -> impl Iterator<Item = usize> {
-        let ends = LEAST_OUTPUTS.ilog2()..=MOST_OUTPUTS.ilog2();
-        ends.flat_map(|bits| [(1usize << bits) / 4 * 3, 1 << bits]).filter(|&size| size >= LEAST_OUTPUTS)
-    }
+    use crate::security::Chance;
 
     #[test]
     fn every_attack_costs_as_much_as_promised() {
@@ -116,12 +112,21 @@ mod tests {
         }
     }
 
+    /// All codes over the field together have three fifths of what codes may have. The most likely ones to be bad are those with the most outputs for their
+    /// distance: the next smaller ones are less likely so by 1.3 bits at least, and so on.
     #[test]
     fn codes_over_the_field_have_their_distance() {
-        // The largest number of outputs for each distance, and the least of all: the rest is in the long test.
+        let failure = |outputs: usize| code_failure(&Parameters::new(Kind::Field, outputs).unwrap());
+        let mut all = 0.0;
         for outputs in FIELD_DISTANCES.map(|(bits, _)| 1 << bits).into_iter().chain([LEAST_OUTPUTS]) {
-            let failure = code_failure(&Parameters::new(Kind::Field, outputs).unwrap());
+            let failure = failure(outputs);
             assert!(failure <= -f64::from(CODE_BITS), "{outputs}: 2^{failure}");
+            all += failure.exp2() / (1.0 - (-1.3f64).exp2());
+        }
+        assert!(all <= 0.6 * (-f64::from(Chance::Code.bits())).exp2(), "2^{}", all.log2());
+        for bits in [19, 20, 21] {
+            let next = (1 << bits) - (1 << bits) / 32;
+            assert!(failure(next) <= failure(1 << bits) - 1.3, "{next}: 2^{}", failure(next));
         }
     }
 
@@ -141,15 +146,21 @@ mod tests {
         }
     }
 
+    /// Every code that there is, and all of them together.
     #[test]
-    #[ignore = "bounds every code of the tables: an hour"]
+    #[ignore = "bounds every code of the tables: hours"]
     fn codes_have_their_distance() {
-        for (kind, outputs) in
-            [Kind::Field, Kind::Binary].into_iter().flat_map(|kind| sizes().map(move |size| (kind, size)))
-        {
-            let failure = code_failure(&Parameters::new(kind, outputs).unwrap());
-            println!("{kind:?} {outputs}: 2^{failure:.2}");
-            assert!(failure <= -f64::from(CODE_BITS), "{kind:?} {outputs}: 2^{failure}");
+        let mut all = 0.0;
+        for kind in [Kind::Field, Kind::Binary] {
+            let mut outputs = LEAST_OUTPUTS;
+            while outputs <= MOST_OUTPUTS {
+                let failure = code_failure(&Parameters::new(kind, outputs).unwrap());
+                println!("{kind:?} {outputs}: 2^{failure:.2}");
+                assert!(failure <= -f64::from(CODE_BITS), "{kind:?} {outputs}: 2^{failure}");
+                all += failure.exp2();
+                outputs = kind.code_outputs(outputs + 1);
+            }
         }
+        assert!(all.log2() <= -f64::from(Chance::Code.bits()), "2^{}", all.log2());
     }
 }

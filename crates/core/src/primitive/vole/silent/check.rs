@@ -97,13 +97,14 @@ fn hash(keys: &Keys, challenge: &[u8], value: Block) -> [u8; ANSWER_BYTES] {
 mod tests {
     use super::*;
     use crate::primitive::kernel::block;
+    use crate::primitive::vole::params::Kind;
     use crate::session::{Session, Transcript};
     use chacha20::ChaCha20Rng;
     use rand_core::SeedableRng;
 
     /// The masked sum of a challenge for these values, whose seed is always the same.
     fn challenged(values: &[Block], mask: Block) -> Block {
-        let keys = Keys::new(&Session::new(Transcript::new("test")), "test");
+        let keys = Keys::new(&Session::new(Transcript::new("test")), Kind::Field, "test");
         let mut checker = Checker::new(&mut ChaCha20Rng::from_seed([1; 32]));
         checker.add(0, values, values);
         let (mut sender, mut receiver) = Channel::pair("sender", "receiver");

@@ -62,7 +62,7 @@ impl<O: CorrelatedOtSender> CotSender<O> {
         if !transfers.delta().bit(0) {
             return Err(Error::Internal("silent COT needs a delta whose lowest bit is one".into()));
         }
-        let keys = Keys::new(session, &format!("COT for {purpose}"));
+        let keys = Keys::new(session, Kind::Binary, purpose);
         Ok(CotSender { transfers, security, keys, rng: forked(rng) })
     }
 
@@ -97,7 +97,7 @@ impl<O: CorrelatedOtReceiver> CotReceiver<O> {
         purpose: &str,
         rng: &mut impl CryptoRng,
     ) -> CotReceiver<O> {
-        let keys = Keys::new(session, &format!("COT for {purpose}"));
+        let keys = Keys::new(session, Kind::Binary, purpose);
         CotReceiver { transfers, security, keys, rng: forked(rng) }
     }
 

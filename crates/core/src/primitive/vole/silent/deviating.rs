@@ -18,7 +18,7 @@ use crate::session::{Session, Transcript};
 const SEED: [u8; 32] = [4; 32];
 
 fn keys() -> Keys {
-    let mut keys = Keys::new(&Session::new(Transcript::new("test")), "test");
+    let mut keys = Keys::new(&Session::new(Transcript::new("test")), Kind::Field, "test");
     keys.runs = 1;
     keys
 }

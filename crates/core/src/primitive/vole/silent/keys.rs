@@ -1,6 +1,7 @@
 //! The public keys of an instance.
 
 use crate::primitive::kernel::{Block, Doubling, RekeyedHash};
+use crate::primitive::vole::params::Kind;
 use crate::session::Session;
 
 /// Everything public that both parties derive from the session.
@@ -9,8 +10,8 @@ pub(super) struct Keys {
     trees: [u8; 32],
     /// Makes masks of correlated OTs.
     pub(super) hash: RekeyedHash,
-    /// What the code is drawn from: the same in all parts of a session, so that a session in many buckets has no more codes
-    /// that could be bad ones than another.
+    /// What codes are drawn from: the same in all parts of a session and for all purposes. A session of many parts so has no more codes that
+    /// could be bad ones than another: one for each size that there is.
     pub(super) code: Block,
     /// The key of the hash in the check.
     pub(super) answer: [u8; 32],
@@ -21,14 +22,18 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// The keys for `purpose` in the session: no other instance may have the same one.
-    pub(super) fn new(session: &Session, purpose: &str) -> Keys {
-        let derive = |what: &str| session.derive(&format!("silent {purpose}: {what}"));
+    /// The keys for `purpose` in the session, for this correlation: no other instance may have the same ones.
+    pub(super) fn new(session: &Session, kind: Kind, purpose: &str) -> Keys {
+        let word = match kind {
+            Kind::Field => "VOLE",
+            Kind::Binary => "COT",
+        };
+        let derive = |what: &str| session.derive(&format!("silent {word} for {purpose}: {what}"));
         let block = |what: &str| Block::from_le_slice(&derive(what));
         Keys {
             trees: derive("trees"),
             hash: RekeyedHash::new(block("masks")),
-            code: Block::from_le_slice(&session.derive_shared(&format!("silent {purpose}: code"))),
+            code: Block::from_le_slice(&session.derive_shared(&format!("silent {word}: code"))),
             answer: derive("answer"),
             hashed: 0,
             runs: 0,
@@ -53,10 +58,17 @@ mod tests {
     #[test]
     fn parts_of_a_session_share_the_code_and_nothing_else() {
         let session = Session::new(Transcript::new("test"));
-        let keys = [0, 1].map(|bucket| Keys::new(&session.child("bucket", bucket), "a"));
-        assert_eq!(keys[0].code, keys[1].code);
-        assert!(keys[0].trees != keys[1].trees && keys[0].answer != keys[1].answer);
         let other = Session::new(Transcript::new("another"));
-        assert!([Keys::new(&other, "a"), Keys::new(&session, "b")].iter().all(|others| others.code != keys[0].code));
+        let parts = [session.child("bucket", 0), session.child("bucket", 1), other.clone().within(&session)];
+        let mut keys: Vec<_> = parts.iter().map(|part| Keys::new(part, Kind::Field, "a")).collect();
+        keys.push(Keys::new(&session, Kind::Field, "b"));
+        for (place, one) in keys.iter().enumerate() {
+            assert_eq!(one.code, keys[0].code);
+            let differ = |two: &Keys| one.trees != two.trees && one.answer != two.answer;
+            assert!(keys[..place].iter().all(differ), "{place}");
+        }
+        for others in [Keys::new(&other, Kind::Field, "a"), Keys::new(&session, Kind::Binary, "a")] {
+            assert!(others.code != keys[0].code && others.trees != keys[0].trees);
+        }
     }
 }

@@ -51,7 +51,7 @@ impl<O: CorrelatedOtSender> SilentSender<O> {
         purpose: &str,
         rng: &mut impl CryptoRng,
     ) -> SilentSender<O> {
-        let keys = Keys::new(session, &format!("VOLE for {purpose}"));
+        let keys = Keys::new(session, Kind::Field, purpose);
         SilentSender { transfers, security, keys, rng: forked(rng) }
     }
 
@@ -85,7 +85,7 @@ impl<O: CorrelatedOtReceiver> SilentReceiver<O> {
         purpose: &str,
         rng: &mut impl CryptoRng,
     ) -> SilentReceiver<O> {
-        let keys = Keys::new(session, &format!("VOLE for {purpose}"));
+        let keys = Keys::new(session, Kind::Field, purpose);
         SilentReceiver { transfers, security, keys, rng: forked(rng) }
     }
 

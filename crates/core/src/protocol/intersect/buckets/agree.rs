@@ -2,8 +2,8 @@
 
 use rand_core::CryptoRng;
 
-use super::params::{Attempt, SHARE_BYTES};
-use super::{SHARE, STATE};
+use super::params::{Attempt, HEARD_BYTES, SHARE_BYTES};
+use super::{HEARD, SHARE, STATE};
 use crate::channel::{Channel, conclude_all_for, each};
 use crate::error::{Error, Result};
 use crate::protocol::intersect::entries::Bits;
@@ -66,7 +66,8 @@ pub struct Agreed {
 /// others in the run that is to be resumed. `channels` are those to the others, in the order of their places.
 ///
 /// Errors, apart from those of the channels: [`Error::Input`] if the own input has changed since the run that is to be
-/// resumed; [`Error::Terms`] if another's has, if only some resume, or if they resume different runs.
+/// resumed; [`Error::Terms`] if another's has, if only some resume, or if they resume different runs; [`Error::Protocol`] if somebody has told
+/// two others different things, which two of three and more see in each other.
 pub fn agree(
     party: Party<'_>,
     terms: &[u8; 32],
@@ -101,11 +102,19 @@ pub fn agree(
         return Err(conclude_all_for(channels, Error::Terms(text)));
     }
     states.insert(place, own);
+    let mut heard = Transcript::new("buckets heard");
+    heard.append("session", session.id());
+    for state in &states {
+        heard.append("state", &state.encode());
+    }
     let (commitments, finished): (Vec<_>, Vec<_>) = states.into_iter().map(State::into_parts).unzip();
     let Some(kept) = kept else {
         let run = draw(place, commitments, session, channels, rng)?;
+        heard.append("seed", &run.seed);
+        confirm(place, &heard, channels)?;
         return Ok(Agreed { run, remaining: (0..shape.buckets).collect(), attempt: Attempt::Fresh });
     };
+    confirm(place, &heard, channels)?;
     // Who has changed its input has found this before it sent anything, unless it deviates, and ends the job for its own error:
     // there is no end in good order to wait for.
     let changed = (0..commitments.len()).find(|place| kept.run.commitments.get(*place) != commitments.get(*place));
@@ -148,6 +157,37 @@ fn draw(
         transcript.append("share", share);
     }
     Ok(Run { seed: transcript.challenge("seed"), commitments })
+}
+
+/// 3. Among three and more: that all were told the same.
+///
+/// Else one that tells two others different things would have them do different buckets, or sort by different seeds: nothing would be common, or an
+/// honest party would seem to break the protocol.
+fn confirm(place: usize, heard: &Transcript, channels: &mut [Channel]) -> Result<()> {
+    if channels.len() < 2 {
+        return Ok(());
+    }
+    let digest = |place: usize| heard.challenge(&format!("from {place}"));
+    let own = digest(place);
+    let others = (0..=channels.len()).filter(|other| *other != place).collect();
+    let confirmed = each(channels, others, |other: usize, channel| {
+        let theirs = channel.exchange(HEARD, own.to_vec(), HEARD_BYTES)?;
+        if theirs.len() != HEARD_BYTES {
+            return Err(channel.violation(format!(
+                "`{}` has {} bytes instead of {HEARD_BYTES}",
+                HEARD.name,
+                theirs.len()
+            )));
+        }
+        Ok(theirs == digest(other))
+    })?;
+    match confirmed.iter().position(|is_alike| !is_alike) {
+        None => Ok(()),
+        Some(other) => Err(Error::Protocol {
+            peer: format!("{}, or a party that tells one this and another that,", channels[other].peer()),
+            check: "it was told another state of the run, or another share of its seed".into(),
+        }),
+    }
 }
 
 /// The same over all channels at once.

@@ -17,6 +17,9 @@ pub const MAX_BUCKETS: usize = 1 << 16;
 /// Bytes of a share of the seed.
 pub(super) const SHARE_BYTES: usize = 32;
 
+/// Bytes of what stands for all that a party was told.
+pub(super) const HEARD_BYTES: usize = 32;
+
 /// Messages of a bucket at most, from one party, that count for more than their bytes while they wait: those that are short, and
 /// the last of those into which a long one is cut.
 const SHORT_MESSAGES: u64 = 64;
@@ -43,22 +46,24 @@ pub enum Attempt {
 }
 
 impl Attempt {
-    /// Message flights of [`super::agree`].
-    pub(crate) fn rounds(self) -> u32 {
-        match self {
+    /// Message flights of [`super::agree`] among so many parties.
+    pub(crate) fn rounds(self, parties: usize) -> u32 {
+        let told = match self {
             Attempt::Fresh => 2,
             Attempt::Resumed { .. } => 1,
-        }
+        };
+        told + u32::from(parties > 2)
     }
 }
 
-/// Bytes that [`super::agree`] sends to each other party.
-pub(crate) fn agreed_bytes(buckets: usize, attempt: Attempt) -> u64 {
+/// Bytes that [`super::agree`] sends to each other of so many parties.
+pub(crate) fn agreed_bytes(buckets: usize, attempt: Attempt, parties: usize) -> u64 {
     let frame = |payload: usize| (HEADER_BYTES + payload) as u64;
-    match attempt {
+    let told = match attempt {
         Attempt::Fresh => frame(State::bytes(false, buckets)) + frame(SHARE_BYTES),
         Attempt::Resumed { .. } => frame(State::bytes(true, buckets)),
-    }
+    };
+    told + if parties > 2 { frame(HEARD_BYTES) } else { 0 }
 }
 
 /// Agreed public values of a bucketed run. Both parties must use equal ones.
@@ -154,7 +159,7 @@ impl Params {
         let buckets = self.left(attempt) as u64 * self.bucket_bytes_sent_by(role)?;
         // Each lane ends, and then the job.
         let ends = (self.lanes_for(self.left(attempt)) + 1) * HEADER_BYTES;
-        Ok(agreed_bytes(self.buckets, attempt) + buckets + ends as u64)
+        Ok(agreed_bytes(self.buckets, attempt, 2) + buckets + ends as u64)
     }
 
     /// Bytes that a party sends for each bucket.
@@ -180,7 +185,7 @@ impl Params {
             Protocol::Ecdh(_) => self.bucket().rounds(ReturnedRows::default()),
         };
         let left = self.left(attempt);
-        Ok(attempt.rounds() + left.div_ceil(self.lanes_for(left).max(1)) as u32 * of_bucket)
+        Ok(attempt.rounds(2) + left.div_ceil(self.lanes_for(left).max(1)) as u32 * of_bucket)
     }
 
     /// Buckets that an attempt sends anything for: none if a party has no items, because nothing is common then.

@@ -93,12 +93,12 @@ impl Params {
         // A job's end is in what a star sends, which a bucket has not.
         let close = HEADER_BYTES as u64;
         let of_bucket = self.bucket.bytes_sent_by(from, to)? - close;
-        Ok(agreed_bytes(self.buckets, attempt) + self.left(attempt) as u64 * of_bucket + close)
+        Ok(agreed_bytes(self.buckets, attempt, self.items.len()) + self.left(attempt) as u64 * of_bucket + close)
     }
 
     /// Message flights of an attempt in sequence over one link, at most.
     pub fn rounds(&self, attempt: Attempt) -> u32 {
-        attempt.rounds() + self.left(attempt) as u32 * self.bucket.rounds()
+        attempt.rounds(self.items.len()) + self.left(attempt) as u32 * self.bucket.rounds()
     }
 
     /// Buckets that an attempt sends anything for: none if a party has no items, because nothing is common then.

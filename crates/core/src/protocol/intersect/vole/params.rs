@@ -95,16 +95,18 @@ fn frame(payload: usize) -> u64 {
 /// How many items a malicious receiver can have the function evaluated at, at most, although its store is sized for
 /// `receiver_items`: a store has more columns than items, and whoever tries many items finds some that fit by chance.
 ///
-/// The least n' with C(q, n') * q * 2^(-128 (n' - m)) <= 2^-46 ([`Chance::Fit`]), for a store of m columns and q = 2^128
+/// The least n' with C(q, n') * q * 2^(-128 (n' - m)) <= 2^-46 / runs ([`Chance::Fit`]), for a store of m columns and q = 2^128
 /// questions to the random oracle, as many as computational security allows. The right-hand sides of n' equations in m unknowns are
 /// random, so that a solution exists with probability 2^(-128 (n' - m)) at most; the adversary chooses among all
 /// subsets of the items that it has asked for, and among as many seeds. (The game of Rindal & Schoppmann 2021, section 3,
-/// and of Pinkas, Rosulek, Trieu & Yanai 2020; with C(q, n') <= (e q / n')^n'.) `store_bits` are those of the run.
-pub fn overfitted_items(receiver_items: usize, store_bits: u32) -> Result<u64> {
+/// and of Pinkas, Rosulek, Trieu & Yanai 2020; with C(q, n') <= (e q / n')^n'.) `store_bits` are those of the run, which is one of `runs` of the job: in none
+/// of them more fit, but with 2^-46.
+pub fn overfitted_items(receiver_items: usize, store_bits: u32, runs: usize) -> Result<u64> {
     let columns = okvs::Params::new(receiver_items, store_bits)?.columns() as f64;
+    let chance = f64::from(Chance::Fit.bits()) + (runs.max(1) as f64).log2();
     let possible = |items: f64| {
         let subsets = items * (QUESTION_BITS + std::f64::consts::LOG2_E - items.log2());
-        subsets + QUESTION_BITS - FIELD_BITS * (items - columns) > -f64::from(Chance::Fit.bits())
+        subsets + QUESTION_BITS - FIELD_BITS * (items - columns) > -chance
     };
     // Impossible beyond some number, possible below: n' (log2 n' - log2 e) grows with n'.
     let (mut low, mut high) = (columns as u64, u64::MAX >> 8);
@@ -125,12 +127,12 @@ mod tests {
     #[test]
     fn a_receiver_cannot_fit_many_more_items() {
         for (items, least, most) in [(1 << 20, 4.0, 9.0), (1 << 24, 4.0, 8.0), (1 << 10, 10.0, 25.0)] {
-            let ratio = overfitted_items(items, Chance::Store.bits()).unwrap() as f64 / items as f64;
+            let ratio = overfitted_items(items, Chance::Store.bits(), 1).unwrap() as f64 / items as f64;
             assert!((least..most).contains(&ratio), "{ratio} times {items}");
         }
         let mut last = 0;
         for items in 0..200 {
-            let bound = overfitted_items(items, Chance::Store.bits()).unwrap();
+            let bound = overfitted_items(items, Chance::Store.bits(), 1).unwrap();
             assert!(bound > items as u64 && bound >= last);
             last = bound;
         }

@@ -13,11 +13,10 @@ use crate::aggregate::store::BatchId;
 use crate::aggregate::transport::{Answer, Ask};
 
 impl Submission<'_> {
-    /// Sends reports whose randomness follows from what they are: the same bytes each time.
+    /// Sends reports that are encrypted for this attempt, with fresh randomness. A proxy that has the batch already tells it by its name.
     pub(super) fn send(&mut self, path: &str, name: &BatchId, entries: &[Entry]) -> Result<Answer> {
         let target = &self.target;
-        let public = [target.open.database.public.as_str(), &target.open.proxy.public];
-        let mut rng = target.batches.rng(name, &public);
+        let mut rng = fresh_rng()?;
         let body = report(&target.params, &target.keys, &self.told.me, first_of(name), entries, &mut rng)?;
         let ask = Ask::put(path, body, MOST_BYTES);
         self.proxies.ask(self.told, |proxy, persistence| proxy.ask(&ask, persistence))

@@ -42,6 +42,26 @@ pub(super) fn step(name: &str) -> Result<()> {
     }
 }
 
+thread_local! {
+    /// How often what was noted, by this thread.
+    static NOTED: Cell<BTreeMap<String, u64>> = const { Cell::new(BTreeMap::new()) };
+}
+
+/// See the function of that name for other builds.
+pub(super) fn note(what: &str) {
+    let mut noted = NOTED.take();
+    *noted.entry(what.to_owned()).or_default() += 1;
+    NOTED.set(noted);
+}
+
+/// How often something has been noted since this was asked last.
+fn noted(what: &str) -> u64 {
+    let mut noted = NOTED.take();
+    let count = noted.remove(what).unwrap_or_default();
+    NOTED.set(noted);
+    count
+}
+
 const RECORD_BYTES: usize = 24;
 
 const LIMITS: Limits = Limits {

@@ -125,6 +125,70 @@ fn a_round_that_meets_no_conditions_says_why_and_never_leaves() {
     }
 }
 
+/// Whether records leave is seen by how many there are of whom: none is read before it leaves, and what has not changed is not even counted again.
+#[test]
+fn what_does_not_leave_is_not_read() {
+    let home = tempfile::tempdir().unwrap();
+    let queue = open(home.path());
+    let terms = Conditions { batch_size: Some(30), ..TERMS };
+    submit(&queue, 0, 1, 100).unwrap();
+    submit(&queue, 1, 1, 100).unwrap();
+    noted("counts");
+    // Of too few participants.
+    for _ in 0..5 {
+        assert!(!queue.is_due(&terms) && matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Waiting(_)));
+    }
+    assert_eq!(noted("read"), 0);
+    noted("counts");
+    (0..5).for_each(|_| assert!(!queue.is_due(&terms)));
+    assert_eq!(noted("counts"), 0);
+    // Something came: it is counted once more.
+    submit(&queue, 0, 2, 1).unwrap();
+    (0..5).for_each(|_| assert!(!queue.is_due(&terms)));
+    assert_eq!(noted("counts"), 1);
+    // Of enough, of whom hardly ever enough are drawn: nor is what is drawn in vain read.
+    submit(&queue, 2, 1, 1).unwrap();
+    let terms = Conditions { max_share: 1.0, ..terms };
+    assert!(queue.is_due(&terms));
+    for _ in 0..5 {
+        assert!(matches!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Waiting(_)));
+    }
+    assert_eq!(noted("read"), 0);
+    // Each file once when they leave, and what is left behind when that leaves, also after a start.
+    submit(&queue, 2, 2, 98).unwrap();
+    let terms = Conditions { batch_size: Some(150), max_share: 1.0, ..TERMS };
+    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { records: 150 });
+    assert_eq!(noted("read"), 5 + buckets_of(150));
+    let counts = queue.counts();
+    assert_eq!(counts.values().sum::<u64>(), 150);
+    drop(queue);
+    let queue = open(home.path());
+    assert_eq!(queue.counts(), counts);
+    noted("read");
+    let terms = Conditions { batch_size: Some(60), ..terms };
+    assert_eq!(queue.shuffle(&terms, MEMORY).unwrap(), Shuffled::Left { records: 60 });
+    assert_eq!(noted("read"), 1 + buckets_of(60));
+    assert_eq!(sorted(leave(&queue)).len(), 210);
+}
+
+/// Whether a queue is closed, and whether a batch is there, is answered without a look at all others.
+#[test]
+fn what_is_asked_of_a_batch_is_not_asked_of_all() {
+    let home = tempfile::tempdir().unwrap();
+    let queue = open(home.path());
+    submit(&queue, 1, 1, 5).unwrap();
+    noted("counts");
+    assert!(!queue.is_closed() && queue.foresee(1, &[1; 16], &[0; 32], 5).is_some());
+    queue.close().unwrap();
+    assert!(queue.is_closed());
+    assert_eq!(noted("counts"), 0);
+}
+
+/// In how many buckets so many records are mixed, each of which is read once.
+fn buckets_of(records: u64) -> u64 {
+    crate::aggregate::queue::mix::buckets(records, RECORD_BYTES, MEMORY).unwrap()
+}
+
 /// A batch that would leave too little behind does not leave, however often it is asked for.
 #[test]
 fn what_stays_behind_has_to_meet_the_conditions_too() {
