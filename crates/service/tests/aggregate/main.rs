@@ -7,5 +7,6 @@ mod hostile;
 mod liars;
 mod many;
 mod openapi;
+mod strangers;
 mod together;
 mod world;

@@ -267,13 +267,12 @@ impl Database {
 
     /// Ends a round without a result.
     fn fail(&self, round: &Round, error: &Error) -> Result<()> {
-        let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
         let mut again = "";
         let failed = round.change(&*self.storage, |record| {
             if record.state.is_over() {
                 return Ok(false);
             }
-            if may_pass && record.counts.is_some() {
+            if record.counts.is_some() {
                 again = ": when that is mended, `tacita round reveal` takes it up again";
             }
             record.state = State::Failed;

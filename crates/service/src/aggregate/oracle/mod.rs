@@ -264,7 +264,8 @@ impl Oracle {
                     LOOK
                 }
                 Err(Error::Interrupted) => return Ok(()),
-                Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => {
+                // Other terms do not pass by themselves. Who does not answer, or not let this oracle in, may later.
+                Err(error @ Error::Terms(_)) => {
                     self.cancel.cancel();
                     return Err(error);
                 }

@@ -84,8 +84,8 @@ impl Proxy {
                         all.into_iter().for_each(|status| self.consider(scope, status));
                     }
                     Err(Error::Interrupted) => break,
-                    // Somebody else is there, or it expects somebody else, or other terms: that does not pass by itself.
-                    Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => {
+                    // Other terms do not pass by themselves. A database that does not let this proxy in may be started anew with a job file that does.
+                    Err(error @ Error::Terms(_)) => {
                         self.cancel.cancel();
                         return Err(error);
                     }
@@ -154,7 +154,7 @@ impl Proxy {
                 Ok(()) => drop(lock(&self.waits).remove(&status.round)),
                 Err(Error::Interrupted) => (),
                 // It is looked at again in a moment, and said once.
-                Err(error @ (Error::NotReady(_) | Error::Network { .. })) => {
+                Err(error @ (Error::NotReady(_) | Error::Network { .. } | Error::Authentication { .. })) => {
                     let said = lock(&self.waits).insert(status.round.clone(), error.to_string());
                     if said.is_none_or(|said| said != error.to_string()) {
                         tracing::debug!("round {}: {error}", status.round);
