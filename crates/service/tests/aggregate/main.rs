@@ -7,6 +7,7 @@ mod hostile;
 mod liars;
 mod many;
 mod openapi;
+mod renamed;
 mod strangers;
 mod together;
 mod world;

@@ -99,6 +99,11 @@ impl World {
         Identity::load(&self.at(name).join("id")).unwrap()
     }
 
+    /// What proxies know a participant by.
+    pub fn reporter(&self, name: &str) -> String {
+        self.identity(name).fingerprint().to_string()
+    }
+
     /// What a role is told.
     pub fn serving(&self, role: &str, cancel: &Cancel) -> Serving {
         Serving {
@@ -184,7 +189,7 @@ impl World {
         let first = u64::from_le_bytes(number) >> 20 << 20;
         let entries: Vec<Entry> =
             items.iter().map(|(key, value)| Entry { key: key.as_bytes().to_vec(), value: *value }).collect();
-        report(&params, &keys, name, first, &entries, &mut fresh_rng().unwrap()).unwrap()
+        report(&params, &keys, &self.reporter(name), first, &entries, &mut fresh_rng().unwrap()).unwrap()
     }
 
     /// Has reports taken.

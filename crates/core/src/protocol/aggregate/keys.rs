@@ -91,7 +91,7 @@ impl<G: Group + Sync> Blinding<G> {
         MASTER_BYTES + group.scalar_bytes()
     }
 
-    /// t of a participant: pseudorandom under the master, and not zero.
+    /// t of a participant, by what identifies it (see [`report`](super::report())): pseudorandom under the master, and not zero.
     pub(super) fn tag(&self, params: &Params<G>, participant: &str) -> G::Scalar {
         let mut message = params.transcript("tag");
         message.append("participant", participant.as_bytes());

@@ -62,6 +62,13 @@ pub struct Submitting {
     pub cancel: Cancel,
 }
 
+impl Submitting {
+    /// What the proxies know the participant by, whatever their lists call it.
+    fn reporter(&self) -> String {
+        self.identity.fingerprint().to_string()
+    }
+}
+
 /// A round that reports are made for.
 struct Target {
     round: String,
@@ -260,7 +267,7 @@ impl Target {
                 )));
             }
         };
-        let batches = Batches::new(&told.identity, &told.me, &told.setting.agreement, &open.round);
+        let batches = Batches::new(&told.identity, &told.reporter(), &told.setting.agreement, &open.round);
         Ok(Target { round: open.round.clone(), open, params, keys, batches, size })
     }
 }

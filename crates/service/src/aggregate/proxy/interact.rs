@@ -55,7 +55,7 @@ pub(super) async fn interact(
     let reports =
         reports.ok_or_else(|| Reply::new(Kind::Malformed, format!("a batch of this round has 1 to {most} reports")))?;
     // What would not be taken is not worked on.
-    let (asked, taking, whose) = (proxy.clone(), round.clone(), participant.clone());
+    let (asked, taking, whose) = (proxy.clone(), round.clone(), participant);
     let foresee = move || {
         let number = asked.names.number(&whose)?;
         Ok((number, taking.foresee(number, &batch, &digest(reports), reports as u64)))
@@ -78,6 +78,7 @@ pub(super) async fn interact(
 
     let (outlet, answer) = outlet();
     let bounds = bounds(&round.params, reports);
+    let participant = participant.to_string();
     let mut channel = join(&participant, body, outlet, bounds, &proxy.cancel);
     tokio::task::spawn_blocking(move || {
         let batch = Batch { round: &round.name, participant: &participant, name: batch, reports };

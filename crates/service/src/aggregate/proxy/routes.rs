@@ -14,6 +14,7 @@ use tacita_core::protocol::aggregate::blind;
 use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::counted;
+use tacita_node::identity::Fingerprint;
 use tokio::time::timeout;
 
 use super::handover::handed;
@@ -143,12 +144,12 @@ async fn held(State(proxy): State<Arc<Proxy>>, who: Who) -> Granted<Json<Held>> 
 }
 
 impl Proxy {
-    /// The name of a participant who asks.
-    pub(super) fn participant(&self, who: &Who) -> Granted<String> {
-        let caller = self.admission.caller(&who.0);
-        caller
-            .and_then(|caller| caller.participant)
-            .ok_or_else(|| Reply::new(Kind::Forbidden, "only participants in the proxy's list may report"))
+    /// The identity of a participant who asks. What the list calls it is for people.
+    pub(super) fn participant(&self, who: &Who) -> Granted<Fingerprint> {
+        match self.admission.caller(&who.0).is_some_and(|caller| caller.participant.is_some()) {
+            true => Ok(who.0),
+            false => Err(Reply::new(Kind::Forbidden, "only participants in the proxy's list may report")),
+        }
     }
 
     /// Who asks, if it is of the proxy's domain.
@@ -205,7 +206,7 @@ impl Proxy {
     }
 
     /// Takes a batch; whether it was there already.
-    fn take(&self, round: &Round, participant: &str, batch: &BatchId, body: &[u8]) -> Granted<bool> {
+    fn take(&self, round: &Round, participant: &Fingerprint, batch: &BatchId, body: &[u8]) -> Granted<bool> {
         let Secret::Dh(secret) = &round.secret else {
             return Err(Reply::new(
                 Kind::Malformed,
@@ -231,7 +232,8 @@ impl Proxy {
             return Err(self.elsewhere(&round.name));
         }
         let mut rng = fresh_rng()?;
-        let blinded = blind(&round.params, &round.keys, secret, participant, first_of(batch), body, &mut rng)
+        let who = participant.to_string();
+        let blinded = blind(&round.params, &round.keys, secret, &who, first_of(batch), body, &mut rng)
             .map_err(|refused| Reply::new(Kind::Malformed, format!("a report is refused: {refused}")))?;
         let accepted = round.accept(number, batch, digest, &blinded)?;
         self.answer(round, batch, accepted, reports)

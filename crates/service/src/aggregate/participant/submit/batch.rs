@@ -18,7 +18,8 @@ impl Submission<'_> {
         let target = &self.target;
         let public = [target.open.database.public.as_str(), &target.open.proxy.public];
         let mut rng = target.batches.rng(name, &public);
-        let body = report(&target.params, &target.keys, &self.told.me, first_of(name), entries, &mut rng)?;
+        let reporter = self.told.reporter();
+        let body = report(&target.params, &target.keys, &reporter, first_of(name), entries, &mut rng)?;
         let ask = Ask::put(path, body, MOST_BYTES);
         self.proxies.ask(self.told, |proxy, persistence| proxy.ask(&ask, persistence))
     }
@@ -26,8 +27,8 @@ impl Submission<'_> {
     /// Makes the reports with the proxy. Each attempt is an interaction of its own with fresh randomness: nothing of one that was cut off
     /// is used again.
     pub(super) fn make(&mut self, path: &str, name: &BatchId, entries: &[Entry]) -> Result<Answer> {
-        let target = &self.target;
-        let batch = Batch { round: &target.round, participant: &self.told.me, name: *name, reports: entries.len() };
+        let (target, reporter) = (&self.target, self.told.reporter());
+        let batch = Batch { round: &target.round, participant: &reporter, name: *name, reports: entries.len() };
         let reporting = Reporting {
             params: &target.params,
             keys: &target.keys,

@@ -24,7 +24,8 @@ impl Submission<'_> {
         let told = self.told;
         let persistence = Persistence { silence: told.timeout, busy: told.patience };
         for round in &self.passed {
-            let name = Batches::new(&told.identity, &told.me, &told.setting.agreement, round).name(place, entries);
+            let name =
+                Batches::new(&told.identity, &told.reporter(), &told.setting.agreement, round).name(place, entries);
             let path = format!("/v1/rounds/{round}/reports/{}", hex(&name));
             if self.is_there(&path, persistence, |proxy, answer| self.unknown(round, proxy, answer))? {
                 return Ok(Some(round.clone()));
