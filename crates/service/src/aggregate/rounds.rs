@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::base::text::{shown, shown_within};
 
+use super::same_keys::KeysFingerprint;
 use super::signed::Signed;
 
 /// The longest name of a round, in bytes.
@@ -266,6 +267,9 @@ pub struct Status {
     /// The proxies'.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Signed>,
+    /// The fingerprint of both, once both are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeysFingerprint>,
     /// For the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numbers: Option<Numbers>,

@@ -1,5 +1,6 @@
 //! The services of an aggregation, in this process, among participants and services that do as they like.
 
+mod anew;
 mod claimed;
 mod dripping;
 mod forged;

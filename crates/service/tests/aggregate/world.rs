@@ -19,6 +19,7 @@ use tacita_service::aggregate::participant::operate::{Operator, Order};
 use tacita_service::aggregate::participant::results::{Collecting, collect};
 use tacita_service::aggregate::proxy::{self, Proxying};
 use tacita_service::aggregate::rounds::{Open, Status};
+use tacita_service::aggregate::same_keys::KeysFingerprint;
 use tacita_service::aggregate::transport::{Answer, Ask, Client, Persistence, Service, SharedTraffic};
 use tacita_service::aggregate::{Serving, Setting, oracle};
 use tokio::runtime::{Builder, Runtime};
@@ -179,6 +180,17 @@ impl World {
         let (database, proxy) = (decode(&open.database.public), decode(&open.proxy.public));
         let keys = RoundKeys::new(&params, &database, &proxy, &mut fresh_rng().unwrap()).unwrap();
         (params, keys)
+    }
+
+    /// A path that says under which keys of the round it is asked.
+    pub fn under(&self, path: &str) -> String {
+        self.fingerprint().on(path)
+    }
+
+    /// The fingerprint of the round's keys, once the proxy takes reports.
+    pub fn fingerprint(&self) -> KeysFingerprint {
+        let status: Status = serde_json::from_value(self.operate(&Order::Status).unwrap()).unwrap();
+        status.keys.unwrap()
     }
 
     /// Reports of `name` under a batch of this name.

@@ -173,6 +173,13 @@ impl<G: Group + Sync> RoundKeys<G> {
         Some(RoundKeys { database, proxy, both, encoded })
     }
 
+    /// A fingerprint of both public keys, of this round on these terms: it is the same wherever the round has these keys, whatever proofs they came with.
+    pub fn fingerprint(&self, params: &Params<G>) -> [u8; 32] {
+        let mut transcript = params.transcript("keys");
+        transcript.append("keys", &self.encoded);
+        transcript.challenge("fingerprint")
+    }
+
     /// Length of what either of them gives.
     pub fn public_bytes(params: &Params<G>) -> usize {
         params.group.point_bytes() + Proof::bytes(&params.group, 1, 1)

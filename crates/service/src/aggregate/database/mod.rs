@@ -5,6 +5,7 @@ mod checks;
 pub mod dashboard;
 pub(super) mod directories;
 mod follow;
+mod keyed;
 pub mod operator;
 mod record;
 mod reveal;
@@ -33,6 +34,7 @@ use super::keys::{self, Keys};
 use super::metrics::{Noted, rounds as by_state, timed};
 pub use super::oracle::MOST_QUESTION_BYTES;
 use super::rounds::{State, check_name};
+use super::same_keys::KeysFingerprint;
 use super::serve::Role;
 use super::signed::{Purpose, Signed};
 use super::store::{self, Holder, Storage};
@@ -87,6 +89,8 @@ pub(super) struct Database {
     heard: Mutex<BTreeMap<usize, Instant>>,
     /// When proxies last came with another state directory than a round knows them by.
     strange: Mutex<BTreeMap<usize, Instant>>,
+    /// When proxies last came under other keys of a round, and under which.
+    other_keys: Mutex<BTreeMap<(usize, String), (Instant, KeysFingerprint)>>,
     /// What goes wrong with rounds and is tried again: since when, and what.
     troubled: Mutex<BTreeMap<String, (Instant, String)>>,
     began: Instant,
@@ -132,6 +136,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         pool: Pool::new(),
         heard: Mutex::default(),
         strange: Mutex::default(),
+        other_keys: Mutex::default(),
         troubled: Mutex::default(),
         began: Instant::now(),
         patience,
@@ -286,7 +291,7 @@ impl Database {
     }
 
     /// Whom a round waits for.
-    fn waits_for(&self, record: &Record) -> Vec<(usize, String)> {
+    fn waits_for(&self, round: &str, record: &Record) -> Vec<(usize, String)> {
         if record.state != State::Closed {
             return Vec::new();
         }
@@ -300,7 +305,10 @@ impl Database {
                 ..10 if self.is_strange(place) => {
                     format!("{name}, which is there without the state directory that has its reports")
                 }
-                ..10 => name,
+                ..10 => match self.comes_under(place, round) {
+                    Some(keys) => format!("{name}, which has the round under the keys {}", keys.short()),
+                    None => name,
+                },
                 _ => format!("{name}, silent for {silent} s"),
             }
         };

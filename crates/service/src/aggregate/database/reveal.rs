@@ -18,6 +18,7 @@ use super::round::Round;
 use crate::aggregate::oracle::questions::{Question, Reply, decode_replies, encode_questions};
 use crate::aggregate::participant::rows::{Found, encode_rows};
 use crate::aggregate::rounds::{Counts, State};
+use crate::aggregate::same_keys::KeysFingerprint;
 use crate::aggregate::store::{RowId, Stored};
 use crate::aggregate::transport::{Ask, Persistence, all_silent};
 
@@ -150,7 +151,15 @@ impl Database {
             Ok(is_ours)
         })?;
         if is_revealed {
-            tracing::info!("round {}: revealed {}", round.name, counted(round.record().revealed.keys, "key"));
+            let numbers = &round.record().numbers;
+            tracing::info!("round {}: revealed {}", round.name, counted(numbers.keys.unwrap_or_default(), "key"));
+            if numbers.inconsistent > 0 {
+                tracing::warn!(
+                    "round {}: {} of rows that passed were inconsistent, and count for nothing: a participant can make such reports",
+                    round.name,
+                    counted(numbers.inconsistent, "report")
+                );
+            }
         }
         Ok(())
     }
@@ -245,7 +254,7 @@ impl Database {
         });
         let questions: Vec<Question> = questions.collect();
         let most = 16 + questions.iter().map(|one| 64 + round.params.key_bytes() + 4 * one.sealed.len()).sum::<usize>();
-        let path = format!("/v1/rounds/{}/answers", round.name);
+        let path = KeysFingerprint::of(&round.params, keys).on(&format!("/v1/rounds/{}/answers", round.name));
         let asked = Ask::post(path, encode_questions(&questions), most);
         let persistence = Persistence { silence: Duration::ZERO, busy: BUSY };
         let mut silent = Vec::new();

@@ -95,7 +95,7 @@ impl Proxy {
         claims.sort_unstable_by_key(|(name, _)| *name);
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for claims in claims.chunks(MOST_CLAIMS) {
-            let answers = self.ask_for(&round.name, claims)?;
+            let answers = self.ask_for(round, claims)?;
             for ((_, key), answer) in claims.iter().zip(answers) {
                 if answer { &mut own } else { &mut others }.push(*key);
             }
@@ -108,9 +108,10 @@ impl Proxy {
         Ok(())
     }
 
-    fn ask_for(&self, round: &str, claims: &[(ClaimId, MarkKey)]) -> Result<Vec<bool>> {
+    fn ask_for(&self, round: &Round, claims: &[(ClaimId, MarkKey)]) -> Result<Vec<bool>> {
         let body: Vec<u8> = claims.iter().flat_map(|(name, _)| *name).collect();
-        let ask = Ask::post(format!("/v1/rounds/{round}/claims"), body, MOST_CLAIMS / 8);
+        let path = round.fingerprint.on(&format!("/v1/rounds/{}/claims", round.name));
+        let (ask, round) = (Ask::post(path, body, MOST_CLAIMS / 8), &round.name);
         let (answer, by) = self.database.ask(&ask, FOR_GOOD)?;
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("claims of round {round}")));

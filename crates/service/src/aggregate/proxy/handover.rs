@@ -28,6 +28,7 @@ use crate::aggregate::Setting;
 use crate::aggregate::database::batch_id;
 use crate::aggregate::queue::Submission;
 use crate::aggregate::rounds::{Rest, Resting, Status, collector};
+use crate::aggregate::same_keys::Under;
 use crate::aggregate::transport::{Ask, Granted, Kind, Persistence, Reply, Service, Who, read};
 
 const DIGEST_BYTES: usize = 32;
@@ -40,6 +41,7 @@ pub(super) async fn handed(
     State(proxy): State<Arc<Proxy>>,
     who: Who,
     Path((name, batch)): Path<(String, String)>,
+    under: Under,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Json<Value>> {
@@ -48,6 +50,7 @@ pub(super) async fn handed(
     }
     let batch = batch_id(&batch)?;
     let round = proxy.round(&name).ok_or_else(|| Reply::new(Kind::NotYet, "the round is not here").again_in(1))?;
+    under.check(&name, &round.fingerprint, true)?;
     let most = Setting::batch(&round.params) * round.params.entry_bytes() + FINGERPRINT_BYTES + DIGEST_BYTES;
     let body = read(&headers, body, most).await?;
     let pool = proxy.pool.clone();
@@ -118,7 +121,10 @@ impl Proxy {
         self.claim(round)?;
         let told = match status.rests.contains_key(&self.place) {
             true => status.clone(),
-            false => self.tell_rest(&round.name, round.queue.rest(&round.conditions))?,
+            false => {
+                let path = round.fingerprint.on(&format!("/v1/rounds/{}/rest", round.name));
+                self.tell_rest(&round.name, path, round.queue.rest(&round.conditions))?
+            }
         };
         let rests = &told.rests;
         if rests.len() <= self.others.len() {
@@ -145,15 +151,14 @@ impl Proxy {
         match self.others.is_empty() || status.rests.contains_key(&self.place) {
             true => Ok(()),
             false => {
-                self.tell_rest(&status.round, Rest::Nothing).map(drop)
+                self.tell_rest(&status.round, format!("/v1/rounds/{}/rest", status.round), Rest::Nothing).map(drop)
             }
         }
     }
 
-    fn tell_rest(&self, round: &str, rest: Rest) -> Result<Status> {
+    fn tell_rest(&self, round: &str, path: String, rest: Rest) -> Result<Status> {
         let value = serde_json::to_value(Resting { rest }).map_err(|error| Error::Internal(error.to_string()))?;
-        let (answer, by) =
-            self.database.ask(&Ask::json(format!("/v1/rounds/{round}/rest"), &value, MOST_BYTES), FOR_GOOD)?;
+        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), FOR_GOOD)?;
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("word of what is there of round {round}")));
         }
@@ -172,7 +177,7 @@ impl Proxy {
             let (digest, records) = round.queue.batch(key)?;
             reports += (records.len() / round.params.entry_bytes()) as u64;
             let body = Handed { participant, digest, records: &records }.to_bytes();
-            let path = format!("/v1/rounds/{}/handed/{}", round.name, hex(&key.1));
+            let path = round.fingerprint.on(&format!("/v1/rounds/{}/handed/{}", round.name, hex(&key.1)));
             let answer = other.ask(&Ask::put(path, body, MOST_BYTES), ONCE)?;
             if !answer.is_ok() {
                 let what = format!("reports of round {}", round.name);

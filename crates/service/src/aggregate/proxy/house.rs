@@ -125,15 +125,21 @@ impl Proxy {
     fn consider<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, status: Status) {
         let round = self.round(&status.round);
         let wanted = status.waits.contains(&self.place);
+        let differs = round.as_ref().is_some_and(|round| round.compare(&status));
+        // A database that was emptied, and has kept its key, waits for that of the proxies.
+        let lacks_key = status.proxy.is_none();
         let due = match status.state {
             _ if self.was_strange_just_now(&status.round) => false,
-            Stage::Open => round.as_ref().is_none_or(|round| round.conditions.batch_size.is_some()),
+            Stage::Open | Stage::Closed if differs => round.as_ref().is_some_and(|round| round.is_to_tell()),
+            _ if differs => false,
+            Stage::Open => round.as_ref().is_none_or(|round| lacks_key || round.conditions.batch_size.is_some()),
             Stage::Closed => wanted,
             Stage::Removed => round.is_some(),
             _ => false,
         };
         if let Some(round) = &round
             && status.state != Stage::Open
+            && !differs
             && round.is_open()
             && let Err(error) = round.close()
         {
@@ -145,6 +151,8 @@ impl Proxy {
         scope.spawn(move || {
             let _of = tracing::error_span!("house", round = status.round).entered();
             let done = match (status.state, round) {
+                (_, Some(round)) if differs => self.tell_keys(&round),
+                (Stage::Open | Stage::Closed, Some(_)) if lacks_key => self.offer(&status.round).map(drop),
                 (Stage::Open, None) => self.begin(&status),
                 (Stage::Open, Some(round)) => self.send(&round).map(drop),
                 (Stage::Closed, round) => self.finish(&status, round),
@@ -184,8 +192,9 @@ impl Proxy {
         self.keys.use_up(name)?;
         let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open.clone())?;
         self.write(name, &Record { open, completion: None, handed_to: None })?;
+        let keys = round.fingerprint.short();
         lock(&self.rounds).insert(name.clone(), Arc::new(round));
-        tracing::info!("round {name} takes reports");
+        tracing::info!("round {name} takes reports, under the keys {keys}");
         Ok(())
     }
 
@@ -204,7 +213,7 @@ impl Proxy {
         };
         while let Some(batch) = round.queue.next_outgoing()? {
             let entries = (batch.records.len() / round.params.entry_bytes()) as u64;
-            let path = format!("/v1/rounds/{}/entries/{}", round.name, hex(&batch.id));
+            let path = round.fingerprint.on(&format!("/v1/rounds/{}/entries/{}", round.name, hex(&batch.id)));
             let (answer, by) = self.database.ask_in_turn(&Ask::put(path, batch.records, MOST_BYTES), FOR_GOOD)?;
             if !answer.is_ok() {
                 return Err(refusal(&answer, by, &format!("entries of round {}", round.name)));
@@ -248,10 +257,11 @@ impl Proxy {
             tracing::warn!("round {name} cannot be shuffled, and nothing of what waits is ever sent: {reason}");
         }
         let value = serde_json::to_value(&completion).map_err(|error| Error::Internal(error.to_string()))?;
-        let ask = Ask::json(format!("/v1/rounds/{name}/complete"), &value, MOST_BYTES);
-        let (answer, by) = self.database.ask(&ask, FOR_GOOD)?;
+        let path = format!("/v1/rounds/{name}/complete");
+        let path = round.as_ref().map_or(path.clone(), |round| round.fingerprint.on(&path));
+        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), FOR_GOOD)?;
         if !answer.is_ok() {
-            return Err(wrong(by, &format!("it does not take the end of round {name}: {}", answer.told().message)));
+            return Err(refusal(&answer, by, &format!("the end of round {name}")));
         }
         tracing::info!("round {name}: the database has all of {}", counted(completion.entries, "report"));
         if let (Some(round), Some(_)) = (round, &completion.unshufflable) {
@@ -315,7 +325,7 @@ pub(super) fn refusal(answer: &Answer, database: &Client, what: &str) -> Error {
     let told = answer.told();
     let check = format!("it does not take {what}: {}", told.message);
     match told.error {
-        Kind::Closed | Kind::Failed => Error::NotReady(check),
+        Kind::Closed | Kind::OtherKeys | Kind::Failed => Error::NotReady(check),
         _ => wrong(database, &check),
     }
 }

@@ -21,6 +21,7 @@ use super::round::Round;
 use crate::aggregate::database::batch_id;
 use crate::aggregate::interaction::{Batch, Side, bounds, session};
 use crate::aggregate::participant::batches::first_of;
+use crate::aggregate::same_keys::Under;
 use crate::aggregate::secret::Secret;
 use crate::aggregate::transport::{
     Going, Granted, Kind, MEDIA_TYPE, Reply, UnderWay, Who, Within, expect_binary, join, outlet,
@@ -39,6 +40,7 @@ pub(super) async fn interact(
     who: Who,
     under_way: Extension<UnderWay>,
     Path((name, batch, reports)): Path<(String, String, String)>,
+    under: Under,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Response> {
@@ -46,6 +48,7 @@ pub(super) async fn interact(
     let batch = batch_id(&batch)?;
     // Also of a round that has closed: what was taken before is known, as where reports are sent.
     let round = proxy.known(&name)?;
+    under.check(&name, &round.fingerprint, false).map_err(|refused| refused.again_in(2))?;
     let Secret::NaorReingold(_) = &round.secret else {
         return Err(Reply::new(Kind::Malformed, "reports of this job are sent, and not made together"));
     };

@@ -20,7 +20,7 @@ impl Submission<'_> {
         let mut rng = target.batches.rng(name, &public);
         let reporter = self.told.reporter();
         let body = report(&target.params, &target.keys, &reporter, first_of(name), entries, &mut rng)?;
-        let ask = Ask::put(path, body, MOST_BYTES);
+        let ask = Ask::put(target.fingerprint.on(path), body, MOST_BYTES);
         self.proxies.ask(self.told, |proxy, persistence| proxy.ask(&ask, persistence))
     }
 
@@ -45,7 +45,7 @@ impl Submission<'_> {
             Answer::decode(&outcome).ok_or_else(|| channel.violation(format!("`{}` cannot be read", OUTCOME.name)))
         };
         let bounds = interaction::bounds(&target.params, batch.reports);
-        let path = format!("{path}/{}", batch.reports);
+        let path = target.fingerprint.on(&format!("{path}/{}", batch.reports));
         self.proxies.ask(self.told, |proxy, persistence| proxy.interact(&path, bounds, persistence, run))
     }
 }

@@ -38,7 +38,7 @@ impl Submission<'_> {
     fn unknown(&self, round: &str, proxy: &Client, answer: Result<Answer>) -> Result<bool> {
         let name = proxy.name();
         match answer.map(|answer| answer.told()) {
-            Ok(why) if matches!(why.error, Kind::Busy | Kind::NotYet) => {
+            Ok(why) if matches!(why.error, Kind::Busy | Kind::NotYet | Kind::OtherKeys) => {
                 Err(Error::NotReady(format!("{name}: {}: submit again later, with --resume", shown(&why.message))))
             }
             Ok(why) => Err(Error::Input(format!(
