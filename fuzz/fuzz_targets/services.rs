@@ -22,7 +22,7 @@ fn json<T: DeserializeOwned + Serialize>(bytes: &[u8]) {
 
 fuzz_target!(|bytes: &[u8]| {
     if let Some(handed) = Handed::from_bytes(bytes) {
-        assert_eq!(handed.to_bytes().unwrap(), bytes);
+        assert_eq!(handed.to_bytes(), bytes);
     }
     if let Some(address) = registry::decode(bytes) {
         assert!(is_address(&address));

@@ -27,7 +27,7 @@ pub const MOST_OUTCOME_BYTES: usize = 1 << 12;
 pub struct Batch<'a> {
     /// The round.
     pub round: &'a str,
-    /// Who makes it with the proxy.
+    /// Who makes it with the proxy: the fingerprint of the identity.
     pub participant: &'a str,
     /// Its name.
     pub name: BatchId,

@@ -13,6 +13,7 @@ pub mod proxy;
 pub mod queue;
 pub mod registry;
 pub mod rounds;
+pub mod same_keys;
 pub mod secret;
 mod serve;
 mod setting;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::base::text::{shown, shown_within};
 
+use super::same_keys::KeysFingerprint;
 use super::signed::Signed;
 
 /// The longest name of a round, in bytes.
@@ -111,17 +112,15 @@ impl Failure {
         Failure { culprit: error.peer().map(str::to_owned), kind: error.kind().code(), reason: error.to_string() }
     }
 
-    /// As it is told to the operator, or to others: what failed here may name a file.
+    /// As it is told to the operator, or to others. These learn who broke the protocol, and why a round cannot have a result. What failed here may name a file; what
+    /// connects services names addresses and identities: where to look for that is all that others are told.
     pub(super) fn for_others(self, operator: bool) -> Failure {
-        let own =
-            [ErrorKind::Input, ErrorKind::Internal, ErrorKind::NotReady].iter().any(|kind| kind.code() == self.kind);
-        match own && !operator {
-            true => Failure {
-                reason: "it failed at the database, whose operator finds the reason in the log".into(),
-                ..self
-            },
-            false => self,
-        }
+        let reason = match (operator, ErrorKind::from_code(self.kind)) {
+            (true, _) | (false, Some(ErrorKind::Protocol | ErrorKind::Terms)) => return self,
+            (false, Some(ErrorKind::Network | ErrorKind::Authentication)) => "the database had no answer",
+            (false, _) => "it failed at the database",
+        };
+        Failure { reason: format!("{reason}: its operator finds more in the log"), ..self }
     }
 
     /// The same as an error of whoever hears of it from `by`.
@@ -268,6 +267,9 @@ pub struct Status {
     /// The proxies'.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Signed>,
+    /// The fingerprint of both, once both are there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeysFingerprint>,
     /// For the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numbers: Option<Numbers>,
@@ -306,6 +308,15 @@ mod tests {
         let error = Error::Protocol { peer: "the oracle".into(), check: "it lies".into() };
         let told = Failure::of(&error).error("r", "the database");
         assert_eq!((told.kind(), told.peer()), (ErrorKind::Protocol, Some("the oracle")));
+        let stranger = "at 10.0.0.9:7610 it presents SHA256:A, expected SHA256:B";
+        let silent = Failure::of(&Error::Network { peer: "the oracle".into(), what: stranger.into() });
+        assert!(silent.clone().for_others(true).reason.contains(stranger));
+        let told = silent.for_others(false);
+        assert!(!told.reason.contains("10.0.0.9") && !told.reason.contains("SHA256"), "{}", told.reason);
+        assert_eq!((told.kind, told.culprit.as_deref()), (ErrorKind::Network.code(), Some("the oracle")));
+        let file = Failure::of(&Error::Input("/state/rows: no space".into())).for_others(false);
+        assert!(!file.reason.contains("/state"), "{}", file.reason);
+        assert_eq!(Failure::of(&error).for_others(false), Failure::of(&error));
         let own = Failure::of(&Error::Input("too few".into())).error("r", "the database");
         assert_eq!(own, Error::Input("round r has no result: too few".into()));
     }

@@ -2,6 +2,8 @@
 
 use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
+use tacita_core::primitive::group::Group;
+use tacita_core::protocol::aggregate::Params;
 use tacita_core::{Error, Result};
 use tacita_node::identity::{ED25519_KEY_BYTES, Fingerprint, Identity, SIGNATURE_BYTES, ed25519_fingerprint, verify};
 
@@ -45,6 +47,16 @@ impl Signed {
     pub fn new(identity: &Identity, purpose: Purpose<'_>, public: &[u8]) -> Result<Signed> {
         let (key, signature) = identity.sign(&purpose.message(public))?;
         Ok(Signed { public: BASE64.encode(public), by: BASE64.encode(&key), signature: BASE64.encode(&signature) })
+    }
+
+    /// Whether this and another public key are of one secret, whatever proofs and signatures they come with.
+    pub(super) fn holds_point_of(&self, other: &Signed, params: &Params) -> bool {
+        let point = |signed: &Signed| {
+            let public = BASE64.decode(signed.public.as_bytes()).ok()?;
+            public.get(..params.group().point_bytes()).map(<[u8]>::to_vec)
+        };
+        let own = point(self);
+        own.is_some() && own == point(other)
     }
 
     /// The public key, if one of `pins` has signed it for this purpose.

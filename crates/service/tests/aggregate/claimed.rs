@@ -73,7 +73,7 @@ fn a_batch_that_two_proxies_have_counts_once_and_is_there_at_both() {
 fn what_are_no_claims_is_refused() {
     let world = started(&["a", "b"]);
     world.keys(&world.proxy("a"));
-    let path = format!("/v1/rounds/{ROUND}/claims");
+    let path = world.under(&format!("/v1/rounds/{ROUND}/claims"));
     let [one, other] = ["proxy", "proxy-1"].map(|name| world.client(name, Service::Database(0)));
     let claim = |proxy: &Client, body: Vec<u8>| proxy.ask(&Ask::post(path.clone(), body, 1 << 16), ONCE).unwrap();
     refused(&claim(&world.client("a", Service::Database(0)), vec![1; 16]), 403, "only proxies");

@@ -50,7 +50,7 @@ pub fn mixed(world: &World, name: &str, batch: &[u8; 16], pairs: &[(&str, &str)]
             context.append("agreed", &agreed.to_le_bytes());
         }
         context.append("keys", &GROUP.encode(&[keys[0][0].clone(), keys[1][0].clone()]));
-        context.append("participant", name.as_bytes());
+        context.append("participant", world.reporter(name).as_bytes());
         context.append("number", &number.to_le_bytes()).append("ciphertexts", &report);
         report.extend(masks::prove(&GROUP, 1, &[&known[..1], &known[1..]], |_| context.clone(), &mut rng));
         reports.extend(report);

@@ -1,5 +1,6 @@
 //! The services of an aggregation, in this process, among participants and services that do as they like.
 
+mod anew;
 mod claimed;
 mod dripping;
 mod forged;
@@ -9,5 +10,7 @@ mod listed;
 mod many;
 mod openapi;
 mod repeated;
+mod renamed;
+mod strangers;
 mod together;
 mod world;

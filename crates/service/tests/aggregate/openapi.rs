@@ -10,6 +10,7 @@ use tacita_service::aggregate::proxy::Held;
 use tacita_service::aggregate::rounds::{
     Closing, Completion, Counts, Directory, Failure, Numbers, Open, Rest, Resting, State, Status,
 };
+use tacita_service::aggregate::same_keys::KeysFingerprint;
 use tacita_service::aggregate::signed::Signed;
 use tacita_service::aggregate::transport::{Kind, Listening, Peers, Told};
 
@@ -89,6 +90,7 @@ fn schemas_have_the_keys_that_are_sent() {
         parts: Some(1),
         database: Some(signed.clone()),
         proxy: Some(signed.clone()),
+        keys: Some(KeysFingerprint([1; 32])),
         numbers: Some(numbers.clone()),
     };
     let here = Here {
@@ -119,7 +121,13 @@ fn schemas_have_the_keys_that_are_sent() {
         ("Directory", of(serde_json::to_value(Directory { directory: "d".into() }))),
         ("Closing", of(serde_json::to_value(Closing { without: vec![1] }))),
         ("Tighten", of(serde_json::to_value(Tighten { measure: "count".into(), to: Some(1) }))),
-        ("Held", of(serde_json::to_value(Held { rounds: vec!["r".into()], removed: vec!["s".into()] }))),
+        (
+            "Held",
+            of(serde_json::to_value(Held {
+                rounds: [("r".into(), KeysFingerprint([1; 32]))].into(),
+                removed: vec!["s".into()],
+            })),
+        ),
         ("Taken", json!({ "reports": 1, "known": false })),
         ("There", json!({ "there": true, "open": true })),
         ("Ingested", json!({ "entries": 1, "known": false })),
@@ -137,7 +145,7 @@ fn schemas_have_the_keys_that_are_sent() {
         .trim_matches(['[', ']'])
         .split(", ")
         .collect::<Vec<_>>();
-    assert_eq!(kinds.len(), 10);
+    assert_eq!(kinds.len(), 11);
     for kind in kinds {
         assert!(serde_json::from_value::<Kind>(json!(kind)).is_ok(), "{kind}");
     }

@@ -68,12 +68,13 @@ fn participate(
     let mut rng = fresh_rng()?;
     let gone = || Error::Network { peer: "the proxy".into(), what: "a test breaks off".into() };
     let go_on = |here| if until == here { Err(gone()) } else { Ok(()) };
-    let batch = Batch { round: ROUND, participant: name, name: *batch, reports: items.len() };
+    let reporter = world.reporter(name);
+    let batch = Batch { round: ROUND, participant: &reporter, name: *batch, reports: items.len() };
     let session = session(&world.setting, &batch, Side::Participant, channel, &mut rng)?;
     go_on(Until::Session)?;
     let mut transfers = participant::connect(&session, channel, &mut rng)?;
     go_on(Until::Transfers)?;
-    let reporting = Reporting { params, keys, participant: name, first, stage: items.len() };
+    let reporting = Reporting { params, keys, participant: &reporter, first, stage: items.len() };
     participant::send(&reporting, &entries, &mut transfers, channel, &mut rng)?;
     go_on(Until::Reports)?;
     let outcome = channel.receive_up_to(OUTCOME, MOST_OUTCOME_BYTES)?;

@@ -19,6 +19,7 @@ use tacita_service::aggregate::participant::operate::{Operator, Order};
 use tacita_service::aggregate::participant::results::{Collecting, collect};
 use tacita_service::aggregate::proxy::{self, Proxying};
 use tacita_service::aggregate::rounds::{Open, Status};
+use tacita_service::aggregate::same_keys::KeysFingerprint;
 use tacita_service::aggregate::transport::{Answer, Ask, Client, Persistence, Service, SharedTraffic};
 use tacita_service::aggregate::{Serving, Setting, oracle};
 use tokio::runtime::{Builder, Runtime};
@@ -37,6 +38,8 @@ pub struct World {
     pub runtime: Arc<Runtime>,
     /// Bytes that the database asks about at once.
     pub question_bytes: usize,
+    /// How long oracles may be silent before a round fails.
+    pub patience: Duration,
     running: Vec<(String, Cancel, JoinHandle<Result<()>>)>,
 }
 
@@ -53,6 +56,11 @@ impl World {
 
     /// With so many proxies: they are `proxy`, `proxy-1` and so on.
     pub fn of_proxies(proxies: usize, protocol: &str, names: &[String], round: Value) -> World {
+        World::of_several("proxy", proxies, protocol, names, round)
+    }
+
+    /// With so many of one role: of `oracle`, for example, they are `oracle`, `oracle-1` and so on.
+    pub fn of_several(several: &str, number: usize, protocol: &str, names: &[String], round: Value) -> World {
         let home = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);
         let make = |name: &str| Identity::create(&at(name).join("id"), name).unwrap().fingerprint().to_string();
@@ -64,7 +72,7 @@ impl World {
             job["round"][key] = value.clone();
         }
         for role in ["proxy", "oracle", "database"] {
-            let number = if role == "proxy" { proxies } else { 1 };
+            let number = if role == several { number } else { 1 };
             let name = |place| if place == 0 { role.to_owned() } else { format!("{role}-{place}") };
             job[role] = (0..number).map(|place| json!({ "identity": make(&name(place)) })).collect();
         }
@@ -74,7 +82,8 @@ impl World {
         std::fs::create_dir(at("addresses")).unwrap();
         let setting = Arc::new(Setting::new(JobSpec::load(&at("job.json")).unwrap()).unwrap());
         let runtime = Arc::new(Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
-        World { home, setting, runtime, question_bytes: database::MOST_QUESTION_BYTES, running: Vec::new() }
+        let (question_bytes, patience) = (database::MOST_QUESTION_BYTES, Duration::from_secs(5));
+        World { home, setting, runtime, question_bytes, patience, running: Vec::new() }
     }
 
     pub fn started(names: &[&str], round: Value) -> World {
@@ -89,6 +98,11 @@ impl World {
 
     pub fn identity(&self, name: &str) -> Identity {
         Identity::load(&self.at(name).join("id")).unwrap()
+    }
+
+    /// What proxies know a participant by.
+    pub fn reporter(&self, name: &str) -> String {
+        self.identity(name).fingerprint().to_string()
     }
 
     /// What a role is told.
@@ -109,13 +123,14 @@ impl World {
     pub fn start(&mut self, role: &str) {
         let cancel = Cancel::default();
         let serving = self.serving(role, &cancel);
-        let (role, name, question_bytes) = (role.to_owned(), role.to_owned(), self.question_bytes);
+        let (role, name) = (role.to_owned(), role.to_owned());
+        let (question_bytes, patience) = (self.question_bytes, self.patience);
         let thread = std::thread::spawn(move || match role.split('-').next().unwrap_or_default() {
             "database" => database::serve(Databasing {
                 serving,
                 storage: None,
                 rounds: vec![ROUND.into()],
-                patience: Duration::from_secs(5),
+                patience,
                 question_bytes,
                 dashboard: None,
             }),
@@ -167,6 +182,17 @@ impl World {
         (params, keys)
     }
 
+    /// A path that says under which keys of the round it is asked.
+    pub fn under(&self, path: &str) -> String {
+        self.fingerprint().on(path)
+    }
+
+    /// The fingerprint of the round's keys, once the proxy takes reports.
+    pub fn fingerprint(&self) -> KeysFingerprint {
+        let status: Status = serde_json::from_value(self.operate(&Order::Status).unwrap()).unwrap();
+        status.keys.unwrap()
+    }
+
     /// Reports of `name` under a batch of this name.
     pub fn reports(&self, proxy: &Client, name: &str, batch: &[u8; 16], items: &[(&str, u32)]) -> Vec<u8> {
         let (params, keys) = self.keys(proxy);
@@ -175,7 +201,7 @@ impl World {
         let first = u64::from_le_bytes(number) >> 20 << 20;
         let entries: Vec<Entry> =
             items.iter().map(|(key, value)| Entry { key: key.as_bytes().to_vec(), value: *value }).collect();
-        report(&params, &keys, name, first, &entries, &mut fresh_rng().unwrap()).unwrap()
+        report(&params, &keys, &self.reporter(name), first, &entries, &mut fresh_rng().unwrap()).unwrap()
     }
 
     /// Has reports taken.
@@ -193,6 +219,11 @@ impl World {
     /// Closes the round, and waits until it is over.
     pub fn over(&self) -> Status {
         self.operate(&Order::Close { without: Vec::new() }).unwrap();
+        self.ends()
+    }
+
+    /// Waits until the round is over.
+    pub fn ends(&self) -> Status {
         let until = Instant::now() + Duration::from_secs(120);
         loop {
             let status: Status = serde_json::from_value(self.operate(&Order::Status).unwrap()).unwrap();

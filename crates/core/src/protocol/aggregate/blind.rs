@@ -11,7 +11,7 @@ use super::report::{bound, report_transcript};
 use super::rows::{Pair, columns, encode_rows};
 use super::{Params, ProxyKey, Refused, RoundKeys, Why};
 
-/// Checks the reports of one participant, of which the first has the number `first`, and makes an entry of each, [`Params::entry_bytes`] long,
+/// Checks the reports of one participant, by what identifies it (see [`report`](super::report())), of which the first has the number `first`, and makes an entry of each, [`Params::entry_bytes`] long,
 /// in order. Whoever has the entries shuffles those of many participants before the database sees any.
 ///
 /// Fails if one of them is malformed, or doesn't prove that its maker knows its value and the masks of its other ciphertexts; all others are then lost with it.

@@ -91,7 +91,7 @@ impl<G: Group + Sync> Blinding<G> {
         MASTER_BYTES + group.scalar_bytes()
     }
 
-    /// t of a participant: pseudorandom under the master, and not zero.
+    /// t of a participant, by what identifies it (see [`report`](super::report())): pseudorandom under the master, and not zero.
     pub(super) fn tag(&self, params: &Params<G>, participant: &str) -> G::Scalar {
         let mut message = params.transcript("tag");
         message.append("participant", participant.as_bytes());
@@ -171,6 +171,13 @@ impl<G: Group + Sync> RoundKeys<G> {
         let encoded = group.encode(&[database_point.clone(), proxy_point.clone()]);
         let [database, proxy, both] = [database_point, proxy_point, both].map(|point| Key::new(group, point));
         Some(RoundKeys { database, proxy, both, encoded })
+    }
+
+    /// A fingerprint of both public keys, of this round on these terms: it is the same wherever the round has these keys, whatever proofs they came with.
+    pub fn fingerprint(&self, params: &Params<G>) -> [u8; 32] {
+        let mut transcript = params.transcript("keys");
+        transcript.append("keys", &self.encoded);
+        transcript.challenge("fingerprint")
     }
 
     /// Length of what either of them gives.

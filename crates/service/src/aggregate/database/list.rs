@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Query, State as Extracted};
 use serde::Deserialize;
 
 use super::Database;
 use super::round::Round;
-use crate::aggregate::rounds::Status;
+use crate::aggregate::rounds::{State, Status};
 use crate::aggregate::transport::{Granted, Kind, Reply, Who};
 
 /// Which rounds are listed: all, where nothing is said.
@@ -25,7 +25,7 @@ pub(super) struct Part {
 
 /// `GET /v1/rounds`: in the order of their names.
 pub(super) async fn list(
-    State(database): State<Arc<Database>>,
+    Extracted(database): Extracted<Arc<Database>>,
     who: Who,
     part: Result<Query<Part>, QueryRejection>,
 ) -> Granted<Json<Vec<Status>>> {
@@ -66,6 +66,7 @@ fn brief(round: &Round, next: Option<String>) -> Status {
         parts: None,
         database: None,
         proxy: None,
+        keys: round.fingerprint().filter(|_| record.state != State::Removed),
         numbers: None,
     }
 }

@@ -5,6 +5,7 @@ mod checks;
 pub mod dashboard;
 pub(super) mod directories;
 mod follow;
+mod keyed;
 mod list;
 pub mod operator;
 mod record;
@@ -35,6 +36,7 @@ use super::keys::{self, Keys};
 use super::metrics::{Noted, rounds as by_state, timed};
 pub use super::oracle::MOST_QUESTION_BYTES;
 use super::rounds::{State, check_name};
+use super::same_keys::KeysFingerprint;
 use super::serve::Role;
 use super::signed::{Purpose, Signed};
 use super::store::{self, Holder, Storage};
@@ -89,6 +91,8 @@ pub(super) struct Database {
     heard: Mutex<BTreeMap<usize, Instant>>,
     /// When proxies last came with another state directory than a round knows them by.
     strange: Mutex<BTreeMap<usize, Instant>>,
+    /// When proxies last came under other keys of a round, and under which.
+    other_keys: Mutex<BTreeMap<(usize, String), (Instant, KeysFingerprint)>>,
     /// What goes wrong with rounds and is tried again: since when, and what.
     troubled: Mutex<BTreeMap<String, (Instant, String)>>,
     began: Instant,
@@ -134,6 +138,7 @@ pub fn serve(databasing: Databasing) -> Result<()> {
         pool: Pool::new(),
         heard: Mutex::default(),
         strange: Mutex::default(),
+        other_keys: Mutex::default(),
         troubled: Mutex::default(),
         began: Instant::now(),
         patience,
@@ -279,13 +284,12 @@ impl Database {
 
     /// Ends a round without a result.
     fn fail(&self, round: &Round, error: &Error) -> Result<()> {
-        let may_pass = matches!(error, Error::Network { .. } | Error::NotReady(_) | Error::Input(_));
         let mut again = "";
         let failed = round.change(&*self.storage, |record| {
             if record.state.is_over() {
                 return Ok(false);
             }
-            if may_pass && record.counts.is_some() {
+            if record.counts.is_some() {
                 again = ": when that is mended, `tacita round reveal` takes it up again";
             }
             record.state = State::Failed;
@@ -299,7 +303,7 @@ impl Database {
     }
 
     /// Whom a round waits for.
-    fn waits_for(&self, record: &Record) -> Vec<(usize, String)> {
+    fn waits_for(&self, round: &str, record: &Record) -> Vec<(usize, String)> {
         if record.state != State::Closed {
             return Vec::new();
         }
@@ -313,7 +317,10 @@ impl Database {
                 ..10 if self.is_strange(place) => {
                     format!("{name}, which is there without the state directory that has its reports")
                 }
-                ..10 => name,
+                ..10 => match self.comes_under(place, round) {
+                    Some(keys) => format!("{name}, which has the round under the keys {}", keys.short()),
+                    None => name,
+                },
                 _ => format!("{name}, silent for {silent} s"),
             }
         };

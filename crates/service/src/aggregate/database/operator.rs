@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
-use tacita_core::{Error, ErrorKind, Result};
+use tacita_core::{Error, Result};
 use tacita_node::base::text::shown;
 use tacita_node::jobs::aggregate::predicate::largest_gap;
 use tacita_node::jobs::aggregate::{Measure, Predicate, Summary};
@@ -52,7 +52,7 @@ pub(super) async fn close_with(at: At, closing: Closing) -> Granted<Json<Status>
     change(at, move |database, round| database.close_without(round, &closing.without)).await
 }
 
-/// `POST /v1/rounds/{round}/reveal`: also once more for a round that failed where somebody was silent.
+/// `POST /v1/rounds/{round}/reveal`: also once more for a round that failed when its rows were counted.
 pub(super) async fn reveal(at: At) -> Granted<Json<Status>> {
     change(at, |database, round| {
         let revealing = round.change(&*database.storage, |record| {
@@ -152,11 +152,9 @@ pub(super) fn gap(predicate: &Predicate, measure: Measure, counts: &Counts) -> R
     Ok(i128::from(largest_gap(sizes, u64::try_from(agreed).unwrap_or(0))))
 }
 
-/// Whether a round that failed can be taken up again: who breaks the protocol would break it again.
+/// Whether a round that failed can be taken up again: its rows are counted, and there. Whatever failed, an oracle that is mended, or another one, may answer.
 pub(super) fn may_be_revealed_again(record: &Record) -> bool {
-    let may_pass = [ErrorKind::Network, ErrorKind::Input, ErrorKind::NotReady];
-    let failed = record.failure.as_ref();
-    failed.is_some_and(|failure| may_pass.iter().any(|kind| kind.code() == failure.kind) && record.counts.is_some())
+    record.failure.is_some() && record.counts.is_some()
 }
 
 /// `POST /v1/rounds/{round}/remove`: nothing of it stays but its name.

@@ -18,8 +18,9 @@ use super::round::Round;
 use crate::aggregate::oracle::questions::{Question, Reply, decode_replies, encode_questions};
 use crate::aggregate::participant::rows::{Found, encode_rows};
 use crate::aggregate::rounds::{Counts, State};
+use crate::aggregate::same_keys::KeysFingerprint;
 use crate::aggregate::store::{RowId, Stored};
-use crate::aggregate::transport::{Ask, Client, Persistence};
+use crate::aggregate::transport::{Ask, Persistence, all_silent};
 
 /// Bytes of questions that are sent at once: a row of more is sent alone.
 const QUESTION_BYTES: usize = 1 << 19;
@@ -150,7 +151,15 @@ impl Database {
             Ok(is_ours)
         })?;
         if is_revealed {
-            tracing::info!("round {}: revealed {}", round.name, counted(round.record().revealed.keys, "key"));
+            let numbers = &round.record().numbers;
+            tracing::info!("round {}: revealed {}", round.name, counted(numbers.keys.unwrap_or_default(), "key"));
+            if numbers.inconsistent > 0 {
+                tracing::warn!(
+                    "round {}: {} of rows that passed were inconsistent, and count for nothing: a participant can make such reports",
+                    round.name,
+                    counted(numbers.inconsistent, "report")
+                );
+            }
         }
         Ok(())
     }
@@ -199,15 +208,14 @@ impl Database {
             let mut rng = fresh_rng()?;
             // In an order that says nothing of when they came.
             rows.iter_mut().for_each(|row| shuffle(&mut row.entries, &mut rng));
-            let replies = self.ask(round, &rows)?;
+            let (replies, oracle) = self.ask(round, &rows)?;
             let mut again = Vec::new();
             for (mut row, reply) in rows.into_iter().zip(replies) {
                 match reply {
                     Reply::Key(key) => found.push(Found::new(&own, key, &row.entries)),
                     Reply::TooFew => {
-                        return Err(
-                            self.wrong("the oracle withholds the key of a row that has as many reports as agreed")
-                        );
+                        let check = "it withholds the key of a row that has as many reports as agreed".to_owned();
+                        return Err(Error::Protocol { peer: oracle.to_owned(), check });
                     }
                     Reply::Inconsistent(places) => {
                         let mut place = 0;
@@ -230,8 +238,8 @@ impl Database {
         Ok((found, dropped))
     }
 
-    /// One question about each row, of which the first oracle that answers is asked.
-    fn ask(&self, round: &Round, rows: &[Passing]) -> Result<Vec<Reply>> {
+    /// One question about each row, of which the first oracle that answers is asked; and who that is.
+    fn ask(&self, round: &Round, rows: &[Passing]) -> Result<(Vec<Reply>, &str)> {
         let keys = round.keys().ok_or_else(|| Error::NotReady("the proxies' key is not there yet".into()))?;
         let mut rng = fresh_rng()?;
         let all: Vec<&[u8]> = rows.iter().flat_map(|row| row.entries.iter().map(|entry| &entry.sealed[..])).collect();
@@ -245,38 +253,35 @@ impl Database {
             reporters: if round.params.distinct() { classes(&row.entries) } else { Vec::new() },
         });
         let questions: Vec<Question> = questions.collect();
-        let body = encode_questions(&questions);
         let most = 16 + questions.iter().map(|one| 64 + round.params.key_bytes() + 4 * one.sealed.len()).sum::<usize>();
-        let mut failure = None;
+        let path = KeysFingerprint::of(&round.params, keys).on(&format!("/v1/rounds/{}/answers", round.name));
+        let asked = Ask::post(path, encode_questions(&questions), most);
+        let persistence = Persistence { silence: Duration::ZERO, busy: BUSY };
+        let mut silent = Vec::new();
         for oracle in &self.oracles {
-            let path = format!("/v1/rounds/{}/answers", round.name);
-            let persistence = Persistence { silence: Duration::ZERO, busy: BUSY };
-            let answer = match oracle.ask(&Ask::post(path, body.clone(), most), persistence) {
+            let peer = oracle.name().to_owned();
+            let answer = match oracle.ask(&asked, persistence) {
                 Ok(answer) => answer,
-                Err(error @ Error::Network { .. }) => {
-                    failure = Some(error);
+                // Nothing that it says of itself: the next one may be there.
+                Err(Error::Network { peer, what } | Error::Authentication { peer, what }) => {
+                    silent.push((peer, what));
                     continue;
                 }
                 Err(error) => return Err(error),
             };
-            let peer = oracle.name().to_owned();
-            if !answer.is_ok() {
-                let told = answer.told();
-                let what = format!("did not answer: {}", told.message);
-                return Err(match answer.again {
-                    Some(_) => Error::Network { peer, what },
-                    None => Error::Protocol { peer, check: what },
-                });
+            if answer.is_ok() {
+                let replies = decode_replies(&answer.body, &questions, &round.params);
+                return replies
+                    .map(|replies| (replies, oracle.name()))
+                    .map_err(|check| Error::Protocol { peer, check });
             }
-            return decode_replies(&answer.body, &questions, &round.params)
-                .map_err(|check| Error::Protocol { peer, check });
+            let what = format!("did not answer: {}", answer.told().message);
+            match answer.again {
+                Some(_) => silent.push((peer, what)),
+                None => return Err(Error::Protocol { peer, check: what }),
+            }
         }
-        Err(failure.unwrap_or_else(|| self.wrong("there is none")))
-    }
-
-    fn wrong(&self, check: &str) -> Error {
-        let peer = self.oracles.first().map_or("the oracle", Client::name).to_owned();
-        Error::Protocol { peer, check: check.to_owned() }
+        Err(all_silent(silent))
     }
 
     pub(super) fn go_on(&self) -> ControlFlow<()> {

@@ -12,6 +12,7 @@ use super::record::{Kept, Record};
 use crate::aggregate::Setting;
 use crate::aggregate::keys::Role;
 use crate::aggregate::rounds::{State, of_other_terms};
+use crate::aggregate::same_keys::KeysFingerprint;
 use crate::aggregate::signed::{Purpose, Signed};
 use crate::aggregate::store::Storage;
 
@@ -87,7 +88,19 @@ impl Round {
 
     fn load(&self, storage: &dyn Storage) -> Result<()> {
         let gone = || Error::Input(format!("the storage's record of round {} is gone: restore the storage", self.name));
-        self.keep(Kept::load(storage, &self.name)?.ok_or_else(gone)?);
+        let kept = Kept::load(storage, &self.name)?.ok_or_else(gone)?;
+        // Whoever has emptied the storage, and opened the round anew there, has made other keys: entries cannot be opened by what is here.
+        let then = self.record();
+        let changed = |now: &Option<Signed>, then: &Option<Signed>| {
+            now.as_ref().zip(then.as_ref()).is_some_and(|(now, then)| !now.holds_point_of(then, &self.params))
+        };
+        if changed(&kept.record.database, &then.database) || changed(&kept.record.proxy, &then.proxy) {
+            return Err(Error::Input(format!(
+                "round {} was opened anew in the storage, under other keys: put back the storage of before, or end this database and start it again",
+                self.name
+            )));
+        }
+        self.keep(kept);
         Ok(())
     }
 
@@ -158,6 +171,17 @@ impl Round {
     /// The public keys, once both are there.
     pub(super) fn keys(&self) -> Option<&RoundKeys> {
         self.keys.get()
+    }
+
+    /// Their fingerprint, once both are there.
+    pub(super) fn fingerprint(&self) -> Option<KeysFingerprint> {
+        self.keys().map(|keys| KeysFingerprint::of(&self.params, keys))
+    }
+
+    /// Whether a public key of the proxies is the round's own, whatever proof it comes with.
+    pub(super) fn is_keyed_by(&self, setting: &Setting, proxy: &Signed, peer: &str) -> bool {
+        let given = self.checked(setting, proxy, peer).ok();
+        given.is_some_and(|keys| self.fingerprint() == Some(KeysFingerprint::of(&self.params, &keys)))
     }
 
     /// Takes the proxies' public key that is in the record, if it is.

@@ -16,13 +16,13 @@ use tacita_node::base::hex::{hex, unhex};
 
 use super::record::part;
 use super::round::Round;
-use super::{Database, directories, list, lock, operator, secrets};
+use super::{Database, directories, keyed, list, lock, operator, secrets};
 use crate::aggregate::Setting;
 use crate::aggregate::proxy::claims::{MOST_CLAIMS, encode};
 use crate::aggregate::rounds::{
     Completion, Counts, Numbers, Rest, Resting, State as Stage, Status, check_name, collector,
 };
-use crate::aggregate::signed::Signed;
+use crate::aggregate::same_keys::Under;
 use crate::aggregate::store::{BatchId, ClaimId, Ingested, Row, Stored};
 use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read, read_json};
 
@@ -34,7 +34,7 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
     Router::new()
         .route("/v1/rounds", get(list::list))
         .route("/v1/rounds/{round}", get(status))
-        .route("/v1/rounds/{round}/key", post(key))
+        .route("/v1/rounds/{round}/key", post(keyed::key))
         .route("/v1/rounds/{round}/secret", get(secrets::give).put(secrets::offered))
         .route("/v1/rounds/{round}/directory", post(directories::directory))
         .route("/v1/rounds/{round}/claims", post(claims))
@@ -51,48 +51,31 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
         .with_state(database.clone())
 }
 
-/// `GET /v1/rounds/{round}`
-async fn status((State(database), who, Path(name)): At) -> Granted<Json<Status>> {
+/// `GET /v1/rounds/{round}`; a proxy that has it under other keys says so, and is refused.
+async fn status((State(database), who, Path(name)): At, under: Under) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
     let round = database.found(&name).await.map_err(|refused| caller.told(refused))?;
     let pool = database.pool.clone();
-    pool.run(move || Ok(Json(database.status(&round, &caller)))).await
-}
-
-/// `POST /v1/rounds/{round}/key`: the proxies' public key of a round.
-async fn key((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
-    let caller = database.caller(&who)?;
-    let (_, peer) = database.proxy(&caller)?;
-    let round = database.found(&name).await?;
-    let signed: Signed = read_json(&headers, body).await?;
-    let pool = database.pool.clone();
     pool.run(move || {
-        if round.record().proxy.is_none()
-            && let Err(error) = round.checked(&database.setting, &signed, &peer)
+        if under.0.is_some()
+            && let Ok((place, peer)) = database.proxy(&caller)
         {
-            tracing::warn!("round {}: {error}", round.name);
-            return Err(Reply::new(Kind::Malformed, "this is no key of the round that a proxy has signed"));
+            database.check_keys(&round, (place, &peer), &under)?;
         }
-        round.change(&*database.storage, |record| {
-            let is_first = record.proxy.is_none() && record.state != Stage::Removed;
-            if is_first {
-                record.proxy = Some(signed.clone());
-            }
-            Ok(is_first)
-        })?;
-        round.learn_kept(&database.setting)?;
-        match round.record().proxy.as_ref().is_some_and(|known| known.public == signed.public) {
-            true => Ok(Json(database.status(&round, &caller))),
-            false => Err(Reply::new(Kind::Conflict, "the round has another key of the proxies")),
-        }
+        Ok(Json(database.status(&round, &caller)))
     })
     .await
 }
 
 /// `POST /v1/rounds/{round}/claims`: names of batches, of which each is the proxy's from then on that has named it first.
-async fn claims((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Response> {
+async fn claims(
+    (State(database), who, Path(name)): At,
+    under: Under,
+    headers: HeaderMap,
+    body: Body,
+) -> Granted<Response> {
     let caller = database.caller(&who)?;
-    let (place, _) = database.proxy(&caller)?;
+    let (place, peer) = database.proxy(&caller)?;
     // As it stands now: what is handed over, and to whom, another database may have been told.
     let round = database.found(&name).await?;
     let body = read(&headers, body, MOST_CLAIMS * size_of::<ClaimId>()).await?;
@@ -100,6 +83,7 @@ async fn claims((State(database), who, Path(name)): At, headers: HeaderMap, body
     let answers = pool
         .run(move || {
             check_taking(&round, place, "claims")?;
+            database.check_keys(&round, (place, &peer), &under)?;
             let (claims, rest) = body.as_chunks();
             if claims.is_empty() || !rest.is_empty() {
                 return Err(Reply::new(Kind::Malformed, "the body is no whole number of claims"));
@@ -117,6 +101,7 @@ async fn entries(
     State(database): State<Arc<Database>>,
     who: Who,
     Path((name, batch)): Path<(String, String)>,
+    under: Under,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Json<serde_json::Value>> {
@@ -129,6 +114,7 @@ async fn entries(
     let pool = database.pool.clone();
     pool.run(move || {
         check_taking(&round, place, "entries")?;
+        database.check_keys(&round, (place, &peer), &under)?;
         let not_yet = || Reply::new(Kind::NotYet, "the round's secret is not here yet: another database has it");
         let secret = round.secret().ok_or_else(not_yet)?;
         tracing::debug!("round {}: batch {} comes", round.name, hex(&batch));
@@ -170,13 +156,22 @@ async fn entries(
 }
 
 /// `POST /v1/rounds/{round}/rest`: what a proxy of several has of a round that has closed. What it has said once stays.
-async fn rest((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+async fn rest(
+    (State(database), who, Path(name)): At,
+    under: Under,
+    headers: HeaderMap,
+    body: Body,
+) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
-    let (place, _) = database.proxy(&caller)?;
+    let (place, peer) = database.proxy(&caller)?;
     let round = database.found(&name).await?;
     let resting: Resting = read_json(&headers, body).await?;
     let pool = database.pool.clone();
     pool.run(move || {
+        // Who has nothing of a round may never have had its keys.
+        if resting.rest != Rest::Nothing || under.0.is_some() {
+            database.check_keys(&round, (place, &peer), &under)?;
+        }
         round.change(&*database.storage, |record| {
             let is_new = record.state == Stage::Closed && !record.rests.contains_key(&place);
             if is_new {
@@ -193,13 +188,21 @@ async fn rest((State(database), who, Path(name)): At, headers: HeaderMap, body: 
 }
 
 /// `POST /v1/rounds/{round}/complete`: a proxy has sent all that it had, or cannot.
-async fn complete((State(database), who, Path(name)): At, headers: HeaderMap, body: Body) -> Granted<Json<Status>> {
+async fn complete(
+    (State(database), who, Path(name)): At,
+    under: Under,
+    headers: HeaderMap,
+    body: Body,
+) -> Granted<Json<Status>> {
     let caller = database.caller(&who)?;
     let (place, peer) = database.proxy(&caller)?;
     let round = database.found(&name).await?;
     let completion: Completion = read_json(&headers, body).await?;
     let pool = database.pool.clone();
     pool.run(move || {
+        if completion.entries > 0 || completion.unshufflable.is_some() || under.0.is_some() {
+            database.check_keys(&round, (place, &peer), &under)?;
+        }
         let mut refused = None;
         let is_new = round.change(&*database.storage, |record| {
             let may_come = record.state == Stage::Closed && !record.without.contains(&place);
@@ -228,6 +231,7 @@ async fn results(
     State(database): State<Arc<Database>>,
     who: Who,
     Path((name, number)): Path<(String, u64)>,
+    under: Under,
 ) -> Granted<Response> {
     let caller = database.caller(&who)?;
     let round = database.found(&name).await?;
@@ -235,6 +239,9 @@ async fn results(
     let pool = database.pool.clone();
     let bytes = pool
         .run(move || {
+            if let Some(keys) = round.fingerprint() {
+                under.check(&round.name, &keys, false)?;
+            }
             let record = round.record();
             if record.state != Stage::Revealed {
                 return Err(Reply::new(Kind::NotYet, format!("round {} {}", round.name, record.state.told())));
@@ -303,8 +310,9 @@ impl Database {
 
     /// A round that entries are for: whether it still takes them, the storage says itself.
     async fn taking(self: &Arc<Database>, name: &str) -> Granted<Arc<Round>> {
-        match self.round(name) {
+        match self.round(name).filter(|round| round.keys().is_some()) {
             Some(round) => Ok(round),
+            // Another database may have opened it, or taken the proxies' key.
             None => self.found(name).await,
         }
     }
@@ -344,7 +352,7 @@ impl Database {
             let totals = self.storage.totals(&round.name).ok()?;
             Some(Numbers { reports: totals.reports, ..record.numbers.clone() })
         };
-        let waits = self.waits_for(&record);
+        let waits = self.waits_for(&round.name, &record);
         // Who has told what it has waits for the others itself, until all have.
         let all_told = waits.iter().all(|(place, _)| record.rests.contains_key(place));
         let is_waited_for = |place: &usize| all_told || !record.rests.contains_key(place);
@@ -363,6 +371,7 @@ impl Database {
             parts: revealed.then_some(record.revealed.parts),
             database: record.database.clone().filter(|_| record.state != Stage::Removed),
             proxy: record.proxy.clone(),
+            keys: round.fingerprint().filter(|_| record.state != Stage::Removed),
             numbers: caller.is_database().then(numbers).flatten(),
         }
     }

@@ -25,7 +25,7 @@ impl Database {
                 let due = self.setting.own()?.own.round.close_at;
                 due.is_some_and(|moment| moment.system_time() <= std::time::SystemTime::now())
             }
-            State::Closed => self.waits_for(&record).is_empty(),
+            State::Closed => self.waits_for(&round.name, &record).is_empty(),
             State::Revealing => true,
             State::Removed => !round.is_cleared(),
             _ => false,

@@ -2,6 +2,7 @@
 //! of a round from any of the proxies.
 
 pub mod questions;
+mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +26,7 @@ use super::here::meet;
 use super::keys::{self, Keys};
 use super::metrics::heard;
 use super::rounds::check_name;
+use super::same_keys::{KeysFingerprint, Under, unsaid};
 use super::secret::Secret;
 use super::serve::Role;
 use super::transport::{
@@ -41,14 +43,14 @@ const MOST_KEY_BYTES: usize = 1 << 13;
 
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How long the only proxy is asked for secrets; of several, none is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
 const ONCE: Persistence = Persistence { silence: Duration::ZERO, busy: Duration::ZERO };
 
 /// The secrets of a round, with what was agreed on for it.
 struct Round {
     params: Params,
     key: Secret,
+    /// The fingerprint of the public keys that they belong to.
+    keys: KeysFingerprint,
 }
 
 struct Oracle {
@@ -56,7 +58,7 @@ struct Oracle {
     keys: Keys,
     proxies: Vec<Client>,
     /// Rounds whose secrets each proxy has, by its place.
-    held: Mutex<BTreeMap<usize, Vec<String>>>,
+    held: Mutex<BTreeMap<usize, BTreeMap<String, KeysFingerprint>>>,
     rounds: Mutex<BTreeMap<String, Arc<Round>>>,
     /// Held while secrets are written.
     keeping: Mutex<()>,
@@ -105,21 +107,23 @@ async fn answers(
     State(oracle): State<Arc<Oracle>>,
     who: Who,
     Path(round): Path<String>,
+    under: Under,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Response> {
     if !oracle.admission.caller(&who.0).is_some_and(|caller| caller.is_database()) {
         return Err(Reply::new(Kind::Forbidden, "only databases ask"));
     }
+    let keys = under.0.ok_or_else(unsaid)?;
     let body = read(&headers, body, MOST_QUESTION_BYTES).await?;
     let pool = oracle.pool.clone();
-    let answered = pool.run(move || oracle.answer(&round, &body)).await?;
+    let answered = pool.run(move || oracle.answer(&round, &keys, &body)).await?;
     Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], answered).into_response())
 }
 
 impl Oracle {
-    fn answer(&self, name: &str, body: &[u8]) -> Granted<Vec<u8>> {
-        let round = self.round(name)?;
+    fn answer(&self, name: &str, keys: &KeysFingerprint, body: &[u8]) -> Granted<Vec<u8>> {
+        let round = self.round(name, keys)?;
         let malformed = || Reply::new(Kind::Malformed, "these are no questions about rows of this round");
         let questions = decode_questions(body, &round.params).ok_or_else(malformed)?;
         tracing::debug!("round {name}: is asked about {}", counted(questions.len() as u64, "row"));
@@ -142,57 +146,19 @@ impl Oracle {
         tracing::debug!("round {name}: has answered about {}", counted(questions.len() as u64, "row"));
         Ok(encode_replies(&replies))
     }
-
-    /// The secrets of a round; from a proxy, the first time.
-    fn round(&self, name: &str) -> Granted<Arc<Round>> {
-        check_name(name).map_err(|error| Reply::new(Kind::Malformed, error.to_string()))?;
-        if let Some(round) = lock(&self.rounds).get(name) {
-            return Ok(round.clone());
-        }
-        let _of = tracing::error_span!("secrets", round = name).entered();
-        let params = self.setting.params(name)?;
-        let secret = match self.keys.load(name)? {
-            Some(secret) => secret,
-            None => {
-                let (secret, proxy) = self.fetch(name)?;
-                // Those who follow proxies may have it at once.
-                let _one = lock(&self.keeping);
-                if !self.keys.has(name) {
-                    self.keys.keep(name, &secret)?;
-                }
-                tracing::info!("round {name}: has the secrets from {proxy}");
-                secret
-            }
-        };
-        let key = Secret::from_bytes(&self.setting, &params, &secret);
-        let key = key.ok_or_else(|| Error::Input(format!("the secrets of round {name} are of another job")))?;
-        let round = Arc::new(Round { params, key });
-        lock(&self.rounds).insert(name.to_owned(), round.clone());
-        Ok(round)
-    }
-
-    /// The secrets of a round, and from whom they are: first those are asked who have answered last.
-    fn fetch(&self, round: &str) -> Result<(Zeroizing<Vec<u8>>, &str)> {
-        let mut proxies: Vec<&Client> = self.proxies.iter().collect();
-        proxies.sort_by_key(|proxy| proxy.contact().silent().unwrap_or(Duration::MAX));
-        let mut failure = None;
-        let patient = Persistence { silence: PATIENCE, busy: PATIENCE };
-        for proxy in &proxies {
-            let persistence = if proxies.len() == 1 { patient } else { ONCE };
-            match fetch_key(proxy, round, persistence) {
-                Ok(secret) => return Ok((secret, proxy.name())),
-                Err(error) => failure = failure.or(Some(error)),
-            }
-        }
-        Err(failure.unwrap_or_else(|| Error::Internal("a job without a proxy".into())))
-    }
 }
 
-/// The secrets of a round, from a proxy.
+/// The secrets of a round, from a proxy: those that belong to these public keys, if any are named.
 ///
 /// Errors: [`Error::NotReady`] if it has none; those of a connection.
-pub(super) fn fetch_key(proxy: &Client, round: &str, persistence: Persistence) -> Result<Zeroizing<Vec<u8>>> {
-    let ask = Ask::get(format!("/v1/rounds/{round}/key"), MOST_KEY_BYTES);
+pub(super) fn fetch_key(
+    proxy: &Client,
+    round: &str,
+    keys: Option<&KeysFingerprint>,
+    persistence: Persistence,
+) -> Result<Zeroizing<Vec<u8>>> {
+    let path = format!("/v1/rounds/{round}/key");
+    let ask = Ask::get(keys.map_or(path.clone(), |keys| keys.on(&path)), MOST_KEY_BYTES);
     let answer = proxy.ask(&ask, persistence)?;
     match answer.is_ok() {
         true => Ok(Zeroizing::new(answer.body)),
@@ -243,7 +209,7 @@ impl Role for Oracle {
         };
         let secrets = || {
             let (held, here) = (lock(&self.held), lock(&self.rounds));
-            let all: BTreeSet<_> = held.values().flatten().collect();
+            let all: BTreeSet<_> = held.values().flat_map(BTreeMap::keys).collect();
             match all.into_iter().filter(|round| !here.contains_key(*round)).count() {
                 0 => Ok(()),
                 missing => Err(format!("the secrets of {} cannot be had", counted(missing as u64, "round"))),
@@ -264,7 +230,8 @@ impl Oracle {
                     LOOK
                 }
                 Err(Error::Interrupted) => return Ok(()),
-                Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => {
+                // Other terms do not pass by themselves. Who does not answer, or not let this oracle in, may later.
+                Err(error @ Error::Terms(_)) => {
                     self.cancel.cancel();
                     return Err(error);
                 }
@@ -295,13 +262,13 @@ impl Oracle {
             peer: proxy.name().to_owned(),
             check: "its list of rounds cannot be read".into(),
         })?;
-        for round in &held.rounds {
-            if !lock(&self.rounds).contains_key(round) {
+        lock(&self.held).insert(place, held.rounds.clone());
+        for (round, keys) in &held.rounds {
+            if self.is_wanted(round, keys) {
                 // What fails is told where it is needed.
-                let _ = self.round(round);
+                let _ = self.round(round, keys);
             }
         }
-        lock(&self.held).insert(place, held.rounds);
         for round in held.removed {
             if check_name(&round).is_ok() {
                 lock(&self.rounds).remove(&round);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
+use tacita_node::base::text::counted;
 use tacita_node::base::usage;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::reports::{Input, Resolver};
@@ -104,7 +105,9 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
     };
     let mut gathering = Gathering::new(own);
     for part in 0..parts {
-        let (answer, by) = ask(&format!("/results/{part}"), MOST_PART_BYTES)?;
+        let path = format!("/results/{part}");
+        let path = status.keys.map_or(path.clone(), |keys| keys.on(&path));
+        let (answer, by) = ask(&path, MOST_PART_BYTES)?;
         let added = gathering.add(&answer.body);
         added.map_err(|refused| refused.error(&told.round, |check| wrong(by, check)))?;
     }
@@ -135,6 +138,14 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
         let proxy = told.setting.name(Service::Proxy(*place))?;
         tracing::warn!("round {} was counted without what {proxy} had not sent: its operator gave that up", told.round);
     }
+    // The operator's, who is told numbers.
+    if let Some(numbers) = status.numbers.as_ref().filter(|numbers| numbers.inconsistent > 0) {
+        tracing::warn!(
+            "round {}: {} of rows that passed were inconsistent, and count for nothing: a participant can make such reports",
+            told.round,
+            counted(numbers.inconsistent, "report")
+        );
+    }
     if results.unreadable() > 0 {
         tracing::warn!(
             "{} keys of the result are none that a table has: somebody reports what nobody can read; they are left out",
@@ -149,6 +160,8 @@ pub fn collect(told: &Collecting) -> Result<(Results, Value)> {
         "round": told.round,
         "result": results.json(),
         "reveal_when": status.reveal_when,
+        "keys": status.keys,
+        "inconsistent": status.numbers.map(|numbers| numbers.inconsistent),
         "without_proxies": status.without.iter().map(|place| place + 1).collect::<Vec<_>>(),
         "learned": own.spec.job.learned(own.spec, &told.me, Default::default()),
         "bytes": { "sent": reach.traffic.sent(), "received": reach.traffic.received() },

@@ -4,6 +4,7 @@ mod batch;
 mod late;
 mod proxies;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ use super::batches::Batches;
 use crate::aggregate::Setting;
 use crate::aggregate::proxy::public;
 use crate::aggregate::rounds::{Open, check_name};
+use crate::aggregate::same_keys::KeysFingerprint;
 use crate::aggregate::transport::{Ask, Client, Kind, Service};
 
 /// Bytes of an answer.
@@ -62,11 +64,19 @@ pub struct Submitting {
     pub cancel: Cancel,
 }
 
+impl Submitting {
+    /// What the proxies know the participant by, whatever their lists call it.
+    fn reporter(&self) -> String {
+        self.identity.fingerprint().to_string()
+    }
+}
+
 /// A round that reports are made for.
 struct Target {
     round: String,
     params: Params,
     keys: RoundKeys,
+    fingerprint: KeysFingerprint,
     batches: Batches,
     size: usize,
 }
@@ -86,6 +96,8 @@ struct Submission<'a> {
     proxies: Proxies,
     target: Target,
     rounds: Vec<String>,
+    /// The fingerprints of their keys.
+    keys: BTreeMap<String, KeysFingerprint>,
     /// Rounds that had closed, and may have some of it.
     passed: Vec<String>,
     sent: Sent,
@@ -117,7 +129,8 @@ pub fn submit(told: &Submitting) -> Result<Value> {
     let mut passed = Vec::new();
     let target = reach_round(told, &mut proxies, told.round.clone(), &mut passed)?;
     let rounds = vec![target.round.clone()];
-    let mut submission = Submission { told, proxies, rounds, passed, target, sent: Sent::default() };
+    let keys = [(target.round.clone(), target.fingerprint)].into();
+    let mut submission = Submission { told, proxies, rounds, keys, passed, target, sent: Sent::default() };
     let mut display = told.screen.open(None);
     let mut pending: Vec<Entry> = Vec::new();
     let (mut place, mut before) = (0, 0);
@@ -173,6 +186,7 @@ pub fn submit(told: &Submitting) -> Result<Value> {
         "party": told.me,
         "version": env!("CARGO_PKG_VERSION"),
         "rounds": submission.rounds,
+        "keys": submission.keys,
         "rows": { "read": rows.read, "nulls": rows.nulls, "unreadable": rows.unreadable, "duplicates": rows.duplicates, "items": rows.items },
         "submitted": { "reports": sent.reports, "batches": sent.batches, "known": sent.known, "in_time": sent.in_time },
         "bytes": { "sent": reach.traffic.sent(), "received": reach.traffic.received() },
@@ -238,7 +252,7 @@ fn next_round(answer: &crate::aggregate::transport::Answer, round: &str, proxy: 
             };
             Err(Error::Input(format!("{name}: round {round}: {}: {ask}", told.message)))
         }
-        (Kind::Busy | Kind::NotYet, _) => {
+        (Kind::Busy | Kind::NotYet | Kind::OtherKeys, _) => {
             Err(Error::NotReady(format!("{name}: {}: submit again later, with --resume", told.message)))
         }
         (_, _) => Err(Error::Input(format!("{name} refuses the reports: {}", told.message))),
@@ -259,8 +273,9 @@ impl Target {
                 )));
             }
         };
-        let batches = Batches::new(&told.identity, &told.me, &told.setting.agreement, &open.round);
-        Ok(Target { round: open.round, params, keys, batches, size })
+        let batches = Batches::new(&told.identity, &told.reporter(), &told.setting.agreement, &open.round);
+        let fingerprint = KeysFingerprint::of(&params, &keys);
+        Ok(Target { round: open.round, params, keys, fingerprint, batches, size })
     }
 }
 
@@ -277,7 +292,7 @@ impl Submission<'_> {
                 *(if round == self.told.round { &mut self.sent.in_time } else { &mut self.sent.reports }) += reports;
                 return Ok(());
             }
-            if self.told.resume && self.is_known(&path)? {
+            if self.told.resume && self.is_known(&self.target.fingerprint.on(&path))? {
                 self.sent.known += 1;
                 self.sent.reports += reports;
                 return Ok(());
@@ -308,6 +323,7 @@ impl Submission<'_> {
             self.target = reach_round(self.told, &mut self.proxies, next, &mut self.passed)?;
             self.target.size = size.min(self.target.size);
             self.rounds.push(self.target.round.clone());
+            self.keys.insert(self.target.round.clone(), self.target.fingerprint);
         }
     }
 }

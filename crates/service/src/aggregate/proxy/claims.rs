@@ -29,6 +29,7 @@
 use tacita_core::protocol::aggregate::Params;
 use tacita_core::{Error, Result};
 use tacita_node::base::text::counted;
+use tacita_node::identity::Fingerprint;
 use zeroize::Zeroizing;
 
 use super::Proxy;
@@ -53,10 +54,10 @@ impl ClaimKey {
         ClaimKey(Zeroizing::new(*hasher.finalize().as_bytes()))
     }
 
-    /// The name under which a participant's batch is claimed.
-    pub(super) fn name(&self, participant: &str, batch: &BatchId) -> ClaimId {
+    /// The name under which a participant's batch is claimed: the same at all proxies, whatever their lists call the participant.
+    pub(super) fn name(&self, participant: &Fingerprint, batch: &BatchId) -> ClaimId {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        hasher.update(&(participant.len() as u64).to_le_bytes()).update(participant.as_bytes()).update(batch);
+        hasher.update(&participant.0).update(batch);
         let mut name = ClaimId::default();
         name.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
         name
@@ -94,7 +95,7 @@ impl Proxy {
         claims.sort_unstable_by_key(|(name, _)| *name);
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for claims in claims.chunks(MOST_CLAIMS) {
-            let answers = self.ask_for(&round.name, claims)?;
+            let answers = self.ask_for(round, claims)?;
             for ((_, key), answer) in claims.iter().zip(answers) {
                 if answer { &mut own } else { &mut others }.push(*key);
             }
@@ -107,9 +108,10 @@ impl Proxy {
         Ok(())
     }
 
-    fn ask_for(&self, round: &str, claims: &[(ClaimId, MarkKey)]) -> Result<Vec<bool>> {
+    fn ask_for(&self, round: &Round, claims: &[(ClaimId, MarkKey)]) -> Result<Vec<bool>> {
         let body: Vec<u8> = claims.iter().flat_map(|(name, _)| *name).collect();
-        let ask = Ask::post(format!("/v1/rounds/{round}/claims"), body, MOST_CLAIMS / 8);
+        let path = round.fingerprint.on(&format!("/v1/rounds/{}/claims", round.name));
+        let (ask, round) = (Ask::post(path, body, MOST_CLAIMS / 8), &round.name);
         let (answer, by) = self.database.ask(&ask, FOR_GOOD)?;
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("claims of round {round}")));
@@ -145,9 +147,10 @@ mod tests {
     #[test]
     fn names_of_claims_are_those_of_a_batch_and_its_participant() {
         let [one, other] = [1, 2].map(|byte| ClaimKey(Zeroizing::new([byte; 32])));
-        let name = one.name("a", &[1; 16]);
-        assert_eq!(name, ClaimKey(Zeroizing::new([1; 32])).name("a", &[1; 16]));
-        for another in [one.name("b", &[1; 16]), one.name("a", &[2; 16]), other.name("a", &[1; 16])] {
+        let [a, b] = [8, 9].map(|byte| Fingerprint([byte; 32]));
+        let name = one.name(&a, &[1; 16]);
+        assert_eq!(name, ClaimKey(Zeroizing::new([1; 32])).name(&a, &[1; 16]));
+        for another in [one.name(&b, &[1; 16]), one.name(&a, &[2; 16]), other.name(&a, &[1; 16])] {
             assert_ne!(name, another);
         }
     }

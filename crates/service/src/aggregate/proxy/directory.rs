@@ -15,6 +15,8 @@ use crate::aggregate::transport::{Ask, Kind, Reply};
 
 const FILE: &str = "directory";
 
+const ELSEWHERE: &str = "what this proxy acknowledged of it is in another state directory";
+
 /// The name of a state directory, in hexadecimal: a new one, if it has none.
 pub(super) fn open(folder: &Folder) -> Result<String> {
     if !folder.has(FILE) {
@@ -61,10 +63,11 @@ impl Proxy {
         given_up.then(|| Reply::new(Kind::Closed, format!("round {round} went on without what this proxy had")))
     }
 
-    /// What is said of a round of which another directory has what was acknowledged, if that is so.
+    /// What is said of a round of which another directory has what was acknowledged, if that is so. Participants are told: which directory it is not is for the
+    /// log alone.
     pub(super) fn is_elsewhere(&self, round: &str) -> Option<String> {
         let is_strange = lock(&self.strange).contains_key(round);
-        (is_strange && self.is_given_up(round).is_none()).then(|| format!("round {round}: {}", self.not_here()))
+        (is_strange && self.is_given_up(round).is_none()).then(|| format!("round {round}: {ELSEWHERE}"))
     }
 
     /// Whether such a round was asked about just now, and need not be again yet.
@@ -73,7 +76,7 @@ impl Proxy {
     }
 
     fn not_here(&self) -> String {
-        format!("what this proxy acknowledged of it is in another state directory than {}", self.state.display())
+        format!("{ELSEWHERE} than {}", self.state.display())
     }
 
     fn if_it_is_lost(&self, round: &str) -> String {

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
+use tacita_node::identity::{FINGERPRINT_BYTES, Fingerprint};
 
 use super::house::{FOR_GOOD, MOST_BYTES, refusal, wrong};
 use super::round::Round;
@@ -27,10 +28,9 @@ use crate::aggregate::Setting;
 use crate::aggregate::database::batch_id;
 use crate::aggregate::queue::Submission;
 use crate::aggregate::rounds::{Rest, Resting, Status, collector};
+use crate::aggregate::same_keys::Under;
 use crate::aggregate::transport::{Ask, Granted, Kind, Persistence, Reply, Service, Who, read};
 
-/// Bytes of a participant's name.
-const MOST_NAME_BYTES: usize = 1 << 12;
 const DIGEST_BYTES: usize = 32;
 
 /// Another proxy that does not answer is asked again when the round is looked at again.
@@ -41,6 +41,7 @@ pub(super) async fn handed(
     State(proxy): State<Arc<Proxy>>,
     who: Who,
     Path((name, batch)): Path<(String, String)>,
+    under: Under,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Json<Value>> {
@@ -49,7 +50,8 @@ pub(super) async fn handed(
     }
     let batch = batch_id(&batch)?;
     let round = proxy.round(&name).ok_or_else(|| Reply::new(Kind::NotYet, "the round is not here").again_in(1))?;
-    let most = Setting::batch(&round.params) * round.params.entry_bytes() + MOST_NAME_BYTES + DIGEST_BYTES + 2;
+    under.check(&name, &round.fingerprint, true)?;
+    let most = Setting::batch(&round.params) * round.params.entry_bytes() + FINGERPRINT_BYTES + DIGEST_BYTES;
     let body = read(&headers, body, most).await?;
     let pool = proxy.pool.clone();
     pool.run(move || {
@@ -61,7 +63,7 @@ pub(super) async fn handed(
         if proxy.is_complete(&round.name)? {
             return Err(Reply::new(Kind::Closed, "all of the round has been sent from here"));
         }
-        let participant = proxy.names.number(handed.participant)?;
+        let participant = proxy.names.number(&handed.participant)?;
         let submission = Submission { participant, batch, digest: handed.digest, records: handed.records };
         round.queue.take_over(&submission)?;
         Ok(Json(json!({ "taken": true })))
@@ -72,7 +74,7 @@ pub(super) async fn handed(
 /// A batch on its way from one proxy to another.
 pub struct Handed<'a> {
     /// Whose it is.
-    pub participant: &'a str,
+    pub participant: Fingerprint,
     /// The fingerprint of what the participant sent.
     pub digest: [u8; DIGEST_BYTES],
     /// The records that were made of it, at least one byte of them.
@@ -80,24 +82,16 @@ pub struct Handed<'a> {
 }
 
 impl Handed<'_> {
-    /// The length of the participant's name (2 bytes), the name, the fingerprint of what the participant sent, and the records that were made of it.
-    ///
-    /// Errors ([`Error::Internal`]): the name is too long.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let length = u16::try_from(self.participant.len()).ok();
-        let length = length.filter(|length| usize::from(*length) <= MOST_NAME_BYTES);
-        let length = length.ok_or_else(|| Error::Internal("a participant's name is too long".into()))?;
-        Ok([&length.to_le_bytes()[..], self.participant.as_bytes(), &self.digest, self.records].concat())
+    /// The fingerprint of the participant's identity, that of what the participant sent, and the records that were made of it.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [&self.participant.0[..], &self.digest, self.records].concat()
     }
 
     /// What [`Handed::to_bytes`] has written, if it holds a record.
     pub fn from_bytes(bytes: &[u8]) -> Option<Handed<'_>> {
-        let (length, rest) = bytes.split_first_chunk()?;
-        let length = usize::from(u16::from_le_bytes(*length));
-        let (name, rest) = rest.split_at_checked(length).filter(|_| (1..=MOST_NAME_BYTES).contains(&length))?;
+        let (participant, rest) = bytes.split_first_chunk()?;
         let (digest, records) = rest.split_first_chunk()?;
-        let participant = std::str::from_utf8(name).ok()?;
-        (!records.is_empty()).then_some(Handed { participant, digest: *digest, records })
+        (!records.is_empty()).then_some(Handed { participant: Fingerprint(*participant), digest: *digest, records })
     }
 }
 
@@ -127,7 +121,10 @@ impl Proxy {
         self.claim(round)?;
         let told = match status.rests.contains_key(&self.place) {
             true => status.clone(),
-            false => self.tell_rest(&round.name, round.queue.rest(&round.conditions))?,
+            false => {
+                let path = round.fingerprint.on(&format!("/v1/rounds/{}/rest", round.name));
+                self.tell_rest(&round.name, path, round.queue.rest(&round.conditions))?
+            }
         };
         let rests = &told.rests;
         if rests.len() <= self.others.len() {
@@ -153,14 +150,15 @@ impl Proxy {
     pub(super) fn tell_nothing(&self, status: &Status) -> Result<()> {
         match self.others.is_empty() || status.rests.contains_key(&self.place) {
             true => Ok(()),
-            false => self.tell_rest(&status.round, Rest::Nothing).map(drop),
+            false => {
+                self.tell_rest(&status.round, format!("/v1/rounds/{}/rest", status.round), Rest::Nothing).map(drop)
+            }
         }
     }
 
-    fn tell_rest(&self, round: &str, rest: Rest) -> Result<Status> {
+    fn tell_rest(&self, round: &str, path: String, rest: Rest) -> Result<Status> {
         let value = serde_json::to_value(Resting { rest }).map_err(|error| Error::Internal(error.to_string()))?;
-        let (answer, by) =
-            self.database.ask(&Ask::json(format!("/v1/rounds/{round}/rest"), &value, MOST_BYTES), FOR_GOOD)?;
+        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), FOR_GOOD)?;
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("word of what is there of round {round}")));
         }
@@ -175,11 +173,11 @@ impl Proxy {
         let (names, keys) = (self.names.by_number(), round.queue.claimed());
         let mut reports = 0;
         for key in &keys {
-            let participant = names.get(&key.0).ok_or_else(|| Error::Internal("a batch of nobody".into()))?;
+            let participant = *names.get(&key.0).ok_or_else(|| Error::Internal("a batch of nobody".into()))?;
             let (digest, records) = round.queue.batch(key)?;
             reports += (records.len() / round.params.entry_bytes()) as u64;
-            let body = Handed { participant, digest, records: &records }.to_bytes()?;
-            let path = format!("/v1/rounds/{}/handed/{}", round.name, hex(&key.1));
+            let body = Handed { participant, digest, records: &records }.to_bytes();
+            let path = round.fingerprint.on(&format!("/v1/rounds/{}/handed/{}", round.name, hex(&key.1)));
             let answer = other.ask(&Ask::put(path, body, MOST_BYTES), ONCE)?;
             if !answer.is_ok() {
                 let what = format!("reports of round {}", round.name);
@@ -209,17 +207,12 @@ mod tests {
 
     #[test]
     fn batches_come_back_and_what_is_cut_off_is_none() {
-        let handed = Handed { participant: "hospital é", digest: [7; 32], records: &[1, 2, 3] };
-        let bytes = handed.to_bytes().unwrap();
+        let handed = Handed { participant: Fingerprint([9; 32]), digest: [7; 32], records: &[1, 2, 3] };
+        let bytes = handed.to_bytes();
         let back = Handed::from_bytes(&bytes).unwrap();
         assert_eq!((back.participant, back.digest, back.records), (handed.participant, handed.digest, handed.records));
         for length in 0..bytes.len() - 2 {
             assert!(Handed::from_bytes(&bytes[..length]).is_none(), "{length}");
         }
-        let mut strange = bytes.clone();
-        strange[2] = 0xff;
-        assert!(Handed::from_bytes(&strange).is_none(), "a name that is no text");
-        assert!(Handed::from_bytes(&[&[0, 0][..], &bytes[2..]].concat()).is_none(), "nobody's");
-        assert!(Handed { participant: &"x".repeat(MOST_NAME_BYTES + 1), ..handed }.to_bytes().is_err());
     }
 }

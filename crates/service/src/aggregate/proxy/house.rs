@@ -99,8 +99,8 @@ impl Proxy {
                     all.iter().for_each(|status| self.consider(status));
                 }
                 Err(Error::Interrupted) => break,
-                // Somebody else is there, or it expects somebody else, or other terms: that does not pass by itself.
-                Err(error @ (Error::Authentication { .. } | Error::Terms(_))) => {
+                // Other terms do not pass by themselves. A database that does not let this proxy in may be started anew with a job file that does.
+                Err(error @ Error::Terms(_)) => {
                     self.cancel.cancel();
                     return Err(error);
                 }
@@ -154,9 +154,13 @@ impl Proxy {
     fn is_due(&self, status: &Status, round: Option<&Round>) -> bool {
         match status.state {
             _ if self.was_strange_just_now(&status.round) => false,
+            Stage::Open | Stage::Closed if round.is_some_and(|round| round.differs().is_some()) => {
+                round.is_some_and(Round::is_to_tell)
+            }
             Stage::Open => round.is_none_or(|round| {
                 let (queue, conditions) = (&round.queue, &round.conditions);
-                conditions.batch_size.is_some() && (queue.has_outgoing() || queue.is_due(conditions))
+                let sends = queue.has_outgoing() || queue.is_due(conditions);
+                status.proxy.is_none() || conditions.batch_size.is_some() && sends
             }),
             Stage::Closed => status.waits.contains(&self.place),
             Stage::Removed => round.is_some(),
@@ -167,8 +171,10 @@ impl Proxy {
     /// Has what is due of a round done.
     fn consider(&self, status: &Status) {
         let round = self.round(&status.round);
+        let differs = round.as_ref().is_some_and(|round| round.compare(status));
         if let Some(round) = &round
             && status.state != Stage::Open
+            && !differs
             && round.is_open()
             && let Err(error) = round.close()
         {
@@ -187,7 +193,11 @@ impl Proxy {
             return;
         }
         let _of = tracing::error_span!("house", round = name).entered();
+        // A database that was emptied, and has kept its key, waits for that of the proxies.
+        let lacks_key = status.proxy.is_none();
         let done = match (status.state, round) {
+            (Stage::Open | Stage::Closed, Some(round)) if round.differs().is_some() => self.tell_keys(&round),
+            (Stage::Open | Stage::Closed, Some(_)) if lacks_key => self.offer(name).map(drop),
             (Stage::Open, None) => self.begin(&status),
             (Stage::Open, Some(round)) => self.send(&round).map(drop),
             (Stage::Closed, round) => self.finish(&status, round),
@@ -197,7 +207,7 @@ impl Proxy {
             Ok(()) => drop(lock(&self.waits).remove(name)),
             Err(Error::Interrupted) => (),
             // It is looked at again in a moment, and said once.
-            Err(error @ (Error::NotReady(_) | Error::Network { .. })) => {
+            Err(error @ (Error::NotReady(_) | Error::Network { .. } | Error::Authentication { .. })) => {
                 let said = lock(&self.waits).insert(name.to_owned(), error.to_string());
                 if said.is_none_or(|said| said != error.to_string()) {
                     tracing::debug!("round {name}: {error}");
@@ -225,8 +235,9 @@ impl Proxy {
         self.keys.use_up(name)?;
         let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open.clone())?;
         self.write(name, &Record { open, completion: None, handed_to: None })?;
+        let keys = round.fingerprint.short();
         lock(&self.rounds).insert(name.clone(), Arc::new(round));
-        tracing::info!("round {name} takes reports");
+        tracing::info!("round {name} takes reports, under the keys {keys}");
         Ok(())
     }
 
@@ -245,7 +256,7 @@ impl Proxy {
         };
         while let Some(batch) = round.queue.next_outgoing()? {
             let entries = (batch.records.len() / round.params.entry_bytes()) as u64;
-            let path = format!("/v1/rounds/{}/entries/{}", round.name, hex(&batch.id));
+            let path = round.fingerprint.on(&format!("/v1/rounds/{}/entries/{}", round.name, hex(&batch.id)));
             let (answer, by) = self.database.ask_in_turn(&Ask::put(path, batch.records, MOST_BYTES), FOR_GOOD)?;
             if !answer.is_ok() {
                 return Err(refusal(&answer, by, &format!("entries of round {}", round.name)));
@@ -289,10 +300,11 @@ impl Proxy {
             tracing::warn!("round {name} cannot be shuffled, and nothing of what waits is ever sent: {reason}");
         }
         let value = serde_json::to_value(&completion).map_err(|error| Error::Internal(error.to_string()))?;
-        let ask = Ask::json(format!("/v1/rounds/{name}/complete"), &value, MOST_BYTES);
-        let (answer, by) = self.database.ask(&ask, FOR_GOOD)?;
+        let path = format!("/v1/rounds/{name}/complete");
+        let path = round.as_ref().map_or(path.clone(), |round| round.fingerprint.on(&path));
+        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), FOR_GOOD)?;
         if !answer.is_ok() {
-            return Err(wrong(by, &format!("it does not take the end of round {name}: {}", answer.told().message)));
+            return Err(refusal(&answer, by, &format!("the end of round {name}")));
         }
         tracing::info!("round {name}: the database has all of {}", counted(completion.entries, "report"));
         if let (Some(round), Some(_)) = (round, &completion.unshufflable) {
@@ -356,7 +368,7 @@ pub(super) fn refusal(answer: &Answer, database: &Client, what: &str) -> Error {
     let told = answer.told();
     let check = format!("it does not take {what}: {}", told.message);
     match told.error {
-        Kind::Closed | Kind::Failed => Error::NotReady(check),
+        Kind::Closed | Kind::OtherKeys | Kind::Failed => Error::NotReady(check),
         _ => wrong(database, &check),
     }
 }

@@ -21,6 +21,7 @@ use super::round::{Round, fingerprint};
 use crate::aggregate::database::batch_id;
 use crate::aggregate::interaction::{Batch, Side, bounds, session};
 use crate::aggregate::participant::batches::first_of;
+use crate::aggregate::same_keys::Under;
 use crate::aggregate::secret::Secret;
 use crate::aggregate::transport::{
     Going, Granted, Kind, MEDIA_TYPE, Reply, UnderWay, Who, Within, expect_binary, join, outlet,
@@ -39,6 +40,7 @@ pub(super) async fn interact(
     who: Who,
     under_way: Extension<UnderWay>,
     Path((name, batch, reports)): Path<(String, String, String)>,
+    under: Under,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Response> {
@@ -46,6 +48,7 @@ pub(super) async fn interact(
     let batch = batch_id(&batch)?;
     // Also of a round that has closed: what was taken before is known, as where reports are sent.
     let round = proxy.known(&name)?;
+    under.check(&name, &round.fingerprint, false).map_err(|refused| refused.again_in(2))?;
     let Secret::NaorReingold(_) = &round.secret else {
         return Err(Reply::new(Kind::Malformed, "reports of this job are sent, and not made together"));
     };
@@ -55,7 +58,7 @@ pub(super) async fn interact(
     let reports =
         reports.ok_or_else(|| Reply::new(Kind::Malformed, format!("a batch of this round has 1 to {most} reports")))?;
     // What would not be taken is not worked on.
-    let (asked, taking, whose) = (proxy.clone(), round.clone(), participant.clone());
+    let (asked, taking, whose) = (proxy.clone(), round.clone(), participant);
     let foresee = move || {
         let number = asked.names.number(&whose)?;
         Ok((number, taking.foresee(number, &batch, &fingerprint(reports), reports as u64)))
@@ -78,6 +81,7 @@ pub(super) async fn interact(
 
     let (outlet, answer) = outlet();
     let bounds = bounds(&round.params, reports);
+    let participant = participant.to_string();
     let mut channel = join(&participant, body, outlet, bounds, &proxy.cancel);
     tokio::task::spawn_blocking(move || {
         let batch = Batch { round: &round.name, participant: &participant, name: batch, reports };

@@ -48,6 +48,10 @@ impl Proxy {
                 let strange: Vec<_> = lock(&self.strange).keys().cloned().collect();
                 strange.iter().find_map(|round| self.is_elsewhere(round)).map_or(Ok(()), Err)
             }),
+            Check::new("keys", || {
+                let rounds: Vec<_> = lock(&self.rounds).values().cloned().collect();
+                rounds.iter().find_map(|round| round.differs()).map_or(Ok(()), Err)
+            }),
             Check::new("secrets", || {
                 let told = lock(&self.told);
                 let open = told.values().filter(|status| status.state == State::Open);

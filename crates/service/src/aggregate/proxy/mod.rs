@@ -5,6 +5,7 @@ mod directory;
 mod handover;
 mod house;
 mod interact;
+mod keyed;
 mod measures;
 mod names;
 mod round;
@@ -32,6 +33,7 @@ pub(super) use self::round::public;
 use self::workers::Workers;
 use super::keys::{self, Keys};
 use super::rounds::Status;
+use super::same_keys::KeysFingerprint;
 use super::serve::Role;
 use super::transport::{Admission, Client, MOST_INTERACTIONS, Pool, Replicas, Service};
 use super::{Serving, Setting, Started};
@@ -54,8 +56,8 @@ pub struct Proxying {
 /// What a proxy tells oracles, and other proxies, of its secrets.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Held {
-    /// Rounds whose secrets it has.
-    pub rounds: Vec<String>,
+    /// Rounds whose secrets it has, with the fingerprints of their keys.
+    pub rounds: BTreeMap<String, KeysFingerprint>,
     /// Rounds that were removed.
     pub removed: Vec<String>,
 }

@@ -1,66 +1,97 @@
-//! The numbers by which the queue knows participants: each has one from its first report on, for good.
+//! The numbers by which the queue knows participants: each has one from its first report on, for good. A participant is an identity: what a list
+//! calls it may change, and nobody so becomes another one.
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
+use tacita_node::identity::Fingerprint;
 
 const FILE: &str = "participants.json";
+
+/// Version 1 was a list of names.
+const VERSION: u32 = 2;
 
 /// No file with them is longer.
 const MOST_BYTES: u64 = 1 << 26;
 
 pub(super) struct Names {
     folder: Arc<Folder>,
-    numbers: Mutex<HashMap<String, u32>>,
+    numbers: Mutex<HashMap<Fingerprint, u32>>,
+}
+
+/// The file: fingerprints in the order of their numbers.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    version: u32,
+    participants: Vec<String>,
 }
 
 impl Names {
     /// Those of a state directory.
+    ///
+    /// Errors ([`Error::Input`]): the file is damaged, or of another version.
     pub(super) fn open(folder: Arc<Folder>) -> Result<Names> {
-        let at = folder.at(FILE);
-        let damaged = |what: &str| Error::Input(format!("{}: {what}: restore it from a backup", at.display()));
-        let names: Vec<String> = match folder.has(FILE) {
-            false => Vec::new(),
-            true => {
-                let mut text = String::new();
-                let file = folder.read(FILE).map_err(|error| damaged(&error.to_string()))?;
-                file.take(MOST_BYTES).read_to_string(&mut text).map_err(|error| damaged(&error.to_string()))?;
-                serde_json::from_str(&text).map_err(|_| damaged("is no list of names"))?
-            }
-        };
-        let numbers = names.into_iter().zip(0..).collect();
+        let fingerprints = if folder.has(FILE) { read(&folder)? } else { Vec::new() };
+        let numbers = fingerprints.into_iter().zip(0..).collect();
         Ok(Names { folder, numbers: Mutex::new(numbers) })
     }
 
     /// All numbers that there are.
     pub(super) fn all(&self) -> std::ops::Range<u32> {
-        0..self.numbers.lock().unwrap_or_else(PoisonError::into_inner).len() as u32
+        0..self.lock().len() as u32
     }
 
-    /// The names of all, by their numbers.
-    pub(super) fn by_number(&self) -> HashMap<u32, String> {
-        let numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
-        numbers.iter().map(|(name, number)| (*number, name.clone())).collect()
+    /// The identities of all, by their numbers.
+    pub(super) fn by_number(&self) -> HashMap<u32, Fingerprint> {
+        self.lock().iter().map(|(who, number)| (*number, *who)).collect()
     }
 
     /// The number of a participant; it is on disk before this returns.
-    pub(super) fn number(&self, name: &str) -> Result<u32> {
-        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(number) = numbers.get(name) {
+    pub(super) fn number(&self, who: &Fingerprint) -> Result<u32> {
+        let mut numbers = self.lock();
+        if let Some(number) = numbers.get(who) {
             return Ok(*number);
         }
         let number = u32::try_from(numbers.len()).map_err(|_| Error::Internal("too many participants".into()))?;
-        let mut names: Vec<(&str, u32)> = numbers.iter().map(|(name, number)| (name.as_str(), *number)).collect();
-        names.push((name, number));
-        names.sort_by_key(|(_, number)| *number);
-        let names: Vec<&str> = names.into_iter().map(|(name, _)| name).collect();
-        let bytes = serde_json::to_vec(&names).map_err(|error| Error::Internal(error.to_string()))?;
-        self.folder.write(FILE, &bytes)?;
-        numbers.insert(name.to_owned(), number);
+        let mut all: Vec<(&Fingerprint, u32)> = numbers.iter().map(|(who, number)| (who, *number)).collect();
+        all.push((who, number));
+        all.sort_by_key(|(_, number)| *number);
+        let participants = all.into_iter().map(|(who, _)| who.to_string()).collect();
+        let bytes = serde_json::to_vec(&Kept { version: VERSION, participants });
+        self.folder.write(FILE, &bytes.map_err(|error| Error::Internal(error.to_string()))?)?;
+        numbers.insert(*who, number);
         Ok(number)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Fingerprint, u32>> {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read(folder: &Folder) -> Result<Vec<Fingerprint>> {
+    let at = folder.at(FILE);
+    let damaged = |what: &str| Error::Input(format!("{}: {what}: restore it from a backup", at.display()));
+    let mut text = String::new();
+    let file = folder.read(FILE).map_err(|error| damaged(&error.to_string()))?;
+    file.take(MOST_BYTES).read_to_string(&mut text).map_err(|error| damaged(&error.to_string()))?;
+    if serde_json::from_str::<Vec<String>>(&text).is_ok() {
+        return Err(Error::Input(format!(
+            "{}: is of an earlier version, which knew participants by their names: end the rounds of this directory with that version, or name another \
+             directory with --state",
+            at.display()
+        )));
+    }
+    let kept = serde_json::from_str::<Kept>(&text).ok().filter(|kept| kept.version == VERSION);
+    let kept = kept.ok_or_else(|| damaged("is no list of participants"))?;
+    let all: Vec<Fingerprint> = kept.participants.iter().filter_map(|who| who.parse().ok()).collect();
+    match all.len() == kept.participants.len() {
+        true => Ok(all),
+        false => Err(damaged("names somebody without a fingerprint")),
     }
 }
 
@@ -73,11 +104,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let folder = Arc::new(Folder::make(&directory.path().join("state")).unwrap());
         let names = Names::open(folder.clone()).unwrap();
-        assert_eq!(["b", "a", "b"].map(|name| names.number(name).unwrap()), [0, 1, 0]);
+        let [a, b, c] = [1, 2, 3].map(|byte| Fingerprint([byte; 32]));
+        assert_eq!([b, a, b].map(|who| names.number(&who).unwrap()), [0, 1, 0]);
         let again = Names::open(folder.clone()).unwrap();
-        assert_eq!(["a", "c", "b"].map(|name| again.number(name).unwrap()), [1, 2, 0]);
-        assert_eq!(again.by_number(), [(0, "b".into()), (1, "a".into()), (2, "c".into())].into());
-        std::fs::write(folder.at(FILE), "[1").unwrap();
-        assert!(Names::open(folder).is_err());
+        assert_eq!([a, c, b].map(|who| again.number(&who).unwrap()), [1, 2, 0]);
+        assert_eq!(again.by_number(), [(0, b), (1, a), (2, c)].into());
+        for damaged in ["[1", "{}", "{\"version\":3,\"participants\":[]}", "{\"version\":2,\"participants\":[\"a\"]}"] {
+            std::fs::write(folder.at(FILE), damaged).unwrap();
+            assert!(Names::open(folder.clone()).err().unwrap().to_string().contains("restore it"), "{damaged}");
+        }
+        std::fs::write(folder.at(FILE), "[\"a\",\"b\"]").unwrap();
+        let error = Names::open(folder).err().unwrap().to_string();
+        assert!(error.contains("earlier version") && error.contains("--state"), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! A round at the proxy: its secrets, its public keys, and the queue of what was reported to it.
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tacita_core::protocol::aggregate::{Params, RoundKeys, RowFunction};
@@ -11,10 +12,12 @@ use tacita_node::identity::Identity;
 use tacita_node::store::seal::Key;
 
 use super::claims::ClaimKey;
+use super::keyed::Differing;
 use crate::aggregate::Setting;
 use crate::aggregate::keys::Role;
 use crate::aggregate::queue::{Accepted, Conditions, Limits, Queue, Submission};
 use crate::aggregate::rounds::Open;
+use crate::aggregate::same_keys::KeysFingerprint;
 use crate::aggregate::secret::Secret;
 use crate::aggregate::signed::Purpose;
 use crate::aggregate::store::BatchId;
@@ -36,6 +39,10 @@ pub(super) struct Round {
     pub(super) queue: Queue,
     pub(super) conditions: Conditions,
     pub(super) claims: ClaimKey,
+    /// The fingerprint of its keys.
+    pub(super) fingerprint: KeysFingerprint,
+    /// What is said while the database has other keys of it.
+    pub(super) differing: Mutex<Option<Differing>>,
     closed: AtomicBool,
 }
 
@@ -82,7 +89,8 @@ impl Round {
         let queue = Queue::open(&state.join(format!("queue-{}", hex(name.as_bytes()))), key, limits)?;
         let closed = AtomicBool::new(queue.is_closed());
         let claims = ClaimKey::new(&params, &secret);
-        Ok(Round { name, params, secret, keys, open, queue, conditions, claims, closed })
+        let (fingerprint, differing) = (KeysFingerprint::of(&params, &keys), Mutex::default());
+        Ok(Round { name, params, secret, keys, open, queue, conditions, claims, fingerprint, differing, closed })
     }
 
     /// Whether it takes reports.

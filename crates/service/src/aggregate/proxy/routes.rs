@@ -14,6 +14,7 @@ use tacita_core::protocol::aggregate::blind;
 use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::counted;
+use tacita_node::identity::Fingerprint;
 use tokio::time::timeout;
 
 use super::handover::handed;
@@ -25,6 +26,7 @@ use crate::aggregate::database::batch_id;
 use crate::aggregate::participant::batches::first_of;
 use crate::aggregate::queue::{Accepted, Refusal};
 use crate::aggregate::rounds::{Open, State as Stage, check_name};
+use crate::aggregate::same_keys::Under;
 use crate::aggregate::secret::Secret;
 use crate::aggregate::store::BatchId;
 use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read};
@@ -60,10 +62,11 @@ async fn is_there(
     State(proxy): State<Arc<Proxy>>,
     who: Who,
     Path((name, batch)): Path<(String, String)>,
+    under: Under,
 ) -> Granted<Json<serde_json::Value>> {
     let participant = proxy.participant(&who)?;
     let batch = batch_id(&batch)?;
-    if let Some(refused) = proxy.is_given_up(&name) {
+    if let Some(refused) = proxy.is_given_up(&name).or_else(|| proxy.is_differing(&name)) {
         return Err(refused);
     }
     let Some(round) = proxy.round(&name) else {
@@ -78,6 +81,7 @@ async fn is_there(
             Err(proxy.elsewhere(&name))
         };
     };
+    under.check(&name, &round.fingerprint, false).map_err(|refused| refused.again_in(2))?;
     let pool = proxy.pool.clone();
     pool.run(move || {
         let number = proxy.names.number(&participant)?;
@@ -93,6 +97,7 @@ async fn reports(
     State(proxy): State<Arc<Proxy>>,
     who: Who,
     Path((name, batch)): Path<(String, String)>,
+    under: Under,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Json<serde_json::Value>> {
@@ -100,6 +105,8 @@ async fn reports(
     let batch = batch_id(&batch)?;
     // Also of a round that has closed: what was taken before is known, and goes to no other round for want of the answer.
     let round = proxy.known(&name)?;
+    // Reports under other keys prove nothing here, whether that is said or not.
+    under.check(&name, &round.fingerprint, false).map_err(|refused| refused.again_in(2))?;
     let body = read(&headers, body, Setting::batch(&round.params) * round.params.report_bytes()).await?;
     let pool = proxy.pool.clone();
     pool.run(move || {
@@ -115,14 +122,16 @@ async fn reports(
 }
 
 /// `GET /v1/rounds/{round}/key`: the secrets of a round, for the oracles and the other proxies, who share them.
-async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>) -> Granted<Response> {
+async fn key(State(proxy): State<Arc<Proxy>>, who: Who, Path(name): Path<String>, under: Under) -> Granted<Response> {
     // Before the round is taken up other ones may take their place: proxies see that, and oracles do not.
     let early = proxy.domain(&who)?.proxy().is_some() && check_name(&name).is_ok() && proxy.keys.has(&name);
     let pool = proxy.pool.clone();
     let secret = pool
         .run(move || {
-            if !early && proxy.round(&name).is_none() {
-                return Err(Reply::new(Kind::NotYet, "the round has no secrets here yet"));
+            match proxy.round(&name) {
+                Some(round) => under.check(&name, &round.fingerprint, false)?,
+                None if early && under.0.is_none() => (),
+                None => return Err(Reply::new(Kind::NotYet, "the round has no secrets here yet")),
             }
             proxy.keys.load(&name)?.ok_or_else(|| proxy.keys.none(&name).into())
         })
@@ -138,17 +147,17 @@ async fn held(State(proxy): State<Arc<Proxy>>, who: Who) -> Granted<Json<Held>> 
         .filter(|status| status.state == Stage::Removed)
         .map(|one| one.round.clone())
         .collect();
-    let rounds = lock(&proxy.rounds).keys().cloned().collect();
+    let rounds = lock(&proxy.rounds).iter().map(|(name, round)| (name.clone(), round.fingerprint)).collect();
     Ok(Json(Held { rounds, removed }))
 }
 
 impl Proxy {
-    /// The name of a participant who asks.
-    pub(super) fn participant(&self, who: &Who) -> Granted<String> {
-        let caller = self.admission.caller(&who.0);
-        caller
-            .and_then(|caller| caller.participant)
-            .ok_or_else(|| Reply::new(Kind::Forbidden, "only participants in the proxy's list may report"))
+    /// The identity of a participant who asks. What the list calls it is for people.
+    pub(super) fn participant(&self, who: &Who) -> Granted<Fingerprint> {
+        match self.admission.caller(&who.0).is_some_and(|caller| caller.participant.is_some()) {
+            true => Ok(who.0),
+            false => Err(Reply::new(Kind::Forbidden, "only participants in the proxy's list may report")),
+        }
     }
 
     /// Who asks, if it is of the proxy's domain.
@@ -169,7 +178,7 @@ impl Proxy {
 
     /// A round, open or not, in which what was taken counts.
     pub(super) fn known(&self, name: &str) -> Granted<Arc<Round>> {
-        match self.is_given_up(name) {
+        match self.is_given_up(name).or_else(|| self.is_differing(name)) {
             Some(refused) => Err(refused),
             None => self.round(name).ok_or_else(|| self.elsewhere(name)),
         }
@@ -177,6 +186,9 @@ impl Proxy {
 
     /// A round that takes reports.
     fn taking(&self, name: &str) -> Granted<Arc<Round>> {
+        if let Some(refused) = self.is_differing(name) {
+            return Err(refused);
+        }
         self.round(name).filter(|round| round.is_open()).ok_or_else(|| self.elsewhere(name))
     }
 
@@ -205,7 +217,7 @@ impl Proxy {
     }
 
     /// Takes a batch; whether it was there already.
-    fn take(&self, round: &Round, participant: &str, batch: &BatchId, body: &[u8]) -> Granted<bool> {
+    fn take(&self, round: &Round, participant: &Fingerprint, batch: &BatchId, body: &[u8]) -> Granted<bool> {
         let Secret::Dh(secret) = &round.secret else {
             return Err(Reply::new(
                 Kind::Malformed,
@@ -231,7 +243,8 @@ impl Proxy {
             return Err(self.elsewhere(&round.name));
         }
         let mut rng = fresh_rng()?;
-        let blinded = blind(&round.params, &round.keys, secret, participant, first_of(batch), body, &mut rng)
+        let who = participant.to_string();
+        let blinded = blind(&round.params, &round.keys, secret, &who, first_of(batch), body, &mut rng)
             .map_err(|refused| Reply::new(Kind::Malformed, format!("a report is refused: {refused}")))?;
         let accepted = round.accept(number, batch, digest, &blinded)?;
         self.answer(round, batch, accepted, reports)

@@ -29,7 +29,7 @@ impl Proxy {
             Some(secret) => secret,
             None => {
                 let secret = match self.others.iter().find_map(|other| {
-                    fetch_key(other, round, ONCE)
+                    fetch_key(other, round, None, ONCE)
                         .ok()
                         .filter(|secret| Secret::from_bytes(&self.setting, &params, secret).is_some())
                 }) {
@@ -74,7 +74,7 @@ impl Proxy {
         }
         let mut silent = Vec::new();
         for other in &self.others {
-            match fetch_key(other, round, ONCE) {
+            match fetch_key(other, round, None, ONCE) {
                 Ok(secret) if self.belongs(open, &secret)? => {
                     self.keys.keep(round, &secret)?;
                     tracing::info!("round {round}: has the secrets from {}", other.name());

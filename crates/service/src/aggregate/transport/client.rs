@@ -64,6 +64,8 @@ pub struct Client {
     cancel: Cancel,
     open: Mutex<Option<Link>>,
     contact: Arc<Contact>,
+    /// When it was told last that somebody else answers.
+    stranger: Mutex<Option<Instant>>,
     /// How long it may take to be connected, and then to begin an answer; absent: as long as all of a request.
     patience: Option<Duration>,
 }
@@ -207,6 +209,7 @@ impl Client {
             cancel: cancel.clone(),
             open: Mutex::default(),
             contact: Arc::default(),
+            stranger: Mutex::default(),
             patience: None,
         }
     }
@@ -235,7 +238,7 @@ impl Client {
     /// Asks until there is an answer that is no request to come again, or the time is over: the last answer, or failure, is returned
     /// then.
     ///
-    /// Errors: [`Error::Network`] where nobody answers, [`Error::Authentication`] where it is somebody else,
+    /// Errors: [`Error::Network`] where nobody answers, or somebody of another identity; [`Error::Authentication`] where the other end refuses this identity;
     /// [`Error::Interrupted`].
     pub fn ask(&self, ask: &Ask, persistence: Persistence) -> Result<Answer> {
         self.persist(persistence, |_| self.once(ask))

@@ -29,6 +29,8 @@ pub enum Kind {
     TooLarge,
     /// Another body was given by this name before.
     Conflict,
+    /// The round has other keys here than where the request comes from.
+    OtherKeys,
     /// Who asks may not.
     Forbidden,
     /// It failed here.
@@ -94,7 +96,7 @@ impl Reply {
 
     /// Whether the same request would be refused again.
     pub fn is_final(&self) -> bool {
-        !matches!(self.told.error, Kind::Busy | Kind::NotYet | Kind::Failed)
+        !matches!(self.told.error, Kind::Busy | Kind::NotYet | Kind::OtherKeys | Kind::Failed)
     }
 
     /// What the answer to a request would be, where it is the last word of one that was granted: the status (2 bytes), in how many
@@ -120,7 +122,7 @@ impl Reply {
             Kind::Closed => StatusCode::GONE,
             Kind::Malformed => StatusCode::BAD_REQUEST,
             Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Kind::Conflict => StatusCode::CONFLICT,
+            Kind::Conflict | Kind::OtherKeys => StatusCode::CONFLICT,
             Kind::Forbidden => StatusCode::FORBIDDEN,
             Kind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -157,7 +159,8 @@ impl From<Error> for Reply {
     fn from(error: Error) -> Reply {
         tell(&error.to_string());
         let reply = match error.kind() {
-            ErrorKind::NotReady | ErrorKind::Network | ErrorKind::Interrupted => {
+            // Who does not let this end in may do so later.
+            ErrorKind::NotReady | ErrorKind::Network | ErrorKind::Authentication | ErrorKind::Interrupted => {
                 Reply::new(Kind::NotYet, "it cannot be done at the moment")
             }
             // A disk that is full, for example: that may pass.

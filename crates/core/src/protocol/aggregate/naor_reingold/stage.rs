@@ -16,7 +16,7 @@ pub struct Reporting<'a, G: Group = Ristretto255> {
     pub params: &'a Params<G>,
     /// Its public keys.
     pub keys: &'a RoundKeys<G>,
-    /// Who the proxy knows the participant to be.
+    /// What the proxy knows the participant by: the fingerprint of an identity.
     pub participant: &'a str,
     /// The number of the first report that is sent, among all of this participant in the round.
     pub first: u64,

@@ -81,7 +81,10 @@ fn waits_for(proxy: &Proxy) -> String {
         (false, _) if proxy.strange => {
             format!("{}, which is there without the state directory that has its reports", proxy.name)
         }
-        (false, _) => proxy.name.clone(),
+        (false, _) => match &proxy.other_keys {
+            Some(keys) => format!("{}, which has the round under the keys {keys}", proxy.name),
+            None => proxy.name.clone(),
+        },
         (true, true) => format!("{}, silent for {}", proxy.name, long(proxy.silent)),
         (true, false) => {
             format!("{}, which was not heard of since this program was started, {} ago", proxy.name, long(proxy.silent))
@@ -99,6 +102,9 @@ const ASK_PROXY: &str = "Ask whoever runs it whether `tacita proxy` runs, and re
 const STRANGE_PROXY: &str = "Have it started with the state directory (`--state`) that it had when the round opened. If that is lost, close the round without it \
                              (`tacita round close --without-proxy N`): what it had acknowledged and not sent is then missing in the result.";
 
+const OTHER_KEYS: &str = "This database has the round under others, or opened it anew: it has lost what it kept. Start it with the state directory and storage of before, and \
+                          the proxy goes on with what it has. If they are lost, remove the round, open another one, and have reports submitted to that.";
+
 fn open(round: &RoundView) -> Advice {
     let away = silent(&round.proxies);
     if !away.is_empty() {
@@ -109,6 +115,10 @@ fn open(round: &RoundView) -> Advice {
     let strange: Vec<&Proxy> = round.proxies.iter().filter(|proxy| proxy.strange).collect();
     if !strange.is_empty() {
         return Advice::stuck(format!("It takes no reports at {}.", listed(&strange)), STRANGE_PROXY);
+    }
+    let other: Vec<&Proxy> = round.proxies.iter().filter(|proxy| proxy.other_keys.is_some()).collect();
+    if !other.is_empty() {
+        return Advice::stuck(format!("It takes no reports at {}.", listed(&other)), OTHER_KEYS);
     }
     if !round.keyed {
         return Advice::well("It opens: as soon as a proxy has given its key of the round, participants can report.");
@@ -132,6 +142,9 @@ fn closed(round: &RoundView) -> Advice {
     let now = format!("It waits for {}.", listed(&missing));
     if missing.iter().any(|proxy| proxy.strange) {
         return Advice::stuck(now, STRANGE_PROXY);
+    }
+    if missing.iter().any(|proxy| proxy.other_keys.is_some()) {
+        return Advice::stuck(now, OTHER_KEYS);
     }
     match silent(&round.proxies).is_empty() {
         true => Advice::well(format!("{now} They shuffle what they have, and send it.")),

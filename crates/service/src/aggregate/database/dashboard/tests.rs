@@ -22,6 +22,7 @@ fn proxy(name: &str, silent: u64) -> Proxy {
         heard: true,
         complete: None,
         strange: false,
+        other_keys: None,
         without: false,
     }
 }
@@ -84,6 +85,14 @@ fn what_is_stuck_is_said_with_what_to_do() {
     revealing.trouble = Some(Trouble { what: "the oracle: nobody answers".into(), left: Duration::from_secs(500) });
     let (stuck, words) = said(&revealing);
     assert!(stuck && words.contains("nobody answers") && words.contains("another 8 min"), "{words}");
+
+    for state in [State::Open, State::Closed] {
+        let mut other = round_in(state);
+        other.proxies[1].other_keys = Some("0123456789abcdef".into());
+        let (stuck, words) = said(&other);
+        assert!(stuck && words.contains("proxy 2, which has the round under the keys 0123456789abcdef"), "{words}");
+        assert!(words.contains("has lost what it kept"), "{words}");
+    }
 
     let mut failed = round_in(State::Failed);
     let fails = |failed: &mut RoundView, error: Error| failed.failure = Some(Failure::of(&error));

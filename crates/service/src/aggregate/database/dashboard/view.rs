@@ -45,6 +45,8 @@ pub(super) struct Proxy {
     pub(super) complete: Option<Completion>,
     /// It is there with another state directory than the one that has what it acknowledged.
     pub(super) strange: bool,
+    /// Under which other keys it has the round, if it has.
+    pub(super) other_keys: Option<String>,
     /// The round goes on without it.
     pub(super) without: bool,
 }
@@ -165,7 +167,7 @@ impl Database {
             close_at: own.own.round.close_at.as_ref().map(ToString::to_string),
             batch_size: own.own.round.batch_size,
             keyed: record.proxy.is_some(),
-            proxies: self.proxies(Some(&record))?,
+            proxies: self.proxies(Some((&round.name, &record)))?,
             trouble,
             again: may_be_revealed_again(&record),
             totals: self.storage.totals(&round.name)?,
@@ -182,7 +184,8 @@ impl Database {
         })
     }
 
-    fn proxies(&self, record: Option<&Record>) -> Result<Vec<Proxy>> {
+    fn proxies(&self, round: Option<(&str, &Record)>) -> Result<Vec<Proxy>> {
+        let record = round.map(|(_, record)| record);
         let heard = lock(&self.heard).clone();
         let all = (0..self.setting.count("proxy")?).map(|place| {
             let last: Option<&Instant> = heard.get(&place);
@@ -192,6 +195,7 @@ impl Database {
                 heard: last.is_some(),
                 complete: record.and_then(|record| record.complete.get(&place).cloned()),
                 strange: self.is_strange(place),
+                other_keys: round.and_then(|(name, _)| self.comes_under(place, name)).map(|keys| keys.short()),
                 without: record.is_some_and(|record| record.without.contains(&place)),
             })
         });

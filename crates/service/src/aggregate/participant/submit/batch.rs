@@ -16,17 +16,17 @@ impl Submission<'_> {
     /// Sends reports that are encrypted for this attempt, with fresh randomness. A proxy that has the batch already tells it by its name.
     pub(super) fn send(&mut self, path: &str, name: &BatchId, entries: &[Entry]) -> Result<Answer> {
         let target = &self.target;
-        let mut rng = fresh_rng()?;
-        let body = report(&target.params, &target.keys, &self.told.me, first_of(name), entries, &mut rng)?;
-        let ask = Ask::put(path, body, MOST_BYTES);
+        let (mut rng, reporter) = (fresh_rng()?, self.told.reporter());
+        let body = report(&target.params, &target.keys, &reporter, first_of(name), entries, &mut rng)?;
+        let ask = Ask::put(target.fingerprint.on(path), body, MOST_BYTES);
         self.proxies.ask(self.told, |proxy, persistence| proxy.ask(&ask, persistence))
     }
 
     /// Makes the reports with the proxy. Each attempt is an interaction of its own with fresh randomness: nothing of one that was cut off
     /// is used again.
     pub(super) fn make(&mut self, path: &str, name: &BatchId, entries: &[Entry]) -> Result<Answer> {
-        let target = &self.target;
-        let batch = Batch { round: &target.round, participant: &self.told.me, name: *name, reports: entries.len() };
+        let (target, reporter) = (&self.target, self.told.reporter());
+        let batch = Batch { round: &target.round, participant: &reporter, name: *name, reports: entries.len() };
         let reporting = Reporting {
             params: &target.params,
             keys: &target.keys,
@@ -43,7 +43,7 @@ impl Submission<'_> {
             Answer::decode(&outcome).ok_or_else(|| channel.violation(format!("`{}` cannot be read", OUTCOME.name)))
         };
         let bounds = interaction::bounds(&target.params, batch.reports);
-        let path = format!("{path}/{}", batch.reports);
+        let path = target.fingerprint.on(&format!("{path}/{}", batch.reports));
         self.proxies.ask(self.told, |proxy, persistence| proxy.interact(&path, bounds, persistence, run))
     }
 }

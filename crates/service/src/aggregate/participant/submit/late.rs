@@ -24,7 +24,8 @@ impl Submission<'_> {
         let told = self.told;
         let persistence = Persistence { silence: told.timeout, busy: told.patience };
         for round in &self.passed {
-            let name = Batches::new(&told.identity, &told.me, &told.setting.agreement, round).name(place, entries);
+            let name =
+                Batches::new(&told.identity, &told.reporter(), &told.setting.agreement, round).name(place, entries);
             let path = format!("/v1/rounds/{round}/reports/{}", hex(&name));
             if self.is_there(&path, persistence, |proxy, answer| self.unknown(round, proxy, answer))? {
                 return Ok(Some(round.clone()));
@@ -37,7 +38,7 @@ impl Submission<'_> {
     fn unknown(&self, round: &str, proxy: &Client, answer: Result<Answer>) -> Result<bool> {
         let name = proxy.name();
         match answer.map(|answer| answer.told()) {
-            Ok(why) if matches!(why.error, Kind::Busy | Kind::NotYet) => {
+            Ok(why) if matches!(why.error, Kind::Busy | Kind::NotYet | Kind::OtherKeys) => {
                 Err(Error::NotReady(format!("{name}: {}: submit again later, with --resume", shown(&why.message))))
             }
             Ok(why) => Err(Error::Input(format!(

@@ -1,5 +1,8 @@
 //! Making a connection: where the other end may listen, and who it has to be there.
 
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
 use axum::body::Body;
 use axum::http::Method;
 use hyper::client::conn::http2;
@@ -19,6 +22,9 @@ use crate::aggregate::transport::{HANDSHAKE_LIMIT, MEDIA_TYPE};
 
 /// Bytes of what a service says of itself.
 const MOST_HERE_BYTES: usize = 1 << 14;
+
+/// How long it is not told again that somebody else answers.
+const QUIET: Duration = Duration::from_secs(30);
 
 /// Bytes of answers that may be on their way.
 const WINDOW: u32 = 1 << 20;
@@ -78,6 +84,18 @@ impl Client {
         (here.agreement == named.agreement && here.service == Some(file(named.service))).then_some(link)
     }
 
+    /// What a failed handshake means. Until it is over, whoever answers has not proved to be anybody: somebody with another identity is a wrong address, and says
+    /// nothing of who is looked for. It is told at once, and not too often.
+    fn nobody(&self, error: Error) -> Error {
+        let Error::Authentication { peer, what } = error else { return error };
+        let mut told = self.stranger.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.is_none_or(|last| last.elapsed() > QUIET) {
+            *told = Some(Instant::now());
+            tracing::warn!("{peer}: {what}: whoever answers there is somebody else, and counts as silence");
+        }
+        Error::Network { peer, what }
+    }
+
     /// Connects to `dialed`, which messages call `address`.
     async fn connect(&self, dialed: &str, address: String) -> Result<Link> {
         let dialer = Dialer::new(&self.identity, &self.peer)?;
@@ -87,7 +105,7 @@ impl Client {
             let socket = Counted::new(socket, self.traffic.clone());
             let connector = TlsConnector::from(dialer.config.clone());
             let stream = connector.connect(dialer.name(), socket).await;
-            stream.map_err(|error| dialer.failure(&error, &address))
+            stream.map_err(|error| self.nobody(dialer.failure(&error, &address)))
         };
         let limit = self.patience.unwrap_or(HANDSHAKE_LIMIT).min(HANDSHAKE_LIMIT);
         let stream = timeout(limit, connecting).await;

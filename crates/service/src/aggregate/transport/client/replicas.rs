@@ -25,7 +25,7 @@ type Meet = Box<dyn Fn(&Client) -> Result<()> + Send + Sync>;
 
 /// Clients of services of one role, each of which can answer whatever is asked.
 ///
-/// Only silence, or being told to come again, has the next one asked: an answer that is wrong is an error about who gave it.
+/// Only silence, being told to come again, or not being let in has the next one asked: an answer that is wrong is an error about who gave it.
 pub struct Replicas {
     all: Vec<Replica>,
     /// Which is asked first.
@@ -143,6 +143,7 @@ impl Replicas {
             match self.once_of(place, ask) {
                 Ok(answer) if answer.come_again() => last = Some((answer, place)),
                 Err(Error::Network { peer, what }) => silent.push((peer, what)),
+                Err(Error::Authentication { peer, what }) if self.all.len() > 1 => silent.push((peer, what)),
                 done => return done.map(|answer| (answer, place)),
             }
         }
@@ -159,7 +160,7 @@ impl Replicas {
                     tracing::info!("{} answers again", replica.client.name());
                 }
             }
-            Err(error @ Error::Network { .. }) => {
+            Err(error @ (Error::Network { .. } | Error::Authentication { .. })) => {
                 replica.met.store(false, Ordering::Release);
                 if self.all.len() > 1 && replica.is_news() {
                     tracing::warn!("{error}: the others are asked");
