@@ -98,8 +98,9 @@ impl Place {
 /// Fetches the table: its facts.
 fn fetch(channel: &mut Channel, place: &Place) -> Facts {
     channel.send(ASK, Request::Fetch.encode()).unwrap();
-    let facts = Facts::decode(&channel.receive(LIST, Facts::BYTES).unwrap()).unwrap();
-    channel.receive(TABLE, place.live.params.table_bytes()).unwrap();
+    let params = &place.live.params;
+    let facts = Facts::decode(&channel.receive(LIST, Facts::BYTES).unwrap(), params).unwrap();
+    channel.receive(TABLE, facts.table_bytes(params)).unwrap();
     facts
 }
 

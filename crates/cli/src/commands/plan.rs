@@ -164,7 +164,7 @@ impl Plan {
         if self.json {
             let learned: BTreeMap<_, _> = learned.into_iter().collect();
             let plan = serde_json::json!({
-                "protocol": "ecdh", "table_bytes": table, "row_bytes": asked, "change_bytes": params.change_bytes(), "learned": learned,
+                "protocol": "ecdh", "table_bytes": table, "row_bytes": asked, "change_bytes": params.tag_bytes, "learned": learned,
             });
             return print(serde_json::to_string_pretty(&plan).map_err(|error| Error::Internal(error.to_string()))?);
         }
@@ -172,7 +172,7 @@ impl Plan {
         print(format!(
             "A desk fetches {} once an epoch, and {} for each change; to ask for a row, {} travel each way.",
             text::bytes(table),
-            text::bytes(params.change_bytes() as u64),
+            text::bytes(params.tag_bytes as u64),
             text::bytes(asked as u64)
         ))?;
         for (party, sentences) in learned {

@@ -64,10 +64,10 @@ struct Orders {
     /// Tell the program that serves --state to put the rows of this table on the list.
     #[arg(long, value_name = "FILE")]
     add: Option<PathBuf>,
-    /// Tell it to take the rows of this table off the list; another key follows within limits.rotate_within.
+    /// Tell it to take the rows of this table off the list.
     #[arg(long, value_name = "FILE")]
     remove: Option<PathBuf>,
-    /// Tell it to change its key now.
+    /// Tell it to change its key now; it does so every limits.rotate_within by itself.
     #[arg(long)]
     rotate: bool,
     /// Ask it how it stands.

@@ -43,8 +43,9 @@ fn job_files_that_make_no_sense() {
     // It is planned, though, without any table.
     let plan = tacita(&["plan", &fly.job]).well().stdout;
     for words in [
-        "a table with 200 places",
-        "fetches 1.8 kB once an epoch",
+        "a table that begins with 200 entries",
+        "fetches 2.0 kB once an epoch, and 10 B for each change",
+        "every 1 day, whatever happens to the list",
         "authority does not learn whom airline asks for",
         "1,000 keys a day",
     ] {

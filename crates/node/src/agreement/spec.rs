@@ -73,7 +73,7 @@ pub struct Limits {
     pub max_clients: Option<u64>,
     /// How many keys one client may ask of a live list on one day (UTC).
     pub daily_queries: Option<u64>,
-    /// In how many seconds after a removal a live list has another key at the latest.
+    /// In how many seconds a live list changes its key again and again.
     #[serde(default, deserialize_with = "maybe_seconds")]
     pub rotate_within: Option<u64>,
 }

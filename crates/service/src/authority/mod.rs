@@ -6,13 +6,15 @@ mod desks;
 pub(crate) use desks::Desks;
 mod keeper;
 mod ledger;
+mod rotation;
+mod schedule;
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tacita_core::channel::Handle;
 use tacita_core::{Error, Result};
@@ -28,8 +30,9 @@ use tacita_node::transport::{self, Cancel, Connected, Options, Purpose, door};
 pub(crate) use attend::TABLE_CHUNK;
 use control::{Order, Told};
 
-use keeper::{Epoch, Keeper};
+use keeper::{Epoch, Keeper, Next};
 use ledger::Ledger;
+use schedule::Moment;
 
 use crate::clock;
 use crate::journal::Key;
@@ -85,7 +88,7 @@ struct Authority {
     desks: RwLock<Desks>,
     connections: Mutex<HashMap<u64, (String, Handle)>>,
     next: AtomicU64,
-    /// One rotation at a time.
+    /// One rotation that the owner wants at a time.
     rotating: Mutex<()>,
 }
 
@@ -102,10 +105,12 @@ pub fn serve(serving: Serving) -> Result<()> {
             serving.state.display()
         ))
     })?;
+    let authority = Authority::open(&serving, folder.clone(), desks)?;
+    let next = authority.catch_up()?;
+    // Not before: how long all this takes depends on how many rows there are, and who waits at an open door could see it.
     let listener = TcpListener::bind(&address).map_err(|error| {
         Error::Input(format!("cannot listen on {address}: {error}: give another address with --listen"))
     })?;
-    let authority = Authority::open(&serving, folder.clone(), desks)?;
     let socket = control::listen(&folder)?;
     let here = listener.local_addr().map_err(|error| Error::Input(format!("cannot listen on {address}: {error}")))?;
     authority.announce(here);
@@ -119,6 +124,7 @@ pub fn serve(serving: Serving) -> Result<()> {
     std::thread::scope(|scope| {
         let (authority, cancel) = (&authority, &serving.cancel);
         scope.spawn(move || authority.keep_house(cancel));
+        scope.spawn(move || authority.follow_schedule(next, cancel));
         scope.spawn(move || {
             for stream in socket.incoming().flatten() {
                 if cancel.is_cancelled() {
@@ -279,22 +285,12 @@ impl Authority {
         }
     }
 
-    /// Changes the key when it is time, and reads who may ask when that has changed. Ends when it is cancelled, and all connections with it.
+    /// Reads who may ask when that has changed. Ends when it is cancelled, and all connections with it.
     fn keep_house(&self, cancel: &Cancel) {
-        let mut tried: Option<Instant> = None;
         while !cancel.is_cancelled() {
             std::thread::sleep(LOOK);
             if self.desks().is_stale() {
                 self.read_desks();
-            }
-            // A disk that is full is not asked all the time.
-            let rested = tried.is_none_or(|tried| tried.elapsed() > Duration::from_secs(10));
-            if rested && self.keeper().is_due() {
-                tried = Some(Instant::now());
-                match self.rotate() {
-                    Ok(()) => tried = None,
-                    Err(error) => tracing::error!("the key could not be changed, and will be tried again: {error}"),
-                }
             }
         }
         self.connections().values().for_each(|(_, handle)| handle.interrupt(Error::Interrupted));
@@ -312,26 +308,11 @@ impl Authority {
         gone.for_each(|(_, handle)| handle.interrupt(Error::Input("it may not ask any more".into())));
     }
 
-    /// Another key: prepared on one processor while the others answer, and gone over to at once.
-    fn rotate(&self) -> Result<()> {
-        let _one = self.rotating.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let started = Instant::now();
-        let (live, then) = self.keeper().next();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        let pool = pool.map_err(|error| Error::Internal(error.to_string()))?;
-        let next = pool.install(|| Keeper::prepare(&live, &then))?;
-        let mut keeper = self.keeper();
-        keeper.rotate(next, &then)?;
-        *self.epoch.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = keeper.epoch();
-        tracing::info!("another key since now, after {:.1} s", started.elapsed().as_secs_f64());
-        Ok(())
-    }
-
     /// Does what the owner wants.
     fn obey(&self, order: &Order) -> Told {
         let change = |path: &Path, added: bool| -> Result<String> {
             let rows = read_rows(&self.live, path, &self.reading, self.allow_unreadable)?;
-            let outcome = self.keeper().change(rows, added)?;
+            let outcome = self.change(&rows, added)?;
             let (done, not) = if added { ("added", "there already") } else { ("removed", "not there") };
             let told = format!(
                 "{done} {}; {} {not}; {} on the list",
@@ -353,22 +334,20 @@ impl Authority {
 
     /// How it stands, for its owner.
     fn status(&self) -> String {
-        let (rows, removed) = {
+        let (rows, due) = {
             let keeper = self.keeper();
-            (keeper.rows(), keeper.removed())
+            (keeper.rows(), keeper.schedule().due())
         };
         let epoch = self.epoch();
         let version = epoch.list.read().unwrap_or_else(|poisoned| poisoned.into_inner()).state().version;
         let (clients, keys) = self.ledger.totals();
-        let due = removed.map_or(String::new(), |removed| {
-            format!(", and another one by {} at the latest", clock::written(removed + self.live.rotate_within()))
-        });
         format!(
-            "{} on the list, {} connected; this key since {}, {} of the table since then{due}; {} asked so far, for {}",
+            "{} on the list, {} connected; this key since {}, {} of the table since then; the next key at {}; {} asked so far, for {}",
             counted(rows as u64, "row"),
             counted(self.connections().len() as u64, "desk"),
             clock::written(epoch.begun),
             counted(version, "change"),
+            clock::written(due),
             counted(clients as u64, "desk"),
             counted(keys, "key")
         )

@@ -289,15 +289,16 @@ impl Caller {
         let live = &self.asking.live;
         line.send(ASK, Request::Fetch.encode())?;
         let facts = line.receive(LIST, Facts::BYTES)?;
-        let facts = Facts::decode(&facts).map_err(|wrong| line.violation(format!("`{}` {wrong}", LIST.name)))?;
+        let facts =
+            Facts::decode(&facts, &live.params).map_err(|wrong| line.violation(format!("`{}` {wrong}", LIST.name)))?;
         if live.epoch(&facts.id) != facts.state.epoch {
             return Err(line.violation(format!("`{}` has an epoch that is not of these terms", LIST.name)));
         }
-        let (length, mut table) = (live.params.table_bytes(), Vec::new());
+        let (length, mut table) = (facts.table_bytes(&live.params), Vec::new());
         while table.len() < length {
             table.extend(line.receive(TABLE, TABLE_CHUNK.min(length - table.len()))?);
         }
-        let replica = Replica::new(&facts, live.params, table);
+        let replica = Replica::new(&facts, live.params, &table);
         let replica = replica.map_err(|wrong| line.violation(format!("`{}` {wrong}", TABLE.name)))?;
         let name: String = facts.id[..4].iter().map(|byte| format!("{byte:02x}")).collect();
         let mut standing = lock(&self.standing);

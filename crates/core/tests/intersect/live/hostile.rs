@@ -23,7 +23,7 @@ fn messages_in_a_wrong_form() {
     assert!(Request::decode(&Request::Ask(many).encode(), params).is_err());
 
     let mut changed = super::list(&items(0..5), 8, 1);
-    change(&mut changed, &[], &items([6]), 2);
+    change(&mut changed, &[], &items([6]));
     let changes: Vec<_> = changed.since(&list.state()).unwrap().collect();
     let evaluated = list.evaluate(question.blinded()).unwrap();
     let answer = Answer::Answered { left: 1, behind: 0, changes, evaluated };
@@ -38,7 +38,7 @@ fn messages_in_a_wrong_form() {
         let other = [&[kind], &answer[1..]].concat();
         assert!(Answer::decode(&other, params, 2).is_err(), "{kind}");
     }
-    // More changes than there are, or may be; a place that the table does not have; a promise of changes without any.
+    // More changes than there are, or may be; a promise of changes without any.
     let with = |at: usize, bytes: &[u8]| {
         let mut other = answer.clone();
         other[at..at + bytes.len()].copy_from_slice(bytes);
@@ -46,12 +46,20 @@ fn messages_in_a_wrong_form() {
     };
     assert_eq!(with(17, &u32::MAX.to_le_bytes()), "has more changes than one may have");
     assert_eq!(with(17, &(MAX_CHANGES as u32).to_le_bytes()), "has fewer changes than it says");
-    assert_eq!(with(21, &8u32.to_le_bytes()), "changes a place that the table does not have");
     assert_eq!(with(9, &1u64.to_le_bytes()), "has another number of elements than were sent");
     let nothing = Answer::Answered { left: 1, behind: 1, changes: Vec::new(), evaluated: Vec::new() };
     assert!(Answer::decode(&nothing.encode(params), params, 2).is_err());
-    let facts = Facts { id: [0; 32], state: list.state(), lasts: 1 }.encode();
-    assert!(Facts::decode(&facts[1..]).is_err() && Facts::decode(&[&facts[..], &[0]].concat()).is_err());
+    let mut facts = Facts { id: [0; 32], state: list.state(), lasts: 1 };
+    let encoded = facts.encode();
+    for wrong in [&encoded[1..], &[&encoded[..], &[0]].concat()] {
+        assert!(Facts::decode(wrong, params).is_err());
+    }
+    // A table that is longer than any may be takes no memory.
+    for (version, is_possible) in [(params.max_changes(), true), (params.max_changes() + 1, false), (usize::MAX, false)]
+    {
+        facts.state.version = version as u64;
+        assert_eq!(Facts::decode(&facts.encode(), params).is_ok(), is_possible, "{version}");
+    }
 }
 
 #[test]
@@ -75,27 +83,47 @@ fn tables_that_are_none() {
     let list = list(&items(0..5), 8, 3);
     let facts = Facts { id: [0; 32], state: list.state(), lasts: 1 };
     for length in [0, 1, list.table().len() - 1, list.table().len() + 1] {
-        assert!(Replica::new(&facts, *list.params(), vec![0; length]).is_err());
+        assert!(Replica::new(&facts, *list.params(), &vec![0; length]).is_err());
     }
-    // One entry in all places is one by chance or by cheating: it can go in one place, and stays in the others.
+    // One entry in all places, and again as a change, is one by chance or by cheating: it is there.
     let table = list.table()[..list.params().tag_bytes].repeat(8);
-    let mut replica = Replica::new(&facts, *list.params(), table).unwrap();
+    let mut replica = Replica::new(&facts, *list.params(), &table).unwrap();
     let mut other = super::list(&items(0..5), 8, 3);
-    change(&mut other, &items([0]), &[], 1);
+    change(&mut other, &items([0]), &[]);
     let changes: Vec<_> = other.since(&list.state()).unwrap().collect();
     replica.apply(&changes).unwrap();
+    replica.apply(&changes).unwrap();
+    assert_eq!(replica.state().version, 2);
+    // More changes than an epoch has.
+    let most = list.params().max_changes();
+    replica.apply(&changes.repeat(most - 2)).unwrap();
+    assert!(replica.apply(&changes).is_err());
+    assert_eq!(replica.state().version, most as u64);
 }
 
 #[test]
 fn stored_lists_that_are_damaged() {
     let mut list = list(&items(0..3), 6, 4);
-    change(&mut list, &items([0]), &items([5]), 1);
+    change(&mut list, &items([0]), &items([5]));
     let stored = list.to_bytes();
-    for length in 0..stored.len() {
+    // Cut between two items, it is a shorter list: what it is kept in has a seal and a length.
+    let one = 32 + 4;
+    let items_begin = stored.len() - 4 * one;
+    for length in
+        (0..stored.len()).filter(|length| *length < items_begin || !(stored.len() - length).is_multiple_of(one))
+    {
         assert!(List::from_bytes(&stored[..length]).is_none(), "{length}");
     }
-    assert!(List::from_bytes(&[&stored[..], &[0]].concat()).is_none());
-    let steps = Step::encode_all(&list.plan(&items([1]), &[], &mut rng(1)).unwrap());
+    let twice = [&stored[..], &stored[items_begin..items_begin + one]].concat();
+    let never = [&stored[..], &[7; 32], &[0; 4]].concat();
+    let too_often = [&stored[..], &[7; 32], &[255; 4]].concat();
+    for wrong in [[&stored[..], &[0]].concat(), twice, never, too_often] {
+        assert!(List::from_bytes(&wrong).is_none());
+    }
+    let mut earlier = stored.to_vec();
+    earlier[0] = 1;
+    assert!(List::from_bytes(&earlier).is_none());
+    let steps = Step::encode_all(&plan(&list, &items([1]), &[]));
     assert!(Step::decode_all(&steps[1..]).is_none());
     assert!(Step::decode_all(&[&[2], &steps[1..]].concat()).is_none());
 }

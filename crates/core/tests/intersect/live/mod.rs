@@ -6,7 +6,7 @@ mod views;
 
 use tacita_core::Item;
 use tacita_core::primitive::oprf::Suite;
-use tacita_core::protocol::intersect::live::{Answer, Facts, List, Params, Question, Replica, Request};
+use tacita_core::protocol::intersect::live::{Answer, Facts, List, Params, Question, Replica, Request, Step};
 
 use crate::support::*;
 
@@ -20,8 +20,9 @@ fn list(on_it: &[Item], entries: usize, seed: u8) -> List {
 
 /// The copy of a desk that fetches now.
 fn fetch(list: &List) -> Replica {
-    let facts = Facts::decode(&Facts { id: [0; 32], state: list.state(), lasts: 60 }.encode()).unwrap();
-    Replica::new(&facts, *list.params(), list.table().to_vec()).unwrap()
+    let facts = Facts { id: [0; 32], state: list.state(), lasts: 60 };
+    let facts = Facts::decode(&facts.encode(), list.params()).unwrap();
+    Replica::new(&facts, *list.params(), list.table()).unwrap()
 }
 
 /// Which of these are on the list, by bytes as they travel; the copy is brought up to date first.
@@ -47,7 +48,12 @@ fn exchange(list: &List, replica: &mut Replica, blinded: &[u8]) -> Vec<u8> {
 }
 
 /// Takes items off a list and puts others on it.
-fn change(list: &mut List, removed: &[Item], added: &[Item], seed: u8) {
-    let steps = list.plan(removed, added, &mut rng(seed)).unwrap();
+fn change(list: &mut List, removed: &[Item], added: &[Item]) {
+    let steps = plan(list, removed, added);
     list.apply(&steps).unwrap();
+}
+
+/// What that would be, of a list that has room for it.
+fn plan(list: &List, removed: &[Item], added: &[Item]) -> Vec<Step> {
+    list.plan(removed, added).unwrap().expect("room in the epoch")
 }

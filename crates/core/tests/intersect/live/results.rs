@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rand_core::Rng;
 use tacita_core::Item;
-use tacita_core::protocol::intersect::live::{List, MAX_CHANGES, Step};
+use tacita_core::protocol::intersect::live::{Draft, List, MAX_CHANGES, MAX_TURNS, Step};
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn a_list_that_changes_is_what_a_set_is() {
         let (removed, mut added) = (some(4), some(4));
         added.retain(|_| truth.len() < 110);
         let before = list.items();
-        change(&mut list, &items(removed.clone()), &items(added.clone()), round);
+        change(&mut list, &items(removed.clone()), &items(added.clone()));
         truth.retain(|item| !removed.contains(item));
         truth.extend(&added);
         assert_eq!(list.items(), truth.len(), "{before} before");
@@ -47,24 +47,68 @@ fn a_list_that_changes_is_what_a_set_is() {
 #[test]
 fn what_is_there_already_and_what_is_not_changes_nothing() {
     let mut list = list(&items(0..5), 8, 5);
-    assert_eq!(list.plan(&items(7..9), &items(0..5), &mut rng(1)).unwrap(), []);
+    assert_eq!(plan(&list, &items(7..9), &items(0..5)), []);
     // The same one several times is one.
-    assert_eq!(list.plan(&items([1, 1]), &items([6, 6]), &mut rng(1)).unwrap().len(), 2);
-    // Off and on again is a tag in another place.
-    let steps = list.plan(&items([2]), &items([2]), &mut rng(1)).unwrap();
+    assert_eq!(plan(&list, &items([1, 1]), &items([6, 6])).len(), 2);
+    // Off and on again is two tags, of which neither was there before.
+    let steps = plan(&list, &items([2]), &items([2]));
     assert_eq!(steps.iter().map(|step| step.added).collect::<Vec<_>>(), [false, true]);
     list.apply(&steps).unwrap();
     assert!(list.has(&items([2])[0]));
+    let mut replica = fetch(&list);
+    assert_eq!(ask(&list, &mut replica, &items(1..4), 1), [true; 3]);
+    change(&mut list, &items([2]), &[]);
+    assert_eq!(ask(&list, &mut replica, &items(1..4), 1), [true, false, true]);
 }
 
 #[test]
 fn a_list_that_is_full_says_so_and_stays_as_it_is() {
     let list = list(&items(0..5), 8, 6);
-    let error = list.plan(&[], &items(10..14), &mut rng(1)).unwrap_err().to_string();
+    let error = list.plan(&[], &items(10..14)).unwrap_err().to_string();
     assert!(error.contains("9 keys") && error.contains("limits.pad_to"), "{error}");
     assert!(List::new(&items(0..9), [0; 32], params(8), &mut rng(1)).is_err());
-    // A place that becomes free is no room for what comes at the same time.
-    assert!(list.plan(&items([0]), &items(10..14), &mut rng(1)).is_err());
+    assert_eq!(plan(&list, &items([0]), &items(10..14)).len(), 5);
+}
+
+/// An epoch has room for so many changes, and for one item to come and go so often; what is more needs another key.
+#[test]
+fn an_epoch_is_over_when_it_has_no_room() {
+    let mut list = list(&items(0..1), 8, 6);
+    // Each round is two of its tags, besides the one that it began with.
+    for _ in 1..MAX_TURNS / 2 {
+        change(&mut list, &items([0]), &items([0]));
+    }
+    let mut replica = fetch(&list);
+    assert_eq!(ask(&list, &mut replica, &items(0..2), 1), [true, false]);
+    change(&mut list, &items([0]), &[]);
+    assert_eq!(ask(&list, &mut replica, &items(0..2), 2), [false, false]);
+    assert_eq!(list.plan(&[], &items([0])), Ok(None));
+    change(&mut list, &[], &items([1]));
+    assert_eq!(ask(&list, &mut replica, &items(0..2), 3), [false, true]);
+    // As often as an epoch has changes.
+    let mut many = super::list(&[], 8, 7);
+    let room = many.params().max_changes();
+    let [on] = plan(&many, &[], &items([0]))[..] else { panic!("one step") };
+    let off = Step { added: false, ..on };
+    (0..room / 2).for_each(|_| many.apply(&[on, off]).unwrap());
+    assert_eq!(many.state().version, room as u64);
+    assert_eq!(many.plan(&[], &items([1])), Ok(None));
+    assert!(many.apply(&[on]).is_err());
+}
+
+/// A list that changes while its next epoch is prepared: that begins with what is on the list then, as if it had always been so.
+#[test]
+fn a_draft_becomes_the_list_as_it_is_at_last() {
+    let mut draft = Draft::new(&items(0..5), [9; 32], params(8), &mut rng(1)).unwrap();
+    draft.update(&items(3..10)).unwrap();
+    assert!(draft.update(&items(0..9)).unwrap_err().to_string().contains("limits.pad_to"));
+    assert!(draft.update(&items([1, 1])).is_err());
+    draft.update(&items(2..8)).unwrap();
+    let list = draft.begin(&mut rng(2));
+    assert_eq!((list.items(), list.state().version, list.table().len()), (6, 0, params(8).table_bytes()));
+    let mut replica = fetch(&list);
+    let expected: Vec<bool> = (0..12).map(|item| (2..8).contains(&item)).collect();
+    assert_eq!(ask(&list, &mut replica, &items(0..12), 3), expected);
 }
 
 #[test]
@@ -72,7 +116,7 @@ fn a_desk_that_missed_much_gets_it_in_portions() {
     let entries = MAX_CHANGES + 10;
     let mut list = list(&[], entries, 7);
     let mut replica = fetch(&list);
-    change(&mut list, &[], &items(0..MAX_CHANGES + 5), 8);
+    change(&mut list, &[], &items(0..MAX_CHANGES + 5));
     for left in [MAX_CHANGES, 5, 0] {
         let changes: Vec<_> = list.since(replica.state()).unwrap().collect();
         assert_eq!(changes.len(), left);
@@ -90,8 +134,8 @@ fn a_desk_of_another_epoch_or_history_has_to_fetch() {
     // The same list, put back, with another history since: the number of changes is the same.
     let stored = one.to_bytes();
     let mut back = List::from_bytes(&stored).unwrap();
-    change(&mut one, &[], &items([6]), 1);
-    change(&mut back, &[], &items([7]), 2);
+    change(&mut one, &[], &items([6]));
+    change(&mut back, &[], &items([7]));
     let ahead = fetch(&one);
     assert!(back.since(ahead.state()).is_none() && back.since(replica.state()).is_some());
     assert!(List::from_bytes(&stored).unwrap().since(ahead.state()).is_none(), "it is ahead of the list");
@@ -101,11 +145,11 @@ fn a_desk_of_another_epoch_or_history_has_to_fetch() {
 #[test]
 fn a_stored_list_goes_on() {
     let mut kept = list(&items(0..20), 64, 12);
-    change(&mut kept, &items([3]), &items([30]), 1);
+    change(&mut kept, &items([3]), &items([30]));
     let mut replica = fetch(&kept);
     let mut back = List::from_bytes(&kept.to_bytes()).unwrap();
     assert_eq!((back.state(), back.items()), (kept.state(), 20));
-    let steps = kept.plan(&items([4, 30]), &items([31, 32]), &mut rng(2)).unwrap();
+    let steps = plan(&kept, &items([4, 30]), &items([31, 32]));
     let written = Step::encode_all(&steps);
     kept.apply(&steps).unwrap();
     back.apply(&Step::decode_all(&written).unwrap()).unwrap();
@@ -131,8 +175,9 @@ fn every_suite_finds_the_same() {
 fn tags_are_as_long_as_they_must_be() {
     let bytes =
         |entries, questions| Params::new(entries, questions, Suite::Ristretto255).map(|params| params.tag_bytes);
-    // 43 bits, and log2 of (2^20 + 2^17) 2^17, rounded up.
-    assert_eq!(bytes(1 << 17, 1 << 20), Ok((43 + 38usize).div_ceil(8)));
+    // 43 bits, and log2 of (2^20 + 2^18) 2^18, rounded up: as many changes as entries, but 2^14 at least.
+    assert_eq!(bytes(1 << 17, 1 << 20), Ok((43 + 39usize).div_ceil(8)));
+    assert_eq!(bytes(1, 1 << 20), Ok((43 + 35usize).div_ceil(8)));
     assert_eq!(bytes(1 << 26, 1 << 40), Ok(14));
     assert!(bytes(0, 1).is_err() && bytes((1 << 26) + 1, 1).is_err());
 }

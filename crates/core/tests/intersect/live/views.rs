@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use rand_core::Rng;
 use tacita_core::Item;
-use tacita_core::protocol::intersect::live::Change;
+use tacita_core::protocol::intersect::live::Draft;
 
 use super::*;
 use crate::support::views::*;
@@ -54,75 +54,127 @@ fn a_desk_sees_a_uniform_table_whatever_is_on_the_list() {
     assert!(fresh_entries(&[tables[2].clone(), tables[2].clone()], bytes, 200).is_err());
 }
 
-/// Where in the table each of the items stands.
-fn places(list: &List, listed: &[Item]) -> Vec<usize> {
-    let before: Vec<Vec<u8>> = list.table().chunks(list.params().tag_bytes).map(<[u8]>::to_vec).collect();
-    let place = |item: &Item| {
-        let mut without = List::from_bytes(&list.to_bytes()).unwrap();
-        change(&mut without, std::slice::from_ref(item), &[], 1);
-        let after = without.table().chunks(list.params().tag_bytes);
-        before.iter().zip(after).position(|(before, after)| before != after).unwrap()
-    };
-    listed.iter().map(place).collect()
+/// Which entries of the table are tags of an item: what a desk finds that has asked for it.
+fn entries_of(list: &List, item: &Item) -> Vec<usize> {
+    // Its tags from the first one on, by a list that never had it: of what is stored, each item stands at the end once, with a number.
+    let mut without = list.to_bytes().to_vec();
+    if let Some(at) = without.windows(32).rposition(|part| part == item.0) {
+        without.drain(at..at + 32 + 4);
+    }
+    let mut without = List::from_bytes(&without).unwrap();
+    let begun = without.table().len();
+    change(&mut without, &[], &[*item]);
+    change(&mut without, &[*item], &[*item]);
+    let length = list.params().tag_bytes;
+    let tags: Vec<&[u8]> = without.table()[begun..].chunks(length).collect();
+    let entries = list.table().chunks(length).enumerate();
+    entries.filter(|(_, entry)| tags.contains(entry)).map(|(place, _)| place).collect()
 }
 
-/// Neither the order of the list nor that of additions shows in the places.
+/// The order of the list does not show in the places.
 #[test]
 fn places_say_nothing_of_the_order() {
     let listed = items(0..PLACES);
-    let (mut at_first, mut added) = (Vec::new(), Vec::new());
+    let mut at_first = Vec::new();
     for seed in 0..ORDERS as u8 {
         let list = list(&listed, PLACES, seed);
-        at_first.extend(places(&list, &listed).into_iter().enumerate());
-        let mut grown = super::list(&[], PLACES, seed);
-        change(&mut grown, &[], &listed, seed.wrapping_add(1));
-        added.extend(places(&grown, &listed).into_iter().enumerate());
+        at_first.extend(listed.iter().map(|item| entries_of(&list, item)[0]).enumerate());
     }
     hides_order(&at_first).unwrap();
-    hides_order(&added).unwrap();
     let leaky: Vec<_> = (0..ORDERS).flat_map(|_| (0..PLACES).map(|place| (place, place))).collect();
     assert!(hides_order(&leaky).is_err());
 }
 
-/// An addition and a removal are both one entry that becomes another, uniform one.
-fn changes_look_alike(additions: &[Change], removals: &[Change], entries: usize) -> Check {
-    for changes in [additions, removals] {
-        let mut counts = vec![0; entries];
-        changes.iter().for_each(|change| counts[change.place as usize] += 1);
-        uniform("places", &counts)?;
-        let encode = |change: &Change| {
-            let answer = Answer::Answered { left: 0, behind: 0, changes: vec![*change], evaluated: Vec::new() };
-            answer.encode(&params(entries))[25..].to_vec()
-        };
-        uniform("bytes", &byte_counts(changes.iter().flat_map(encode)))?;
-        let distinct: HashSet<_> = changes.iter().map(encode).collect();
-        if distinct.len() < changes.len() {
-            return Err("an entry came twice".into());
+/// Tables before and after as many changes: there are as many entries more behind the others, uniform and new, and nothing else has changed.
+fn shows_only_how_many(tables: &[(Vec<u8>, Vec<u8>)], changes: usize, entry: usize) -> Check {
+    let mut seen = HashSet::new();
+    for (before, after) in tables {
+        if !after.starts_with(before) {
+            return Err("an entry became another".into());
+        }
+        if after.len() != before.len() + changes * entry {
+            return Err("there is another number of entries".into());
+        }
+        for entry in after.chunks(entry) {
+            if !seen.insert(entry) {
+                return Err("an entry came twice".into());
+            }
         }
     }
-    Ok(())
+    uniform("bytes", &byte_counts(tables.iter().flat_map(|(before, after)| after[before.len()..].to_vec())))
 }
 
+const CHANGES: usize = 6;
+
+/// How many items the list begins with, and what happens to it then.
+type History = (usize, fn(&mut List));
+
+/// Each history makes as many changes, on a list that is empty, half full or full.
+fn histories() -> [History; 5] {
+    [
+        (0, |list| change(list, &[], &items(20..26))),
+        (16, |list| change(list, &items(3..9), &[])),
+        (8, |list| change(list, &items(0..3), &items(20..23))),
+        // One that comes and goes, in one batch after the other.
+        (8, |list| (0..3).for_each(|_| change(list, &items([2]), &items([2])))),
+        (8, |list| {
+            for _ in 0..3 {
+                change(list, &[], &items([20]));
+                change(list, &items([20]), &[]);
+            }
+        }),
+    ]
+}
+
+/// Whether rows come, go, or do both in turn, and how many there are: changes show their number alone.
 #[test]
-fn an_addition_and_a_removal_look_alike() {
-    const ENTRIES: usize = 16;
-    let (mut additions, mut removals) = (Vec::new(), Vec::new());
-    for seed in 0..=255u8 {
-        let start = list(&items(0..8), ENTRIES, seed);
-        for (removed, added, into) in [(items([]), items([9]), &mut additions), (items([3]), items([]), &mut removals)]
-        {
-            let mut changed = List::from_bytes(&start.to_bytes()).unwrap();
-            change(&mut changed, &removed, &added, seed.wrapping_add(7));
-            into.extend(changed.since(&start.state()).unwrap());
-        }
+fn additions_and_removals_look_alike() {
+    let bytes = params(16).tag_bytes;
+    for (listed, history) in histories() {
+        let tables: Vec<(Vec<u8>, Vec<u8>)> = (0..100)
+            .map(|seed| {
+                let mut list = list(&items(0..listed), 16, seed);
+                let before = list.table().to_vec();
+                history(&mut list);
+                (before, list.table().to_vec())
+            })
+            .collect();
+        shows_only_how_many(&tables, CHANGES, bytes).unwrap();
+        // A removal that overwrites the tag; one that has the same bytes everywhere; an addition that brings an old tag back.
+        let leaky = |leak: &dyn Fn(usize, &mut Vec<u8>)| {
+            let mut leaky = tables.clone();
+            leaky.iter_mut().enumerate().for_each(|(number, (_, after))| leak(number, after));
+            shows_only_how_many(&leaky, CHANGES, bytes)
+        };
+        assert!(leaky(&|number, after| after[number % 16 * bytes] ^= 1).is_err());
+        assert!(leaky(&|_, after| after[16 * bytes..17 * bytes].fill(0)).is_err());
+        assert!(
+            leaky(&|number, after| after.copy_within(number % 16 * bytes..(number % 16 + 1) * bytes, 17 * bytes))
+                .is_err()
+        );
+        assert!(leaky(&|_, after| after.truncate(20 * bytes)).is_err());
+        // Zeros at the end of each, so that none comes twice.
+        let biased = leaky(&|_, after| (16..22).for_each(|entry| after[entry * bytes + bytes - 1] = 0));
+        assert!(biased.is_err());
     }
-    changes_look_alike(&additions, &removals, ENTRIES).unwrap();
-    // Additions at the first free place.
-    let leaky: Vec<_> = additions.iter().map(|change| Change { place: change.place % 3, ..*change }).collect();
-    assert!(changes_look_alike(&leaky, &removals, ENTRIES).is_err());
-    // A removal that puts the same bytes everywhere.
-    let leaky: Vec<_> = removals.iter().map(|change| Change { tag: removals[0].tag, ..*change }).collect();
-    assert!(changes_look_alike(&additions, &leaky, ENTRIES).is_err());
+}
+
+/// Of an epoch that was prepared while the list changed, nobody sees what changed meanwhile: neither in the number of entries, nor by a
+/// value of what is gone.
+#[test]
+fn a_new_epoch_shows_nothing_of_the_one_before() {
+    let listed = |item: &Item| items(2..8).contains(item);
+    let mut draft = Draft::new(&items(0..5), [1; 32], params(8), &mut rng(1)).unwrap();
+    draft.update(&items(2..8)).unwrap();
+    let list = draft.begin(&mut rng(2));
+    assert_eq!(list.table().len(), params(8).table_bytes());
+    for item in items(0..8) {
+        assert_eq!(entries_of(&list, &item).len(), usize::from(listed(&item)));
+    }
+    // Changes that are made after the epoch has begun do show to who asks.
+    let mut leaky = super::list(&items(0..5), 8, 1);
+    change(&mut leaky, &items(0..2), &items(5..8));
+    assert_eq!(entries_of(&leaky, &items([0])[0]).len(), 2);
 }
 
 /// What a desk keeps of a removed item finds nothing any more, though it knows the tag; of another epoch it knows nothing.
@@ -135,11 +187,11 @@ fn a_kept_value_is_worth_nothing_after_a_rotation() {
     let question = Question::new(items([2]), kept.params(), &mut rng(seed())).unwrap();
     let evaluated = exchange(&kept, &mut replica, question.blinded());
     assert_eq!(replica.answers(&question, &evaluated), Ok(vec![true]));
-    change(&mut kept, &items([2]), &[], seed());
+    change(&mut kept, &items([2]), &[]);
     exchange(&kept, &mut replica, &[]);
     // Within the epoch the value is good for looking again: it is this that a rotation ends.
     assert_eq!(replica.answers(&question, &evaluated), Ok(vec![false]));
-    change(&mut kept, &[], &items([2]), seed());
+    change(&mut kept, &[], &items([2]));
     exchange(&kept, &mut replica, &[]);
     assert_eq!(replica.answers(&question, &evaluated), Ok(vec![true]));
     let rotated = list(&items(0..4), 8, 2);

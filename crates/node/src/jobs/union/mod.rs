@@ -22,6 +22,7 @@ use load::Loaded;
 use methods::{Found, Setting};
 
 pub use job::Union;
+pub use received::given_rows;
 
 /// What a party brings: its table, and what it gives.
 enum Brought {

@@ -56,24 +56,37 @@ impl Form {
 
     /// The rows in what was given for a key, one after the other.
     pub fn rows<'a>(&self, payload: &'a [u8]) -> Result<&'a [u8]> {
-        let (count, payload) = match self.counted.then(|| payload.split_first_chunk::<COUNT_BYTES>()).flatten() {
-            Some((count, payload)) => (u32::from_le_bytes(*count) as usize, payload),
-            None => (1, payload),
-        };
-        if !(1..=self.most).contains(&count) {
-            return Err(broken(&self.peer, "a key that it gives has no rows, or more than it said"));
-        }
-        let (own, filling) = payload.split_at(count * self.schema.row_bytes());
-        if filling.iter().any(|&byte| byte != 0) {
-            return Err(broken(&self.peer, "rows of a key that it gives are not filled up with zeros"));
-        }
-        Ok(own)
+        let rows = given_rows(payload, self.counted, self.most, self.schema.row_bytes());
+        rows.map_err(|wrong| broken(&self.peer, wrong))
     }
 
     /// What is wrong with rows of which some have no key.
     pub fn without_key(&self) -> Error {
         broken(&self.peer, "it gives rows without a key")
     }
+}
+
+/// The rows in what was given for a key, one after the other: `most` at most, of `row_bytes` each, zeros behind them, and before them their
+/// number if it is said. Fails with what is wrong.
+pub fn given_rows(
+    payload: &[u8],
+    is_counted: bool,
+    most: usize,
+    row_bytes: usize,
+) -> std::result::Result<&[u8], &'static str> {
+    let (count, payload) = match is_counted.then(|| payload.split_first_chunk::<COUNT_BYTES>()).flatten() {
+        Some((count, payload)) => (u32::from_le_bytes(*count) as usize, payload),
+        None => (1, payload),
+    };
+    if !(1..=most).contains(&count) {
+        return Err("a key that it gives has no rows, or more than it said");
+    }
+    let own = count.checked_mul(row_bytes).and_then(|length| payload.split_at_checked(length));
+    let (own, filling) = own.ok_or("a key that it gives has fewer rows than it said")?;
+    if filling.iter().any(|&byte| byte != 0) {
+        return Err("rows of a key that it gives are not filled up with zeros");
+    }
+    Ok(own)
 }
 
 fn broken(peer: &str, check: &str) -> Error {

@@ -39,7 +39,7 @@ impl std::fmt::Debug for Reply {
 }
 
 /// Of each question the row (32 bytes), the length of all sealed keys (4), these, and where reporters are told apart a number for each (4).
-pub(in crate::aggregate) fn encode_questions(questions: &[Question]) -> Vec<u8> {
+pub fn encode_questions(questions: &[Question]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for question in questions {
         bytes.extend(question.row);
@@ -51,7 +51,7 @@ pub(in crate::aggregate) fn encode_questions(questions: &[Question]) -> Vec<u8> 
 }
 
 /// The questions; none if these bytes are no encoding of some.
-pub(super) fn decode_questions(mut bytes: &[u8], params: &Params) -> Option<Vec<Question>> {
+pub fn decode_questions(mut bytes: &[u8], params: &Params) -> Option<Vec<Question>> {
     let mut questions = Vec::new();
     while !bytes.is_empty() {
         let row = take(&mut bytes)?;
@@ -79,7 +79,7 @@ const INCONSISTENT: u8 = 1;
 const TOO_FEW: u8 = 2;
 
 /// Of each answer its kind (1 byte); then of a key its length (2) and bytes, of inconsistent reports their number (4) and places (4 each).
-pub(super) fn encode_replies(replies: &[Reply]) -> Vec<u8> {
+pub fn encode_replies(replies: &[Reply]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for reply in replies {
         match reply {
@@ -100,11 +100,7 @@ pub(super) fn encode_replies(replies: &[Reply]) -> Vec<u8> {
 }
 
 /// The answers to these questions; or what is wrong with them.
-pub(in crate::aggregate) fn decode_replies(
-    mut bytes: &[u8],
-    questions: &[Question],
-    params: &Params,
-) -> Result<Vec<Reply>, String> {
+pub fn decode_replies(mut bytes: &[u8], questions: &[Question], params: &Params) -> Result<Vec<Reply>, String> {
     let mut keys = std::collections::HashSet::new();
     let mut replies = Vec::with_capacity(questions.len());
     for question in questions {

@@ -38,7 +38,7 @@ impl Found {
 
 /// The encoding of rows: of each the length of its key (2 bytes), the key, the count (8), the number of values (4), and of each its place
 /// (4) and how often it was reported (8); all numbers little-endian.
-pub(in crate::aggregate) fn encode_rows(rows: &[Found]) -> Vec<u8> {
+pub fn encode_rows(rows: &[Found]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for row in rows {
         bytes.extend((row.key.len() as u16).to_le_bytes());

@@ -2,8 +2,10 @@
 //!
 //! An instance has N places, of which each of t blocks has one noisy one, and N - n unknowns: n equations are given.
 
-use super::wide::ln_binomial;
 use std::f64::consts::LN_2;
+use std::ops::Range;
+
+use super::wide::ln_binomial;
 
 /// An instance of LPN with regular noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,18 +89,19 @@ const DEGREES: usize = 4;
 pub fn algebraic(instance: Instance, binary: bool) -> f64 {
     let Instance { samples, unknowns, noise } = instance;
     let block = samples / noise;
-    // With m fixed the cost is smooth in f, and the other way round: steps of one in 256 are fine enough beside the
-    // exponents that are compared. Small instances are looked at completely.
-    let steps = |count: usize| (0..count).step_by((count / 256).max(1));
-    let mut least = f64::INFINITY;
-    for f in steps(noise) {
-        for m in steps(block) {
-            if f * m < unknowns + 1 {
-                least = least.min(algebraic_with(samples, unknowns, noise, f, m, binary));
-            }
-        }
-    }
-    least
+    // Smooth in f and in m: the least on a grid, and then the least near it.
+    let least = |fs: Range<usize>, step_f: usize, ms: Range<usize>, step_m: usize| {
+        let pairs = fs.step_by(step_f).flat_map(|f| ms.clone().step_by(step_m).map(move |m| (f, m)));
+        let costs = pairs.filter(|(f, m)| f * m < unknowns + 1).map(|(f, m)| {
+            let cost = algebraic_with(samples, unknowns, noise, f, m, binary);
+            (cost, f, m)
+        });
+        costs.fold((f64::INFINITY, 0, 0), |least, one| if one.0 < least.0 { one } else { least })
+    };
+    let (step_f, step_m) = ((noise / 256).max(1), (block / 256).max(1));
+    let (coarse, f, m) = least(0..noise, step_f, 0..block, step_m);
+    let near = |at: usize, step: usize, end: usize| at.saturating_sub(step)..(at + step + 1).min(end);
+    least(near(f, step_f, noise), 1, near(m, step_m, block), 1).0.min(coarse)
 }
 
 /// The cost with m places guessed in each of f blocks.

@@ -5,6 +5,8 @@
 pub mod attacks;
 pub mod distance;
 mod minimize;
+#[cfg(test)]
+mod recomputed;
 mod wide;
 
 use super::code::{binary, field};

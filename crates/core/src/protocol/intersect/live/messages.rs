@@ -3,7 +3,7 @@
 //! Numbers are little-endian. All of it is checked before it exists; what is wrong is said as the end of a sentence that begins
 //! with the message's name.
 
-use super::{CHAIN_BYTES, Chain, Change, MAX_CHANGES, MAX_ELEMENTS, Params, Tag};
+use super::{CHAIN_BYTES, Chain, MAX_CHANGES, MAX_ELEMENTS, Params, Tag};
 
 /// What is wrong with a message.
 type Wrong = &'static str;
@@ -111,8 +111,8 @@ pub enum Answer {
         left: u64,
         /// How many changes there are besides these, which the desk has to ask for first.
         behind: u64,
-        /// What has changed since the desk's state, in order.
-        changes: Vec<Change>,
+        /// The entries that the table has besides those of the desk's state, in order.
+        changes: Vec<Tag>,
         /// The function at each blinded element, in order.
         evaluated: Vec<u8>,
     },
@@ -128,7 +128,7 @@ const ANSWER_BYTES: usize = 1 + 8 + 8 + 4;
 impl Answer {
     /// The most bytes that one has for a question of so many elements.
     pub fn most_bytes(params: &Params, elements: usize) -> usize {
-        ANSWER_BYTES + MAX_CHANGES * params.change_bytes() + elements * params.suite.element_bytes()
+        ANSWER_BYTES + MAX_CHANGES * params.tag_bytes + elements * params.suite.element_bytes()
     }
 
     /// As it is sent.
@@ -137,16 +137,13 @@ impl Answer {
             Answer::Stale => vec![STALE],
             Answer::Spent { left } => [&[SPENT][..], &left.to_le_bytes()].concat(),
             Answer::Answered { left, behind, changes, evaluated } => {
-                let changes_bytes = changes.len() * params.change_bytes();
+                let changes_bytes = changes.len() * params.tag_bytes;
                 let mut out = Vec::with_capacity(ANSWER_BYTES + changes_bytes + evaluated.len());
                 out.push(ANSWERED);
                 out.extend(left.to_le_bytes());
                 out.extend(behind.to_le_bytes());
                 out.extend((changes.len() as u32).to_le_bytes());
-                for change in changes {
-                    out.extend(change.place.to_le_bytes());
-                    out.extend_from_slice(change.tag.bytes(params));
-                }
+                changes.iter().for_each(|change| out.extend_from_slice(change.bytes(params)));
                 out.extend_from_slice(evaluated);
                 out
             }
@@ -170,15 +167,9 @@ impl Answer {
                     return Err("says that there are changes, and has none");
                 }
                 let (listed, rest) =
-                    bytes.split_at_checked(count * params.change_bytes()).ok_or("has fewer changes than it says")?;
-                let mut changes = Vec::with_capacity(count);
-                for mut change in listed.chunks_exact(params.change_bytes()) {
-                    let place = u32::from_le_bytes(take(&mut change)?);
-                    if place as usize >= params.entries {
-                        return Err("changes a place that the table does not have");
-                    }
-                    changes.push(Change { place, tag: Tag::of(change, params.tag_bytes) });
-                }
+                    bytes.split_at_checked(count * params.tag_bytes).ok_or("has fewer changes than it says")?;
+                let changes =
+                    listed.chunks_exact(params.tag_bytes).map(|entry| Tag::of(entry, params.tag_bytes)).collect();
                 // A question that comes too early is not answered: the desk asks again once it has all changes.
                 let evaluated = if behind > 0 { 0 } else { elements * params.suite.element_bytes() };
                 if rest.len() != evaluated {
@@ -200,13 +191,18 @@ pub struct Facts {
     pub id: [u8; 32],
     /// The state of the table.
     pub state: State,
-    /// How many seconds the epoch will last at most.
+    /// In how many seconds the key changes, by the schedule.
     pub lasts: u64,
 }
 
 impl Facts {
     /// Length in bytes.
     pub const BYTES: usize = EPOCH_BYTES + STATE_BYTES + 8;
+
+    /// Length in bytes of the table that follows.
+    pub fn table_bytes(&self, params: &Params) -> usize {
+        params.table_bytes() + self.state.version as usize * params.tag_bytes
+    }
 
     /// As it is sent.
     pub fn encode(&self) -> Vec<u8> {
@@ -218,8 +214,11 @@ impl Facts {
     }
 
     /// What an authority sent.
-    pub fn decode(mut bytes: &[u8]) -> Result<Facts, Wrong> {
+    pub fn decode(mut bytes: &[u8], params: &Params) -> Result<Facts, Wrong> {
         let (id, state) = (take(&mut bytes)?, State::take(&mut bytes)?);
+        if state.version > params.max_changes() as u64 {
+            return Err("says that the table has changed more often than it may");
+        }
         let facts = Facts { id, state, lasts: u64::from_le_bytes(take(&mut bytes)?) };
         if bytes.is_empty() { Ok(facts) } else { Err("is longer than it says") }
     }

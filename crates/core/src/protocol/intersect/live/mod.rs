@@ -1,14 +1,18 @@
 //! A list that lives: one party keeps it and answers, for as long as it likes, many others who each ask whether an item is on it.
 //!
 //! The *authority* has a key of the pseudorandom function of `ecdh` for an *epoch*, and a table of tags: those of its items in
-//! random places, random bytes in all others, so that the table is as long as was agreed on whatever is on the list. A *desk* has a copy
-//! of the table. To look for an item it sends it blinded, has the function's value, and looks for its tag. An addition puts a
-//! tag in the place of random bytes, a removal random bytes in the place of a tag; each is one [`Change`], and the desk gets
-//! those that it has missed with the next answer. A *rotation* is a new key, a new epoch, and all tags in new places.
+//! random places, random bytes in all others, so that the table begins as long as was agreed on whatever is on the list. A *desk* has a
+//! copy of the table. To look for an item it sends it blinded, has the function's value, and looks for its tags.
+//!
+//! The table is never overwritten: an item that comes or goes appends its next tag, and it is on the list if an odd number of its
+//! tags is in the table. So a change is one entry more at the end, uniform to whoever does not know the item's value, whether it is an
+//! addition or a removal. A desk gets those that it has missed with the next answer. A *rotation* is a new key, a new epoch, and a new
+//! table of what is on the list then.
 //!
 //! All steps are pure, bytes to bytes: whoever serves connections calls them. What each side learns is in
 //! `docs/protocols/live.md`, every byte in `docs/wire.md`. Semi-honest parties.
 
+mod draft;
 mod list;
 mod messages;
 mod replica;
@@ -21,14 +25,15 @@ use crate::error::{Error, Result};
 use crate::primitive::oprf::Suite;
 
 pub use crate::channel::labels::live::{ASK, LIST, REPLY, TABLE};
+pub use draft::Draft;
 pub use list::{List, Step};
 pub use messages::{Answer, Ask, Facts, Request, State};
 pub use replica::{Question, Replica};
 
-/// The longest tag, in bytes: of 2^40 questions to a table of 2^26 entries.
+/// The longest tag, in bytes; 2^40 questions to a table that begins with 2^26 entries take 14.
 pub const MAX_TAG_BYTES: usize = 16;
 
-/// The most entries of a table.
+/// The most entries of a table as it begins.
 pub const MAX_ENTRIES: usize = 1 << 26;
 
 /// The most elements of one question.
@@ -37,13 +42,16 @@ pub const MAX_ELEMENTS: usize = 1 << 10;
 /// The most changes that come with one answer; what is left comes with the next.
 pub const MAX_CHANGES: usize = 1 << 14;
 
+/// How often one item may come and go in an epoch. It bounds what a desk computes for an item, whatever the authority does.
+pub const MAX_TURNS: u32 = 1 << 10;
+
 /// Length of what stands for all that a table has been through: see [`State`].
 pub const CHAIN_BYTES: usize = 16;
 
 /// What is the same for all of a list's desks and epochs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
-    /// Entries of the table.
+    /// Entries of the table as it begins, and the most items of the list.
     pub entries: usize,
     /// Length of a tag.
     pub tag_bytes: usize,
@@ -52,10 +60,10 @@ pub struct Params {
 }
 
 impl Params {
-    /// Those of a table with so many entries, of which all desks together ask at most `questions` in an epoch: a wrong answer, or two equal
-    /// entries, come up with a probability of at most 2^-43 in an epoch.
+    /// Those of a table that begins with so many entries, of which all desks together ask at most `questions` in an epoch: a wrong answer, or
+    /// two equal entries, come up with a probability of at most 2^-43 in an epoch. Each question looks for one tag that is not there.
     pub fn new(entries: usize, questions: usize, suite: Suite) -> Result<Params> {
-        let tag_bytes = payload_tag_bytes(questions, entries);
+        let tag_bytes = payload_tag_bytes(questions, entries.saturating_add(max_changes(entries)));
         match (1..=MAX_ENTRIES).contains(&entries) && tag_bytes <= MAX_TAG_BYTES {
             true => Ok(Params { entries, tag_bytes, suite }),
             false => Err(Error::Input(format!(
@@ -65,18 +73,22 @@ impl Params {
         }
     }
 
-    /// Length of the table in bytes.
+    /// Length in bytes of the table as it begins.
     pub fn table_bytes(&self) -> usize {
         self.entries * self.tag_bytes
     }
 
-    /// Length of a [`Change`] on the wire.
-    pub fn change_bytes(&self) -> usize {
-        size_of::<u32>() + self.tag_bytes
+    /// The most changes of an epoch: as many as the table has entries, or as one answer has.
+    pub fn max_changes(&self) -> usize {
+        max_changes(self.entries)
     }
 }
 
-/// A tag, or the random bytes in the place of one; zeros behind it.
+fn max_changes(entries: usize) -> usize {
+    entries.max(MAX_CHANGES)
+}
+
+/// An entry of the table: a tag, or the random bytes in the place of one; zeros behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tag([u8; MAX_TAG_BYTES]);
 
@@ -100,30 +112,21 @@ impl fmt::Debug for Tag {
     }
 }
 
-/// One place of the table has another entry from now on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
-    /// Which.
-    pub place: u32,
-    /// What stands there.
-    pub tag: Tag,
-}
-
 /// What a table has been through in its epoch, so far. Whoever has the same chain has the same table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Chain([u8; CHAIN_BYTES]);
 
 impl Chain {
-    /// That of a table without changes.
+    /// That of a table as it begins.
     fn begin(epoch: &[u8; 32], table: &[u8]) -> Chain {
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 live table");
         Chain::cut(hasher.update(epoch).update(table))
     }
 
-    /// That of the same table with one more change.
-    fn then(&self, change: &Change) -> Chain {
+    /// That of the same table with one more entry.
+    fn then(&self, change: &Tag) -> Chain {
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 live change");
-        Chain::cut(hasher.update(&self.0).update(&change.place.to_le_bytes()).update(&change.tag.0))
+        Chain::cut(hasher.update(&self.0).update(&change.0))
     }
 
     fn cut(hasher: &blake3::Hasher) -> Chain {

@@ -1,13 +1,13 @@
 //! A desk's side: its copy of the table, and a question.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt;
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::messages::{Facts, State};
-use super::{Change, MAX_ELEMENTS, Params, Tag};
+use super::{MAX_ELEMENTS, MAX_TURNS, Params, Tag};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::group::DecodeError;
@@ -18,23 +18,18 @@ use crate::protocol::intersect::entries::Domain;
 pub struct Replica {
     params: Params,
     domain: Domain,
-    table: Vec<u8>,
-    /// How often each entry is there: more than once only by chance, or by the doing of an authority that does not follow the protocol.
-    entries: HashMap<Tag, u32>,
+    entries: HashSet<Tag>,
     state: State,
 }
 
 impl Replica {
-    /// A table as it was fetched. Fails with what is wrong if it is not as long as was agreed on.
-    pub fn new(facts: &Facts, params: Params, table: Vec<u8>) -> std::result::Result<Replica, &'static str> {
-        if table.len() != params.table_bytes() {
+    /// A table as it was fetched. Fails with what is wrong if it is not as long as its state says.
+    pub fn new(facts: &Facts, params: Params, table: &[u8]) -> std::result::Result<Replica, &'static str> {
+        if table.len() != facts.table_bytes(&params) {
             return Err("has another length than was agreed on");
         }
-        let mut entries = HashMap::with_capacity(params.entries);
-        for tag in table.chunks_exact(params.tag_bytes) {
-            *entries.entry(Tag::of(tag, params.tag_bytes)).or_insert(0) += 1;
-        }
-        Ok(Replica { params, domain: Domain::of_epoch(&facts.state.epoch), table, entries, state: facts.state })
+        let entries = table.chunks_exact(params.tag_bytes).map(|entry| Tag::of(entry, params.tag_bytes)).collect();
+        Ok(Replica { params, domain: Domain::of_epoch(&facts.state.epoch), entries, state: facts.state })
     }
 
     /// What it has been through.
@@ -42,23 +37,15 @@ impl Replica {
         &self.state
     }
 
-    /// Does what has changed. Fails with what is wrong if a change is of no place of the table; it is as before then, up to that change.
-    pub fn apply(&mut self, changes: &[Change]) -> std::result::Result<(), &'static str> {
-        for change in changes {
-            let length = self.params.tag_bytes;
-            let start = change.place as usize * length;
-            let Some(entry) = self.table.get_mut(start..start + length) else {
-                return Err("changes a place that the table does not have");
-            };
-            let before = Tag::of(entry, length);
-            entry.copy_from_slice(change.tag.bytes(&self.params));
-            match self.entries.get_mut(&before) {
-                Some(count) if *count > 1 => *count -= 1,
-                _ => drop(self.entries.remove(&before)),
-            }
-            *self.entries.entry(change.tag).or_insert(0) += 1;
-            self.state = State { version: self.state.version + 1, chain: self.state.chain.then(change), ..self.state };
+    /// Adds what has changed. Fails with what is wrong if that is more than an epoch has; it is as before then.
+    pub fn apply(&mut self, changes: &[Tag]) -> std::result::Result<(), &'static str> {
+        let version = self.state.version.saturating_add(changes.len() as u64);
+        if version > self.params.max_changes() as u64 {
+            return Err("has more changes than an epoch may have");
         }
+        self.entries.extend(changes);
+        let chain = changes.iter().fold(self.state.chain, |chain, change| chain.then(change));
+        self.state = State { version, chain, ..self.state };
         Ok(())
     }
 
@@ -66,8 +53,10 @@ impl Replica {
     /// with it.
     pub fn answers(&self, question: &Question, evaluated: &[u8]) -> std::result::Result<Vec<bool>, DecodeError> {
         let outputs = question.blinds.finalize(&question.items, evaluated)?;
-        let tag = |output| Tag::of(&self.domain.tag(output, 0), self.params.tag_bytes);
-        Ok(outputs.iter().map(|output| self.entries.contains_key(&tag(output))).collect())
+        let is_there =
+            |output, turn| self.entries.contains(&Tag::of(&self.domain.tag(output, turn), self.params.tag_bytes));
+        let turns = |output| (0..MAX_TURNS).take_while(|&turn| is_there(output, turn)).count();
+        Ok(outputs.iter().map(|output| turns(output) % 2 == 1).collect())
     }
 }
 

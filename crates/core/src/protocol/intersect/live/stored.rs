@@ -5,36 +5,35 @@ use std::collections::HashMap;
 use zeroize::Zeroizing;
 
 use super::list::{List, Step};
-use super::{CHAIN_BYTES, Chain, Change, MAX_TAG_BYTES, Params, Tag};
+use super::{CHAIN_BYTES, Chain, MAX_TAG_BYTES, MAX_TURNS, Params, Tag};
 use crate::item::{ITEM_BYTES, Item};
 use crate::primitive::oprf::{Key, Suite};
+use crate::protocol::intersect::entries::Domain;
 
 /// First byte of a stored list.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
-const STEP_BYTES: usize = 1 + 4 + MAX_TAG_BYTES + ITEM_BYTES;
+/// Length of an item and how many of its tags are in the table.
+const TURNS_BYTES: usize = ITEM_BYTES + 4;
+
+const STEP_BYTES: usize = 1 + MAX_TAG_BYTES + ITEM_BYTES;
 
 impl List {
     /// All of it, the secret key too.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let suite = Suite::ALL.iter().position(|suite| *suite == self.params.suite).unwrap_or_default();
-        let length = self.table.len() + self.places.len() * (ITEM_BYTES + 4) + self.log.len() * (4 + MAX_TAG_BYTES);
-        let mut out = Zeroizing::new(Vec::with_capacity(length + 256));
+        let changes = self.state().version as u32;
+        let mut out = Zeroizing::new(Vec::with_capacity(self.table.len() + self.turns.len() * TURNS_BYTES + 256));
         out.extend([VERSION, suite as u8, self.params.tag_bytes as u8]);
         out.extend((self.params.entries as u32).to_le_bytes());
         out.extend(self.epoch);
         out.extend_from_slice(&self.key.to_bytes());
         out.extend(self.first.0);
+        out.extend(changes.to_le_bytes());
         out.extend_from_slice(&self.table);
-        out.extend((self.places.len() as u32).to_le_bytes());
-        for (item, place) in &self.places {
+        for (item, turns) in &self.turns {
             out.extend(item.0);
-            out.extend(place.to_le_bytes());
-        }
-        out.extend((self.log.len() as u32).to_le_bytes());
-        for (change, _) in &self.log {
-            out.extend(change.place.to_le_bytes());
-            out.extend(change.tag.0);
+            out.extend(turns.to_le_bytes());
         }
         out
     }
@@ -52,26 +51,21 @@ impl List {
         let epoch = take(bytes)?;
         let key = Key::from_bytes(suite, slice(bytes, suite.key_bytes())?)?;
         let first = Chain(take::<CHAIN_BYTES>(bytes)?);
-        let table = slice(bytes, entries.checked_mul(params.tag_bytes)?)?.to_vec();
-        let count = u32::from_le_bytes(take(bytes)?) as usize;
-        let listed = slice(bytes, count.checked_mul(ITEM_BYTES + 4)?)?;
-        let mut places = HashMap::with_capacity(count);
-        for mut one in listed.chunks_exact(ITEM_BYTES + 4) {
-            places.insert(Item(take(&mut one)?), u32::from_le_bytes(take(&mut one)?));
-        }
-        let count = u32::from_le_bytes(take(bytes)?) as usize;
-        let changes = slice(bytes, count.checked_mul(4 + MAX_TAG_BYTES)?)?;
-        let (mut log, mut chain) = (Vec::with_capacity(count), first);
-        for mut one in changes.chunks_exact(4 + MAX_TAG_BYTES) {
-            let place = u32::from_le_bytes(take(&mut one)?);
-            let change = Change { place, tag: Tag(take(&mut one)?) };
-            chain = chain.then(&change);
-            log.push((change, chain));
-        }
-        if !bytes.is_empty() {
+        let changes = u32::from_le_bytes(take(bytes)?) as usize;
+        if changes > params.max_changes() {
             return None;
         }
-        List::of_parts((epoch, params, key), (first, table), places, log)
+        let table = slice(bytes, entries.checked_add(changes)?.checked_mul(params.tag_bytes)?)?.to_vec();
+        let mut turns = HashMap::with_capacity(bytes.len() / TURNS_BYTES);
+        while !bytes.is_empty() {
+            let (item, count) = (Item(take(bytes)?), u32::from_le_bytes(take(bytes)?));
+            if !(1..=MAX_TURNS).contains(&count) || turns.insert(item, count).is_some() {
+                return None;
+            }
+        }
+        let domain = Domain::of_epoch(&epoch);
+        let list = List::of_parts((epoch, params, key, domain), (first, table), turns);
+        (list.items() <= entries).then_some(list)
     }
 }
 
@@ -81,8 +75,7 @@ impl Step {
         let mut out = Vec::with_capacity(steps.len() * STEP_BYTES);
         for step in steps {
             out.push(u8::from(step.added));
-            out.extend(step.change.place.to_le_bytes());
-            out.extend(step.change.tag.0);
+            out.extend(step.tag.0);
             out.extend(step.item.0);
         }
         out
@@ -95,9 +88,8 @@ impl Step {
         }
         let step = |mut one: &[u8]| {
             let [added] = take(&mut one)?;
-            let place = u32::from_le_bytes(take(&mut one)?);
-            let change = Change { place, tag: Tag(take(&mut one)?) };
-            (added <= 1).then_some(Step { change, item: Item(take(&mut one)?), added: added == 1 })
+            let tag = Tag(take(&mut one)?);
+            (added <= 1).then_some(Step { tag, item: Item(take(&mut one)?), added: added == 1 })
         };
         bytes.chunks_exact(STEP_BYTES).map(step).collect()
     }

@@ -1,6 +1,6 @@
 //! Who learns what of a live list, in plain sentences.
 
-use super::{DEFAULT_ROTATE_WITHIN, EPOCH_DAYS, Live, Quota};
+use super::{DEFAULT_ROTATE_WITHIN, Live, Quota};
 use crate::agreement::JobSpec;
 use crate::base::text::{count, counted};
 use crate::jobs::learned::list;
@@ -8,7 +8,7 @@ use crate::jobs::learned::list;
 /// Which protocol runs, in a sentence.
 pub fn protocol(live: &Live) -> String {
     format!(
-        "ecdh, a live list: an oblivious pseudorandom function ({}, RFC 9497), and a table with {} places of {} bytes.",
+        "ecdh, a live list: an oblivious pseudorandom function ({}, RFC 9497), and a table that begins with {} entries of {} bytes.",
         live.params.suite.name(),
         count(live.params.entries as u64),
         live.params.tag_bytes
@@ -42,22 +42,22 @@ fn of_desk(job: &JobSpec, desk: &str, authority: &str) -> Vec<String> {
             counted(keys.len().max(1) as u64, "key")
         ),
         format!(
-            "{desk} does not learn how many rows {authority} has, but that they are no more than {}: its copy of the table is always as long as \
-             that.",
+            "{desk} does not learn how many rows {authority} has, but that they are no more than {}: under each key, the table begins as long \
+             as that, and grows by an entry with each change.",
             count(rows)
         ),
         format!(
-            "{desk} learns when the list changes, how many places of the table do, and which; not whether a change is an addition or a \
-             removal, as long as it has not asked for that row."
+            "{desk} learns when the list changes, and how many keys of rows change; not which of the changes are additions and which are \
+             removals, but of rows that it asks for."
         ),
         format!(
-            "{desk} learns when a row goes that it has found on the list, and when it comes back: until the key changes, it can look for what it \
-             has asked before, in all later states of the table, without {authority} and its quota. So can whoever gets what it keeps, and \
+            "{desk} learns of each row that it asks for when it came and went since the key last changed; and until the key changes again, it \
+             can look for it in all later states of the table, without {authority} and its quota. So can whoever gets what it keeps, and \
              desks that join what they have."
         ),
         format!(
-            "{desk} learns when {authority} changes its key: at most {within} after a removal, and every {EPOCH_DAYS} days. After that, \
-             nothing that it has kept can be looked for. A change of the key soon after a change of the table tells that a row was removed."
+            "{desk} learns when {authority} changes its key: every {within}, whatever happens to the list; and besides when its owner wants it, \
+             or when one key has no room for more changes. After that, nothing that it has kept can be looked for."
         ),
         format!("{desk} learns which version {authority} runs, and by which kinds of profiles it normalises its key."),
         format!("{desk} learns nothing else about {authority}'s list, as long as both follow the protocol."),

@@ -20,13 +20,13 @@ pub use learned::{learned, protocol};
 pub use reader::{Asked, Reader};
 pub use roll::{Roll, RollChange, Row};
 
-/// In how many seconds after a removal there is another key, unless the terms say otherwise.
+/// In how many seconds the key changes again and again, unless the terms say otherwise.
 pub const DEFAULT_ROTATE_WITHIN: u64 = 24 * 3600;
 
 /// The shortest such time.
 const LEAST_ROTATE_WITHIN: u64 = 10;
 
-/// How long a key lasts at most, in days, whatever is removed.
+/// How long a key lasts at most, in days.
 pub const EPOCH_DAYS: u64 = 30;
 
 /// The job of a live list: which party is which.
@@ -114,7 +114,7 @@ impl Live {
         (0..self.keys() as u32).map(of).collect()
     }
 
-    /// In how many seconds after a removal there is another key at the latest.
+    /// In how many seconds the key changes again and again, whatever happens to the list.
     pub fn rotate_within(&self) -> u64 {
         self.job.limits.rotate_within.unwrap_or(DEFAULT_ROTATE_WITHIN)
     }

@@ -1,0 +1,109 @@
+//! Changes of the key. The next one is prepared ahead, so that it takes its place at its time, and not when as many rows are done as there
+//! are.
+
+use std::time::{Duration, Instant};
+
+use tacita_core::{Error, Result};
+use tacita_node::jobs::intersect::live::Row;
+use tacita_node::transport::Cancel;
+
+use super::keeper::Outcome;
+use super::{Authority, LOOK, Moment, Next};
+
+/// After how long a change of the key is tried again that failed, as on a disk that is full.
+const RETRY: Duration = Duration::from_secs(10);
+
+impl Authority {
+    /// Does before anybody is served what the schedule has wanted meanwhile: changes the key if its time has passed, and prepares the next one if
+    /// its time is near. How long that takes shows to nobody.
+    pub(super) fn catch_up(&self) -> Result<Option<Next>> {
+        let is_ahead = || self.keeper().schedule().is_ahead(Moment::now());
+        if is_ahead() {
+            let next = self.prepare()?;
+            if !self.is_due() {
+                return Ok(Some(next));
+            }
+            self.switch(next)?;
+        }
+        is_ahead().then(|| self.prepare()).transpose()
+    }
+
+    /// Changes the key at the times of its schedule, until it is cancelled. `next` is what has been prepared already.
+    pub(super) fn follow_schedule(&self, mut next: Option<Next>, cancel: &Cancel) {
+        let mut failed: Option<Instant> = None;
+        while !cancel.is_cancelled() {
+            std::thread::sleep(LOOK);
+            if failed.is_some_and(|failed| failed.elapsed() < RETRY) {
+                continue;
+            }
+            let done = self.follow(&mut next);
+            failed = done.is_err().then(Instant::now);
+            if let Err(error) = done {
+                tracing::error!("the key could not be changed, and will be tried again: {error}");
+            }
+        }
+    }
+
+    /// Does what is due now.
+    fn follow(&self, next: &mut Option<Next>) -> Result<()> {
+        if next.is_none() && self.keeper().schedule().is_ahead(Moment::now()) {
+            let prepared = self.prepare()?;
+            if self.is_due() {
+                tracing::warn!(
+                    "another key takes more than half of limits.rotate_within to be prepared, and is late: desks can see how long it \
+                     takes; agree on a longer limits.rotate_within"
+                );
+            }
+            *next = Some(prepared);
+        }
+        match next.take_if(|_| self.is_due()) {
+            Some(next) => self.switch(next),
+            None => Ok(()),
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        self.keeper().schedule().left(Moment::now()).is_zero()
+    }
+
+    /// Another key now, whatever the schedule says, which stays as it is.
+    pub(super) fn rotate(&self) -> Result<()> {
+        let _one = self.rotating.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let next = self.prepare()?;
+        self.switch(next)
+    }
+
+    /// The next key, prepared on one processor while the others answer.
+    fn prepare(&self) -> Result<Next> {
+        let started = Instant::now();
+        let (live, roll) = self.keeper().next();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let pool = pool.map_err(|error| Error::Internal(error.to_string()))?;
+        let next = pool.install(|| Next::prepare(&live, &roll))?;
+        tracing::debug!("another key is prepared, after {:.1} s", started.elapsed().as_secs_f64());
+        Ok(next)
+    }
+
+    /// Goes over to the next key at once.
+    fn switch(&self, next: Next) -> Result<()> {
+        let mut keeper = self.keeper();
+        keeper.rotate(next, Moment::now())?;
+        *self.epoch.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = keeper.epoch();
+        tracing::info!("another key since now");
+        Ok(())
+    }
+
+    /// Adds rows, or takes them off; under another key, if this one has no room for so many changes any more.
+    pub(super) fn change(&self, rows: &[Row], added: bool) -> Result<Outcome> {
+        loop {
+            let changed = self.keeper().change(rows.to_vec(), added)?;
+            match changed {
+                Some(outcome) => return Ok(outcome),
+                None => self.rotate()?,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
