@@ -378,7 +378,17 @@ class _Run:
         self.work.repeat()
 
     def _was_told(self, bucket: int) -> bool:
-        return bucket in self.told or (self.part / _tasks.told_name(bucket)).exists()
+        """Whether a bucket that is not under way was answered. Its machine may have been stopped after that."""
+        if bucket in self.told:
+            return True
+        place = self.part / _tasks.told_name(bucket)
+        try:
+            # A file system that several machines see may show what was: it answers for certain when a file is made.
+            os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            return True
+        place.unlink()
+        return False
 
     def _spread(self, drivers: _tacita.Drivers, own: Own, blocks: list[Block]) -> Sequence[Shelf]:
         """The rows of every bucket."""
