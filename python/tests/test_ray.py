@@ -253,7 +253,7 @@ def test_through_a_relay(parties, tmp_path: pathlib.Path) -> None:
     [
         ({"job": "union", "reveal": "rows"}, "who learns a union would see"),
         ({"security": "malicious", "reveal_to": ["hospital"]}, "security = \"semi-honest\" is spread"),
-        ({"reveal": "count", "protocol": "polynomial"}, "would tell the count of each bucket"),
+        ({"reveal": "count", "protocol": "polynomial", "reveal_to": ["hospital"]}, "would tell the count of each bucket"),
         ({"key": {"columns": ["name"], "duplicates": "multiset"}}, "multiset"),
         ({"key": {"any": [["name"], ["id"]]}}, "key.any"),
     ],
