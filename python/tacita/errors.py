@@ -43,6 +43,9 @@ class Error(Exception):
     _ended_there = False
     """Whether the peer has ended it for a reason of its own, or it failed too often: nobody waits for it to pass."""
 
+    _told = False
+    """Whether a bucket in which it was raised had been answered."""
+
     def __init__(
         self, message: str, kind: str = "internal", code: int = 70, peer: str | None = None, party: str | None = None
     ) -> None:
@@ -51,7 +54,7 @@ class Error(Exception):
 
     def __reduce__(self) -> tuple[type[Error], tuple[str, str, int, str | None, str | None], dict[str, bool]]:
         told = (self.message, self.kind, self.code, self.peer, self.party)
-        return type(self), told, {"_ended_there": self._ended_there}
+        return type(self), told, {"_ended_there": self._ended_there, "_told": self._told}
 
 
 class InputError(Error):

@@ -71,15 +71,23 @@ def test_it_is_what_one_process_finds(parties, tmp_path: pathlib.Path) -> None:
         results["insurer"].dataset()
 
 
-def test_counts_add_up(parties, tmp_path: pathlib.Path) -> None:
-    data = {"hospital": [people(0, 45_000, "hospital")], "insurer": [people(20_000, 45_000, "insurer")]}
-    results = run_all(job_of(parties, reveal="count", reveal_to=["insurer"]), tmp_path, data, buckets=50)
-    assert results["insurer"].value == {"count": 22_500}
-    assert results["hospital"].value is None
-    # Who asks for many buckets would be told of each row whether it is common.
-    assert any("in each of 4 buckets" in sentence for sentence in results["insurer"].learned)
-    assert not any("in each of" in sentence for sentence in results["hospital"].learned)
-    assert not (tmp_path / "out" / "insurer").exists()
+@pytest.mark.parametrize(("learners", "more"), [(["insurer"], {}), (["hospital"], {}), (list(NAMES[:2]), {}), (["hospital"], {"limits": {"min_result": 5000}})])
+def test_a_count_is_of_all_buckets_together(parties, tmp_path: pathlib.Path, learners: list[str], more: dict[str, Any]) -> None:
+    """However many there are: none is counted on its own."""
+    results = run_all(job_of(parties, reveal="count", reveal_to=learners, **more), tmp_path, buckets=20)
+    common = len(truth(tmp_path, NAMES[:2]))
+    expected = {"below": 5000} if more else {"count": common}
+    for name, result in results.items():
+        assert result.report["protocol"] == "ecdh" and result.report["buckets"]["number"] == 20
+        assert result.value == (expected if name in learners else None)
+        assert not any("each of" in sentence and "common" in sentence for sentence in result.learned)
+        assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_count_of_nothing(parties, tmp_path: pathlib.Path) -> None:
+    nothing = [pyarrow.table({"name": pyarrow.array([], pyarrow.string())})]
+    results = run_all(job_of(parties, reveal="count"), tmp_path, {"hospital": nothing})
+    assert all(result.value == {"count": 0} for result in results.values())
 
 
 def test_three_parties(parties, tmp_path: pathlib.Path) -> None:
@@ -117,7 +125,7 @@ def test_a_killed_worker_is_replaced(parties, tmp_path: pathlib.Path) -> None:
     pools = {"hospital": Dying(2, 2), "insurer": Dying(2, 1)}
 
     def one(name: str) -> ClusterResult:
-        return tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pools[name], buckets=6, timeout=60.0, patience=60.0)
+        return tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pools[name], buckets=6, repeats=6, timeout=60.0, patience=60.0)
 
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         results = list(threads.map(one, pools))
@@ -245,7 +253,7 @@ def test_through_a_relay(parties, tmp_path: pathlib.Path) -> None:
     [
         ({"job": "union", "reveal": "rows"}, "who learns a union would see"),
         ({"security": "malicious", "reveal_to": ["hospital"]}, "security = \"semi-honest\" is spread"),
-        ({"reveal": "count", "limits": {"min_result": 5}}, "limits.min_result"),
+        ({"reveal": "count", "protocol": "polynomial", "reveal_to": ["hospital"]}, "would tell the count of each bucket"),
         ({"key": {"columns": ["name"], "duplicates": "multiset"}}, "multiset"),
         ({"key": {"any": [["name"], ["id"]]}}, "key.any"),
     ],
@@ -387,7 +395,7 @@ def dying(order, post, *pieces):
     return bucket(order, post, *pieces)
 start = pool.start
 pool.start = lambda function, *arguments, **options: start(dying if function is bucket else function, *arguments, **options)
-result = tacita.ray.run(job, name, data, root / "id" / name, root / "out" / name, on=pool, workers_at="127.0.0.1", buckets=4, timeout=120, patience=120)
+result = tacita.ray.run(job, name, data, root / "id" / name, root / "out" / name, on=pool, workers_at="127.0.0.1", buckets=4, repeats=4, timeout=120, patience=120)
 print(json.dumps(result.report))
 if name == "hospital":
     # The pool serves another run, too.
@@ -516,13 +524,14 @@ def test_learned_is_not_taken_in_by_names(parties, tmp_path: pathlib.Path) -> No
 
 def test_padded_rows_are_not_told_apart_by_their_counts(parties, tmp_path: pathlib.Path) -> None:
     """Few rows that are padded to many are in as few buckets as if they were not; and rows with few keys in none whose number is told."""
-    job = job_of(parties, reveal="count", reveal_to=["insurer"], limits={"pad_to": 40_000})
-    many = [pyarrow.table({"name": [f"Person {number}" for number in range(40_000)]})]
+    given = {"reveal": "payload", "reveal_to": ["hospital"], "gives": {"insurer": ["policy"]}}
+    job = job_of(parties, limits={"pad_to": 40_000}, **given)
+    many = [pyarrow.table({"name": [f"Person {number}" for number in range(40_000)], "policy": ["a"] * 40_000})]
     with pytest.raises(tacita.Error) as raised:
         run_all(job, tmp_path, {"hospital": tmp_path / "hospital", "insurer": many}, buckets=4)
     assert "hospital has rows for 1 bucket whose numbers are told" in str(raised.value)
     same = [pyarrow.table({"name": [f"Person {number % 50}" for number in range(40_000)]})]
-    job = job_of(parties, reveal="count", reveal_to=["insurer"])
+    job = job_of(parties, **given)
     with pytest.raises(tacita.Error) as raised:
         run_all(job, tmp_path, {"hospital": same, "insurer": many}, buckets=4)
     assert "few different keys" in str(raised.value)

@@ -22,12 +22,14 @@ from tacita.ray import ClusterResult, Processes, _run, _tasks
 from tacita.ray._pools import PoolLost
 
 
-def run_both(job: tacita.Job, tmp_path: pathlib.Path, pools: dict[str, Any], options: dict[str, Any]) -> list[ClusterResult | BaseException]:
-    """Both parties, each on its pool; what comes of each."""
+def run_both(
+    job: tacita.Job, tmp_path: pathlib.Path, pools: dict[str, Any], options: dict[str, Any], each: dict[str, dict[str, Any]] | None = None
+) -> list[ClusterResult | BaseException]:
+    """Both parties, each on its pool and with options of its own; what comes of each."""
 
     def one(name: str) -> ClusterResult | BaseException:
         try:
-            return tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pools[name], **{"buckets": 5, "timeout": 60.0, **options})
+            return tacita.ray.run(job, name, tmp_path / name, tmp_path / "id" / name, tmp_path / "out" / name, on=pools[name], **{"buckets": 5, "timeout": 60.0, **options, **(each or {}).get(name, {})})
         except BaseException as error:  # noqa: BLE001
             return error
 

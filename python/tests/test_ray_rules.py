@@ -152,7 +152,7 @@ class DyingAt(Dying):
 def test_a_worker_is_killed_while_it_counts(parties, tmp_path: pathlib.Path, function: str) -> None:
     tables, job = baskets_of(tmp_path), rules_job(parties, row_id=["id"])
     pools = {"hospital": DyingAt(function, 1), "insurer": DyingAt(function, 1)}
-    results = check_rules_of_all(job, tmp_path, tables, pools)
+    results = check_rules_of_all(job, tmp_path, tables, pools, repeats=4)
     assert [result.value for result in results] == [outcome.value for outcome in tacita.simulate(job, tables).values()]
     assert pools["hospital"].times == 0
 

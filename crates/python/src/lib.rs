@@ -43,8 +43,8 @@ mod _tacita {
     use super::spec::Spec;
     #[pymodule_export]
     use super::spread::{
-        Commitment, Drivers, Work, bucket_bound, bucket_range, can_spread, most_buckets, read_block, scatter,
-        usual_buckets,
+        Commitment, Drivers, Work, bucket_bound, bucket_range, can_spread, match_pool, most_buckets, open_pool,
+        read_block, scatter, usual_buckets,
     };
 
     use super::*;

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use tacita_core::Error;
-use tacita_node::agreement::{Bucket, Counts, JobSpec, Known, Terms};
+use tacita_node::agreement::{Bucket, Counts, JobSpec, Known, Pooled, Terms};
 use tacita_node::jobs::protocol as protocol_called;
 use tacita_node::simulate::JobText;
+use zeroize::Zeroizing;
 
 use crate::errors::raise;
 use crate::levels::wanted_of;
@@ -112,7 +113,7 @@ impl Spec {
 
     /// One bucket of this job; see `Drivers`.
     #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
-    #[pyo3(signature = (*, session, number, of, attempt, bounds, protocol, addresses, facts, counts))]
+    #[pyo3(signature = (*, session, number, of, attempt, bounds, protocol, addresses, facts, counts, told=None, pooled=None))]
     fn bucket(
         &self,
         py: Python<'_>,
@@ -125,14 +126,21 @@ impl Spec {
         addresses: BTreeMap<String, String>,
         facts: &str,
         counts: Option<(u64, u64, PyBackedBytes)>,
+        told: Option<PathBuf>,
+        pooled: Option<([u8; 32], [u8; 32], PathBuf)>,
     ) -> PyResult<Spec> {
+        let pooled = pooled.map(|(secret, item_key, place)| Pooled {
+            secret: Zeroizing::new(secret),
+            item_key: Zeroizing::new(item_key),
+            place,
+        });
         let counts = counts.map(|(rows, all_rows, wanted)| {
             let candidates = Arc::new(wanted_of(&wanted)?.mixed);
             Ok(Counts { rows, all_rows, candidates })
         });
         let job = counts.transpose().and_then(|counts| {
             let facts = serde_json::from_str(facts).map_err(|error| Error::Internal(error.to_string()))?;
-            let bucket = Bucket { session, number, of, attempt, bounds, counts, facts };
+            let bucket = Bucket { session, number, of, attempt, bounds, counts, facts, told, pooled };
             self.job.of_bucket(bucket, protocol_called(protocol)?, &addresses)
         });
         let text = JobText { text: self.text.text.clone(), is_json: self.text.is_json };

@@ -8,12 +8,15 @@ use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
+use tacita_core::channel::Channel;
 use tacita_core::protocol::rules::itemsets::Itemsets;
 use tacita_core::{Error, ErrorKind};
+use tacita_node::agreement::{Answer, JobSpec};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::scratch;
+use tacita_node::jobs::intersect::pooled;
 use tacita_node::run::reach::meeting;
-use tacita_node::spread::{self, Block, Meet, Word};
+use tacita_node::spread::{self, Block, MAX_OPENINGS, Meet, Word};
 use zeroize::Zeroizing;
 
 use crate::arrow::{self, ArrowTable};
@@ -96,6 +99,18 @@ pub fn scatter(
     Ok((ArrowTable::new(batch.schema(), vec![batch]), starts))
 }
 
+/// Makes tags of the elements of a part of a pool, which is in this directory.
+#[pyfunction]
+pub fn open_pool(py: Python<'_>, bucket: &Spec, party: &str, place: PathBuf, part: usize) -> PyResult<()> {
+    py.detach(|| pooled::open(&bucket.job, party, &place, part)).map_err(|error| raise(py, error))
+}
+
+/// How many of them the other party has, too.
+#[pyfunction]
+pub fn match_pool(py: Python<'_>, bucket: &Spec, party: &str, place: PathBuf, part: usize) -> PyResult<u64> {
+    py.detach(|| pooled::matches(&bucket.job, party, &place, part)).map_err(|error| raise(py, error))
+}
+
 /// What commits to all rows of a party.
 #[pyclass(module = "tacita._tacita")]
 #[derive(Default)]
@@ -163,6 +178,42 @@ impl Work {
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |work| Ok(work.name()))
+    }
+
+    /// A secret of the run, of this party alone.
+    #[getter]
+    fn secret(&self, py: Python<'_>) -> PyResult<[u8; 32]> {
+        self.with(py, |work| work.secret().map(|secret| *secret))
+    }
+
+    /// How often something of all buckets together was opened.
+    #[getter]
+    fn opened(&self, py: Python<'_>) -> PyResult<u32> {
+        self.with(py, |work| Ok(work.opened()))
+    }
+
+    /// How many buckets were begun again that had been answered.
+    #[getter]
+    fn repeated(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |work| Ok(work.repeated()))
+    }
+
+    /// Notes that one is begun again that was answered. Returns how many were, this one too.
+    fn repeat(&self, py: Python<'_>) -> PyResult<u64> {
+        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work.as_mut().ok_or_else(closed).and_then(spread::Work::repeat).map_err(|error| raise(py, error))
+    }
+
+    /// What was counted of all buckets together, if the run has come so far.
+    #[getter]
+    fn counted(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.with(py, |work| Ok(work.counted()))
+    }
+
+    /// Keeps what was counted.
+    fn count(&self, py: Python<'_>, count: u64) -> PyResult<()> {
+        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        work.as_mut().ok_or_else(closed).and_then(|work| work.count(count)).map_err(|error| raise(py, error))
     }
 
     /// Keeps what the party says of the run, which needs the others no more.
@@ -326,10 +377,50 @@ impl Drivers {
     }
 
     /// Adds up the shares that buckets have left, in the order of the buckets; what has come of the job, with this report.
-    fn add_up(&self, py: Python<'_>, spec: &Spec, files: Vec<PathBuf>, report: &str) -> PyResult<Outcome> {
-        let job = spec.job.clone();
+    fn add_up(&self, py: Python<'_>, spec: &Spec, work: &Work, files: Vec<PathBuf>, report: &str) -> PyResult<Outcome> {
+        let (job, work) = (spec.job.clone(), work.0.clone());
         let report = serde_json::from_str(report).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
-        self.with(py, move |drivers| Outcome::with(&job, report, drivers.add_up(&read_all(&files)?)?))
+        self.with(py, move |drivers| {
+            let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+            let answer = drivers.add_up(&read_all(&files)?, work.as_mut().ok_or_else(closed)?)?;
+            Outcome::with(&job, report, answer)
+        })
+    }
+
+    /// Whether a count was told by the receiver: both say whether it has one already, which a connection that was lost has left it with.
+    fn has_counted(&self, py: Python<'_>, work: &Work) -> PyResult<bool> {
+        let counted = work.counted(py)?.is_some();
+        self.with(py, move |drivers| {
+            drivers.with_peer(|job, me, channel| pooled::has_counted(job, me, counted, channel))
+        })
+    }
+
+    /// Sends the pool of a count, from the files that buckets have left.
+    fn send_pool(&self, py: Python<'_>, work: &Work, files: Vec<PathBuf>) -> PyResult<()> {
+        let (bounds, work) = (self.facts.bounds.clone(), work.0.clone());
+        self.with(py, move |drivers| {
+            let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+            work.as_mut().ok_or_else(closed)?.note_opening("pool", MAX_OPENINGS)?;
+            drivers.with_peer(|job, _, channel| pooled::send(job, &bounds, &files, channel))
+        })
+    }
+
+    /// Receives it, into files of this directory. Returns how many parts it has.
+    fn receive_pool(&self, py: Python<'_>, place: PathBuf) -> PyResult<usize> {
+        let (bounds, buckets) = (self.facts.bounds.clone(), self.facts.buckets);
+        self.with(py, move |drivers| {
+            drivers.with_peer(|job, _, channel| pooled::receive(job, &bounds, buckets, &place, channel))
+        })
+    }
+
+    /// What comes of a count, at the receiver, and is told to the sender if that one learns.
+    fn tell_count(&self, py: Python<'_>, spec: &Spec, count: u64, report: &str) -> PyResult<Outcome> {
+        self.count_with(py, spec, report, move |job, me, sizes, channel| pooled::tell(job, me, sizes, count, channel))
+    }
+
+    /// What comes of a count, at the sender.
+    fn hear_count(&self, py: Python<'_>, spec: &Spec, report: &str) -> PyResult<Outcome> {
+        self.count_with(py, spec, report, pooled::hear)
     }
 
     /// Begins to count, with the names of the own items and in how many of all rows each is. Returns the names of those that are still of interest,
@@ -341,10 +432,12 @@ impl Drivers {
         runs: Vec<String>,
         names: Vec<String>,
         counts: Vec<u64>,
+        work: &Work,
     ) -> PyResult<Vec<String>> {
-        let items = names.into_iter().zip(counts).collect();
+        let (items, work) = (names.into_iter().zip(counts).collect(), work.0.clone());
         self.with(py, move |drivers| {
-            drivers.begin_levels(rows, runs, items)?;
+            let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+            drivers.begin_levels(rows, runs, items, work.as_mut().ok_or_else(closed)?)?;
             Ok(drivers.names().to_vec())
         })
     }
@@ -413,6 +506,21 @@ impl Drivers {
 }
 
 impl Drivers {
+    fn count_with(
+        &self,
+        py: Python<'_>,
+        spec: &Spec,
+        report: &str,
+        what: impl FnOnce(&JobSpec, &str, &BTreeMap<String, u64>, &mut Channel) -> Result<Answer, Error> + Send + 'static,
+    ) -> PyResult<Outcome> {
+        let (job, sizes) = (spec.job.clone(), self.facts.sizes.clone());
+        let report = serde_json::from_str(report).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
+        self.with(py, move |drivers| {
+            let answer = drivers.with_peer(|job, me, channel| what(job, me, &sizes, channel))?;
+            Outcome::with(&job, report, answer)
+        })
+    }
+
     /// Does something with the others, until it is done or the user ends it.
     fn with<T: Send + 'static>(
         &self,

@@ -109,12 +109,14 @@ def check_pool(on: object) -> None:
         raise _input(f"on = {on!r}: give tacita.ray.Cluster(...), or tacita.ray.Processes(8)")
 
 
-def check_numbers(buckets: Optional[int], retries: int, **seconds: float) -> None:
+def check_numbers(buckets: Optional[int], retries: int, repeats: Optional[int] = None, **seconds: float) -> None:
     """Refuses numbers that none of these can be."""
     if buckets is not None and (not _is_whole(buckets) or not 1 <= buckets <= MOST_BUCKETS):
         raise _input(f"buckets = {buckets!r}: give a whole number from 1 to {MOST_BUCKETS:,}")
     if not _is_whole(retries) or retries < 0:
         raise _input(f"retries = {retries!r}: give a whole number, 0 or more")
+    if repeats is not None and (not _is_whole(repeats) or repeats < 0):
+        raise _input(f"repeats = {repeats!r}: give a whole number, 0 or more")
     for name, value in seconds.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
             raise _input(f"{name} = {value!r}: give seconds, as 60 or 0.5")

@@ -38,7 +38,16 @@ Told = Callable[[int, int], None]
 class Here:
     """The own party's part of the buckets."""
 
-    def __init__(self, pool: Pool, begin: Begin, retries: int, finished: Callable[[int, dict[str, Any]], None], leader: str) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        begin: Begin,
+        retries: int,
+        finished: Callable[[int, dict[str, Any]], None],
+        leader: str,
+        failed: Callable[[int, BaseException], None] = lambda *_: None,
+    ) -> None:
+        self._told_failed = failed
         self.pool, self._begin, self._retries, self._finished, self._leader = pool, begin, retries, finished, leader
         self._tasks: dict[tuple[int, int], Task] = {}
         self._stopped: set[tuple[int, int]] = set()
@@ -88,6 +97,7 @@ class Here:
                 self._finished(bucket, self.pool.value(task.refs[0]))
                 words.append(_word("done", bucket, attempt))
                 continue
+            self._told_failed(bucket, task.error)
             by = _ended_by(task.error)
             if by is not None:
                 _log.warning("bucket %d: %s", bucket, task.error)
@@ -204,6 +214,8 @@ class Leader:
         self._slots = {self.me: here.pool.slots}
         self._began = time.monotonic()
         self._out: dict[str, list[Word]] = {name: [] for name in self._parties[1:]}
+        self.done: set[int] = set()
+        """The buckets that all have said to be done."""
 
     def run(self) -> None:
         """Has all buckets done."""
@@ -289,6 +301,7 @@ class Leader:
             heapq.heappush(self._pending, bucket)
         elif len(active.done) == len(self._parties):
             del self._active[bucket]
+            self.done.add(bucket)
 
     def _stop(self, bucket: int, attempt: int, name: str) -> None:
         if name == self.me:

@@ -70,7 +70,7 @@ class ClusterResult:
         return page(repr(self), table(("", ""), facts, raw=1))
 
 
-def learned(spec: _tacita.Spec, party: str, drivers: _tacita.Drivers) -> list[str]:
+def learned(spec: _tacita.Spec, party: str, drivers: _tacita.Drivers, told: bool, repeated: int, opened: int) -> list[str]:
     """What a party learns, with what the buckets tell."""
     sentences = spec.learned(party)
     others = [name for name in spec.parties if name != party]
@@ -86,12 +86,23 @@ def learned(spec: _tacita.Spec, party: str, drivers: _tacita.Drivers) -> list[st
     limits = terms.get("limits") or {}
     if drivers.bounds and "pad_to" not in limits:
         sentences.append(f"In place of how many keys each of the others has, how many of its rows have a key, equal ones counted too: {sizes}.")
-    if spec.reveal == "count" and party in spec.reveal_to:
-        sentences.append(
-            f"{party} learns the number of common keys in each of {drivers.buckets:,} buckets, over which keys are spread at random, and not their sum alone."
-        )
+    if told:
+        sentences.append(_answered(party, " and ".join(others), repeated))
+    if opened > 1:
+        sentences.append(f"What all buckets say together was opened {opened} times, because a connection was lost; each time of the same buckets.")
     # Among three, all who are connected with a party are told what it gives.
     told = party in spec.reveal_to or len(spec.parties) > 2
     if spec.reveal == "payload" and told and "max_text" not in limits and set(terms.get("gives") or {}) - {party}:
         sentences.append(f"{party} is told the length of the longest row that is given in each bucket.")
     return sentences
+
+
+def _answered(party: str, others: str, repeated: int) -> str:
+    """How many questions about its rows a party has answered."""
+    if not repeated:
+        return f"{party} has answered each bucket once: {others} had one question."
+    many = "1 bucket was" if repeated == 1 else f"{repeated:,} buckets were"
+    return (
+        f"{party} has answered more than one question: {many} done again after {party} had answered, because a machine or a connection was lost. Of a party "
+        "that does not keep to the protocol, each of these may have been about other keys."
+    )

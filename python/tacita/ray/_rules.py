@@ -30,7 +30,7 @@ def mine(run: _Run, drivers: _tacita.Drivers, own: Own) -> _tacita.Outcome:
     items = _added_up([run.pool.value(task.refs[1]) for task in tasks])
     own.ready()
     names = drivers.begin_levels(
-        sum(rows), [fact["run"] for fact in facts if fact["run"]], items["item"].to_pylist(), items["count"].to_pylist()
+        sum(rows), [fact["run"] for fact in facts if fact["run"]], items["item"].to_pylist(), items["count"].to_pylist(), run.work
     )
     of_interest = run.part / "items"
     table = pyarrow.table({"item": pyarrow.array(names, pyarrow.string())})

@@ -18,8 +18,8 @@ from .._identity import Identity
 from .._job import Job, _spec_of
 from .._progress import ShowProgress, watching
 from .._types import Path
-from ..errors import Error, InternalError, NetworkError, ProtocolError, _input
-from . import _rules, _spreading, _tasks
+from ..errors import Error, InternalError, NetworkError, ProtocolError, TermsError, _input
+from . import _count, _rules, _spreading, _tasks
 from ._arguments import Hosts, Place, check_numbers, check_pool, made_parents, text_of
 from ._driver import Begin, Follower, Here, Leader, Own, lasting
 from ._pools import Cluster, Pool, PoolLost, Task, WorkerLost
@@ -55,6 +55,7 @@ def run(
     timeout: float = 600.0,
     patience: float = 1800.0,
     retries: int = 10,
+    repeats: Optional[int] = None,
     allow_unreadable: bool = False,
     allow_insecure: bool = False,
     progress: ShowProgress = None,
@@ -68,7 +69,9 @@ def run(
     `resume` another driver goes on with it. `buckets` is how many this party asks for. The driver listens at the party's address in the job, or at `listen`; its
     machines at `workers_at`, a host and perhaps ports (``10.0.0.1:7500-7599``), by default each at its own address in the cluster. `hosts` says at which
     hosts or networks machines of others are dialed, by party; by default at the host of their address in the job alone. `timeout` is how long the others are
-    waited for, who may still be reading, `patience` how long they may be away or silent, in seconds; `retries` how often a bucket that fails is begun again.
+    waited for, who may still be reading, `patience` how long they may be away or silent, in seconds; `retries` how often a bucket that fails is begun again,
+    and `repeats` how many in all may be begun again that this party has answered already: each is another question to its rows for who does not keep to the
+    protocol. By default these are a third of the buckets, ten at most or one in fifty, and one at least.
 
     >>> tacita.ray.run(
     ...     job, "hospital", "patients/", "id/hospital", "common/", on=tacita.ray.Processes(8)
@@ -79,7 +82,7 @@ def run(
     if isinstance(identity, Identity):
         raise _input("identity: give its directory, which every machine of this party sees")
     owner = _tacita.Identity.load(text_of("identity", identity))
-    check_numbers(buckets, retries, timeout=timeout, patience=patience)
+    check_numbers(buckets, retries, repeats, timeout=timeout, patience=patience)
     hosts_of = Hosts(hosts or {}, {name: spec.address(name) for name in spec.parties if name != party})
     if on is not None:
         check_pool(on)
@@ -121,6 +124,7 @@ def run(
             hosts=hosts_of,
             times=(timeout, patience),
             retries=retries,
+            repeats=repeats,
             options={"allow_unreadable": True, "allow_insecure": allow_insecure},
             shown=shown,
             resumes=work is not None,
@@ -162,6 +166,7 @@ class _Run:
         hosts: Hosts,
         times: tuple[float, float],
         retries: int,
+        repeats: Optional[int],
         options: dict[str, Any],
         shown: Any,
         resumes: bool,
@@ -169,15 +174,21 @@ class _Run:
         self.job, self.party, self.owner, self.identity, self.target, self.pool = job, party, owner, identity, target, pool
         self.work, self.asked, self.listen, self.workers_at, self.hosts = work, buckets, listen, workers_at, hosts
         self.times, self.retries, self.options, self.shown, self.resumes = times, retries, options, shown, resumes
+        self.repeats = repeats
         self.spec = job._spec
         self.text = _tasks.Text(*self.spec.text)
         self.started = time.monotonic()
         self.seconds: dict[str, float] = {}
         learns_rows = party in self.spec.reveal_to and self.spec.reveal in ("rows", "payload")
         self.keeps = {"dot": "shares", "rules": "items"}.get(self.spec.kind) or ("rows" if learns_rows else "numbers")
+        self.counts_all = self.spec.kind == "intersect" and self.spec.reveal == "count"
+        if self.counts_all and party != next(name for name in self.spec.parties if name in self.spec.reveal_to):
+            self.keeps = "pool"
         # Readers of datasets leave out what begins with a point. It is of this run alone: buckets of another one have other rows.
         self.part = target.with_name(f".{target.name}.{work.name}.part")
-        self.learns = self.keeps in ("shares", "items") or party in self.spec.reveal_to
+        self.sums = self.keeps in ("shares", "items") or self.counts_all
+        """Whether what it learns is of all buckets together."""
+        self.learns = self.keeps in ("shares", "items", "pool") or (not self.counts_all and party in self.spec.reveal_to)
         self.summed: Optional[_tacita.Outcome] = None
         self.all_ended = False
         # Both by the level, where a job has several, and the bucket.
@@ -187,14 +198,20 @@ class _Run:
         self.counts: dict[str, int] = {}
         self.finished: set[int] = set()
         """The buckets of which this party has kept what it learns."""
+        self.told: set[int] = set()
+        """The buckets that this party has answered."""
+        self.done_by_all: set[int] = set()
+        """The buckets that all have said to be done."""
         self.drivers_bytes = [0, 0]
 
     def to_its_end(self, data: Data, allow_unreadable: bool) -> dict[str, Any]:
         """From the data to all that this party learns, whole; `_place` takes it."""
         # Rows that a party learns are there for whoever may read its output; its own are not.
-        self.part.mkdir(exist_ok=True, mode=0o700 if self.keeps in ("items", "shares") else 0o777)
+        self.part.mkdir(exist_ok=True, mode=0o700 if self.sums else 0o777)
         # From here on, what tasks say: a directory that several machines see may be listed as it was.
-        self.finished = {number for number in map(_number, os.listdir(self.part)) if number is not None}
+        names = os.listdir(self.part)
+        self.finished = {number for number in map(_number, names) if number is not None}
+        self.told = {int(name.removeprefix(_tasks.TOLD)) for name in names if name.startswith(_tasks.TOLD)}
         blocks, facts = self._read(data, allow_unreadable)
         self.counts = {name: sum(fact["counts"][name] for fact in facts) for name in facts[0]["counts"]}
         commitment = _tacita.Commitment()
@@ -293,6 +310,7 @@ class _Run:
                     patience=self.times[1],
                 )
                 away = None
+                self._check_opened(drivers)
                 own = Own(drivers, self.party, self.spec.parties, self.times[1])
                 try:
                     if shelves is None and drivers.remaining:
@@ -330,7 +348,47 @@ class _Run:
 
     def _has_all(self, drivers: _tacita.Drivers) -> bool:
         """Whether this party needs nothing more of the others."""
-        return self.summed is not None if self.keeps in ("shares", "items") else not self._missing(drivers)
+        return self.summed is not None if self.sums else not self._missing(drivers)
+
+    def _check_opened(self, drivers: _tacita.Drivers) -> None:
+        """What was opened is of certain runs of the buckets: another run of one would be another question."""
+        if self.work.opened and drivers.remaining and not self.by_position:
+            error = TermsError(
+                f"the result of this run was opened, and {len(drivers.remaining)} of its buckets are to be done again: a party has lost what it kept, or asks "
+                "again; all remove their work directories and start anew",
+                "terms",
+                5,
+            )
+            _stop(drivers, error, self.resumes)
+            raise error
+
+    def _check_repeated(self, drivers: _tacita.Drivers, bucket: int) -> None:
+        """Counts a bucket that is begun again after it was answered; refuses one too many."""
+        most = default_repeats(drivers.buckets) if self.repeats is None else self.repeats
+        if self.work.repeated >= most:
+            raise lasting(
+                NetworkError(
+                    f"bucket {bucket} was answered and is to be done again, and so were {self.work.repeated} before it, with repeats = {most}: find out why "
+                    "machines or connections fail, and start anew",
+                    "network",
+                    3,
+                )
+            )
+        _log.warning("bucket %d was answered, and is done again; so were %d before it", bucket, self.work.repeated)
+        self.work.repeat()
+
+    def _was_told(self, bucket: int) -> bool:
+        """Whether a bucket that is not under way was answered. Its machine may have been stopped after that."""
+        if bucket in self.told:
+            return True
+        place = self.part / _tasks.told_name(bucket)
+        try:
+            # A file system that several machines see may show what was: it answers for certain when a file is made.
+            os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            return True
+        place.unlink()
+        return False
 
     def _spread(self, drivers: _tacita.Drivers, own: Own, blocks: list[Block]) -> Sequence[Shelf]:
         """The rows of every bucket."""
@@ -375,6 +433,8 @@ class _Run:
                 self.summed = self._add_up(drivers)
             elif self.keeps == "items":
                 self.summed = _rules.mine(self, drivers, own)
+            elif self.counts_all:
+                self.summed = _count.count(self, drivers, own)
             self.drivers_bytes = [before + now for before, now in zip(self.drivers_bytes, drivers.traffic)]
             drivers.end()
         finally:
@@ -405,6 +465,7 @@ class _Run:
             facts=self.facts,
             level=level,
             options=self.options,
+            secrets=(self.work.secret, drivers.item_key) if self.counts_all else None,
         )
 
     def round(
@@ -418,6 +479,8 @@ class _Run:
     ) -> None:
         """Has these buckets done with the other parties, each as often as it takes; levels are from 1 on, where a job has them."""
         left, parties, done = set(buckets), self.spec.parties, set[int]()
+        if level == 0:
+            self._check_done(left)
         self._show(phase, 0, len(left))
         # What tasks that were stopped have told.
         self.pool.posted()
@@ -431,18 +494,30 @@ class _Run:
                     raise lasting(NetworkError(f"bucket {bucket} has failed {times - 1} times, here or elsewhere", "network", 3))
                 # Each time is another question to the own rows, for who does not keep to the protocol.
                 raise ProtocolError(f"bucket {bucket} is to be begun {times} times, and retries = {self.retries}", "protocol", 4, parties[0])
+            # What is counted or multiplied later is in shares.
+            if level == 0 and (bucket in self.told or times > 1 and self._was_told(bucket)):
+                self.told.add(bucket)
+                self._check_repeated(drivers, bucket)
             return begin(bucket, attempt, at)
 
         def finished_one(bucket: int, report: dict[str, Any]) -> None:
             finished(bucket, report)
             self.reports[level, bucket] = report
+            if report["told"]:
+                self.told.add(bucket)
             done.add(bucket)
             self._show(phase, len(done), len(left))
 
-        here = Here(self.pool, begin_one, self.retries, finished_one, parties[0])
+        def failed_one(bucket: int, error: BaseException) -> None:
+            if isinstance(error, Error) and error._told:
+                self.told.add(bucket)
+
+        here = Here(self.pool, begin_one, self.retries, finished_one, parties[0], failed_one)
+        leader = None
         try:
             if self.party == parties[0]:
-                Leader(drivers, here, parties, self.spec.relay is None, self.times[1], buckets, self._all_kept).run()
+                leader = Leader(drivers, here, parties, self.spec.relay is None, self.times[1], buckets, self._all_kept)
+                leader.run()
             else:
                 Follower(drivers, here, parties[0], self.hosts.check, self.times[1]).run()
             self.check_whole(set(buckets) - done if self.learns else set(), len(buckets))
@@ -450,6 +525,21 @@ class _Run:
             _stop(drivers, error, self.resumes)
             here.stop_all()
             raise
+        finally:
+            if leader is not None and level == 0:
+                self.done_by_all |= leader.done
+
+    def _check_done(self, buckets: set[int]) -> None:
+        """Nobody asks again for a bucket that it has said to have, if it was answered."""
+        again = sorted(buckets & self.done_by_all & self.told)
+        if again:
+            others = [name for name in self.spec.parties if name != self.party]
+            raise ProtocolError(
+                f"bucket {again[0]} is to be done again, which all have said to have: a party has lost what it kept, or asks again; all start anew",
+                "protocol",
+                4,
+                others[0] if len(others) == 1 else None,
+            )
 
     def check_whole(self, missing: set[int], number: int) -> None:
         """Refuses an end that comes before this party has what it is to have of every bucket."""
@@ -459,20 +549,20 @@ class _Run:
 
     def _all_kept(self) -> None:
         """All parties have kept all buckets, and need each other for no more than what follows from them."""
-        self.all_ended = self.keeps not in ("shares", "items")
+        self.all_ended = not self.sums
 
     def _part(self, bucket: int) -> pathlib.Path:
         """What is kept of a bucket."""
-        ending = {"shares": "share", "numbers": "json"}.get(self.keeps, "parquet")
+        ending = {"shares": "share", "numbers": "json", "pool": "pool"}.get(self.keeps, "parquet")
         return self.part / _tasks.part_name(bucket, ending)
 
-    def _parts(self) -> list[pathlib.Path]:
+    def parts(self) -> list[pathlib.Path]:
         """What is kept of each bucket, in their order."""
         return [self._part(bucket) for bucket in sorted(self.finished)]
 
     def _add_up(self, drivers: _tacita.Drivers) -> _tacita.Outcome:
         """The sum of the shares of all buckets, opened as far as the job says."""
-        return drivers.add_up(self.spec, self._parts(), "{}")
+        return drivers.add_up(self.spec, self.work, self.parts(), "{}")
 
     def _value(self) -> Optional[dict[str, Any]]:
         """What is told as numbers."""
@@ -481,11 +571,9 @@ class _Run:
             return value
         if self.keeps == "rows":
             told = {bucket: report["report"]["result"]["rows"] for (_, bucket), report in self.reports.items()}
-            before = [part for part in self._parts() if _number(part.name) not in told]
+            before = [part for part in self.parts() if _number(part.name) not in told]
             return {"rows": sum(told.values()) + sum(map(rows_of, before))}
-        if self.party not in self.spec.reveal_to:
-            return None
-        return {"count": sum(json.loads(part.read_text())["count"] for part in self._parts())}
+        return None
 
     def _report(self, drivers: _tacita.Drivers) -> dict[str, Any]:
         of_buckets = [report["report"] for report in self.reports.values()]
@@ -503,7 +591,7 @@ class _Run:
             "peers": [name for name in spec.parties if name != self.party],
             "rows": self.counts,
             "result": self._value(),
-            "learned": learned(spec, self.party, drivers),
+            "learned": learned(spec, self.party, drivers, bool(self.told), self.work.repeated, self.work.opened),
             "bytes": {
                 way: of_drivers + sum(report["bytes"][way] for report in of_buckets)
                 for way, of_drivers in zip(("sent", "received"), self.drivers_bytes)
@@ -514,6 +602,7 @@ class _Run:
                 "number": drivers.buckets,
                 "done": len({bucket for _, bucket in self.reports}),
                 "begun": sum(self.begun.values()),
+                "answered_again": self.work.repeated,
                 "filled_up_to": drivers.bounds,
                 "seconds": round(sum(report["seconds"] for report in self.reports.values()), 3),
             },
@@ -530,8 +619,8 @@ def _place(whole: dict[str, Any], target: pathlib.Path) -> Optional[pathlib.Path
         return None
     try:
         if whole["rows"]:
-            for left in part.glob(".part-*"):
-                # Of a worker that was killed while it wrote.
+            for left in [*part.glob(".part-*"), *part.glob(f"{_tasks.TOLD}*")]:
+                # Of a worker that was killed while it wrote; and what says which buckets were answered.
                 left.unlink(missing_ok=True)
             _check_free(target)
             shutil.move(files, target)
@@ -574,11 +663,16 @@ def _stop(drivers: _tacita.Drivers, error: BaseException, resumes: bool) -> None
         drivers.stop("interrupted" if isinstance(error, KeyboardInterrupt) else "internal", None)
 
 
+def default_repeats(buckets: int) -> int:
+    """How many buckets may be begun again that were answered, if nothing is said."""
+    return max(1, min(buckets // 3, 10), buckets // 50)
+
+
 def _number(name: str) -> Optional[int]:
     """The bucket of a file of results that is whole."""
     stem, _, ending = name.partition(".")
     digits = stem.removeprefix("part-")
-    return int(digits) if stem != digits and digits.isdigit() and ending in ("parquet", "share", "json") else None
+    return int(digits) if stem != digits and digits.isdigit() and ending in ("parquet", "share", "json", "pool") else None
 
 
 def rows_of(path: pathlib.Path) -> int:

@@ -23,7 +23,7 @@ import pyarrow.parquet
 
 from .. import _tacita
 from .._result import Result
-from ..errors import InputError, InternalError, _input
+from ..errors import Error, InputError, InternalError, _input
 from ._arguments import Place
 
 DIALING = 60.0
@@ -81,7 +81,7 @@ class Order:
     output: str
     """The directory of results."""
     keeps: str
-    """What this party keeps of a bucket: ``rows``, ``items``, ``shares``, or ``numbers``, which its driver keeps."""
+    """What this party keeps of a bucket: ``rows``, ``items``, ``shares``, ``pool`` for a count, or ``numbers``, which its driver keeps."""
     timeout: float
     patience: float
     facts: str = "null"
@@ -89,6 +89,8 @@ class Order:
     level: Optional[Level] = None
     """What is to be counted, where the bucket's rows are aligned."""
     options: dict[str, Any] = field(default_factory=dict)
+    secrets: Optional[tuple[bytes, bytes]] = field(default=None, repr=False)
+    """Of a count: what the own exponent follows from, and the key of the rows' items."""
 
     def spec(self) -> _tacita.Spec:
         """The job of the bucket."""
@@ -103,7 +105,14 @@ class Order:
             addresses=self.addresses,
             facts=self.facts,
             counts=(level.rows, level.all_rows, pathlib.Path(level.sets).read_bytes()) if level else None,
+            told=self.told,
+            pooled=(*self.secrets, self.kept("pool")) if self.secrets else None,
         )
+
+    @property
+    def told(self) -> pathlib.Path:
+        """The file that is there from when the first answer of the bucket has left this party."""
+        return pathlib.Path(self.output) / told_name(self.number)
 
     def kept(self, ending: str) -> pathlib.Path:
         """The file of what this party keeps."""
@@ -205,11 +214,26 @@ def _passing(task: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any
     return done
 
 
+def _telling(task: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """An error says whether the bucket was answered: it would be answered again."""
+
+    @functools.wraps(task)
+    def done(order: Order, *arguments: Any) -> dict[str, Any]:
+        try:
+            return task(order, *arguments)
+        except Error as error:
+            error._told = order.told.exists()
+            raise
+
+    return done
+
+
 def _one_line(error: OSError) -> str:
     what = error.strerror or str(error).partition("\n")[0]
     return f"{error.filename}: {what}" if error.filename else what
 
 
+@_telling
 @_passing
 def bucket(order: Order, post: Post, *pieces: pyarrow.Table) -> dict[str, Any]:
     """Does a bucket with the other parties, and keeps what this one learns of it. Returns its report."""
@@ -284,6 +308,7 @@ def _with_others(
         "report": result.report,
         "cpu_seconds": time.process_time() - cpu,
         "seconds": time.monotonic() - started,
+        "told": order.told.exists(),
     }
 
 
@@ -327,6 +352,24 @@ def _columns(order: Order) -> tuple[pyarrow.Table, dict[str, Any]]:
     table, facts = _kept_items(order)
     names = pyarrow.parquet.read_table(order.level.items)["item"]
     return table.select(["rows"]).take(pyarrow.compute.index_in(names, value_set=table["item"])), facts
+
+
+def open_pool(order: Order, place: str, part: int) -> None:
+    """Makes tags of the elements of a part of a pool."""
+    _tacita.open_pool(order.spec(), order.party, place, part)
+
+
+def match_pool(order: Order, place: str, part: int) -> int:
+    """How many of the tags of a part the other party has, too."""
+    return _tacita.match_pool(order.spec(), order.party, place, part)
+
+
+def told_name(bucket: int) -> str:
+    """The name of the file that says that a bucket was answered. Readers of datasets leave it out."""
+    return f"{TOLD}{bucket:05}"
+
+
+TOLD = ".told-"
 
 
 def part_name(bucket: int, ending: str = "parquet") -> str:

@@ -41,6 +41,12 @@ labels! {
         COUNT = 5, "count";
     }
 
+    /// Of [`crate::protocol::intersect::ecdh::pooled`], between drivers.
+    pooled {
+        /// Sender to receiver: how many elements and how many tags a part of the pool has.
+        PART = 8, "part of the pool";
+    }
+
     /// Of [`crate::protocol::intersect::ecdh::sum`].
     sum {
         /// Sender to receiver: its public key.
@@ -283,11 +289,57 @@ labels! {
     }
 }
 
+/// The messages from which their receiver learns a part of the answer of an intersection, or can compute it with what it has.
+const ANSWERS: [Label; 12] = [
+    entries::ENTRIES,
+    entries::MATCHES,
+    entries::RETURNED_COUNTS,
+    entries::RETURNED_ROWS,
+    ecdh::COUNT,
+    opprf::STORE_SEED,
+    opprf::PROGRAMMED,
+    star::COMMON,
+    star::GIVEN_COUNTS,
+    star::GIVEN_ROWS,
+    bloom::SLOTS,
+    polynomial::ANSWERS,
+];
+
+/// Whether a message answers: see [`Channel::before_answer`](super::Channel::before_answer).
+pub(super) fn answers(label: Label) -> bool {
+    ANSWERS.contains(&label)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
+    use super::super::Channel;
     use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn an_answer_is_noted_once_before_it_leaves() {
+        let (mut channel, mut other) = Channel::pair("a", "b");
+        let noted = Arc::new(AtomicU32::new(0));
+        let own = noted.clone();
+        channel.before_answer(move || {
+            own.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        });
+        for (label, times) in [(ecdh::BLINDED, 0), (entries::ENTRIES, 1), (entries::ENTRIES, 1)] {
+            channel.send(label, Vec::new()).unwrap();
+            assert_eq!(noted.load(Ordering::Relaxed), times, "{}", label.name);
+            other.receive(label, 0).unwrap();
+        }
+        // What cannot be noted is not sent.
+        channel.before_answer(|| Err(Error::Internal("a full disk".into())));
+        assert!(matches!(channel.send(entries::MATCHES, Vec::new()), Err(Error::Internal(_))));
+        channel.send(ecdh::BLINDED, Vec::new()).unwrap();
+        other.receive(ecdh::BLINDED, 0).unwrap();
+    }
 
     #[test]
     fn no_two_labels_have_one_code_or_one_name() {

@@ -17,6 +17,9 @@ pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 /// How long a peer may be busy with itself, unless [`super::Channel::set_patience`] says otherwise.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 
+/// See [`super::Channel::before_answer`].
+type BeforeAnswer = Box<dyn FnOnce() -> Result<()> + Send>;
+
 pub(super) struct Link {
     pub(super) peer: String,
     pub(super) outgoing: Arc<Queue<Event>>,
@@ -38,6 +41,8 @@ pub(super) struct Link {
     pub(super) flights: Mutex<Flights>,
     /// How long the peer may send no message that is due, or read none of ours, though it is alive.
     pub(super) patience: Mutex<Duration>,
+    /// What comes before the first message that answers: see [`super::Channel::before_answer`].
+    pub(super) before_answer: Mutex<Option<BeforeAnswer>>,
     /// The channel that this one is a lane of.
     pub(super) route: Option<Route>,
     state: Mutex<State>,
@@ -128,6 +133,7 @@ impl Link {
             taken: AtomicU64::new(0),
             flights: Mutex::default(),
             patience: Mutex::new(PATIENCE),
+            before_answer: Mutex::new(None),
             route: None,
             state: Mutex::default(),
             changed: Condvar::new(),

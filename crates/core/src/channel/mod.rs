@@ -244,6 +244,12 @@ impl Channel {
         *patience = patience.saturating_add(by);
     }
 
+    /// Has `what` done before the first message leaves from which the peer learns a part of the answer of an intersection. If that
+    /// fails, no such message is sent.
+    pub fn before_answer(&mut self, what: impl FnOnce() -> Result<()> + Send + 'static) {
+        *self.link.before_answer.lock_anyway() = Some(Box::new(what));
+    }
+
     /// What other threads may do with this channel: watch it, and end it.
     pub fn handle(&self) -> Handle {
         Handle { link: self.link.clone(), progress: self.progress.clone() }
@@ -333,6 +339,10 @@ impl Outgoing {
     pub fn send(&mut self, label: Label, payload: Vec<u8>) -> Result<()> {
         if payload.len() > MAX_PAYLOAD_BYTES {
             return Err(Error::Internal(format!("`{}` of {} bytes does not fit a frame", label.name, payload.len())));
+        }
+        if labels::answers(label) {
+            let before = self.link.before_answer.lock_anyway().take();
+            before.map_or(Ok(()), |before| before())?;
         }
         self.link.flights.lock_anyway().first_use(Direction::Sent, label);
         let event = Event::Data { label: label.code, payload };

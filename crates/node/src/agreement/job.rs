@@ -312,13 +312,15 @@ pub trait Job: Any + Debug + Send + Sync {
         Err(Error::Input(format!("job \"{}\" runs on one machine of each party", self.name())))
     }
 
-    /// Puts together the shares that buckets have left, as the text of their files, with the peer's driver.
+    /// Puts together the shares that buckets have left, as the text of their files, with the peer's driver. `opens` hears what stands for
+    /// the shares before they are opened; if it fails, they are not.
     fn add_up(
         &self,
         _spec: &JobSpec,
         _me: &str,
         _shares: &[Zeroizing<String>],
         _channel: &mut Channel,
+        _opens: &mut dyn FnMut(&str) -> Result<()>,
     ) -> Result<Answer> {
         Err(Error::Internal(format!("{} leaves no shares", self.name())))
     }

@@ -46,7 +46,7 @@ pub use reveal::Reveal;
 pub use sizes::{Each, Kept, Sizes, Slices, Work};
 pub use source::{OnDisk, PoolPlace, Source};
 pub use spec::{Admitted, JobSpec, Limits, Member, Parties, Party, RELAY_LEARNS};
-pub use spread::{Bucket, Counts, MOST_SPREAD_ROWS, Spread, Wish};
+pub use spread::{Bucket, Counts, MOST_SPREAD_ROWS, Pooled, Spread, Wish};
 pub use terms::Terms;
 pub use written::Written;
 

@@ -1,15 +1,20 @@
 //! A job that is spread over many machines of each party: what is said of its parts in their terms, and how many buckets each party asks for.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tacita_core::channel::Channel;
 use tacita_core::protocol::rules::itemsets::Itemsets;
 use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session};
 
+use zeroize::Zeroizing;
+
 use super::{JobSpec, Protocol, Reveal, Terms};
+use crate::base::files::write_whole;
 use crate::base::hex::hex;
 
 /// More rows than this no party has, in all its buckets together.
@@ -23,7 +28,7 @@ pub enum Spread {
     /// That of one bucket, between one machine of each party.
     Bucket {
         /// Which one.
-        bucket: Bucket,
+        bucket: Box<Bucket>,
         /// The agreement of the job that it is of.
         of: [u8; 32],
     },
@@ -46,6 +51,27 @@ pub struct Bucket {
     pub counts: Option<Counts>,
     /// What is known of all the party's rows: what [`Job::join_facts`](super::Job::join_facts) made. Its own matter.
     pub facts: Value,
+    /// The file that is made before the first message leaves from which another party learns a part of the answer. Its own matter.
+    pub told: Option<PathBuf>,
+    /// What a count of all buckets together is made with. Its own matter.
+    pub pooled: Option<Pooled>,
+}
+
+/// What a party does its part of a bucket with, in a count of all buckets together.
+#[derive(Clone)]
+pub struct Pooled {
+    /// What its exponent for all buckets follows from: nobody else's.
+    pub secret: Zeroizing<[u8; 32]>,
+    /// What stands for the run, and is known to its parties.
+    pub item_key: Zeroizing<[u8; 32]>,
+    /// The file of what the sender has of the bucket.
+    pub place: PathBuf,
+}
+
+impl std::fmt::Debug for Pooled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pooled(..)")
+    }
 }
 
 /// What is to be counted in a bucket whose rows are aligned.
@@ -87,7 +113,7 @@ impl Spread {
         match self {
             Spread::Drivers => json!("drivers"),
             Spread::Bucket { bucket, of: job } => {
-                let Bucket { session, number, of, attempt, bounds, counts, facts: _ } = bucket;
+                let Bucket { session, number, of, attempt, bounds, counts, facts: _, told: _, pooled: _ } = &**bucket;
                 let mut terms = json!({
                     "agreement": hex(job), "session": session, "bucket": number, "of": of, "attempt": attempt, "bounds": bounds,
                 });
@@ -113,7 +139,7 @@ impl JobSpec {
         protocol: Protocol,
         addresses: &BTreeMap<String, String>,
     ) -> Result<JobSpec> {
-        let spread = Some(Spread::Bucket { bucket, of: self.agreement_in_file() });
+        let spread = Some(Spread::Bucket { bucket: Box::new(bucket), of: self.agreement_in_file() });
         let mut job = JobSpec { spread, protocol, ..self.job.in_buckets(self)? };
         // The bounds of each bucket hide what they would.
         job.limits.pad_to = None;
@@ -174,9 +200,16 @@ impl JobSpec {
         self.job.alignment(self).is_none() && self.key.is_none()
     }
 
-    /// Whether each bucket tells who learns a number of its own: its count, or the length of its longest row.
+    /// Whether each bucket tells who learns a number of its own: the length of its longest row.
     pub fn tells_of_buckets(&self) -> bool {
-        self.reveal == Reveal::Count || self.reveal == Reveal::Payload && self.limits.max_text.is_none()
+        self.reveal == Reveal::Payload && self.limits.max_text.is_none()
+    }
+
+    /// In a bucket, notes that it was answered before the first answer leaves over a channel: whoever does it again answers again.
+    pub fn note_answer(&self, channel: &mut Channel) {
+        if let Some(place) = self.bucket().and_then(|bucket| bucket.told.clone()) {
+            channel.before_answer(move || write_whole(&place, b""));
+        }
     }
 
     /// The bucket that this is, of a job that is spread.

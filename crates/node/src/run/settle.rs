@@ -84,6 +84,7 @@ impl Settling<'_> {
         );
 
         let protocol_started = Instant::now();
+        job.note_answer(channel);
         let watcher = Watcher::start(channel.handle(), self.screen.clone());
         let peers = Peers::One { agreed: &agreed, channel };
         let found = part.run(Run { job, me, peers, allowed: self.memory, rng: &mut fresh_rng()? });
@@ -106,6 +107,7 @@ impl Settling<'_> {
         tracing::info!("agreed with all: {}, {own} here, {}", agreed.chosen, each.join(", "));
 
         let protocol_started = Instant::now();
+        channels.iter_mut().for_each(|channel| job.note_answer(channel));
         let handles = channels.iter().map(Channel::handle).collect();
         let watcher = Watcher::of_several(handles, self.screen.clone());
         let peers = Peers::Mesh { agreed: &agreed, channels };

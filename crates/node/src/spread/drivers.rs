@@ -9,11 +9,27 @@ use zeroize::Zeroizing;
 
 use super::meet::Settled;
 use super::words::{MAX_MESSAGE_BYTES, Word, read, write};
-use super::{Meet, in_buckets};
+use super::{Meet, Work, in_buckets};
 use crate::agreement::{Answer, Gathered, JobSpec, Levels, Protocol, Reveal};
 use crate::base::hex::hex;
 use crate::run::settle::finish;
 use crate::transport::links::Links;
+
+/// How often the same shares, or the same pool, may be opened: for drivers whose connection was lost meanwhile.
+pub const MAX_OPENINGS: u32 = 3;
+
+/// How often the same rows may be counted level by level: what the peer counts with them is not seen.
+pub const MAX_COUNTS: u32 = 2;
+
+/// What stands for aligned rows that are counted.
+fn rows_of_runs(rows: u64, runs: &[String]) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key("tacita 1 spread rows that are counted");
+    hasher.update(&rows.to_le_bytes());
+    for run in runs {
+        hasher.update(&(run.len() as u64).to_le_bytes()).update(run.as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}
 
 /// A driver that has met the others.
 pub struct Drivers {
@@ -107,22 +123,36 @@ impl Drivers {
         Ok(heard.into_iter().collect())
     }
 
-    /// Puts together what all buckets have left in shares, as the text of their files in the order of the buckets, after [`Word::End`].
+    /// Puts together what all buckets have left in shares, as the text of their files in the order of the buckets, after [`Word::End`]. `work` is
+    /// told what is opened, and refuses other shares than those that were.
     ///
     /// Errors: those of [`Job::add_up`](crate::agreement::Job::add_up).
-    pub fn add_up(&mut self, shares: &[Zeroizing<String>]) -> Result<Answer> {
+    pub fn add_up(&mut self, shares: &[Zeroizing<String>], work: &mut Work) -> Result<Answer> {
+        let opens = &mut |what: &str| work.note_opening(what, MAX_OPENINGS);
+        self.with_peer(|job, me, channel| job.job.add_up(job, me, shares, channel, opens))
+    }
+
+    /// Does something with the driver of the only other party, after [`Word::End`].
+    pub fn with_peer<T>(&mut self, what: impl FnOnce(&JobSpec, &str, &mut Channel) -> Result<T>) -> Result<T> {
         let (job, me) = (&self.job, &self.me);
         match &mut self.channels[..] {
-            [channel] => self.links.guard(|| job.job.add_up(job, me, shares, channel)),
-            _ => Err(Error::Internal("shares among more than two".into())),
+            [channel] => self.links.guard(|| what(job, me, channel)),
+            _ => Err(Error::Internal("what is between two, among more".into())),
         }
     }
 
     /// Begins to count again and again, when the rows of all buckets are aligned. Whose own items still count then, by number:
     /// [`Drivers::names`].
     ///
-    /// Errors: those of [`Job::levels`](crate::agreement::Job::levels).
-    pub fn begin_levels(&mut self, rows: u64, runs: Vec<String>, items: Vec<(String, u64)>) -> Result<()> {
+    /// Errors: those of [`Job::levels`](crate::agreement::Job::levels); `work` knows of other rows that were counted, or of too many counts.
+    pub fn begin_levels(
+        &mut self,
+        rows: u64,
+        runs: Vec<String>,
+        items: Vec<(String, u64)>,
+        work: &mut Work,
+    ) -> Result<()> {
+        work.note_opening(&rows_of_runs(rows, &runs), MAX_COUNTS)?;
         let (job, me) = (&self.job, &self.me);
         let gathered = Gathered { rows, runs, items, session: self.settled.session.clone() };
         let [channel] = &mut self.channels[..] else {

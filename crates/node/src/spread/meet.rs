@@ -209,10 +209,15 @@ fn bounds(job: &JobSpec, sizes: &BTreeMap<String, Sizes>, buckets: usize) -> BTr
     sizes.iter().map(|(name, theirs)| (name.clone(), bound(theirs.items, buckets, sizes.len()))).collect()
 }
 
-/// The places of those who must have kept a bucket for it to be done: who learn; all where each has a share.
+/// The places of those who must have kept a bucket for it to be done: who learn; all where each has a share; of a count the sender, who keeps
+/// what all buckets are counted from.
 fn learners(job: &JobSpec) -> Vec<usize> {
-    let shares = job.reveal == Reveal::Shares;
-    let learns = |(place, name): (usize, &str)| (shares || job.learns(name)).then_some(place);
+    let keeps = |name: &str| match job.reveal {
+        Reveal::Shares => true,
+        Reveal::Count => name != job.receiver(),
+        _ => job.learns(name),
+    };
+    let learns = |(place, name): (usize, &str)| keeps(name).then_some(place);
     job.parties.names().into_iter().enumerate().filter_map(learns).collect()
 }
 

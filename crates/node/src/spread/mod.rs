@@ -24,7 +24,7 @@ use crate::agreement::JobSpec;
 use crate::base::text::count;
 
 pub use block::{Block, Commitment};
-pub use drivers::Drivers;
+pub use drivers::{Drivers, MAX_COUNTS, MAX_OPENINGS};
 pub use meet::{Meet, meet};
 pub use words::{MOST_WORDS, Word, parse as parse_words};
 pub use work::Work;
@@ -52,8 +52,7 @@ pub fn usual_buckets(rows: u64, slots: usize) -> usize {
 }
 
 /// Into how many buckets rows go at most, where the party with the fewest has `fewest` and the one with the most `most`: no party has others do
-/// as many runs as it likes; and where each bucket tells who learns a number of its own, its count or the length of its longest row, that is to be
-/// one of many rows.
+/// as many runs as it likes; and where each bucket tells who learns the length of its longest row, that is to be one of many rows.
 pub fn most_buckets(job: &JobSpec, fewest: u64, most: u64) -> usize {
     /// So many rows of each party are in a bucket that tells a number, if they have as many.
     const LEAST_TOLD: u64 = 10_000;
@@ -99,12 +98,14 @@ mod tests {
             let text = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";
             JobSpec::parse(&format!("{more}{text}"), false).unwrap()
         };
-        let count = job("reveal = \"count\"\n");
+        let told = job("reveal = \"payload\"\ngives.b = [\"y\"]\n");
         for (rows, buckets) in [(0, 1), (9_999, 1), (20_000, 2), (10_u64.pow(9), MOST_BUCKETS)] {
-            assert_eq!(most_buckets(&count, rows, 10_u64.pow(9)), buckets, "{rows}");
+            assert_eq!(most_buckets(&told, rows, 10_u64.pow(9)), buckets, "{rows}");
         }
         for (most, buckets) in [(0, 64), (64_999, 64), (65_000, 65), (10_u64.pow(9), MOST_BUCKETS)] {
             assert_eq!(most_buckets(&job(""), 1, most), buckets, "{most}");
+            // Of a count no bucket tells anything.
+            assert_eq!(most_buckets(&job("reveal = \"count\"\n"), 1, most), buckets, "{most}");
         }
     }
 

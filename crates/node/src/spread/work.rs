@@ -5,11 +5,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tacita_core::protocol::intersect::buckets::Run;
 use tacita_core::{Error, Result};
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::agreement::handshake::fresh_nonce;
 use crate::agreement::{JobSpec, Terms};
 use crate::base::hex::{hex, unhex};
 use crate::base::random::fresh_rng;
+use crate::base::text::counted;
 use crate::identity::Identity;
 use crate::jobs::on_disk::directory::{Directory, Owner};
 
@@ -23,6 +25,33 @@ struct State {
     /// What the party says of it, once all have ended it.
     #[serde(default)]
     ended: Option<String>,
+    /// What follows from the run and is nobody else's, in hexadecimal. A version of this program that keeps none answers more often.
+    #[serde(default)]
+    secret: Option<String>,
+    /// What was opened of all buckets together.
+    #[serde(default)]
+    opened: Option<Opened>,
+    /// What was counted of all buckets together.
+    #[serde(default)]
+    counted: Option<u64>,
+    /// How many buckets were begun again that had been answered.
+    #[serde(default)]
+    repeated: u64,
+}
+
+/// What was opened of all buckets together.
+#[derive(Serialize, Deserialize)]
+struct Opened {
+    /// What stands for it.
+    what: String,
+    /// How often.
+    times: u32,
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.secret.zeroize();
+    }
 }
 
 /// What was agreed on.
@@ -52,9 +81,24 @@ impl Work {
         let owner = Owner { id: &job.id, party: me, terms: &terms, identity };
         let (directory, kept) = Directory::open(path, &owner, resume)?;
         let state = match kept {
+            Some(State { secret: None, .. }) => {
+                return Err(Error::Input(format!(
+                    "{}: the run in it was begun by an older version of this program: all parties remove their work directories and start anew",
+                    path.display()
+                )));
+            }
             Some(state) => state,
             None => {
-                let state = State { nonce: hex(&fresh_nonce(&mut fresh_rng()?)), run: None, ended: None };
+                let mut rng = fresh_rng()?;
+                let state = State {
+                    nonce: hex(&fresh_nonce(&mut rng)),
+                    run: None,
+                    ended: None,
+                    secret: Some(hex(&fresh_nonce(&mut rng))),
+                    opened: None,
+                    counted: None,
+                    repeated: 0,
+                };
                 directory.keep(&state)?;
                 state
             }
@@ -104,6 +148,64 @@ impl Work {
         self.directory.keep(&self.state)
     }
 
+    /// A secret of this run, of this party alone.
+    pub fn secret(&self) -> Result<Zeroizing<[u8; 32]>> {
+        let bytes = self.state.secret.as_ref().and_then(|secret| unhex(secret).map(Zeroizing::new));
+        let secret = bytes.and_then(|bytes| <[u8; 32]>::try_from(&bytes[..]).ok());
+        secret.map(Zeroizing::new).ok_or_else(|| Error::Internal("a secret is kept that is none".into()))
+    }
+
+    /// Notes that something of all buckets together is opened now; on disk before this returns. From now on no bucket is done again.
+    ///
+    /// Errors ([`Error::Terms`]): something else was opened before, or this `most` times.
+    pub fn note_opening(&mut self, what: &str, most: u32) -> Result<()> {
+        let times = match &self.state.opened {
+            None => 0,
+            Some(opened) if opened.what == what => opened.times,
+            Some(_) => {
+                return Err(Error::Terms(
+                    "a result of this run was opened before, of other runs of its buckets: all remove their work directories and start anew"
+                        .into(),
+                ));
+            }
+        };
+        if times >= most {
+            return Err(Error::Terms(format!(
+                "the result of this run was opened {} before: find out why connections are lost, and start anew",
+                counted(times.into(), "time")
+            )));
+        }
+        self.state.opened = Some(Opened { what: what.to_owned(), times: times + 1 });
+        self.directory.keep(&self.state)
+    }
+
+    /// How often something of all buckets together was opened.
+    pub fn opened(&self) -> u32 {
+        self.state.opened.as_ref().map_or(0, |opened| opened.times)
+    }
+
+    /// Keeps what was counted of all buckets together; on disk before this returns.
+    pub fn count(&mut self, count: u64) -> Result<()> {
+        self.state.counted = Some(count);
+        self.directory.keep(&self.state)
+    }
+
+    /// What [`Work::count`] has kept.
+    pub fn counted(&self) -> Option<u64> {
+        self.state.counted
+    }
+
+    /// Notes that a bucket is begun again that was answered; on disk before this returns. Returns how many were, this one too.
+    pub fn repeat(&mut self) -> Result<u64> {
+        self.state.repeated += 1;
+        self.directory.keep(&self.state).map(|()| self.state.repeated)
+    }
+
+    /// How many buckets were begun again that had been answered.
+    pub fn repeated(&self) -> u64 {
+        self.state.repeated
+    }
+
     /// What [`Work::end`] has kept, if the run has come so far.
     pub fn ended(&self) -> Option<&str> {
         self.state.ended.as_deref()
@@ -123,5 +225,50 @@ impl Work {
     /// Removes it, now that the run has succeeded.
     pub fn clear(&self) -> Result<()> {
         self.directory.clear()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOB: &str =
+        "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";
+
+    #[test]
+    fn what_was_opened_and_answered_is_known_to_whoever_resumes() {
+        let home = tempfile::tempdir().unwrap();
+        let identity = Identity::create(&home.path().join("id"), "a").unwrap();
+        let job = JobSpec::parse(JOB, false).unwrap();
+        let open = |resume| Work::open(&home.path().join("work"), &job, "a", &identity, resume).unwrap();
+        let mut work = open(false);
+        let secret = work.secret().unwrap();
+        assert_eq!((work.opened(), work.repeated(), work.counted()), (0, 0, None));
+        work.note_opening("these runs", 3).unwrap();
+        assert_eq!(work.repeat().unwrap(), 1);
+        work.count(7).unwrap();
+        drop(work);
+        let mut work = open(true);
+        assert_eq!((work.opened(), work.repeated(), work.counted()), (1, 1, Some(7)));
+        assert_eq!(work.secret().unwrap(), secret);
+        assert!(matches!(work.note_opening("other runs", 3), Err(Error::Terms(_))));
+        work.note_opening("these runs", 3).unwrap();
+        work.note_opening("these runs", 3).unwrap();
+        assert!(matches!(work.note_opening("these runs", 3), Err(Error::Terms(_))), "a fourth time");
+        assert_eq!(work.repeat().unwrap(), 2);
+    }
+
+    #[test]
+    fn a_run_of_before_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let identity = Identity::create(&home.path().join("id"), "a").unwrap();
+        let job = JobSpec::parse(JOB, false).unwrap();
+        let open = |resume| Work::open(&home.path().join("work"), &job, "a", &identity, resume);
+        let mut work = open(false).unwrap();
+        work.state.secret = None;
+        work.directory.keep(&work.state).unwrap();
+        drop(work);
+        let error = open(true).err().unwrap();
+        assert!(matches!(&error, Error::Input(text) if text.contains("older version")), "{error}");
     }
 }

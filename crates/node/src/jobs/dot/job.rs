@@ -228,8 +228,15 @@ impl Job for Dot {
         spread::look(&self.of(spec), me, table).map(|()| Value::Null)
     }
 
-    fn add_up(&self, spec: &JobSpec, me: &str, shares: &[Zeroizing<String>], channel: &mut Channel) -> Result<Answer> {
-        spread::add_up(&self.of(spec), me, shares, channel)
+    fn add_up(
+        &self,
+        spec: &JobSpec,
+        me: &str,
+        shares: &[Zeroizing<String>],
+        channel: &mut Channel,
+        opens: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<Answer> {
+        spread::add_up(&self.of(spec), me, shares, channel, opens)
     }
 
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn Part>> {

@@ -44,11 +44,18 @@ pub fn look(job: &Spec<'_>, me: &str, table: &Table) -> Result<()> {
     read_columns(job, me, table, |_| by_position).map(drop)
 }
 
-/// Adds up the shares of all buckets, and opens the sum as far as the job says.
+/// Adds up the shares of all buckets, and opens the sum as far as the job says. `opens` hears what stands for the shares before that; if it
+/// fails, nothing is opened.
 ///
 /// Errors ([`Error::Input`]): they are not shares of one run of this job; the modulus may not hold the sum. [`Error::Terms`]: the peer has shares of
 /// other attempts.
-pub fn add_up(job: &Spec<'_>, me: &str, shares: &[Zeroizing<String>], channel: &mut Channel) -> Result<Answer> {
+pub fn add_up(
+    job: &Spec<'_>,
+    me: &str,
+    shares: &[Zeroizing<String>],
+    channel: &mut Channel,
+    opens: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<Answer> {
     let parts = shares.iter().map(|text| ShareFile::parse(text)).collect::<Result<Vec<_>>>()?;
     let sum = ShareFile::sum(job, me, &parts)?;
     // Shares of two attempts at a bucket add up to nothing: both have to have kept the same.
@@ -67,6 +74,7 @@ pub fn add_up(job: &Spec<'_>, me: &str, shares: &[Zeroizing<String>], channel: &
             shares.modulus()
         )));
     }
+    opens(&sum.run)?;
     let outcome: Outcome = open(job, me, &shares, channel)?;
     outcome.answer(job)()
 }
@@ -84,6 +92,11 @@ mod tests {
 
     /// Shares of each bucket's product as left by the attempts of these names, which parties `a` and `b` have kept.
     fn opened(attempts: [[&str; 2]; 2]) -> [Result<Answer>; 2] {
+        opened_with(attempts, |_| Ok(()))
+    }
+
+    /// The same, if party `a` may open them.
+    fn opened_with(attempts: [[&str; 2]; 2], mut opens: impl FnMut(&str) -> Result<()>) -> [Result<Answer>; 2] {
         let spec = JobSpec::parse(JOB, false).unwrap();
         let own = Dot { bits: Some(8), ..Dot::default() };
         let job = Spec { spec: &spec, own: &own };
@@ -98,9 +111,25 @@ mod tests {
         let (a, b) = (of("a", attempts[0], [7, 11]), of("b", attempts[1], [5, modulus.value() - 1]));
         let (mut to_b, mut to_a) = Channel::pair("a", "b");
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| add_up(&job, "b", &b, &mut to_a));
-            [add_up(&job, "a", &a, &mut to_b), other.join().unwrap()]
+            let other = scope.spawn(|| add_up(&job, "b", &b, &mut to_a, &mut |_| Ok(())));
+            let one = add_up(&job, "a", &a, &mut to_b, &mut opens);
+            let open = match &one {
+                Ok(_) => Some(to_b),
+                Err(error) => {
+                    to_b.abort(error);
+                    None
+                }
+            };
+            let other = other.join().unwrap();
+            drop(open);
+            [one, other]
         })
+    }
+
+    #[test]
+    fn what_may_not_be_opened_is_not() {
+        let refused = opened_with([["first", "second"], ["first", "second"]], |_| Err(Error::Terms("once".into())));
+        assert!(refused.into_iter().all(|answer| answer.is_err()));
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub(super) fn given_table(schema: &PayloadSchema, rows: &Payload, peer: &str) ->
     Ok(select::Given { rows: schema.decode_rows(&bytes, peer)?, offsets })
 }
 
-fn count_of(count: u64, min_result: Option<u64>) -> Answer {
+pub(super) fn count_of(count: u64, min_result: Option<u64>) -> Answer {
     match min_result.filter(|limit| count < *limit) {
         Some(limit) => Answer::below("count", limit),
         None => {

@@ -252,7 +252,7 @@ pub fn check_limits(job: &JobSpec, me: &str, source: &str, sizes: &mut Sizes) ->
         && sizes.items < LEAST_KEYS
     {
         return Err(Error::Input(format!(
-            "{source}: a bucket of this party has {}, of which a number is told: its rows have few different keys; ask for fewer buckets, at all parties, or \
+            "{source}: a bucket of this party has {}, of which the longest row is told: its rows have few different keys; ask for fewer buckets, at all parties, or \
              run on one machine",
             text::counted(sizes.items, "distinct key")
         )));

@@ -16,6 +16,7 @@ pub mod memory;
 pub mod methods;
 mod multiset;
 pub mod outsourced;
+pub mod pooled;
 pub mod prepared;
 mod run;
 mod sizes;

@@ -7,9 +7,9 @@ use tacita_core::{Error, Result};
 use super::found::Found;
 use super::methods::{self, Setting};
 use super::sizes::{epoch, item_key_of_epoch, params};
-use super::{Brought, Loaded, disk, prepared};
-use crate::agreement::JobSpec;
+use super::{Brought, Loaded, disk, pooled, prepared};
 use crate::agreement::handshake::Agreed;
+use crate::agreement::{JobSpec, Reveal};
 
 /// Runs the protocol in the role that the job gives to `me`.
 pub fn run(
@@ -26,6 +26,9 @@ pub fn run(
     match brought {
         Brought::Prepared(prepared) => {
             prepared.send(job, me, &params(job, me, &agreed.own_sizes, &agreed.peer_sizes), channel)
+        }
+        Brought::Table(loaded) if job.bucket().is_some() && job.reveal == Reveal::Count => {
+            pooled::run(&setting(job, me, loaded, agreed), channel, rng)
         }
         Brought::Table(loaded) => {
             methods::chosen(agreed.chosen.protocol)?.run(setting(job, me, loaded, agreed), channel, rng)

@@ -2,6 +2,7 @@
 
 use tacita_core::{Error, Result, Security};
 
+use super::methods::{Method, ecdh};
 use super::{kissner_song, live};
 use crate::agreement::{JobSpec, Reveal};
 
@@ -20,11 +21,23 @@ pub fn in_buckets(job: &JobSpec) -> Result<JobSpec> {
     if !matches!(job.reveal, Reveal::Rows | Reveal::Payload | Reveal::Count) {
         return bad(&format!("reveal = \"{}\" would be told of each bucket, and nearly of each row", job.reveal));
     }
-    if job.reveal == Reveal::Count && job.limits.min_result.is_some() {
-        return bad("limits.min_result: the count of each bucket is told, however small the sum is");
-    }
     if job.is_of_multisets() || job.key.as_ref().is_some_and(|key| !key.any.is_empty()) {
         return bad("duplicates = \"multiset\", and several keys of which one is enough (key.any), are not spread");
     }
-    Ok(job.clone())
+    if job.reveal != Reveal::Count {
+        return Ok(job.clone());
+    }
+    if job.is_mesh() {
+        return bad("a count among more than two");
+    }
+    if !job.protocol.is_auto() && job.protocol != ecdh::PROTOCOL {
+        return bad(&format!(
+            "protocol = \"{}\" would tell the count of each bucket: leave it out, or use \"{}\", which counts all of them together",
+            job.protocol.name(),
+            ecdh::PROTOCOL.name()
+        ));
+    }
+    let one = JobSpec { protocol: ecdh::PROTOCOL, ..job.clone() };
+    ecdh::Ecdh.check(&one)?;
+    Ok(one)
 }

@@ -172,6 +172,6 @@ fn evaluate(key: &Key, params: &Params, channel: &mut Channel) -> Result<Vec<u8>
 }
 
 /// The tag of each encoded element of so many bytes. The item is no part of it: the receiver no longer knows which one it is.
-fn tags(key: &TagKey, elements: &[u8], element_bytes: usize) -> Vec<[u8; 32]> {
+pub(super) fn tags(key: &TagKey, elements: &[u8], element_bytes: usize) -> Vec<[u8; 32]> {
     elements.par_chunks(element_bytes).with_min_len(256).map(|one| *blake3::keyed_hash(key, one).as_bytes()).collect()
 }

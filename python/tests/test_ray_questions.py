@@ -1,0 +1,112 @@
+"""Parties that ask more than one question in a run on many machines."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import pyarrow
+import pytest
+from spreading import NAMES, Other, full, job_of, parties  # noqa: F401
+from test_ray_faults import run_both
+
+import tacita
+import tacita.ray
+from tacita.ray import ClusterResult, Processes, _run, _tasks
+
+KEYS = 50
+
+
+def forgetful(order: _tasks.Order, post: Any, *pieces: Any) -> Any:
+    """Asks of other keys at each attempt, keeps what it learns, and says that the connection was lost."""
+    keys = [f"Person {number}" for number in range(order.attempt * KEYS, (order.attempt + 1) * KEYS)]
+    _tasks.bucket(order, post, pyarrow.table({"name": keys, order.party: keys}))
+    found = pathlib.Path(order.output).parent / f"learned-{order.attempt}"
+    order.kept("parquet").rename(found)
+    raise tacita.NetworkError("the connection was lost", "network", 3)
+
+
+def learned_sets(tmp_path: pathlib.Path) -> int:
+    return len(list((tmp_path / "out").glob("learned-*")))
+
+
+@pytest.mark.parametrize("who", NAMES[:2])
+@pytest.mark.parametrize(("options", "questions"), [({"repeats": 0}, 1), ({}, 2)])
+def test_who_says_that_a_bucket_failed_learns_no_more_of_it(
+    parties, tmp_path: pathlib.Path, who: str, options: dict[str, Any], questions: int
+) -> None:
+    """One question is answered, and as many more as its party agreed to, whatever the other says about its network."""
+    victim = next(name for name in NAMES[:2] if name != who)
+    pools = {name: Other(1, forgetful) if name == who else Processes(1) for name in NAMES[:2]}
+    each = {who: {"repeats": 1000, "retries": 1000}, victim: options}
+    errors = run_both(job_of(parties), tmp_path, pools, {"buckets": 1, "patience": 60.0}, each)
+    raised = errors[NAMES.index(victim)]
+    assert isinstance(raised, tacita.NetworkError) and "bucket 0 was answered and is to be done again" in str(raised)
+    assert learned_sets(tmp_path) == questions
+
+
+@pytest.mark.parametrize("who", NAMES[:2])
+def test_who_forgets_what_it_had_is_not_told_again(parties, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, who: str) -> None:
+    """It has kept all buckets, loses the connection, and comes back with none of them."""
+    check_whole = _run._Run.check_whole
+
+    def forgets(self: Any, missing: set[int], number: int) -> None:
+        check_whole(self, missing, number)
+        if self.party == who:
+            self.finished.clear()
+            self.told.clear()
+            raise tacita.NetworkError("the connection was lost", "network", 3)
+
+    monkeypatch.setattr(_run._Run, "check_whole", forgets)
+    victim = next(name for name in NAMES[:2] if name != who)
+    pools = {name: Processes(1) for name in NAMES[:2]}
+    errors = run_both(job_of(parties), tmp_path, pools, {"patience": 60.0}, {who: {"repeats": 1000, "retries": 1000}})
+    raised = errors[NAMES.index(victim)]
+    if victim == NAMES[0]:
+        # It is told when all have kept a bucket.
+        assert isinstance(raised, tacita.ProtocolError) and raised.peer == who and "which all have said to have" in str(raised)
+    else:
+        assert isinstance(raised, tacita.NetworkError) and "so were 1 before it, with repeats = 1" in str(raised)
+
+
+@pytest.mark.parametrize("who", NAMES[:2])
+def test_what_was_opened_is_not_opened_of_other_rows(parties, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, who: str) -> None:
+    """It has the value, loses the connection, and would do the buckets again."""
+    add_up, check = _run._Run._add_up, _run._Run._check_opened
+    opened: list[str] = []
+
+    def forgets(self: Any, drivers: Any) -> Any:
+        outcome = add_up(self, drivers)
+        if self.party != who:
+            return outcome
+        opened.append(who)
+        self.finished.clear()
+        raise tacita.NetworkError("the connection was lost", "network", 3)
+
+    monkeypatch.setattr(_run._Run, "_add_up", forgets)
+    monkeypatch.setattr(_run._Run, "_check_opened", lambda self, drivers: None if self.party == who else check(self, drivers))
+    for name in NAMES[:2]:
+        for piece in (tmp_path / name).iterdir():
+            piece.unlink()
+        (tmp_path / name / "a.csv").write_text("value\n1\n2\n3\n")
+    job = tacita.Job(job="dot", id="d", reveal_to=list(NAMES[:2]), bits=4, parties={name: parties[name] for name in NAMES[:2]})
+    errors = run_both(job, tmp_path, {name: Processes(1) for name in NAMES[:2]}, {"buckets": 3, "patience": 60.0})
+    raised = errors[1 - NAMES.index(who)]
+    assert isinstance(raised, tacita.TermsError) and "was opened, and 3 of its buckets are to be done again" in str(raised)
+    assert opened == [who]
+
+
+def test_learned_says_how_many_questions_were_answered(parties, tmp_path: pathlib.Path) -> None:
+    """A machine that cannot write what it has learned asks again."""
+    pools = {"hospital": Other(1, full), "insurer": Processes(1)}
+    results = run_both(job_of(parties), tmp_path, pools, {"patience": 60.0})
+    for result in results:
+        assert isinstance(result, ClusterResult) and result.report["buckets"]["answered_again"] == 1
+        assert any("answered more than one question: 1 bucket was done again" in sentence for sentence in result.learned)
+
+
+def test_learned_says_that_one_question_was_answered(parties, tmp_path: pathlib.Path) -> None:
+    results = run_both(job_of(parties, reveal_to=["hospital"]), tmp_path, {name: Processes(1) for name in NAMES[:2]}, {"patience": 60.0})
+    for result, answered in zip(results, (False, True)):
+        assert isinstance(result, ClusterResult) and result.report["buckets"]["answered_again"] == 0
+        assert any("insurer has answered each bucket once" in sentence for sentence in result.learned) == answered
