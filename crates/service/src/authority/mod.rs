@@ -33,6 +33,7 @@ use ledger::Ledger;
 
 use crate::clock;
 use crate::journal::Key;
+use crate::refusals::Refusals;
 
 const LOCK_FILE: &str = "lock";
 
@@ -87,6 +88,7 @@ struct Authority {
     next: AtomicU64,
     /// One rotation at a time.
     rotating: Mutex<()>,
+    refusals: Refusals,
 }
 
 /// Serves a list until it is cancelled.
@@ -131,7 +133,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         });
         let admitted = || authority.desks().fingerprints();
         let arrived = |who, connected| authority.meet(&who, connected);
-        let refused = |from: SocketAddr, what: String| tracing::info!("refused somebody from {from}: {what}");
+        let refused = |from: SocketAddr, what| authority.refusals.tell(format!("refused somebody from {from}: {what}"));
         let ended = door::admit(
             (&listener, &authority.identity),
             &options,
@@ -201,6 +203,7 @@ impl Authority {
             connections: Mutex::default(),
             next: AtomicU64::new(0),
             rotating: Mutex::default(),
+            refusals: Refusals::default(),
         })
     }
 
@@ -284,6 +287,7 @@ impl Authority {
         let mut tried: Option<Instant> = None;
         while !cancel.is_cancelled() {
             std::thread::sleep(LOOK);
+            self.refusals.tell_rest();
             if self.desks().is_stale() {
                 self.read_desks();
             }
