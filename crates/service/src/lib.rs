@@ -10,5 +10,8 @@ pub mod desk;
 pub mod helper;
 mod journal;
 mod page;
+mod refusals;
 pub mod relay;
 mod status;
+
+pub use page::Origin;

@@ -1,22 +1,23 @@
 //! A listener that stands: it lets in whoever is admitted, for as long as it is wanted.
 
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
 
-use super::handshake::{Failure, Handshake};
-use super::tls::{self, Fault};
-use super::{Connected, HANDSHAKE_LIMIT, Options, Peer, Purpose, socket};
+use super::arrival::Arrival;
+use super::handshake::Failure;
+use super::handshakes::{Handshakes, is_short};
+use super::tls::Fault;
+use super::{Connected, HANDSHAKE_LIMIT, Options, Peer, end};
 use crate::identity::{Fingerprint, Identity};
 
 /// How often it looks for new connections.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Handshakes at a time: more than that wait until one is over, or its time is.
-const MAX_HANDSHAKES: usize = 256;
+/// Handshakes at a time. Each holds three descriptors, and a process may often have 1,024.
+const MAX_HANDSHAKES: usize = 128;
 
 /// Lets in whoever `admitted` says, until `options.cancel` is: `arrived` gets each, on a thread of its own, by whose key it has proved to
 /// hold. The channel calls it `name`. Whoever is somebody else is left aside, and `refused` is told why.
@@ -31,33 +32,31 @@ pub fn admit(
     refused: &(dyn Fn(SocketAddr, String) + Sync),
 ) -> Result<()> {
     listener.set_nonblocking(true).map_err(|error| Error::Input(format!("cannot listen: {error}")))?;
-    let under_way = AtomicUsize::new(0);
-    let open: Mutex<Vec<TcpStream>> = Mutex::default();
+    // A copy of each socket, to end its handshake with.
+    let handshakes = Mutex::new(Handshakes::<TcpStream>::new(MAX_HANDSHAKES));
     std::thread::scope(|scope| {
         loop {
             if let Err(error) = options.cancel.check() {
-                // Those that shake hands end with their sockets.
-                let open = open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                open.iter().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
+                lock(&handshakes).drain().for_each(|socket| end(&socket));
                 return Err(error);
             }
-            let free = under_way.load(Ordering::Acquire) < MAX_HANDSHAKES;
-            let Some((socket, from)) = free.then(|| listener.accept().ok()).flatten() else {
-                std::thread::sleep(POLL);
-                continue;
-            };
-            under_way.fetch_add(1, Ordering::AcqRel);
-            let (under_way, open) = (&under_way, &open);
-            let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
-                let place = socket.peer_addr().ok();
-                if let Ok(copy) = socket.try_clone() {
-                    open.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(copy);
+            let come = listener.accept().and_then(|(socket, from)| Ok((socket.try_clone()?, socket, from)));
+            let (copy, socket, from) = match come {
+                Ok(come) => come,
+                Err(error) => {
+                    if is_short(&error) {
+                        lock(&handshakes).displace().iter().for_each(end);
+                    }
+                    std::thread::sleep(POLL);
+                    continue;
                 }
+            };
+            let (number, displaced) = lock(&handshakes).add(from.ip(), |_| copy);
+            displaced.iter().for_each(end);
+            let under_way = &handshakes;
+            let spawned = std::thread::Builder::new().spawn_scoped(scope, move || {
                 let met = meet(socket, identity, options, name, admitted());
-                open.lock()
-                    .unwrap_or_else(|poisoned| poisoned.into_inner())
-                    .retain(|open| open.peer_addr().ok() != place);
-                under_way.fetch_sub(1, Ordering::AcqRel);
+                lock(under_way).remove(number);
                 match met {
                     Ok((who, connected)) => arrived(who, connected),
                     Err(Failure::Fault(Fault::Unknown(what) | Fault::TheirIdentity(what))) => refused(from, what),
@@ -69,7 +68,7 @@ pub fn admit(
             });
             if spawned.is_err() {
                 // No more threads: the one that came tries again.
-                under_way.fetch_sub(1, Ordering::AcqRel);
+                lock(&handshakes).remove(number);
             }
         }
     })
@@ -83,25 +82,14 @@ fn meet(
     name: &str,
     admitted: Vec<Fingerprint>,
 ) -> std::result::Result<(Fingerprint, Connected), Failure> {
-    let failed = |error: std::io::Error| Failure::Fault(Fault::Unknown(format!("the socket failed: {error}")));
-    socket::prepare(&socket).map_err(failed)?;
-    let mut writer = super::writer(&socket, options.shape).map_err(failed)?;
-    let (connection, refusal) = tls::server(identity, admitted).map_err(Failure::Fatal)?;
     let until = Instant::now() + HANDSHAKE_LIMIT;
-    let mut handshake =
-        Handshake { connection, refusal, socket: &socket, writer: &mut writer, until, cancel: &options.cancel };
-    let started = Instant::now();
-    handshake.run()?;
-    let round_trip = started.elapsed();
-    handshake.greet(options.purpose)?;
-    match Purpose::of(&handshake.connection) {
-        Some(purpose) if purpose == options.purpose => {}
-        other => return Err(Failure::Elsewhere(other.unwrap_or_default())),
-    }
-    let connection = handshake.connection;
-    let who = tls::presented(&connection);
-    let who = who.ok_or_else(|| Failure::Fault(Fault::Unknown("it shows no certificate".into())))?;
-    let peer = Peer { name: name.to_owned(), pin: who };
-    let connected = super::channel(connection, socket, writer, &peer, options, round_trip).map_err(Failure::Fatal)?;
-    Ok((who, connected))
+    let arrival = Arrival::meet(socket, until, admitted, identity, options)?;
+    let pin = arrival.presented();
+    let pin = pin.ok_or_else(|| Failure::Fault(Fault::Unknown("it shows no certificate".into())))?;
+    let connected = arrival.accept(until, &Peer { name: name.to_owned(), pin }, options)?;
+    Ok((pin, connected))
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,7 @@ use rustls::Connection;
 use tacita_core::Error;
 
 use super::tls::{Fault, Purpose, Refusal, fault};
-use super::{Cancel, POLL};
+use super::{Cancel, HELLO_LIMIT, POLL};
 
 /// How long the other end may take to read why it was refused.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -34,9 +34,22 @@ pub(super) struct Handshake<'a> {
 }
 
 impl Handshake<'_> {
+    /// Waits for the dialer's first message. Every dialer can send it at once, before it proves anything: a stranger that says nothing
+    /// has less time than a handshake.
+    pub(super) fn await_hello(&mut self) -> Result<(), Failure> {
+        self.poll()?;
+        let until = self.until.min(Instant::now() + HELLO_LIMIT);
+        let whole = std::mem::replace(&mut self.until, until);
+        while self.connection.negotiated_cipher_suite().is_none() {
+            self.receive()?;
+        }
+        self.until = whole;
+        Ok(())
+    }
+
     /// Runs the handshake to its end. The connection is then authenticated as far as this side can tell.
     pub(super) fn run(&mut self) -> Result<(), Failure> {
-        self.socket.set_read_timeout(Some(POLL)).map_err(|e| unknown(format!("the socket failed: {e}")))?;
+        self.poll()?;
         self.send()?;
         while self.connection.is_handshaking() {
             self.receive()?;
@@ -70,6 +83,11 @@ impl Handshake<'_> {
                 Ok(_) | Err(_) => return Err(unknown("it closed the connection before it greeted")),
             }
         }
+    }
+
+    /// Makes reads return often enough to see that the wait is over.
+    fn poll(&self) -> Result<(), Failure> {
+        self.socket.set_read_timeout(Some(POLL)).map_err(|e| unknown(format!("the socket failed: {e}")))
     }
 
     fn receive(&mut self) -> Result<(), Failure> {

@@ -1,21 +1,22 @@
 //! The listening side.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::io::{self, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel as queue;
 use std::time::{Duration, Instant};
 
-use rustls::Connection;
 use tacita_core::{Error, Result};
 
-use super::handshake::{Failure, Handshake};
-use super::tls::{self, Fault, Refusal};
-use super::{Connected, HANDSHAKE_LIMIT, Options, Peer, Purpose, runs_already, socket};
+use super::arrival::Arrival;
+use super::handshake::Failure;
+use super::handshakes::Handshakes;
+use super::tls::Fault;
+use super::{Connected, HANDSHAKE_LIMIT, Options, Peer, Purpose, end, runs_already};
 use crate::base::text::{counted, shown};
 use crate::identity::Identity;
 
-/// Handshakes at a time. When strangers hold all of them, the oldest makes room for the newest.
+/// Handshakes at a time.
 const MAX_HANDSHAKES: usize = 32;
 
 /// How often the listener looks for new connections.
@@ -67,18 +68,18 @@ pub fn listen_for_all(
     let (sender, arrivals) = queue();
     let mut strangers = Strangers::default();
     std::thread::scope(|scope| {
-        let mut handshakes = Handshakes::default();
+        let mut handshakes = Sockets(Handshakes::new(MAX_HANDSHAKES));
         while !awaited.is_empty() {
             options.cancel.check()?;
             if Instant::now() >= until {
                 return Err(strangers.explain(names(&awaited), here, options));
             }
-            if let Ok(Arrival { id, from, outcome }) = arrivals.recv_timeout(ACCEPT_POLL) {
-                handshakes.remove(id);
-                let accepted = outcome.and_then(|arrived| {
-                    let place = arrived.place_among(&awaited)?;
+            if let Ok(Outcome { number, from, arrival }) = arrivals.recv_timeout(ACCEPT_POLL) {
+                handshakes.0.remove(number);
+                let accepted = arrival.and_then(|arrival| {
+                    let place = place_among(&arrival, &awaited)?;
                     let peer = awaited[place];
-                    match (arrived.accept(until, peer, options), options.purpose) {
+                    match (arrival.accept(until, peer, options), options.purpose) {
                         (Ok(connected), _) => found(peer, Ok(connected)),
                         (Err(Failure::Elsewhere(_)), Purpose::Doctor) => found(peer, Err(runs_already(&peer.name))),
                         (Err(Failure::Elsewhere(Purpose::Doctor)), _) => {
@@ -106,13 +107,15 @@ pub fn listen_for_all(
                 }
             }
             while let Ok((socket, from)) = listener.accept() {
-                let Ok(to_end_it) = socket.try_clone() else { continue };
-                let id = handshakes.add(to_end_it);
+                let Ok(copy) = socket.try_clone() else { continue };
+                let (number, displaced) = handshakes.0.add(from.ip(), |_| copy);
+                displaced.iter().for_each(end);
                 let (sender, until) = (sender.clone(), until.min(Instant::now() + HANDSHAKE_LIMIT));
                 scope.spawn(move || {
-                    let outcome = shake_hands(socket, until, peers, identity, options);
+                    let pins = peers.iter().map(|peer| peer.pin).collect();
+                    let arrival = Arrival::meet(socket, until, pins, identity, options);
                     // The wait may be over.
-                    let _ = sender.send(Arrival { id, from, outcome });
+                    let _ = sender.send(Outcome { number, from, arrival });
                 });
             }
         }
@@ -121,103 +124,26 @@ pub fn listen_for_all(
 }
 
 /// Somebody whose handshake is over.
-struct Arrival {
-    id: u64,
+struct Outcome {
+    number: u64,
     from: SocketAddr,
-    outcome: std::result::Result<Arrived, Failure>,
+    arrival: std::result::Result<Arrival, Failure>,
 }
 
-/// Somebody who has proved to be one of the peers.
-struct Arrived {
-    connection: Connection,
-    refusal: Refusal,
-    socket: TcpStream,
-    writer: Box<dyn Write + Send>,
-    round_trip: Duration,
+/// Which of those that are awaited it is.
+fn place_among(arrival: &Arrival, awaited: &[&Peer]) -> std::result::Result<usize, Failure> {
+    let presented = arrival.presented();
+    let place = awaited.iter().position(|peer| Some(peer.pin) == presented);
+    place.ok_or_else(|| Failure::Fault(Fault::Unknown("it is connected already".into())))
 }
 
-impl Arrived {
-    /// Which of these peers it is.
-    fn place_among(&self, awaited: &[&Peer]) -> std::result::Result<usize, Failure> {
-        let presented = tls::presented(&self.connection);
-        let place = awaited.iter().position(|peer| Some(peer.pin) == presented);
-        place.ok_or_else(|| Failure::Fault(Fault::Unknown("it is connected already".into())))
-    }
+/// Sockets of handshakes under way, which end when the wait does.
+struct Sockets(Handshakes<TcpStream>);
 
-    /// Tells the dialer that it was chosen, or that it is there for something else than this end.
-    fn accept(mut self, until: Instant, peer: &Peer, options: &Options) -> std::result::Result<Connected, Failure> {
-        let mut handshake = Handshake {
-            connection: self.connection,
-            refusal: self.refusal,
-            socket: &self.socket,
-            writer: &mut self.writer,
-            until,
-            cancel: &options.cancel,
-        };
-        handshake.greet(options.purpose)?;
-        match Purpose::of(&handshake.connection) {
-            Some(purpose) if purpose == options.purpose => {}
-            other => return Err(Failure::Elsewhere(other.unwrap_or_default())),
-        }
-        let connection = handshake.connection;
-        super::channel(connection, self.socket, self.writer, peer, options, self.round_trip).map_err(Failure::Fatal)
-    }
-}
-
-fn shake_hands(
-    socket: TcpStream,
-    until: Instant,
-    peers: &[Peer],
-    identity: &Identity,
-    options: &Options,
-) -> std::result::Result<Arrived, Failure> {
-    let failed = |e: io::Error| Failure::Fault(Fault::Unknown(format!("the socket failed: {e}")));
-    socket::prepare(&socket).map_err(failed)?;
-    let mut writer = super::writer(&socket, options.shape).map_err(failed)?;
-    let (connection, refusal) =
-        tls::server(identity, peers.iter().map(|peer| peer.pin).collect()).map_err(Failure::Fatal)?;
-    let mut handshake =
-        Handshake { connection, refusal, socket: &socket, writer: &mut writer, until, cancel: &options.cancel };
-    let started = Instant::now();
-    handshake.run()?;
-    let round_trip = started.elapsed();
-    let Handshake { connection, refusal, .. } = handshake;
-    Ok(Arrived { connection, refusal, socket, writer, round_trip })
-}
-
-/// The sockets of the handshakes under way. Dropping it ends them.
-#[derive(Default)]
-struct Handshakes {
-    sockets: VecDeque<(u64, TcpStream)>,
-    next: u64,
-}
-
-impl Handshakes {
-    fn add(&mut self, socket: TcpStream) -> u64 {
-        if self.sockets.len() == MAX_HANDSHAKES
-            && let Some((_, oldest)) = self.sockets.pop_front()
-        {
-            end(&oldest);
-        }
-        self.next += 1;
-        self.sockets.push_back((self.next, socket));
-        self.next
-    }
-
-    fn remove(&mut self, id: u64) {
-        self.sockets.retain(|(other, _)| *other != id);
-    }
-}
-
-impl Drop for Handshakes {
+impl Drop for Sockets {
     fn drop(&mut self) {
-        self.sockets.iter().for_each(|(_, socket)| end(socket));
+        self.0.drain().for_each(|socket| end(&socket));
     }
-}
-
-fn end(socket: &TcpStream) {
-    // It fails if the connection is down, which is what is wanted.
-    let _ = socket.shutdown(Shutdown::Both);
 }
 
 /// Those who came and were not the peer.

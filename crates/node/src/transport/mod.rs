@@ -2,11 +2,13 @@
 //!
 //! One party listens, the other dials, and either may start first. The wire format is in `docs/wire.md`.
 
+mod arrival;
 pub mod depot;
 mod dial;
 pub mod door;
 pub mod faults;
 mod handshake;
+pub mod handshakes;
 pub mod http;
 pub mod links;
 mod listen;
@@ -46,6 +48,9 @@ pub const SILENCE: Duration = Duration::from_secs(10);
 
 /// How long one handshake may take.
 pub const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long a listener waits for the dialer's first message: long enough for it to be sent three times.
+const HELLO_LIMIT: Duration = Duration::from_secs(4);
 
 /// How often everything that waits looks whether it was cancelled.
 const POLL: Duration = Duration::from_millis(50);
@@ -133,6 +138,12 @@ fn writer(socket: &TcpStream, shape: Shape) -> std::io::Result<Box<dyn Write + S
     Ok(if shape.is_plain() { Box::new(socket) } else { Box::new(ShapedWriter::new(socket, shape)) })
 }
 
+/// Ends a connection on which another thread reads.
+fn end(socket: &TcpStream) {
+    // It fails if the connection is down, which is what is wanted.
+    let _ = socket.shutdown(Shutdown::Both);
+}
+
 /// A finished handshake becomes a channel.
 fn channel(
     connection: Connection,
@@ -148,9 +159,6 @@ fn channel(
     socket.set_read_timeout(Some(options.silence)).map_err(failed)?;
     let shut = socket.try_clone().map_err(failed)?;
     let (reader, writer) = stream::split(connection, socket, writer);
-    let channel = Channel::over(&peer.name, reader, writer, options.heartbeat, move || {
-        // It fails if the connection is down, which is what is wanted.
-        let _ = shut.shutdown(Shutdown::Both);
-    });
+    let channel = Channel::over(&peer.name, reader, writer, options.heartbeat, move || end(&shut));
     Ok(Connected { channel, exporter, round_trip })
 }

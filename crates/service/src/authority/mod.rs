@@ -36,6 +36,7 @@ use schedule::Moment;
 
 use crate::clock;
 use crate::journal::Key;
+use crate::refusals::Refusals;
 
 const LOCK_FILE: &str = "lock";
 
@@ -90,6 +91,7 @@ struct Authority {
     next: AtomicU64,
     /// One rotation that the owner wants at a time.
     rotating: Mutex<()>,
+    refusals: Refusals,
 }
 
 /// Serves a list until it is cancelled.
@@ -137,7 +139,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         });
         let admitted = || authority.desks().fingerprints();
         let arrived = |who, connected| authority.meet(&who, connected);
-        let refused = |from: SocketAddr, what: String| tracing::info!("refused somebody from {from}: {what}");
+        let refused = |from: SocketAddr, what| authority.refusals.tell(format!("refused somebody from {from}: {what}"));
         let ended = door::admit(
             (&listener, &authority.identity),
             &options,
@@ -207,6 +209,7 @@ impl Authority {
             connections: Mutex::default(),
             next: AtomicU64::new(0),
             rotating: Mutex::default(),
+            refusals: Refusals::default(),
         })
     }
 
@@ -289,6 +292,7 @@ impl Authority {
     fn keep_house(&self, cancel: &Cancel) {
         while !cancel.is_cancelled() {
             std::thread::sleep(LOOK);
+            self.refusals.tell_rest();
             if self.desks().is_stale() {
                 self.read_desks();
             }

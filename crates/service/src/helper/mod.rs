@@ -28,6 +28,7 @@ use tacita_node::jobs::intersect::outsourced::Helping;
 use tacita_node::run::report::write_json;
 use tacita_node::transport::{Cancel, Options, Purpose, door, listening_at};
 
+use crate::refusals::Refusals;
 use desk::Desk;
 
 pub use host::Hosting;
@@ -80,6 +81,7 @@ struct Helper {
     connections: Mutex<BTreeMap<[u8; 32], usize>>,
     next: AtomicU64,
     numbers: Numbers,
+    refusals: Refusals,
 }
 
 /// What has happened since the helper stands.
@@ -130,6 +132,7 @@ pub fn serve(serving: Serving) -> Result<()> {
         connections: Mutex::default(),
         next: AtomicU64::new(0),
         numbers: Numbers::default(),
+        refusals: Refusals::default(),
     };
     helper.introduce(here, serving.state.is_none())?;
     let helper = Arc::new(helper);
@@ -204,7 +207,7 @@ impl Helper {
             self.open.store(true, Ordering::Release);
             let refused = |from: SocketAddr, what: String| {
                 self.numbers.refused.fetch_add(1, Ordering::Relaxed);
-                tracing::info!("refused somebody from {from}: {what}");
+                self.refusals.tell(format!("refused somebody from {from}: {what}"));
             };
             let arrived = |who, connected| attend::attend(self, who, connected);
             let ended =
@@ -227,6 +230,7 @@ impl Helper {
     /// Looks after runs: who stays away or does nothing for too long ends one, and with the last one the helper if it is to.
     fn keep_house(&self) {
         while !self.closed.is_cancelled() {
+            self.refusals.tell_rest();
             self.desks.iter().for_each(|desk| desk.look(self.timeout, self.patience, &self.numbers));
             let over = self.once && self.numbers.over() > 0;
             let draining = self.drain.is_cancelled();

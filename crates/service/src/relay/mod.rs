@@ -6,25 +6,26 @@ mod hall;
 mod splice;
 mod streams;
 
-use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
 use tacita_node::base::text::{count, counted};
 use tacita_node::identity::{Fingerprint, Identity};
+use tacita_node::transport::handshakes::{Handshakes, is_short};
 use tacita_node::transport::relay::prepare;
 use tacita_node::transport::{Cancel, HANDSHAKE_LIMIT, listening_at};
 use tokio::net::TcpStream;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use crate::refusals::Refusals;
 use hall::Hall;
 
-/// Connections at a time whose owners have not said what they want. When strangers hold all of them, the oldest makes room for the newest.
+/// Connections at a time whose owners have not said what they want.
 const MAX_HANDSHAKES: usize = 256;
 
 /// How long the relay takes at most to tell those who wait that it ends.
@@ -33,9 +34,8 @@ const FAREWELL: Duration = Duration::from_millis(300);
 /// How often it looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Refusals that are told of one by one within [`TELLING`]; the rest is counted.
-const TOLD: u64 = 5;
-const TELLING: Duration = Duration::from_secs(10);
+/// How long to wait when no connection can be taken.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// How to serve as a relay.
 pub struct Serving {
@@ -85,19 +85,21 @@ pub fn serve(serving: Serving) -> Result<()> {
     }
     let door = Arc::new(Door {
         hall: Arc::new(Hall::new(serving.identity, jobs)),
-        shaking: Mutex::default(),
-        told: Mutex::new((Instant::now(), 0)),
+        shaking: Mutex::new(Handshakes::new(MAX_HANDSHAKES)),
+        refusals: Refusals::default(),
     });
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener).map_err(internal)?;
         while !serving.cancel.is_cancelled() {
             match timeout(LOOK, listener.accept()).await {
-                Err(_) => door.tell_rest(),
+                Err(_) => door.refusals.tell_rest(),
                 Ok(Ok((socket, from))) => door.let_in(socket, from),
-                // As when there are no more sockets: some will be free again.
                 Ok(Err(error)) => {
-                    door.refuse(format!("a connection could not be taken: {error}"));
-                    tokio::time::sleep(LOOK).await;
+                    door.refusals.tell(format!("a connection could not be taken: {error}"));
+                    if is_short(&error) {
+                        lock(&door.shaking).displace().iter().for_each(AbortHandle::abort);
+                    }
+                    tokio::time::sleep(PAUSE).await;
                 }
             }
         }
@@ -168,41 +170,16 @@ fn allow_sockets(pairs: usize) {
 /// Where everybody comes in.
 struct Door {
     hall: Arc<Hall>,
-    shaking: Mutex<Shaking>,
-    told: Mutex<(Instant, u64)>,
-}
-
-/// Connections whose owners have not said yet what they want.
-#[derive(Default)]
-struct Shaking {
-    next: u64,
-    tasks: VecDeque<(u64, IpAddr, AbortHandle)>,
-}
-
-impl Shaking {
-    /// Which one makes room: the oldest of the address that has most, so that who opens many takes no room from others.
-    fn oldest(&self) -> Option<usize> {
-        let mut counts: BTreeMap<IpAddr, usize> = BTreeMap::new();
-        self.tasks.iter().for_each(|(_, from, _)| *counts.entry(*from).or_default() += 1);
-        let most = counts.values().max()?;
-        self.tasks.iter().position(|(_, from, _)| counts.get(from) == Some(most))
-    }
+    /// Connections whose owners have not said yet what they want.
+    shaking: Mutex<Handshakes<AbortHandle>>,
+    refusals: Refusals,
 }
 
 impl Door {
     /// A connection has come: who it is and what it wants is found out on a task of its own.
     fn let_in(self: &Arc<Door>, socket: TcpStream, from: SocketAddr) {
         let door = self.clone();
-        let mut shaking = lock(&self.shaking);
-        if shaking.tasks.len() == MAX_HANDSHAKES
-            && let Some((_, _, oldest)) = shaking.oldest().and_then(|place| shaking.tasks.remove(place))
-        {
-            oldest.abort();
-        }
-        shaking.next += 1;
-        let number = shaking.next;
-        // It waits for the lock before it takes itself off the list.
-        let task = tokio::spawn(async move {
+        let attend = async move |number| {
             let prepared = socket.into_std().and_then(|socket| {
                 prepare(&socket)?;
                 TcpStream::from_std(socket)
@@ -213,38 +190,19 @@ impl Door {
                     .unwrap_or_else(|_| Err("it does not go on with the TLS handshake, or asks for nothing".into())),
                 Err(error) => Err(format!("the socket failed: {error}")),
             };
-            lock(&door.shaking).tasks.retain(|(other, ..)| *other != number);
+            lock(&door.shaking).remove(number);
             let ended = match come {
                 Ok((guest, request)) => door.hall.clone().attend(guest, request).await,
                 Err(what) => Err(what),
             };
             if let Err(what) = ended {
-                door.refuse(format!("refused somebody from {from}: {what}"));
+                door.refusals.tell(format!("refused somebody from {from}: {what}"));
             }
-        });
-        shaking.tasks.push_back((number, from.ip(), task.abort_handle()));
-    }
-
-    /// Says that somebody was refused, if not too many were.
-    fn refuse(&self, what: String) {
-        self.tell_rest();
-        let mut told = lock(&self.told);
-        told.1 += 1;
-        if told.1 <= TOLD {
-            tracing::info!("{what}");
-        }
-    }
-
-    /// Says how many more were refused, when it is time.
-    fn tell_rest(&self) {
-        let mut told = lock(&self.told);
-        if told.0.elapsed() < TELLING {
-            return;
-        }
-        if told.1 > TOLD {
-            tracing::info!("refused {}, too", counted(told.1 - TOLD, "other"));
-        }
-        *told = (Instant::now(), 0);
+        };
+        // A task waits for the lock before it takes itself off the list.
+        let mut shaking = lock(&self.shaking);
+        let (_, displaced) = shaking.add(from.ip(), |number| tokio::spawn(attend(number)).abort_handle());
+        displaced.iter().for_each(AbortHandle::abort);
     }
 }
 

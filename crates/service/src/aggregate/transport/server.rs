@@ -1,11 +1,10 @@
 //! The listener's end.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -20,6 +19,7 @@ use hyper_util::service::TowerToHyperService;
 use tacita_core::{Error, Result};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::{Fingerprint, Identity};
+use tacita_node::transport::handshakes::{Handshakes, is_short};
 use tacita_node::transport::http::{Door, presented};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
@@ -34,7 +34,8 @@ use super::stream::cancelled;
 use super::taken::taken;
 use super::{Admission, HANDSHAKE_LIMIT, Kind, MOST_CONNECTIONS, MOST_REQUESTS, REQUESTS_EACH, Reply, SharedTraffic};
 
-/// Handshakes at a time. Who comes then takes the place of the oldest one, if that has had the time that a handshake takes.
+/// Handshakes at a time. Who comes then takes the place of the oldest one of the network that holds most: where that is the own one, only if
+/// it has had the time that a handshake takes, so that a crowd of honest ones gets done.
 const MOST_HANDSHAKES: usize = 1024;
 const HANDSHAKE: Duration = Duration::from_secs(1);
 
@@ -62,6 +63,9 @@ const GOODBYE: Duration = Duration::from_secs(1);
 
 const LOOK: Duration = Duration::from_millis(250);
 
+/// How long to wait when no connection can be taken.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// What serves.
 pub struct Server {
     /// Whose it is.
@@ -76,11 +80,25 @@ pub struct Server {
     pub cancel: Cancel,
 }
 
-/// A connection whose handshake may be going on.
+/// Ends a handshake, which began then.
 struct Shaking {
     since: Instant,
     task: AbortHandle,
-    done: Arc<AtomicBool>,
+}
+
+/// The handshakes going on.
+type SharedHandshakes = Arc<Mutex<Handshakes<Shaking>>>;
+
+/// Takes a handshake out when it is over, or its task has ended.
+struct Place {
+    handshakes: SharedHandshakes,
+    number: u64,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock(&self.handshakes).remove(self.number);
+    }
 }
 
 /// What a connection has going on.
@@ -106,15 +124,16 @@ pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Resu
     listener.set_nonblocking(true).map_err(failed)?;
     let listener = TcpListener::from_std(listener).map_err(failed)?;
     let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let mut shaking: VecDeque<Shaking> = VecDeque::new();
+    let handshakes: SharedHandshakes = Arc::new(Mutex::new(Handshakes::new(MOST_HANDSHAKES)));
     let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
     loop {
         let (socket, from) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
-                // No more files: those that are open end.
-                Err(_) => {
-                    sleep(LOOK).await;
+                Err(error) => {
+                    let displaced = if is_short(&error) { lock(&handshakes).displace() } else { None };
+                    displaced.iter().for_each(|one| one.task.abort());
+                    sleep(PAUSE).await;
                     continue;
                 }
             },
@@ -122,30 +141,37 @@ pub async fn stand(server: Arc<Server>, listener: std::net::TcpListener) -> Resu
         };
         // Who finds no place comes again.
         let Ok(place) = connections.clone().try_acquire_owned() else { continue };
-        shaking.retain(|one| !one.done.load(Ordering::Acquire));
-        if shaking.len() >= MOST_HANDSHAKES {
-            match shaking.pop_front_if(|oldest| oldest.since.elapsed() > HANDSHAKE) {
-                Some(oldest) => oldest.task.abort(),
-                None => continue,
-            }
+        let mut shaking = lock(&handshakes);
+        let is_young = |oldest: &Shaking| oldest.since.elapsed() <= HANDSHAKE;
+        if shaking.displaced_by(from.ip()).is_some_and(|(oldest, fair)| !fair && is_young(oldest)) {
+            continue;
         }
-        let (server, requests, done) = (server.clone(), requests.clone(), Arc::<AtomicBool>::default());
-        let shaken = done.clone();
-        let task = tokio::spawn(async move {
-            let met = meet(&server, socket, &shaken, requests).await;
-            shaken.store(true, Ordering::Release);
+        let (server, requests, handshakes) = (server.clone(), requests.clone(), handshakes.clone());
+        let attend = async move |number| {
+            let met = meet(&server, socket, Place { handshakes, number }, requests).await;
             if let Err(what) = met {
                 tracing::debug!("refused somebody from {from}: {what}");
                 server.traffic.refused.fetch_add(1, Ordering::Relaxed);
                 note(from, &what);
             }
             drop(place);
+        };
+        // A task waits for the lock before it takes itself off the list.
+        let (_, displaced) = shaking.add(from.ip(), |number| Shaking {
+            since: Instant::now(),
+            task: tokio::spawn(attend(number)).abort_handle(),
         });
-        shaking.push_back(Shaking { since: Instant::now(), task: task.abort_handle(), done });
+        drop(shaking);
+        // Without the lock, which its end takes.
+        displaced.iter().for_each(|one| one.task.abort());
     }
     // Every connection holds a place.
     let _ = timeout(FAREWELL, connections.acquire_many(MOST_CONNECTIONS as u32)).await;
     Ok(())
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Says who was refused, without filling the log.
@@ -161,7 +187,7 @@ fn note(from: SocketAddr, what: &str) {
 async fn meet(
     server: &Arc<Server>,
     socket: TcpStream,
-    shaken: &AtomicBool,
+    shaking: Place,
     requests: Arc<Semaphore>,
 ) -> std::result::Result<(), String> {
     let _ = socket.set_nodelay(true);
@@ -179,7 +205,7 @@ async fn meet(
             }
         }
     };
-    shaken.store(true, Ordering::Release);
+    drop(shaking);
     let connection = stream.get_ref().1;
     if connection.alpn_protocol() != Some(b"h2") {
         return Err("it does not speak HTTP/2".into());
