@@ -71,7 +71,7 @@ def run(
     hosts or networks machines of others are dialed, by party; by default at the host of their address in the job alone. `timeout` is how long the others are
     waited for, who may still be reading, `patience` how long they may be away or silent, in seconds; `retries` how often a bucket that fails is begun again,
     and `repeats` how many in all may be begun again that this party has answered already: each is another question to its rows for who does not keep to the
-    protocol. By default these are a third of the buckets, ten at most or one in fifty, and one at least.
+    protocol. By default these are a third of the buckets, ten at most or one in fifty: none of one or two.
 
     >>> tacita.ray.run(
     ...     job, "hospital", "patients/", "id/hospital", "common/", on=tacita.ray.Processes(8)
@@ -664,8 +664,8 @@ def _stop(drivers: _tacita.Drivers, error: BaseException, resumes: bool) -> None
 
 
 def default_repeats(buckets: int) -> int:
-    """How many buckets may be begun again that were answered, if nothing is said."""
-    return max(1, min(buckets // 3, 10), buckets // 50)
+    """How many buckets may be begun again that were answered, if nothing is said: none of one or two, so that nobody has a second answer to all."""
+    return max(min(buckets // 3, 10), buckets // 50)
 
 
 def _number(name: str) -> Optional[int]:

@@ -186,7 +186,7 @@ fn what_is_asked_of_a_batch_is_not_asked_of_all() {
 
 /// In how many buckets so many records are mixed, each of which is read once.
 fn buckets_of(records: u64) -> u64 {
-    crate::aggregate::queue::mix::buckets(records, RECORD_BYTES, MEMORY).unwrap()
+    mix::buckets(records, RECORD_BYTES, MEMORY).unwrap()
 }
 
 /// A batch that would leave too little behind does not leave, however often it is asked for.
