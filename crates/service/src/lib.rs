@@ -13,3 +13,5 @@ mod page;
 mod refusals;
 pub mod relay;
 mod status;
+
+pub use page::Origin;

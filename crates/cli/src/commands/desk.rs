@@ -9,6 +9,7 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::Live;
 use tacita_node::transport::Cancel;
+use tacita_service::Origin;
 use tacita_service::desk::{self, Asking, Serving};
 
 use crate::console::print;
@@ -37,6 +38,9 @@ pub struct Desk {
     /// Allow a page that others can reach; it is not encrypted.
     #[arg(long)]
     allow_remote_page: bool,
+    /// Where the page is opened, if something in front of it encrypts: https://HOST, as in https://desk.example.
+    #[arg(long, value_name = "URL")]
+    origin: Option<Origin>,
     /// Where verdicts are kept, one line of JSON each: time, reference, verdict, list. Not whom was asked for.
     #[arg(long, value_name = "FILE", default_value = "verdicts.jsonl")]
     verdicts: PathBuf,
@@ -77,6 +81,7 @@ impl Desk {
             asking: Asking { live, identity, cancel },
             page: self.page,
             allow_remote: self.allow_remote_page,
+            origin: self.origin,
             verdicts: self.verdicts,
             told: |address| {
                 // Nobody may read standard output any more; the page is there all the same.

@@ -10,6 +10,7 @@ use tacita_core::{Error, Result};
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::cancel::Cancel;
 use tacita_node::identity::Identity;
+use tacita_service::Origin;
 use tacita_service::aggregate::database::Databasing;
 use tacita_service::aggregate::database::dashboard::Dashboard;
 use tacita_service::aggregate::proxy::Proxying;
@@ -78,6 +79,9 @@ pub struct Database {
     /// Take the key in that link from this file, which is made if it is not there; nothing is printed then.
     #[arg(long, value_name = "FILE", requires = "dashboard")]
     dashboard_token_file: Option<PathBuf>,
+    /// Where that page is opened, if something in front of it encrypts: https://HOST, as in https://rounds.example.
+    #[arg(long, value_name = "URL", requires = "dashboard")]
+    dashboard_origin: Option<Origin>,
 }
 
 /// What all roles are told.
@@ -187,11 +191,12 @@ impl Oracle {
 impl Database {
     /// Carries the command out.
     pub fn execute(self) -> Result<()> {
-        let Database { role, storage, round, patience, dashboard, dashboard_token_file } = self;
+        let Database { role, storage, round, patience, dashboard, dashboard_token_file, dashboard_origin } = self;
         let storage = self::storage(storage)?;
         let dashboard = dashboard.map(|address| Dashboard {
             address,
             token: dashboard_token_file,
+            origin: dashboard_origin,
             told: |link| {
                 // Nobody may read standard output any more; the page is there all the same.
                 let _ = print(link.to_owned());

@@ -136,6 +136,10 @@ fn only_the_operator_gets_in_and_only_by_its_own_forms() {
     }
     refused("GET", "/", &[cookie, ("Host", &format!("evil.example:{}", site.page))]);
     refused("DELETE", "/rounds/one", &[cookie, ("Origin", &own)]);
+    // Where a server of somebody else could be asked for the same, there is nothing.
+    for path in ["/", "/rounds/one", "/dashboard.css", "/?token=wrong"] {
+        assert_eq!(site.elsewhere().request("GET", path, &[cookie], b"").status, 403, "{path}");
+    }
     assert_eq!(site.post("/open", kind.1, &vec![b'a'; 100_000]).status, 413);
     assert_eq!(world.status(ROUND)["state"], "open", "nothing was done");
 
@@ -169,7 +173,7 @@ fn only_the_operator_gets_in_and_only_by_its_own_forms() {
         assert_eq!(site.get(path).status, 403, "{path}");
     }
     let page = site.get("/rounds/one").body;
-    assert!(page.contains("3 keys were revealed, to participants") && !page.contains("/rounds/one/keys"), "{page}");
+    assert!(page.contains("3 keys were revealed, to participants") && !page.contains("rounds/one/keys"), "{page}");
 }
 
 #[test]
@@ -196,6 +200,28 @@ fn a_token_is_kept_in_a_file_and_an_address_is_of_this_machine() {
     assert!(!said.contains(&token), "a key is in no log");
     let port = said.split("dashboard at http://127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
     Site::enter(port.parse().unwrap(), &token);
+}
+
+/// Behind something that encrypts: forms are of that origin, and the cookie goes over nothing else.
+#[test]
+fn a_dashboard_has_the_origin_that_it_is_told() {
+    let origin = "https://rounds.example";
+    let (mut world, _) = started(&json!("participants"), &["--dashboard-origin", origin]);
+    let database = world.role("database");
+    let link = database.until_it_prints("token=").trim().to_owned();
+    let said = database.until_it_logs("dashboard listens on 127.0.0.1:");
+    let port =
+        said.split("dashboard listens on 127.0.0.1:").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+    let site = Site::enter_at(port, link.strip_prefix("https://rounds.example/?token=").unwrap(), Some(origin));
+    let (kind, body) = ("application/x-www-form-urlencoded", format!("form={}&round=two", site.form));
+    let local = format!("http://127.0.0.1:{port}");
+    for foreign in [local.as_str(), "http://rounds.example", "https://evil.example"] {
+        let headers = [("Cookie", site.cookie.as_str()), ("Origin", foreign), ("Content-Type", kind)];
+        assert_eq!(site.request("POST", "/open", &headers, body.as_bytes()).status, 403, "{foreign}");
+    }
+    let opened = site.post("/open", kind, body.as_bytes());
+    assert_eq!((opened.status, opened.header("location")), (303, &*site.at("/rounds/two")));
+    assert_eq!(world.status("two")["state"], "open");
 }
 
 /// A proxy that is gone is named, with what to do.
@@ -239,9 +265,10 @@ fn on_a_screen_and_on_a_phone() {
 pub fn look_at(browser: &Browser, link: &str, round: &str, keep: impl Fn(&str)) {
     browser.open(link);
     browser.until_says("#rate", "most");
+    let (place, base) = (link.split_once("/?").unwrap().0, browser.script("return location.pathname"));
+    let address = format!("{place}{}", base.as_str().unwrap().trim_end_matches('/'));
     for width in [390, 1000] {
         for (path, name) in [("/?still", "dashboard"), (&format!("/rounds/{round}"), "dashboard-round")] {
-            let address = link.split_once("/?").unwrap().0;
             browser.open(&format!("{address}{path}"));
             browser.until_says("h1", " ");
             browser.fit(width);

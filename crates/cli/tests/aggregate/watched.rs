@@ -26,7 +26,7 @@ pub(super) fn pages(world: &mut World, role: &'static str) -> String {
 /// The status and the body of a page.
 pub(super) fn page(at: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(at).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();

@@ -9,6 +9,10 @@ pub struct Site {
     pub page: u16,
     pub token: String,
     pub cookie: String,
+    /// The path that all pages are below.
+    pub base: String,
+    /// Where browsers open it, if that is another place.
+    pub origin: Option<String>,
     /// The word in its forms.
     pub form: String,
 }
@@ -25,20 +29,48 @@ impl Site {
     /// Enters the page at a port by its token.
     #[track_caller]
     pub fn enter(page: u16, token: &str) -> Site {
-        let mut site = Site { page, token: token.to_owned(), cookie: String::new(), form: String::new() };
+        Site::enter_at(page, token, None)
+    }
+
+    /// The same behind something that encrypts, and passes on by which name browsers ask for it.
+    #[track_caller]
+    pub fn enter_at(page: u16, token: &str, origin: Option<&str>) -> Site {
+        let (token, empty) = (token.to_owned(), String::new);
+        let origin = origin.map(str::to_owned);
+        let mut site = Site { page, token, origin, base: empty(), cookie: empty(), form: empty() };
+        let token = &site.token;
         let entered = site.request("GET", &format!("/?token={token}"), &[], b"");
         assert_eq!(entered.status, 303, "{entered:?}");
-        let cookie = entered.headers.lines().find_map(|line| line.strip_prefix("set-cookie: ")).unwrap();
-        assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+        let cookie = entered.header("set-cookie");
+        site.base = entered.header("location").trim_end_matches('/').to_owned();
+        assert!(site.base.len() > 22, "nobody guesses it: {}", site.base);
+        // Cookies know no ports: a server of somebody else gets what is for a path that it can be asked for.
+        assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+        assert!(cookie.ends_with(&format!("; Path={}/", site.base)), "{cookie}");
+        let secure = cookie.starts_with("__Secure-") && cookie.contains("; Secure;");
+        assert_eq!(secure, site.origin.is_some(), "{cookie}");
         site.cookie = cookie.split(';').next().unwrap().to_owned();
         let main = site.get("/").body;
         site.form = main.split("name=\"form\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
         site
     }
 
+    /// The same, asked for what is below no path of its own.
+    pub fn elsewhere(&self) -> Site {
+        let (token, cookie, form) = (self.token.clone(), self.cookie.clone(), self.form.clone());
+        Site { page: self.page, token, cookie, form, base: String::new(), origin: self.origin.clone() }
+    }
+
+    /// Where a page is: below the path of all, unless that is there already.
+    pub fn at(&self, path: &str) -> String {
+        if path.starts_with(&self.base) { path.to_owned() } else { format!("{}{path}", self.base) }
+    }
+
     /// A request as it is written, with its own Host.
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let host = format!("127.0.0.1:{}", self.page);
+        let path = self.at(path);
+        let own = format!("127.0.0.1:{}", self.page);
+        let host = self.origin.as_ref().map_or(own, |origin| origin.replace("https://", ""));
         let host = headers.iter().find(|(name, _)| *name == "Host").map_or(host.as_str(), |(_, value)| value);
         let mut head = format!(
             "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {}\r\n",
@@ -64,12 +96,21 @@ impl Site {
     }
 
     pub fn origin(&self) -> String {
-        format!("http://127.0.0.1:{}", self.page)
+        self.origin.clone().unwrap_or_else(|| format!("http://127.0.0.1:{}", self.page))
     }
 
     pub fn post(&self, path: &str, kind: &str, body: &[u8]) -> Answer {
         let headers = [("Cookie", self.cookie.as_str()), ("Origin", &self.origin()), ("Content-Type", kind)];
         self.request("POST", path, &headers, body)
+    }
+}
+
+impl Answer {
+    /// What a header says.
+    #[track_caller]
+    pub fn header(&self, name: &str) -> &str {
+        let found = self.headers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        found.unwrap_or_else(|| panic!("no {name}: {self:?}"))
     }
 }
 

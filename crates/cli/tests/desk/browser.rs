@@ -1,5 +1,10 @@
 //! The page in a real browser. With TACITA_PICTURES=write, the pictures of the documentation are made.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
 use rustix::process::Signal;
 
 use crate::common::browser::{Browser, keep};
@@ -47,11 +52,11 @@ fn a_clerk_at_work() {
     table += "B0150,o'tarrin CORVIN,20090917\nB0151,Zdenek Estervale,?\n";
     let file = fly.home.file("flight.csv", &table);
     browser.type_into("input[type=file]", &file);
-    browser.click("form[action='/batch'] button");
+    browser.click("form[action='batch'] button");
     let said = browser.until_says("#result", "Done");
     assert!(said.contains("1 on the list, 150 not on the list, 1 not checked"), "{said}");
     keep(&browser, "desk-batch");
-    browser.click("a[href='/']");
+    browser.click("a[href='./']");
     browser.until_says("#listed", "3");
 
     // The authority dies: the page says so by itself, and recovers by itself.
@@ -67,6 +72,54 @@ fn a_clerk_at_work() {
     check(&browser, "Corvin O'Tarrin", "2009-09-17", "TC102-1A");
     browser.until_says("#verdict", "On the list");
     assert_eq!(desk.standing()["fetched"], 1);
+}
+
+/// Answers a request with a page that asks for more, and sets a cookie of its own; returns the request's head.
+fn answer(mut stream: TcpStream) -> String {
+    let page = "<p>well</p><img src=/batch/1><img src=/desk.css><img src=/last>";
+    let (mut head, mut piece) = (Vec::new(), [0; 4096]);
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut piece) {
+            Ok(count) if count > 0 => head.extend_from_slice(&piece[..count]),
+            _ => break,
+        }
+    }
+    let headers = "Content-Type: text/html\r\nSet-Cookie: own=1\r\nConnection: close";
+    // It may have gone.
+    let _ = write!(stream, "HTTP/1.1 200 OK\r\n{headers}\r\nContent-Length: {}\r\n\r\n{page}", page.len());
+    String::from_utf8_lossy(&head).into_owned()
+}
+
+/// A server of another user, to which some site leads the browser, is not sent the cookie of the page.
+#[test]
+fn another_port_gets_no_cookie() {
+    let Some(browser) = Browser::start(1000, 900) else { return };
+    let fly = Fly::new(TERMS, LIMITS, LIST);
+    let desk = fly.desk_alone("gate-1");
+    browser.open(&address(&desk));
+    browser.until_says("h1", "Desk");
+    let base = browser.script("return location.pathname");
+    assert!(base.as_str().unwrap().len() > 22, "{base}");
+
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = format!("http://{}", listener.local_addr().unwrap());
+    let (told, requests) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let told = told.clone();
+            // Browsers open connections that they may not use.
+            std::thread::spawn(move || told.send(answer(stream)));
+        }
+    });
+    browser.open(&other);
+    let mut heard = String::new();
+    while !heard.contains("GET /last") {
+        heard += &requests.recv_timeout(Duration::from_secs(30)).unwrap_or_else(|_| panic!("{heard}"));
+    }
+    assert!(heard.contains("own=1") && !heard.contains("tacita"), "{heard}");
+    // The page is still open to its own browser.
+    browser.open(&format!("http://127.0.0.1:{}{}", desk.page, base.as_str().unwrap()));
+    browser.until_says("h1", "Desk");
 }
 
 #[test]

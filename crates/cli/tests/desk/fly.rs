@@ -91,23 +91,21 @@ impl Fly {
 
     /// Starts a desk.
     pub fn desk_alone(&self, name: &str) -> Desk {
+        self.desk_at(name, None)
+    }
+
+    /// Starts a desk, whose page browsers open at an origin.
+    pub fn desk_at(&self, name: &str, origin: Option<&str>) -> Desk {
         let (page, identity) = (free_port(), self.home.at(name));
         let (address, verdicts) = (format!("127.0.0.1:{page}"), self.home.at(&format!("{name}.jsonl")));
-        let mut running = Running::start(&[
-            "desk",
-            &self.job,
-            "--as",
-            "airline",
-            "--identity",
-            &identity,
-            "--page",
-            &address,
-            "--verdicts",
-            &verdicts,
-        ]);
+        let fixed = ["desk", &self.job, "--as", "airline", "--identity", &identity];
+        let files = ["--page", &address, "--verdicts", &verdicts];
+        let more = origin.map_or(vec![], |origin| vec!["--origin", origin]);
+        let mut running = Running::start(&[&fixed[..], &files, &more].concat());
         let said = running.until_it_prints("token=");
-        let token = said.trim().rsplit_once("token=").unwrap().1.to_owned();
-        Desk { running, site: Site::enter(page, &token) }
+        let (place, token) = said.trim().rsplit_once("/?token=").unwrap();
+        assert_eq!(place, origin.unwrap_or(&format!("http://{address}")));
+        Desk { running, site: Site::enter_at(page, token, origin) }
     }
 }
 

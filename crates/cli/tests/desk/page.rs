@@ -1,5 +1,6 @@
 //! The page lets in whoever has its key, and no other site.
 
+use crate::common::tacita;
 use crate::fly::{Fly, LIMITS, LIST, TERMS};
 
 #[test]
@@ -20,6 +21,12 @@ fn only_the_clerk_gets_in() {
         refused("GET", path, &[]);
     }
     refused("GET", "/", &[("Cookie", "tacita-desk-1=x")]);
+    // Where a server of somebody else could be asked for the same, there is nothing.
+    let elsewhere = desk.elsewhere();
+    for path in ["/", "/standing", "/batch/1", "//standing", "/?token=wrong"] {
+        let answer = elsewhere.request("GET", path, &[cookie], b"");
+        assert_eq!(answer.status, 403, "{path}: {answer:?}");
+    }
     // Another name of this machine, as after DNS rebinding.
     refused("GET", "/", &[cookie, ("Host", "evil.example")]);
     refused("POST", "/check", &[cookie, ("Host", &format!("evil.example:{}", desk.page)), ("Origin", &own)]);
@@ -60,6 +67,34 @@ fn only_the_clerk_gets_in() {
     assert!(main.body.contains("authority does not learn whom airline asks for"), "{}", main.body);
     assert_eq!(desk.get("/batch/99").status, 404);
     assert_eq!(desk.get("/nothing").status, 404);
+}
+
+/// Behind something that encrypts: the browser's name for it, or that of this machine, may be passed on.
+#[test]
+fn a_page_has_the_origin_that_it_is_told() {
+    let fly = Fly::new(TERMS, LIMITS, LIST);
+    let _authority = fly.serve();
+    let desk = fly.desk_at("gate-1", Some("https://desk.example"));
+    desk.until(|standing| standing["connected"] == true);
+    assert!(desk.check("Corvin O'Tarrin", "2009-09-17", "").contains("On the list"));
+    let (cookie, local) = (("Cookie", desk.cookie.as_str()), format!("127.0.0.1:{}", desk.page));
+    for host in ["desk.example", "desk.example:443", &local] {
+        assert_eq!(desk.request("GET", "/", &[cookie, ("Host", host)], b"").status, 200, "{host}");
+    }
+    let kind = ("Content-Type", "application/x-www-form-urlencoded");
+    let body = format!("form={}&field-name=a&field-dob=2000-01-01", desk.form);
+    for origin in
+        ["http://desk.example", "https://evil.example", "https://desk.example:8443", &format!("http://{local}")]
+    {
+        let answer = desk.request("POST", "/check", &[cookie, kind, ("Origin", origin)], body.as_bytes());
+        assert_eq!(answer.status, 403, "{origin}: {answer:?}");
+    }
+    assert_eq!(desk.request("GET", "/", &[cookie, ("Host", "evil.example")], b"").status, 403);
+    for bad in ["http://desk.example", "desk.example", "https://desk.example/page"] {
+        let job = ["desk", &fly.job, "--as", "airline", "--identity", &fly.home.at("gate-2"), "--origin", bad];
+        let ended = tacita(&job);
+        assert!(ended.code == 2 && ended.stderr.contains("https://HOST"), "{ended:?}");
+    }
 }
 
 #[test]

@@ -370,7 +370,7 @@ fn a_helper_that_is_to_end_ends_with_its_last_run() {
     let page = |path: &str| {
         use std::io::{Read, Write};
         let mut stream = std::net::TcpStream::connect(&status).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {status}\r\nConnection: close\r\n\r\n").unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text

@@ -1,15 +1,23 @@
 //! Who may see the page: whoever has the address that was printed at the start, in a browser that came by it; and no other site through
 //! that browser.
+//!
+//! The browser gets a cookie for the token in that address. Cookies know no ports: a browser sends one to every server on its host. So the
+//! cookie is for one path, which is random and which the pages are below. A server of somebody else at another port gets the cookie only if
+//! the browser asks it for that path, and nobody who does not see the pages knows it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
+use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use data_encoding::BASE64URL_NOPAD;
 use subtle::ConstantTimeEq;
 use tacita_core::{Error, Result};
+
+use super::escaped;
+use super::origin::{Origin, is_local};
 
 /// What a page lets in.
 #[derive(Clone)]
@@ -22,22 +30,57 @@ pub(crate) struct Guard {
     session: String,
     /// In the forms.
     form: String,
+    /// The first part of the path of all pages.
+    path: String,
     cookie: String,
     here: SocketAddr,
+    /// Where it is to be seen from elsewhere.
+    origin: Option<Origin>,
 }
 
 impl Guard {
     /// Fresh secrets for the page of `word`, as `desk`, at this address. The token is the one given, or a fresh one as well.
     pub(crate) fn new(word: &str, printed_by: &'static str, here: SocketAddr, token: Option<String>) -> Result<Guard> {
-        // Cookies know no ports: two pages on one machine have two.
+        // Of two pages on one machine, each keeps its own.
         let cookie = format!("tacita-{word}-{}", here.port());
         let token = token.map_or_else(secret, Ok)?;
-        Ok(Guard { printed_by, token, session: secret()?, form: secret()?, cookie, here })
+        let [session, form, path] = [secret()?, secret()?, secret()?];
+        Ok(Guard { printed_by, token, session, form, path, cookie, here, origin: None })
+    }
+
+    /// The same for a page that is also to be seen at an origin, over something that encrypts: the cookie goes over nothing else.
+    pub(crate) fn behind(mut self, origin: Option<Origin>) -> Guard {
+        if origin.is_some() {
+            self.cookie = format!("__Secure-{}", self.cookie);
+        }
+        self.origin = origin;
+        self
+    }
+
+    /// Where the page is, for whoever opens it.
+    pub(crate) fn place(&self) -> String {
+        self.origin.as_ref().map_or_else(|| format!("http://{}", self.here), Origin::to_string)
     }
 
     /// The address to open.
     pub(crate) fn address(&self) -> String {
-        format!("http://{}/?token={}", self.here, self.token)
+        format!("{}/?token={}", self.place(), self.token)
+    }
+
+    /// The path of a page, for whoever is sent there.
+    pub(crate) fn path(&self, page: &str) -> String {
+        format!("/{}/{page}", self.path)
+    }
+
+    /// A whole page, whose links have no slash in front. What is in `head` and `body` is HTML already.
+    pub(crate) fn frame(&self, title: &str, stylesheet: &str, head: &str, body: &str) -> String {
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<base href=\"{}\">\n<meta name=\"viewport\" \
+             content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<link rel=\"stylesheet\" \
+             href=\"{stylesheet}\">\n{head}</head>\n<body>\n{body}</body>\n</html>\n",
+            self.path(""),
+            escaped(title)
+        )
     }
 
     /// What each form holds.
@@ -50,17 +93,15 @@ impl Guard {
         same(form, &self.form)
     }
 
-    /// Whether the browser asks this machine by a name that can lead nowhere else: another site's name that leads here today is none.
+    /// The pages as they are let to be seen.
+    pub(crate) fn over(&self, pages: Router) -> Router {
+        // Where a request goes is decided below the guard, which takes the first part of its path away.
+        Router::new().fallback_service(pages).layer(from_fn_with_state(self.clone(), check))
+    }
+
+    /// Whether the page is asked for by a name of its own. What encrypts may pass the browser's name on, or use its own for this machine.
     fn is_called_rightly(&self, host: &str) -> bool {
-        let port = format!(":{}", self.here.port());
-        let Some(name) = host.strip_suffix(&port).or_else(|| (self.here.port() == 80).then_some(host)) else {
-            return false;
-        };
-        let number = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        match number {
-            Ok(number) => number == self.here.ip() || number.is_loopback() || self.here.ip().is_unspecified(),
-            Err(_) => name.eq_ignore_ascii_case("localhost"),
-        }
+        is_local(host, self.here) || self.origin.as_ref().is_some_and(|origin| origin.is_called(host))
     }
 
     fn has_cookie(&self, headers: &HeaderMap) -> bool {
@@ -80,13 +121,22 @@ impl Guard {
             return Some("This page has nothing to be asked for in this way.".into());
         }
         let origin = text(header::ORIGIN);
-        let own = origin.is_some_and(|origin| origin == format!("http://{host}"));
+        let expected = self.origin.as_ref().map_or_else(|| format!("http://{host}"), Origin::to_string);
+        let own = origin.is_some_and(|origin| origin == expected);
         let foreign = text(header::HeaderName::from_static("sec-fetch-site"))
             .is_some_and(|site| !matches!(site, "same-origin" | "none"));
         if *method == Method::POST && (!own || foreign) || origin.is_some() && !own {
             return Some("Another site has sent you here: go to the page yourself.".into());
         }
         None
+    }
+
+    /// The page that a path leads to, if it begins as all of them do.
+    fn page(&self, uri: &Uri) -> Option<Uri> {
+        let (first, _) = uri.path().strip_prefix('/')?.split_once('/')?;
+        let whole = uri.path_and_query()?.as_str();
+        let page = whole.get(1 + first.len()..)?;
+        if same(first, &self.path) { page.parse().ok() } else { None }
     }
 }
 
@@ -103,16 +153,19 @@ fn same(one: &str, other: &str) -> bool {
 }
 
 /// Lets requests through, or refuses them.
-pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    let mut response = match guard.refusal(request.method(), request.headers()) {
-        Some(why) => refuse(why),
-        None if guard.has_cookie(request.headers()) => next.run(request).await,
-        None => guard.enter(&request),
+async fn check(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
+    let mut response = match (guard.refusal(request.method(), request.headers()), guard.page(request.uri())) {
+        (Some(why), _) => refuse(why),
+        (None, Some(page)) if guard.has_cookie(request.headers()) => {
+            *request.uri_mut() = page;
+            next.run(request).await
+        }
+        (None, _) => guard.enter(&request),
     };
     for (name, value) in [
         (
             "content-security-policy",
-            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'self'; \
              frame-ancestors 'none'",
         ),
         ("x-content-type-options", "nosniff"),
@@ -141,8 +194,10 @@ impl Guard {
                 self.printed_by
             ));
         }
-        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie, self.session);
-        (StatusCode::SEE_OTHER, [(header::LOCATION, "/".to_owned()), (header::SET_COOKIE, cookie)]).into_response()
+        let secure = if self.origin.is_some() { "; Secure" } else { "" };
+        let pages = self.path("");
+        let cookie = format!("{}={}; HttpOnly; SameSite=Strict{secure}; Path={pages}", self.cookie, self.session);
+        (StatusCode::SEE_OTHER, [(header::LOCATION, pages), (header::SET_COOKIE, cookie)]).into_response()
     }
 }
 
@@ -191,5 +246,41 @@ mod tests {
         assert!(!with(&format!("tacita-desk-8081={}", guard.session)));
         assert!(!with(&format!("tacita-desk-8080={}", guard.token)) && !with("tacita-desk-8080="));
         assert!(!guard.is_own_form("") && guard.is_own_form(guard.form()));
+    }
+
+    #[test]
+    fn pages_are_below_a_path_that_nobody_guesses() {
+        let guard = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();
+        let other = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();
+        let page = |path: &str| guard.page(&path.parse().unwrap()).map(|page| page.to_string());
+        assert_eq!(page(&guard.path("")).as_deref(), Some("/"));
+        assert_eq!(page(&guard.path("batch/1?x=/y")).as_deref(), Some("/batch/1?x=/y"));
+        let bare = guard.path("").trim_end_matches('/').to_owned();
+        for path in ["/", "/batch/1", "//", &other.path(""), &bare, &format!("/x{bare}/"), &format!("/.{bare}/")] {
+            assert_eq!(page(path), None, "{path}");
+        }
+        assert!(
+            guard.path.len() >= 22 && guard.frame("t", "s.css", "", "").contains(&format!("<base href=\"{bare}/\">"))
+        );
+    }
+
+    #[test]
+    fn behind_something_that_encrypts_it_has_another_name() {
+        let guard = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();
+        let guard = guard.behind(Some("https://desk.example".parse().unwrap()));
+        assert!(guard.address().starts_with("https://desk.example/?token="));
+        let passes = |method: Method, pairs: &[(&'static str, &str)]| guard.refusal(&method, &headers(pairs)).is_none();
+        let own = ("origin", "https://desk.example");
+        for host in ["desk.example", "Desk.Example", "desk.example:443", "127.0.0.1:8080", "localhost:8080"] {
+            assert!(passes(Method::GET, &[("host", host)]) && passes(Method::POST, &[("host", host), own]), "{host}");
+            assert!(!passes(Method::POST, &[("host", host), ("origin", "https://evil.example")]), "{host}");
+            assert!(!passes(Method::POST, &[("host", host), ("origin", &format!("http://{host}"))]), "{host}");
+            assert!(!passes(Method::POST, &[("host", host)]), "{host}");
+        }
+        for host in ["evil.example", "desk.example:8080", "desk.example.evil.example", ""] {
+            assert!(!passes(Method::GET, &[("host", host)]), "{host}");
+        }
+        assert!(guard.has_cookie(&headers(&[("cookie", &format!("__Secure-tacita-desk-8080={}", guard.session))])));
+        assert!(!guard.has_cookie(&headers(&[("cookie", &format!("tacita-desk-8080={}", guard.session))])));
     }
 }

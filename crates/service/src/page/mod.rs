@@ -1,8 +1,11 @@
-//! What pages in a browser on the same machine have in common: who may see them, and how text becomes a part of one.
+//! What pages in a browser on the same machine have in common: who may see them, how they are served, and how text becomes a part of one.
 
 pub(crate) mod guard;
+pub(crate) mod origin;
+pub(crate) mod server;
 
 pub(crate) use guard::Guard;
+pub use origin::Origin;
 
 /// Text that stands for itself in a page. Everything that comes from elsewhere goes through here.
 pub(crate) fn escaped(text: &str) -> String {
@@ -25,15 +28,6 @@ pub(crate) fn escaped(text: &str) -> String {
         }
     }
     out
-}
-
-/// A whole page. What is in `head` and `body` is HTML already.
-pub(crate) fn frame(title: &str, stylesheet: &str, head: &str, body: &str) -> String {
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, \
-         initial-scale=1\">\n<title>{}</title>\n<link rel=\"stylesheet\" href=\"{stylesheet}\">\n{head}</head>\n<body>\n{body}</body>\n</html>\n",
-        escaped(title)
-    )
 }
 
 #[cfg(test)]

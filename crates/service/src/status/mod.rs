@@ -4,17 +4,21 @@ mod page;
 mod ready;
 
 use std::fmt::Display;
-use std::net::{TcpListener, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
-use axum::response::IntoResponse;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tacita_core::{Error, Result};
 use tokio::runtime::{Builder, Runtime};
+
+use crate::page::origin::is_local;
+use crate::page::server;
 
 pub(crate) use page::{Durations, Page, labels, seconds, value};
 pub(crate) use ready::{Check, Readiness};
@@ -59,13 +63,20 @@ pub(crate) fn serve(listener: TcpListener, watched: Arc<dyn Watched>) -> Result<
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
+        .layer(from_fn_with_state(here, check_host))
         .with_state(watched);
-    runtime.spawn(async move {
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        axum::serve(listener, pages).await
-    });
+    runtime.spawn(server::serve(listener, pages, std::future::pending()));
     tracing::info!("status at http://{here}/health and http://{here}/metrics");
     Ok(runtime)
+}
+
+/// Refuses what a browser asks for on behalf of another site, whose name leads here today. Programs may name no host.
+async fn check_host(State(here): State<SocketAddr>, request: Request, next: Next) -> Response {
+    let host = request.headers().get(header::HOST);
+    if host.is_some_and(|host| !host.to_str().is_ok_and(|host| is_local(host, here))) {
+        return (StatusCode::FORBIDDEN, format!("these pages have another name: http://{here}\n")).into_response();
+    }
+    next.run(request).await
 }
 
 async fn health(State(watched): State<Arc<dyn Watched>>) -> impl IntoResponse {

@@ -4,7 +4,7 @@ const line = document.getElementById("standing");
 async function look() {
   let standing = { connected: false, text: "This page has lost its desk: is `tacita desk` still running?" };
   try {
-    const answer = await fetch("/standing");
+    const answer = await fetch("standing");
     if (answer.ok) standing = await answer.json();
   } catch (_) { /* said above */ }
   if (line.textContent !== standing.text) line.textContent = standing.text;

@@ -8,7 +8,7 @@ use super::super::Standing;
 use super::super::batch::Batch;
 use super::super::verdicts::{Outcome, Verdict};
 use crate::clock;
-use crate::page::{self, escaped};
+use crate::page::{Guard, escaped};
 
 /// Verdicts of the day that the page shows.
 pub(super) const SHOWN: usize = 50;
@@ -20,7 +20,7 @@ const NOTABLE: usize = 200;
 pub(super) struct View<'a> {
     pub(super) job: &'a str,
     pub(super) authority: &'a str,
-    pub(super) form: &'a str,
+    pub(super) guard: &'a Guard,
     pub(super) fields: &'a [(String, &'static str)],
     pub(super) learned: &'a [String],
     pub(super) standing: Standing,
@@ -60,8 +60,8 @@ fn class(outcome: Outcome) -> &'static str {
     }
 }
 
-fn frame(title: &str, head: &str, body: &str) -> String {
-    page::frame(title, "/desk.css", head, body)
+fn frame(guard: &Guard, title: &str, head: &str, body: &str) -> String {
+    guard.frame(title, "desk.css", head, body)
 }
 
 /// The page with the form.
@@ -77,8 +77,8 @@ pub(super) fn main(view: &View<'_>, shown: Option<&Shown>) -> String {
     if let Some(shown) = shown {
         body.push_str(&verdict(shown));
     }
-    body.push_str("<h2 id=\"one\">Check one</h2>\n<form method=\"post\" action=\"/check\" autocomplete=\"off\" aria-labelledby=\"one\">\n");
-    let _ = writeln!(body, "<input type=\"hidden\" name=\"form\" value=\"{}\">", escaped(view.form));
+    body.push_str("<h2 id=\"one\">Check one</h2>\n<form method=\"post\" action=\"check\" autocomplete=\"off\" aria-labelledby=\"one\">\n");
+    let _ = writeln!(body, "<input type=\"hidden\" name=\"form\" value=\"{}\">", escaped(view.guard.form()));
     for (place, (header, kind)) in view.fields.iter().enumerate() {
         let hint = match *kind {
             "name" => " <small>in any order, with or without accents</small>",
@@ -98,7 +98,7 @@ pub(super) fn main(view: &View<'_>, shown: Option<&Shown>) -> String {
          spellcheck=\"false\"></label>\n<button>Check</button>\n</form>\n",
     );
     body.push_str(
-        "<h2 id=\"many\">Check many</h2>\n<form method=\"post\" action=\"/batch\" enctype=\"multipart/form-data\" aria-labelledby=\"many\">\n",
+        "<h2 id=\"many\">Check many</h2>\n<form method=\"post\" action=\"batch\" enctype=\"multipart/form-data\" aria-labelledby=\"many\">\n",
     );
     let headers: Vec<_> = view.fields.iter().map(|(header, _)| escaped(header)).collect();
     let _ = write!(
@@ -106,7 +106,7 @@ pub(super) fn main(view: &View<'_>, shown: Option<&Shown>) -> String {
         "<input type=\"hidden\" name=\"form\" value=\"{}\">\n<label><span>Column of references <small>optional</small></span><input \
          name=\"reference\" value=\"reference\" maxlength=\"64\"></label>\n<label><span>Table <small>CSV with the columns {}</small></span><input \
          type=\"file\" name=\"table\" accept=\".csv,text/csv\" required></label>\n<button>Check all</button>\n</form>\n",
-        escaped(view.form),
+        escaped(view.guard.form()),
         headers.join(", ")
     );
     let [listed, clear, unchecked] = view.counts;
@@ -137,9 +137,9 @@ pub(super) fn main(view: &View<'_>, shown: Option<&Shown>) -> String {
     }
     body.push_str("<h2>What runs, and who learns what</h2>\n<ul>\n");
     view.learned.iter().for_each(|sentence| body.push_str(&format!("<li>{}</li>\n", escaped(sentence))));
-    body.push_str("</ul>\n</main>\n<script src=\"/desk.js\"></script>\n");
+    body.push_str("</ul>\n</main>\n<script src=\"desk.js\"></script>\n");
     let title = shown.map_or("Desk".to_owned(), |shown| format!("{} - Desk", shown.verdict.verdict.words()));
-    frame(&title, "", &body)
+    frame(view.guard, &title, "", &body)
 }
 
 /// One verdict, to be seen at once.
@@ -170,7 +170,7 @@ fn verdict(shown: &Shown) -> String {
 }
 
 /// The page of a batch. It loads itself again until the batch is over.
-pub(super) fn batch(batch: &Batch) -> String {
+pub(super) fn batch(guard: &Guard, batch: &Batch) -> String {
     let (done, rows, [listed, clear, unchecked]) = (batch.done(), batch.rows, batch.counts());
     let over = batch.is_over();
     let head = if over { "" } else { "<meta http-equiv=\"refresh\" content=\"1\">\n" };
@@ -221,20 +221,20 @@ pub(super) fn batch(batch: &Batch) -> String {
     }
     if over {
         let _ =
-            writeln!(body, "<p><a href=\"/batch/{}/verdicts.csv\" download>All verdicts as CSV</a></p>", batch.number);
+            writeln!(body, "<p><a href=\"batch/{}/verdicts.csv\" download>All verdicts as CSV</a></p>", batch.number);
     }
-    body.push_str("<p><a href=\"/\">Back to the desk</a></p>\n</main>\n");
-    frame(&format!("Batch {} - Desk", batch.number), head, &body)
+    body.push_str("<p><a href=\"./\">Back to the desk</a></p>\n</main>\n");
+    frame(guard, &format!("Batch {} - Desk", batch.number), head, &body)
 }
 
 /// A page that says what is wrong.
-pub(super) fn problem(what: &str) -> String {
+pub(super) fn problem(guard: &Guard, what: &str) -> String {
     let body = format!(
-        "<header><h1>This cannot be done</h1></header>\n<main>\n<p class=\"verdict unchecked\" role=\"alert\">{}</p>\n<p><a href=\"/\">Back to the \
+        "<header><h1>This cannot be done</h1></header>\n<main>\n<p class=\"verdict unchecked\" role=\"alert\">{}</p>\n<p><a href=\"./\">Back to the \
          desk</a></p>\n</main>\n",
         escaped(what)
     );
-    frame("Desk", "", &body)
+    frame(guard, "Desk", "", &body)
 }
 
 /// Now, as verdicts have it.
@@ -260,10 +260,11 @@ mod tests {
         };
         let standing = Standing { connected: false, problem: evil.into(), ..Standing::default() };
         let fields = [(evil.to_owned(), "name")];
+        let guard = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();
         let view = View {
             job: evil,
             authority: evil,
-            form: "f",
+            guard: &guard,
             fields: &fields,
             learned: &[evil.to_owned()],
             standing,
@@ -272,6 +273,6 @@ mod tests {
         };
         let page = main(&view, Some(&Shown { verdict, of: vec![(evil.into(), evil.into())] }));
         assert!(!page.contains("<script>") && page.matches("&lt;script&gt;").count() >= 8, "{page}");
-        assert!(!problem(evil).contains("<script>"));
+        assert!(!problem(&guard, evil).contains("<script>"));
     }
 }

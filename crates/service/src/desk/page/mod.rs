@@ -3,7 +3,7 @@
 mod html;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::future::{Future, IntoFuture};
+use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use axum::extract::{DefaultBodyLimit, Form, Multipart, Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router, middleware};
+use axum::{Json, Router};
 use serde_json::json;
 use tacita_core::{Error, Result};
 use tacita_node::jobs::intersect::live::{Asked, Live, Reader, learned, protocol};
@@ -27,7 +27,8 @@ use super::link::{Asking, Link};
 use super::verdicts::{MAX_REFERENCE, Outcome, Verdict, Verdicts};
 use html::{Shown, View};
 
-use crate::page::{Guard, guard};
+use crate::Origin;
+use crate::page::{Guard, server};
 
 /// How long a clerk waits for one verdict.
 const PATIENCE: Duration = Duration::from_secs(6);
@@ -52,6 +53,8 @@ pub struct Serving {
     pub page: SocketAddr,
     /// Whether it may be on an address that others can reach.
     pub allow_remote: bool,
+    /// Where it is to be seen from elsewhere, behind something that encrypts.
+    pub origin: Option<Origin>,
     /// Where verdicts are kept.
     pub verdicts: PathBuf,
     /// Gets the address to open, with its key.
@@ -79,7 +82,7 @@ type Shared = Arc<Desk>;
 /// Errors: [`Error::Input`] for an address that cannot be listened on, or that others can reach without leave, or a file that cannot be
 /// written.
 pub fn serve(serving: Serving) -> Result<()> {
-    let Serving { asking, page, allow_remote, verdicts, told } = serving;
+    let Serving { asking, page, allow_remote, origin, verdicts, told } = serving;
     if !page.ip().is_loopback() && !allow_remote {
         return Err(Error::Input(format!(
             "--page {page}: others can reach that address, and the page is not encrypted: use 127.0.0.1, or --allow-remote-page if something in \
@@ -91,9 +94,8 @@ pub fn serve(serving: Serving) -> Result<()> {
         Error::Input(format!("cannot serve the page on {page}: {error}: give another address with --page"))
     };
     let listener = std::net::TcpListener::bind(page).map_err(failed)?;
-    listener.set_nonblocking(true).map_err(failed)?;
     let here = listener.local_addr().map_err(failed)?;
-    let guard = Guard::new("desk", "tacita desk", here, None)?;
+    let guard = Guard::new("desk", "tacita desk", here, None)?.behind(origin);
     let live = asking.live.clone();
     let reader = Reader::new(&live, &live.desk)?;
     let verdicts = Arc::new(Mutex::new(Verdicts::open(&verdicts)?));
@@ -116,10 +118,8 @@ pub fn serve(serving: Serving) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Error::Internal(format!("no threads for the page: {error}")))?;
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
         // Whoever still waits for a verdict gets it, if it comes soon.
-        let served = axum::serve(listener, router(desk)).with_graceful_shutdown(until_cancelled(cancel.clone()));
-        let served = std::pin::pin!(served.into_future());
+        let served = std::pin::pin!(server::serve(listener, router(desk), until_cancelled(cancel.clone())));
         let late = std::pin::pin!(async {
             until_cancelled(cancel).await;
             tokio::time::sleep(FAREWELL).await;
@@ -133,7 +133,7 @@ pub fn serve(serving: Serving) -> Result<()> {
 
 fn router(desk: Shared) -> Router {
     let guard = desk.guard.clone();
-    Router::new()
+    let pages = Router::new()
         .route("/", get(main_page))
         .route("/check", post(check))
         .route("/batch", post(begin_batch).layer(DefaultBodyLimit::max(MAX_TABLE_BYTES)))
@@ -143,21 +143,24 @@ fn router(desk: Shared) -> Router {
         .route("/desk.css", get(|| async { ([(header::CONTENT_TYPE, "text/css")], include_str!("desk.css")) }))
         .route("/desk.js", get(|| async { ([(header::CONTENT_TYPE, "text/javascript")], include_str!("desk.js")) }))
         .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
-        .layer(middleware::from_fn_with_state(guard, guard::check))
-        .with_state(desk)
+        .with_state(desk);
+    guard.over(pages)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// A page that says what is wrong.
-fn wrong(status: StatusCode, what: &str) -> Response {
-    (status, Html(html::problem(what))).into_response()
-}
+impl Desk {
+    /// A page that says what is wrong.
+    fn wrong(&self, status: StatusCode, what: &str) -> Response {
+        (status, Html(html::problem(&self.guard, what))).into_response()
+    }
 
-fn see(place: String) -> Response {
-    (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response()
+    /// Sends the browser to a page.
+    fn see(&self, page: &str) -> Response {
+        (StatusCode::SEE_OTHER, [(header::LOCATION, self.guard.path(page))]).into_response()
+    }
 }
 
 async fn main_page(State(desk): State<Shared>, Query(query): Query<HashMap<String, String>>) -> Html<String> {
@@ -170,7 +173,7 @@ async fn main_page(State(desk): State<Shared>, Query(query): Query<HashMap<Strin
     let view = View {
         job: &desk.live.job.id,
         authority: &desk.live.authority,
-        form: desk.guard.form(),
+        guard: &desk.guard,
         fields: &desk.fields,
         learned: &desk.learned,
         standing: desk.link.standing(),
@@ -191,7 +194,7 @@ async fn standing(State(desk): State<Shared>) -> Json<serde_json::Value> {
 /// One row, as it was typed.
 async fn check(State(desk): State<Shared>, Form(form): Form<HashMap<String, String>>) -> Response {
     if !form.get("form").is_some_and(|own| desk.guard.is_own_form(own)) {
-        return wrong(StatusCode::FORBIDDEN, "This form is of an earlier page: go back, and load it again.");
+        return desk.wrong(StatusCode::FORBIDDEN, "This form is of an earlier page: go back, and load it again.");
     }
     let value = |header: &str| form.get(&format!("field-{header}")).map(String::as_str).unwrap_or_default();
     let asked = desk.reader.read(value);
@@ -202,13 +205,13 @@ async fn check(State(desk): State<Shared>, Form(form): Form<HashMap<String, Stri
     let made = tokio::task::spawn_blocking(move || asker.verdict(asked, reference)).await;
     let verdict = match made {
         Ok(Ok(verdict)) => verdict,
-        Ok(Err(error)) => return wrong(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
-        Err(_) => return wrong(StatusCode::INTERNAL_SERVER_ERROR, "The desk failed: look at what it said."),
+        Ok(Err(error)) => return desk.wrong(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        Err(_) => return desk.wrong(StatusCode::INTERNAL_SERVER_ERROR, "The desk failed: look at what it said."),
     };
     let mut shown = lock(&desk.shown);
     shown.push_front((number, Shown { verdict, of }));
     shown.truncate(REMEMBERED);
-    see(format!("/?shown={number}"))
+    desk.see(&format!("?shown={number}"))
 }
 
 impl Desk {
@@ -249,12 +252,12 @@ async fn begin_batch(State(desk): State<Shared>, mut form: Multipart) -> Respons
         let field = match form.next_field().await {
             Ok(Some(field)) => field,
             Ok(None) => break,
-            Err(error) => return wrong(error.status(), &error.body_text()),
+            Err(error) => return desk.wrong(error.status(), &error.body_text()),
         };
         let name = field.name().unwrap_or_default().to_owned();
         let bytes = match field.bytes().await {
             Ok(bytes) => bytes,
-            Err(error) => return wrong(error.status(), &error.body_text()),
+            Err(error) => return desk.wrong(error.status(), &error.body_text()),
         };
         match name.as_str() {
             "form" => own = std::str::from_utf8(&bytes).is_ok_and(|form| desk.guard.is_own_form(form)),
@@ -263,11 +266,11 @@ async fn begin_batch(State(desk): State<Shared>, mut form: Multipart) -> Respons
             _ => {}
         }
         if !own {
-            return wrong(StatusCode::FORBIDDEN, "This form is of an earlier page: go back, and load it again.");
+            return desk.wrong(StatusCode::FORBIDDEN, "This form is of an earlier page: go back, and load it again.");
         }
     }
     let Some(table) = table.filter(|table| !table.is_empty()) else {
-        return wrong(StatusCode::BAD_REQUEST, "No table was chosen, or it is empty.");
+        return desk.wrong(StatusCode::BAD_REQUEST, "No table was chosen, or it is empty.");
     };
     let number = desk.next.fetch_add(1, Ordering::Relaxed);
     let owner = desk.clone();
@@ -282,10 +285,10 @@ async fn begin_batch(State(desk): State<Shared>, mut form: Multipart) -> Respons
             while batches.len() > REMEMBERED {
                 batches.pop_first();
             }
-            see(format!("/batch/{number}"))
+            desk.see(&format!("batch/{number}"))
         }
-        Ok(Err(error)) => wrong(StatusCode::BAD_REQUEST, &error.to_string()),
-        Err(_) => wrong(StatusCode::INTERNAL_SERVER_ERROR, "The desk failed: look at what it said."),
+        Ok(Err(error)) => desk.wrong(StatusCode::BAD_REQUEST, &error.to_string()),
+        Err(_) => desk.wrong(StatusCode::INTERNAL_SERVER_ERROR, "The desk failed: look at what it said."),
     }
 }
 
@@ -298,8 +301,8 @@ const NO_BATCH: &str =
 
 async fn batch_page(State(desk): State<Shared>, Path(number): Path<u64>) -> Response {
     match batch(&desk, number) {
-        Some(batch) => Html(html::batch(&batch)).into_response(),
-        None => wrong(StatusCode::NOT_FOUND, NO_BATCH),
+        Some(batch) => Html(html::batch(&desk.guard, &batch)).into_response(),
+        None => desk.wrong(StatusCode::NOT_FOUND, NO_BATCH),
     }
 }
 
@@ -313,7 +316,7 @@ async fn batch_csv(State(desk): State<Shared>, Path(number): Path<u64>) -> Respo
             )
                 .into_response()
         }
-        None => wrong(StatusCode::NOT_FOUND, NO_BATCH),
+        None => desk.wrong(StatusCode::NOT_FOUND, NO_BATCH),
     }
 }
 

@@ -15,7 +15,7 @@ use super::{Desk, Shared, page, problem, refused, work};
 use crate::aggregate::database::operator::{self, Tighten};
 use crate::aggregate::rounds::{Closing, check_name};
 use crate::aggregate::transport::{Granted, Kind, Reply};
-use crate::page::escaped;
+use crate::page::{Guard, escaped};
 
 /// Something that can be done with a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(super) async fn confirm(
             Action::Tighten => Some(raise(desk, &name, &view, &query)?),
             _ => None,
         };
-        Ok(asked(&view, action, raise.as_ref(), desk.guard.form()))
+        Ok(asked(&desk.guard, &view, action, raise.as_ref()))
     })
     .await
 }
@@ -90,7 +90,7 @@ fn raise(desk: &Desk, name: &str, view: &RoundView, query: &Words) -> Granted<Ra
 }
 
 /// The page that asks.
-pub(super) fn asked(round: &RoundView, action: Action, raise: Option<&Raise>, form: &str) -> String {
+pub(super) fn asked(guard: &Guard, round: &RoundView, action: Action, raise: Option<&Raise>) -> String {
     let name = escaped(&round.name);
     let (title, what, class) = match action {
         Action::Close => (
@@ -128,14 +128,14 @@ pub(super) fn asked(round: &RoundView, action: Action, raise: Option<&Raise>, fo
         )
     });
     let body = format!(
-        "<header><p><a href=\"/rounds/{name}\">Round {name}</a></p><h1>{title}?</h1></header>\n<main>\n<p>{}</p>\n<form method=\"post\" \
-         action=\"/rounds/{name}/{}\"><input type=\"hidden\" name=\"form\" value=\"{}\">{more}<button class=\"{class}\">{title}</button> <a class=\"button\" \
-         href=\"/rounds/{name}\">Leave it</a></form>\n</main>\n",
+        "<header><p><a href=\"rounds/{name}\">Round {name}</a></p><h1>{title}?</h1></header>\n<main>\n<p>{}</p>\n<form method=\"post\" \
+         action=\"rounds/{name}/{}\"><input type=\"hidden\" name=\"form\" value=\"{}\">{more}<button class=\"{class}\">{title}</button> <a class=\"button\" \
+         href=\"rounds/{name}\">Leave it</a></form>\n</main>\n",
         escaped(&what),
         action.word(),
-        escaped(form),
+        escaped(guard.form()),
     );
-    frame(title, None, &body)
+    frame(guard, title, None, &body)
 }
 
 /// What raising means, as far as the histogram tells.
@@ -166,7 +166,7 @@ pub(super) async fn change(
     if let Some(response) = foreign_form(&desk, &form) {
         return response;
     }
-    done(change_round(&desk, &name, &action, &form).await, &name)
+    done(&desk.guard, change_round(&desk, &name, &action, &form).await, &name)
 }
 
 async fn change_round(desk: &Shared, name: &str, action: &str, form: &Words) -> Granted<()> {
@@ -196,25 +196,29 @@ pub(super) async fn open(State(desk): State<Shared>, Form(form): Form<Words>) ->
     }
     let name = form.get("round").map(|name| name.trim().to_owned()).unwrap_or_default();
     if let Err(Error::Input(text)) = check_name(&name) {
-        return problem(StatusCode::BAD_REQUEST, &text);
+        return problem(&desk.guard, StatusCode::BAD_REQUEST, &text);
     }
     let who = Extension(desk.database.identity.fingerprint());
     let opened = operator::open((State(desk.database.clone()), who, Path(name.clone()))).await;
-    done(opened.map(drop), &name)
+    done(&desk.guard, opened.map(drop), &name)
 }
 
 /// The answer to a form that is of another page.
 fn foreign_form(desk: &Desk, form: &Words) -> Option<Response> {
     let own = form.get("form").is_some_and(|own| desk.guard.is_own_form(own));
     (!own).then(|| {
-        problem(StatusCode::FORBIDDEN, "This form is of an earlier page: go back, load that again, and try again.")
+        problem(
+            &desk.guard,
+            StatusCode::FORBIDDEN,
+            "This form is of an earlier page: go back, load that again, and try again.",
+        )
     })
 }
 
 /// Back to the round, or why not.
-fn done(done: Granted<()>, round: &str) -> Response {
+fn done(guard: &Guard, done: Granted<()>, round: &str) -> Response {
     match done {
-        Ok(()) => (StatusCode::SEE_OTHER, [(header::LOCATION, format!("/rounds/{round}"))]).into_response(),
-        Err(reply) => refused(&reply),
+        Ok(()) => (StatusCode::SEE_OTHER, [(header::LOCATION, guard.path(&format!("rounds/{round}")))]).into_response(),
+        Err(reply) => refused(guard, &reply),
     }
 }

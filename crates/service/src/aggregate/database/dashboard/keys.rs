@@ -20,7 +20,7 @@ use crate::aggregate::participant::rows::{Found, decode_rows};
 use crate::aggregate::rounds::State as Stage;
 use crate::aggregate::transport::{Granted, Kind, Reply};
 use crate::clock;
-use crate::page::escaped;
+use crate::page::{Guard, escaped};
 
 /// Keys on a page.
 const EACH: usize = 100;
@@ -69,22 +69,26 @@ pub(super) async fn page(
             (false, false) => None,
         };
         let packing = Packing::of(&own);
-        Ok(shown(&Keys {
-            round: &name,
-            total: record.revealed.keys,
-            columns: columns(&own),
-            values: own.revealed().values && own.own.round.values.has_values(),
-            rows: found.into_iter().skip(from).take(EACH).map(|row| row_of(&own, &packing, &row)).collect(),
-            endings: endings(&own),
-            next,
-            first: place == 0 && from == 0,
-        }))
+        Ok(shown(
+            &desk.guard,
+            &Keys {
+                round: &name,
+                total: record.revealed.keys,
+                columns: columns(&own),
+                values: own.revealed().values && own.own.round.values.has_values(),
+                rows: found.into_iter().skip(from).take(EACH).map(|row| row_of(&own, &packing, &row)).collect(),
+                endings: endings(&own),
+                next,
+                first: place == 0 && from == 0,
+            },
+        ))
     })
     .await
 }
 
 /// A file of all of them.
 pub(super) async fn download(State(desk): State<Shared>, Path((name, file)): Path<(String, String)>) -> Response {
+    let guard = desk.guard.clone();
     let made = work(desk, move |desk| {
         let (round, record) = readable(desk, &name)?;
         let own = desk.database.setting.own()?;
@@ -104,7 +108,7 @@ pub(super) async fn download(State(desk): State<Shared>, Path((name, file)): Pat
             let kind = "application/octet-stream".to_owned();
             ([(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, name)], bytes).into_response()
         }
-        Err(reply) => refused(&reply),
+        Err(reply) => refused(&guard, &reply),
     }
 }
 
@@ -184,7 +188,7 @@ fn value(own: &Spec<'_>, place: u32, times: u64) -> String {
 }
 
 /// The page.
-pub(super) fn shown(keys: &Keys<'_>) -> String {
+pub(super) fn shown(guard: &Guard, keys: &Keys<'_>) -> String {
     let name = escaped(keys.round);
     let mut headers: Vec<&str> = keys.columns.iter().map(String::as_str).collect();
     headers.push("reports");
@@ -198,22 +202,22 @@ pub(super) fn shown(keys: &Keys<'_>) -> String {
     });
     let rows: Vec<_> = rows.collect();
     let files = keys.endings.iter().map(|ending| {
-        format!("<li><a href=\"/rounds/{name}/result/{name}.{ending}\" download>{name}.{ending}</a></li>\n")
+        format!("<li><a href=\"rounds/{name}/result/{name}.{ending}\" download>{name}.{ending}</a></li>\n")
     });
     let table = match rows.is_empty() {
         true => "<p>No key.</p>\n".to_owned(),
         false => table("In no order.", &headers, &rows),
     };
-    let base = format!("/rounds/{}/keys", keys.round);
+    let base = format!("rounds/{}/keys", keys.round);
     let first = if keys.first { String::new() } else { link("", &base, "From the beginning") };
     let next = keys
         .next
         .map_or_else(String::new, |(part, from)| link("", &format!("{base}?part={part}&from={from}"), "Next keys"));
     let body = format!(
-        "<header><p><a href=\"/rounds/{name}\">Round {name}</a></p><h1>Revealed keys</h1><p>{}</p></header>\n<main>\n{table}<p>{first}{next}</p>\n<h2>All of them as a \
+        "<header><p><a href=\"rounds/{name}\">Round {name}</a></p><h1>Revealed keys</h1><p>{}</p></header>\n<main>\n{table}<p>{first}{next}</p>\n<h2>All of them as a \
          file</h2>\n<ul class=\"files\">\n{}</ul>\n</main>\n",
         counted(keys.total, "key"),
         files.collect::<String>()
     );
-    frame(&format!("Keys of round {}", keys.round), None, &body)
+    frame(guard, &format!("Keys of round {}", keys.round), None, &body)
 }

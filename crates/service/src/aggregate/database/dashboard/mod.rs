@@ -18,18 +18,20 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::{DefaultBodyLimit, Path as At, RawQuery, State};
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Router, middleware};
 use tacita_core::{Error, Result};
 use tokio::runtime::Runtime;
 
 use self::watch::Watch;
 use super::Database;
+use crate::Origin;
 use crate::aggregate::transport::{Granted, Reply};
 use crate::page::guard::{self, Guard};
+use crate::page::server;
 use crate::status;
 
 /// The longest form, in bytes.
@@ -41,6 +43,8 @@ pub struct Dashboard {
     pub address: String,
     /// The file with the token; it is made if it is not there. Absent: a fresh token each time.
     pub token: Option<PathBuf>,
+    /// Where it is to be seen from elsewhere, behind something that encrypts.
+    pub origin: Option<Origin>,
     /// Gets the address to open, with its key, unless the key is in a file.
     pub told: fn(&str),
 }
@@ -71,10 +75,15 @@ impl Dashboard {
         let listener = status::listen("--dashboard", &self.address)?;
         let here = listener.local_addr().map_err(|error| Error::Internal(format!("the dashboard: {error}")))?;
         let token = self.token.as_deref().map(token).transpose()?;
-        let guard = Guard::new("dashboard", "tacita database", here, token)?;
+        let guard = Guard::new("dashboard", "tacita database", here, token)?.behind(self.origin.clone());
+        if let Some(origin) = &self.origin {
+            tracing::info!("dashboard listens on {here}, to which {origin} has to lead");
+        }
         match &self.token {
             None => (self.told)(&guard.address()),
-            Some(file) => tracing::info!("dashboard at http://{here}/?token=..., with what is in {}", file.display()),
+            Some(file) => {
+                tracing::info!("dashboard at {}/?token=..., with what is in {}", guard.place(), file.display())
+            }
         }
         Ok(Listening { listener, guard, state: state.to_path_buf() })
     }
@@ -114,10 +123,7 @@ impl Listening {
         let Listening { listener, guard, state } = self;
         let desk = Desk { database: database.clone(), watch: Watch::start(database), guard, state };
         let pages = router(Arc::new(desk));
-        runtime.spawn(async move {
-            let listener = tokio::net::TcpListener::from_std(listener)?;
-            axum::serve(listener, pages).await
-        });
+        runtime.spawn(server::serve(listener, pages, std::future::pending()));
         Ok(())
     }
 }
@@ -125,7 +131,8 @@ impl Listening {
 fn router(desk: Shared) -> Router {
     let guard = desk.guard.clone();
     let style = || async { ([(header::CONTENT_TYPE, "text/css")], include_str!("dashboard.css")) };
-    Router::new()
+    let lost = async |State(desk): State<Shared>| problem(&desk.guard, StatusCode::NOT_FOUND, "There is no such page.");
+    let pages = Router::new()
         .route("/", get(main_page))
         .route("/dashboard.css", get(style))
         .route("/open", post(change::open))
@@ -134,23 +141,22 @@ fn router(desk: Shared) -> Router {
         .route("/rounds/{round}/{action}", post(change::change))
         .route("/rounds/{round}/keys", get(keys::page))
         .route("/rounds/{round}/result/{file}", get(keys::download))
-        .fallback(|| async { problem(StatusCode::NOT_FOUND, "There is no such page.") })
+        .fallback(lost)
         .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
-        .layer(middleware::from_fn_with_state(guard, guard::check))
-        .with_state(desk)
+        .with_state(desk);
+    guard.over(pages)
 }
 
 async fn main_page(State(desk): State<Shared>, RawQuery(query): RawQuery) -> Response {
     let still = is_still(query);
-    page(desk, move |desk| Ok(overview::page(&desk.database.view(&desk.watch, &desk.state)?, desk.guard.form(), still)))
-        .await
+    page(desk, move |desk| Ok(overview::page(&desk.guard, &desk.database.view(&desk.watch, &desk.state)?, still))).await
 }
 
 async fn round_page(State(desk): State<Shared>, At(name): At<String>, RawQuery(query): RawQuery) -> Response {
     let still = is_still(query);
     page(desk, move |desk| {
         let round = desk.database.known(&name)?;
-        Ok(round::page(&desk.database.view_of(&round, &desk.watch)?, still))
+        Ok(round::page(&desk.guard, &desk.database.view_of(&round, &desk.watch)?, still))
     })
     .await
 }
@@ -162,9 +168,10 @@ fn is_still(query: Option<String>) -> bool {
 
 /// A page that is made where it stops no other request.
 async fn page(desk: Shared, make: impl FnOnce(&Desk) -> Granted<String> + Send + 'static) -> Response {
+    let guard = desk.guard.clone();
     match work(desk, make).await {
         Ok(page) => Html(page).into_response(),
-        Err(reply) => refused(&reply),
+        Err(reply) => refused(&guard, &reply),
     }
 }
 
@@ -174,10 +181,10 @@ async fn work<T: Send + 'static>(desk: Shared, work: impl FnOnce(&Desk) -> Grant
 }
 
 /// A page that says why something was not done.
-fn refused(reply: &Reply) -> Response {
-    problem(reply.status(), &reply.told().message)
+fn refused(guard: &Guard, reply: &Reply) -> Response {
+    problem(guard, reply.status(), &reply.told().message)
 }
 
-fn problem(status: StatusCode, what: &str) -> Response {
-    (status, Html(parts::problem(what))).into_response()
+fn problem(guard: &Guard, status: StatusCode, what: &str) -> Response {
+    (status, Html(parts::problem(guard, what))).into_response()
 }

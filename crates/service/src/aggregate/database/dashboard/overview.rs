@@ -9,13 +9,13 @@ use super::chart::sparkline;
 use super::parts::{badge, frame, table, tiles};
 use super::view::{RoundView, View, long, moment};
 use super::watch::KEPT;
-use crate::page::escaped;
+use crate::page::{Guard, escaped};
 
 /// Rounds that are shown, those opened last first.
 const SHOWN: usize = 200;
 
-/// The page. `form` is the word that its form holds.
-pub(super) fn page(view: &View, form: &str, still: bool) -> String {
+/// The page.
+pub(super) fn page(guard: &Guard, view: &View, still: bool) -> String {
     let mut rounds: Vec<&RoundView> = view.rounds.iter().collect();
     rounds.sort_by(|one, other| (other.opened, &other.name).cmp(&(one.opened, &one.name)));
     let more = match rounds.len().saturating_sub(SHOWN) {
@@ -29,26 +29,26 @@ pub(super) fn page(view: &View, form: &str, still: bool) -> String {
     };
     let body = format!(
         "<header><h1>Aggregation {}</h1><p>The database, version {}, up for {}</p></header>\n<main>\n<h2>Rounds</h2>\n{rounds}{more}\
-         <form method=\"post\" action=\"/open\"><input type=\"hidden\" name=\"form\" value=\"{}\"><label>Open a round named <input name=\"round\" required \
+         <form method=\"post\" action=\"open\"><input type=\"hidden\" name=\"form\" value=\"{}\"><label>Open a round named <input name=\"round\" required \
          maxlength=\"64\" pattern=\"[A-Za-z0-9_\\-][A-Za-z0-9._\\-]*\" autocomplete=\"off\" spellcheck=\"false\"></label> <button>Open</button></form>\n\
          <h2>Reports coming in</h2>\n{}<h2>Services</h2>\n{}<h2>Storage and participants</h2>\n{}<h2>What this database learns</h2>\n<ul>\n{}</ul>\n</main>\n",
         escaped(&view.job),
         env!("CARGO_PKG_VERSION"),
         long(view.up),
-        escaped(form),
+        escaped(guard.form()),
         throughput(&view.rates),
         services(view),
         totals(view),
         view.learned.iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect::<String>(),
     );
-    frame(&format!("Aggregation {}", view.job), Some(("/", still)), &body)
+    frame(guard, &format!("Aggregation {}", view.job), Some(("./", still)), &body)
 }
 
 fn row(round: &RoundView) -> Vec<String> {
     let said = advice(round);
     let class = if said.stuck { " class=\"stuck\"" } else { "" };
     vec![
-        format!("<a href=\"/rounds/{0}\">{0}</a>", escaped(&round.name)),
+        format!("<a href=\"rounds/{0}\">{0}</a>", escaped(&round.name)),
         badge(round.state),
         since(round),
         count(round.totals.reports),

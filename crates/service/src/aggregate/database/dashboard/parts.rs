@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use super::advice::Advice;
 use crate::aggregate::rounds::State;
-use crate::page::{self, escaped};
+use crate::page::{Guard, escaped};
 
 /// Seconds after which a page loads itself again.
 const AGAIN: u32 = 5;
 
 /// A whole page below its heading. It loads itself again if `again` says where it is, and unless `still`.
-pub(super) fn frame(title: &str, again: Option<(&str, bool)>, body: &str) -> String {
+pub(super) fn frame(guard: &Guard, title: &str, again: Option<(&str, bool)>, body: &str) -> String {
     let head = match again {
         Some((_, false)) => format!("<meta http-equiv=\"refresh\" content=\"{AGAIN}\">\n"),
         _ => String::new(),
@@ -25,20 +25,20 @@ pub(super) fn frame(title: &str, again: Option<(&str, bool)>, body: &str) -> Str
             format!("<footer><p><a href=\"{}\">Load this page again and again</a></p></footer>\n", escaped(place))
         }
     };
-    page::frame(&format!("{title} - Tacita"), "/dashboard.css", &head, &format!("{body}{foot}"))
+    guard.frame(&format!("{title} - Tacita"), "dashboard.css", &head, &format!("{body}{foot}"))
 }
 
 /// A page that says what is wrong.
-pub(super) fn problem(what: &str) -> String {
+pub(super) fn problem(guard: &Guard, what: &str) -> String {
     let mut said = what.to_owned();
     if let Some(first) = said.get(..1).map(str::to_uppercase) {
         said.replace_range(..1, &first);
     }
     let body = format!(
-        "<header><p><a href=\"/\">All rounds</a></p><h1>This was not done</h1></header>\n<main>\n<p class=\"advice stuck\" role=\"alert\">{}</p>\n</main>\n",
+        "<header><p><a href=\"./\">All rounds</a></p><h1>This was not done</h1></header>\n<main>\n<p class=\"advice stuck\" role=\"alert\">{}</p>\n</main>\n",
         escaped(&said)
     );
-    frame("Not done", None, &body)
+    frame(guard, "Not done", None, &body)
 }
 
 /// A state as a word with a colour.

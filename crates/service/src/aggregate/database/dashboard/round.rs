@@ -12,13 +12,13 @@ use super::overview::{since, time};
 use super::parts::{self, badge, frame, link, table, tiles};
 use super::view::{RoundView, Threshold, long};
 use crate::aggregate::rounds::State;
-use crate::page::escaped;
+use crate::page::{Guard, escaped};
 
 /// The page.
-pub(super) fn page(round: &RoundView, still: bool) -> String {
-    let place = format!("/rounds/{}", round.name);
+pub(super) fn page(guard: &Guard, round: &RoundView, still: bool) -> String {
+    let place = format!("rounds/{}", round.name);
     let mut body = format!(
-        "<header><p><a href=\"/\">All rounds</a></p><h1>Round {} {}</h1><p>{} since {}; opened {}{}</p></header>\n<main>\n{}",
+        "<header><p><a href=\"./\">All rounds</a></p><h1>Round {} {}</h1><p>{} since {}; opened {}{}</p></header>\n<main>\n{}",
         escaped(&round.name),
         badge(round.state),
         round.state.name(),
@@ -43,7 +43,7 @@ pub(super) fn page(round: &RoundView, still: bool) -> String {
     body.push_str("</main>\n");
     // A page on which something is typed stays as it is.
     let moves = matches!(round.state, State::Open | State::Closed | State::Revealing);
-    frame(&format!("Round {}", round.name), moves.then_some((&place, still)), &body)
+    frame(guard, &format!("Round {}", round.name), moves.then_some((&place, still)), &body)
 }
 
 fn main_actions(round: &RoundView, place: &str) -> String {

@@ -12,8 +12,13 @@ use super::view::{Oracle, Proxy, RoundView, Threshold, Trouble, View};
 use super::{advice, keys, overview, parts, round};
 use crate::aggregate::rounds::{Completion, Counts, Failure, Numbers, State};
 use crate::aggregate::store::Totals;
+use crate::page::Guard;
 
 const EVIL: &str = "\"><script>alert(1)</script>\u{202e}'&<b>";
+
+fn guard() -> Guard {
+    Guard::new("dashboard", "tacita database", "127.0.0.1:7622".parse().unwrap(), None).unwrap()
+}
 
 fn proxy(name: &str, silent: u64) -> Proxy {
     Proxy {
@@ -95,13 +100,14 @@ fn what_is_stuck_is_said_with_what_to_do() {
     assert_eq!(failed.failure.as_ref().unwrap().kind, ErrorKind::Network.code());
     failed.again = true;
     assert!(said(&failed).1.contains("reveal it again"));
-    assert!(round::page(&failed, false).contains("/rounds/one/confirm/reveal"));
+    assert!(round::page(&guard(), &failed, false).contains("rounds/one/confirm/reveal"));
 }
 
 /// Only what can be done in a state is offered in it.
 #[test]
 fn actions_are_those_of_the_state() {
-    let offers = |round: &RoundView, action: &str| round::page(round, false).contains(&format!("/confirm/{action}\""));
+    let offers =
+        |round: &RoundView, action: &str| round::page(&guard(), round, false).contains(&format!("/confirm/{action}\""));
     for state in [State::Open, State::Closed, State::Counted, State::Revealing, State::Revealed, State::Failed] {
         let view = round_in(state);
         assert_eq!(offers(&view, "close"), state == State::Open, "{state:?}");
@@ -112,21 +118,21 @@ fn actions_are_those_of_the_state() {
     assert!(!offers(&round_in(State::Removed), "remove"));
     let mut fixed = round_in(State::Counted);
     fixed.tighten = false;
-    assert!(!offers(&fixed, "tighten") && round::page(&fixed, false).contains("its thresholds stay"));
+    assert!(!offers(&fixed, "tighten") && round::page(&guard(), &fixed, false).contains("its thresholds stay"));
 }
 
 #[test]
 fn keys_are_shown_to_an_operator_that_reveal_to_names_alone() {
     let mut view = round_in(State::Revealed);
-    let page = round::page(&view, false);
-    assert!(page.contains("3 keys were revealed, to alice") && !page.contains("/rounds/one/keys"), "{page}");
+    let page = round::page(&guard(), &view, false);
+    assert!(page.contains("3 keys were revealed, to alice") && !page.contains("rounds/one/keys"), "{page}");
     view.reads = true;
-    assert!(round::page(&view, false).contains("/rounds/one/keys"));
+    assert!(round::page(&guard(), &view, false).contains("rounds/one/keys"));
 }
 
 #[test]
 fn the_histogram_marks_what_was_agreed_and_what_holds_now() {
-    let page = round::page(&round_in(State::Counted), false);
+    let page = round::page(&guard(), &round_in(State::Counted), false);
     for words in [
         "The condition has no threshold of this",
         "at least 4",
@@ -137,12 +143,15 @@ fn the_histogram_marks_what_was_agreed_and_what_holds_now() {
         assert!(page.contains(words), "{words}: {page}");
     }
     assert!(!page.contains("http-equiv"), "nothing is typed into a page that loads itself again");
-    assert!(round::page(&round_in(State::Closed), false).contains("http-equiv"));
-    assert!(!round::page(&round_in(State::Closed), true).contains("http-equiv"));
-    let raise = Raise { measure: Measure::Distinct, to: 6 };
-    let page = asked(&round_in(State::Counted), Action::Tighten, Some(&raise), "word");
+    assert!(round::page(&guard(), &round_in(State::Closed), false).contains("http-equiv"));
+    assert!(!round::page(&guard(), &round_in(State::Closed), true).contains("http-equiv"));
+    let (guard, raise) = (guard(), Raise { measure: Measure::Distinct, to: 6 });
+    let page = asked(&guard, &round_in(State::Counted), Action::Tighten, Some(&raise));
     assert!(page.contains("3 of 9 rows have 6 distinct reporters or more"), "{page}");
-    assert!(page.contains("name=\"to\" value=\"6\"") && page.contains("name=\"form\" value=\"word\""), "{page}");
+    assert!(
+        page.contains("name=\"to\" value=\"6\"") && page.contains(&format!("name=\"form\" value=\"{}\"", guard.form())),
+        "{page}"
+    );
 }
 
 /// Whatever text comes from elsewhere is text on the page.
@@ -161,27 +170,30 @@ fn nothing_from_elsewhere_is_html() {
     let mut pages = Vec::new();
     for state in [State::Open, State::Closed, State::Counted, State::Revealing, State::Revealed, State::Failed] {
         evil.state = state;
-        pages.push(round::page(&evil, false));
+        pages.push(round::page(&guard(), &evil, false));
         evil.trouble = None;
     }
     for action in [Action::Close, Action::Tighten, Action::Reveal, Action::Remove] {
-        pages.push(asked(&evil, action, Some(&raise), EVIL));
+        pages.push(asked(&guard(), &evil, action, Some(&raise)));
     }
-    pages.push(keys::shown(&Keys {
-        round: EVIL,
-        total: 2,
-        columns: vec![EVIL.into(), EVIL.into()],
-        values: true,
-        rows: vec![
-            (vec![EVIL.into(), EVIL.into()], 3, EVIL.into()),
-            (vec!["\u{2066}\u{202e}\u{0}\n".into()], 1, "w".repeat(5000)),
-        ],
-        endings: vec!["csv"],
-        next: Some((1, 0)),
-        first: false,
-    }));
-    pages.push(parts::problem(EVIL));
-    pages.push(parts::problem("\u{df}\u{e9}"));
+    pages.push(keys::shown(
+        &guard(),
+        &Keys {
+            round: EVIL,
+            total: 2,
+            columns: vec![EVIL.into(), EVIL.into()],
+            values: true,
+            rows: vec![
+                (vec![EVIL.into(), EVIL.into()], 3, EVIL.into()),
+                (vec!["\u{2066}\u{202e}\u{0}\n".into()], 1, "w".repeat(5000)),
+            ],
+            endings: vec!["csv"],
+            next: Some((1, 0)),
+            first: false,
+        },
+    ));
+    pages.push(parts::problem(&guard(), EVIL));
+    pages.push(parts::problem(&guard(), "\u{df}\u{e9}"));
     let view = View {
         job: EVIL.into(),
         rounds: vec![evil],
@@ -194,7 +206,7 @@ fn nothing_from_elsewhere_is_html() {
         free: None,
         learned: vec![EVIL.into()],
     };
-    pages.push(overview::page(&view, EVIL, false));
+    pages.push(overview::page(&guard(), &view, false));
     for page in pages {
         assert!(!page.contains("<script") && !page.contains("<b>"), "{page}");
         assert!(!page.contains('\u{202e}') && !page.contains('\u{2066}') && !page.contains('\u{0}'), "{page}");
