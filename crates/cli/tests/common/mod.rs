@@ -7,6 +7,7 @@ pub mod browser;
 pub mod dot;
 mod pair;
 pub mod site;
+pub mod stranger;
 mod tables;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -135,6 +136,17 @@ impl Running {
     pub fn stop(self) -> Ended {
         self.signal(rustix::process::Signal::TERM);
         self.end()
+    }
+
+    /// What the system calls it.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sets how much of something it may have.
+    pub fn limit(&self, resource: rustix::process::Resource, most: u64) {
+        let limit = rustix::process::Rlimit { current: Some(most), maximum: Some(most) };
+        rustix::process::prlimit(Some(rustix::process::Pid::from_child(&self.child)), resource, limit).unwrap();
     }
 
     /// Writes to its standard input, which ends with that.
