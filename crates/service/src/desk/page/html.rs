@@ -260,10 +260,11 @@ mod tests {
         };
         let standing = Standing { connected: false, problem: evil.into(), ..Standing::default() };
         let fields = [(evil.to_owned(), "name")];
+        let guard = Guard::new("desk", "tacita desk", "127.0.0.1:8080".parse().unwrap(), None).unwrap();
         let view = View {
             job: evil,
             authority: evil,
-            form: "f",
+            guard: &guard,
             fields: &fields,
             learned: &[evil.to_owned()],
             standing,
@@ -272,6 +273,6 @@ mod tests {
         };
         let page = main(&view, Some(&Shown { verdict, of: vec![(evil.into(), evil.into())] }));
         assert!(!page.contains("<script>") && page.matches("&lt;script&gt;").count() >= 8, "{page}");
-        assert!(!problem(evil).contains("<script>"));
+        assert!(!problem(&guard, evil).contains("<script>"));
     }
 }
