@@ -15,6 +15,7 @@ pub mod registry;
 pub mod rounds;
 pub mod secret;
 mod serve;
+pub mod sessions;
 mod setting;
 pub mod signed;
 pub mod simulate;

@@ -8,8 +8,9 @@ use tacita_service::aggregate::database::operator::Tighten;
 use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::proxy::Held;
 use tacita_service::aggregate::rounds::{
-    Closing, Completion, Counts, Directory, Failure, Numbers, Open, Rest, Resting, State, Status,
+    Closing, Completion, Counts, Failure, Numbers, Open, Rest, Resting, State, Status,
 };
+use tacita_service::aggregate::sessions::{Advance, Session};
 use tacita_service::aggregate::signed::Signed;
 use tacita_service::aggregate::transport::{Kind, Listening, Peers, Told};
 
@@ -73,8 +74,16 @@ fn schemas_have_the_keys_that_are_sent() {
     let signed = Signed { public: "p".into(), by: "b".into(), signature: "s".into() };
     let failure = Failure { culprit: Some("c".into()), kind: 3, reason: "r".into() };
     let some = Some(1);
-    let numbers =
-        Numbers { reports: 1, dropped: 1, rows: some, passing: some, keys: some, inconsistent: 1, too_long: 1 };
+    let numbers = Numbers {
+        reports: 1,
+        dropped: 1,
+        discarded: 1,
+        rows: some,
+        passing: some,
+        keys: some,
+        inconsistent: 1,
+        too_long: 1,
+    };
     let status = Status {
         round: "r".into(),
         state: State::Open,
@@ -91,6 +100,8 @@ fn schemas_have_the_keys_that_are_sent() {
         proxy: Some(signed.clone()),
         numbers: Some(numbers.clone()),
     };
+    let session = Session { number: 1, name: [1; 16] };
+    let completion = Completion { entries: 1, discarded: 1, unshufflable: Some("u".into()) };
     let here = Here {
         agreement: "a".into(),
         service: Some("s".into()),
@@ -114,9 +125,9 @@ fn schemas_have_the_keys_that_are_sent() {
         ("Failure", of(serde_json::to_value(failure))),
         ("Numbers", of(serde_json::to_value(numbers))),
         ("Counts", of(serde_json::to_value(counts))),
-        ("Completion", of(serde_json::to_value(Completion { entries: 1, unshufflable: Some("u".into()) }))),
+        ("Completion", of(serde_json::to_value(completion))),
         ("Resting", of(serde_json::to_value(Resting { rest: Rest::Nothing }))),
-        ("Directory", of(serde_json::to_value(Directory { directory: "d".into() }))),
+        ("Advance", of(serde_json::to_value(Advance { from: Some(session), to: session }))),
         ("Closing", of(serde_json::to_value(Closing { without: vec![1] }))),
         ("Tighten", of(serde_json::to_value(Tighten { measure: "count".into(), to: Some(1) }))),
         ("Held", of(serde_json::to_value(Held { rounds: vec!["r".into()], removed: vec!["s".into()] }))),
@@ -137,7 +148,7 @@ fn schemas_have_the_keys_that_are_sent() {
         .trim_matches(['[', ']'])
         .split(", ")
         .collect::<Vec<_>>();
-    assert_eq!(kinds.len(), 10);
+    assert_eq!(kinds.len(), 11);
     for kind in kinds {
         assert!(serde_json::from_value::<Kind>(json!(kind)).is_ok(), "{kind}");
     }

@@ -6,6 +6,7 @@ pub mod dashboard;
 pub(super) mod directories;
 mod follow;
 pub mod operator;
+mod progress;
 mod record;
 mod reveal;
 mod round;
@@ -288,12 +289,8 @@ impl Database {
 
     /// Whom a round waits for.
     fn waits_for(&self, record: &Record) -> Vec<(usize, String)> {
-        if record.state != State::Closed {
-            return Vec::new();
-        }
         let heard = lock(&self.heard);
-        let proxies = self.setting.count("proxy").unwrap_or_default();
-        let is_missing = |place: &usize| !record.complete.contains_key(place) && !record.without.contains(place);
+        let missing = record.missing(self.setting.count("proxy").unwrap_or_default());
         let told = |place: usize| {
             let name = self.setting.name(Service::Proxy(place)).unwrap_or_default();
             let silent = heard.get(&place).unwrap_or(&self.began).elapsed().as_secs();
@@ -305,7 +302,7 @@ impl Database {
                 _ => format!("{name}, silent for {silent} s"),
             }
         };
-        (0..proxies).filter(is_missing).map(|place| (place, told(place))).collect()
+        missing.into_iter().map(|place| (place, told(place))).collect()
     }
 
     /// Notes that something goes wrong with a round; since when something does.

@@ -94,7 +94,7 @@ impl Proxy {
         claims.sort_unstable_by_key(|(name, _)| *name);
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for claims in claims.chunks(MOST_CLAIMS) {
-            let answers = self.ask_for(&round.name, claims)?;
+            let answers = self.ask_for(round, claims)?;
             for ((_, key), answer) in claims.iter().zip(answers) {
                 if answer { &mut own } else { &mut others }.push(*key);
             }
@@ -107,15 +107,18 @@ impl Proxy {
         Ok(())
     }
 
-    fn ask_for(&self, round: &str, claims: &[(ClaimId, MarkKey)]) -> Result<Vec<bool>> {
+    fn ask_for(&self, round: &Round, claims: &[(ClaimId, MarkKey)]) -> Result<Vec<bool>> {
         let body: Vec<u8> = claims.iter().flat_map(|(name, _)| *name).collect();
-        let ask = Ask::post(format!("/v1/rounds/{round}/claims"), body, MOST_CLAIMS / 8);
-        let (answer, by) = self.database.ask(&ask, FOR_GOOD)?;
+        let name = &round.name;
+        let (answer, by) = self.stepping(round, |session, next| {
+            let path = format!("/v1/rounds/{name}/claims?session={session}&next={next}");
+            self.database.ask(&Ask::post(path, body, MOST_CLAIMS / 8), FOR_GOOD)
+        })?;
         if !answer.is_ok() {
-            return Err(refusal(&answer, by, &format!("claims of round {round}")));
+            return Err(refusal(&answer, by, &format!("claims of round {name}")));
         }
         let wrong =
-            || wrong(by, &format!("it does not answer the {} of round {round}", counted(claims.len() as u64, "claim")));
+            || wrong(by, &format!("it does not answer the {} of round {name}", counted(claims.len() as u64, "claim")));
         decode(&answer.body, claims.len()).ok_or_else(wrong)
     }
 }

@@ -27,6 +27,7 @@ use crate::aggregate::Setting;
 use crate::aggregate::database::batch_id;
 use crate::aggregate::queue::Submission;
 use crate::aggregate::rounds::{Rest, Resting, Status, collector};
+use crate::aggregate::sessions::Session;
 use crate::aggregate::transport::{Ask, Granted, Kind, Persistence, Reply, Service, Who, read};
 
 /// Bytes of a participant's name.
@@ -51,8 +52,8 @@ pub(super) async fn handed(
     let round = proxy.round(&name).ok_or_else(|| Reply::new(Kind::NotYet, "the round is not here").again_in(1))?;
     let most = Setting::batch(&round.params) * round.params.entry_bytes() + MOST_NAME_BYTES + DIGEST_BYTES + 2;
     let body = read(&headers, body, most).await?;
-    let pool = proxy.pool.clone();
-    pool.run(move || {
+    let (pool, taken, taking) = (proxy.pool.clone(), proxy.clone(), round.clone());
+    let done = pool.run(move || {
         let handed = Handed::from_bytes(&body).filter(|handed| handed.records.len() % round.params.entry_bytes() == 0);
         let handed = handed.ok_or_else(|| Reply::new(Kind::Malformed, "this is no batch of a participant"))?;
         if round.is_open() {
@@ -64,9 +65,12 @@ pub(super) async fn handed(
         let participant = proxy.names.number(handed.participant)?;
         let submission = Submission { participant, batch, digest: handed.digest, records: handed.records };
         round.queue.take_over(&submission)?;
-        Ok(Json(json!({ "taken": true })))
-    })
-    .await
+        Ok(())
+    });
+    done.await?;
+    // Whoever hands it over drops it then.
+    taken.covered(&taking).await?;
+    Ok(Json(json!({ "taken": true })))
 }
 
 /// A batch on its way from one proxy to another.
@@ -109,17 +113,18 @@ impl Proxy {
         if self.others.is_empty() {
             return Ok(());
         }
+        self.cover(round)?;
         // What has been handed over in part is shuffled nowhere else, whatever is told of the others now.
         match self.handed_to(&round.name, None)? {
             // It may have sent what it was given before it was lost.
             Some(place) if status.without.contains(&place) => {
-                let lost = counted(round.queue.status().waiting, "report");
+                let lost = counted(self.discard(round)?, "report");
                 tracing::error!(
                     "round {}: {lost} were being handed over to proxy {}, and are lost with it",
                     round.name,
                     place + 1
                 );
-                return round.queue.discard();
+                return Ok(());
             }
             Some(place) => return self.hand_over(round, place),
             None => (),
@@ -127,7 +132,10 @@ impl Proxy {
         self.claim(round)?;
         let told = match status.rests.contains_key(&self.place) {
             true => status.clone(),
-            false => self.tell_rest(&round.name, round.queue.rest(&round.conditions))?,
+            false => {
+                let session = round.tracked(|track| track.session())?;
+                self.tell_rest(&round.name, round.queue.rest(&round.conditions), session)?
+            }
         };
         let rests = &told.rests;
         if rests.len() <= self.others.len() {
@@ -150,17 +158,17 @@ impl Proxy {
     }
 
     /// Tells, where there are other proxies, that nothing is here of a round.
-    pub(super) fn tell_nothing(&self, status: &Status) -> Result<()> {
+    pub(super) fn tell_nothing(&self, status: &Status, session: Session) -> Result<()> {
         match self.others.is_empty() || status.rests.contains_key(&self.place) {
             true => Ok(()),
-            false => self.tell_rest(&status.round, Rest::Nothing).map(drop),
+            false => self.tell_rest(&status.round, Rest::Nothing, session).map(drop),
         }
     }
 
-    fn tell_rest(&self, round: &str, rest: Rest) -> Result<Status> {
+    fn tell_rest(&self, round: &str, rest: Rest, session: Session) -> Result<Status> {
         let value = serde_json::to_value(Resting { rest }).map_err(|error| Error::Internal(error.to_string()))?;
-        let (answer, by) =
-            self.database.ask(&Ask::json(format!("/v1/rounds/{round}/rest"), &value, MOST_BYTES), FOR_GOOD)?;
+        let path = format!("/v1/rounds/{round}/rest?session={session}");
+        let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), FOR_GOOD)?;
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("word of what is there of round {round}")));
         }

@@ -1,13 +1,13 @@
 //! What there is in a queue, as far as it has to be known without reading it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::store::seal::Key;
 
-use super::files::{self, Mark, MarkKey};
+use super::files::{self, BatchName, Mark, MarkKey};
 use super::state::{State, Unwritten};
 use super::{Accepted, BatchId, Counts, LOCK, Limits, Refusal};
 
@@ -28,6 +28,10 @@ pub(super) struct Held {
     pub(super) coming: u64,
     /// Which state is on disk is not known.
     pub(super) broken: bool,
+    /// Batches that have come since they were asked for.
+    pub(super) fresh: Vec<BatchName>,
+    /// How often a batch has come, or a shuffle let some leave.
+    pub(super) written: u64,
 }
 
 /// A batch that waits.
@@ -77,6 +81,8 @@ impl Held {
             bytes: 0,
             coming: 0,
             broken: false,
+            fresh: Vec::new(),
+            written: 0,
             state,
         };
         for name in names {
@@ -136,6 +142,19 @@ impl Held {
         }
         // Whatever else is there is somebody's.
         Ok(true)
+    }
+
+    /// Takes a batch in that is on disk.
+    pub(super) fn insert(&mut self, key: MarkKey, one: InQueue) {
+        self.count(key.0, one.mark.records);
+        self.waiting.insert(key, one);
+        self.fresh.push(files::batch_name(&key));
+        self.written += 1;
+    }
+
+    /// The batches that were taken, wherever they are now.
+    pub(super) fn present(&self) -> BTreeSet<BatchName> {
+        self.state.marks.keys().chain(self.waiting.keys()).map(files::batch_name).collect()
     }
 
     /// Counts a batch of a participant.

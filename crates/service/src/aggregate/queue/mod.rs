@@ -14,6 +14,7 @@ mod claims;
 mod conditions;
 mod files;
 mod held;
+mod log;
 mod mix;
 mod shuffle;
 mod state;
@@ -31,8 +32,9 @@ use tacita_node::store::seal::Key;
 
 pub use conditions::{Conditions, Counts};
 use files::Mark;
-pub use files::MarkKey;
+pub use files::{BatchName, MarkKey};
 use held::{Held, InQueue};
+pub use log::Fresh;
 use mix::Source;
 use shuffle::Waiting;
 use state::{State, Unwritten};
@@ -213,9 +215,8 @@ impl Queue {
         held.coming -= bytes;
         written?;
         held.bytes += bytes;
-        held.count(participant, mark.records);
         let claimed = !self.limits.claims;
-        held.waiting.insert(key, InQueue { mark, bytes, since: SystemTime::now(), claimed });
+        held.insert(key, InQueue { mark, bytes, since: SystemTime::now(), claimed });
         Ok(Accepted::New)
     }
 

@@ -193,6 +193,7 @@ impl Queue {
         held.left = drawn.left;
         held.left_bytes = rest_bytes;
         held.outgoing.extend(batches);
+        held.written += 1;
         held.state = state;
         held.count_bytes();
         drop(held);

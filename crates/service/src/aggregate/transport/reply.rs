@@ -29,6 +29,8 @@ pub enum Kind {
     TooLarge,
     /// Another body was given by this name before.
     Conflict,
+    /// The proxy's state directory is not the one that has what it acknowledged, or the database's storage is not.
+    Stale,
     /// Who asks may not.
     Forbidden,
     /// It failed here.
@@ -120,7 +122,7 @@ impl Reply {
             Kind::Closed => StatusCode::GONE,
             Kind::Malformed => StatusCode::BAD_REQUEST,
             Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Kind::Conflict => StatusCode::CONFLICT,
+            Kind::Conflict | Kind::Stale => StatusCode::CONFLICT,
             Kind::Forbidden => StatusCode::FORBIDDEN,
             Kind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
         }
