@@ -5,6 +5,8 @@ mod checks;
 pub mod dashboard;
 pub(super) mod directories;
 mod follow;
+#[cfg(test)]
+mod model;
 pub mod operator;
 mod progress;
 mod record;

@@ -1,4 +1,5 @@
-//! How a round's record changes with what its proxies and its operator say: the rules alone, without storage or network.
+//! How a round's record changes with what its proxies and its operator say: the rules alone, without storage or network. `model/` goes
+//! through all that they lead to in a small round.
 
 use std::collections::BTreeMap;
 
