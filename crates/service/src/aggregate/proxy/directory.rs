@@ -83,16 +83,18 @@ impl Track {
     }
 
     /// What is wrong with a queue that is not the one that belongs here. What it has beside what the journal says is taken for new.
-    pub(super) fn check(&self, queue: &Queue, is_complete: bool) -> std::result::Result<(), String> {
+    pub(super) fn check(&mut self, queue: &Queue, is_complete: bool) -> std::result::Result<(), String> {
         let (generation, present) = queue.present();
-        self.past.check(generation, &present).map_err(|unfit| match unfit {
+        // They are not kept in memory: the file has them.
+        let past = Past { batches: std::mem::take(&mut self.past.batches), ..self.past.clone() };
+        past.check(generation, &present).map_err(|unfit| match unfit {
             Unfit::Lacks(batches) => {
                 format!("its queue lacks {} that this proxy has acknowledged", counted(batches as u64, "batch"))
             }
             Unfit::Older => "its queue is an older copy, from before a shuffle".into(),
         })?;
         if !is_complete {
-            queue.note_new(present.difference(&self.past.batches).copied());
+            queue.note_new(present.difference(&past.batches).copied());
         }
         Ok(())
     }
@@ -103,8 +105,6 @@ impl Track {
         let batches = fresh.batches.iter().map(|name| Line::Batch(*name));
         let lines: Vec<Line> = batches.chain([Line::Session(next.name, fresh.generation)]).collect();
         self.journal.write(&lines)?;
-        self.past.batches.extend(&fresh.batches);
-        self.past.generation = fresh.generation;
         self.past.chain.propose(next, fresh.written);
         Ok(())
     }
@@ -142,7 +142,7 @@ impl Round {
     /// What is wrong with the queue, if it is not what was taken.
     pub(super) fn check_queue(&self) -> Result<()> {
         let (generation, present) = self.queue.present();
-        let fits = self.tracked(|track| Ok(track.past.check(generation, &present)))?;
+        let fits = self.tracked(|track| Ok(track.journal.past()?.check(generation, &present)))?;
         fits.map_err(|_| {
             Error::Input(format!("round {}: its queue is not what this proxy has acknowledged", self.name))
         })

@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
-use tacita_node::base::hex::hex;
+use tacita_node::base::hex::{hex, unhex};
 
 use crate::aggregate::queue::BatchName;
 use crate::aggregate::sessions::{Advance, Session};
+
+const PREFIX: &str = "journal-";
 
 const LINE_BYTES: usize = 32;
 const NAME_BYTES: usize = 16;
@@ -156,7 +158,7 @@ pub(super) struct Journal {
 
 /// The name of a round's journal.
 pub(super) fn file_name(round: &str) -> String {
-    format!("journal-{}", hex(round.as_bytes()))
+    format!("{PREFIX}{}", hex(round.as_bytes()))
 }
 
 impl Journal {
@@ -186,6 +188,13 @@ impl Journal {
         journal.lines = whole.len() as u64;
         journal.file = Some(file);
         Ok((journal, Past::of(&whole)))
+    }
+
+    /// What it says by now.
+    pub(super) fn past(&self) -> Result<Past> {
+        let round = self.name.strip_prefix(PREFIX).and_then(unhex).and_then(|name| String::from_utf8(name).ok());
+        let round = round.ok_or_else(|| Error::Internal("a journal of no round".into()))?;
+        Ok(Journal::open(&self.folder, &round)?.1)
     }
 
     /// Writes lines. On disk when this returns; after an error they are not there, or are written again in the same place.
@@ -274,7 +283,7 @@ mod tests {
         journal.write(&LINES[..2]).unwrap();
         journal.write(&LINES[2..]).unwrap();
         let past = Journal::open(&folder, "one").unwrap().1;
-        assert_eq!(past, Past::of(&LINES));
+        assert_eq!((&past, journal.past().unwrap()), (&Past::of(&LINES), past.clone()));
         assert_eq!((past.generation, past.batches), (7, [[2; 16], [3; 16], [5; 16]].into()));
         let [one, two] = [(1, [1; 16]), (2, [4; 16])].map(|(number, name)| Session { number, name });
         assert_eq!(past.chain.asks(), Some(Advance { from: Some(one), to: two }));
