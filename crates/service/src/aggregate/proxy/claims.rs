@@ -99,6 +99,9 @@ impl Proxy {
                 if answer { &mut own } else { &mut others }.push(*key);
             }
         }
+        // Acted on behind a session that follows the granted one: else a start would ask a storage that was put back for the same step once more.
+        round.queue.note_new(std::iter::empty());
+        self.cover(round)?;
         round.queue.settle(&own, &others)?;
         if !others.is_empty() {
             let dropped = counted(others.len() as u64, "batch");

@@ -131,6 +131,7 @@ fn with_queues_that_are_lost_every_report_counts_once_or_somebody_is_told() {
 #[test]
 fn with_storages_that_are_put_back_every_report_counts_once_or_somebody_is_told() {
     holds("a storage put back", STORAGES);
+    holds("a storage put back, and a crash", Limits { crashes: 1, cuts: 0, ..STORAGES });
     holds("a storage of one proxy put back, and batches leave early", Limits { storages: 1, early: true, ..ALONE });
 }
 
@@ -143,6 +144,7 @@ fn with_proxies_that_are_given_up_nothing_else_is_missing() {
 #[test]
 #[ignore = "minutes: larger sizes"]
 fn larger_rounds() {
+    holds("a storage put back, a crash, and batches leave early", Limits { crashes: 1, early: true, ..STORAGES });
     holds("a crash, and claims that are cut off", Limits { crashes: 1, cuts: 2, ..PLAIN });
     holds("a crash, and batches leave early", Limits { crashes: 1, early: true, ..PLAIN });
     holds("a crash while reports are handed over", Limits { crashes: 1, least: 2, ..PLAIN });
@@ -154,12 +156,6 @@ fn larger_rounds() {
     );
     holds("a directory copied, a crash, a proxy given up", Limits { crashes: 1, without: true, ..COPIES });
     holds("a storage put back", Limits { batches: 2, ..STORAGES });
-    holds("a storage put back, a crash, and batches leave early", Limits { crashes: 1, early: true, ..STORAGES });
-    holds("a queue lost, a directory copied", Limits { queues: 1, ..COPIES });
-    holds(
-        "three batches of one proxy, everything twice",
-        Limits { batches: 3, copies: 2, queues: 1, crashes: 2, ..ALONE },
-    );
 }
 
 #[test]

@@ -212,6 +212,12 @@ impl World {
                 return true;
             }
             self.run(home).chain.held();
+            // Acted on behind a session that follows it.
+            self.homes[home].propose();
+            self.settle(home);
+            if self.run(home).is_refused {
+                return true;
+            }
         }
         self.run(home).claimed |= own;
         let others = wanted & !own;
