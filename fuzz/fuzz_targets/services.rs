@@ -8,7 +8,8 @@ use serde::de::DeserializeOwned;
 use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::proxy::{Handed, Held};
 use tacita_service::aggregate::registry;
-use tacita_service::aggregate::rounds::{Closing, Completion, Counts, Directory, Open, Resting, Status};
+use tacita_service::aggregate::rounds::{Closing, Completion, Counts, Open, Resting, Status};
+use tacita_service::aggregate::sessions::Advance;
 use tacita_service::aggregate::transport::{Answer, Peers, Told, is_address};
 
 /// What is read as JSON is written as what is read again as the same.
@@ -39,6 +40,6 @@ fuzz_target!(|bytes: &[u8]| {
     json::<Counts>(bytes);
     json::<Completion>(bytes);
     json::<Resting>(bytes);
-    json::<Directory>(bytes);
+    json::<Advance>(bytes);
     json::<Closing>(bytes);
 });

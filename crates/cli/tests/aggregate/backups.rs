@@ -187,7 +187,7 @@ fn an_old_queue_that_is_put_back_changes_no_round_that_is_complete() {
     assert_eq!(world.collected("a", ROUND), expected);
 }
 
-fn copy_all(from: &Path, to: &Path) {
+pub fn copy_all(from: &Path, to: &Path) {
     std::fs::create_dir(to).unwrap();
     std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o700)).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {

@@ -4,6 +4,7 @@
 mod common;
 
 mod backups;
+mod copies;
 mod dashboard;
 mod differ;
 mod directories;

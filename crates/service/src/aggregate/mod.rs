@@ -16,6 +16,7 @@ pub mod rounds;
 pub mod same_keys;
 pub mod secret;
 mod serve;
+pub mod sessions;
 mod setting;
 pub mod signed;
 pub mod simulate;

@@ -150,9 +150,16 @@ impl Failure {
 pub struct Completion {
     /// Entries that it has sent.
     pub entries: u64,
+    /// Reports that it has discarded: it was handing them over to a proxy that the round goes on without.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub discarded: u64,
     /// Why what it has cannot be sent, if it cannot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unshufflable: Option<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What a proxy of several has of a round that has closed, when it has claimed what is its own.
@@ -173,14 +180,6 @@ pub enum Rest {
 pub struct Resting {
     /// What it is.
     pub rest: Rest,
-}
-
-/// A proxy tells the database with which state directory it takes reports.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Directory {
-    /// Its name, which is random: 32 hexadecimal digits.
-    pub directory: String,
 }
 
 /// How the operator closes a round.
@@ -205,6 +204,9 @@ pub struct Numbers {
     pub reports: u64,
     /// Entries that were dropped since they held nothing that could be one.
     pub dropped: u64,
+    /// Reports that proxies have discarded: they were handing them over to one that the round goes on without.
+    #[serde(default)]
+    pub discarded: u64,
     /// Rows that all reports make, once they are counted.
     pub rows: Option<u64>,
     /// Rows that pass as things stand.

@@ -32,9 +32,10 @@ impl KeysFingerprint {
         KeysFingerprint(keys.fingerprint(params))
     }
 
-    /// A path with the parameter that says it.
+    /// A path with the parameter that says it, behind others that it has.
     pub fn on(&self, path: &str) -> String {
-        format!("{path}?{PARAMETER}{self}")
+        let before = if path.contains('?') { '&' } else { '?' };
+        format!("{path}{before}{PARAMETER}{self}")
     }
 
     /// Its first digits, for messages.
@@ -131,6 +132,7 @@ mod tests {
         let [one, other] = [1, 2].map(|byte| KeysFingerprint([byte; 32]));
         let found = under(&one.on("/v1/rounds/r")).unwrap();
         assert_eq!((found, under("/v1/rounds/r").unwrap()), (Some(one), None));
+        assert_eq!(under(&one.on("/v1/rounds/r/claims?session=1-a&next=2-b")).unwrap(), Some(one));
         for wrong in ["", "1", &one.to_string()[1..], &one.to_string().replace('1', "x")] {
             assert_eq!(
                 under(&format!("/v1/rounds/r?keys={wrong}")).unwrap_err().told().error,

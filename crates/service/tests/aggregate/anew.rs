@@ -79,9 +79,9 @@ fn a_database_that_opens_a_round_anew_gets_nothing_of_it_and_loses_nothing() {
     assert_eq!(world.result("a"), [("x".into(), 2)].into());
 }
 
-/// A database that has lost its rows, and not its key, is given the proxies' key again: what waits is not lost.
+/// A database that has lost its rows, and not its key, is given the proxies' key again. That it lacks what it had told the proxy is noticed, and said.
 #[test]
-fn a_round_that_is_opened_anew_under_its_own_key_goes_on() {
+fn a_round_that_is_opened_anew_under_its_own_key_fails_and_says_what_it_lacks() {
     let mut world = World::started(&["a", "b"], json!({}));
     report(&world);
     let keys = world.fingerprint();
@@ -93,8 +93,10 @@ fn a_round_that_is_opened_anew_under_its_own_key_goes_on() {
         found if found.keys == Some(keys) => Ok(()),
         found => Err(format!("{found:?}")),
     });
-    assert_eq!(world.over().state, State::Revealed);
-    assert_eq!(world.result("a"), [("x".into(), 2)].into());
+    let ended = world.over();
+    let reason = ended.failure.map_or_else(String::new, |failure| failure.reason);
+    assert_eq!(ended.state, State::Failed);
+    assert!(reason.contains("the storage lacks changes that it had told the proxy of"), "{reason}");
 }
 
 #[test]
@@ -131,6 +133,7 @@ fn what_comes_under_other_keys_is_refused_and_both_are_named() {
         ("proxy", Service::Database(0), bytes("/claims")),
         ("proxy", Service::Database(0), entries),
         ("proxy", Service::Database(0), some("/rest", json!({ "rest": "enough" }))),
+        ("proxy", Service::Database(0), some("/complete?session=1-a", json!({ "entries": 1 }))),
         ("proxy", Service::Database(0), some("/complete", json!({ "entries": 1 }))),
         ("proxy-1", Service::Proxy(0), handed),
         ("database", Service::Oracle(0), bytes("/answers")),

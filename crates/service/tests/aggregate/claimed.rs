@@ -18,9 +18,15 @@ use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
 use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::keys::Role;
+use tacita_service::aggregate::participant::operate::Order;
 use tacita_service::aggregate::rounds::State as Stage;
+use tacita_service::aggregate::same_keys::KeysFingerprint;
+use tacita_service::aggregate::secret::Secret;
+use tacita_service::aggregate::sessions::{Advance, Session};
 use tacita_service::aggregate::signed::{Purpose, Signed};
-use tacita_service::aggregate::transport::{Admission, Ask, Client, MEDIA_TYPE, Server, Service, SharedTraffic, stand};
+use tacita_service::aggregate::transport::{
+    Admission, Answer, Ask, Client, MEDIA_TYPE, Server, Service, SharedTraffic, stand,
+};
 
 use super::world::{ONCE, PATIENT, ROUND, World, put, refused};
 
@@ -68,58 +74,175 @@ fn a_batch_that_two_proxies_have_counts_once_and_is_there_at_both() {
     }
 }
 
+/// A proxy that does as the test likes: it has the round's keys and a session, and no directory.
+struct Fake {
+    client: Client,
+    keys: KeysFingerprint,
+    last: Option<Session>,
+}
+
+impl Fake {
+    fn new(world: &World, name: &str) -> Fake {
+        Fake { client: world.client(name, Service::Database(0)), keys: world.fingerprint(), last: None }
+    }
+
+    fn session(&self) -> Session {
+        self.last.unwrap()
+    }
+
+    fn post(&self, what: &str, body: &Value) -> Answer {
+        let path = self.keys.on(&format!("/v1/rounds/{ROUND}/{what}"));
+        self.client.ask(&Ask::json(path, body, 1 << 16), PATIENT).unwrap()
+    }
+
+    /// Asks for a step, which is its own from then on if it is granted.
+    fn ask(&mut self, from: Option<Session>, to: Session) -> Answer {
+        let answer = self.post("session", &serde_json::to_value(Advance { from, to }).unwrap());
+        if answer.is_ok() {
+            self.last = Some(to);
+        }
+        answer
+    }
+
+    fn advance(&mut self) {
+        let answer = self.ask(self.last, Session::after(self.last).unwrap());
+        assert!(answer.is_ok(), "{:?}", answer.told());
+    }
+
+    fn claim(&mut self, body: Vec<u8>) -> Answer {
+        let next = Session::after(self.last).unwrap();
+        let path = format!("/v1/rounds/{ROUND}/claims?session={}&next={next}", self.session());
+        let answer = self.client.ask(&Ask::post(self.keys.on(&path), body, 1 << 16), PATIENT).unwrap();
+        if answer.is_ok() {
+            self.last = Some(next);
+        }
+        answer
+    }
+
+    fn complete(&self, entries: u64) -> Answer {
+        self.post(&format!("complete?session={}", self.session()), &json!({ "entries": entries }))
+    }
+}
+
+/// A database alone, and two proxies that do as the test likes.
+fn faked(participants: &[&str]) -> (World, Fake, Fake) {
+    let mut world = World::of_proxies(2, "dh", &names(participants), json!({}));
+    world.start("database");
+    give_key(&world);
+    let [one, other] = ["proxy", "proxy-1"].map(|name| Fake::new(&world, name));
+    (world, one, other)
+}
+
+/// Gives the database a key of the proxies' for the round.
+fn give_key(world: &World) {
+    let (params, mut rng) = (world.setting.params(ROUND).unwrap(), fresh_rng().unwrap());
+    let public = Secret::generate(&world.setting, &params, &mut rng).public(&params, &mut rng);
+    let purpose = Purpose { agreement: &world.setting.agreement, round: ROUND, role: Role::Proxy };
+    let signed = serde_json::to_value(Signed::new(&world.identity("proxy"), purpose, &public).unwrap()).unwrap();
+    let ask = Ask::json(format!("/v1/rounds/{ROUND}/key"), &signed, 1 << 16);
+    let answer = world.client("proxy", Service::Database(0)).ask(&ask, PATIENT).unwrap();
+    assert!(answer.is_ok(), "{:?}", answer.told());
+}
+
+fn close(world: &World) {
+    world.operate(&Order::Close { without: Vec::new() }).unwrap();
+}
+
 /// Claims are a proxy's, whole, bounded, and of a round that takes something.
 #[test]
 fn what_are_no_claims_is_refused() {
-    let world = started(&["a", "b"]);
-    world.keys(&world.proxy("a"));
-    let path = world.under(&format!("/v1/rounds/{ROUND}/claims"));
-    let [one, other] = ["proxy", "proxy-1"].map(|name| world.client(name, Service::Database(0)));
-    let claim = |proxy: &Client, body: Vec<u8>| proxy.ask(&Ask::post(path.clone(), body, 1 << 16), ONCE).unwrap();
-    refused(&claim(&world.client("a", Service::Database(0)), vec![1; 16]), 403, "only proxies");
-    refused(&claim(&one, vec![]), 400, "whole number of claims");
-    refused(&claim(&one, vec![1; 17]), 400, "whole number of claims");
-    refused(&claim(&one, vec![1; 16 * ((1 << 14) + 1)]), 413, "longer than");
-    let odd = Ask::post("/v1/rounds/other/claims", vec![1; 16], 1 << 16);
-    refused(&one.ask(&odd, ONCE).unwrap(), 404, "no round");
+    let (world, mut one, mut other) = faked(&["a", "b"]);
+    let path = one.keys.on(&format!("/v1/rounds/{ROUND}/claims"));
+    let bare = |client: &Client| client.ask(&Ask::post(path.clone(), vec![1; 16], 1 << 16), PATIENT).unwrap();
+    refused(&bare(&world.client("a", Service::Database(0))), 403, "only proxies");
+    refused(&bare(&one.client), 400, "names no session");
+    one.advance();
+    other.advance();
+    refused(&one.claim(vec![]), 400, "whole number of claims");
+    refused(&one.claim(vec![1; 17]), 400, "whole number of claims");
+    refused(&one.claim(vec![1; 16 * ((1 << 14) + 1)]), 413, "longer than");
+    let odd = one.keys.on(&format!("/v1/rounds/other/claims?session={}", one.session()));
+    refused(&one.client.ask(&Ask::post(odd, vec![1; 16], 1 << 16), ONCE).unwrap(), 404, "no round");
     let of = |numbers: &[u8]| numbers.iter().flat_map(|number| [*number; 16]).collect::<Vec<u8>>();
     // Who is first has it, however often either asks.
     for _ in 0..2 {
-        assert_eq!(claim(&one, of(&[1, 2, 3])).body, [0b111]);
-        assert_eq!(claim(&other, of(&[3, 4, 5, 6, 7, 8, 9, 1, 10])).body, [0b0111_1110, 1]);
+        assert_eq!(one.claim(of(&[1, 2, 3])).body, [0b111]);
+        assert_eq!(other.claim(of(&[3, 4, 5, 6, 7, 8, 9, 1, 10])).body, [0b0111_1110, 1]);
     }
-    assert_eq!(claim(&one, of(&[4, 2])).body, [0b10]);
-    assert_eq!(claim(&one, vec![7; 16 * (1 << 14)]).body.len(), 1 << 11);
-    world.over();
-    refused(&claim(&one, of(&[1])), 410, "takes no claims");
+    assert_eq!(one.claim(of(&[4, 2])).body, [0b10]);
+    assert_eq!(one.claim(vec![7; 16 * (1 << 14)]).body.len(), 1 << 11);
+    close(&world);
+    for proxy in [&one, &other] {
+        assert!(proxy.complete(0).is_ok());
+    }
+    refused(&one.claim(of(&[1])), 410, "takes no claims");
 }
 
-/// A proxy takes reports of a round with one state directory: another process of its identity is told so.
+/// A proxy goes from session to session; whoever does not have the last one is refused.
 #[test]
-fn a_proxy_has_one_directory_for_a_round() {
-    let mut world = World::of_proxies(2, "dh", &names(&["a", "b"]), json!({}));
-    world.start("database");
-    let [one, other] = ["proxy", "proxy-1"].map(|name| world.client(name, Service::Database(0)));
-    let tell = |client: &Client, body: Value| {
-        client.ask(&Ask::json(format!("/v1/rounds/{ROUND}/directory"), &body, 1 << 16), PATIENT).unwrap()
-    };
-    let named = |name: &str| json!({ "directory": name.repeat(32) });
-    refused(&tell(&world.client("a", Service::Database(0)), named("a")), 403, "only proxies");
-    for odd in ["", "a", &"a".repeat(31), &"a".repeat(34), &"g".repeat(32), &"a".repeat(1 << 10)] {
-        refused(&tell(&one, json!({ "directory": odd })), 400, "no name of a directory");
+fn only_the_holder_of_the_last_session_brings_anything() {
+    let (mut world, mut one, mut other) = faked(&["a", "b"]);
+    refused(&Fake::new(&world, "a").ask(None, Session::after(None).unwrap()), 403, "only proxies");
+    let name = "ab".repeat(16);
+    for (from, to) in [("", format!("1-{name}")), ("1-a", format!("2-{name}")), ("0", format!("1-{name}"))] {
+        refused(&one.post("session", &json!({ "from": from, "to": to })), 400, "not what is asked for");
     }
-    refused(&tell(&one, json!({})), 400, "not what is asked for");
+    refused(&one.post("session", &json!({ "to": format!("2-{name}") })), 400, "no session that follows");
+    other.advance();
+    one.advance();
+    let first = one.session();
+    one.advance();
+    let last = one.session();
+    // The same step once more is the same one.
     for _ in 0..2 {
-        assert!(tell(&one, named("a")).is_ok() && tell(&other, named("b")).is_ok());
-        refused(&tell(&one, named("b")), 409, "has taken reports of round one with another state directory");
+        assert!(one.ask(Some(first), last).is_ok());
+    }
+    // Another directory, an older copy, and one that was copied and asks for another step.
+    for from in [None, Some(first)] {
+        let answer = one.ask(from, Session::after(from).unwrap());
+        refused(&answer, 409, "with another state directory, or a later copy of this one");
     }
     // It is known after a start, too.
     world.stopper("database")();
     world.ended("database");
     world.start("database");
-    let one = world.client("proxy", Service::Database(0));
-    refused(&tell(&one, named("c")), 409, "with another state directory");
-    assert!(tell(&one, named("a")).is_ok());
+    let mut one = Fake { client: world.client("proxy", Service::Database(0)), last: Some(first), ..one };
+    refused(&one.claim(vec![1; 16]), 409, "another state directory");
+    let path = one.keys.on(&format!("/v1/rounds/{ROUND}/entries/{}?session={first}", "01".repeat(16)));
+    refused(&one.client.ask(&Ask::put(path, vec![1], 1 << 12), PATIENT).unwrap(), 409, "another state directory");
+    close(&world);
+    refused(&one.post(&format!("rest?session={first}"), &json!({ "rest": "nothing" })), 409, "another state directory");
+    refused(&one.complete(0), 409, "another state directory");
+    one.last = Some(last);
+    one.advance();
+    assert!(one.complete(0).is_ok() && one.complete(0).is_ok());
+    refused(&one.ask(one.last, Session::after(one.last).unwrap()), 410, "takes no more of this proxy");
+}
+
+/// A storage that lacks a session that a proxy had from it lacks more than that.
+#[test]
+fn a_storage_that_is_behind_ends_the_round() {
+    let (world, mut one, _) = faked(&["a", "b"]);
+    one.advance();
+    let later = Session { number: 5, ..one.session() };
+    refused(&one.ask(Some(later), Session::after(Some(later)).unwrap()), 410, "it was put back to an earlier state");
+    let told = world.collect("a").unwrap_err().to_string();
+    assert!(told.contains("the storage lacks changes that it had told"), "{told}");
+}
+
+/// More or fewer entries than a proxy says that it has sent.
+#[test]
+fn what_is_there_is_compared_with_what_was_sent() {
+    for (says, words) in [(3, "it lacks 3 reports: "), (0, "")] {
+        let (world, mut one, mut other) = faked(&["a", "b"]);
+        one.advance();
+        other.advance();
+        close(&world);
+        assert!(one.complete(0).is_ok() && other.complete(says).is_ok());
+        let status = world.over();
+        let reason = status.failure.map_or_else(String::new, |failure| failure.reason);
+        assert!(reason.contains(words) && reason.is_empty() == words.is_empty(), "{reason}");
+    }
 }
 
 /// How it answers claims.
@@ -165,7 +288,7 @@ fn lying(participants: &[&str], answer: Answers) -> (World, Shared) {
             "/v1/rounds/{round}/key",
             post(|it: State<Shared>, Json(key): Json<Value>| async move { it.lock().unwrap().proxy = Some(key) }),
         )
-        .route("/v1/rounds/{round}/directory", post(|| async {}))
+        .route("/v1/rounds/{round}/session", post(|| async {}))
         .route(
             "/v1/rounds/{round}/claims",
             post(|it: State<Shared>, body: Bytes| async move {

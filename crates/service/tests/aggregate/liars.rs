@@ -106,7 +106,8 @@ fn a_proxy_that_sends_what_is_no_entry_is_named() {
     let world = World::started(&["a", "b"], json!({}));
     let (params, _) = world.keys(&world.proxy("a"));
     let database = world.client("proxy", Service::Database(0));
-    let path = world.under(&format!("/v1/rounds/{ROUND}/entries/{}", "01".repeat(16)));
+    let path = format!("/v1/rounds/{ROUND}/entries/{}?session={}", "01".repeat(16), world.session("proxy"));
+    let path = world.under(&path);
     let answer = database.ask(&Ask::put(path, vec![0xff; params.entry_bytes()], 1 << 12), ONCE).unwrap();
     refused(&answer, 400, "no valid point");
     let told = world.collect("b").unwrap_err();
@@ -125,7 +126,8 @@ fn a_proxy_that_repeats_a_name_is_named() {
         182, 166, 89, 69, 224, 141, 45, 118,
     ];
     let entry = point.repeat(params.entry_bytes() / point.len());
-    let path = world.under(&format!("/v1/rounds/{ROUND}/entries/{}", "02".repeat(16)));
+    let path = format!("/v1/rounds/{ROUND}/entries/{}?session={}", "02".repeat(16), world.session("proxy"));
+    let path = world.under(&path);
     let give = |body: Vec<u8>| database.ask(&Ask::put(path.clone(), body, 1 << 12), PATIENT).unwrap();
     assert!(give(entry.clone()).is_ok());
     assert!(give(entry.clone()).is_ok(), "the same again");

@@ -8,9 +8,10 @@ use tacita_service::aggregate::database::operator::Tighten;
 use tacita_service::aggregate::here::Here;
 use tacita_service::aggregate::proxy::Held;
 use tacita_service::aggregate::rounds::{
-    Closing, Completion, Counts, Directory, Failure, Numbers, Open, Rest, Resting, State, Status,
+    Closing, Completion, Counts, Failure, Numbers, Open, Rest, Resting, State, Status,
 };
 use tacita_service::aggregate::same_keys::KeysFingerprint;
+use tacita_service::aggregate::sessions::{Advance, Session};
 use tacita_service::aggregate::signed::Signed;
 use tacita_service::aggregate::transport::{Kind, Listening, Peers, Told};
 
@@ -74,8 +75,16 @@ fn schemas_have_the_keys_that_are_sent() {
     let signed = Signed { public: "p".into(), by: "b".into(), signature: "s".into() };
     let failure = Failure { culprit: Some("c".into()), kind: 3, reason: "r".into() };
     let some = Some(1);
-    let numbers =
-        Numbers { reports: 1, dropped: 1, rows: some, passing: some, keys: some, inconsistent: 1, too_long: 1 };
+    let numbers = Numbers {
+        reports: 1,
+        dropped: 1,
+        discarded: 1,
+        rows: some,
+        passing: some,
+        keys: some,
+        inconsistent: 1,
+        too_long: 1,
+    };
     let status = Status {
         round: "r".into(),
         state: State::Open,
@@ -93,6 +102,8 @@ fn schemas_have_the_keys_that_are_sent() {
         keys: Some(KeysFingerprint([1; 32])),
         numbers: Some(numbers.clone()),
     };
+    let session = Session { number: 1, name: [1; 16] };
+    let completion = Completion { entries: 1, discarded: 1, unshufflable: Some("u".into()) };
     let here = Here {
         agreement: "a".into(),
         service: Some("s".into()),
@@ -116,9 +127,9 @@ fn schemas_have_the_keys_that_are_sent() {
         ("Failure", of(serde_json::to_value(failure))),
         ("Numbers", of(serde_json::to_value(numbers))),
         ("Counts", of(serde_json::to_value(counts))),
-        ("Completion", of(serde_json::to_value(Completion { entries: 1, unshufflable: Some("u".into()) }))),
+        ("Completion", of(serde_json::to_value(completion))),
         ("Resting", of(serde_json::to_value(Resting { rest: Rest::Nothing }))),
-        ("Directory", of(serde_json::to_value(Directory { directory: "d".into() }))),
+        ("Advance", of(serde_json::to_value(Advance { from: Some(session), to: session }))),
         ("Closing", of(serde_json::to_value(Closing { without: vec![1] }))),
         ("Tighten", of(serde_json::to_value(Tighten { measure: "count".into(), to: Some(1) }))),
         (

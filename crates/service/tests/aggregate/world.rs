@@ -20,6 +20,7 @@ use tacita_service::aggregate::participant::results::{Collecting, collect};
 use tacita_service::aggregate::proxy::{self, Proxying};
 use tacita_service::aggregate::rounds::{Open, Status};
 use tacita_service::aggregate::same_keys::KeysFingerprint;
+use tacita_service::aggregate::sessions::Session;
 use tacita_service::aggregate::transport::{Answer, Ask, Client, Persistence, Service, SharedTraffic};
 use tacita_service::aggregate::{Serving, Setting, oracle};
 use tokio::runtime::{Builder, Runtime};
@@ -214,6 +215,14 @@ impl World {
 
     pub fn operate(&self, order: &Order) -> Result<Value> {
         Operator::new(&self.setting, &self.identity("database"), Some(&self.at("addresses")))?.order(ROUND, order)
+    }
+
+    /// The last session of a proxy's state directory in the round, as its journal has it.
+    pub fn session(&self, role: &str) -> Session {
+        let name: String = ROUND.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let journal = std::fs::read(self.at(role).join("state").join(format!("journal-{name}"))).unwrap();
+        let sessions: Vec<_> = journal.chunks_exact(32).filter(|line| line[0] == 2).collect();
+        Session { number: sessions.len() as u64, name: sessions.last().unwrap()[1..17].try_into().unwrap() }
     }
 
     /// Closes the round, and waits until it is over.

@@ -186,6 +186,9 @@ fn database(job: &Spec<'_>) -> Vec<String> {
         ),
     };
     learned.push(format!("Reports reach database {together}."));
+    learned.push(
+        "database learns at which moments a proxy acknowledges reports, and not whose or how many they are.".into(),
+    );
     let proxies = job.own.members("proxy").len();
     if proxies > 1 {
         learned.push(format!(

@@ -66,8 +66,9 @@ impl Database {
                 return Ok(());
             }
             Some(here) => other_keys(&round.name, &here, &asked),
+            // A proxy that is told so looks at the round anew, and gives it the key.
             None => Reply::new(
-                Kind::NotYet,
+                Kind::OtherKeys,
                 format!("round {} has no key of the proxies here, and the keys {} there", round.name, asked.short()),
             ),
         };

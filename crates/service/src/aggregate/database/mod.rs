@@ -7,7 +7,10 @@ pub(super) mod directories;
 mod follow;
 mod keyed;
 mod list;
+#[cfg(test)]
+mod model;
 pub mod operator;
+mod progress;
 mod record;
 mod reveal;
 mod round;
@@ -304,12 +307,8 @@ impl Database {
 
     /// Whom a round waits for.
     fn waits_for(&self, round: &str, record: &Record) -> Vec<(usize, String)> {
-        if record.state != State::Closed {
-            return Vec::new();
-        }
         let heard = lock(&self.heard);
-        let proxies = self.setting.count("proxy").unwrap_or_default();
-        let is_missing = |place: &usize| !record.complete.contains_key(place) && !record.without.contains(place);
+        let missing = record.missing(self.setting.count("proxy").unwrap_or_default());
         let told = |place: usize| {
             let name = self.setting.name(Service::Proxy(place)).unwrap_or_default();
             let silent = heard.get(&place).unwrap_or(&self.began).elapsed().as_secs();
@@ -324,7 +323,7 @@ impl Database {
                 _ => format!("{name}, silent for {silent} s"),
             }
         };
-        (0..proxies).filter(is_missing).map(|place| (place, told(place))).collect()
+        missing.into_iter().map(|place| (place, told(place))).collect()
     }
 
     /// Notes that something goes wrong with a round; since when something does.

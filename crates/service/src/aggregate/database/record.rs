@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
 use crate::aggregate::rounds::{Completion, Counts, Failure, Numbers, Rest, State};
+use crate::aggregate::sessions::Session;
 use crate::aggregate::signed::Signed;
 use crate::aggregate::store::Storage;
 
@@ -32,9 +34,9 @@ pub(super) struct Record {
     /// What each of several proxies had when it had claimed what is its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) rests: BTreeMap<usize, Rest>,
-    /// The name of the state directory with which each proxy takes reports.
+    /// The last session of each proxy's state directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) directories: BTreeMap<usize, String>,
+    pub(super) sessions: BTreeMap<usize, Session>,
     /// Proxies without whose reports the operator has it go on.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) without: BTreeSet<usize>,
@@ -43,11 +45,16 @@ pub(super) struct Record {
     pub(super) numbers: Numbers,
     pub(super) counts: Option<Counts>,
     pub(super) failure: Option<Failure>,
-    /// It was put back from a backup, which may lack what came after.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) restored: bool,
+    /// It was put back from a backup: the entries in that which each proxy had sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) put_back: Option<BTreeMap<usize, u64>>,
     /// How far the reveal is.
     pub(super) revealed: Revealed,
+    /// Written by versions of before.
+    #[serde(default, skip_serializing, rename = "directories")]
+    _directories: IgnoredAny,
+    #[serde(default, skip_serializing, rename = "restored")]
+    _restored: IgnoredAny,
 }
 
 /// How far a reveal is.
@@ -73,14 +80,16 @@ impl Record {
             proxy: None,
             complete: BTreeMap::new(),
             rests: BTreeMap::new(),
-            directories: BTreeMap::new(),
+            sessions: BTreeMap::new(),
             without: BTreeSet::new(),
             reveal_when: None,
             numbers: Numbers::default(),
             counts: None,
             failure: None,
-            restored: false,
+            put_back: None,
             revealed: Revealed::default(),
+            _directories: IgnoredAny,
+            _restored: IgnoredAny,
         }
     }
 

@@ -13,6 +13,7 @@ use tacita_node::base::text::{count, counted};
 use tacita_node::jobs::aggregate::{Histogram, Predicate, Summary};
 
 use super::Database;
+use super::progress::Mismatch;
 use super::record::part;
 use super::round::Round;
 use crate::aggregate::oracle::questions::{Question, Reply, decode_replies, encode_questions};
@@ -20,7 +21,7 @@ use crate::aggregate::participant::rows::{Found, encode_rows};
 use crate::aggregate::rounds::{Counts, State};
 use crate::aggregate::same_keys::KeysFingerprint;
 use crate::aggregate::store::{RowId, Stored};
-use crate::aggregate::transport::{Ask, Persistence, all_silent};
+use crate::aggregate::transport::{Ask, Persistence, Service, all_silent};
 
 /// Bytes of questions that are sent at once: a row of more is sent alone.
 const QUESTION_BYTES: usize = 1 << 19;
@@ -68,18 +69,15 @@ impl Database {
         })?;
         self.stop()?;
         let reports = self.storage.totals(&round.name)?.reports;
+        let sent = self.storage.sent(&round.name)?;
         let distinct = if own.tags() { histogram.distinct } else { Default::default() };
         let counts = Counts { count: histogram.count, distinct };
         let is_counted = round.change(&*self.storage, |record| {
             if record.state != State::Closed {
                 return Ok(false);
             }
-            let sent = record.complete.values().map(|one| one.entries).sum::<u64>();
-            if record.restored && record.without.is_empty() && reports + record.numbers.dropped < sent {
-                let missing = counted(sent - reports - record.numbers.dropped, "report");
-                return Err(Error::Terms(format!(
-                    "it was put back from a backup, and lacks {missing} that came after that: open another round, and have them submitted again"
-                )));
+            if let Some(mismatch) = record.mismatches(&sent).first() {
+                return Err(self.wrong_number(mismatch)?);
             }
             record.counts = Some(counts.clone());
             record.numbers.rows = Some(rows);
@@ -99,6 +97,27 @@ impl Database {
             if own.own.round.tighten { "; `tacita round reveal` goes on" } else { "" }
         );
         Ok(())
+    }
+
+    /// Why a round has no result of which a proxy has sent another number of reports than are there.
+    fn wrong_number(&self, mismatch: &Mismatch) -> Result<Error> {
+        let peer = self.setting.name(Service::Proxy(mismatch.proxy))?;
+        let (sent, here) = (counted(mismatch.sent, "report"), count(mismatch.here));
+        let what = match mismatch.here < mismatch.sent {
+            true => {
+                let missing = counted(mismatch.sent - mismatch.here, "report");
+                format!(
+                    "it lacks {missing}: {peer} has sent {sent}, and {here} are there. The storage was put back to an earlier state, or its last commits are lost"
+                )
+            }
+            false => {
+                let more = counted(mismatch.here - mismatch.sent, "report");
+                format!(
+                    "{more} would count twice: {peer} has sent {sent}, and {here} are there. A copy of its state directory has sent some as well"
+                )
+            }
+        };
+        Ok(Error::Terms(format!("{what}: open another round, and have reports submitted again")))
     }
 
     /// Asks for the keys of all rows that pass, from where it was left.

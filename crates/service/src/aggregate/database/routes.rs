@@ -13,17 +13,19 @@ use axum::{Json, Router};
 use tacita_core::Error;
 use tacita_core::protocol::aggregate::open;
 use tacita_node::base::hex::{hex, unhex};
+use tacita_node::base::text::counted;
 
+use super::directories::Presented;
+use super::progress::Refused;
 use super::record::part;
 use super::round::Round;
 use super::{Database, directories, keyed, list, lock, operator, secrets};
 use crate::aggregate::Setting;
 use crate::aggregate::proxy::claims::{MOST_CLAIMS, encode};
-use crate::aggregate::rounds::{
-    Completion, Counts, Numbers, Rest, Resting, State as Stage, Status, check_name, collector,
-};
+use crate::aggregate::rounds::{Completion, Counts, Numbers, Rest, Resting, State as Stage, Status, check_name};
 use crate::aggregate::same_keys::Under;
-use crate::aggregate::store::{BatchId, ClaimId, Ingested, Row, Stored};
+use crate::aggregate::sessions::Standing;
+use crate::aggregate::store::{BatchId, ClaimId, Ingested, Origin, Row, Stored};
 use crate::aggregate::transport::{Caller, Granted, Kind, MEDIA_TYPE, Reply, Who, read, read_json};
 
 /// What is the same for all requests about a round.
@@ -36,7 +38,7 @@ pub(super) fn routes(database: &Arc<Database>) -> Router {
         .route("/v1/rounds/{round}", get(status))
         .route("/v1/rounds/{round}/key", post(keyed::key))
         .route("/v1/rounds/{round}/secret", get(secrets::give).put(secrets::offered))
-        .route("/v1/rounds/{round}/directory", post(directories::directory))
+        .route("/v1/rounds/{round}/session", post(directories::session))
         .route("/v1/rounds/{round}/claims", post(claims))
         .route("/v1/rounds/{round}/entries/{batch}", put(entries))
         .route("/v1/rounds/{round}/rest", post(rest))
@@ -68,9 +70,13 @@ async fn status((State(database), who, Path(name)): At, under: Under) -> Granted
 }
 
 /// `POST /v1/rounds/{round}/claims`: names of batches, of which each is the proxy's from then on that has named it first.
+///
+/// The proxy's state directory goes on to its next session when they are granted: a storage that was put back to an earlier state, and does not know of them,
+/// does not know of that session either.
 async fn claims(
     (State(database), who, Path(name)): At,
     under: Under,
+    presented: Presented,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Response> {
@@ -84,13 +90,21 @@ async fn claims(
         .run(move || {
             check_taking(&round, place, "claims")?;
             database.check_keys(&round, (place, &peer), &under)?;
+            let advance = presented.advance()?;
             let (claims, rest) = body.as_chunks();
             if claims.is_empty() || !rest.is_empty() {
                 return Err(Reply::new(Kind::Malformed, "the body is no whole number of claims"));
             }
-            let owner = u32::try_from(place).map_err(|_| Error::Internal("too many proxies".into()))?;
-            let handed = database.handed_to(&round, owner)?;
-            database.storage.claim(&round.name, owner, &handed, claims)?.ok_or_else(|| no_more(&round, "claims"))
+            if advance.judge(round.record().sessions.get(&place).copied()) != Standing::Made {
+                database.check_session(&round, place, presented.session()?)?;
+            }
+            let number = |place: usize| u32::try_from(place).map_err(|_| Error::Internal("too many proxies".into()));
+            let handed = round.record().handed_to(place, database.setting.count("proxy")?);
+            let handed = handed.into_iter().map(number).collect::<Result<Vec<_>, _>>()?;
+            let granted = database.storage.claim(&round.name, number(place)?, &handed, claims)?;
+            let granted = granted.ok_or_else(|| no_more(&round, "claims"))?;
+            database.advance(&round, place, &advance)?;
+            Ok(granted)
         })
         .await?;
     Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], encode(&answers)).into_response())
@@ -102,6 +116,7 @@ async fn entries(
     who: Who,
     Path((name, batch)): Path<(String, String)>,
     under: Under,
+    presented: Presented,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Json<serde_json::Value>> {
@@ -115,6 +130,7 @@ async fn entries(
     pool.run(move || {
         check_taking(&round, place, "entries")?;
         database.check_keys(&round, (place, &peer), &under)?;
+        database.check_session(&round, place, presented.session()?)?;
         let not_yet = || Reply::new(Kind::NotYet, "the round's secret is not here yet: another database has it");
         let secret = round.secret().ok_or_else(not_yet)?;
         tracing::debug!("round {}: batch {} comes", round.name, hex(&batch));
@@ -132,14 +148,8 @@ async fn entries(
             .into_iter()
             .map(|row| Row { id: row.id, stored: Stored { tag: row.tag, value: row.value, sealed: row.sealed } });
         let rows: Vec<Row> = rows.collect();
-        let known = match database.storage.ingest(&round.name, &batch, &rows)? {
-            Ingested::New if dropped > 0 => {
-                round.change(&*database.storage, |record| {
-                    record.numbers.dropped += dropped;
-                    Ok(record.state != Stage::Removed)
-                })?;
-                false
-            }
+        let proxy = u32::try_from(place).map_err(|_| Error::Internal("too many proxies".into()))?;
+        let known = match database.storage.ingest_from(Origin { proxy, dropped }, &round.name, &batch, &rows)? {
             Ingested::New => false,
             Ingested::Known => true,
             Ingested::Sealed => return Err(no_more(&round, "entries")),
@@ -159,6 +169,7 @@ async fn entries(
 async fn rest(
     (State(database), who, Path(name)): At,
     under: Under,
+    presented: Presented,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Json<Status>> {
@@ -172,17 +183,9 @@ async fn rest(
         if resting.rest != Rest::Nothing || under.0.is_some() {
             database.check_keys(&round, (place, &peer), &under)?;
         }
-        round.change(&*database.storage, |record| {
-            let is_new = record.state == Stage::Closed && !record.rests.contains_key(&place);
-            if is_new {
-                record.rests.insert(place, resting.rest);
-            }
-            Ok(is_new)
-        })?;
-        match round.record().rests.contains_key(&place) {
-            true => Ok(Json(database.status(&round, &caller))),
-            false => Err(no_more(&round, "word of what is there")),
-        }
+        let session = presented.session()?;
+        database.change_for(&round, place, |record| record.tell_rest(place, session, resting.rest))?;
+        Ok(Json(database.status(&round, &caller)))
     })
     .await
 }
@@ -191,6 +194,7 @@ async fn rest(
 async fn complete(
     (State(database), who, Path(name)): At,
     under: Under,
+    presented: Presented,
     headers: HeaderMap,
     body: Body,
 ) -> Granted<Json<Status>> {
@@ -200,28 +204,19 @@ async fn complete(
     let completion: Completion = read_json(&headers, body).await?;
     let pool = database.pool.clone();
     pool.run(move || {
-        if completion.entries > 0 || completion.unshufflable.is_some() || under.0.is_some() {
+        let had_reports = completion.entries > 0 || completion.discarded > 0 || completion.unshufflable.is_some();
+        if had_reports || under.0.is_some() {
             database.check_keys(&round, (place, &peer), &under)?;
         }
-        let mut refused = None;
-        let is_new = round.change(&*database.storage, |record| {
-            let may_come = record.state == Stage::Closed && !record.without.contains(&place);
-            let is_new = may_come && !record.complete.contains_key(&place);
-            refused = None;
-            if is_new {
-                record.complete.insert(place, completion.clone());
-            } else if record.complete.get(&place) != Some(&completion) {
-                refused = Some(format!("round {} {}, and not to be completed", round.name, record.state.told()));
-            }
-            Ok(is_new)
-        })?;
-        if is_new {
+        let session = presented.session()?;
+        if database.change_for(&round, place, |record| record.finish(place, session, &completion))? {
             tracing::info!("round {}: {peer} has sent all of its {} entries", round.name, completion.entries);
+            if completion.discarded > 0 {
+                let lost = counted(completion.discarded, "report");
+                tracing::error!("round {}: {peer} has lost {lost} that it was handing over to a proxy that the round goes on without", round.name);
+            }
         }
-        match refused {
-            Some(what) => Err(Reply::new(Kind::Closed, what)),
-            None => Ok(Json(database.status(&round, &caller))),
-        }
+        Ok(Json(database.status(&round, &caller)))
     })
     .await
 }
@@ -323,16 +318,6 @@ impl Database {
             .ok_or_else(|| Reply::new(Kind::UnknownRound, "there is no round of this name").next(self.next()))
     }
 
-    /// Proxies whose claims are a proxy's as well: where it takes over what they have too few of.
-    fn handed_to(&self, round: &Round, owner: u32) -> Granted<Vec<u32>> {
-        let rests = &round.record().rests;
-        if rests.len() < self.setting.count("proxy")? || collector(rests) != Some(owner as usize) {
-            return Ok(Vec::new());
-        }
-        let few = rests.iter().filter(|(place, rest)| **rest == Rest::TooFew && **place != owner as usize);
-        Ok(few.filter_map(|(place, _)| u32::try_from(*place).ok()).collect())
-    }
-
     /// Refuses who gets no results.
     fn learner(&self, caller: &Caller) -> Granted<()> {
         let own = self.setting.own()?;
@@ -350,7 +335,9 @@ impl Database {
         // None where the storage does not answer: none are not 0.
         let numbers = || {
             let totals = self.storage.totals(&round.name).ok()?;
-            Some(Numbers { reports: totals.reports, ..record.numbers.clone() })
+            let discarded = record.complete.values().map(|one| one.discarded).sum();
+            let dropped = record.numbers.dropped + totals.dropped;
+            Some(Numbers { reports: totals.reports, dropped, discarded, ..record.numbers.clone() })
         };
         let waits = self.waits_for(&round.name, &record);
         // Who has told what it has waits for the others itself, until all have.
@@ -379,14 +366,10 @@ impl Database {
 
 /// Refuses what a proxy brings to a round that takes nothing more of it.
 fn check_taking(round: &Round, place: usize, what: &str) -> Granted<()> {
-    let record = round.record();
-    if record.without.contains(&place) {
-        return Err(directories::given_up(round));
-    }
-    match matches!(record.state, Stage::Open | Stage::Closed) && !record.complete.contains_key(&place) {
-        true => Ok(()),
-        false => Err(no_more(round, what)),
-    }
+    round.record().takes(place).map_err(|refused| match refused {
+        Refused::GivenUp => directories::given_up(round),
+        _ => no_more(round, what),
+    })
 }
 
 pub(super) fn no_more(round: &Round, what: &str) -> Reply {

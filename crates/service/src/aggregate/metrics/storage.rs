@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tacita_core::{Error, Result};
 
-use crate::aggregate::store::{BatchId, ClaimId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
+use crate::aggregate::store::{BatchId, ClaimId, Each, Holder, Ingested, Origin, Row, RowId, Storage, Stored, Totals};
 use crate::status::{Durations, Page, labels};
 
 /// A storage that notes how it does.
@@ -92,8 +92,8 @@ impl Storage for Timed {
         self.inner.is_shared()
     }
 
-    fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
-        let ingested = self.time("ingest", |inner| inner.ingest(round, batch, rows))?;
+    fn ingest_from(&self, origin: Origin, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
+        let ingested = self.time("ingest", |inner| inner.ingest_from(origin, round, batch, rows))?;
         let mut taken = lock(&self.noted.taken);
         match ingested {
             Ingested::New => {
@@ -121,6 +121,10 @@ impl Storage for Timed {
 
     fn totals(&self, round: &str) -> Result<Totals> {
         self.time("totals", |inner| inner.totals(round))
+    }
+
+    fn sent(&self, round: &str) -> Result<BTreeMap<u32, u64>> {
+        self.time("sent", |inner| inner.sent(round))
     }
 
     fn seal(&self, round: &str) -> Result<()> {

@@ -100,6 +100,9 @@ impl Proxy {
                 if answer { &mut own } else { &mut others }.push(*key);
             }
         }
+        // Acted on behind a session that follows the granted one: else a start would ask a storage that was put back for the same step once more.
+        round.queue.note_new(std::iter::empty());
+        self.cover(round)?;
         round.queue.settle(&own, &others)?;
         if !others.is_empty() {
             let dropped = counted(others.len() as u64, "batch");
@@ -110,14 +113,16 @@ impl Proxy {
 
     fn ask_for(&self, round: &Round, claims: &[(ClaimId, MarkKey)]) -> Result<Vec<bool>> {
         let body: Vec<u8> = claims.iter().flat_map(|(name, _)| *name).collect();
-        let path = round.fingerprint.on(&format!("/v1/rounds/{}/claims", round.name));
-        let (ask, round) = (Ask::post(path, body, MOST_CLAIMS / 8), &round.name);
-        let (answer, by) = self.database.ask(&ask, FOR_GOOD)?;
+        let name = &round.name;
+        let (answer, by) = self.stepping(round, |session, next| {
+            let path = format!("/v1/rounds/{name}/claims?session={session}&next={next}");
+            self.database.ask(&Ask::post(round.fingerprint.on(&path), body, MOST_CLAIMS / 8), FOR_GOOD)
+        })?;
         if !answer.is_ok() {
-            return Err(refusal(&answer, by, &format!("claims of round {round}")));
+            return Err(refusal(&answer, by, &format!("claims of round {name}")));
         }
         let wrong =
-            || wrong(by, &format!("it does not answer the {} of round {round}", counted(claims.len() as u64, "claim")));
+            || wrong(by, &format!("it does not answer the {} of round {name}", counted(claims.len() as u64, "claim")));
         decode(&answer.body, claims.len()).ok_or_else(wrong)
     }
 }

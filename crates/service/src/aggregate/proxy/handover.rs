@@ -28,7 +28,8 @@ use crate::aggregate::Setting;
 use crate::aggregate::database::batch_id;
 use crate::aggregate::queue::Submission;
 use crate::aggregate::rounds::{Rest, Resting, Status, collector};
-use crate::aggregate::same_keys::Under;
+use crate::aggregate::same_keys::{KeysFingerprint, Under};
+use crate::aggregate::sessions::Session;
 use crate::aggregate::transport::{Ask, Granted, Kind, Persistence, Reply, Service, Who, read};
 
 const DIGEST_BYTES: usize = 32;
@@ -53,8 +54,8 @@ pub(super) async fn handed(
     under.check(&name, &round.fingerprint, true)?;
     let most = Setting::batch(&round.params) * round.params.entry_bytes() + FINGERPRINT_BYTES + DIGEST_BYTES;
     let body = read(&headers, body, most).await?;
-    let pool = proxy.pool.clone();
-    pool.run(move || {
+    let (pool, taken, taking) = (proxy.pool.clone(), proxy.clone(), round.clone());
+    let done = pool.run(move || {
         let handed = Handed::from_bytes(&body).filter(|handed| handed.records.len() % round.params.entry_bytes() == 0);
         let handed = handed.ok_or_else(|| Reply::new(Kind::Malformed, "this is no batch of a participant"))?;
         if round.is_open() {
@@ -66,9 +67,12 @@ pub(super) async fn handed(
         let participant = proxy.names.number(&handed.participant)?;
         let submission = Submission { participant, batch, digest: handed.digest, records: handed.records };
         round.queue.take_over(&submission)?;
-        Ok(Json(json!({ "taken": true })))
-    })
-    .await
+        Ok(())
+    });
+    done.await?;
+    // Whoever hands it over drops it then.
+    taken.covered(&taking).await?;
+    Ok(Json(json!({ "taken": true })))
 }
 
 /// A batch on its way from one proxy to another.
@@ -103,17 +107,18 @@ impl Proxy {
         if self.others.is_empty() {
             return Ok(());
         }
+        self.cover(round)?;
         // What has been handed over in part is shuffled nowhere else, whatever is told of the others now.
         match self.handed_to(&round.name, None)? {
             // It may have sent what it was given before it was lost.
             Some(place) if status.without.contains(&place) => {
-                let lost = counted(round.queue.status().waiting, "report");
+                let lost = counted(self.discard(round)?, "report");
                 tracing::error!(
                     "round {}: {lost} were being handed over to proxy {}, and are lost with it",
                     round.name,
                     place + 1
                 );
-                return round.queue.discard();
+                return Ok(());
             }
             Some(place) => return self.hand_over(round, place),
             None => (),
@@ -122,8 +127,8 @@ impl Proxy {
         let told = match status.rests.contains_key(&self.place) {
             true => status.clone(),
             false => {
-                let path = round.fingerprint.on(&format!("/v1/rounds/{}/rest", round.name));
-                self.tell_rest(&round.name, path, round.queue.rest(&round.conditions))?
+                let (session, rest) = (round.tracked(|track| track.session())?, round.queue.rest(&round.conditions));
+                self.tell_rest(&round.name, Some(&round.fingerprint), rest, session)?
             }
         };
         let rests = &told.rests;
@@ -147,17 +152,17 @@ impl Proxy {
     }
 
     /// Tells, where there are other proxies, that nothing is here of a round.
-    pub(super) fn tell_nothing(&self, status: &Status) -> Result<()> {
+    pub(super) fn tell_nothing(&self, status: &Status, session: Session) -> Result<()> {
         match self.others.is_empty() || status.rests.contains_key(&self.place) {
             true => Ok(()),
-            false => {
-                self.tell_rest(&status.round, format!("/v1/rounds/{}/rest", status.round), Rest::Nothing).map(drop)
-            }
+            false => self.tell_rest(&status.round, None, Rest::Nothing, session).map(drop),
         }
     }
 
-    fn tell_rest(&self, round: &str, path: String, rest: Rest) -> Result<Status> {
+    fn tell_rest(&self, round: &str, keys: Option<&KeysFingerprint>, rest: Rest, session: Session) -> Result<Status> {
         let value = serde_json::to_value(Resting { rest }).map_err(|error| Error::Internal(error.to_string()))?;
+        let path = format!("/v1/rounds/{round}/rest?session={session}");
+        let path = keys.map(|keys| keys.on(&path)).unwrap_or(path);
         let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), FOR_GOOD)?;
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("word of what is there of round {round}")));

@@ -10,15 +10,17 @@ use tacita_core::{Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::text::counted;
 
-use super::round::Round;
+use super::directory::Track;
+use super::journal::file_name;
+use super::round::{Round, queue_path};
 use super::workers::WORKERS;
 use super::{MOST_LIST_BYTES, Proxy, lock};
-use crate::aggregate::queue::Shuffled;
+use crate::aggregate::queue::{Queue, Shuffled};
 use crate::aggregate::rounds::{Completion, Open, State as Stage, Status, check_name, of_other_terms};
 use crate::aggregate::transport::{Answer, Ask, Client, Kind, Persistence};
 
 /// How often the database is asked how its rounds stand.
-const LOOK: Duration = Duration::from_millis(250);
+pub(super) const LOOK: Duration = Duration::from_millis(250);
 
 /// After how long of silence it is said who is silent, and how often again.
 pub(super) const TELL: Duration = Duration::from_secs(10);
@@ -48,6 +50,9 @@ struct Record {
     /// The proxy to which what is here is handed over, once that has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     handed_to: Option<usize>,
+    /// Reports that were discarded, as that proxy is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    discarded: Option<u64>,
 }
 
 impl Proxy {
@@ -56,12 +61,21 @@ impl Proxy {
         for file in
             self.folder.names()?.into_iter().filter(|name| name.starts_with("round-") && name.ends_with(".json"))
         {
-            let Record { open, .. } = self.record(&file)?;
+            let Record { open, completion, .. } = self.record(&file)?;
+            if !Queue::is_there(&queue_path(&self.state, &open.round)) {
+                self.lose(&open.round, "its queue is gone");
+                continue;
+            }
+            let track = Track::open(&self.folder, &open.round)?;
             let secret = self.keys.load(&open.round)?.ok_or_else(|| self.keys.none(&open.round))?;
             let name = open.round.clone();
             let _of = tracing::error_span!("load", round = name).entered();
-            let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open)
+            let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open, track)
                 .map_err(|error| of_other_terms(&name, error))?;
+            if let Err(what) = round.tracked(|track| Ok(track.check(&round.queue, completion.is_some())))? {
+                self.lose(&name, &what);
+                continue;
+            }
             let status = round.queue.status();
             tracing::info!(
                 "round {}: {} wait, {} are to be sent",
@@ -79,6 +93,7 @@ impl Proxy {
         std::thread::scope(|scope| {
             // Being asked for its rounds, a database notes whom it has heard.
             scope.spawn(|| self.database.keep_in_touch(&Ask::get("/v1/rounds?limit=1", MOST_LIST_BYTES)));
+            scope.spawn(|| self.cover_all());
             for _ in 0..WORKERS {
                 scope.spawn(|| self.workers.work(|round| self.attend(round)));
             }
@@ -163,7 +178,7 @@ impl Proxy {
                 status.proxy.is_none() || conditions.batch_size.is_some() && sends
             }),
             Stage::Closed => status.waits.contains(&self.place),
-            Stage::Removed => round.is_some(),
+            Stage::Removed => round.is_some() || lock(&self.lost).contains_key(&status.round),
             _ => false,
         }
     }
@@ -221,7 +236,7 @@ impl Proxy {
     fn begin(&self, status: &Status) -> Result<()> {
         let name = &status.round;
         // Before anything else: it may have begun with another directory.
-        self.tell_directory(name)?;
+        let track = self.tell_directory(name)?;
         let Some(database) = status.database.clone() else {
             return Err(wrong(self.database.current(), "a round of it has no key"));
         };
@@ -233,8 +248,10 @@ impl Proxy {
             Open { round: name.clone(), database, proxy, most_reports: self.setting.own()?.own.round.max_reports };
         let secret = self.secret_of(&open)?;
         self.keys.use_up(name)?;
-        let round = Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open.clone())?;
-        self.write(name, &Record { open, completion: None, handed_to: None })?;
+        let round =
+            Round::new(&self.setting, &self.identity, &self.state, self.queue_bytes, &secret, open.clone(), track)?;
+        // Behind the queue, which is never made anew for a record that is there.
+        self.write(name, &Record { open, completion: None, handed_to: None, discarded: None })?;
         let keys = round.fingerprint.short();
         lock(&self.rounds).insert(name.clone(), Arc::new(round));
         tracing::info!("round {name} takes reports, under the keys {keys}");
@@ -243,6 +260,7 @@ impl Proxy {
 
     /// Shuffles what may leave, and sends what has left. Returns why nothing of the rest can ever leave, if that is so.
     fn send(&self, round: &Round) -> Result<Option<String>> {
+        self.cover(round)?;
         if !self.others.is_empty() && round.queue.is_due(&round.conditions) {
             self.claim(round)?;
         }
@@ -254,10 +272,17 @@ impl Proxy {
             Shuffled::Nothing | Shuffled::Waiting(_) => None,
             Shuffled::Unshufflable(reason) => Some(reason),
         };
+        // An older copy of this directory would shuffle the same once more.
+        self.cover(round)?;
         while let Some(batch) = round.queue.next_outgoing()? {
             let entries = (batch.records.len() / round.params.entry_bytes()) as u64;
-            let path = round.fingerprint.on(&format!("/v1/rounds/{}/entries/{}", round.name, hex(&batch.id)));
-            let (answer, by) = self.database.ask_in_turn(&Ask::put(path, batch.records, MOST_BYTES), FOR_GOOD)?;
+            let (answer, by) = round.presenting(|session| {
+                let path = format!("/v1/rounds/{}/entries/{}?session={session}", round.name, hex(&batch.id));
+                let ask = Ask::put(round.fingerprint.on(&path), batch.records, MOST_BYTES);
+                let done = self.database.ask_in_turn(&ask, FOR_GOOD)?;
+                let is_stale = is_stale(&done.0);
+                Ok((done, is_stale))
+            })?;
             if !answer.is_ok() {
                 return Err(refusal(&answer, by, &format!("entries of round {}", round.name)));
             }
@@ -271,38 +296,33 @@ impl Proxy {
     fn finish(&self, status: &Status, round: Option<Arc<Round>>) -> Result<()> {
         let name = &status.round;
         let file = file(name);
-        let completion = match (&round, self.folder.has(&file)) {
+        let (completion, session) = match (&round, self.folder.has(&file)) {
             (Some(round), true) => {
-                let mut record = self.record(&file)?;
-                match record.completion {
+                let completion = match self.record(&file)?.completion {
                     Some(completion) => completion,
-                    None => {
-                        round.close()?;
-                        self.come_together(round, status)?;
-                        let unshufflable = self.send(round)?;
-                        let total = self.names.all().map(|number| round.queue.accepted(number)).sum::<u64>();
-                        let entries = if unshufflable.is_some() { total - round.queue.status().waiting } else { total };
-                        let completion = Completion { entries, unshufflable };
-                        record.completion = Some(completion.clone());
-                        self.write(name, &record)?;
-                        completion
-                    }
-                }
+                    None => self.complete(status, round)?,
+                };
+                self.cover(round)?;
+                (completion, round.tracked(|track| track.session())?)
             }
             _ => {
-                self.tell_directory(name)?;
-                self.tell_nothing(status)?;
+                let session = self.tell_directory(name)?.session()?;
+                self.tell_nothing(status, session)?;
                 tracing::warn!("round {name} closed before this proxy knew of it: it has no reports");
-                Completion { entries: 0, unshufflable: None }
+                (Completion { entries: 0, discarded: 0, unshufflable: None }, session)
             }
         };
         if let Some(reason) = &completion.unshufflable {
             tracing::warn!("round {name} cannot be shuffled, and nothing of what waits is ever sent: {reason}");
         }
         let value = serde_json::to_value(&completion).map_err(|error| Error::Internal(error.to_string()))?;
-        let path = format!("/v1/rounds/{name}/complete");
-        let path = round.as_ref().map_or(path.clone(), |round| round.fingerprint.on(&path));
+        let path = format!("/v1/rounds/{name}/complete?session={session}");
+        let path = round.as_ref().map(|round| round.fingerprint.on(&path)).unwrap_or(path);
         let (answer, by) = self.database.ask(&Ask::json(path, &value, MOST_BYTES), FOR_GOOD)?;
+        if is_stale(&answer) {
+            round.iter().for_each(|round| round.doubt());
+            return Err(refusal(&answer, by, &format!("the end of round {name}")));
+        }
         if !answer.is_ok() {
             return Err(refusal(&answer, by, &format!("the end of round {name}")));
         }
@@ -313,16 +333,49 @@ impl Proxy {
         Ok(())
     }
 
+    /// Sends all of a round that has closed here; what the database is told then.
+    fn complete(&self, status: &Status, round: &Round) -> Result<Completion> {
+        let name = &status.round;
+        round.close()?;
+        self.come_together(round, status)?;
+        let unshufflable = self.send(round)?;
+        round.check_queue()?;
+        let mut record = self.record(&file(name))?;
+        let taken = self.names.all().map(|number| round.queue.accepted(number)).sum::<u64>();
+        let waiting = if unshufflable.is_some() { round.queue.status().waiting } else { 0 };
+        let discarded = record.discarded.unwrap_or(0);
+        let entries = taken.saturating_sub(waiting).saturating_sub(discarded);
+        let completion = Completion { entries, discarded, unshufflable };
+        record.completion = Some(completion.clone());
+        self.write(name, &record)?;
+        Ok(completion)
+    }
+
+    /// Discards what was being handed over to a proxy that the round goes on without: how much that is, is on disk first.
+    pub(super) fn discard(&self, round: &Round) -> Result<u64> {
+        let mut record = self.record(&file(&round.name))?;
+        let discarded = match record.discarded {
+            Some(discarded) => discarded,
+            None => round.queue.status().waiting,
+        };
+        record.discarded = Some(discarded);
+        self.write(&round.name, &record)?;
+        round.queue.discard()?;
+        Ok(discarded)
+    }
+
     /// Removes what is left of a round that was removed at the database.
     fn forget(&self, name: &str, round: Option<Arc<Round>>) -> Result<()> {
         lock(&self.strange).remove(name);
+        lock(&self.lost).remove(name);
         lock(&self.waits).remove(name);
         self.keys.forget(name)?;
         let failed = |error: std::io::Error| Error::Input(format!("{}: {error}", self.folder.path().display()));
         self.folder.remove(&file(name)).map_err(failed)?;
+        self.folder.remove(&file_name(name)).map_err(failed)?;
         lock(&self.rounds).remove(name);
         drop(round);
-        let queue = self.state.join(format!("queue-{}", hex(name.as_bytes())));
+        let queue = queue_path(&self.state, name);
         match std::fs::remove_dir_all(&queue) {
             Err(error) if queue.exists() => Err(failed(error)),
             _ => Ok(()),
@@ -359,6 +412,11 @@ impl Proxy {
     }
 }
 
+/// Whether a database holds another session of this state directory than it was shown.
+pub(super) fn is_stale(answer: &Answer) -> bool {
+    !answer.is_ok() && answer.told().error == Kind::Stale
+}
+
 pub(super) fn wrong(database: &Client, check: &str) -> Error {
     Error::Protocol { peer: database.name().to_owned(), check: check.to_owned() }
 }
@@ -368,7 +426,7 @@ pub(super) fn refusal(answer: &Answer, database: &Client, what: &str) -> Error {
     let told = answer.told();
     let check = format!("it does not take {what}: {}", told.message);
     match told.error {
-        Kind::Closed | Kind::OtherKeys | Kind::Failed => Error::NotReady(check),
+        Kind::Closed | Kind::OtherKeys | Kind::Stale | Kind::Failed => Error::NotReady(check),
         _ => wrong(database, &check),
     }
 }

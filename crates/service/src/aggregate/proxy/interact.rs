@@ -14,6 +14,7 @@ use tacita_core::protocol::aggregate::naor_reingold::{self, Reporting};
 use tacita_core::{Channel, Error, Result};
 use tacita_node::base::hex::hex;
 use tacita_node::base::random::fresh_rng;
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::Proxy;
@@ -66,6 +67,7 @@ pub(super) async fn interact(
     let (number, foreseen) = proxy.pool.run(foresee).await?;
     if let Some(foreseen) = foreseen {
         let known = proxy.answer(&round, &batch, foreseen, reports as u64)?;
+        proxy.covered(&round).await?;
         return Ok(axum::Json(taken(reports, known)).into_response());
     }
     if !round.is_open() {
@@ -125,6 +127,7 @@ impl Proxy {
                 .accept(number, &batch.name, fingerprint(batch.reports), &entries)
                 .map_err(Reply::from)
                 .and_then(|accepted| self.answer(round, &batch.name, accepted, batch.reports as u64))
+                .and_then(|known| Handle::current().block_on(self.covered(round)).map(|()| known))
                 .map(|known| taken(batch.reports, known))),
             // Where the channel still goes, whoever broke the rules is told which; else its kind.
             Err(Error::Protocol { check, .. }) => {

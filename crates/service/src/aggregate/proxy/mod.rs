@@ -5,6 +5,7 @@ mod directory;
 mod handover;
 mod house;
 mod interact;
+pub(super) mod journal;
 mod keyed;
 mod measures;
 mod names;
@@ -26,6 +27,7 @@ use tacita_node::base::folder::Folder;
 use tacita_node::identity::Identity;
 use tokio::sync::{Semaphore, watch};
 
+use self::directory::Bell;
 pub use self::handover::Handed;
 use self::names::Names;
 use self::round::Round;
@@ -80,8 +82,6 @@ struct Proxy {
     place: usize,
     folder: Arc<Folder>,
     state: PathBuf,
-    /// The name by which the database knows this state directory.
-    directory: String,
     keys: Keys,
     names: Names,
     queue_bytes: u64,
@@ -93,6 +93,10 @@ struct Proxy {
     told: Mutex<BTreeMap<String, Status>>,
     /// Rounds of which another state directory has what was acknowledged, and when the database said so last.
     strange: Mutex<BTreeMap<String, Instant>>,
+    /// Rounds whose queue, or record, is lost: what is said of each.
+    lost: Mutex<BTreeMap<String, String>>,
+    /// Rung when something has come that the database is to be told of.
+    bell: Bell,
     /// How often it has.
     looks: watch::Sender<u64>,
     /// What rounds wait for, as it was said last.
@@ -130,7 +134,6 @@ pub fn serve(proxying: Proxying) -> Result<()> {
     let proxy = Proxy {
         keys: Keys::new(folder.clone(), &identity, keys::Role::Proxy),
         names: Names::open(folder.clone())?,
-        directory: directory::open(&folder)?,
         database: started.databases()?,
         others: others.map(|other| started.client(Service::Proxy(other))).collect::<Result<_>>()?,
         setting,
@@ -142,6 +145,8 @@ pub fn serve(proxying: Proxying) -> Result<()> {
         rounds: Mutex::default(),
         told: Mutex::default(),
         strange: Mutex::default(),
+        lost: Mutex::default(),
+        bell: Bell::default(),
         looks: watch::Sender::default(),
         waits: Mutex::default(),
         workers: Workers::default(),

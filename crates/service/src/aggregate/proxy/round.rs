@@ -1,6 +1,6 @@
 //! A round at the proxy: its secrets, its public keys, and the queue of what was reported to it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,6 +12,7 @@ use tacita_node::identity::Identity;
 use tacita_node::store::seal::Key;
 
 use super::claims::ClaimKey;
+use super::directory::{Cover, Track};
 use super::keyed::Differing;
 use crate::aggregate::Setting;
 use crate::aggregate::keys::Role;
@@ -37,6 +38,7 @@ pub(super) struct Round {
     pub(super) keys: RoundKeys,
     pub(super) open: Open,
     pub(super) queue: Queue,
+    pub(super) cover: Cover,
     pub(super) conditions: Conditions,
     pub(super) claims: ClaimKey,
     /// The fingerprint of its keys.
@@ -47,7 +49,7 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// A round with these secrets and public keys, the signatures of which are checked; its queue is in a directory of `state`.
+    /// A round with these secrets and public keys, the signatures of which are checked; its queue is in a directory of `state`, and made if it is not there.
     pub(super) fn new(
         setting: &Setting,
         identity: &Identity,
@@ -55,6 +57,7 @@ impl Round {
         queue_bytes: u64,
         secret: &[u8],
         open: Open,
+        track: Track,
     ) -> Result<Round> {
         let name = open.round.clone();
         let params = setting.params(&name)?;
@@ -86,11 +89,12 @@ impl Round {
             batch_size: round.batch_size,
         };
         let key = Key::new(identity.derive("aggregate queue", name.as_bytes()));
-        let queue = Queue::open(&state.join(format!("queue-{}", hex(name.as_bytes()))), key, limits)?;
+        let queue = Queue::open(&queue_path(state, &name), key, limits)?;
         let closed = AtomicBool::new(queue.is_closed());
         let claims = ClaimKey::new(&params, &secret);
-        let (fingerprint, differing) = (KeysFingerprint::of(&params, &keys), Mutex::default());
-        Ok(Round { name, params, secret, keys, open, queue, conditions, claims, fingerprint, differing, closed })
+        let (cover, fingerprint, differing) =
+            (Cover::new(track), KeysFingerprint::of(&params, &keys), Mutex::default());
+        Ok(Round { name, params, secret, keys, open, queue, cover, conditions, claims, fingerprint, differing, closed })
     }
 
     /// Whether it takes reports.
@@ -136,6 +140,11 @@ impl Round {
     ) -> Result<Accepted> {
         self.queue.accept(&Submission { participant, batch: *batch, digest, records })
     }
+}
+
+/// The directory of a round's queue.
+pub(super) fn queue_path(state: &Path, round: &str) -> PathBuf {
+    state.join(format!("queue-{}", hex(round.as_bytes())))
 }
 
 /// The public keys of a round, if both are signed by who has to and prove what they have to; `database` and `proxy` are who is to blame if not.

@@ -69,10 +69,10 @@ async fn is_there(
     if let Some(refused) = proxy.is_given_up(&name).or_else(|| proxy.is_differing(&name)) {
         return Err(refused);
     }
+    if let Some(what) = proxy.is_elsewhere(&name) {
+        return Err(Reply::new(Kind::NotYet, what).again_in(2));
+    }
     let Some(round) = proxy.round(&name) else {
-        if let Some(what) = proxy.is_elsewhere(&name) {
-            return Err(Reply::new(Kind::NotYet, what).again_in(2));
-        }
         // What has never been here has brought nothing here.
         let known = lock(&proxy.told).get(&name).is_some_and(|status| status.state != Stage::Removed);
         return if known {
@@ -82,14 +82,17 @@ async fn is_there(
         };
     };
     under.check(&name, &round.fingerprint, false).map_err(|refused| refused.again_in(2))?;
-    let pool = proxy.pool.clone();
-    pool.run(move || {
-        let number = proxy.names.number(&participant)?;
+    let (pool, asked, looked) = (proxy.pool.clone(), proxy.clone(), round.clone());
+    let look = pool.run(move || {
+        let number = asked.names.number(&participant)?;
         // First whether it is closed: from then on nothing comes.
-        let open = !round.queue.is_closed();
-        Ok(Json(serde_json::json!({ "there": round.has(number, &batch), "open": open })))
-    })
-    .await
+        let open = !looked.queue.is_closed();
+        Ok((looked.has(number, &batch), open))
+    });
+    let (there, open) = look.await?;
+    // Also that nothing is there is only so in the right directory.
+    proxy.covered(&round).await?;
+    Ok(Json(serde_json::json!({ "there": there, "open": open })))
 }
 
 /// `PUT /v1/rounds/{round}/reports/{batch}`: reports in a batch of a name of the participant's own, taken exactly once.
@@ -108,17 +111,19 @@ async fn reports(
     // Reports under other keys prove nothing here, whether that is said or not.
     under.check(&name, &round.fingerprint, false).map_err(|refused| refused.again_in(2))?;
     let body = read(&headers, body, Setting::batch(&round.params) * round.params.report_bytes()).await?;
-    let pool = proxy.pool.clone();
-    pool.run(move || {
-        let done = proxy.take(&round, &participant, &batch, &body);
+    let (pool, asked, taking) = (proxy.pool.clone(), proxy.clone(), round.clone());
+    let take = pool.run(move || {
+        let done = asked.take(&taking, &participant, &batch, &body);
         if let Err(reply) = &done
             && reply.is_final()
         {
-            proxy.done.refused.fetch_add(1, Ordering::Relaxed);
+            asked.done.refused.fetch_add(1, Ordering::Relaxed);
         }
-        done.map(|known| Json(taken(body.len() / round.params.report_bytes(), known)))
-    })
-    .await
+        done.map(|known| taken(body.len() / taking.params.report_bytes(), known))
+    });
+    let taken = take.await?;
+    proxy.covered(&round).await?;
+    Ok(Json(taken))
 }
 
 /// `GET /v1/rounds/{round}/key`: the secrets of a round, for the oracles and the other proxies, who share them.
@@ -180,6 +185,7 @@ impl Proxy {
     pub(super) fn known(&self, name: &str) -> Granted<Arc<Round>> {
         match self.is_given_up(name).or_else(|| self.is_differing(name)) {
             Some(refused) => Err(refused),
+            None if self.is_elsewhere(name).is_some() => Err(self.elsewhere(name)),
             None => self.round(name).ok_or_else(|| self.elsewhere(name)),
         }
     }
@@ -189,7 +195,8 @@ impl Proxy {
         if let Some(refused) = self.is_differing(name) {
             return Err(refused);
         }
-        self.round(name).filter(|round| round.is_open()).ok_or_else(|| self.elsewhere(name))
+        let round = self.round(name).filter(|round| round.is_open() && self.is_elsewhere(name).is_none());
+        round.ok_or_else(|| self.elsewhere(name))
     }
 
     /// Why a round takes no reports, and which one does.
@@ -202,7 +209,7 @@ impl Proxy {
             .and_then(|status| status.next.clone())
             .or_else(|| next.next_back().map(|one| one.round.clone()));
         let state = told.get(name).map(|status| status.state);
-        if let (Some(Stage::Open | Stage::Closed), Some(what)) = (state, strange) {
+        if let (Some(Stage::Open | Stage::Closed) | None, Some(what)) = (state, strange) {
             return Reply::new(Kind::NotYet, what);
         }
         match state {

@@ -102,10 +102,8 @@ impl Queue {
             lock(&self.held).state = state;
         }
         let mut held = lock(&self.held);
-        held.count(participant, mark.records);
         let bytes = files::incoming_bytes(records.len() as u64);
-        held.waiting.insert(key, InQueue { mark, bytes, since: SystemTime::now(), claimed: true });
-        held.changes += 1;
+        held.insert(key, InQueue { mark, bytes, since: SystemTime::now(), claimed: true });
         held.bytes += bytes;
         Ok(())
     }

@@ -56,10 +56,18 @@ pub(super) fn decode_mark(bytes: &[u8]) -> Option<(MarkKey, Mark)> {
     Some(((u32::from_le_bytes(*participant), *batch), Mark { digest: *digest, records }))
 }
 
-/// What a participant's batch is called. Whoever does not know the batch's random name does not find the participant in it.
-pub(super) fn incoming((participant, batch): &MarkKey) -> String {
+/// What a participant's batch is called in files. Whoever does not know the batch's random name does not find the participant in it.
+pub type BatchName = [u8; 16];
+
+pub(super) fn batch_name((participant, batch): &MarkKey) -> BatchName {
     let hash = blake3::hash(&[&participant.to_le_bytes()[..], batch].concat());
-    format!("{IN}{}", hex(&hash.as_bytes()[..16]))
+    let mut name = BatchName::default();
+    name.copy_from_slice(&hash.as_bytes()[..16]);
+    name
+}
+
+pub(super) fn incoming(key: &MarkKey) -> String {
+    format!("{IN}{}", hex(&batch_name(key)))
 }
 
 pub(super) fn left(generation: u64) -> String {

@@ -1,13 +1,13 @@
 //! What there is in a queue, as far as it has to be known without reading it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
 use tacita_node::store::seal::Key;
 
-use super::files::{self, Mark, MarkKey, Run};
+use super::files::{self, BatchName, Mark, MarkKey, Run};
 use super::state::{State, Unwritten};
 use super::{Accepted, BatchId, Conditions, Counts, LOCK, Limits, Refusal, note};
 
@@ -33,6 +33,10 @@ pub(super) struct Held {
     pub(super) changes: u64,
     /// At which of these changes what waited met which conditions not.
     pub(super) unfit: Option<(u64, Conditions)>,
+    /// Batches that have come since they were asked for.
+    pub(super) fresh: Vec<BatchName>,
+    /// How often a batch has come, or a shuffle let some leave.
+    pub(super) written: u64,
 }
 
 /// A batch that waits.
@@ -84,6 +88,8 @@ impl Held {
             broken: false,
             changes: 0,
             unfit: None,
+            fresh: Vec::new(),
+            written: 0,
             state,
         };
         for name in names {
@@ -143,6 +149,20 @@ impl Held {
         }
         // Whatever else is there is somebody's.
         Ok(true)
+    }
+
+    /// Takes a batch in that is on disk.
+    pub(super) fn insert(&mut self, key: MarkKey, one: InQueue) {
+        self.count(key.0, one.mark.records);
+        self.waiting.insert(key, one);
+        self.fresh.push(files::batch_name(&key));
+        self.changes += 1;
+        self.written += 1;
+    }
+
+    /// The batches that were taken, wherever they are now.
+    pub(super) fn present(&self) -> BTreeSet<BatchName> {
+        self.state.marks.keys().chain(self.waiting.keys()).map(files::batch_name).collect()
     }
 
     /// Counts a batch of a participant.

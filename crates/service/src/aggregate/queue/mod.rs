@@ -14,6 +14,7 @@ mod claims;
 mod conditions;
 mod files;
 mod held;
+mod log;
 mod mix;
 mod shuffle;
 mod state;
@@ -30,9 +31,10 @@ use tacita_node::base::folder::Folder;
 use tacita_node::store::seal::Key;
 
 pub use conditions::{Conditions, Counts};
-pub use files::MarkKey;
+pub use files::{BatchName, MarkKey};
 use files::{Mark, extend_runs};
 use held::{Held, InQueue};
+pub use log::Fresh;
 use mix::Source;
 use shuffle::Waiting;
 use state::{State, Unwritten};
@@ -211,10 +213,8 @@ impl Queue {
         held.coming -= bytes;
         written?;
         held.bytes += bytes;
-        held.count(participant, mark.records);
         let claimed = !self.limits.claims;
-        held.waiting.insert(key, InQueue { mark, bytes, since: SystemTime::now(), claimed });
-        held.changes += 1;
+        held.insert(key, InQueue { mark, bytes, since: SystemTime::now(), claimed });
         Ok(Accepted::New)
     }
 

@@ -201,6 +201,7 @@ impl Queue {
         held.changes += 1;
         held.left_bytes = rest_bytes;
         held.outgoing.extend(batches);
+        held.written += 1;
         held.state = state;
         held.count_bytes();
         drop(held);

@@ -9,8 +9,10 @@
 //! encrypted one.
 
 mod disk;
+mod key;
+mod mark;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,11 +22,12 @@ use fjall::config::{BlockSizePolicy, FilterPolicy};
 use fjall::{Database, Guard, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use tacita_core::{Error, Result};
 use tacita_node::base::folder::Folder;
-use tacita_node::base::hex::hex;
 
 use self::disk::{create, damaged, fault, make_private, open_trees};
+use self::key::{CLAIM, MARK, RECORD, REMOVED, ROUND, Round, SEALED};
+use self::mark::{read_mark, write_mark};
 use super::rows::{DIGEST_BYTES, digest, group};
-use super::{BatchId, ClaimId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
+use super::{BatchId, ClaimId, Each, Holder, Ingested, NO_PROXY, Origin, Row, RowId, Storage, Stored, Totals};
 
 const LOCK: &str = "storage.lock";
 const TREES: &str = "storage";
@@ -34,16 +37,6 @@ const UNFINISHED: &str = "storage.part";
 /// The tree of marks and records.
 const STATE: &str = "state";
 
-/// What a key in it begins with: the name of a round, the mark of a batch, a claim, a record, a round that is sealed, and one whose removal has begun.
-const ROUND: u8 = b'n';
-const MARK: u8 = b'b';
-const CLAIM: u8 = b'c';
-const RECORD: u8 = b'r';
-const SEALED: u8 = b's';
-const REMOVED: u8 = b'x';
-
-const ROUND_KEY_BYTES: usize = 32;
-const COUNT_BYTES: usize = 8;
 const ROW_BYTES: usize = size_of::<RowId>();
 const PLACE_BYTES: usize = size_of::<BatchId>() + size_of::<u32>();
 const TAG_BYTES: usize = 32;
@@ -193,6 +186,16 @@ impl Embedded {
         batch.commit().map_err(|error| self.fault(error))
     }
 
+    /// Goes through the batches of a round: the reports of each, and where it came from.
+    fn marks(&self, round: &str, mut each: impl FnMut(u64, Origin)) -> Result<()> {
+        for mark in self.state.prefix(Round::new(round).key(MARK, b"")) {
+            let mark = mark.value().map_err(|error| self.fault(error))?;
+            let (reports, origin) = mark.get(DIGEST_BYTES..).and_then(read_mark).ok_or_else(|| self.damaged())?;
+            each(reports, origin);
+        }
+        Ok(())
+    }
+
     fn stored(&self, value: &[u8]) -> Result<Stored> {
         let (tag, rest) = value.split_first_chunk::<TAG_BYTES>().ok_or_else(|| self.damaged())?;
         let (value, sealed) = rest.split_first_chunk::<VALUE_BYTES>().ok_or_else(|| self.damaged())?;
@@ -220,7 +223,7 @@ impl Storage for Embedded {
         false
     }
 
-    fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
+    fn ingest_from(&self, origin: Origin, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
         let key = Round::new(round);
         let mark = key.key(MARK, batch);
         let digest = digest(rows);
@@ -240,7 +243,7 @@ impl Storage for Embedded {
         self.wait_for_merging(&reports)?;
         let mut writes = self.database.batch().durability(Some(PersistMode::SyncAll));
         writes.insert(&self.state, key.key(ROUND, b""), round.as_bytes());
-        writes.insert(&self.state, mark, [&digest[..], &(rows.len() as u64).to_le_bytes()].concat());
+        writes.insert(&self.state, mark, [&digest[..], &write_mark(rows.len() as u64, origin)].concat());
         for (place, row) in (0u32..).zip(rows) {
             let key = [&row.id[..], batch, &place.to_be_bytes()].concat();
             let Stored { tag, value, sealed } = &row.stored;
@@ -300,14 +303,19 @@ impl Storage for Embedded {
 
     fn totals(&self, round: &str) -> Result<Totals> {
         let mut totals = Totals::default();
-        for mark in self.state.prefix(Round::new(round).key(MARK, b"")) {
-            let mark = mark.value().map_err(|error| self.fault(error))?;
-            let count = mark.get(DIGEST_BYTES..).and_then(|count| <[u8; COUNT_BYTES]>::try_from(count).ok());
-            let count = u64::from_le_bytes(count.ok_or_else(|| self.damaged())?);
+        self.marks(round, |reports, origin| {
             totals.batches += 1;
-            totals.reports = totals.reports.checked_add(count).ok_or_else(|| self.damaged())?;
-        }
+            totals.reports += reports;
+            totals.dropped += origin.dropped;
+        })?;
         Ok(totals)
+    }
+
+    fn sent(&self, round: &str) -> Result<BTreeMap<u32, u64>> {
+        let mut sent = BTreeMap::new();
+        self.marks(round, |reports, origin| *sent.entry(origin.proxy).or_default() += reports + origin.dropped)?;
+        sent.remove(&NO_PROXY);
+        Ok(sent)
     }
 
     fn seal(&self, round: &str) -> Result<()> {
@@ -421,22 +429,5 @@ impl Storage for Embedded {
 impl std::fmt::Debug for Embedded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Embedded({})", self.path.display())
-    }
-}
-
-/// A round in keys: names may be of any length, and hold anything.
-struct Round([u8; ROUND_KEY_BYTES]);
-
-impl Round {
-    fn new(name: &str) -> Round {
-        Round(*blake3::hash(name.as_bytes()).as_bytes())
-    }
-
-    fn key(&self, kind: u8, rest: &[u8]) -> Vec<u8> {
-        [&[kind], &self.0[..], rest].concat()
-    }
-
-    fn tree(&self) -> String {
-        hex(&self.0)
     }
 }

@@ -11,6 +11,7 @@ mod suite;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -85,6 +86,26 @@ pub struct Totals {
     pub batches: u64,
     /// Reports in them.
     pub reports: u64,
+    /// Entries of theirs that held nothing that could be a report.
+    pub dropped: u64,
+}
+
+/// The place of a sender that is none of the proxies: whoever puts a round back from a backup.
+pub const NO_PROXY: u32 = u32::MAX;
+
+/// What is kept of a batch beside its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The place of the proxy that sent it, or [`NO_PROXY`].
+    pub proxy: u32,
+    /// Entries of it that held nothing that could be a report.
+    pub dropped: u64,
+}
+
+impl Default for Origin {
+    fn default() -> Origin {
+        Origin { proxy: NO_PROXY, dropped: 0 }
+    }
 }
 
 /// What [`Storage::groups`] calls with each row and its reports.
@@ -103,8 +124,14 @@ pub trait Storage: Send + Sync {
     /// Whether other processes may have it open as well.
     fn is_shared(&self) -> bool;
 
-    /// Takes the reports of a batch into a round that is not sealed, all of them or none, and exactly once for each name of a batch.
-    fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested>;
+    /// Takes the reports of a batch into a round that is not sealed, all of them or none, and exactly once for each name of a batch. Where it came from is
+    /// written together with them.
+    fn ingest_from(&self, origin: Origin, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested>;
+
+    /// The same for a batch of no proxy.
+    fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
+        self.ingest_from(Origin::default(), round, batch, rows)
+    }
 
     /// Goes through the rows of a round in the order of their ids, from behind `after`, until `each` breaks off.
     ///
@@ -121,6 +148,9 @@ pub trait Storage: Send + Sync {
 
     /// How much of a round is there.
     fn totals(&self, round: &str) -> Result<Totals>;
+
+    /// How many entries each proxy has sent that are in, those that were dropped among them, by its place.
+    fn sent(&self, round: &str) -> Result<BTreeMap<u32, u64>>;
 
     /// Has a round take no batches any more, for good. Those that are being taken are in or refused when this returns.
     fn seal(&self, round: &str) -> Result<()>;

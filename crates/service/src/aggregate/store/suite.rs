@@ -8,7 +8,7 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::{Error, Result};
 
-use super::{BatchId, ClaimId, Ingested, Row, RowId, Storage, Stored, Totals};
+use super::{BatchId, ClaimId, Ingested, Origin, Row, RowId, Storage, Stored, Totals};
 
 type Open<'a> = &'a dyn Fn() -> Box<dyn Storage>;
 type Groups = BTreeMap<RowId, Vec<Stored>>;
@@ -17,6 +17,7 @@ type Groups = BTreeMap<RowId, Vec<Stored>>;
 pub(super) fn run(open: Open<'_>) {
     rows_come_back_in_groups(open);
     batches_are_ingested_once(open);
+    batches_count_for_who_sent_them(open);
     concurrent_batches_are_ingested_once(open);
     reading_breaks_off_and_goes_on(open);
     errors_of_the_caller_come_back(open);
@@ -79,7 +80,7 @@ fn rows_come_back_in_groups(open: Open<'_>) {
     let storage = open();
     let expected = expected(batches.values());
     assert!(groups(&*storage, "groups").unwrap() == expected);
-    assert_eq!(storage.totals("groups").unwrap(), Totals { batches: 5, reports: 7000 });
+    assert_eq!(storage.totals("groups").unwrap(), Totals { batches: 5, reports: 7000, dropped: 0 });
     for (row, entries) in expected.iter().take(20) {
         assert!(storage.entries("groups", row, entries.len()).unwrap().as_ref() == Some(entries));
         assert!(storage.entries("groups", row, entries.len() - 1).unwrap().is_none());
@@ -119,6 +120,26 @@ fn batches_are_ingested_once(open: Open<'_>) {
     assert_eq!(storage.ingest("once", &[2; 16], &[]).unwrap(), Ingested::Known);
     storage.remove("once").unwrap();
     storage.remove("once more").unwrap();
+}
+
+fn batches_count_for_who_sent_them(open: Open<'_>) {
+    let batch = rows(&mut ChaCha20Rng::seed_from_u64(10), 50, 10, 8);
+    let bring = |proxy: u32, dropped: u64, name: u8| {
+        open().ingest_from(Origin { proxy, dropped }, "sent", &[name; 16], &batch).unwrap()
+    };
+    for (proxy, dropped, name) in [(0, 0, 1), (2, 3, 2), (2, 1, 3)] {
+        assert_eq!(bring(proxy, dropped, name), Ingested::New);
+    }
+    // Who brings it again changes nothing.
+    assert_eq!(bring(1, 9, 3), Ingested::Known);
+    open().ingest("sent", &[4; 16], &batch).unwrap();
+    open().ingest_from(Origin { proxy: 1, dropped: 7 }, "sent", &[5; 16], &[]).unwrap();
+    let storage = open();
+    assert_eq!(storage.sent("sent").unwrap(), [(0, 50), (1, 7), (2, 104)].into());
+    assert_eq!(storage.totals("sent").unwrap(), Totals { batches: 5, reports: 200, dropped: 11 });
+    assert!(storage.sent("another").unwrap().is_empty());
+    storage.remove("sent").unwrap();
+    assert!(storage.sent("sent").unwrap().is_empty());
 }
 
 fn concurrent_batches_are_ingested_once(open: Open<'_>) {
@@ -344,7 +365,7 @@ fn a_sealed_round_takes_no_batches(open: Open<'_>) {
     assert_eq!(storage.ingest("sealed", &[1; 16], &other).unwrap(), Ingested::Conflict);
     assert_eq!(storage.ingest("sealed without rows", &[1; 16], &one).unwrap(), Ingested::Sealed);
     assert!(groups(&*storage, "sealed").unwrap() == expected([&one]));
-    assert_eq!(storage.totals("sealed").unwrap(), Totals { batches: 1, reports: 50 });
+    assert_eq!(storage.totals("sealed").unwrap(), Totals { batches: 1, reports: 50, dropped: 0 });
     // The seal goes with the round.
     storage.remove("sealed").unwrap();
     assert_eq!(storage.ingest("sealed", &[2; 16], &other).unwrap(), Ingested::New);

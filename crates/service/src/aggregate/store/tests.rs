@@ -72,7 +72,7 @@ fn where_little_room_is_left_nothing_is_taken_and_what_is_there_stays() {
         assert!(error.contains("the disk is full") && error.contains("make room"), "{error}");
     }
     assert_eq!(storage.ingest("r", &[1; 16], &batch).unwrap(), Ingested::Known);
-    assert_eq!(storage.totals("r").unwrap(), Totals { batches: 1, reports: 100 });
+    assert_eq!(storage.totals("r").unwrap(), Totals { batches: 1, reports: 100, dropped: 0 });
     // A round can still be closed, and have its removal noted; results wait for room.
     let change = |beside: &[(&str, &[u8])], from: Option<&[u8]>, to| storage.change("r", "state", from, to, beside);
     assert!(change(&[], None, b"closed").unwrap());
@@ -240,7 +240,7 @@ fn kill_at_random(kills: u32) {
         let texts = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
         assert!(output.status.success() && texts.contains("complete"), "{texts}");
         let storage = open(&home.path().join("rows")).unwrap();
-        assert_eq!(storage.totals("r").unwrap(), Totals { batches: 30, reports: 15_000 });
+        assert_eq!(storage.totals("r").unwrap(), Totals { batches: 30, reports: 15_000, dropped: 0 });
         assert_eq!(groups(&storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 15_000);
         assert_eq!(storage.rounds().unwrap(), ["r"]);
     }

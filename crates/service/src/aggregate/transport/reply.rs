@@ -31,6 +31,8 @@ pub enum Kind {
     Conflict,
     /// The round has other keys here than where the request comes from.
     OtherKeys,
+    /// The proxy's state directory is not the one that has what it acknowledged, or the database's storage is not.
+    Stale,
     /// Who asks may not.
     Forbidden,
     /// It failed here.
@@ -122,7 +124,7 @@ impl Reply {
             Kind::Closed => StatusCode::GONE,
             Kind::Malformed => StatusCode::BAD_REQUEST,
             Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Kind::Conflict | Kind::OtherKeys => StatusCode::CONFLICT,
+            Kind::Conflict | Kind::OtherKeys | Kind::Stale => StatusCode::CONFLICT,
             Kind::Forbidden => StatusCode::FORBIDDEN,
             Kind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
         }

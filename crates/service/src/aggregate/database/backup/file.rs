@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 use crate::aggregate::store::{Row, RowId, Stored};
 
 /// The version of what is in it.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// Bytes of rows that are sealed, or put back, together: no more of a round is in memory.
 pub(super) const BATCH_BYTES: usize = 1 << 20;

@@ -114,7 +114,7 @@ pub fn back_up(at: &Where, to: &Path) -> Result<Size> {
     let mut fill = || {
         saving.header(&at.header())?;
         saving.key(&key)?;
-        saving.record(&record.to_bytes()?)?;
+        saving.record(&saved_record(&record, &*storage, &at.round)?.to_bytes()?)?;
         for number in 0..record.revealed.parts {
             let gone = || Error::Input(format!("round {}: part {number} of the result is gone", at.round));
             saving.result(&storage.get(&at.round, &part(number))?.ok_or_else(gone)?)?;
@@ -213,6 +213,17 @@ pub fn restore(at: &Where, from: &Path) -> Result<Size> {
     }
 }
 
+/// The record that goes into a file: it knows what each proxy has sent, as rows are put back in other batches than those that came.
+fn saved_record(record: &Record, storage: &dyn Storage, round: &str) -> Result<Record> {
+    let mut saved = record.clone();
+    let kept = saved.put_back.get_or_insert_default();
+    for (place, entries) in storage.sent(round)? {
+        *kept.entry(place as usize).or_default() += entries;
+    }
+    saved.numbers.dropped += storage.totals(round)?.dropped;
+    Ok(saved)
+}
+
 /// Reads all of a file; its round's record, if nothing is wrong.
 fn verify(at: &Where, from: &Path) -> Result<Record> {
     let mut saved = Saved::open(from, &at.identity)?;
@@ -250,8 +261,8 @@ fn verify(at: &Where, from: &Path) -> Result<Record> {
         }
     }
     match record {
-        Some(record) if key && end == Some(reports) && record.revealed.parts == parts => {
-            Ok(Record { restored: true, ..record })
+        Some(record) if key && end == Some(reports) && record.revealed.parts == parts && record.put_back.is_some() => {
+            Ok(record)
         }
         _ => Err(saved.damaged()),
     }

@@ -33,7 +33,7 @@ fn proxy(name: &str, silent: u64) -> Proxy {
 }
 
 fn complete(name: &str, entries: u64, unshufflable: Option<&str>) -> Proxy {
-    let complete = Completion { entries, unshufflable: unshufflable.map(str::to_owned) };
+    let complete = Completion { entries, discarded: 0, unshufflable: unshufflable.map(str::to_owned) };
     Proxy { complete: Some(complete), ..proxy(name, 1) }
 }
 
@@ -53,7 +53,7 @@ fn round_in(state: State) -> RoundView {
         failure: None,
         again: false,
         numbers: Numbers { rows: Some(9), passing: Some(3), keys: Some(3), ..Numbers::default() },
-        totals: Totals { batches: 4, reports: 1234 },
+        totals: Totals { batches: 4, reports: 1234, dropped: 0 },
         revealed: 3,
         agreed_when: "distinct >= 2".into(),
         reveal_when: "distinct >= 4".into(),

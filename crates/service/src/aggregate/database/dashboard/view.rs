@@ -158,6 +158,7 @@ impl Database {
         let trouble = lock(&self.troubled)
             .get(&round.name)
             .map(|(since, what)| Trouble { what: what.clone(), left: self.patience.saturating_sub(since.elapsed()) });
+        let totals = self.storage.totals(&round.name)?;
         Ok(RoundView {
             name: round.name.clone(),
             state: record.state,
@@ -170,7 +171,7 @@ impl Database {
             proxies: self.proxies(Some((&round.name, &record)))?,
             trouble,
             again: may_be_revealed_again(&record),
-            totals: self.storage.totals(&round.name)?,
+            totals,
             revealed: record.revealed.keys,
             agreed_when: agreed.to_string(),
             reveal_when: now.to_string(),
@@ -179,7 +180,11 @@ impl Database {
             counts: record.counts,
             reveal_to: own.spec.reveal_to.join(", "),
             reads: own.audience().database,
-            numbers: record.numbers,
+            numbers: Numbers {
+                dropped: record.numbers.dropped + totals.dropped,
+                discarded: record.complete.values().map(|one| one.discarded).sum(),
+                ..record.numbers
+            },
             failure: record.failure,
         })
     }

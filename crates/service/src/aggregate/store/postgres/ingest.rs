@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Transaction};
 
 use super::super::rows::digest;
-use super::super::{BatchId, Ingested, Row, Stored};
+use super::super::{BatchId, Ingested, Origin, Row, Stored};
 use super::fault::Fault;
 use super::{attempt, schema};
 
@@ -17,6 +17,7 @@ const COLUMNS: [Type; 6] = [Type::BYTEA, Type::BYTEA, Type::INT4, Type::BYTEA, T
 
 /// A batch that is to go in.
 pub(super) struct Batch<'a> {
+    origin: Origin,
     name: &'a BatchId,
     rows: &'a [Row],
     digest: Vec<u8>,
@@ -25,8 +26,8 @@ pub(super) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    pub(super) fn new(name: &'a BatchId, rows: &'a [Row]) -> Result<Batch<'a>> {
-        Ok(Batch { name, rows, digest: digest(rows).to_vec(), attempt: attempt()? })
+    pub(super) fn new(origin: Origin, name: &'a BatchId, rows: &'a [Row]) -> Result<Batch<'a>> {
+        Ok(Batch { origin, name, rows, digest: digest(rows).to_vec(), attempt: attempt()? })
     }
 
     /// Takes it into the round of this key; nothing, if there is none.
@@ -41,13 +42,16 @@ impl<'a> Batch<'a> {
         // Whoever has the same name under way is waited for.
         let new = transaction
             .execute_typed(
-                "INSERT INTO batches (round, batch, digest, reports, attempt) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (round, batch) DO NOTHING",
+                "INSERT INTO batches (round, batch, digest, reports, attempt, dropped, proxy) VALUES ($1, $2, $3, $4, $5, $6, $7)
+                 ON CONFLICT (round, batch) DO NOTHING",
                 &[
                     (&round, Type::INT8),
                     (&&self.name[..], Type::BYTEA),
                     (&self.digest, Type::BYTEA),
                     (&i64::try_from(self.rows.len()).map_err(|_| too_long())?, Type::INT8),
                     (&self.attempt, Type::BYTEA),
+                    (&i64::try_from(self.origin.dropped).map_err(|_| too_long())?, Type::INT8),
+                    (&i64::from(self.origin.proxy), Type::INT8),
                 ],
             )
             .await?;

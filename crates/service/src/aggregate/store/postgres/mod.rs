@@ -19,6 +19,7 @@ pub(super) mod server;
 mod tests;
 mod tls;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tacita_core::{Error, Result};
@@ -31,7 +32,7 @@ pub(super) use self::place::SCHEMES;
 use self::pool::Pool;
 use self::record::Change;
 use super::rows::group;
-use super::{BatchId, ClaimId, Each, Holder, Ingested, Row, RowId, Storage, Stored, Totals};
+use super::{BatchId, ClaimId, Each, Holder, Ingested, NO_PROXY, Origin, Row, RowId, Storage, Stored, Totals};
 
 const ATTEMPT_BYTES: usize = 16;
 
@@ -61,8 +62,8 @@ impl Storage for Postgres {
         true
     }
 
-    fn ingest(&self, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
-        let (batch, key) = (ingest::Batch::new(batch, rows)?, key(round));
+    fn ingest_from(&self, origin: Origin, round: &str, batch: &BatchId, rows: &[Row]) -> Result<Ingested> {
+        let (batch, key) = (ingest::Batch::new(origin, batch, rows)?, key(round));
         self.pool.run(async |client| {
             if let Some(ingested) = batch.ingest(client, &key).await? {
                 return Ok(ingested);
@@ -100,12 +101,29 @@ impl Storage for Postgres {
         self.pool.run(async |client| {
             let sums = client
                 .query_typed_one(
-                    "SELECT count(*), coalesce(sum(reports), 0)::bigint FROM batches JOIN rounds ON round = id WHERE key = $1",
+                    "SELECT count(*), coalesce(sum(reports), 0)::bigint, coalesce(sum(dropped), 0)::bigint FROM batches JOIN rounds ON round = id WHERE key = $1",
                     &[(&key(round), Type::BYTEA)],
                 )
                 .await?;
             let number = |place| u64::try_from(sums.try_get::<_, i64>(place)?).map_err(|_| Fault::damaged("a count is below 0"));
-            Ok(Totals { batches: number(0)?, reports: number(1)? })
+            Ok(Totals { batches: number(0)?, reports: number(1)?, dropped: number(2)? })
+        })
+    }
+
+    fn sent(&self, round: &str) -> Result<BTreeMap<u32, u64>> {
+        self.pool.run(async |client| {
+            let sums = client
+                .query_typed(
+                    "SELECT proxy, sum(reports + dropped)::bigint FROM batches JOIN rounds ON round = id WHERE key = $1 AND proxy <> $2 GROUP BY proxy",
+                    &[(&key(round), Type::BYTEA), (&i64::from(NO_PROXY), Type::INT8)],
+                )
+                .await?;
+            let damaged = || Fault::damaged("a proxy's place or number of entries is none");
+            let of_proxy = |sum: &tokio_postgres::Row| -> std::result::Result<(u32, u64), Fault> {
+                let (proxy, entries): (i64, i64) = (sum.try_get(0)?, sum.try_get(1)?);
+                Ok((u32::try_from(proxy).map_err(|_| damaged())?, u64::try_from(entries).map_err(|_| damaged())?))
+            };
+            sums.iter().map(of_proxy).collect()
         })
     }
 

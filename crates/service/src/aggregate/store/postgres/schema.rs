@@ -9,8 +9,8 @@ use super::fault::Fault;
 ///
 /// `rounds.key` is a fingerprint of the round's name, which may be of any length. A row of `batches` is there if and only if all of the batch's
 /// reports are; `attempt` tells whoever was cut off from its commit that it was its own, of a record as well. The line of a round is held FOR SHARE while
-/// a batch goes in, and changed to seal it. `rounds.parts` is into how many tables its reports are divided; of an older round, into none.
-const MIGRATIONS: [&str; 4] = [
+/// a batch goes in, and changed to seal it. `batches.proxy` is the place of the proxy that sent it, 4294967295 where it was none. `rounds.parts` is into how many tables its reports are divided; of an older round, into none.
+const MIGRATIONS: [&str; 5] = [
     "
     CREATE TABLE rounds (
         id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -51,6 +51,10 @@ const MIGRATIONS: [&str; 4] = [
 ",
     "
     ALTER TABLE rounds ADD COLUMN parts integer NOT NULL DEFAULT 0;
+",
+    "
+    ALTER TABLE batches ADD COLUMN dropped bigint NOT NULL DEFAULT 0;
+    ALTER TABLE batches ADD COLUMN proxy bigint NOT NULL DEFAULT 4294967295;
 ",
 ];
 

@@ -9,7 +9,7 @@ use rand_core::{Rng, SeedableRng};
 use tacita_core::Error;
 
 use super::super::suite::{self, groups, rows};
-use super::super::{Ingested, Row, Storage, Totals};
+use super::super::{Ingested, Origin, Row, Storage, Totals};
 use super::server::Server;
 use super::{Change, Fault, Postgres, ingest, key};
 
@@ -72,7 +72,7 @@ fn several_bring_the_same_batches_at_once(server: &Server) {
         all.collect::<Vec<_>>().into_iter().map(|one| one.join().unwrap()).sum::<usize>()
     });
     assert_eq!(new, 20);
-    assert_eq!(fronts[0].totals("r").unwrap(), Totals { batches: 20, reports: 10_000 });
+    assert_eq!(fronts[0].totals("r").unwrap(), Totals { batches: 20, reports: 10_000, dropped: 0 });
     assert_eq!(groups(&fronts[1], "r").unwrap().values().map(Vec::len).sum::<usize>(), 10_000);
     // Two orders of rows are made at once.
     fronts[0].ingest("s", &[1; 16], &batch(1)).unwrap();
@@ -104,15 +104,15 @@ fn a_commit_without_an_answer_is_found_again(server: &Server) {
     let storage = Postgres::open(&server.url("schema=answers")).unwrap();
     let (rows, other) = (batch(1), batch(2));
     storage.put("r", "state", b"open").unwrap();
-    let first = ingest::Batch::new(&[1; 16], &rows).unwrap();
+    let first = ingest::Batch::new(Origin::default(), &[1; 16], &rows).unwrap();
     let again = |batch: &ingest::Batch<'_>| {
         let taken = storage.pool.run(async |client| batch.ingest(client, &key("r")).await);
         taken.unwrap().unwrap()
     };
     // The same attempt, which does not know that it was made.
     assert_eq!([again(&first), again(&first)], [Ingested::New; 2]);
-    assert_eq!(again(&ingest::Batch::new(&[1; 16], &rows).unwrap()), Ingested::Known);
-    assert_eq!(again(&ingest::Batch::new(&[1; 16], &other).unwrap()), Ingested::Conflict);
+    assert_eq!(again(&ingest::Batch::new(Origin::default(), &[1; 16], &rows).unwrap()), Ingested::Known);
+    assert_eq!(again(&ingest::Batch::new(Origin::default(), &[1; 16], &other).unwrap()), Ingested::Conflict);
     assert_eq!(groups(&storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 500);
 }
 
@@ -214,6 +214,7 @@ fn tables_of_the_first_version_become_those_of_this_one(server: &Server) {
     drop(storage);
     server.ask(
         "ALTER TABLE old.rounds DROP COLUMN sealed, DROP COLUMN parts; ALTER TABLE old.records DROP COLUMN attempt; \
+         ALTER TABLE old.batches DROP COLUMN dropped, DROP COLUMN proxy; \
          DROP TABLE old.leases, old.claims; DELETE FROM old.migrations WHERE version > 1; \
          CREATE TABLE old.whole (LIKE old.reports_1); INSERT INTO old.whole SELECT * FROM old.reports_1; \
          DROP TABLE old.reports_1; ALTER TABLE old.whole RENAME TO reports_1",
@@ -328,7 +329,7 @@ fn a_server_that_is_killed_has_every_batch_once() {
         all.into_iter().map(|one| one.join().unwrap()).sum::<u32>()
     });
     println!("{failures} calls failed");
-    assert_eq!(fronts[0].totals("r").unwrap(), Totals { batches: 200, reports: 100_000 });
+    assert_eq!(fronts[0].totals("r").unwrap(), Totals { batches: 200, reports: 100_000, dropped: 0 });
     let found = groups(&fronts[1], "r").unwrap();
     let tags = found.values().flatten().map(|stored| stored.tag).collect::<BTreeSet<_>>();
     assert_eq!((found.values().map(Vec::len).sum::<usize>(), tags.len()), (100_000, 100_000));

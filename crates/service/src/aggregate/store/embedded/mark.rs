@@ -1,0 +1,21 @@
+//! What is kept of a batch behind its fingerprint.
+
+use super::super::Origin;
+
+/// What stands behind the fingerprint in a batch's mark.
+pub(super) fn write_mark(reports: u64, origin: Origin) -> Vec<u8> {
+    [&reports.to_le_bytes()[..], &origin.dropped.to_le_bytes(), &origin.proxy.to_le_bytes()].concat()
+}
+
+/// What [`write_mark`] has written. Versions of before wrote the number of reports alone.
+pub(super) fn read_mark(bytes: &[u8]) -> Option<(u64, Origin)> {
+    let (reports, rest) = bytes.split_first_chunk()?;
+    let origin = match rest {
+        [] => Origin::default(),
+        _ => {
+            let (dropped, proxy) = rest.split_first_chunk()?;
+            Origin { dropped: u64::from_le_bytes(*dropped), proxy: u32::from_le_bytes(proxy.try_into().ok()?) }
+        }
+    };
+    Some((u64::from_le_bytes(*reports), origin))
+}
