@@ -55,6 +55,8 @@ pub(crate) struct Journal {
     file: File,
     records: u64,
     bytes: u64,
+    /// The same when it began.
+    first_bytes: u64,
     /// A record may stand at its end in part.
     broken: bool,
 }
@@ -124,6 +126,7 @@ impl Journal {
             file,
             records: 1,
             bytes: bytes.len() as u64,
+            first_bytes: bytes.len() as u64,
             broken: false,
         })
     }
@@ -165,6 +168,12 @@ impl Journal {
     /// Its length in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether it is longer than `long`, and than twice what it began with: then it is time to begin it again. So what is written again is
+    /// never more than what changes have added.
+    pub(crate) fn is_long(&self, long: u64) -> bool {
+        self.bytes > long.max(2 * self.first_bytes)
     }
 }
 

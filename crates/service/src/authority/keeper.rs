@@ -20,7 +20,7 @@ const FILE: &str = "list.sealed";
 /// First byte of a stored state, and of a change.
 const VERSION: u8 = 2;
 
-/// A journal that is longer than this, and than twice its list, is begun again.
+/// A journal that is longer than this, and than twice what it began with, is begun again.
 const LONG: u64 = 16 << 20;
 
 /// A key, and the table under it.
@@ -148,7 +148,10 @@ impl Keeper {
                 roll.apply(&live, &rows, added).map_err(|_| damaged())?;
             }
         }
-        let schedule = Schedule::resume(live.rotate_within(), epoch.due, Moment::now());
+        let now = Moment::now();
+        // A clock that shows a time before the epoch began says nothing of how long that has been.
+        let due = if now.wall < epoch.begun { now.wall } else { epoch.due };
+        let schedule = Schedule::resume(live.rotate_within(), due, now);
         let epoch = Arc::new(Epoch { due: schedule.due(), ..epoch });
         let journal = Journal::begin(&folder, FILE, &key, &encode(&live, &epoch, &roll)?)?;
         Ok(Keeper { live, roll, epoch, schedule, journal })
@@ -186,13 +189,23 @@ impl Keeper {
             self.journal.append(&encode_change(added, &steps, &plan.rows))?;
             self.epoch.list.write().unwrap_or_else(|poisoned| poisoned.into_inner()).apply(&steps)?;
             self.roll.apply(&self.live, &plan.rows, added)?;
-            if self.journal.bytes()
-                > LONG.max(2 * (self.live.params.table_bytes() as u64 + 128 * self.roll.len() as u64))
-            {
+            if self.journal.is_long(LONG) {
                 self.begin_again()?;
             }
         }
         Ok(Some(Outcome { changed: plan.rows.len(), left_out: plan.left_out, rows: self.roll.len() }))
+    }
+
+    /// Writes down that the epoch began at another time.
+    #[cfg(test)]
+    pub(crate) fn begun_at(&mut self, begun: u64) {
+        let Epoch { id, due, ref list, .. } = *self.epoch;
+        let list = list.read().unwrap();
+        let bytes = list.to_bytes();
+        let epoch = Epoch::of(id, (begun, due), List::from_bytes(&bytes).unwrap());
+        drop(list);
+        self.epoch = Arc::new(epoch);
+        self.begin_again().unwrap();
     }
 
     fn begin_again(&mut self) -> Result<()> {

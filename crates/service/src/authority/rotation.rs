@@ -7,11 +7,16 @@ use tacita_core::{Error, Result};
 use tacita_node::jobs::intersect::live::Row;
 use tacita_node::transport::Cancel;
 
-use super::keeper::Outcome;
+use super::keeper::{Keeper, Outcome};
 use super::{Authority, LOOK, Moment, Next};
 
 /// After how long a change of the key is tried again that failed, as on a disk that is full.
 const RETRY: Duration = Duration::from_secs(10);
+
+/// So long before its time the last steps to another key begin, and for each row that there may be so much longer: what has changed is brought in, and all
+/// is written down.
+const LAST_STEPS: Duration = Duration::from_secs(1);
+const LAST_STEPS_OF_A_ROW: Duration = Duration::from_micros(20);
 
 impl Authority {
     /// Does before anybody is served what the schedule has wanted meanwhile: changes the key if its time has passed, and prepares the next one if
@@ -36,7 +41,7 @@ impl Authority {
             if failed.is_some_and(|failed| failed.elapsed() < RETRY) {
                 continue;
             }
-            let done = self.follow(&mut next);
+            let done = self.follow(&mut next, cancel);
             failed = done.is_err().then(Instant::now);
             if let Err(error) = done {
                 tracing::error!("the key could not be changed, and will be tried again: {error}");
@@ -45,25 +50,49 @@ impl Authority {
     }
 
     /// Does what is due now.
-    fn follow(&self, next: &mut Option<Next>) -> Result<()> {
+    fn follow(&self, next: &mut Option<Next>, cancel: &Cancel) -> Result<()> {
         if next.is_none() && self.keeper().schedule().is_ahead(Moment::now()) {
             let prepared = self.prepare()?;
-            if self.is_due() {
-                tracing::warn!(
-                    "another key takes more than half of limits.rotate_within to be prepared, and is late: desks can see how long it \
-                     takes; agree on a longer limits.rotate_within"
-                );
-            }
             *next = Some(prepared);
         }
-        match next.take_if(|_| self.is_due()) {
-            Some(next) => self.switch(next),
+        match next.take_if(|_| self.left() <= self.last_steps()) {
+            Some(next) => self.switch_on_time(next, cancel),
             None => Ok(()),
         }
     }
 
+    /// How long before its time the last steps to another key begin. It depends on what was agreed on alone.
+    fn last_steps(&self) -> Duration {
+        LAST_STEPS + LAST_STEPS_OF_A_ROW * self.live.job.limits.pad_to.unwrap_or_default().try_into().unwrap_or(u32::MAX)
+    }
+
+    /// Goes over to the next key at its time, and no sooner. What takes as long as the list is, is done before that; changes wait meanwhile.
+    fn switch_on_time(&self, next: Next, cancel: &Cancel) -> Result<()> {
+        let mut keeper = self.keeper();
+        let schedule = keeper.schedule();
+        keeper.rotate(next, schedule.moment())?;
+        if schedule.left(Moment::now()).is_zero() {
+            tracing::warn!(
+                "another key is late: desks can see how long it takes, which is longer the more rows there are; agree on a longer \
+                 limits.rotate_within, or use a faster disk"
+            );
+        }
+        while !schedule.left(Moment::now()).is_zero() {
+            if cancel.is_cancelled() {
+                return Ok(());
+            }
+            std::thread::sleep(schedule.left(Moment::now()).min(LOOK));
+        }
+        self.publish(&keeper);
+        Ok(())
+    }
+
+    fn left(&self) -> Duration {
+        self.keeper().schedule().left(Moment::now())
+    }
+
     fn is_due(&self) -> bool {
-        self.keeper().schedule().left(Moment::now()).is_zero()
+        self.left().is_zero()
     }
 
     /// Another key now, whatever the schedule says, which stays as it is.
@@ -88,9 +117,14 @@ impl Authority {
     fn switch(&self, next: Next) -> Result<()> {
         let mut keeper = self.keeper();
         keeper.rotate(next, Moment::now())?;
+        self.publish(&keeper);
+        Ok(())
+    }
+
+    /// Shows desks the epoch that is kept.
+    fn publish(&self, keeper: &Keeper) {
         *self.epoch.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = keeper.epoch();
         tracing::info!("another key since now");
-        Ok(())
     }
 
     /// Adds rows, or takes them off; under another key, if this one has no room for so many changes any more.

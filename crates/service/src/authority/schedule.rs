@@ -56,6 +56,11 @@ impl Schedule {
         self.left(now) <= Duration::from_secs(self.period) / 2
     }
 
+    /// The moment when the key changes next.
+    pub(crate) fn moment(&self) -> Moment {
+        Moment { wall: self.due, steady: self.latest }
+    }
+
     /// The schedule once the key has changed: the first of its times that is still to come.
     pub(crate) fn passed(&self, now: Moment) -> Schedule {
         let periods = now.wall.saturating_sub(self.due) / self.period + 1;

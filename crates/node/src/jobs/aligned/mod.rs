@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
-use tacita_core::session::Transcript;
-use tacita_core::{Error, Result, Session};
+use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::Agreed;
 use crate::agreement::{Chosen, JobSpec, Network, Protocol, Sizes};
@@ -74,10 +73,8 @@ pub fn align(
     let (Some(alignment), Some(ids), Some(protocol)) = (alignment, ids, agreed.chosen.alignment) else {
         return Ok(None);
     };
-    let mut transcript = Transcript::new("alignment");
-    transcript.append("session", agreed.session.id());
     let agreed = Agreed {
-        session: Session::new(transcript),
+        session: agreed.session.child("alignment", 0),
         chosen: Chosen::only(protocol),
         own_sizes: agreed.own_sizes.clone(),
         peer_sizes: agreed.peer_sizes.clone(),

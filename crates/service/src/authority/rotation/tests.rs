@@ -115,7 +115,7 @@ fn another_key_comes_at_its_time_with_the_list_as_it_is_then() {
     authority.change(&home.rows("Anna\nCarla\n"), true).unwrap();
     authority.change(&home.rows("Berta\n"), false).unwrap();
     // It is not time yet: nothing happens, and what is prepared stays.
-    authority.follow(&mut next).unwrap();
+    authority.follow(&mut next, &Cancel::default()).unwrap();
     assert!(next.is_some());
     assert_eq!(standing(&authority), (due, first));
     authority.keeper().rotate(next.unwrap(), Moment { wall: due, steady: Instant::now() }).unwrap();
@@ -125,6 +125,44 @@ fn another_key_comes_at_its_time_with_the_list_as_it_is_then() {
     let list = epoch.list.read().unwrap();
     assert_eq!((list.items(), keeper.rows(), list.state().version), (2, 2, 0));
     assert_eq!(list.table().len(), home.live.params.table_bytes());
+}
+
+/// All that takes as long as the list is, is done before the time: then desks are only shown what is there already.
+#[test]
+fn another_key_is_kept_before_its_time_and_shown_at_it() {
+    let home = Home::new();
+    let authority = home.open().unwrap();
+    let (due, first) = standing(&authority);
+    let (next, stopped) = (authority.prepare().unwrap(), Cancel::default());
+    stopped.cancel();
+    authority.switch_on_time(next, &stopped).unwrap();
+    // It was stopped before the time.
+    assert_eq!(standing(&authority), (due + PERIOD, first));
+    let kept = authority.keeper().epoch().id;
+    assert_ne!(kept, first);
+    drop(authority);
+    assert_eq!(standing(&home.open().unwrap()), (due + PERIOD, kept));
+    // Its time has come.
+    rotate_at(&home.open().unwrap(), clock::now() - PERIOD);
+    let authority = home.open().unwrap();
+    let (_, before) = standing(&authority);
+    authority.switch_on_time(authority.prepare().unwrap(), &Cancel::default()).unwrap();
+    assert_eq!(standing(&authority).1, authority.keeper().epoch().id);
+    assert_ne!(standing(&authority).1, before);
+}
+
+/// A clock that shows a time before the key began says nothing of how long ago that was.
+#[test]
+fn a_clock_before_the_key_began_brings_another_key() {
+    let home = Home::new();
+    let authority = home.open().unwrap();
+    let (_, first) = standing(&authority);
+    authority.keeper().begun_at(clock::now() + 2 * PERIOD);
+    drop(authority);
+    let again = home.open().unwrap();
+    assert!(again.is_due());
+    again.catch_up().unwrap();
+    assert_ne!(standing(&again).1, first);
 }
 
 #[test]

@@ -6,7 +6,6 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::Modulus;
 use tacita_core::protocol::rules::support::Fraction;
 use tacita_core::protocol::rules::{Batch, Params};
-use tacita_core::session::Transcript;
 use tacita_core::{Result, Session, Side};
 
 use super::parts::{MOST, Part, part_columns, parts};
@@ -94,10 +93,8 @@ impl<'a> Named<'a> {
     ) -> Result<()> {
         for part in parts(wanted) {
             // Nothing of one part means anything in another.
-            let mut transcript = Transcript::new("rules part");
-            transcript.append("session", self.session.id()).append("part", &self.parts.to_le_bytes());
+            let (product, session) = (self.terms.product(&part)?, self.session.child("rules part", self.parts));
             self.parts += 1;
-            let (product, session) = (self.terms.product(&part)?, Session::new(transcript));
             let made = product.run(batch.side(), &part.own(batch), &session, channel, rng)?;
             part.put(&made, residues);
         }

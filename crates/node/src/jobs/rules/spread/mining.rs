@@ -65,9 +65,7 @@ impl Mining {
         let (names, counts): (Vec<String>, Vec<u32>) =
             order.into_iter().map(shuffled).map(|(name, count)| (name, count as u32)).unzip();
         let side = side(job, me);
-        let mut transcript = Transcript::new("rules of many machines");
-        transcript.append("session", session.id());
-        let session = Session::new(transcript);
+        let session = session.child("rules of many machines", 0);
         let miner = Miner::begin(side, all, &counts, &params, channel)?;
         Ok(Mining {
             job: job.spec.clone(),
