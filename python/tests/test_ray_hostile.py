@@ -114,7 +114,8 @@ def test_a_leader_does_not_ask_again_and_again(parties, tmp_path: pathlib.Path) 
         while True:
             drivers.turn({"insurer": "[]"})
     raised = ended()
-    assert isinstance(raised, tacita.ProtocolError) and "is to be begun 4 times, and retries = 2" in str(raised)
+    # Somebody between the two may have cut each connection: the leader is not accused.
+    assert isinstance(raised, tacita.NetworkError) and "has failed 3 times, here or elsewhere, and retries = 2" in str(raised)
 
 
 def test_a_leader_does_not_begin_what_is_under_way(parties, tmp_path: pathlib.Path) -> None:

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use arrow_array::{RecordBatch, UInt32Array};
-use arrow_schema::{Field, SchemaRef};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow_schema::{DataType, Field, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
 use arrow_select::take::take_record_batch;
 use tacita_core::{Error, Result};
@@ -47,6 +48,8 @@ pub struct Selection {
     order: Order,
     /// Rows of other parties.
     given: Vec<RecordBatch>,
+    /// Bytes of their longest rows, side by side.
+    given_bytes: usize,
     own_columns: usize,
 }
 
@@ -91,7 +94,7 @@ impl Selection {
 
     fn ordered(table: &Table, order: Order) -> Selection {
         let (schema, own_columns) = (table.schema().clone(), table.schema().fields().len());
-        Selection { table: table.clone(), schema, order, given: Vec::new(), own_columns }
+        Selection { table: table.clone(), schema, order, given: Vec::new(), given_bytes: 0, own_columns }
     }
 
     /// The inner join on keys: for every key of `common` (numbers of own keys, ascending), each own row with each
@@ -138,7 +141,8 @@ impl Selection {
         let fields: Vec<Field> = table.schema().fields().iter().chain(added).map(|field| (**field).clone()).collect();
         named(table.source(), fields.iter().map(|field| field.name().as_str()))?;
         let schema = schema_of(fields).as_ref().clone().with_metadata(table.schema().metadata().clone());
-        Ok(Selection { schema: schema.into(), given, ..self })
+        let given_bytes = given.iter().map(longest_row).fold(0, usize::saturating_add);
+        Ok(Selection { schema: schema.into(), given, given_bytes, ..self })
     }
 
     /// The same, of which all columns may hold texts of other parties.
@@ -181,8 +185,7 @@ impl Selection {
     fn batch_end(&self, start: usize) -> usize {
         let bytes_a_row = |batch: &RecordBatch| batch.get_array_memory_size() / batch.num_rows().max(1);
         let own = self.table.batches.iter().map(bytes_a_row).max().unwrap_or(0);
-        let all = self.given.iter().map(bytes_a_row).fold(own, usize::saturating_add);
-        let rows = (BATCH_BYTES / all.max(1)).clamp(1, BATCH_ROWS);
+        let rows = (BATCH_BYTES / own.saturating_add(self.given_bytes).max(1)).clamp(1, BATCH_ROWS);
         (start + rows).min(self.rows())
     }
 
@@ -199,6 +202,20 @@ impl Selection {
         }
         RecordBatch::try_new(self.schema.clone(), columns).map_err(failed)
     }
+}
+
+/// Bytes of the longest row of another party, about. Which of its rows stand in many lines is that party's to choose, so an average says nothing.
+fn longest_row(batch: &RecordBatch) -> usize {
+    let longest = |column: &ArrayRef| {
+        let average = column.get_array_memory_size() / column.len().max(1);
+        let texts = match column.data_type() {
+            DataType::Utf8 => column.as_string::<i32>().iter().flatten().map(str::len).max(),
+            DataType::LargeUtf8 => column.as_string::<i64>().iter().flatten().map(str::len).max(),
+            _ => None,
+        };
+        average.max(texts.unwrap_or_default())
+    };
+    batch.columns().iter().map(longest).fold(0, usize::saturating_add)
 }
 
 fn check_rows(table: &Table, rows: &[u32]) -> Result<()> {

@@ -284,3 +284,19 @@ fn combinations_take_no_memory_until_they_are_written() {
     let error = Selection::join(&own, &keys(&own, "name"), &[0], &more).unwrap_err().to_string();
     assert!(error.contains("more than 100000000 rows"), "{error}");
 }
+
+/// One long row among short ones, beside many own rows: a batch is bounded by that row, not by the average.
+#[test]
+fn a_batch_is_bounded_by_the_longest_row_that_is_given() {
+    const LONG: usize = 1 << 20;
+    let own = csv(&format!("name\n{}b\n", "a\n".repeat(1000)));
+    let rows: ArrayRef = Arc::new(StringArray::from_iter_values(
+        std::iter::once("x".repeat(LONG)).chain((0..4095).map(|number| number.to_string())),
+    ));
+    let rows = RecordBatch::try_from_iter([("p.text", rows)]).unwrap();
+    let joined =
+        Selection::join(&own, &keys(&own, "name"), &[0, 1], &[Given { rows, offsets: vec![0, 1, 4096] }]).unwrap();
+    assert_eq!(joined.rows(), 1000 + 4095);
+    let first = joined.batches().next().unwrap().unwrap();
+    assert!(first.num_rows() * LONG <= 128 << 20, "{} rows", first.num_rows());
+}

@@ -63,7 +63,8 @@ impl Authority {
 
     /// How long before its time the last steps to another key begin. It depends on what was agreed on alone.
     fn last_steps(&self) -> Duration {
-        LAST_STEPS + LAST_STEPS_OF_A_ROW * self.live.job.limits.pad_to.unwrap_or_default().try_into().unwrap_or(u32::MAX)
+        LAST_STEPS
+            + LAST_STEPS_OF_A_ROW * self.live.job.limits.pad_to.unwrap_or_default().try_into().unwrap_or(u32::MAX)
     }
 
     /// Goes over to the next key at its time, and no sooner. What takes as long as the list is, is done before that; changes wait meanwhile.
