@@ -129,14 +129,21 @@ def algebraic(samples, unknowns, noise, binary):
         costs = [(found, f, m) for f in fs for m in ms if (found := cost(f, m)) is not None]
         return min(costs, default=None)
 
-    step_f, step_m = max(noise // 24, 1), max(block // 24, 1)
-    found = best(range(0, noise, step_f), range(0, block, step_m))
-    while found and (step_f > 1 or step_m > 1):
-        _, f, m = found
-        around = [range(max(at - step, 0), min(at + step + 1, end), max(step // 4, 1)) for at, step, end in ((f, step_f, noise), (m, step_m, block))]
-        step_f, step_m = step_f // 4, step_m // 4
-        found = min(found, best(*around) or found)
-    return found[0] if found else None
+    # The least lies where another degree comes in, along a curve in f and m: of the columns of two grids the least are refined.
+    starts = []
+    for parts in (24, 64):
+        step_f, step_m = max(noise // parts, 1), max(block // parts, 1)
+        columns = [best([f], range(0, block, step_m)) for f in range(0, noise, step_f)]
+        starts += [(found, step_f, step_m) for found in sorted(found for found in columns if found)[:4]]
+    ends = []
+    for found, size_f, size_m in starts:
+        while size_f > 1 or size_m > 1:
+            _, f, m = found
+            around = [range(max(at - step, 0), min(at + step + 1, end), max(step // 4, 1)) for at, step, end in ((f, size_f, noise), (m, size_m, block))]
+            size_f, size_m = size_f // 4, size_m // 4
+            found = min(found, best(*around) or found)
+        ends.append(found[0])
+    return min(ends, default=None)
 
 
 def least_row(outputs, distance):

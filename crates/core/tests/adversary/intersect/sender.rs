@@ -198,7 +198,7 @@ fn a_row_is_never_taken_for_another_items() {
 }
 
 /// An entry that is wrong ends the job for all items or for none: whether an item that the sender guesses is common cannot
-/// be told. Among semi-honest parties it ends the job where the item is common.
+/// be told. Where a receiver ended the job over a row of an item of its own, it could.
 #[test]
 fn no_entry_tells_whether_an_item_is_common() {
     let guess = &items(0..1)[0];
@@ -227,7 +227,24 @@ fn no_entry_tells_whether_an_item_is_common() {
             received.map(|common| assert_eq!(common, [])).inspect_err(|error| assert!(blames(error))).is_ok()
         })
     };
-    assert_eq!(ends(SemiHonest, 0), [false, true], "the semi-honest form tells");
+    let params = payload(ITEMS, ITEMS, Malicious);
+    let over_a_row = [items(0..ITEMS), items(1..ITEMS + 1)].map(|mine| {
+        let (goes_on, ()) = against(
+            |channel| {
+                let (known, entries) = written(&mine, &params, false, channel)?;
+                let outputs = known.outputs(&mine, Block::ZERO);
+                let open = |output| open_anyway(&known.session, output, 0, &entries, &params);
+                Ok(outputs.iter().filter_map(open).all(|(_, is_authentic)| is_authentic))
+            },
+            |channel| {
+                let key = send_for(&params, channel).unwrap();
+                send_entries(&wrong_row(&key, &params), &params, channel).unwrap();
+            },
+        );
+        goes_on.unwrap()
+    });
+    assert_eq!(over_a_row, [false, true], "a receiver that ends over a row tells");
+    assert_eq!(ends(SemiHonest, 0), [true, true]);
     assert_eq!(ends(Malicious, 0), [true, true]);
     assert_eq!(ends(Malicious, 1), [false, false]);
 }

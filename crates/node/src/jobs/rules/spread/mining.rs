@@ -5,7 +5,6 @@ use tacita_core::channel::Channel;
 use tacita_core::channel::labels::handshake::DRIVERS;
 use tacita_core::primitive::shuffle::random_order;
 use tacita_core::protocol::rules::{self as mining, Comparisons, Mined, Miner, Params, Wanted};
-use tacita_core::session::Transcript;
 use tacita_core::{Error, Result, Session, Side};
 use zeroize::Zeroizing;
 
@@ -145,6 +144,8 @@ impl Levels for Mining {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tacita_core::session::Transcript;
+
     use crate::agreement::Written;
 
     const JOB: &str =
