@@ -239,7 +239,8 @@ mod tests {
         let bucket = |session: &str, number: usize| {
             let session = session.to_owned();
             let (bounds, facts) = (BTreeMap::new(), Value::Null);
-            let bucket = Bucket { session, number, of: 2, attempt: 0, bounds, counts: None, facts };
+            let bucket =
+                Bucket { session, number, of: 2, attempt: 0, bounds, counts: None, facts, told: None, pooled: None };
             job.of_bucket(bucket, Protocol::named("vole"), &BTreeMap::new()).unwrap()
         };
         let [one, other, another] = [("run", 0), ("run", 1), ("another", 0)].map(|(run, number)| bucket(run, number));
