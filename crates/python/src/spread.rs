@@ -41,10 +41,10 @@ pub fn usual_buckets(rows: u64, slots: usize) -> usize {
     spread::usual_buckets(rows, slots)
 }
 
-/// How many buckets there are at most, where the party with the fewest rows has `fewest`, and the one with the most `most`.
+/// How many buckets there are, where so many are asked for and the parties have so many rows.
 #[pyfunction]
-pub fn most_buckets(spec: &Spec, fewest: u64, most: u64) -> usize {
-    spread::most_buckets(&spec.job, fewest, most)
+pub fn buckets_for(spec: &Spec, asked: usize, rows: Vec<u64>) -> usize {
+    spread::buckets_for(&spec.job, asked, &rows)
 }
 
 /// The rows of a bucket where rows go by their position: the first, and the one after the last.
