@@ -200,8 +200,7 @@ impl Work {
 
     /// Notes that one is begun again that was answered. Returns how many were, this one too.
     fn repeat(&self, py: Python<'_>) -> PyResult<u64> {
-        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        work.as_mut().ok_or_else(closed).and_then(spread::Work::repeat).map_err(|error| raise(py, error))
+        self.with(py, spread::Work::repeat)
     }
 
     /// What was counted of all buckets together, if the run has come so far.
@@ -212,8 +211,7 @@ impl Work {
 
     /// Keeps what was counted.
     fn count(&self, py: Python<'_>, count: u64) -> PyResult<()> {
-        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        work.as_mut().ok_or_else(closed).and_then(|work| work.count(count)).map_err(|error| raise(py, error))
+        self.with(py, |work| work.count(count))
     }
 
     /// Keeps what the party says of the run, which needs the others no more.
