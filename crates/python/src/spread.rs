@@ -180,6 +180,17 @@ impl Work {
         self.with(py, |work| Ok(work.name()))
     }
 
+    /// Notes where results of buckets are kept, before the run is agreed on.
+    fn keep_at(&self, py: Python<'_>, place: String) -> PyResult<()> {
+        self.with(py, |work| work.keep_at(place))
+    }
+
+    /// What `keep_at` has noted.
+    #[getter]
+    fn place(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |work| Ok(work.place().map(str::to_owned)))
+    }
+
     /// A secret of the run, of this party alone.
     #[getter]
     fn secret(&self, py: Python<'_>) -> PyResult<[u8; 32]> {
