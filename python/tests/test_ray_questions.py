@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow
 import pytest
 from spreading import NAMES, Other, full, job_of, parties  # noqa: F401
 from test_ray_faults import run_both
+from test_ray_rules import rules_job
 
 import tacita
 import tacita.ray
-from tacita.ray import ClusterResult, Processes, _run, _tasks
+from tacita.ray import ClusterResult, Processes, _result, _run, _tasks
 
 KEYS = 50
 
@@ -112,6 +114,22 @@ def test_learned_says_that_one_question_was_answered(parties, tmp_path: pathlib.
     for result, answered in zip(results, (False, True)):
         assert isinstance(result, ClusterResult) and result.report["buckets"]["answered_again"] == 0
         assert any("insurer has answered each bucket once" in sentence for sentence in result.learned) == answered
+
+
+def test_learned_says_what_a_second_count_of_rules_may_ask(parties) -> None:
+    """Rows are the same as the first time; items of the other party are not seen, and may be others."""
+    drivers: Any = SimpleNamespace(buckets=4, sizes=dict.fromkeys(NAMES[:2], 400), bounds={})
+    dot = tacita.Job(job="dot", id="d", reveal_to=list(NAMES[:2]), bits=4, parties={name: parties[name] for name in NAMES[:2]})
+
+    def learned(job: tacita.Job, opened: int) -> str:
+        return " ".join(_result.learned(job._spec, "hospital", drivers, False, 0, opened))
+
+    rules = learned(rules_job(parties), 2)
+    assert "counted 2 times" in rules and "which items insurer had in them is not seen" in rules and "another question" in rules
+    assert "the same buckets" not in rules
+    assert "opened 2 times, because a connection was lost; each time of the same buckets" in learned(dot, 2)
+    for job in (dot, rules_job(parties)):
+        assert "2 times" not in learned(job, 1)
 
 
 @pytest.fixture
