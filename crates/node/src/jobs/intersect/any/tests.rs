@@ -8,7 +8,6 @@ use tacita_core::primitive::okvs;
 use tacita_core::primitive::ot::BASE_POINTS;
 use tacita_core::primitive::ot::softspoken::{self, CorrelatedReceiver};
 use tacita_core::primitive::vole::VoleReceiver;
-use tacita_core::primitive::vole::params::CODE_BITS;
 use tacita_core::primitive::vole::silent::SilentReceiver;
 use tacita_core::protocol::intersect::vole::{COIN, COMMITMENT, MASKED, OPENING, SEED, overfitted_items};
 use tacita_core::security::STATISTICAL_BITS;
