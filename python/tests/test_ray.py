@@ -499,6 +499,9 @@ def test_a_plan_is_about_what_a_run_takes(parties, tmp_path: pathlib.Path) -> No
         with pytest.raises(tacita.InputError, match=message):
             tacita.ray.plan(job, ones, ones, **more)
     assert tacita.ray.plan(job, {"hospital": 1e6, "insurer": 1e6}, ones).buckets == 64
+    # Buckets of few rows would have room for hundreds of times as many.
+    unequal = tacita.ray.plan(job, {"hospital": 1000, "insurer": 64_000_000}, ones, buckets=64_000)
+    assert unequal.buckets == 125 and unequal.shares["hospital"].filled_up_to * 125 < 5600
     report = run_all(job, tmp_path)["hospital"].report
     measured = tacita.ray.plan(job, {"hospital": 1350, "insurer": 1350}, {"hospital": 1, "insurer": 1}, cores=2, buckets=5, measured=report)
     assert measured.shares["hospital"].bytes_sent == report["bytes"]["sent"] // 5 * 5

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
+import shutil
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow
 import pytest
 from spreading import NAMES, Other, full, job_of, parties  # noqa: F401
 from test_ray_faults import run_both
+from test_ray_rules import rules_job
 
 import tacita
 import tacita.ray
-from tacita.ray import ClusterResult, Processes, _run, _tasks
+from tacita.ray import ClusterResult, Processes, _result, _run, _tasks
 
 KEYS = 50
 
@@ -110,3 +114,72 @@ def test_learned_says_that_one_question_was_answered(parties, tmp_path: pathlib.
     for result, answered in zip(results, (False, True)):
         assert isinstance(result, ClusterResult) and result.report["buckets"]["answered_again"] == 0
         assert any("insurer has answered each bucket once" in sentence for sentence in result.learned) == answered
+
+
+def test_learned_says_what_a_second_count_of_rules_may_ask(parties) -> None:
+    """Rows are the same as the first time; items of the other party are not seen, and may be others."""
+    drivers: Any = SimpleNamespace(buckets=4, sizes=dict.fromkeys(NAMES[:2], 400), bounds={})
+    dot = tacita.Job(job="dot", id="d", reveal_to=list(NAMES[:2]), bits=4, parties={name: parties[name] for name in NAMES[:2]})
+
+    def learned(job: tacita.Job, opened: int) -> str:
+        return " ".join(_result.learned(job._spec, "hospital", drivers, False, 0, opened))
+
+    rules = learned(rules_job(parties), 2)
+    assert "counted 2 times" in rules and "which items insurer had in them is not seen" in rules and "another question" in rules
+    assert "the same buckets" not in rules
+    assert "opened 2 times, because a connection was lost; each time of the same buckets" in learned(dot, 2)
+    for job in (dot, rules_job(parties)):
+        assert "2 times" not in learned(job, 1)
+
+
+@pytest.fixture
+def begun(parties, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """Where the hospital keeps the one bucket of a run that both have begun, and that its driver has left."""
+
+    def ends(self: Any, *arguments: Any) -> None:
+        raise tacita.InternalError("no more", "internal", 70)
+
+    buckets = _run._Run._buckets
+    monkeypatch.setattr(_run._Run, "_buckets", lambda self, *arguments: (ends if self.party == NAMES[0] else buckets)(self, *arguments))
+    (tmp_path / "kept").mkdir()
+    errors = run_both(job_of(parties), tmp_path, {name: Processes(1) for name in NAMES[:2]}, {"buckets": 1, "patience": 60.0}, kept(tmp_path))
+    monkeypatch.setattr(_run._Run, "_buckets", buckets)
+    assert "no more" in str(errors[0]), errors
+    (part,) = (tmp_path / "out").glob(".hospital.*.part")
+    return part
+
+
+def kept(tmp_path: pathlib.Path, **more: Any) -> dict[str, dict[str, Any]]:
+    return {name: {"work": tmp_path / "kept" / name, **more} for name in NAMES[:2]}
+
+
+def test_a_run_is_resumed_where_it_was_begun(parties, tmp_path: pathlib.Path, begun: pathlib.Path) -> None:
+    """What it has answered is known there alone."""
+
+    def resumed(output: pathlib.Path) -> None:
+        tacita.ray.run(
+            job_of(parties), "hospital", tmp_path / "hospital", tmp_path / "id" / "hospital", output, on=Processes(1), timeout=1.0,
+            work=tmp_path / "kept" / "hospital", resume=True,
+        )  # fmt: skip
+
+    for output in (tmp_path / "out" / "other", tmp_path / "elsewhere" / "hospital"):
+        with pytest.raises(tacita.InputError, match="has its buckets in .*give the output of before"):
+            resumed(output)
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    # It waits for the other party.
+    with pytest.raises(tacita.NetworkError):
+        resumed(tmp_path / "link" / "hospital")
+    shutil.rmtree(begun)
+    with pytest.raises(tacita.InputError, match="is not there: bring it back"):
+        resumed(tmp_path / "out" / "hospital")
+
+
+def test_what_was_answered_is_looked_up_by_who_resumes(parties, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, begun: pathlib.Path) -> None:
+    """A machine has answered a bucket and was lost, and its directory is listed as it was before."""
+    (begun / _tasks.told_name(0)).touch()
+    listed = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda *place: [name for name in listed(*place) if not str(name).startswith(_tasks.TOLD)])
+    each = kept(tmp_path, resume=True)
+    each["hospital"]["repeats"] = 0
+    errors = run_both(job_of(parties), tmp_path, {name: Processes(1) for name in NAMES[:2]}, {"buckets": 1, "patience": 60.0}, each)
+    assert isinstance(errors[0], tacita.NetworkError) and "bucket 0 was answered and is to be done again" in str(errors[0]), errors

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 SECONDS = 60
 """Long after a process that is not hung has ended."""
 
@@ -46,7 +48,8 @@ def test_who_hears_a_warning_of_a_result_may_ask_for_it() -> None:
     assert printed == 2 * "['result'] 1\n"
 
 
-def test_who_asks_for_a_run_that_is_being_agreed_on_does_not_hold_the_interpreter() -> None:
+@pytest.mark.parametrize("asks", ["work.has_run", "work.repeat()", "work.count(1)", "work.opened", "work.close()"])
+def test_who_asks_for_a_run_that_is_being_agreed_on_does_not_hold_the_interpreter(asks: str) -> None:
     """While one thread waits for the other party, another asks for the same run, and a third goes on."""
     printed = ends(
         """
@@ -82,8 +85,8 @@ def test_who_asks_for_a_run_that_is_being_agreed_on_does_not_hold_the_interprete
             # From here on nobody gets the interpreter unless it is released.
             sys.setswitchinterval(3600)
             asks.set()
-            work.has_run
+            ASKS
             threading.Event().wait()
-        """
+        """.replace("ASKS", asks)
     )
     assert printed == "goes on\n"

@@ -43,7 +43,7 @@ mod _tacita {
     use super::spec::Spec;
     #[pymodule_export]
     use super::spread::{
-        Commitment, Drivers, Work, bucket_bound, bucket_range, can_spread, match_pool, most_buckets, open_pool,
+        Commitment, Drivers, Work, bucket_bound, bucket_range, buckets_for, can_spread, match_pool, open_pool,
         read_block, scatter, usual_buckets,
     };
 

@@ -41,10 +41,10 @@ pub fn usual_buckets(rows: u64, slots: usize) -> usize {
     spread::usual_buckets(rows, slots)
 }
 
-/// How many buckets there are at most, where the party with the fewest rows has `fewest`, and the one with the most `most`.
+/// How many buckets there are, where so many are asked for and the parties have so many rows.
 #[pyfunction]
-pub fn most_buckets(spec: &Spec, fewest: u64, most: u64) -> usize {
-    spread::most_buckets(&spec.job, fewest, most)
+pub fn buckets_for(spec: &Spec, asked: usize, rows: Vec<u64>) -> usize {
+    spread::buckets_for(&spec.job, asked, &rows)
 }
 
 /// The rows of a bucket where rows go by their position: the first, and the one after the last.
@@ -180,6 +180,17 @@ impl Work {
         self.with(py, |work| Ok(work.name()))
     }
 
+    /// Notes where results of buckets are kept, before the run is agreed on.
+    fn keep_at(&self, py: Python<'_>, place: String) -> PyResult<()> {
+        self.with(py, |work| work.keep_at(place))
+    }
+
+    /// What `keep_at` has noted.
+    #[getter]
+    fn place(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |work| Ok(work.place().map(str::to_owned)))
+    }
+
     /// A secret of the run, of this party alone.
     #[getter]
     fn secret(&self, py: Python<'_>) -> PyResult<[u8; 32]> {
@@ -200,8 +211,7 @@ impl Work {
 
     /// Notes that one is begun again that was answered. Returns how many were, this one too.
     fn repeat(&self, py: Python<'_>) -> PyResult<u64> {
-        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        work.as_mut().ok_or_else(closed).and_then(spread::Work::repeat).map_err(|error| raise(py, error))
+        self.with(py, spread::Work::repeat)
     }
 
     /// What was counted of all buckets together, if the run has come so far.
@@ -212,8 +222,7 @@ impl Work {
 
     /// Keeps what was counted.
     fn count(&self, py: Python<'_>, count: u64) -> PyResult<()> {
-        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        work.as_mut().ok_or_else(closed).and_then(|work| work.count(count)).map_err(|error| raise(py, error))
+        self.with(py, |work| work.count(count))
     }
 
     /// Keeps what the party says of the run, which needs the others no more.

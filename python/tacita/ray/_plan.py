@@ -137,8 +137,8 @@ def plan(
                 "job: what rules take depends on how many items are frequent, which shows in the tables: give measured=[...], the reports of all parties of a run "
                 "of it with a part of their rows"
             )
-    number = buckets or max(_tacita.usual_buckets(rows[name], machines[name] * cores) for name in spec.parties)
-    number = min(number, _tacita.most_buckets(spec, min(rows.values()), max(rows.values())))
+    asked = buckets or max(_tacita.usual_buckets(rows[name], machines[name] * cores) for name in spec.parties)
+    number = _tacita.buckets_for(spec, asked, list(rows.values()))
     bounds = {name: _filled(spec, rows[name], number) for name in spec.parties}
     one = plan_one(job, rows=bounds, row_bytes=row_bytes, latency=latency) if spec.kind != "rules" else None
     shares, rounds = {}, 1.0

@@ -89,12 +89,22 @@ def learned(spec: _tacita.Spec, party: str, drivers: _tacita.Drivers, told: bool
     if told:
         sentences.append(_answered(party, " and ".join(others), repeated))
     if opened > 1:
-        sentences.append(f"What all buckets say together was opened {opened} times, because a connection was lost; each time of the same buckets.")
+        sentences.append(_opened(spec, " and ".join(others), opened))
     # Among three, all who are connected with a party are told what it gives.
     told = party in spec.reveal_to or len(spec.parties) > 2
     if spec.reveal == "payload" and told and "max_text" not in limits and set(terms.get("gives") or {}) - {party}:
         sentences.append(f"{party} is told the length of the longest row that is given in each bucket.")
     return sentences
+
+
+def _opened(spec: _tacita.Spec, others: str, opened: int) -> str:
+    """What was opened of all buckets together more often than once."""
+    if spec.kind == "rules":
+        return (
+            f"Itemsets were counted {opened} times from the first level on, because a driver or a connection was lost: of the same rows, but which items {others} "
+            "had in them is not seen. Of a party that does not keep to the protocol, each time may have been another question."
+        )
+    return f"What all buckets say together was opened {opened} times, because a connection was lost; each time of the same buckets."
 
 
 def _answered(party: str, others: str, repeated: int) -> str:

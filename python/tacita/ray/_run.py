@@ -129,6 +129,7 @@ def run(
             shown=shown,
             resumes=work is not None,
         )
+        one.stay()
         made = made_parents(target)
         try:
             if spec.kind == "rules":
@@ -189,6 +190,8 @@ class _Run:
         self.sums = self.keeps in ("shares", "items") or self.counts_all
         """Whether what it learns is of all buckets together."""
         self.learns = self.keeps in ("shares", "items", "pool") or (not self.counts_all and party in self.spec.reveal_to)
+        self.goes_on = work.has_run
+        """Whether another driver began the run."""
         self.summed: Optional[_tacita.Outcome] = None
         self.all_ended = False
         # Both by the level, where a job has several, and the bucket.
@@ -203,6 +206,18 @@ class _Run:
         self.done_by_all: set[int] = set()
         """The buckets that all have said to be done."""
         self.drivers_bytes = [0, 0]
+
+    def stay(self) -> None:
+        """Notes where results of buckets are kept, and which were answered. Whoever goes on with a run does so there: elsewhere it would not know."""
+        place = str(self.part.parent.resolve() / self.part.name)
+        if not self.goes_on:
+            self.work.keep_at(json.dumps(place))
+            return
+        there = json.loads(self.work.place or "null")
+        if there != place:
+            raise _input(f"output: the run that is kept has its buckets in {there}: give the output of before, beside it")
+        if not self.part.is_dir():
+            raise _input(f"output: {place}, where the run that is kept has its buckets, is not there: bring it back, or all remove their work directories and start anew")
 
     def to_its_end(self, data: Data, allow_unreadable: bool) -> dict[str, Any]:
         """From the data to all that this party learns, whole; `_place` takes it."""
@@ -494,7 +509,7 @@ class _Run:
                 failed = f"bucket {bucket} has failed {times - 1} times, here or elsewhere, and retries = {self.retries}"
                 raise lasting(NetworkError(failed, "network", 3))
             # What is counted or multiplied later is in shares.
-            if level == 0 and (bucket in self.told or times > 1 and self._was_told(bucket)):
+            if level == 0 and (bucket in self.told or (times > 1 or self.goes_on) and self._was_told(bucket)):
                 self.told.add(bucket)
                 self._check_repeated(drivers, bucket)
             return begin(bucket, attempt, at)

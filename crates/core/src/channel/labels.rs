@@ -334,11 +334,67 @@ mod tests {
             assert_eq!(noted.load(Ordering::Relaxed), times, "{}", label.name);
             other.receive(label, 0).unwrap();
         }
-        // What cannot be noted is not sent.
+    }
+
+    #[test]
+    fn what_cannot_be_noted_is_never_sent() {
+        let (mut channel, mut other) = Channel::pair("a", "b");
         channel.before_answer(|| Err(Error::Internal("a full disk".into())));
-        assert!(matches!(channel.send(entries::MATCHES, Vec::new()), Err(Error::Internal(_))));
+        for label in [entries::MATCHES, entries::MATCHES, entries::RETURNED_COUNTS] {
+            let refused = channel.send(label, Vec::new());
+            assert!(
+                matches!(&refused, Err(Error::Internal(what)) if what == "a full disk"),
+                "{}: {refused:?}",
+                label.name
+            );
+        }
         channel.send(ecdh::BLINDED, Vec::new()).unwrap();
         other.receive(ecdh::BLINDED, 0).unwrap();
+    }
+
+    #[test]
+    fn an_answer_over_a_lane_is_noted_once_before_it_leaves() {
+        let (mut channel, mut other) = Channel::pair("a", "b");
+        let noted = Arc::new(AtomicU32::new(0));
+        let own = noted.clone();
+        channel.before_answer(move || {
+            own.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        });
+        let times = |_: u8, lane: &mut Channel| {
+            lane.send(ecdh::BLINDED, Vec::new())?;
+            lane.receive(ecdh::EVALUATED, 0)?;
+            lane.send(entries::ENTRIES, Vec::new())?;
+            lane.send(entries::ENTRIES, Vec::new())
+        };
+        let seen = |_: u8, lane: &mut Channel| {
+            lane.receive(ecdh::BLINDED, 0)?;
+            lane.send(ecdh::EVALUATED, Vec::new())?;
+            lane.receive(entries::ENTRIES, 0)?;
+            let noted = noted.load(Ordering::Relaxed);
+            lane.receive(entries::ENTRIES, 0).map(|_| noted)
+        };
+        let seen = std::thread::scope(|scope| {
+            let answers = scope.spawn(|| channel.lanes(vec![0, 1, 2], 4096, times));
+            let seen = other.lanes(vec![0, 1, 2], 4096, seen);
+            answers.join().unwrap().unwrap();
+            seen
+        });
+        assert_eq!(seen.unwrap(), [1; 3]);
+    }
+
+    #[test]
+    fn what_cannot_be_noted_is_not_sent_over_a_lane() {
+        let (mut channel, mut other) = Channel::pair("a", "b");
+        channel.before_answer(|| Err(Error::Internal("a full disk".into())));
+        let (answered, heard) = std::thread::scope(|scope| {
+            let answers =
+                scope.spawn(|| channel.lanes(vec![0, 1], 4096, |_, lane| lane.send(entries::MATCHES, Vec::new())));
+            let heard = other.lanes(vec![0, 1], 4096, |_, lane| lane.receive(entries::MATCHES, 0));
+            (answers.join().unwrap(), heard)
+        });
+        assert!(matches!(&answered, Err(Error::Internal(what)) if what == "a full disk"), "{answered:?}");
+        assert!(heard.is_err());
     }
 
     #[test]

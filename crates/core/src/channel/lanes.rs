@@ -44,6 +44,11 @@ impl Route {
         Ok(())
     }
 
+    /// What answers over a lane answers over the channel.
+    pub(super) fn note_answer(&self) -> Result<()> {
+        self.outer.note_answer()
+    }
+
     /// The end of a lane for an error is the end of all.
     pub(super) fn fail(&self, error: Error) {
         self.outer.fail(error);

@@ -17,8 +17,39 @@ pub(super) const FAREWELL: Duration = Duration::from_secs(2);
 /// How long a peer may be busy with itself, unless [`super::Channel::set_patience`] says otherwise.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 
-/// See [`super::Channel::before_answer`].
-type BeforeAnswer = Box<dyn FnOnce() -> Result<()> + Send>;
+/// What comes before the first message that answers: see [`super::Channel::before_answer`].
+#[derive(Default)]
+pub(super) enum BeforeAnswer {
+    /// Nothing, or it is done.
+    #[default]
+    Nothing,
+    /// This, which was not needed yet.
+    Due(Box<dyn FnOnce() -> Result<()> + Send>),
+    /// It was begun and is not done: no message that answers leaves.
+    Failed(Error),
+}
+
+impl BeforeAnswer {
+    fn done(&mut self) -> Result<()> {
+        let undone = match std::mem::take(self) {
+            BeforeAnswer::Nothing => return Ok(()),
+            BeforeAnswer::Failed(error) => error,
+            BeforeAnswer::Due(what) => {
+                // What panics has failed.
+                *self = BeforeAnswer::Failed(Error::Internal("an answer could not be noted".into()));
+                match what() {
+                    Ok(()) => {
+                        *self = BeforeAnswer::Nothing;
+                        return Ok(());
+                    }
+                    Err(error) => error,
+                }
+            }
+        };
+        *self = BeforeAnswer::Failed(undone.clone());
+        Err(undone)
+    }
+}
 
 pub(super) struct Link {
     pub(super) peer: String,
@@ -42,7 +73,7 @@ pub(super) struct Link {
     /// How long the peer may send no message that is due, or read none of ours, though it is alive.
     pub(super) patience: Mutex<Duration>,
     /// What comes before the first message that answers: see [`super::Channel::before_answer`].
-    pub(super) before_answer: Mutex<Option<BeforeAnswer>>,
+    pub(super) before_answer: Mutex<BeforeAnswer>,
     /// The channel that this one is a lane of.
     pub(super) route: Option<Route>,
     state: Mutex<State>,
@@ -133,7 +164,7 @@ impl Link {
             taken: AtomicU64::new(0),
             flights: Mutex::default(),
             patience: Mutex::new(PATIENCE),
-            before_answer: Mutex::new(None),
+            before_answer: Mutex::default(),
             route: None,
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -184,6 +215,12 @@ impl Link {
             Refused::Closed(_) => self.failure(),
             Refused::Full => self.stalled("read"),
         })
+    }
+
+    /// Has done what comes before an answer, of this channel and of the one that it is a lane of. Other threads that would answer wait until it is.
+    pub(super) fn note_answer(&self) -> Result<()> {
+        self.before_answer.lock_anyway().done()?;
+        self.route.as_ref().map_or(Ok(()), Route::note_answer)
     }
 
     pub(super) fn patience(&self) -> Duration {

@@ -24,7 +24,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use company::{Company, Told};
-use link::{Direction, Event, Link, LockAnyway, Party};
+use link::{BeforeAnswer, Direction, Event, Link, LockAnyway, Party};
 use queue::Queue;
 
 /// Bytes that precede every payload on the wire: length (4), sequence (4), kind (1), label (1).
@@ -244,10 +244,10 @@ impl Channel {
         *patience = patience.saturating_add(by);
     }
 
-    /// Has `what` done before the first message leaves from which the peer learns a part of the answer of an intersection. If that
-    /// fails, no such message is sent.
+    /// Has `what` done before the first message leaves from which the peer learns a part of the answer of an intersection, over this
+    /// channel or a lane of it. If that fails, no such message is ever sent.
     pub fn before_answer(&mut self, what: impl FnOnce() -> Result<()> + Send + 'static) {
-        *self.link.before_answer.lock_anyway() = Some(Box::new(what));
+        *self.link.before_answer.lock_anyway() = BeforeAnswer::Due(Box::new(what));
     }
 
     /// What other threads may do with this channel: watch it, and end it.
@@ -341,8 +341,7 @@ impl Outgoing {
             return Err(Error::Internal(format!("`{}` of {} bytes does not fit a frame", label.name, payload.len())));
         }
         if labels::answers(label) {
-            let before = self.link.before_answer.lock_anyway().take();
-            before.map_or(Ok(()), |before| before())?;
+            self.link.note_answer()?;
         }
         self.link.flights.lock_anyway().first_use(Direction::Sent, label);
         let event = Event::Data { label: label.code, payload };

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod answers;
 mod bloom;
 mod buckets;
 mod ecdh;

@@ -9,7 +9,7 @@ use tacita_core::protocol::intersect::buckets::{self, Kept, Party, Shape};
 use tacita_core::{Error, Result, Session};
 
 use super::work::Agreed;
-use super::{Drivers, Work, bound, check_rows, in_buckets, most_buckets};
+use super::{Drivers, Work, bound, buckets_for, check_rows, in_buckets, most_buckets};
 use crate::agreement::handshake::{self, Greeted, fresh_nonce};
 use crate::agreement::{JobSpec, Network, Protocol, Reveal, Sizes, Terms, Wish, mesh};
 use crate::base::cancel::Cancel;
@@ -194,11 +194,11 @@ fn settle(
     })
 }
 
-/// As many buckets as the party asks for that asks for most, but no more than are good for so many rows.
+/// As many buckets as the party asks for that asks for most, but no more than are good for what the parties have said to have.
 fn buckets_of(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> usize {
     let asked = sizes.values().filter_map(|sizes| Some(sizes.spread.as_ref()?.buckets)).max().unwrap_or(1) as usize;
-    let items = || sizes.values().map(|sizes| sizes.items);
-    asked.min(most_buckets(job, items().min().unwrap_or(0), items().max().unwrap_or(0)))
+    let rows: Vec<u64> = sizes.values().map(|sizes| sizes.items).collect();
+    buckets_for(job, asked, &rows)
 }
 
 /// What each party fills a bucket up to. Where rows go by their position, all parties have as many in each.

@@ -51,9 +51,33 @@ pub fn usual_buckets(rows: u64, slots: usize) -> usize {
     by_size.max(of_slots).min(MOST_BUCKETS as u64) as usize
 }
 
+/// How many buckets there are where so many are asked for and the parties have so many rows: no more than are good for them ([`most_buckets`]), and
+/// halved until they have little room for more keys than a party has said ([`has_little_room`]).
+pub fn buckets_for(job: &JobSpec, asked: usize, rows: &[u64]) -> usize {
+    let [fewest, most] = [rows.iter().min(), rows.iter().max()].map(|rows| rows.copied().unwrap_or(0));
+    let mut buckets = asked.min(most_buckets(job, fewest, most)).max(1);
+    // Where rows go by their position, each bucket has its own and no more.
+    let fits =
+        |buckets| job.aligns_by_position() || rows.iter().all(|own| has_little_room(job, *own, buckets, rows.len()));
+    while buckets > 1 && !fits(buckets) {
+        buckets /= 2;
+    }
+    buckets
+}
+
+/// Whether a party that has said to have so many rows can bring few more keys: all buckets together are filled up to half as many again at most and
+/// [`ROOM`], and to half as many again as the terms allow.
+fn has_little_room(job: &JobSpec, rows: u64, buckets: usize, parties: usize) -> bool {
+    /// For tables of which half is nothing.
+    const ROOM: u64 = 4096;
+    let half_again = |rows: u64| rows.saturating_add(rows / 2);
+    let room = bound(rows, buckets, parties).saturating_mul(buckets as u64);
+    room <= half_again(rows).saturating_add(ROOM) && job.limits.max_rows.is_none_or(|limit| room <= half_again(limit))
+}
+
 /// Into how many buckets rows go at most, where the party with the fewest has `fewest` and the one with the most `most`: no party has others do
 /// as many runs as it likes; and where each bucket tells who learns the length of its longest row, that is to be one of many rows.
-pub fn most_buckets(job: &JobSpec, fewest: u64, most: u64) -> usize {
+pub(crate) fn most_buckets(job: &JobSpec, fewest: u64, most: u64) -> usize {
     /// So many rows of each party are in a bucket that tells a number, if they have as many.
     const LEAST_TOLD: u64 = 10_000;
     /// So many rows of some party are in any bucket, where there are more than a few.
@@ -107,6 +131,43 @@ mod tests {
             // Of a count no bucket tells anything.
             assert_eq!(most_buckets(&job("reveal = \"count\"\n"), 1, most), buckets, "{most}");
         }
+    }
+
+    /// Whoever asks for many buckets, or has a partner with many rows, has no room in them for many more keys than it has said.
+    #[test]
+    fn buckets_have_little_room() {
+        let job = |more: &str| {
+            let text = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";
+            JobSpec::parse(&format!("{text}{more}"), false).unwrap()
+        };
+        let limited = |limit: u64| job(&format!("[limits]\nmax_rows = {limit}\n"));
+        let room = |rows: u64, buckets: usize| bound(rows, buckets, 2) * buckets as u64;
+        let any = job("");
+        for rows in [[1000, 64_000_000], [1, 1 << 40], [0, 1 << 40], [100_000, 1_000_000_000], [64, 64]] {
+            for asked in [1, 64, 2000, MOST_BUCKETS] {
+                let buckets = buckets_for(&any, asked, &rows);
+                assert!((1..=asked).contains(&buckets));
+                for own in rows {
+                    assert!(room(own, buckets) <= own + own / 2 + 4096, "{own} of {rows:?}: {buckets} buckets");
+                }
+                // A run that is resumed has as many as it had.
+                assert_eq!(buckets_for(&any, buckets, &rows), buckets);
+            }
+        }
+        assert!((100..140).contains(&buckets_for(&any, 64_000, &[1000, 64_000_000])));
+        assert!(room(1000, 64_000) > 500_000);
+        for (limit, most) in [(1000, 1500), (10_000, 15_000)] {
+            let buckets = buckets_for(&limited(limit), 64, &[limit, limit / 2]);
+            assert!(buckets > 1 && room(limit, buckets) <= most, "{limit}: {buckets}");
+        }
+        // Usual jobs keep what they have asked for.
+        for (rows, asked) in [(1350, 60), (20_000, 64), (1_000_000, 32), (10_000_000, 10_000), (10_u64.pow(9), 2000)] {
+            assert_eq!(buckets_for(&any, asked, &[rows; 2]), asked, "{rows}");
+            assert_eq!(buckets_for(&any, asked, &[rows; 3]), asked, "{rows}");
+        }
+        assert_eq!(buckets_for(&limited(10_000_000), 40, &[10_000_000; 2]), 40);
+        // Where all are padded to as many, that is what each has said.
+        assert_eq!(buckets_for(&job("[limits]\npad_to = 4000000\nmax_rows = 4000000\n"), 64, &[4_000_000; 2]), 64);
     }
 
     #[test]

@@ -22,6 +22,9 @@ struct State {
     nonce: String,
     /// The run, once it was agreed on.
     run: Option<Agreed>,
+    /// Where results of buckets are kept, and which of them were answered. A version of this program that keeps none forgets that where it is told another place.
+    #[serde(default)]
+    place: Option<String>,
     /// What the party says of it, once all have ended it.
     #[serde(default)]
     ended: Option<String>,
@@ -81,7 +84,7 @@ impl Work {
         let owner = Owner { id: &job.id, party: me, terms: &terms, identity };
         let (directory, kept) = Directory::open(path, &owner, resume)?;
         let state = match kept {
-            Some(State { secret: None, .. }) => {
+            Some(State { secret: None, .. } | State { run: Some(_), place: None, ended: None, .. }) => {
                 return Err(Error::Input(format!(
                     "{}: the run in it was begun by an older version of this program: all parties remove their work directories and start anew",
                     path.display()
@@ -93,6 +96,7 @@ impl Work {
                 let state = State {
                     nonce: hex(&fresh_nonce(&mut rng)),
                     run: None,
+                    place: None,
                     ended: None,
                     secret: Some(hex(&fresh_nonce(&mut rng))),
                     opened: None,
@@ -120,6 +124,22 @@ impl Work {
     pub fn name(&self) -> String {
         let mut hasher = blake3::Hasher::new_derive_key("tacita 1 spread name");
         hex(&hasher.update(self.state.nonce.as_bytes()).finalize().as_bytes()[..8])
+    }
+
+    /// Notes where results of buckets are kept, before the run is agreed on; on disk before this returns.
+    ///
+    /// Errors ([`Error::Internal`]): it was agreed on, and stays where it is.
+    pub fn keep_at(&mut self, place: String) -> Result<()> {
+        if self.has_run() {
+            return Err(Error::Internal("a run that was begun is moved".into()));
+        }
+        self.state.place = Some(place);
+        self.directory.keep(&self.state)
+    }
+
+    /// What [`Work::keep_at`] has noted.
+    pub fn place(&self) -> Option<&str> {
+        self.state.place.as_deref()
     }
 
     /// The run that is kept.
@@ -256,6 +276,28 @@ mod tests {
         work.note_opening("these runs", 3).unwrap();
         assert!(matches!(work.note_opening("these runs", 3), Err(Error::Terms(_))), "a fourth time");
         assert_eq!(work.repeat().unwrap(), 2);
+    }
+
+    #[test]
+    fn a_run_that_was_begun_stays_where_it_is() {
+        let home = tempfile::tempdir().unwrap();
+        let identity = Identity::create(&home.path().join("id"), "a").unwrap();
+        let job = JobSpec::parse(JOB, false).unwrap();
+        let open = |resume| Work::open(&home.path().join("work"), &job, "a", &identity, resume);
+        let mut work = open(false).unwrap();
+        for place in ["here", "there"] {
+            work.keep_at(place.into()).unwrap();
+        }
+        work.keep(Agreed { run: String::new(), protocol: "vole".into(), buckets: 1 }).unwrap();
+        drop(work);
+        let mut work = open(true).unwrap();
+        assert!(work.keep_at("elsewhere".into()).is_err());
+        assert_eq!(work.place(), Some("there"));
+        // One of before that says no place.
+        work.state.place = None;
+        work.directory.keep(&work.state).unwrap();
+        drop(work);
+        assert!(matches!(open(true), Err(Error::Input(text)) if text.contains("older version")));
     }
 
     #[test]

@@ -239,6 +239,7 @@ pub fn open(
 pub fn matches(own: &[u8], theirs: &[u8], part: usize, pool: &Pool) -> std::result::Result<u64, &'static str> {
     let length = pool.tag_bytes;
     let theirs: Vec<&[u8]> = theirs.chunks_exact(length).collect();
+    // Equal ones may be: tags are as long as pairs of one item of each party need, so that two of a large sender's may agree by chance.
     if theirs.windows(2).any(|pair| pair[0] > pair[1]) {
         return Err("the tags are not sorted");
     }

@@ -29,7 +29,8 @@ pub fn is_bucketed(own: &Sizes, theirs: &Sizes) -> bool {
 pub fn check_sizes(job: &JobSpec, sizes: &Sizes, channel: &Channel) -> Result<()> {
     let Some(work) = &sizes.work else { return Ok(()) };
     let refuse = |what: &str| Err(channel.violation(what));
-    if check_job(job).is_err() {
+    // A bucket of a job that is spread is in memory at all parties, whatever they have of the whole.
+    if job.bucket().is_some() || check_job(job).is_err() {
         return refuse("it has its table on disk, which this job cannot use");
     }
     if work.memory < for_buckets(LEAST_BYTES) {
@@ -165,9 +166,32 @@ impl<R: CryptoRng> Attempt for Between<'_, R> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Value;
+
     use super::*;
-    use crate::agreement::Work;
+    use crate::agreement::{Bucket, Work};
     use crate::jobs::on_disk::memory::FIXED_BYTES;
+
+    /// What is answered in a bucket is noted where tables are in memory; nobody has it run otherwise.
+    #[test]
+    fn no_table_of_a_bucket_is_on_disk() {
+        let text = "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\", \"b\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";
+        let job = JobSpec::parse(text, false).unwrap();
+        let bounds = BTreeMap::from([("a".to_owned(), 10), ("b".to_owned(), 10)]);
+        let (session, facts) = ("run".to_owned(), Value::Null);
+        let bucket =
+            Bucket { session, number: 0, of: 2, attempt: 0, bounds, counts: None, facts, told: None, pooled: None };
+        let bucket = job.of_bucket(bucket, Protocol::named("vole"), &BTreeMap::new()).unwrap();
+        let (channel, _other) = Channel::pair("a", "b");
+        let work = Some(Work { memory: for_buckets(LEAST_BYTES), kept: None });
+        let (own, theirs) = (Sizes { items: 10, ..Sizes::default() }, Sizes { items: 10, work, ..Sizes::default() });
+        let check = |job: &JobSpec, theirs: &Sizes| crate::jobs::intersect::check_peer(job, &own, theirs, &channel);
+        check(&job, &theirs).unwrap();
+        check(&bucket, &own).unwrap();
+        assert!(matches!(check(&bucket, &theirs), Err(Error::Protocol { .. })));
+    }
 
     /// Whatever the peer claims, what a party's lanes hold fits the memory that it has for buckets: what each bucket takes, and
     /// what the peer can send ahead. What does not grow with the items is in the fixed part.

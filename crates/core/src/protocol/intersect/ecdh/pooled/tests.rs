@@ -119,6 +119,11 @@ fn parts_that_cannot_be_are_refused() {
     assert!(matches(&tag(1), &[tag(2), tag(1)].concat(), 0, &pool).is_err(), "not sorted");
     assert!(matches(&tag(1), &tag(255), 0, &pool).is_err(), "of another part");
     assert_eq!(matches(&[tag(1), tag(1)].concat(), &[tag(1), tag(1)].concat(), 0, &pool), Ok(1), "counted once");
+    assert_eq!(
+        matches(&tag(2), &[tag(1), tag(1), tag(2)].concat(), 0, &pool),
+        Ok(1),
+        "two of the sender's agree by chance"
+    );
     assert!(
         open(&[255; 32], &Key::random(Suite::Ristretto255, &mut ChaCha20Rng::from_seed([3; 32])), &TAG_KEY, &pool)
             .is_err()
