@@ -156,7 +156,7 @@ fn schemas_have_the_keys_that_are_sent() {
         .trim_matches(['[', ']'])
         .split(", ")
         .collect::<Vec<_>>();
-    assert_eq!(kinds.len(), 11);
+    assert_eq!(kinds.len(), 12);
     for kind in kinds {
         assert!(serde_json::from_value::<Kind>(json!(kind)).is_ok(), "{kind}");
     }
